@@ -35,7 +35,7 @@ function moduleOf(binary) {
   const base64 = Buffer.from(binary).toString('base64');
   const lines = base64.match(/.{1,100}/g).map((line) => `'${line}'`);
   return [
-    '// Written by `npm run kernel` from libs/bloom/kernel. Not to be edited.',
+    '// Generated from libs/bloom/kernel by `npm run kernel`. Do not edit.',
     '',
     '/** The WebAssembly module of the kernel, in base64. */',
     `export const KERNEL_BINARY = [${lines.join(',')}].join('');`,

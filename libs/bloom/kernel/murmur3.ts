@@ -1,8 +1,8 @@
 import { tail32 } from './tail';
 
 /**
- * MurmurHash3 x86_128 (Austin Appleby, public domain): four 32-bit words from a byte string. It is not safe against an
- * adversary who chooses the keys: there are collisions that no seed prevents.
+ * MurmurHash3 x86_128 (Austin Appleby, public domain): four 32-bit words from a byte string. It does not resist an
+ * adversary who chooses the keys: some keys collide under every seed.
  */
 const C1: u32 = 0x239b961b;
 const C2: u32 = 0xab0e9789;
@@ -16,7 +16,7 @@ function finalMix(x: u32): u32 {
 }
 
 /**
- * Hashes `length` bytes at `at` under a 32-bit seed. Writes the four words of the reference implementation to `out`.
+ * Hashes `length` bytes at `at` with a 32-bit seed and writes the four words of the reference implementation to `out`.
  */
 export function murmur3x86_128(at: usize, length: u32, seed: u32, out: usize): void {
   let h1 = seed;
@@ -34,7 +34,7 @@ export function murmur3x86_128(at: usize, length: u32, seed: u32, out: usize): v
     h4 ^= rotl<u32>(load<u32>(at, 12) * C4, 18) * C1;
     h4 = (rotl<u32>(h4, 13) + h1) * 5 + 0x32ac3b17;
   }
-  // A tail word without bytes is 0 and leaves its lane unchanged, so no case distinction is needed.
+  // An empty tail word is 0 and leaves its lane unchanged, so short tails need no special case.
   h4 ^= rotl<u32>(tail32(at + 12, end) * C4, 18) * C1;
   h3 ^= rotl<u32>(tail32(at + 8, end) * C3, 17) * C4;
   h2 ^= rotl<u32>(tail32(at + 4, end) * C2, 16) * C3;

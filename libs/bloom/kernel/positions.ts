@@ -2,10 +2,7 @@ import { BYTES, CELL, HASH, PAGE, SEED, SEGMENT, SPAN } from './layout';
 import { murmur3x86_128 } from './murmur3';
 import { sipHash128 } from './siphash';
 
-/**
- * Hashes `count` keys from SPAN to HASH, under the scheme with number 1 or 2. Spans are counted from `origin`, which
- * lies at BYTES.
- */
+/** Hashes `count` keys from SPAN into HASH, with hash scheme 1 or 2. Spans count from `origin`, which lies at BYTES. */
 export function hash(scheme: i32, count: i32, origin: u32): void {
   for (let i: usize = 0; i < <usize>count; i++) {
     const start = load<u32>(SPAN + (i << 3));
@@ -17,8 +14,8 @@ export function hash(scheme: i32, count: i32, origin: u32): void {
 }
 
 /**
- * Computes SEGMENT, PAGE and CELL from HASH. With h the 128-bit hash of a key, h0 picks the segment and h1 the page
- * (multiply-shift); h2, h3 and h0 seed drawCells. `shift` is 32 less the binary logarithm of the cells of a page.
+ * Computes SEGMENT, PAGE and CELL from HASH. If h is the 128-bit hash of a key, h0 picks the segment and h1 the page
+ * (multiply-shift), and h2, h3 and h0 seed drawCells. `shift` is 32 minus log2 of the cells per page.
  */
 export function place(count: i32, segments: u32, pagesPerSegment: u32, hashes: i32, shift: u32): void {
   for (let i: usize = 0; i < <usize>count; i++) {
@@ -26,7 +23,7 @@ export function place(count: i32, segments: u32, pagesPerSegment: u32, hashes: i
     const h0 = load<u32>(words);
     store<u32>(SEGMENT + (i << 2), scale(h0, segments));
     store<u32>(PAGE + (i << 2), scale(load<u32>(words, 4), pagesPerSegment));
-    // Scheme 1's last words are equal for keys of up to 8 bytes. Mixing in h0 keeps 64 independent bits.
+    // In scheme 1, the last words are equal for keys of up to 8 bytes. Mixing in h0 keeps 64 independent bits.
     drawCells(
       load<u32>(words, 8),
       load<u32>(words, 12) ^ rotl<u32>(h0, 16),
@@ -43,11 +40,11 @@ function scale(word: u32, n: u32): u32 {
 }
 
 /**
- * Draws `hashes` distinct cells into `out`, in ascending order, from xoroshiro64** (Blackman and Vigna, 2018), one
- * full-width draw per cell. Double hashing would do less work, but breaks the error rate inside a page.
+ * Draws `hashes` distinct cells into `out`, in ascending order, from xoroshiro64** (Blackman and Vigna, 2018), with one
+ * full-width draw per cell. Double hashing would be cheaper but would raise the error rate within a page.
  */
 function drawCells(seed0: u32, seed1: u32, hashes: i32, shift: u32, out: usize): void {
-  // The all-zero state is the generator's one fixed point.
+  // The all-zero state is the only fixed point of the generator.
   let s0: u32 = (seed0 | seed1) === 0 ? 1 : seed0;
   let s1 = seed1;
   const end = out + 2 * hashes;

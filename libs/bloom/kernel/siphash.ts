@@ -1,12 +1,12 @@
 import { tail64 } from './tail';
 
 /**
- * SipHash-2-4 with 128 bits of output (Aumasson and Bernstein, "SipHash: a fast short-input PRF", 2012; the 128-bit
- * form is their reference implementation's). It is a pseudorandom function: without the key, collisions can be found
- * only by trying, even if the algorithm is known.
+ * SipHash-2-4 with 128 bits of output (Aumasson and Bernstein, "SipHash: a fast short-input PRF", 2012; their reference
+ * implementation defines the 128-bit form). It is a pseudorandom function: without the key, an attacker can find
+ * collisions only by brute force.
  *
- * Hashes `length` bytes at `at` under the 16 bytes at `key` into the 16 bytes at `out`. It is one long function,
- * because its state must be local variables to stay in registers.
+ * Hashes `length` bytes at `at`, with the 16-byte key at `key`, into the 16 bytes at `out`. It is one long function
+ * because the state must be in local variables to stay in registers.
  */
 export function sipHash128(at: usize, length: u32, key: usize, out: usize): void {
   const k0 = load<u64>(key);
@@ -15,8 +15,8 @@ export function sipHash128(at: usize, length: u32, key: usize, out: usize): void
   let v1: u64 = k1 ^ 0x646f72616e646f6d ^ 0xee;
   let v2: u64 = k0 ^ 0x6c7967656e657261;
   let v3: u64 = k1 ^ 0x7465646279746573;
-  // Two words of zeros after the message's last word make the four rounds that finish the first half of the result. Two
-  // more make those of the second half.
+  // Two zero words after the last word of the message run the four rounds that finish the first half of the result. Two
+  // more run those of the second half.
   const tail = at + (length & ~7);
   const firstHalf = tail + 16;
   const secondHalf = tail + 32;

@@ -6,15 +6,15 @@ const QUOTE: u32 = 0x22;
 const COMMA: u32 = 0x2c;
 const CLOSE: u32 = 0x5d;
 
-/** Where reading stopped, and whether that is the end of the array. */
+/** The address where reading stopped, and whether that is the end of the array. */
 export let stopped: u32 = 0;
 export let closed: bool = false;
 
 /**
- * Reads elements of a JSON array that are strings without escapes into SPAN. It reads at most BLOCK_KEYS, from `at`,
- * where an element must begin, and before `end`. Returns their number. Afterwards `stopped` is where the next element
- * begins, or where the array ends (`closed`: after its bracket), or -1 if something else follows. Bytes of 0x80 and
- * above are taken as they are; the caller must know whether they are UTF-8.
+ * Reads strings without escapes from a JSON array into SPAN: at most BLOCK_KEYS of them, from `at`, where an element
+ * must begin, and before `end`. Returns how many it read. Afterwards `stopped` is the start of the next element, the
+ * address after the closing bracket (`closed` is true), or -1 if it met anything else. It copies bytes of 0x80 and
+ * above as they are; the caller must check that they are UTF-8.
  */
 export function readStrings(at: u32, end: u32): i32 {
   let count = 0;
@@ -43,19 +43,22 @@ export function readStrings(at: u32, end: u32): i32 {
   return count;
 }
 
-/** The first quote, backslash or control character from `at` on. At least `end` if there is none before it. */
+/**
+ * The address of the first quote, backslash or control character from `at` on, or `end` or more if none comes before
+ * it.
+ */
 function stringEnd(at: u32, end: u32): u32 {
   for (; at < end; at += 8) {
     const bytes = load<u64>(at);
     const found =
       zeros(bytes ^ (ONES * QUOTE)) | zeros(bytes ^ (ONES * 0x5c)) | ((bytes - ONES * 0x20) & ~bytes & HIGHS);
-    // Only the lowest bit is certain. Those above it may be carries.
+    // Only the lowest bit is certain. Carries may set bits above it.
     if (found !== 0) return at + <u32>(ctz<u64>(found) >>> 3);
   }
   return at;
 }
 
-/** Sets the high bit of every zero byte, and of some bytes above a zero byte. */
+/** Sets the high bit of every zero byte, and of some bytes above one. */
 function zeros(bytes: u64): u64 {
   return (bytes - ONES) & ~bytes & HIGHS;
 }

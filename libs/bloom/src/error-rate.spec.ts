@@ -7,7 +7,7 @@ import {
   saturationProbability,
 } from './error-rate.js';
 
-/** False-positive rates as printed by Fan, Cao, Almeida and Broder ("Summary Cache"): m/n, then k = 1 to 8. */
+/** False-positive rates as Fan, Cao, Almeida and Broder print them ("Summary Cache"): m/n, then k = 1 to 8. */
 const LITERATURE: readonly (readonly [number, string])[] = [
   [2, '0.393 0.400'],
   [3, '0.283 0.237 0.253'],
@@ -43,8 +43,8 @@ const LITERATURE: readonly (readonly [number, string])[] = [
 ];
 
 /**
- * Cells per item with the best k, for pages of PAGE_CELLS cells. `independent` is a published estimate for cells drawn
- * independently, rounded up. Our distinct cells need a little less.
+ * Cells per item with the best k, for pages of PAGE_CELLS cells. `independent` is a published estimate for
+ * independently drawn cells, rounded up. Our distinct cells need slightly fewer.
  */
 const PAGE_TABLE = [
   { p: 1e-2, classic: 9.59, pages: [10.74, 10.17, 9.89, 9.75], independent: [11.1, 10.3, 10.0, 9.8] },
@@ -54,7 +54,7 @@ const PAGE_TABLE = [
 ];
 const PAGE_CELLS = [128, 256, 512, 1024];
 
-/** Half a unit in the last printed digit: "0.0237" is right within 0.00005. */
+/** Half a unit in the last printed digit: "0.0237" is correct to within 0.00005. */
 function printedTolerance(printed: string): number {
   const [mantissa, exponent] = printed.split('e') as [string, string?];
   const digits = mantissa.split('.')[1]?.length ?? 0;
@@ -69,13 +69,13 @@ describe('classic error rate', () => {
     }
   });
 
-  it.each(PAGE_TABLE)('p = $p needs $classic cells an item', ({ p, classic }) => {
+  it.each(PAGE_TABLE)('needs $classic cells per item for p = $p', ({ p, classic }) => {
     expect(classicCellsPerItem(p)).toBeCloseTo(classic, 2);
   });
 });
 
 describe('paged error rate', () => {
-  it.each(PAGE_TABLE)('p = $p: cells an item by page size', ({ p, pages, independent }) => {
+  it.each(PAGE_TABLE)('has the known cells per item by page size for p = $p', ({ p, pages, independent }) => {
     for (const [i, pageCells] of PAGE_CELLS.entries()) {
       const loads = Array.from({ length: 24 }, (_, k) => PagedErrorRate.of(pageCells, k + 1).loadFor(p));
       const needed = pageCells / Math.max(...loads);
@@ -85,13 +85,13 @@ describe('paged error rate', () => {
     }
   });
 
-  it('is the chance that random cells cover random cells, counted out by hand', () => {
-    // B = 3, k = 1: j items leave a given cell uncovered with (2/3)^j, so p = 1 - e^(-λ/3).
+  it('matches a tiny page worked out by hand', () => {
+    // With B = 3 and k = 1, j items leave a given cell uncovered with probability (2/3)^j, so p = 1 - e^(-λ/3).
     const tiny = PagedErrorRate.of(3, 1);
     for (const load of [0.1, 1, 5]) expect(tiny.at(load)).toBeCloseTo(1 - Math.exp(-load / 3), 12);
   });
 
-  it('is computed once a shape, so that new error rates cost no new tables', () => {
+  it('reuses the tables of a page shape for new error rates', () => {
     expect(PagedErrorRate.of(256, 7)).toBe(PagedErrorRate.of(256, 7));
     expect(PagedErrorRate.of(256, 8)).not.toBe(PagedErrorRate.of(256, 7));
   });
@@ -111,7 +111,7 @@ describe('paged error rate', () => {
   });
 });
 
-describe('items a page, from the share of non-zero cells', () => {
+describe('items per page, from the share of non-zero cells', () => {
   it('inverts the expected fill', () => {
     const [load, pageCells, k] = [25, 256, 7];
     expect(itemsPerPageFromFill(1 - Math.exp((-load * k) / pageCells), pageCells, k)).toBeCloseTo(load, 9);
@@ -133,7 +133,7 @@ describe('probability of a saturated counter', () => {
     expect(saturationProbability(n, m, k) / (1 - below)).toBeCloseTo(1, 1);
   });
 
-  it('stays below the bound of Fan et al. at the best load, ln 2 items a counter', () => {
+  it('stays below the bound of Fan et al. at the best load, ln 2 items per counter', () => {
     const probability = saturationProbability(Math.LN2 * 1e6, 1e6, 1);
     expect(probability).toBeGreaterThan(0);
     expect(probability).toBeLessThan(Math.pow((Math.E * Math.LN2) / 15, 15));

@@ -1,19 +1,19 @@
 /**
- * False-positive rates. Letters are those of the literature: n items, m cells, k hashes, B cells per page, λ = n·B/m
- * the mean number of items per page.
+ * False-positive rates. The letters are those of the literature: n items, m cells, k hashes, B cells per page, and λ =
+ * n·B/m, the mean number of items per page.
  *
- * Classic (Bloom 1970; Fan et al. 2000), one array for all items:
+ * Classic, with one array for all items (Bloom 1970; Fan et al. 2000):
  *
  *   p = (1 - e^(-kn/m))^k
  *
- * Paged (a blocked filter, Putze, Sanders and Singler 2007, here with k distinct cells per item). The number of items
- * in a page is Poisson(λ), and crowded pages add more errors than sparse ones save:
+ * Paged (a blocked filter after Putze, Sanders and Singler 2007, here with k distinct cells per item). The number of
+ * items in a page is Poisson(λ), and crowded pages add more errors than sparse pages save:
  *
  *   p = Σ_j Poisson(j; λ) · c_j        c_j = P(j random k-subsets of a page cover k given cells)
  *
- * c_j is computed exactly by a Markov chain on the number u of given cells not yet covered: an item covers h of them
- * with the hypergeometric probability C(u,h)·C(B-u,k-h) / C(B,k). All terms are positive, so the sum is accurate down
- * to the smallest rates, where inclusion and exclusion would suffer from cancellation.
+ * A Markov chain on the number u of given cells that are not yet covered gives c_j exactly: an item covers h of them
+ * with the hypergeometric probability C(u,h)·C(B-u,k-h) / C(B,k). All terms are positive, so the sum is accurate even
+ * for the smallest rates, where inclusion-exclusion would lose digits to cancellation.
  */
 
 /** (1 - e^(-k/cellsPerItem))^k. */
@@ -21,7 +21,7 @@ export function classicErrorRate(cellsPerItem: number, k: number): number {
   return Math.pow(-Math.expm1(-k / cellsPerItem), k);
 }
 
-/** Cells per item of the best classic filter for error rate p, with a whole number of hashes. */
+/** Cells per item of the best classic filter with error rate p and a whole number of hashes. */
 export function classicCellsPerItem(p: number): number {
   let best = Infinity;
   const ideal = Math.max(1, Math.round(-Math.log2(p)));
@@ -31,28 +31,28 @@ export function classicCellsPerItem(p: number): number {
   return best;
 }
 
-/** The inverse of classicErrorRate: m/n at which k hashes give the rate p. */
+/** The inverse of classicErrorRate: the m/n at which k hashes give rate p. */
 function classicCellsPerItemWith(k: number, p: number): number {
   return -k / Math.log1p(-Math.pow(p, 1 / k));
 }
 
-/** Beyond this many standard deviations, and this many more items per page, the Poisson weights are below 1e-30. */
+/** Poisson weights are below 1e-30 more than DEVIATIONS standard deviations plus MORE_ITEMS items from the mean. */
 const DEVIATIONS = 12;
 const MORE_ITEMS = 30;
 
-/** More than the number of shapes: page sizes from 128 to 4,096, with at most 32 hashes. */
+/** More than the number of shapes in use: page sizes from 128 to 4,096 cells, with at most 32 hashes. */
 const MOST_SHAPES = 200;
 const shapes = new Map<string, PagedErrorRate>();
 
-/** The rates of pages of one shape: `B` cells, `k` hashes. */
+/** The error rates of one page shape: `B` cells, `k` hashes. */
 export class PagedErrorRate {
-  /** c_j for j = 0, 1, 2 …, computed as far as needed so far. */
+  /** c_j for j = 0, 1, 2 …, extended on demand. */
   private readonly covered: number[] = [0];
   private readonly transition: Float64Array;
   private state: Float64Array;
   private next: Float64Array;
 
-  /** The cached object of a shape. Its tables are most of the work, and there are few shapes. */
+  /** The cached object for a shape. Most of the work goes into its tables, and shapes are few. */
   static of(pageCells: number, hashes: number): PagedErrorRate {
     const shape = `${pageCells}/${hashes}`;
     let rate = shapes.get(shape);
@@ -83,7 +83,7 @@ export class PagedErrorRate {
     const first = Math.max(0, Math.floor(mean - spread));
     const last = Math.ceil(mean + spread);
     const covered = this.coveredUpTo(last);
-    // Poisson weights relative to the largest, each computed from its neighbour, then divided by their sum. This needs
+    // Computes each Poisson weight from its neighbour, relative to the largest, then divides by their sum. This needs
     // no logarithms.
     const mode = Math.floor(mean);
     let weights = 1;
@@ -98,15 +98,15 @@ export class PagedErrorRate {
       weights += weight;
       rate += weight * (covered[j] as number);
     }
-    // Rounding errors may bring it above 1.
+    // Rounding errors can push the quotient above 1.
     return Math.min(1, rate / weights);
   }
 
-  /** The largest λ whose rate is at most p, by bisection, to a relative 1e-9. */
+  /** The largest λ whose rate is at most p, by bisection to a relative precision of 1e-9. */
   loadFor(p: number): number {
     let low = 0;
     let high = this.pageCells / classicCellsPerItemWith(this.hashes, p);
-    // The paged rate is above the classic one, except for the smallest pages.
+    // The paged rate is above the classic rate except for the smallest pages.
     while (this.at(high) <= p) high *= 2;
     while (high - low > 1e-9 * high) {
       const middle = (low + high) / 2;
@@ -116,7 +116,7 @@ export class PagedErrorRate {
     return low;
   }
 
-  /** At least c_0 to c_items. */
+  /** Returns c_0 to c_items, and possibly more. */
   private coveredUpTo(items: number): readonly number[] {
     const k = this.hashes;
     while (this.covered.length <= items) {
@@ -156,16 +156,16 @@ function logChoose(n: number, r: number): number {
 }
 
 /**
- * The mean number of items per page, estimated from the share of non-zero cells. An item leaves a cell untouched with
- * probability 1 - k/B, so share = 1 - e^(-λk/B). Infinity when every cell is non-zero.
+ * The mean number of items per page, estimated from the share of non-zero cells. An item misses a cell with probability
+ * 1 - k/B, so share = 1 - e^(-λk/B). Infinity if every cell is non-zero.
  */
 export function itemsPerPageFromFill(share: number, pageCells: number, k: number): number {
   return share >= 1 ? Infinity : (-pageCells / k) * Math.log1p(-share);
 }
 
 /**
- * Probability that one counter is at 15 or above when the filter holds n distinct items in m counters: the
- * upper tail of Poisson(kn/m) (Fan et al. 2000, section 3, who bound it by (e·ln2/16)^16 for their 16).
+ * The probability that one counter reaches 15 or more when the filter holds n distinct items in m counters: the upper
+ * tail of Poisson(kn/m). Fan et al. 2000, section 3, bound it by (e·ln2/16)^16 for their limit of 16.
  */
 export function saturationProbability(n: number, m: number, k: number): number {
   const mean = (k * n) / m;

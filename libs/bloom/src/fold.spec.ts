@@ -14,7 +14,7 @@ const geometry: Geometry = {
 const positions = (keys: readonly string[]) => positionsOf(keys, new Uint8Array(16), geometry);
 
 describe('folding a batch', () => {
-  it('keeps first occurrences, in order, and says where they were', () => {
+  it('keeps first occurrences in order, with their original indexes', () => {
     const folded = foldDuplicates(positions(['a', 'b', 'a', 'c', 'b', 'a', 'd']));
     expect(folded?.positions).toEqual({
       ...positions(['a', 'b', 'c', 'd']),
@@ -35,15 +35,15 @@ describe('folding a batch', () => {
 });
 
 describe('selecting items of a batch', () => {
-  it('takes them in the order asked for', () => {
+  it('returns them in the requested order', () => {
     const all = positions(['a', 'b', 'c', 'd']);
     expect(select(all, Uint32Array.of(3, 0, 0))).toEqual(positions(['d', 'a', 'a']));
     expect(select(all, Uint32Array.of())).toEqual(positions([]));
   });
 });
 
-describe('items whose hashes are equal but for one word', () => {
-  it.each([0, 1, 2, 3])('are two: word %d', (word) => {
+describe('items whose hashes differ in one word only', () => {
+  it.each([0, 1, 2, 3])('stay two items: word %d', (word) => {
     const two = positions(['a', 'a']);
     const at = 4 + word;
     two.hash[at] = (two.hash[at] as number) ^ 0x8000_0000;

@@ -1,16 +1,16 @@
 import { select, type Positions } from './positions.js';
 
-/** A batch with each item once, and the indexes of those items in the original batch. */
+/** A batch without duplicates, and the index of each of its items in the original batch. */
 export interface Folded {
-  /** With `copies`. */
+  /** Includes `copies`. */
   readonly positions: Positions;
-  /** For each item of the folded batch, its index in the original batch (the first occurrence). */
+  /** For each item of the folded batch, the index of its first occurrence in the original batch. */
   readonly original: Uint32Array;
 }
 
 /**
- * Keeps the first occurrence of every item of a batch, by its 128-bit hash. Returns undefined if no item occurs twice,
- * so that the common case copies nothing.
+ * Keeps the first occurrence of every item of a batch, by its 128-bit hash. Returns undefined if the batch has no
+ * duplicates, so that the common case copies nothing.
  */
 export function foldDuplicates(positions: Positions): Folded | undefined {
   const { count, hash } = positions;

@@ -1,12 +1,12 @@
 /**
- * Everything that turns a key into positions, except the seed.
+ * Everything except the seed that turns a key into positions.
  *
- * A filter is `segments` equal byte strings; a segment is `pagesPerSegment` pages; a page is `pageCells` adjacent
- * cells. A cell is a 4-bit counter (counting filter), one bit (standard filter), or a counter and an expiry of 4 bits each
- * (a counting filter that ages). An item lives in one page of one segment, in `hashes` distinct cells of it.
+ * A filter has `segments` byte strings of equal length, a segment has `pagesPerSegment` pages, and a page has
+ * `pageCells` adjacent cells. A cell is a 4-bit counter (counting filter), one bit (standard filter), or a 4-bit
+ * counter with a 4-bit expiry (counting filter that ages). An item occupies `hashes` distinct cells of one page.
  */
 export interface Geometry {
-  /** Number of the hash scheme (see `hash-scheme.ts`). A scheme is never edited, only added. */
+  /** Number of the hash scheme (see `hash-scheme.ts`). Schemes are added but never edited. */
   readonly hashScheme: number;
   readonly cellBits: CellBits;
   /** k: distinct cells per item. */
@@ -20,7 +20,7 @@ export interface Geometry {
 /** 4: counting filter. 1: standard filter. 8: counting filter that ages. */
 export type CellBits = 1 | 4 | 8;
 
-/** Each page of a filter that ages begins with so many bytes, in front of its cells: see libs/store/src/age.ts. */
+/** Length of the stamp in front of the cells of each page of a filter that ages. See libs/store/src/age.ts. */
 export const STAMP_BYTES = 4;
 
 /** m: cells of the whole filter. */
@@ -39,7 +39,7 @@ export function segmentBytes(geometry: Geometry): number {
   return geometry.pagesPerSegment * pageBytes(geometry);
 }
 
-/** Bytes of all segments: the memory the cells take. */
+/** Bytes of all segments: the memory that the cells take. */
 export function filterBytes(geometry: Geometry): number {
   return geometry.segments * segmentBytes(geometry);
 }

@@ -1,4 +1,4 @@
-// Written by `npm run kernel` from libs/bloom/kernel. Not to be edited.
+// Generated from libs/bloom/kernel by `npm run kernel`. Do not edit.
 
 /** The WebAssembly module of the kernel, in base64. */
 export const KERNEL_BINARY = [

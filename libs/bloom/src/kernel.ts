@@ -2,11 +2,11 @@ import type { Geometry } from './geometry.js';
 import { KERNEL_BINARY } from './kernel-binary.js';
 import { isPacked, type Keys } from './keys.js';
 
-/** The exports of libs/bloom/kernel. Its layout.ts describes the layout of the memory. */
+/** The exports of libs/bloom/kernel. Its layout.ts describes the memory. */
 interface Exports {
   hash(scheme: number, count: number, origin: number): void;
   readStrings(at: number, end: number): number;
-  /** Signed. */
+  /** Signed: -1 if the kernel met anything but a string without escapes. */
   readonly stopped: WebAssembly.Global;
   readonly closed: WebAssembly.Global;
   place(count: number, segments: number, pagesPerSegment: number, hashes: number, shift: number): void;
@@ -23,7 +23,7 @@ interface Exports {
 }
 
 const MEMORY_PAGE = 65_536;
-/** Room for a block of short keys. Longer keys make the memory grow. */
+/** Enough for a block of short keys. The memory grows for longer keys. */
 const INITIAL_PAGES = 8;
 
 const memory = new WebAssembly.Memory({ initial: INITIAL_PAGES });
@@ -31,9 +31,9 @@ const kernel = new WebAssembly.Instance(new WebAssembly.Module(Buffer.from(KERNE
   env: { memory },
 }).exports as Exports;
 
-/** The most keys that the kernel takes at a time. */
+/** The largest number of keys per call of the kernel. */
 export const BLOCK_KEYS = kernel.BLOCK_KEYS.value;
-/** The most cells that an item can have. */
+/** The largest number of cells per item. */
 export const MAX_HASHES = kernel.MAX_HASHES.value;
 const BYTES = kernel.BYTES.value;
 
@@ -47,11 +47,11 @@ class Views {
   readonly cell = new Uint16Array(memory.buffer, kernel.CELL.value, MAX_HASHES * BLOCK_KEYS);
 }
 
-/** Replaced when the memory grows. */
+/** Replaced when the memory grows, which detaches the old buffer. */
 let views = new Views();
 const encoder = new TextEncoder();
 
-/** Makes room for `bytes` bytes of keys. */
+/** Grows the memory, if necessary, to hold `bytes` bytes of keys. */
 function reserve(bytes: number): void {
   const missing = BYTES + bytes + kernel.SLACK.value - memory.buffer.byteLength;
   if (missing <= 0) return;
@@ -59,7 +59,7 @@ function reserve(bytes: number): void {
   views = new Views();
 }
 
-/** Writes strings into the memory as UTF-8. */
+/** Writes strings to the memory as UTF-8. */
 function loadStrings(keys: readonly string[]): void {
   const text = keys.join('');
   reserve(text.length * 3);
@@ -73,11 +73,11 @@ function loadStrings(keys: readonly string[]): void {
     at += ascii ? key.length : Buffer.byteLength(key);
     span[2 * i + 1] = at;
   }
-  // A lone surrogate at the end of one key and one at the start of the next have merged.
+  // The encoder has merged a lone surrogate at the end of one key with one at the start of the next.
   if (at !== written) throw new RangeError('a key is not well-formed Unicode');
 }
 
-/** Writes a block of keys into the memory. Returns the offset that their spans are counted from. */
+/** Writes a block of keys to the memory. Returns the offset from which their spans count. */
 function loadKeys(keys: Keys): number {
   if (!isPacked(keys)) {
     loadStrings(keys);
@@ -92,13 +92,13 @@ function loadKeys(keys: Keys): number {
   return origin;
 }
 
-/** The part of a filter's description that decides where its items lie, apart from the seed. */
+/** The parts of a geometry that, with the seed, decide where items lie. */
 export type Placement = Pick<
   Geometry,
   'hashScheme' | 'segments' | 'pagesPerSegment' | 'pageCells' | 'hashes'
 >;
 
-/** The arrays that the kernel writes positions into. See Positions. */
+/** The arrays that receive the positions. See Positions. */
 export interface Places {
   readonly hash: Uint32Array;
   readonly segment: Uint32Array;
@@ -107,8 +107,8 @@ export interface Places {
 }
 
 /**
- * Hashes at most BLOCK_KEYS keys, and writes their positions into `out` from item `at` on. Throws RangeError for more
- * cells per item than MAX_HASHES or than a page has.
+ * Hashes at most BLOCK_KEYS keys and writes their positions to `out`, starting at item `at`. Throws RangeError if items
+ * have more than MAX_HASHES cells, or more than a page has.
  */
 export function locate(keys: Keys, seed: Uint8Array, placement: Placement, out: Places, at: number): void {
   const count = keys.length;
@@ -119,13 +119,15 @@ export function locate(keys: Keys, seed: Uint8Array, placement: Placement, out: 
   place(count, placement, out, at);
 }
 
-/** As `locate`, of items whose hashes, four words each, are in `out` from item `at` on: at most BLOCK_KEYS. */
+/**
+ * Like `locate`, but takes the hashes (four words each) of at most BLOCK_KEYS items from `out`, starting at item `at`.
+ */
 export function locateHashes(count: number, placement: Placement, out: Places, at: number): void {
   views.hash.set(out.hash.subarray(4 * at, 4 * (at + count)));
   place(count, placement, out, at);
 }
 
-/** Places the items whose hashes the memory has. */
+/** Computes the positions of the items whose hashes are in the memory. */
 function place(
   count: number,
   { segments, pagesPerSegment, pageCells, hashes }: Placement,
@@ -140,7 +142,7 @@ function place(
   out.cell.set(views.cell.subarray(0, hashes * count), hashes * at);
 }
 
-/** The four words of the 128-bit hash of `bytes`, under a hash scheme's number. */
+/** The 128-bit hash of `bytes` as four words. */
 export function hashBytes(scheme: number, seed: Uint8Array, bytes: Uint8Array): Uint32Array {
   reserve(bytes.length);
   views.bytes.set(bytes, BYTES);
@@ -150,16 +152,16 @@ export function hashBytes(scheme: number, seed: Uint8Array, bytes: Uint8Array): 
   return views.hash.slice(0, 4);
 }
 
-/** The elements of a JSON array, and the offset after its closing bracket. */
+/** The strings of a JSON array, and the offset after its closing bracket. */
 export interface ReadStrings {
-  /** As in PackedKeys. */
+  /** Has the format of PackedKeys.span. */
   readonly span: Uint32Array;
   readonly end: number;
 }
 
 /**
- * Reads a JSON array from its first element on, at `from`. Undefined if it contains anything but strings without
- * escapes. It does not check that these are UTF-8.
+ * Reads a JSON array from offset `from`, where its first element begins. Returns undefined if the array contains
+ * anything but strings without escapes. Does not check that the strings are UTF-8.
  */
 export function readStrings(json: Uint8Array, from: number): ReadStrings | undefined {
   reserve(json.length);

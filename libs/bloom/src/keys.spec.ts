@@ -18,7 +18,7 @@ const GEOMETRY: Geometry = {
 };
 const RUNS = 5_000;
 
-/** The strings read from an array that begins with the text, and what follows the array. */
+/** The strings that readStrings finds in an array at the start of the text, and the text after the array. */
 function read(text: string): { texts: string[]; rest: string } | undefined {
   const json = Buffer.from(text);
   const found = readStrings(json, 1);
@@ -73,7 +73,7 @@ describe('readStrings', () => {
     expect(read(text)).toBeUndefined();
   });
 
-  it('takes nothing of a text read before, whose rest is still in the kernel’s memory', () => {
+  it('ignores the rest of an earlier text in the kernel’s memory', () => {
     const text = '["first", "second" , "third, of more than eight bytes" ]';
     for (let length = 1; length < text.length; length++) {
       expect(read(text)?.texts).toHaveLength(3);
@@ -81,7 +81,7 @@ describe('readStrings', () => {
     }
   });
 
-  it(`reads what JSON.parse reads, or nothing (${RUNS} arrays)`, () => {
+  it(`reads the same strings as JSON.parse, or nothing (${RUNS} arrays)`, () => {
     const element = fc.oneof(
       { weight: 30, arbitrary: fc.string({ unit: 'binary', maxLength: 40 }) },
       { weight: 1, arbitrary: fc.jsonValue() },
@@ -102,7 +102,7 @@ describe('readStrings', () => {
     expect(plain).toBeGreaterThan(RUNS / 10);
   });
 
-  it('leaves to the parser what was changed at any byte, or reads it as the parser does', () => {
+  it('reads text with a changed byte as JSON.parse does, or not at all', () => {
     const json = Buffer.from('["first","zweit\u00e4r" , "third one"]');
     for (let at = 1; at < json.length; at++) {
       for (const byte of Buffer.from('",\\[] \n\u0001x')) {
@@ -126,12 +126,12 @@ describe('packed keys', () => {
   keys[2_000] = 'x'.repeat(200_000);
   keys[2_001] = 'y'.repeat(200_000);
 
-  it.each([1, 2])('have the positions of the strings that they are, hash scheme %d', (hashScheme) => {
+  it.each([1, 2])('have the positions of the same keys as strings, hash scheme %d', (hashScheme) => {
     const geometry = { ...GEOMETRY, hashScheme };
     expect(positionsOf(pack(keys), SEED, geometry)).toEqual(positionsOf(keys, SEED, geometry));
   });
 
-  it('can be cut', () => {
+  it('can be sliced', () => {
     for (const [from, to] of [
       [0, 0],
       [0, 1],
@@ -146,7 +146,7 @@ describe('packed keys', () => {
 });
 
 describe('the kernel', () => {
-  /** Where keys begin in the kernel's memory. */
+  /** The address of the first key in the kernel's memory. */
   function keysBegin(): number {
     const memory = new WebAssembly.Memory({ initial: 1 });
     const kernel = new WebAssembly.Module(Buffer.from(KERNEL_BINARY, 'base64'));
@@ -156,7 +156,7 @@ describe('the kernel', () => {
     return BYTES.value;
   }
 
-  it('reads words whole at the very end of its memory, which grows in time', () => {
+  it('grows its memory before it reads a whole word at the end', () => {
     const end = 100 * 65_536 - keysBegin();
     for (let length = end - 20; length <= end + 2; length++) {
       const bytes = Buffer.alloc(length, 'x');

@@ -11,7 +11,7 @@ const SEED = new Uint8Array(16).fill(7);
 
 describe('planLayers', () => {
   it.each([1e-1, 1e-2, 1e-3, 1e-6, MIN_ERROR_RATE])(
-    'at %d keeps the error rate when all are full',
+    'keeps the error rate at %d when all layers are full',
     (errorRate) => {
       const layers = planLayers({ capacity: 10_000, errorRate, ...COUNTING }, WHOLE, Infinity);
       expect(layers).toHaveLength(6);
@@ -29,7 +29,7 @@ describe('planLayers', () => {
     [1e-2, 1.11, 1.64],
     [1e-3, 1.07, 1.43],
     [1e-4, 1.06, 1.32],
-  ])('at %d costs little memory beside one filter that fits', (errorRate, never, grown) => {
+  ])('takes little more memory than one fitting filter at %d', (errorRate, never, grown) => {
     const layers = planLayers({ capacity: 100_000, errorRate, ...COUNTING }, WHOLE, Infinity);
     const fitting = (capacity: number) =>
       filterBytes(planGeometry({ capacity, errorRate, ...COUNTING }, WHOLE));
@@ -44,12 +44,12 @@ describe('planLayers', () => {
     }
   });
 
-  it('every layer is 2.7 times the one before', () => {
+  it('makes every layer 2.7 times as large as the previous one', () => {
     const layers = planLayers({ capacity: 1_000, errorRate: 1e-3, ...COUNTING }, WHOLE, Infinity);
     expect(layers.map(({ capacity }) => capacity)).toEqual([1_000, 2_700, 7_291, 19_684, 53_145, 143_490]);
   });
 
-  it('leaves out the layers that would pass the limit on bytes, but never the first', () => {
+  it('omits layers beyond the limit on bytes, but never the first', () => {
     const sizing = { capacity: 1_000, errorRate: 1e-3, ...COUNTING };
     const all = planLayers(sizing, WHOLE, Infinity);
     const three = all.slice(0, 3).reduce((sum, { geometry }) => sum + filterBytes(geometry), 0);
@@ -58,7 +58,7 @@ describe('planLayers', () => {
     expect(planLayers(sizing, WHOLE, 1)).toEqual(all.slice(0, 1));
   });
 
-  it('throws for what no filter can be', () => {
+  it('throws for sizes that no filter can have', () => {
     expect(() => planLayers({ capacity: 0, errorRate: 1e-3, ...COUNTING }, WHOLE, Infinity)).toThrow(
       RangeError,
     );
@@ -68,7 +68,7 @@ describe('planLayers', () => {
   });
 
   it.each([1, 3, 12])(
-    'what is in a segment of the first is in one run of each other: %d segments',
+    'maps each segment of the first layer to one run of segments in every other: %d segments',
     (minSegments) => {
       const segmentation = { maxSegmentBytes: 2 ** 16, minSegments, minSegmentBytes: 1 };
       const layers = planLayers({ capacity: 60_000, errorRate: 1e-3, ...COUNTING }, segmentation, Infinity);

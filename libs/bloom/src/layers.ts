@@ -11,35 +11,36 @@ import {
 } from './sizing.js';
 
 /**
- * One of the filters that a filter which grows consists of: an item is in one of them. All have the filter's seed, the same
- * page size and number of hashes, so that an item has the same cells in each, in another page, and a whole multiple of the first
- * one's segments, so that what is in a segment of the first is in one run of theirs.
+ * One of the filters that make up a growing filter. An item is in exactly one of them. All layers share the seed, the
+ * page size and the number of hashes, so an item has the same cells in every layer, in a different page. The number of
+ * segments is a multiple of the first layer's, so the items of a segment of the first layer lie in one run of segments
+ * of each other layer.
  *
- * A shape of its own for each would take up to 13 % less memory in the later ones, and drawing the cells anew takes 0.27 µs an
- * item and layer, three times what looking them up takes.
+ * A separate page shape for each layer would save up to 13 % of memory in later layers. Drawing the cells again would
+ * cost 0.27 µs per item and layer, three times as much as the lookup.
  */
 export interface Layer {
-  /** Items after which it is closed, and the next one takes what is new. */
+  /** The number of items at which this layer closes and new items go to the next. */
   readonly capacity: number;
-  /** Share of absent items that may test positive in it, at capacity. */
+  /** The share of absent items that may test positive in this layer at capacity. */
   readonly errorRate: number;
   readonly geometry: Geometry;
 }
 
-/** Each layer is so much larger than the one before. */
+/** The ratio of each layer's capacity to that of the previous layer. */
 const GROWTH = 2.7;
 
 /**
- * Each layer's share of the filter's error rate. As an absent item is asked of all layers, the rates add up (Almeida et
- * al. 2007, whose shares fall by a constant factor). With most in the first, one who knows the capacity pays little for
- * growth that is not needed.
+ * Each layer's share of the filter's error rate. A check of an absent item tests all layers, so the rates add up
+ * (Almeida et al. 2007, whose shares fall by a constant factor). The first layer has the largest share, so callers who
+ * know their capacity pay little for growth that they don't need.
  */
 const SHARES = [0.6, 0.15, 0.1, 0.05, 0.05, 0.05];
 
 /**
- * The layers of a filter that begins with `capacity` items and grows, at most `errorRate` for all of them together. All
- * layers but the first are left out from that on which would bring them above `maxBytes` together. Throws as
- * planGeometry.
+ * Plans the layers of a filter that starts with `capacity` items and grows, with a total error rate of at most
+ * `errorRate`. Leaves out the first layer that would push the total above `maxBytes` and all later ones, but never the
+ * first of all. Throws RangeError like planGeometry.
  */
 export function planLayers(
   sizing: Sizing,
@@ -48,7 +49,7 @@ export function planLayers(
 ): [Layer, ...Layer[]] {
   assertSizing(sizing);
   const shape = pageShapeFor(sizing.errorRate * (SHARES[0] as number));
-  // However small the first is: the number of segments is for all that it may come to hold.
+  // The first layer sets the number of segments for the fully grown filter, so it may have very small segments.
   const spread = { ...segmentation, minSegmentBytes: 0 };
   const layers = [layerOf(sizing, 0, spread, shape)] as [Layer, ...Layer[]];
   const { segments } = layers[0].geometry;
@@ -74,7 +75,7 @@ function layerOf(sizing: Sizing, number: number, segmentation: Segmentation, sha
   return { capacity, errorRate, geometry };
 }
 
-/** Of the segments of a layer, how many are in each segment of the filter. */
+/** The number of the layer's segments that correspond to one segment of the filter. */
 export function piecesOf(layer: Pick<Layer, 'geometry'>, first: Geometry): number {
   return layer.geometry.segments / first.segments;
 }

@@ -8,10 +8,10 @@ import { planGeometry } from './sizing.js';
 /**
  * G2 on the simplest filter: one byte per cell, in memory. Two measures of the rate at capacity:
  *
- *   hits      absent keys that test positive. Of Q keys that is Q·p in the mean, Poisson: below Q·p + 4·√(Q·p) + 4.
+ *   hits      absent keys that test positive. For Q keys the mean is Q·p (Poisson): below Q·p + 4·√(Q·p) + 4.
  *   expected  the mean of C(u,k)/C(B,k) over pages with u cells set: the rate for absent keys with perfectly random
- *             positions. It has no sampling error of its own, so it shows the sizing sharply even at 1e-6. It varies
- *             between filters, the more the fewer pages there are, so small filters are averaged.
+ *             positions. It has no sampling error, so it tests the sizing precisely even at 1e-6. It varies between
+ *             filters, more so if they have few pages, so small filters are averaged.
  */
 const CHUNK = 10_000;
 const CAPACITIES = [100, 1_000, 10_000, 100_000, 1_000_000];
@@ -29,7 +29,7 @@ class PlainFilter {
     this.seed = new Uint8Array(16).fill(seed);
   }
 
-  /** Adds the keys, or counts those that test positive. */
+  /** Adds the keys, or counts the keys that test positive. */
   pass(count: number, key: (i: number) => string, add: boolean): number {
     const { pageCells, pagesPerSegment, hashes } = this.geometry;
     let positives = 0;
@@ -78,13 +78,14 @@ function coverChance(u: number, B: number, k: number): number {
 const present = (i: number) => `https://example.org/present/${i}`;
 const absent = (i: number) => `https://example.org/absent/${i}`;
 
-/** The most hits that Q trials of probability p give, except in about one run of 10,000. */
+/** An upper bound for the hits in Q trials of probability p, exceeded in about one of 10,000 runs. */
 function upperBound(queries: number, p: number): number {
   return queries * p + 4 * Math.sqrt(queries * p) + 4;
 }
 
 describe.each(HASH_SCHEMES)('G2 measured error rate, hash scheme %i', (scheme) => {
-  // The largest filters run under one scheme and at two rates only: they have more pages, but no other hashes.
+  // The largest filters run with one scheme and at two rates only: they differ in the number of pages, not in the
+  // hashes.
   const isDefault = scheme === DEFAULT_HASH_SCHEME;
   const grid = CAPACITIES.flatMap((n) => RATES.map((p) => ({ n, p }))).filter(
     ({ n, p }) => n <= 100_000 || (isDefault && (p === 1e-2 || p === 1e-6)),
@@ -106,7 +107,8 @@ describe.each(HASH_SCHEMES)('G2 measured error rate, hash scheme %i', (scheme) =
     }
     expect(predicted).toBeLessThanOrEqual(p * (1 + 1e-6));
     expect(hits).toBeLessThanOrEqual(upperBound(filters * queries, p));
-    // The pages are a sample. The rate of a page deviates by about 3 times its mean, and by 8 at the smallest p.
+    // The pages are a sample. The standard deviation of a page's rate is about 3 times its mean, or 8 times at the
+    // smallest p.
     const pages = (filters * n) / 30;
     const deviation = 1 + (4 * (p < 1e-4 ? 8 : 3)) / Math.sqrt(pages);
     expect(expected / predicted).toBeLessThan(deviation);
@@ -121,7 +123,7 @@ describe.each(HASH_SCHEMES)('G2 measured error rate, hash scheme %i', (scheme) =
       expect(filter.pass(200_000, absent, false)).toBeLessThan(upperBound(200_000, 0.01));
     });
 
-  /** Some words of these keys' hashes coincide; positions must be independent all the same. */
+  /** Some words of these keys' hashes are equal. Positions must still be independent. */
   it.each([4, 8])('keys of %d bytes, p = 0.001', (width) => {
     const n = 100_000;
     const key = (i: number) => i.toString(36).padStart(width, '0');

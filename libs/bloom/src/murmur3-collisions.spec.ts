@@ -6,18 +6,18 @@ import { positionsOf } from './positions.js';
 
 const GEOMETRY = { cellBits: 4, hashes: 9, pageCells: 512, pagesPerSegment: 1000, segments: 7 } as const;
 
-/** The number of different hashes that the keys have. */
+/** The number of different hashes among the keys. */
 function hashes(keys: readonly string[], seed: Uint8Array, hashScheme: number): number {
   const { hash, count } = positionsOf(keys, seed, { ...GEOMETRY, hashScheme });
   return new Set(Array.from({ length: count }, (_, i) => hash.subarray(i * 4, i * 4 + 4).join())).size;
 }
 
-describe(`keys made to collide under murmur3 (SEED=${SEED})`, () => {
+describe(`keys crafted to collide under murmur3 (SEED=${SEED})`, () => {
   const random = new Random(SEED);
   const seeds = Array.from({ length: 1_000 }, () => random.bytes(SEED_BYTES));
   const [few, many] = [collidingKeys('', 1), collidingKeys('page 12 of 3456.', 12)];
 
-  it('are different texts that the service takes', () => {
+  it('are different texts that the service accepts', () => {
     expect(new Set(few).size).toBe(2);
     expect(new Set(many).size).toBe(4_096);
     for (const key of many) {

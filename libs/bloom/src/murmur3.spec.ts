@@ -6,7 +6,7 @@ import { hashBytes } from './kernel.js';
 const LENGTHS = Array.from({ length: 1001 }, (_, length) => length);
 const SEEDS = [0, 1, 0x7fffffff, 0x80000000, 0xdeadbeef, 0xffffffff];
 
-/** Bytes of every value, with neighbours that differ. */
+/** Bytes of every value, with different neighbours. */
 function bytesOf(length: number): Uint8Array {
   return Uint8Array.from({ length }, (_, i) => (i * 131 + length * 17 + (i >> 3)) & 0xff);
 }
@@ -34,7 +34,7 @@ describe('murmur3 x86_128, seeded with the first four bytes of the seed, little-
 });
 
 describe('hash schemes', () => {
-  it('are known by their numbers; others are refused', () => {
+  it('have known numbers; any other number throws', () => {
     expect(HASH_SCHEMES).toEqual([1, 2]);
     for (const number of HASH_SCHEMES) expect(() => assertKnown(number)).not.toThrow();
     for (const number of [0, 3, 1.5, NaN]) {

@@ -19,7 +19,7 @@ const geometry: Geometry = {
 /** i in base 36, padded to `width` characters: 36^4 = 1.7 million keys of four bytes. */
 const short = (width: number) => (i: number) => i.toString(36).padStart(width, '0');
 
-/** Typical keys. In keys of up to 4 and 8 bytes some words of murmur3 x86_128 equal one another. */
+/** Typical keys. In keys of up to 4 or 8 bytes, some words of murmur3 x86_128 are equal. */
 const KEYS: readonly (readonly [string, (i: number) => string])[] = [
   ['short numbers', (i) => String(i)],
   ['URLs', (i) => `https://www.example.org/articles/${i % 97}/page-${i}?lang=en`],
@@ -38,7 +38,7 @@ const KEYS: readonly (readonly [string, (i: number) => string])[] = [
 
 /**
  * Standard score of the chi-square statistic of counts that should be equal. With many cells it is normal with mean 0
- * and deviation 1. Keys and seed are fixed, so the result against a bound of 5 is always the same.
+ * and deviation 1. Key and seed are fixed, so a comparison with a bound of 5 always has the same result.
  */
 function uniformityScore(counts: Uint32Array): number {
   const expected = counts.reduce((sum, count) => sum + count, 0) / counts.length;
@@ -61,7 +61,7 @@ function batch(key: (i: number) => string, of: Geometry = geometry): Positions {
   );
 }
 
-/** The cells of an item by its hash, straight from their definition: one by one, with a set, in plain arithmetic. */
+/** The cells of an item, computed from its hash directly by their definition: one by one, with a Set. */
 function cellsOf(hash: Uint32Array, { pageCells, hashes }: Geometry): number[] {
   const turn = (word: number, bits: number) => ((word << bits) | (word >>> (32 - bits))) >>> 0;
   const [h0, , h2, h3] = hash as unknown as [number, number, number, number];
@@ -92,7 +92,7 @@ describe.each(CASES)('positions of $name, hash scheme $scheme', ({ scheme, key }
   it('have segment, page and cells independent of each other', () => {
     const joint = (size: number, bucket: (i: number) => number) =>
       uniformityScore(tally(size, ITEMS, bucket));
-    // A random one of an item's cells is uniform, but the sorted places are not. i % hashes takes each place in turn.
+    // A random cell of an item is uniform, but its sorted slots are not. i % hashes picks each slot in turn.
     const someCell = (i: number) => at(cell, i * hashes + (i % hashes)) >> 3;
     expect(joint(7 * 1000, (i) => at(segment, i) * 1000 + at(page, i))).toBeLessThan(5);
     expect(joint(7 * 64, (i) => at(segment, i) * 64 + someCell(i))).toBeLessThan(5);
@@ -110,7 +110,7 @@ describe.each(CASES)('positions of $name, hash scheme $scheme', ({ scheme, key }
 });
 
 describe('positions', () => {
-  it('depend on key, seed and geometry only', () => {
+  it('depend only on key, seed and geometry', () => {
     const keys = ['', 'a', 'ä', '日本', '😀', 'x'.repeat(5000)];
     const once = positionsOf(keys, SEED, geometry);
     expect(positionsOf(keys, SEED, geometry)).toEqual(once);
@@ -125,7 +125,7 @@ describe('positions', () => {
     expect(positionsOf([], SEED, geometry)).toMatchObject({ count: 0, hashes: 9 });
   });
 
-  it('have the cells of their definition, for pages and hashes of every size', () => {
+  it('match the definition for every page size and number of hashes', () => {
     const keys = Array.from({ length: 20 }, (_, i) => `key ${i}`);
     for (const pageCells of [128, 256, 512, 1024, 2048, 4096]) {
       for (let hashes = 1; hashes <= 32; hashes++) {
@@ -137,12 +137,12 @@ describe('positions', () => {
     }
   });
 
-  it('are found when every cell of the page is taken', () => {
+  it('are complete when an item takes every cell of the page', () => {
     const { cell } = positionsOf(['all of them'], SEED, { ...geometry, pageCells: 32, hashes: 32 });
     expect([...cell]).toEqual(Array.from({ length: 32 }, (_, i) => i));
   });
 
-  it('are refused for more cells than there can be', () => {
+  it('throw for more cells per item than possible', () => {
     expect(() => positionsOf(['a'], SEED, { ...geometry, hashes: 33 })).toThrow(
       '33 cells an item: at most 32',
     );
@@ -151,7 +151,7 @@ describe('positions', () => {
     );
   });
 
-  it('are the same in whatever batch a key is: large, of long keys, of every script', () => {
+  it('are the same in every batch: large, of long keys, of every script', () => {
     const scripts = ['plain', 'ä', '日本', '😀', ''];
     const keys = Array.from({ length: 5_000 }, (_, i) => scripts[i % scripts.length]! + i);
     keys[1_000] = 'ß'.repeat(400_000);
@@ -170,15 +170,15 @@ describe('positions', () => {
     });
   });
 
-  it('are refused for halves of a character that a batch would join', () => {
+  it('throw for lone surrogates that a batch would join', () => {
     expect(() => positionsOf(['a\ud83d', '\ude00b'], SEED, geometry)).toThrow('not well-formed');
   });
 
-  it('refuse a seed of another length', () => {
+  it('throw for a seed of the wrong length', () => {
     expect(() => positionsOf(['a'], new Uint8Array(4), geometry)).toThrow(RangeError);
   });
 
-  // JavaScript's bit operations are signed and 32 bits wide, so the reference uses arbitrary precision.
+  // JavaScript's bit operations are signed and 32 bits wide, so the reference uses BigInt.
   it('are exact beyond 2^31: hash words, pages, counter offsets', () => {
     const large: Geometry = { ...geometry, pageCells: 4096, pagesPerSegment: 2 ** 21 - 1, segments: 70_001 };
     const { hash, segment, page, cell, hashes } = batch(KEYS[1]![1], large);
@@ -202,7 +202,7 @@ describe('positionsOfHashes', () => {
   it.each([
     [1e-2, 1],
     [1e-4, 7],
-  ])('places items as their keys do at %d', (errorRate, minSegments) => {
+  ])('gives the positions of the items’ keys at %d', (errorRate, minSegments) => {
     const plan = (rate: number) =>
       planGeometry(
         { capacity: 50_000, errorRate: rate, cellBits: 4 },

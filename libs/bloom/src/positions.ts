@@ -4,14 +4,14 @@ import { BLOCK_KEYS, locate, locateHashes, type Places } from './kernel.js';
 import { isPacked, sliceKeys, type Keys } from './keys.js';
 
 /**
- * The places of a batch's items in a filter. A store sees nothing else of the items. Arrays are parallel, in the
- * caller's order.
+ * The positions of a batch's items in a filter. A store knows nothing else about the items. The arrays are parallel, in
+ * the caller's order.
  *
- *   hash     4 words per item: its 128-bit hash, the item's identity
+ *   hash     4 words per item: its 128-bit hash, which is the identity of the item
  *   segment  1 per item
- *   page     1 per item: index of the page inside its segment
- *   cell     k per item: distinct cell indexes inside the page, ascending
- *   copies   1 per item, of a folded batch: how many equal items were left out
+ *   page     1 per item: index of the page in its segment
+ *   cell     k per item: distinct cell indexes in the page, ascending
+ *   copies   1 per item, in a folded batch only: the number of duplicates that were removed
  */
 export interface Positions extends Places {
   readonly count: number;
@@ -20,7 +20,8 @@ export interface Positions extends Places {
 }
 
 /**
- * Positions of `count` items with k cells each, all zero and to be filled in. One buffer is cheaper to make than four.
+ * Positions for `count` items with k cells each, all zero, for the caller to fill in. They share one buffer, which is
+ * cheaper to allocate than four.
  */
 export function blankPositions(count: number, hashes: number): Positions {
   const buffer = new ArrayBuffer(count * (24 + 2 * hashes));
@@ -34,17 +35,17 @@ export function blankPositions(count: number, hashes: number): Positions {
   };
 }
 
-// Every platform that Node supports in earnest; on another one all hashes would differ, silently.
+// All platforms that matter are little-endian. On a big-endian machine all hashes would silently differ.
 if (new Uint8Array(Uint32Array.of(1).buffer)[0] !== 1)
   throw new Error('Unseen needs a little-endian machine');
 
 /**
- * Limit on the UTF-16 units, or bytes, of the keys of a block, unless a single key has more: the kernel's memory never
- * shrinks.
+ * Limit on the UTF-16 units, or bytes, of a block's keys, because the kernel's memory never shrinks. A longer key is a
+ * block of one.
  */
 const BLOCK_UNITS = 2 ** 18;
 
-/** The end of the block of keys that begins at `from`. */
+/** The end (exclusive) of the block of keys that begins at `from`. */
 function blockEnd(keys: Keys, from: number): number {
   const end = Math.min(from + BLOCK_KEYS, keys.length);
   if (isPacked(keys)) {
@@ -63,9 +64,9 @@ function blockEnd(keys: Keys, from: number): number {
 }
 
 /**
- * The positions of `keys` under a filter's seed and geometry. This is a pure function, and golden vectors in
- * test/golden pin its results. Keys must be well-formed Unicode, because the encoder would merge lone surrogates.
- * libs/bloom/kernel/positions.ts says how positions are computed.
+ * The positions of `keys` for a filter's seed and geometry. This is a pure function; golden vectors in test/golden pin
+ * its results. Keys must be well-formed Unicode, because the encoder would merge lone surrogates. Throws RangeError for
+ * an invalid seed, scheme or number of cells. libs/bloom/kernel/positions.ts contains the algorithm.
  */
 export function positionsOf(keys: Keys, seed: Uint8Array, geometry: Geometry): Positions {
   const blocks = positionsByBlock(keys, seed, geometry);
@@ -76,7 +77,8 @@ export function positionsOf(keys: Keys, seed: Uint8Array, geometry: Geometry): P
 }
 
 /**
- * As positionsOf, in steps of a millisecond or less, for callers that do other work in between. Returns the positions.
+ * Like positionsOf, in steps of a millisecond or less, so that callers can do other work in between. Returns the
+ * positions.
  */
 export function* positionsByBlock(
   keys: Keys,
@@ -96,8 +98,8 @@ export function* positionsByBlock(
 }
 
 /**
- * The positions of items, all or those at `indexes`, in another layer of their filter. The cells are the same, as are the
- * pages' shapes; segment and page follow from the hashes.
+ * The positions of all items, or of those at `indexes`, in another layer of their filter. The cells and page shapes are
+ * the same; the segment and page are computed from the hash.
  */
 export function relocate(
   positions: Positions,
@@ -115,8 +117,8 @@ export function relocate(
 }
 
 /**
- * The positions of items, all or those at `indexes`, by their hashes: four words each, made under the hash scheme of the geometry
- * and the seed of the filter. Positions are a function of the hash, so these are the ones that the items' keys have there.
+ * The positions of all items, or of those at `indexes`, from their hashes: four words each, computed with the
+ * geometry's hash scheme and the filter's seed. They equal the positions of the items' keys.
  */
 export function positionsOfHashes(hash: Uint32Array, geometry: Geometry, indexes?: Uint32Array): Positions {
   const count = indexes ? indexes.length : hash.length / 4;
@@ -132,7 +134,7 @@ export function positionsOfHashes(hash: Uint32Array, geometry: Geometry, indexes
   return positions;
 }
 
-/** How many equal items were left out of a batch, of all its items or of those at `indexes`. */
+/** The number of duplicates removed from a batch, for all its items or those at `indexes`. */
 export function copiesIn({ copies }: Positions, indexes?: Uint32Array): number {
   if (!copies) return 0;
   let sum = 0;
@@ -145,7 +147,7 @@ function blankPlaces(count: number): Pick<Positions, 'segment' | 'page'> {
   return { segment: new Uint32Array(count), page: new Uint32Array(count) };
 }
 
-/** The items at `indexes`, in that order, as a batch of their own. */
+/** The items at `indexes`, in that order, as a new batch. Drops `copies`. */
 export function select(positions: Positions, indexes: Uint32Array): Positions {
   const k = positions.hashes;
   const count = indexes.length;
@@ -160,12 +162,12 @@ export function select(positions: Positions, indexes: Uint32Array): Positions {
   return chosen;
 }
 
-/** The segment that an item lives in, by the first word of its hash. */
+/** The segment of an item, from the first word of its hash. */
 export function segmentOf(word: number, segments: number): number {
   return scale(word, segments);
 }
 
-/** Maps a 32-bit hash word evenly onto [0, n). The product is below 2^53 for every n up to 2^21, so it is exact. */
+/** Maps a 32-bit hash word evenly onto [0, n). For n up to 2^21 the product is below 2^53 and thus exact. */
 function scale(word: number, n: number): number {
   return Math.floor((word * n) / 0x1_0000_0000);
 }

@@ -1,11 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
 import { readStrings } from './kernel.js';
 
-/** The whitespace that may stand between the parts of a JSON text. */
+/** The whitespace that JSON allows between tokens. */
 const BLANKS = [' ', '\t', '\n', '\r'];
 
-describe('what stands between the strings of an array', () => {
-  it('is a comma, and blanks as JSON has them: no other byte', () => {
+describe('the bytes between the strings of an array', () => {
+  it('may be a comma and JSON whitespace, and nothing else', () => {
     for (let byte = 0; byte < 256; byte++) {
       const mark = String.fromCharCode(byte);
       if (mark === ',' || mark === ']' || mark === '"') continue;

@@ -3,8 +3,8 @@ import { SEED_BYTES } from './hash-scheme.js';
 import { hashBytes } from './kernel.js';
 
 /**
- * The reference implementation's vectors_sip128. Vector i is the hash of the bytes 0, 1 … i - 1 under the key 0, 1 …
- * 15, as bytes. OpenSSL gives the same (`openssl mac -macopt size:16 -macopt hexkey:… -in … SIPHASH`).
+ * vectors_sip128 of the reference implementation. Vector i is the hash of the bytes 0, 1 … i - 1 under the key 0, 1 …
+ * 15. OpenSSL gives the same results (`openssl mac -macopt size:16 -macopt hexkey:… -in … SIPHASH`).
  */
 const VECTORS = `
 a3817f04ba25a8e66df67214c7550293

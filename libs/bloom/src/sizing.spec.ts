@@ -22,8 +22,8 @@ function expectedErrorRate(capacity: number, geometry: Geometry): number {
   return PagedErrorRate.of(geometry.pageCells, geometry.hashes).at(capacity / pages);
 }
 
-describe('what a geometry holds at a rate', () => {
-  it.each(RATES)('p = %d: what it was planned for, and no more than keeps the rate', (p) => {
+describe('the capacity of a geometry at a rate', () => {
+  it.each(RATES)('is the planned capacity, and no more than the rate allows: p = %d', (p) => {
     for (const capacity of CAPACITIES) {
       for (const near of [capacity, capacity + 1, Math.ceil(capacity * 1.37)]) {
         const geometry = planGeometry({ capacity: near, errorRate: p, cellBits: 1 }, cluster);
@@ -35,8 +35,8 @@ describe('what a geometry holds at a rate', () => {
     }
   });
 
-  // Anyone who may import a filter chooses the page and hashes that are checked.
-  it('is known after little work, whatever the page and the hashes', () => {
+  // Callers of the import choose the page size and the hashes that this checks.
+  it('takes little work, whatever the page and the hashes', () => {
     const at = jest.spyOn(PagedErrorRate.prototype, 'at');
     try {
       for (const p of RATES) {
@@ -67,14 +67,14 @@ describe('what a geometry holds at a rate', () => {
 });
 
 describe('page shape', () => {
-  it.each(RATES)('p = %d: within the memory allowed beyond the classic optimum', (p) => {
+  it.each(RATES)('stays within the allowed memory above the classic optimum: p = %d', (p) => {
     const shape = pageShapeFor(p);
     const allowance = p >= 1e-3 ? 1.1 : 1.2;
     expect(shape.pageCells / shape.itemsPerPage).toBeLessThanOrEqual(classicCellsPerItem(p) * allowance);
     expect(PagedErrorRate.of(shape.pageCells, shape.hashes).at(shape.itemsPerPage)).toBeLessThanOrEqual(p);
   });
 
-  it.each(RATES)('p = %d: no other number of hashes holds more in that page', (p) => {
+  it.each(RATES)('has the number of hashes that holds the most items: p = %d', (p) => {
     const { pageCells, itemsPerPage } = pageShapeFor(p);
     const loads = Array.from({ length: 34 }, (_, i) => PagedErrorRate.of(pageCells, i + 1).loadFor(p));
     expect(itemsPerPage).toBeCloseTo(Math.max(...loads), 6);
@@ -82,12 +82,12 @@ describe('page shape', () => {
 });
 
 describe('the work of sizing', () => {
-  // Any caller may ask for a plan, each time with another rate. For the smallest, a search that begins anew with one hash
-  // in each page looks at several times as many.
-  it.each(RATES)('p = %d: looks at fewer than 1,300 rates of a page', (p) => {
+  // Any caller may ask for a plan, each time with another rate. At the smallest rate, a search that restarts at one
+  // hash for each page size would compute several times as many rates.
+  it.each(RATES)('computes fewer than 1,300 page rates: p = %d', (p) => {
     const at = jest.spyOn(PagedErrorRate.prototype, 'at');
     try {
-      // A rate that no earlier plan has used.
+      // No earlier plan has used this rate.
       pageShapeFor(p * (1 - 1e-7));
       expect(at.mock.calls.length).toBeGreaterThan(0);
       expect(at.mock.calls.length).toBeLessThan(1_300);
@@ -100,7 +100,7 @@ describe('the work of sizing', () => {
 describe('planned geometry', () => {
   const grid = CAPACITIES.flatMap((capacity) => RATES.map((errorRate) => ({ capacity, errorRate })));
 
-  it.each(grid)('n = $capacity, p = $errorRate keeps the rate and the limits', ({ capacity, errorRate }) => {
+  it.each(grid)('keeps the rate and the limits: n = $capacity, p = $errorRate', ({ capacity, errorRate }) => {
     for (const segmentation of [single, cluster]) {
       for (const cellBits of [1, 4] as const) {
         const geometry = planGeometry({ capacity, errorRate, cellBits }, segmentation);
@@ -112,20 +112,20 @@ describe('planned geometry', () => {
     }
   });
 
-  it('wastes less than a page a segment', () => {
+  it('wastes less than a page per segment', () => {
     const { itemsPerPage } = pageShapeFor(1e-3);
     const geometry = planGeometry({ capacity: 1e9, errorRate: 1e-3, cellBits: 4 }, cluster);
     const pages = geometry.segments * geometry.pagesPerSegment;
     expect(pages - 1e9 / itemsPerPage).toBeLessThan(geometry.segments + 1);
   });
 
-  it('is one segment on a single server where it fits, whole pages at the least', () => {
+  it('has one segment on a single server if it fits, and whole pages', () => {
     const geometry = planGeometry({ capacity: 1, errorRate: 0.01, cellBits: 4 }, single);
     expect(geometry).toMatchObject({ segments: 1, pagesPerSegment: 1 });
     expect(segmentBytes(geometry)).toBe(pageBytes(geometry));
   });
 
-  it('is cut into a multiple of the wanted segments on a cluster, unless that makes them too small', () => {
+  it('has a multiple of the wanted segments on a cluster, unless they would be too small', () => {
     const segmentsFor = (capacity: number) =>
       planGeometry({ capacity, errorRate: 0.01, cellBits: 4 }, cluster).segments;
     expect(segmentsFor(100)).toBe(1);

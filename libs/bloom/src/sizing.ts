@@ -2,9 +2,9 @@ import { classicCellsPerItem, PagedErrorRate } from './error-rate.js';
 import { type CellBits, type Geometry, pageBytes } from './geometry.js';
 import { DEFAULT_HASH_SCHEME } from './hash-scheme.js';
 
-/** What a caller asks of a filter. */
+/** The size that a caller requests for a filter. */
 export interface Sizing {
-  /** n: the number of items to hold, a whole number from 1 to MAX_CAPACITY. */
+  /** n: the number of items to hold, an integer from 1 to MAX_CAPACITY. */
   readonly capacity: number;
   /** p: the share of absent items that may test positive at capacity, from MIN_ERROR_RATE to MAX_ERROR_RATE. */
   readonly errorRate: number;
@@ -13,24 +13,24 @@ export interface Sizing {
 
 /** How a store splits filters into segments. */
 export interface Segmentation {
-  /** Limit on the size of a segment. */
+  /** The largest size of a segment. */
   readonly maxSegmentBytes: number;
-  /** Filters large enough for it get at least this many segments (1 on a single server). */
+  /** The smallest number of segments of a filter that is large enough for it (1 on a single server). */
   readonly minSegments: number;
-  /** For the sake of `minSegments`, no filter is split into segments smaller than this. */
+  /** `minSegments` never makes segments smaller than this. */
   readonly minSegmentBytes: number;
   /**
-   * Bytes that the store's allocator reserves for a segment of `bytes` bytes. Large filters are split so that little is
-   * wasted.
+   * Bytes that the store's allocator reserves for a segment of `bytes` bytes. Large filters are split so that the
+   * allocator wastes little.
    */
   readonly allocatedBytes?: (bytes: number) => number;
 }
 
-/** The smallest rate offered: 26 hashes in pages of 2,048 cells. */
+/** The smallest supported rate: 26 hashes in pages of 2,048 cells. */
 export const MIN_ERROR_RATE = 1e-9;
-/** The largest rate offered: one hash. */
+/** The largest supported rate: one hash. */
 export const MAX_ERROR_RATE = 0.5;
-/** Limit on the capacity, so that item counts, up to twice the capacity, stay exact in a double. */
+/** The largest capacity. Item counts, at most twice the capacity, stay exact in a double. */
 export const MAX_CAPACITY = 2 ** 50;
 
 const PAGE_SIZES = [128, 256, 512, 1024, 2048, 4096];
@@ -47,7 +47,7 @@ const shapes = new Map<number, PageShape>();
 
 /**
  * The smallest page whose memory stays within 10 % of the classic optimum (20 % for rates below 4e-4), with the number
- * of hashes that needs the fewest cells in it. Small pages are cheap to read, and large ones save memory.
+ * of hashes that needs the fewest cells. Small pages are cheap to read; large pages save memory.
  */
 export function pageShapeFor(errorRate: number): PageShape {
   const known = shapes.get(errorRate);
@@ -64,7 +64,9 @@ export function pageShapeFor(errorRate: number): PageShape {
   return best as PageShape;
 }
 
-/** The best number of hashes, from `least` on. It grows with the page, towards the classic one. */
+/**
+ * The best number of hashes, searched from `least` upwards. It grows with the page size, towards the classic optimum.
+ */
 function bestHashes(pageCells: number, errorRate: number, least: number): PageShape {
   const shapeWith = (hashes: number): PageShape => {
     return { pageCells, hashes, itemsPerPage: PagedErrorRate.of(pageCells, hashes).loadFor(errorRate) };
@@ -78,15 +80,15 @@ function bestHashes(pageCells: number, errorRate: number, least: number): PageSh
 }
 
 /**
- * The geometry of a filter for `capacity` items at `errorRate`: as many pages as the page-aware rate needs, spread
- * evenly over segments. Throws RangeError for values outside the limits above.
+ * The geometry of a filter for `capacity` items at `errorRate`: as many pages as the paged error rate needs, spread
+ * evenly over segments. Throws RangeError like assertSizing.
  */
 export function planGeometry(sizing: Sizing, segmentation: Segmentation): Geometry {
   assertSizing(sizing);
   return geometryOf(sizing, segmentation, pageShapeFor(sizing.errorRate));
 }
 
-/** Throws RangeError for values outside the limits above. */
+/** Throws RangeError if a value is outside the limits above. */
 export function assertSizing({ capacity, errorRate }: Sizing): void {
   if (!Number.isInteger(capacity) || capacity < 1 || capacity > MAX_CAPACITY) {
     throw new RangeError(`capacity must be a whole number from 1 to ${MAX_CAPACITY}, not ${capacity}`);
@@ -97,12 +99,12 @@ export function assertSizing({ capacity, errorRate }: Sizing): void {
 }
 
 /**
- * Cells of a filter that ages, by those of one that does not: what is forgotten may leave its counts in cells that others keep
- * alive, until they expire.
+ * The factor by which a filter that ages has more cells. Forgotten items may leave counts in cells that other items
+ * keep alive, until they expire.
  */
 const AGED_ALLOWANCE = 1.02;
 
-/** As planGeometry, for pages of a given shape, and also for error rates below MIN_ERROR_RATE. */
+/** Like planGeometry, for pages of a given shape. Also accepts error rates below MIN_ERROR_RATE. */
 export function geometryOf(
   sizing: Sizing,
   segmentation: Segmentation,
@@ -124,8 +126,8 @@ export function geometryOf(
 }
 
 /**
- * The number of items that a geometry holds at an error rate. For the rate that it was planned for, this is at least
- * the planned capacity.
+ * The number of items that a geometry holds at an error rate. At the rate it was planned for, this is at least the
+ * planned capacity.
  */
 export function capacityAt(geometry: Geometry, errorRate: number): number {
   const { pageCells, hashes, pagesPerSegment, segments } = geometry;
@@ -133,10 +135,10 @@ export function capacityAt(geometry: Geometry, errorRate: number): number {
   return Math.floor(itemsPerPage * pagesPerSegment * segments * (1 + ROUNDING));
 }
 
-/** Allowance for rounding, because a quotient is multiplied again. */
+/** Allowance for rounding errors: loadFor's result was divided by and is now multiplied again. */
 const ROUNDING = 1e-12;
 
-/** For the allocator's sake no segment is made smaller than this, because more scripts per batch would cost more. */
+/** Segments are never cut below this size to suit the allocator, because each batch would then run more scripts. */
 const CUT_TO_BYTES = 2 ** 21;
 const MAX_CUTS = 4;
 const ALLOCATION_WASTE = 1.03;
@@ -147,7 +149,7 @@ function segmentsFor(pages: number, bytesPerPage: number, segmentation: Segmenta
   const affordable =
     minSegmentBytes === 0 ? minSegments : Math.floor((pages * bytesPerPage) / minSegmentBytes);
   const wanted = Math.max(1, Math.min(minSegments, affordable));
-  // A whole multiple of the wanted number spreads evenly.
+  // A multiple of the wanted number spreads evenly.
   const least = Math.ceil(needed / wanted) * wanted;
   const bytesAt = (segments: number) => Math.ceil(pages / segments) * bytesPerPage;
   if (!allocatedBytes) return least;
