@@ -1,7 +1,7 @@
 import type { NormalisedUrlProfile } from './profile.js';
 
 /**
- * Compiles the rules on scheme, userinfo and host into one function on the canonical text before the path
+ * Compiles the rules on scheme, userinfo and host into one function on the part of a canonical URL before its path
  * (`https://www.a.b:81`). Undefined if the profile has no such rule.
  */
 export function compileAuthority(profile: NormalisedUrlProfile): ((authority: string) => string) | undefined {
@@ -21,16 +21,16 @@ export function compileAuthority(profile: NormalisedUrlProfile): ((authority: st
 }
 
 /**
- * Writes https for both schemes. `http://a:443` keeps its scheme, as does `https://a:80`. With the other scheme the
- * port would be the default one and vanish, and the key would not be its own key.
+ * Writes https for both schemes. `http://a:443` and `https://a:80` keep their schemes: with the other scheme, the port
+ * would be the default and disappear, so the key would not be its own key.
  */
 function commonScheme(scheme: string, host: string): string {
   return scheme === 'http://' && !/:443$/.test(host) ? 'https://' : scheme;
 }
 
 /**
- * Removes `www.` if a name of two labels or more is left (`www.com` stays) and that name would not lose a `www.` again.
- * Nothing is removed from `www.www.a.b`: the rule takes one `www.`, and its result must be its own key.
+ * Removes `www.` from a host if at least two labels remain (`www.com` stays) and the rest would not lose another
+ * `www.`. `www.www.a.b` stays, because the rule removes one `www.` and its result must be its own key.
  */
 function withoutWww(host: string): string {
   if (!isWwwOfName(host)) return host;

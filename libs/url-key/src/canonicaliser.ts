@@ -10,18 +10,16 @@ import { scanCanonical } from './scan.js';
 export interface UrlCanonicaliser {
   readonly profile: NormalisedUrlProfile;
   /**
-   * The URL's identity: two URLs are the same to a visited set if and only if their keys are equal strings. A key is
-   * pure ASCII and is its own key. It is meant for comparing and hashing, not for fetching.
+   * Returns the key of a URL. A visited set treats two URLs as the same if and only if their keys are equal. A key is
+   * pure ASCII and is its own key. Use it to compare and hash, not to fetch.
    *
-   * `base` is the absolute URL that a relative `url` is resolved against. It never throws. A text that is not an http
-   * or https URL gives an InvalidUrl.
+   * `base` is the absolute URL against which a relative `url` is resolved. Never throws: returns InvalidUrl if `url` is
+   * not an http or https URL.
    */
   key(url: string, base?: string): string | InvalidUrl;
 }
 
-/**
- * Compiles a profile, as normaliseProfile gives it, into a function. This is done once per visited set, not per URL.
- */
+/** Compiles a profile from normaliseProfile into a function. Call it once per visited set, not per URL. */
 export function compileProfile(profile: NormalisedUrlProfile): UrlCanonicaliser {
   const { keepFragments } = profile;
   return compileWith(
@@ -30,12 +28,12 @@ export function compileProfile(profile: NormalisedUrlProfile): UrlCanonicaliser 
   );
 }
 
-/** As compileProfile, without the fast path, for the tests that compare the two. */
+/** Like compileProfile, but without the fast path. Tests compare the two. */
 export function compileWithoutScan(profile: NormalisedUrlProfile): UrlCanonicaliser {
   return compileWith(profile, (url, base) => parseCanonical(url, base, profile.keepFragments));
 }
 
-/** `strictKey` gives keys of the base profile `strict`. It keeps the fragments that the profile keeps. */
+/** `strictKey` computes the key under base profile `strict` and keeps the fragments that the profile keeps. */
 function compileWith(
   profile: NormalisedUrlProfile,
   strictKey: (url: string, base?: string) => string | InvalidUrl,
@@ -50,7 +48,7 @@ function compileWith(
   };
 }
 
-/** The rules of a profile beyond `strict`, as a function on keys of `strict`. */
+/** Compiles the rules of a profile beyond `strict` into a function on `strict` keys. */
 export function compileRules(profile: NormalisedUrlProfile): (strict: string) => string {
   return rewriteWith({
     authority: compileAuthority(profile),
@@ -60,11 +58,11 @@ export function compileRules(profile: NormalisedUrlProfile): (strict: string) =>
   });
 }
 
-/** Functions on the parts of a canonical URL; a part without one stays as it is. */
+/** Functions on the parts of a canonical URL. A part without a function stays as it is. */
 interface Rewrites {
   readonly authority?: ((authority: string) => string) | undefined;
   readonly path?: ((path: string) => string) | undefined;
-  /** On the text behind the `?`. An empty result means that there is no query. */
+  /** Takes the text after the `?`. An empty result removes the query. */
   readonly query?: ((query: string) => string) | undefined;
   readonly dropFragments?: boolean | undefined;
 }
@@ -81,7 +79,7 @@ export function rewriteWith({
 
   return (strict) => {
     if (queryOnly && !strict.includes('?')) return strict;
-    // Finds the first slash after the scheme and at least one character of a host.
+    // Finds the first slash after the scheme and at least one character of the host.
     const pathAt = strict.indexOf('/', 'http://h'.length);
     const hash = strict.indexOf('#', pathAt);
     const fragmentAt = hash === -1 ? strict.length : hash;

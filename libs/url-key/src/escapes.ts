@@ -1,14 +1,14 @@
 /**
- * Rules S5 to S9 on one component of a URL: which characters are written plainly, and which as `%XX`.
- *
- * Bytes are never re-interpreted. `%E9` (Latin-1) and `%C3%A9` (UTF-8) stay different, because a site that is not UTF-8
+ * Rules S5 to S9 on one component of a URL: which characters stay plain and which become `%XX`. Bytes are never decoded
+ * to another encoding: `%E9` (Latin-1) and `%C3%A9` (UTF-8) stay different, because a site that does not use UTF-8
  * distinguishes them.
  */
 
 const UNRESERVED = /[A-Za-z0-9\-._~]/;
 
 /**
- * For each byte, the canonical form of its escape: the character itself if unreserved (S6), else upper-case `%XX` (S7).
+ * For each byte, the canonical form of its escape: the plain character if unreserved (S6), otherwise upper-case `%XX`
+ * (S7).
  */
 const ESCAPE_OF_BYTE: readonly string[] = Array.from({ length: 256 }, (_, byte) => {
   const char = String.fromCharCode(byte);
@@ -16,12 +16,12 @@ const ESCAPE_OF_BYTE: readonly string[] = Array.from({ length: 256 }, (_, byte) 
 });
 
 /**
- * Text without anything to escape, as most components are. This test is much cheaper than a replacement that replaces
- * nothing.
+ * Matches text that needs no escaping, like most components. This test is much cheaper than a replacement without a
+ * match.
  */
 const NEEDS_NONE = /^[\w\-.~!$&'()*+,;=:@/?#]*$/;
 
-/** An escape after `encodeURI`, which escapes the percent sign once more. */
+/** An escape after `encodeURI`, which has escaped its percent sign again. */
 const ESCAPE_ESCAPED = /%25[0-9A-Fa-f]{2}/g;
 
 /** The canonical form of each such escape, for both cases of each digit. */
@@ -32,11 +32,11 @@ const CANONICAL = new Map(
 );
 
 /**
- * The component with its escapes in canonical form. `text` is well-formed Unicode.
+ * Writes the escapes of a component in canonical form. `text` must be well-formed Unicode.
  *
- * `encodeURI` escapes what no URI may contain (S8) and every percent sign; for stray ones (S5) that is the result. It
- * leaves the apostrophe, a sub-delimiter. What was an escape before is then restored in its canonical form. Each is
- * handled once, so `%2541` stays `%2541`: the result is not decoded again. A second call changes nothing.
+ * `encodeURI` escapes all characters that a URI cannot contain (S8) and every percent sign, including stray ones (S5).
+ * It leaves the apostrophe, which is a sub-delimiter. The replacement then restores the original escapes in canonical
+ * form, each of them once, so `%2541` stays `%2541`. The function is idempotent.
  */
 export function canonicalEscapes(text: string): string {
   if (NEEDS_NONE.test(text)) return text;
@@ -45,14 +45,14 @@ export function canonicalEscapes(text: string): string {
   return escaped.replace(ESCAPE_ESCAPED, (match) => CANONICAL.get(match) ?? match);
 }
 
-/** Reserved characters written plainly, without `+`. */
+/** Reserved characters, except `+`. */
 const RESERVED = /[!$&'()*,;=:@/?]/g;
 
 const HAS_NONE = /^[^!$&'()*,;=:@/?+]*$/;
 
 /**
- * One query name or value under form encoding. `+` is a space, and an escaped reserved character equals the plain one.
- * Input and output have canonical escapes. A byte is never decoded, only written in one way.
+ * Canonicalises one query name or value under form encoding: `+` is a space, and an escaped reserved character equals
+ * the plain one. Input and output have canonical escapes. Only the spelling of bytes changes.
  */
 export function formEscapes(text: string): string {
   if (HAS_NONE.test(text)) return text;

@@ -37,7 +37,7 @@ const PROFILES: readonly object[] = [
   },
 ];
 
-/** What is wrong with an explanation of a URL that has this key: the first thing. */
+/** The first fault in the explanation of a URL with this key. Undefined if it has none. */
 function faultIn(url: string, key: string | InvalidUrl, found: Explanation | InvalidUrl): string | undefined {
   if (key instanceof InvalidUrl || found instanceof InvalidUrl) {
     return key === found ? undefined : 'another verdict';
@@ -60,7 +60,7 @@ function faultsOf(profile: NormalisedUrlProfile, urls: readonly string[]): objec
 }
 
 describe('an explanation leads from the URL to its key, step by step', () => {
-  it.each(GOLDEN)('of the golden URLs: $profile', ({ profile, keys }) => {
+  it.each(GOLDEN)('for the golden URLs: $profile', ({ profile, keys }) => {
     expect(
       faultsOf(
         normaliseProfile(profile),
@@ -69,7 +69,7 @@ describe('an explanation leads from the URL to its key, step by step', () => {
     ).toEqual([]);
   });
 
-  it.each(PROFILES)(`of random URLs, SEED=${SEED}: %j`, (profile) => {
+  it.each(PROFILES)(`for random URLs, SEED=${SEED}: %j`, (profile) => {
     const next = randomUrls(seeded(SEED));
     expect(faultsOf(normaliseProfile(profile), Array.from({ length: URLS }, next))).toEqual([]);
   });
@@ -112,7 +112,7 @@ describe('an explanation names the rules that changed something', () => {
     expect(rulesOf(url, profile)).toEqual(rules);
   });
 
-  it('and few steps for a path that is made for many', () => {
+  it('in few steps, even for a path crafted to need many', () => {
     const url = `http://a.b${'/index.html'.repeat(700)}`;
     const rules = rulesOf(url, { stripDirIndex: true, stripTrailingSlash: true });
     expect(rules.length).toBeLessThan(10);

@@ -6,10 +6,13 @@ import { traceReading, type Step } from './trace.js';
 
 export type { Step } from './trace.js';
 
-/** How a URL came to its key. */
+/** The steps from a URL to its key. */
 export interface Explanation {
   readonly key: string;
-  /** The rules that changed it, in the order in which they apply. The first begins with the URL, the last ends with the key. */
+  /**
+   * The rules that changed the URL, in order of application. The first step starts from the URL, the last ends with the
+   * key.
+   */
   readonly steps: readonly Step[];
 }
 
@@ -18,8 +21,8 @@ type Rule = readonly [name: string, apply: (text: string) => string];
 const STRICT = { base: 'strict', version: 1 } as const;
 
 /**
- * Compiles a profile into a function that applies its rules one by one and notes what each does, for people. It takes many
- * times as long as UrlCanonicaliser.key; tests hold that both give the same key.
+ * Compiles a profile into a function that explains a key: it applies the rules one by one and records what each
+ * changes. It is many times slower than UrlCanonicaliser.key; tests check that both give the same key.
  */
 export function compileExplanation(profile: NormalisedUrlProfile): (url: string) => Explanation | InvalidUrl {
   const canonicaliser = compileProfile(profile);
@@ -38,7 +41,7 @@ export function compileExplanation(profile: NormalisedUrlProfile): (url: string)
   };
 }
 
-/** The rules of a profile beyond `strict`, each compiled by itself, in the order in which a compiled profile applies them. */
+/** The rules of a profile beyond `strict`, each compiled separately, in the order of a compiled profile. */
 function rulesOf(profile: NormalisedUrlProfile): Rule[] {
   const { base, trackingVersion, dropParams, keepParams } = profile;
   const rules: Rule[] = [];
@@ -65,10 +68,13 @@ function rulesOf(profile: NormalisedUrlProfile): Rule[] {
   return rules;
 }
 
-/** How often the two below are told in turn of one URL, before the rest of what they do is told as one. */
+/** How many rounds of the two rules below are separate steps. All further rounds are one step. */
 const ROUNDS = 3;
 
-/** Each of the two may uncover work for the other (`/a/index.html/`), so they alternate until neither changes anything. */
+/**
+ * Each of the two rules can expose work for the other (`/a/index.html/`), so they alternate until neither changes
+ * anything.
+ */
 function directoryRules({ stripDirIndex, stripTrailingSlash }: NormalisedUrlProfile): Rule[] {
   const rules: Rule[] = [];
   if (stripDirIndex) rules.push(['stripDirIndex', compileRules({ ...STRICT, stripDirIndex })]);

@@ -4,8 +4,8 @@ import { describe, expect, it } from '@jest/globals';
 import { compileProfile, InvalidUrl, normaliseProfile } from './index.js';
 
 /**
- * Keys that must never change, because stored sets of version 1 hold them. They are the same under every version of
- * Node, which `node scripts/golden-keys.mjs <version>` shows.
+ * Keys that must never change, because stored sets of version 1 contain them. `node scripts/golden-keys.mjs <version>`
+ * checks that another version of Node computes the same keys.
  */
 interface Golden {
   'golden-v1': { profile: object; keys: [url: string, key: string | { reason: string }][] }[];
@@ -19,8 +19,8 @@ function read<Name extends keyof Golden>(name: Name): Golden[Name] {
   ) as Golden[Name];
 }
 
-/** Rows are only added to the file, never changed. */
-describe.each(read('golden-v1'))('version 1, for ever: $profile', ({ profile, keys }) => {
+/** Rows may be added to the file, but never changed. */
+describe.each(read('golden-v1'))('version 1, forever: $profile', ({ profile, keys }) => {
   it.each(keys)('%j', (url, expected) => {
     const key = compileProfile(normaliseProfile(profile)).key(url);
     expect(key instanceof InvalidUrl ? { reason: key.reason } : key).toEqual(expected);
@@ -28,7 +28,7 @@ describe.each(read('golden-v1'))('version 1, for ever: $profile', ({ profile, ke
   });
 });
 
-describe('version 1, for ever: the keys of hosts with one character', () => {
+describe('version 1, forever: the keys of hosts with one character', () => {
   const { key } = compileProfile(normaliseProfile('strict'));
 
   it.each(read('golden-v1-hosts'))('from %s to %s', (from, to, digest) => {

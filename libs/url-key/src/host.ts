@@ -3,46 +3,45 @@ import { type InvalidUrl, invalidUrl } from './invalid-url.js';
 import { canonicalIpv4, canonicalIpv6, endsInNumber } from './ip-address.js';
 import { ORDINARY_HOST } from './scan.js';
 
-/** The limits of DNS on a name, in bytes of ASCII: after IDNA, and without the trailing dot. */
+/** The DNS limits on a name, in ASCII bytes after IDNA, without the trailing dot. */
 const MAX_HOST_LENGTH = 253;
 const MAX_LABEL_LENGTH = 63;
 
 /**
- * Limits before IDNA, which takes more than linear time, in UTF-16 code units. They apply to a name as it is written
- * and with its ligatures resolved, some of which stand for 18 characters. They are twice the limits of DNS: characters
- * beyond the BMP are two units, accents may be characters of their own, and some characters vanish.
+ * Limits in UTF-16 code units before IDNA, whose cost grows faster than linearly. They apply to a name both as written
+ * and after compatibility decomposition, in which one ligature can become 18 characters. They are twice the DNS limits:
+ * characters beyond the BMP take two units, accents can be separate characters, and IDNA removes some characters.
  */
 const MAX_WRITTEN_HOST_LENGTH = 2 * MAX_HOST_LENGTH;
 const MAX_WRITTEN_LABEL_LENGTH = 2 * MAX_LABEL_LENGTH;
 
-/** The limit in percent-encoded UTF-8: a code unit takes at most three escapes. */
+/** The limit for percent-encoded UTF-8: a code unit takes at most three escapes. */
 const MAX_ESCAPED_HOST_LENGTH = 9 * MAX_WRITTEN_HOST_LENGTH;
 
-/** A host that is canonical already, if it is short. Nearly all hosts are. */
+/** A short host that is already canonical, like nearly all hosts. */
 const ORDINARY = new RegExp(`^${ORDINARY_HOST}$`);
 
 /** The characters that IDNA treats as a dot. */
 const DOT = /[.\u3002\uff0e\uff61]/;
 
-/** The percent sign, and ASCII that the URL standard allows in neither a domain nor an address. */
+/** The percent sign, and ASCII that the URL standard forbids in both domains and addresses. */
 const FORBIDDEN = /[^!-~]|[#%/:<>?@[\\\]^|]/;
 
 /**
- * Combining marks that Unicode 17 has added. Older versions of Node normalise them in another order, so a host with one
- * of them would have two different keys.
+ * Combining marks that Unicode 17 added. Older versions of Node normalise them in a different order, so a host with one
+ * of them would have two keys.
  */
 const RECENT_MARKS =
   /[\u1acf-\u1add\u1ae0-\u1aeb\u{10efa}\u{10efb}\u{1e6e3}\u{1e6e6}\u{1e6ee}\u{1e6ef}\u{1e6f5}]/u;
 
-/** Options for UTS 46 as the URL standard applies it. */
+/** The UTS 46 options that the URL standard prescribes. */
 const IDNA = { checkBidi: true, checkJoiners: true };
 
 /**
- * The canonical form of a host: lower-case ASCII with IDNA applied, an address in its one form, a name without one
- * trailing dot (S4). If there are two trailing dots, none is removed: such a name cannot be resolved, and removing one
- * would make a key that is not its own key.
+ * Returns the canonical form of a host: lower-case ASCII after IDNA, or an address in its only canonical form. Removes
+ * one trailing dot (S4), but none of two: such a name cannot be resolved, and the result would not be its own key.
  *
- * No part of this uses the runtime's parser, whose version of Unicode would be part of every key: see
+ * Does not use the runtime's parser, because every key would then depend on its version of Unicode: see
  * docs/decisions.md.
  */
 export function canonicalHost(text: string): string | InvalidUrl {
@@ -50,12 +49,12 @@ export function canonicalHost(text: string): string | InvalidUrl {
   return typeof host === 'string' ? withoutTrailingDot(host) : host;
 }
 
-/** S4. */
+/** Rule S4. */
 export function withoutTrailingDot(host: string): string {
   return host.endsWith('.') && !host.endsWith('..') ? host.slice(0, -1) : host;
 }
 
-/** As canonicalHost, without S4. */
+/** Like canonicalHost, but without S4. */
 export function readHost(text: string): string | InvalidUrl {
   if (text === '') return invalidUrl('no host');
   if (text.length <= MAX_LABEL_LENGTH && ORDINARY.test(text)) return text;
@@ -93,12 +92,12 @@ function isWithin(name: string, hostLength: number, labelLength: number): boolea
   return end <= labelLength || (end <= hostLength && name.split(DOT).every((l) => l.length <= labelLength));
 }
 
-/** Whether a name is ASCII that IDNA only makes lower-case. */
+/** Whether a name is ASCII that IDNA changes only to lower case. */
 function isPlainAscii(name: string): boolean {
   return !/[^\0-\x7f]|xn--/i.test(name);
 }
 
-/** The name after IDNA. */
+/** Returns the name after IDNA. */
 function inAscii(name: string): string | InvalidUrl {
   if (RECENT_MARKS.test(name)) return invalidUrl('invalid host');
   if (!isWithin(name.normalize('NFKC'), MAX_WRITTEN_HOST_LENGTH, MAX_WRITTEN_LABEL_LENGTH)) {

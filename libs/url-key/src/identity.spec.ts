@@ -7,7 +7,7 @@ import { compileProfile, normaliseProfile, type NormalisedUrlProfile } from './i
 import { NAME_LISTS, SWITCHES } from './profile.js';
 import { scanCanonical } from './scan.js';
 
-/** URLS=n makes a run longer. */
+/** URLS=n makes the run longer. */
 const count = Number(process.env['URLS'] ?? 10_000);
 
 const random = seeded(SEED);
@@ -26,7 +26,7 @@ function randomProfile(): NormalisedUrlProfile {
 
 const safe = normaliseProfile('safe');
 const strict = normaliseProfile('strict');
-/** All switches except one of the two that contradict each other. */
+/** All switches except one of the two that exclude each other. */
 const everySwitch = ['dropFragments', 'keepFragments'].map((without) =>
   normaliseProfile(Object.fromEntries(SWITCHES.map((name) => [name, name !== without]))),
 );
@@ -53,8 +53,8 @@ const real = readFileSync(new URL('../../../test/data/debian-homepages-sample.tx
   .filter((line) => line !== '');
 
 /**
- * Describes what is wrong with the key of a URL; undefined if nothing is. Plain code, because a million `expect` calls
- * would take minutes.
+ * Describes a fault of a URL's key. Undefined if it has none. Uses no `expect`, because a million calls would take
+ * minutes.
  */
 function faultOf({ profile, fast, slow }: (typeof profiles)[number], url: string): string | undefined {
   const key = fast(url);
@@ -63,20 +63,20 @@ function faultOf({ profile, fast, slow }: (typeof profiles)[number], url: string
   if (typeof key !== 'string') return undefined;
   if (!/^https?:\/\/[!-~]+$/.test(key)) return fault('not ASCII');
   if (fast(key) !== key || slow(key) !== key) return fault('not its own key');
-  // The built-in parser treats names beyond ASCII differently in each version.
+  // Versions of the built-in parser differ on non-ASCII names.
   if (!key.includes('xn--') && new URL(key).href !== key)
     return fault('not as the built-in parser writes it');
   return undefined;
 }
 
-/** The bytes that a component stands for, and its plainly written reserved characters, both in order. */
+/** The bytes that a component stands for, and its unescaped reserved characters, both in order. */
 function meaningOf(component: string): [bytes: string, reserved: string] {
   const escapes = /%([0-9a-f]{2})/gi;
   const bytes = component.replace(escapes, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
   return [bytes, component.replace(escapes, '').replace(/[^!$&'()*+,;=:@/?#]/g, '')];
 }
 
-/** The URL as the built-in parser reads it; undefined if the parser refuses it. */
+/** The URL as the built-in parser writes it. Undefined if the parser rejects it. */
 function parsed(url: string): string | undefined {
   try {
     const { href, protocol } = new URL(url);
@@ -101,7 +101,7 @@ describe(`every key, seed ${SEED}`, () => {
     expect(faults.filter((fault) => fault !== undefined).slice(0, 5)).toEqual([]);
   });
 
-  it('is its own key, and the same with and without the fast path: random URLs, random profiles', () => {
+  it('is its own key, and the same without the fast path, for random URLs and profiles', () => {
     const tally = { invalid: 0, scanned: 0, parsed: 0 };
     const faults: string[] = [];
     for (let i = 0; i < count && faults.length < 5; i++) {
@@ -114,11 +114,11 @@ describe(`every key, seed ${SEED}`, () => {
       tally[valid ? (scanCanonical(url) === undefined ? 'parsed' : 'scanned') : 'invalid']++;
     }
     expect(faults).toEqual([]);
-    // The generator must reach every path.
+    // The generator must reach every branch.
     for (const times of Object.values(tally)) expect(times).toBeGreaterThan(count / 20);
   });
 
-  it('stands for what the built-in parser reads: the same host, bytes and delimiters', () => {
+  it('has the host, bytes and delimiters that the built-in parser finds', () => {
     const { key } = compileProfile(strict);
     const faults: unknown[] = [];
     let compared = 0;
@@ -127,8 +127,8 @@ describe(`every key, seed ${SEED}`, () => {
       const own = key(url);
       const given = parsed(url);
       if (given === undefined || typeof own !== 'string') {
-        // Only the library refuses hosts of dots, long hosts and lone surrogates. Parser versions differ on names
-        // beyond ASCII.
+        // Only the library rejects hosts of dots, long hosts and lone surrogates. Versions of the parser differ on
+        // non-ASCII names.
         const agreed =
           typeof own === 'string'
             ? own.includes('xn--')
@@ -136,7 +136,7 @@ describe(`every key, seed ${SEED}`, () => {
         if (!agreed) faults.push({ url, own, given });
         continue;
       }
-      // Parsers of older Nodes leave this undone (ada-url/ada#935).
+      // Parsers of older Node versions leave dot segments here (ada-url/ada#935).
       if (given.includes('xn--') || /\/\.\.?(?:\/|$)/.test(new URL(given).pathname)) continue;
       compared++;
       const [before, after] = [partsOf(given), partsOf(own)];
@@ -148,7 +148,7 @@ describe(`every key, seed ${SEED}`, () => {
 });
 
 describe('the fast path', () => {
-  it('agrees with the parser on every character and every escape, wherever it stands', () => {
+  it('agrees with the parser on every character and escape in every position', () => {
     const bytes = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'));
     const pieces = [
       ...bytes.flatMap((hex) => [`%${hex}`, `%${hex.toUpperCase()}`, `%25${hex}`]),
@@ -201,7 +201,7 @@ describe('the fast path', () => {
     expect(faults.filter((fault) => fault !== undefined).slice(0, 5)).toEqual([]);
   });
 
-  it('proves most real URLs canonical', () => {
+  it('recognises most real URLs as canonical', () => {
     const proven = real.filter((url) => scanCanonical(url) !== undefined);
     expect(proven.length / real.length).toBeGreaterThan(0.99);
   });

@@ -3,7 +3,7 @@ import { compileProfile, InvalidUrl, type InvalidUrlReason, normaliseProfile } f
 
 const { key } = compileProfile(normaliseProfile('safe'));
 
-/** `invalid base` needs a base; see below. `too long` is for the caller's limit on a URL's length. */
+/** `invalid base` needs a base: see below. `too long` is for callers that limit the length of URLs. */
 const INVALID: Record<Exclude<InvalidUrlReason, 'invalid base' | 'too long'>, string[]> = {
   empty: ['', ' ', '\t\r\n', '\u0000\u001f '],
   'lone surrogate': [
@@ -154,7 +154,7 @@ describe('a host at the limits', () => {
   });
 });
 
-describe('the answer', () => {
+describe('an InvalidUrl', () => {
   it('is one object per reason, so that bad input allocates nothing', () => {
     expect(key('')).toBe(key('  '));
     expect(Object.isFrozen(key(''))).toBe(true);
@@ -185,7 +185,7 @@ describe('a base', () => {
   });
 
   it.each(['', 'a', '/a', 'mailto:a@b.c', 'file:///a', 'http://', 'http://a.b/\ud800'])(
-    'that is %j matters only to a URL that needs one',
+    'matters only to a URL that needs one: %j',
     (bad) => {
       expect(key('https://other.com/a', bad)).toBe('https://other.com/a');
       expect(key('HTTPS://other.com/a', bad)).toBe('https://other.com/a');

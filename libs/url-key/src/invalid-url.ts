@@ -1,8 +1,8 @@
 /**
- * The reasons why a URL can be refused. The strings are stable: they appear in answers and in callers' code.
+ * The reasons for which a URL is refused. The strings are stable: they appear in responses and in callers' code.
  *
- * `host too long`: the host has more than 253 bytes, or a label more than 63, after IDNA and without a trailing dot.
- * `too long` is for callers that limit the length of a URL; `key` itself takes any length.
+ * `host too long`: the host has more than 253 bytes, or one of its labels more than 63, after IDNA and without a
+ * trailing dot. `too long` is for callers that limit the length of URLs; `key` accepts any length.
  */
 export const INVALID_URL_REASONS = [
   'empty',
@@ -20,7 +20,8 @@ export const INVALID_URL_REASONS = [
 export type InvalidUrlReason = (typeof INVALID_URL_REASONS)[number];
 
 /**
- * The answer for a string that has no key. It is a value, not an exception, because invalid URLs are common in a crawl.
+ * The result for a string that has no key. It is a value rather than an exception because invalid URLs are common in a
+ * crawl.
  */
 export class InvalidUrl {
   constructor(readonly reason: InvalidUrlReason) {}
@@ -30,7 +31,7 @@ const instances = new Map(
   INVALID_URL_REASONS.map((reason) => [reason, Object.freeze(new InvalidUrl(reason))]),
 );
 
-/** The one instance of each reason, so that a batch of bad URLs allocates nothing. */
+/** Returns the only instance for a reason, so that a batch of bad URLs allocates nothing. */
 export function invalidUrl(reason: InvalidUrlReason): InvalidUrl {
   return instances.get(reason) ?? new InvalidUrl(reason);
 }

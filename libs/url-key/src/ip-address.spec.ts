@@ -10,7 +10,7 @@ const join = (most: number, by: string, piece: () => string): string =>
 
 const { key } = compileProfile(normaliseProfile('safe'));
 
-/** The reference is the built-in parser: addresses are plain ASCII, on which its versions agree. */
+/** The built-in parser is the reference: addresses are plain ASCII, on which all its versions agree. */
 function parsed(url: string): string | undefined {
   try {
     return new URL(url).href;
@@ -25,7 +25,7 @@ function faults(host: () => string): unknown[] {
     const url = `http://${host()}/`;
     const own = key(url);
     const expected = parsed(url);
-    // The library removes a name's trailing dot (S4), and refuses a host of dots alone.
+    // The library removes the trailing dot of a name (S4) and rejects a host that consists of dots.
     const same =
       own instanceof InvalidUrl
         ? expected === undefined || /^http:\/\/\.+\/$/.test(expected)
@@ -35,14 +35,14 @@ function faults(host: () => string): unknown[] {
   return wrong.slice(0, 5);
 }
 
-describe(`addresses as the built-in parser reads them, seed ${SEED}`, () => {
-  it('IPv4: decimal, octal and hexadecimal, one to four parts, and what is none', () => {
+describe(`IP addresses match the built-in parser, seed ${SEED}`, () => {
+  it('IPv4: decimal, octal and hexadecimal, one to four parts, and invalid texts', () => {
     const parts =
       '0 1 9 09 010 255 256 0x 0xff 0XFF 0x100 65535 65536 16777216 4294967295 4294967296 a'.split(' ');
     expect(faults(() => join(5, '.', () => pick([...parts, ''])))).toEqual([]);
   });
 
-  it('IPv6: every form of compression, embedded IPv4, and what is none', () => {
+  it('IPv6: every form of compression, embedded IPv4, and invalid texts', () => {
     const groups = '0 0 0 0 1 00 0000 00000 abcd ABCD f 1.2.3.4 01.2.3.4 1.2.3 1.2.3.256 g'.split(' ');
     const address = () => join(9, ':', () => pick([...groups, '']));
     expect(faults(() => `[${pick(['', '', '::'])}${address()}${pick(['', '', '::'])}]`)).toEqual([]);

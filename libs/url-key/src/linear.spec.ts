@@ -12,12 +12,12 @@ const { exports: counted, steps } = loadCounted<typeof urlKey>(join(import.meta.
   tr46,
 });
 
-/** SHAPES=n makes more shapes. */
+/** SHAPES=n tries more shapes. */
 const mixtures = Number(process.env['SHAPES'] ?? 500);
 const random = seeded(SEED);
 const pick = <T>(from: readonly T[]): T => from[Math.floor(random() * from.length)] as T;
 
-/** All opt-in rules except one of the two that contradict each other. */
+/** All opt-in rules except one of the two that exclude each other. */
 const profiles = (['dropFragments', 'keepFragments'] as const).map((without) => {
   const on = [
     ...SWITCHES.filter((name) => name !== without).map((name) => [name, true]),
@@ -35,7 +35,7 @@ const STARTS = [
   ...words('HTTP://A.b/?cftoken='),
   ...[''],
 ];
-/** Some pieces of every rule's alphabet. */
+/** Pieces from the alphabet of every rule. */
 const PIECES = [
   ...words(
     "% : @ / \\ . - [ & ; = # ? + ' ( ) | ~ _ a 0 A é 中 😀 \u00ad \u0301 \u05d0 \u200d 。 \ufdfa a. a-",
@@ -74,14 +74,14 @@ const mixed = Array.from({ length: mixtures }, () => {
   return { start: pick(STARTS), part, end: pick(ENDS) };
 });
 
-/** A doubling makes linear work grow by 2, sorting by a little more, quadratic work by 4. */
+/** When the length doubles, linear work doubles, sorting grows slightly more, and quadratic work quadruples. */
 const MOST = 2.2;
 
 type Count = (url: string) => number;
 
 /**
- * The steps at a length and at two and four times as much, if both doublings make them grow by more than MOST. A rule
- * that ends at some length, as that for sessions does, may make a leap in one of them.
+ * The steps for a length, twice and four times as much, if both doublings exceed MOST. A rule that stops at some
+ * length, like the session rule, may cause one jump.
  */
 function faultOf(count: Count, { start, part, end }: Shape, length: number): string | undefined {
   const repeats = Math.ceil(length / part.length);
@@ -102,9 +102,9 @@ const WORKS = [
   { name: 'explanation', works: explanation, length: 1_000 },
 ];
 
-describe(`the steps that a URL takes, every rule on, seed ${SEED}`, () => {
-  it.each(WORKS)('grow in proportion to its length: $name', ({ works, length }) => {
-    // Only a fragment tells the two profiles apart.
+describe(`the steps for a URL with every rule on, seed ${SEED}`, () => {
+  it.each(WORKS)('grow linearly with its length: $name', ({ works, length }) => {
+    // The two profiles differ only for URLs with fragments.
     const worksOf = (url: string): typeof works => (url.includes('#') ? works : works.slice(0, 1));
     const count: Count = (url) => steps(() => worksOf(url).map((work) => work(url)));
     const faults: string[] = [];
@@ -116,7 +116,7 @@ describe(`the steps that a URL takes, every rule on, seed ${SEED}`, () => {
     expect(faults).toEqual([]);
   });
 
-  it('are the same in each run', () => {
+  it('are the same in every run', () => {
     const url = `HTTP://A.b/?${'b=a&'.repeat(1_000)}`;
     const counts = Array.from({ length: 100 }, () => steps(() => key.map((work) => work(url))));
     expect(new Set(counts).size).toBe(1);
@@ -135,7 +135,7 @@ describe('counted steps', () => {
   const file = join(import.meta.dirname, 'testing', 'quadratic.ts');
   const quadratic = loadCounted<typeof Quadratic>(file);
 
-  it.each(Object.entries(quadratic.exports))('tell quadratic work: %s', (_, work) => {
+  it.each(Object.entries(quadratic.exports))('detect quadratic work: %s', (_, work) => {
     const count: Count = (url) => quadratic.steps(() => work(url));
     expect(faultOf(count, { start: 'http://a.b/', part: 'ab', end: '' }, 400)).toBeDefined();
   });

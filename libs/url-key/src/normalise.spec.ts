@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { InvalidUrlProfileError, normaliseProfile } from './index.js';
 
-describe('a profile normalised', () => {
+describe('a normalised profile', () => {
   it.each([
     ['safe', { base: 'safe', version: 1 }],
     ['strict', { base: 'strict', version: 1 }],
@@ -50,7 +50,7 @@ describe('a profile normalised', () => {
     );
   });
 
-  it('is the same JSON whatever the order of the request', () => {
+  it('is the same JSON for every order of the request', () => {
     const one = normaliseProfile({ stripWww: true, base: 'safe', keepParams: ['b', 'a'], dropBlank: true });
     const two = normaliseProfile({
       dropBlank: true,
@@ -61,7 +61,7 @@ describe('a profile normalised', () => {
     expect(JSON.stringify(one)).toBe(JSON.stringify(two));
   });
 
-  it('stays what it is at the limits', () => {
+  it('does not change at the limits', () => {
     const dropParams = Array.from({ length: 1_000 }, (_, i) => `${i}`.padEnd(256, 'x'));
     const normalised = normaliseProfile({ dropParams });
     expect(normalised.dropParams).toHaveLength(1_000);
@@ -69,7 +69,7 @@ describe('a profile normalised', () => {
     expect(normaliseProfile({ dropParams: ['é'.repeat(42)] }).dropParams?.[0]).toHaveLength(252);
   });
 
-  it('takes nothing from a prototype', () => {
+  it('ignores inherited properties', () => {
     expect(normaliseProfile(Object.create({ stripWww: true, nonsense: 1 }))).toEqual({
       base: 'safe',
       version: 1,

@@ -9,15 +9,14 @@ import {
 } from './profile.js';
 import { LATEST_TRACKING_VERSION, TRACKING_VERSIONS } from './tracking.js';
 
-/** A profile that is not allowed. The message names the value and what is allowed, and may be shown to callers. */
+/** An invalid profile. The message contains the value and the allowed values, and is safe to show to callers. */
 export class InvalidUrlProfileError extends Error {
   override readonly name = 'InvalidUrlProfileError';
 }
 
 /**
- * Reads a profile: the name of a base profile, or an object shaped like UrlProfileSpec. It takes any JSON value.
- *
- * Throws InvalidUrlProfileError.
+ * Reads a profile from any JSON value: the name of a base profile, or an object like UrlProfileSpec. Throws
+ * InvalidUrlProfileError.
  */
 export function normaliseProfile(input: unknown): NormalisedUrlProfile {
   if (typeof input === 'string') return { base: oneOf('URL profile', input, BASES), version: 1 };
@@ -56,7 +55,7 @@ function refuseContradictions(base: NormalisedUrlProfile['base'], on: readonly s
   }
 }
 
-/** The object's own properties, in a Map, so that no name can reach a prototype. */
+/** The object's own properties as a Map, so that no name can reach a prototype. */
 type Given = ReadonlyMap<string, unknown>;
 
 function givenValues(input: object): Given {
@@ -111,7 +110,7 @@ function nameList(
   return { [key]: [...names].sort() };
 }
 
-/** The name as it is written in a canonical query. */
+/** The name as a canonical query contains it. */
 function canonicalName(key: string, name: unknown, form: boolean): string {
   if (
     typeof name === 'string' &&
@@ -119,7 +118,7 @@ function canonicalName(key: string, name: unknown, form: boolean): string {
     name.isWellFormed() &&
     /^[^&=#]+$/.test(name)
   ) {
-    // A canonical query escapes an apostrophe; other components do not.
+    // A canonical query escapes the apostrophe; other components don't.
     const escaped = canonicalEscapes(name).replaceAll("'", '%27');
     const canonical = form ? formEscapes(escaped) : escaped;
     if (canonical.length <= MAX_NAME_LENGTH) return canonical;
@@ -140,7 +139,7 @@ function list(values: readonly (string | number)[]): string {
   return values.map(show).join(values.length === 2 ? ' or ' : ', ');
 }
 
-/** A value as a message shows it. The text is always short, and making it never throws. */
+/** Formats a value for a message. The text is always short, and this never throws. */
 function show(value: unknown): string {
   if (typeof value === 'string') return JSON.stringify(value.length > 64 ? `${value.slice(0, 64)}…` : value);
   if (Array.isArray(value)) return `an array of ${value.length}`;

@@ -19,7 +19,7 @@ interface TestData {
   'opt-in': PairsOfProfile[];
 }
 
-/** The pairs are JSON, so that clients in other languages can be held to them too. */
+/** The pairs are JSON so that clients in other languages can use them too. */
 function read<Name extends keyof TestData>(name: Name): TestData[Name] {
   return JSON.parse(
     readFileSync(new URL(`../testdata/${name}.json`, import.meta.url), 'utf8'),
@@ -62,9 +62,9 @@ describe.each(read('opt-in'))('$profile', ({ profile, merge, apart }) => {
   it.each(apart)('%j and %j', (...pair) => expectApart(keysUnder(profile), pair));
 });
 
-describe('opt-in rules are needed', () => {
+describe('the opt-in pairs need their rules', () => {
   it.each(read('opt-in').filter(({ profile }) => !('base' in profile)))(
-    'safe alone keeps apart what $profile merges, or merges what it keeps apart',
+    'safe alone treats pairs of $profile differently',
     ({ merge, apart }) => {
       const key = keysUnder('safe');
       const otherwise = [

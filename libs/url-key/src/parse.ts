@@ -4,15 +4,15 @@ import { InvalidUrl, invalidUrl } from './invalid-url.js';
 
 /** The parts of an http or https URL, each in canonical form. */
 interface Parts {
-  /** With its colon. */
+  /** Includes the colon. */
   readonly scheme: string;
   /** Userinfo (S3), host and port. */
   readonly authority: string;
-  /** With its leading slash. */
+  /** Includes the leading slash. */
   readonly path: string;
-  /** Without the question mark. An empty query equals none (S10). */
+  /** Excludes the question mark. An empty query means no query (S10). */
   readonly query: string;
-  /** Without the hash. */
+  /** Excludes the hash. */
   readonly fragment: string;
 }
 
@@ -21,10 +21,9 @@ export const DEFAULT_PORTS: Readonly<Record<string, number>> = { 'http:': 80, 'h
 export const SCHEME = /^[a-z][a-z0-9+.-]*:/i;
 
 /**
- * The slow path: the key under the base profile `strict`, read as the URL standard reads http and https (S2). It drops
- * fragments that only point into a page (S12), or none with `keepFragments`.
- *
- * A relative `url` is resolved against `base`. An unusable base matters only to a URL that needs one.
+ * The slow path: computes the key under base profile `strict`, parsing http and https URLs as the URL standard does
+ * (S2). Drops fragments that only point into a page (S12), or none if `keepFragments` is true. Resolves a relative
+ * `url` against `base`. An invalid base matters only if `url` needs one.
  */
 export function parseCanonical(url: string, base?: string, keepFragments = false): string | InvalidUrl {
   const parts = read(url, base);
@@ -45,12 +44,12 @@ function read(url: string, base: string | undefined): Parts | InvalidUrl {
     if (from === undefined) return invalidUrl(text === '' ? 'empty' : 'not absolute');
     return from instanceof InvalidUrl ? invalidUrl('invalid base') : readRelative(rest, from);
   }
-  // `http:a` is relative to a base of http.
+  // `http:a` is relative to an http base.
   const related = from !== undefined && !(from instanceof InvalidUrl) && from.scheme === scheme;
   return related ? readRelative(rest, from) : readAbsolute(scheme, rest);
 }
 
-/** The URL without the blanks and controls at both ends, and without any tabs and line ends. */
+/** Strips spaces and control characters from both ends, and removes all tabs and line breaks. */
 export function withoutBlanks(url: string): string {
   let start = 0;
   let end = url.length;
@@ -77,7 +76,7 @@ function readRelative(text: string, base: Parts): Parts | InvalidUrl {
   return { ...base, path: canonicalPath(directory + path), query: canonicalQuery(query ?? ''), fragment };
 }
 
-/** Splits the text after an authority. The fragment is canonical. */
+/** Splits the text after the authority. Returns the fragment in canonical form. */
 function split(text: string): { path: string; query?: string; fragment: string } {
   const hash = text.indexOf('#');
   const fragment = hash === -1 ? '' : canonicalEscapes(text.slice(hash + 1));
@@ -99,7 +98,7 @@ function canonicalAuthority(scheme: string, text: string): string | InvalidUrl {
   return (at === -1 ? '' : canonicalUserinfo(text.slice(0, at))) + host + shown;
 }
 
-/** The userinfo with its `@`, if there is any. The first colon ends the name. An empty password equals none. */
+/** The userinfo with its `@`, or an empty string. The first colon ends the name. An empty password equals none. */
 function canonicalUserinfo(text: string): string {
   const colon = text.indexOf(':');
   const name = canonicalUser(colon === -1 ? text : text.slice(0, colon));
@@ -108,7 +107,7 @@ function canonicalUserinfo(text: string): string {
   return shown === '' ? '' : `${shown}@`;
 }
 
-/** A name or password. It escapes the delimiters of userinfo in addition to what a path escapes. */
+/** Canonicalises a user name or password: escapes the userinfo delimiters as well as what a path escapes. */
 function canonicalUser(text: string): string {
   const escaped = canonicalEscapes(text).replaceAll(':', '%3A').replaceAll(';', '%3B');
   return escaped.replaceAll('=', '%3D').replaceAll('@', '%40');
@@ -133,7 +132,7 @@ export function withoutDotSegments(path: string): string {
   return kept.join('/');
 }
 
-/** The standard escapes an apostrophe in a query and nowhere else. */
+/** The standard escapes the apostrophe in queries only. */
 function canonicalQuery(text: string): string {
   return canonicalEscapes(text).replaceAll("'", '%27');
 }

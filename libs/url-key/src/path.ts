@@ -2,9 +2,8 @@ import type { NormalisedUrlProfile } from './profile.js';
 import { withoutSessions } from './session.js';
 
 /**
- * The files that servers answer with when a directory is asked for, in exact case.
- *
- * They are part of profile version 1. They are never edited; a change needs another version.
+ * The files that servers return for a directory, case-sensitive. They are part of profile version 1: never edit them,
+ * add another version.
  */
 const DIRECTORY_INDEXES = new Set([
   ...[
@@ -28,7 +27,7 @@ const DIRECTORY_INDEXES = new Set([
   ...['Default.html', 'Default.htm', 'Default.asp', 'Default.aspx'],
 ]);
 
-/** Compiles the path rules of a profile into one function on canonical paths. Undefined if there are none. */
+/** Compiles the path rules of a profile into one function on canonical paths. Undefined if it has none. */
 export function compilePath(profile: NormalisedUrlProfile): ((path: string) => string) | undefined {
   const { stripSession, collapseSlashes, stripDirIndex, stripTrailingSlash } = profile;
   if (!stripSession && !collapseSlashes && !stripDirIndex && !stripTrailingSlash) return undefined;
@@ -37,8 +36,8 @@ export function compilePath(profile: NormalisedUrlProfile): ((path: string) => s
     if (stripSession) result = withoutSessions(result);
     if (collapseSlashes) result = withSlashesCollapsed(result);
     let end = result.length;
-    // Each of the two may uncover work for the other (`/a/index.html/`), so they alternate until neither changes
-    // anything. They move the end: to copy the path each time would take quadratic time.
+    // Each of the two rules can expose work for the other (`/a/index.html/`), so they alternate until neither changes
+    // anything. They move `end` instead of copying the path each time, which would take quadratic time.
     for (let before = -1; before !== end;) {
       before = end;
       if (stripDirIndex) end = endWithoutDirectoryIndex(result, end);
@@ -49,8 +48,8 @@ export function compilePath(profile: NormalisedUrlProfile): ((path: string) => s
 }
 
 /**
- * Runs of slashes become one. After a scheme (`/web/http://a.b/`) two stay, since the path of an archive holds a whole
- * URL.
+ * Collapses runs of slashes to one. After a scheme (`/web/http://a.b/`) two remain, because the path of a web archive
+ * contains a whole URL.
  */
 function withSlashesCollapsed(path: string): string {
   if (!path.includes('//')) return path;
@@ -62,7 +61,7 @@ function endWithoutDirectoryIndex(path: string, end: number): number {
   return DIRECTORY_INDEXES.has(path.slice(segmentAt, end)) ? segmentAt : end;
 }
 
-/** The root keeps its slash. So does a path that ends with several slashes, because they are not one trailing slash. */
+/** The root keeps its slash. So does a path that ends in several slashes, because they are not one trailing slash. */
 function endWithoutTrailingSlash(path: string, end: number): number {
   return end > 1 && path.endsWith('/', end) && !path.endsWith('//', end) ? end - 1 : end;
 }

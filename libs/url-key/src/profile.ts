@@ -20,65 +20,61 @@ export const SWITCHES = [
 
 export const NAME_LISTS = ['dropParams', 'keepParams'] as const;
 
-/** Per name list. */
+/** The largest number of names per list. */
 export const MAX_NAMES = 1_000;
-/** In characters, escapes counted. */
+/** In characters, including escapes. */
 export const MAX_NAME_LENGTH = 256;
 
-/** What a caller may ask for: a base profile plus opt-in switches, which are all off by default. */
+/** The profile that a caller may request: a base profile plus opt-in switches, all off by default. */
 export interface UrlProfileSpec {
-  /** `safe` (the default) drops empty query tokens and sorts the others by name; `strict` does neither. */
+  /** `safe` (the default) drops empty query tokens and sorts the others by name. `strict` does neither. */
   base?: (typeof BASES)[number];
   version?: 1;
   /** Drops query parameters that only track visitors, by a versioned list of names: `utm_*`, `gclid`, `fbclid` … */
   stripTracking?: boolean;
-  /** The version of that list; the latest if absent. */
+  /** The version of that list. Default: the latest. */
   trackingVersion?: TrackingVersion;
-  /** Drops query parameters of these exact names, written as a URL has them: up to 1,000 of 1 to 256 characters. */
+  /** Drops query parameters with exactly these names, spelled as in a URL: at most 1,000, of 1 to 256 characters. */
   dropParams?: readonly string[];
-  /** Drops all other parameters (same form, at least one name). A name on both lists is dropped. */
+  /** Drops all other query parameters (same format, at least one name). A name on both lists is dropped. */
   keepParams?: readonly string[];
   /**
-   * Drops session ids from path and query where the value has the shape of a session id: those of Java servlets, PHP,
-   * ASP, ASP.NET and ColdFusion, and `sid` and the like.
+   * Drops session ids of Java servlets, PHP, ASP, ASP.NET and ColdFusion, and `sid` and similar parameters, from path
+   * and query, if the value looks like a session id.
    */
   stripSession?: boolean;
-  /**
-   * Reads the query as a form: `+` is `%20`, `%2C` is `,`, `?a` is `?a=`. It works on bytes, whatever the character
-   * set.
-   */
+  /** Reads the query as a form: `+` is `%20`, `%2C` is `,`, `?a` is `?a=`. Works on bytes in any character set. */
   formQuery?: boolean;
-  /** Sorts repeated names by value too. Not with `strict`. */
+  /** Sorts values of repeated names too. Not with `strict`. */
   sortValues?: boolean;
-  /** Drops `a=`; with formQuery also `a`. */
+  /** Drops `a=`, and with formQuery also `a`. */
   dropBlank?: boolean;
-  /** `/a/` is `/a`. */
+  /** Treats `/a/` as `/a`. */
   stripTrailingSlash?: boolean;
-  /** `www.a.b` is `a.b`. */
+  /** Treats `www.a.b` as `a.b`. */
   stripWww?: boolean;
-  /** http is https. */
+  /** Treats http as https. */
   ignoreScheme?: boolean;
-  /** `/a/index.html` is `/a/`, and the like. */
+  /** Treats `/a/index.html` and similar paths as `/a/`. */
   stripDirIndex?: boolean;
-  /** `/a//b` is `/a/b`. */
+  /** Treats `/a//b` as `/a/b`. */
   collapseSlashes?: boolean;
-  /** `user:password@a.b` is `a.b`. */
+  /** Treats `user:password@a.b` as `a.b`. */
   stripUserinfo?: boolean;
-  /** Drops `#!…` and `#/…`, too. */
+  /** Drops `#!…` and `#/…` too. */
   dropFragments?: boolean;
-  /** Keeps every fragment that is not empty: `#inbox/1`, `#F!a`. Not with dropFragments. */
+  /** Keeps every non-empty fragment: `#inbox/1`, `#F!a`. Not with dropFragments. */
   keepFragments?: boolean;
 }
 
 /**
- * A profile without defaults left to apply. It is stored with a visited set, since a Bloom filter cannot be re-keyed.
+ * A profile with all defaults applied. It is stored with a visited set, because a Bloom filter cannot be re-keyed. It
+ * contains only switches that are on, and name lists with canonical escapes, sorted, without duplicates. Equal requests
+ * give deep-equal profiles with equal JSON, and normalising is idempotent.
  *
- * Only switches that are on are present. Name lists are in canonical escapes, sorted, without duplicates. Equal
- * requests give deep-equal profiles with equal JSON, and a normalised profile normalises to itself.
- *
- * The version stands for every rule in this library, its lists of names included (trackers have their own version). A
- * rule set is never edited, only added. A change that gives any URL another key becomes version 2 beside version 1, and
- * sets stored with 1 keep their keys.
+ * The version covers every rule in this library, including its lists of names (except trackers, which have their own
+ * version). Rule sets are added but never edited: a change that gives any URL a different key becomes version 2 beside
+ * version 1, and stored sets keep their version.
  */
 export type NormalisedUrlProfile = Readonly<
   { base: (typeof BASES)[number]; version: 1; trackingVersion?: TrackingVersion } & {

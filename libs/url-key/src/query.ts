@@ -3,12 +3,12 @@ import type { NormalisedUrlProfile } from './profile.js';
 import { withoutSessionParams } from './session.js';
 import { isTracking, TRACKING_LISTS } from './tracking.js';
 
-/** A `&`-separated piece of a query: `name=value`, or a name alone. */
+/** A piece of a query between `&`: `name=value`, or a name alone. */
 type Token = string;
 
 /**
- * Compiles the query rules of a profile into one function on canonical queries (without the `?`). Undefined if there
- * are none. An empty result means that there is no query.
+ * Compiles the query rules of a profile into one function on canonical queries (without the `?`). Undefined if it has
+ * none. An empty result removes the query.
  */
 export function compileQuery(profile: NormalisedUrlProfile): ((query: string) => string) | undefined {
   const safe = profile.base === 'safe';
@@ -21,7 +21,7 @@ export function compileQuery(profile: NormalisedUrlProfile): ((query: string) =>
     if (!formQuery && !stripSession && keeps === undefined && !query.includes('&')) return query;
     let tokens: Token[] = query.split('&');
     if (formQuery) tokens = tokens.map(formToken);
-    // This comes before sorting, because dropping a query's last `=` leaves one whose order has a meaning.
+    // Sessions come before sorting: after the last `=` of a query is dropped, the order of its tokens matters.
     if (stripSession) tokens = withoutSessionParams(tokens);
     if (keeps !== undefined) tokens = tokens.filter(keeps);
     if (safe) tokens = inOrder(tokens, sortValues === true);
@@ -29,12 +29,12 @@ export function compileQuery(profile: NormalisedUrlProfile): ((query: string) =>
   };
 }
 
-/** S10 and S11: drops empty tokens, and sorts by name if any token has a `=`. Repeated names keep their order. */
+/** Rules S10 and S11: drops empty tokens, and sorts by name if any token has a `=`. Repeated names keep their order. */
 function inOrder(tokens: Token[], sortValues: boolean): Token[] {
   const filled = tokens.includes('') ? tokens.filter(isFilled) : tokens;
   if (!filled.some((token) => token.includes('='))) return filled;
   const names = filled.map(sortName);
-  // Strings compare by bytes here, because canonical text is ASCII.
+  // String comparison equals byte comparison, because canonical text is ASCII.
   if (!sortValues && names.every((name, i) => i === 0 || (names[i - 1] ?? '') <= name)) return filled;
 
   const groups = new Map<string, Token[]>();
@@ -54,18 +54,17 @@ function isFilled(token: Token): boolean {
   return token !== '';
 }
 
-/** S10 alone, on a canonical query. */
+/** Rule S10 alone, on a canonical query. */
 export function withoutEmptyTokens(query: string): string {
   return query.split('&').filter(isFilled).join('&');
 }
 
-/** Empty brackets, in canonical escapes. */
+/** Empty brackets, with canonical escapes. */
 const BRACKETS = '%5B%5D';
 
 /**
- * The name to sort by: the part up to the first empty brackets. Rack, Rails and PHP use the order of `a[][b]` and
- * `a[][c]` to decide where an element of a list begins. So all names that begin with `a[]` keep their order among
- * themselves.
+ * The sort key: the name up to its first empty brackets. Rack, Rails and PHP use the order of `a[][b]` and `a[][c]` to
+ * find the start of a list element, so all names that begin with `a[]` keep their order.
  */
 function sortName(token: Token): string {
   const name = nameOf(token);
@@ -73,7 +72,7 @@ function sortName(token: Token): string {
   return brackets === -1 ? name : name.slice(0, brackets + BRACKETS.length);
 }
 
-/** The token's name: the part before the first `=`, or all of it. */
+/** The part before the first `=`, or the whole token. */
 function nameOf(token: Token): string {
   const equals = token.indexOf('=');
   return equals === -1 ? token : token.slice(0, equals);
@@ -85,7 +84,7 @@ function formToken(token: Token): Token {
   return `${formEscapes(name)}=${formEscapes(token.slice(name.length + 1))}`;
 }
 
-/** Compiles the rules that drop tokens one by one. Undefined if the profile has none. */
+/** Compiles the rules that drop single tokens. Undefined if the profile has none. */
 function compileFilter(profile: NormalisedUrlProfile): ((token: Token) => boolean) | undefined {
   const { stripTracking, trackingVersion, dropBlank } = profile;
   const tracking = stripTracking && trackingVersion ? TRACKING_LISTS[trackingVersion] : undefined;

@@ -1,15 +1,15 @@
 import { readHost, withoutTrailingDot } from './host.js';
 import { DEFAULT_PORTS, SCHEME, withoutBlanks, withoutDotSegments } from './parse.js';
 
-/** What a rule has made of a URL. */
+/** The change that one rule made to a URL. */
 export interface Step {
-  /** S1 to S12, or the member of the profile that has switched it on. */
+  /** S1 to S12, or the profile member that enables the rule. */
   readonly rule: string;
   readonly before: string;
   readonly after: string;
 }
 
-/** A URL while the rules S2 to S12 are applied to it. Userinfo, path, query and fragment are texts with escapes. */
+/** A URL while rules S2 to S12 are applied. Userinfo, path, query and fragment contain escapes. */
 interface Parts {
   readonly scheme: string;
   readonly user: string;
@@ -17,15 +17,15 @@ interface Parts {
   readonly host: string;
   readonly port: string;
   readonly path: string;
-  /** Without the question mark. */
+  /** Excludes the question mark. */
   readonly query: string | undefined;
-  /** Without the hash. */
+  /** Excludes the hash. */
   readonly fragment: string | undefined;
 }
 
 /**
- * The rules of the base profile `strict`, one by one: the slow path of parse.ts, taken apart, so that each rule has a text before
- * and after it. `url` has a key.
+ * Applies the rules of base profile `strict` one by one. It is the slow path of parse.ts, taken apart so that each rule
+ * has a text before and after it. `url` must have a key.
  */
 export function traceReading(url: string, keepFragments = false): Step[] {
   const steps: Step[] = [];
@@ -43,13 +43,13 @@ export function traceReading(url: string, keepFragments = false): Step[] {
   note('S6', onTexts(parts, unescapeUnreserved));
   note('S7', onTexts(parts, upperCaseEscapes));
   note('S8', onTexts(parts, escapeForbidden));
-  // Escapes of dots are dots by now.
+  // Escaped dots are plain dots by now.
   note('S2', { ...parts, path: withoutDotSegments(parts.path) || '/' });
   if (parts.query === '') note('S10', { ...parts, query: undefined });
   return steps;
 }
 
-/** As the URL standard reads it: all of S2 but for dot segments. */
+/** Parses the URL as the URL standard does: all of S2 except dot segments. */
 function read(url: string): Parts {
   const text = withoutBlanks(url);
   const scheme = (SCHEME.exec(text)?.[0] ?? '').toLowerCase();
@@ -76,7 +76,7 @@ function read(url: string): Parts {
   };
 }
 
-/** The texts before and behind the character at a place; -1: there is none. */
+/** The texts before and after the character at an index. -1 means that the character is missing. */
 function splitAt(text: string, at: number): [before: string, behind: string | undefined] {
   return at === -1 ? [text, undefined] : [text.slice(0, at), text.slice(at + 1)];
 }
@@ -90,14 +90,14 @@ function textOf({ scheme, user, password, host, port, path, query, fragment }: P
   );
 }
 
-/** S12. */
+/** Rule S12. */
 function isKept(fragment: string | undefined, keepFragments: boolean): boolean {
   return fragment !== undefined && fragment !== '' && (keepFragments || /^[!/]/.test(fragment));
 }
 
 type Component = 'user' | 'path' | 'query' | 'fragment';
 
-/** Applies a rule on escapes to each component that has any. */
+/** Applies an escape rule to each component that contains escapes. */
 function onTexts(parts: Parts, rule: (text: string, component: Component) => string): Parts {
   const { user, password, path, query, fragment } = parts;
   return {
@@ -112,12 +112,12 @@ function onTexts(parts: Parts, rule: (text: string, component: Component) => str
 
 const ESCAPE = /%[0-9A-Fa-f]{2}/g;
 
-/** S5. */
+/** Rule S5. */
 function escapeStray(text: string): string {
   return text.replace(/%(?![0-9A-Fa-f]{2})/g, '%25');
 }
 
-/** S6. */
+/** Rule S6. */
 function unescapeUnreserved(text: string): string {
   return text.replace(ESCAPE, (escape) => {
     const char = String.fromCharCode(Number.parseInt(escape.slice(1), 16));
@@ -125,12 +125,12 @@ function unescapeUnreserved(text: string): string {
   });
 }
 
-/** S7. */
+/** Rule S7. */
 function upperCaseEscapes(text: string): string {
   return text.replace(ESCAPE, (escape) => escape.toUpperCase());
 }
 
-/** What a component escapes beyond what no URI may contain. */
+/** Characters that a component escapes although a URI may contain them. */
 const ALSO: Readonly<Record<Component, RegExp | undefined>> = {
   user: /[:;=@]/g,
   path: undefined,
@@ -138,7 +138,7 @@ const ALSO: Readonly<Record<Component, RegExp | undefined>> = {
   fragment: undefined,
 };
 
-/** S8. Each `%` begins an escape by now, which stays. */
+/** Rule S8. By now every `%` begins an escape, which stays. */
 function escapeForbidden(text: string, component: Component): string {
   const escaped = encodeURI(text).replaceAll('%25', '%');
   const also = ALSO[component];

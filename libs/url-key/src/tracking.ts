@@ -1,9 +1,7 @@
 /**
- * Query parameters that say where a visitor came from and never what is shown, grouped by the advertising, mail and
- * analytics systems that add them. `ref`, `source`, `cid` and `from` are not listed, because sites give them meanings
- * of their own.
- *
- * A version is never edited, only added, because the keys of stored sets depend on it.
+ * Query parameters that identify where a visitor came from but never change the page, grouped by the advertising, mail
+ * and analytics systems that add them. `ref`, `source`, `cid` and `from` are missing, because some sites use them for
+ * content. Versions are added but never edited, because the keys of stored sets depend on them.
  */
 export interface TrackingList {
   readonly names: ReadonlySet<string>;
@@ -85,12 +83,12 @@ export const TRACKING_VERSIONS = [1] as const;
 
 export type TrackingVersion = (typeof TRACKING_VERSIONS)[number];
 
-/** The version that a new profile records. */
+/** The version that new profiles record. */
 export const LATEST_TRACKING_VERSION: TrackingVersion = 1;
 
 export const TRACKING_LISTS: Readonly<Record<TrackingVersion, TrackingList>> = { 1: VERSION_1 };
 
-/** Whether a parameter of this name (canonical bytes, exact case) only tracks visitors. */
+/** Whether a parameter with this name (canonical bytes, case-sensitive) only tracks visitors. */
 export function isTracking(list: TrackingList, name: string): boolean {
   return list.names.has(name) || list.prefixes.some((prefix) => name.startsWith(prefix));
 }

@@ -15,7 +15,7 @@ export function seeded(seed: number): Random {
 
 const SESSION = 'jsessionid=1A530637289A03B07199A44E8D531427';
 
-/** Splits a string at its spaces into pieces. A trailing space makes the empty piece one of them. */
+/** Splits a string at spaces. A trailing space adds the empty string. */
 const words = (text: string): string[] => text.split(' ');
 
 const SCHEMES = [

@@ -1,9 +1,9 @@
-/** The steps so far. */
+/** The number of steps so far. */
 export interface Counter {
   steps: number;
 }
 
-/** A call of a function that has ended. The result of one that threw is undefined. */
+/** A finished function call. `result` is undefined if it threw. */
 interface Call {
   readonly self: unknown;
   readonly args: readonly unknown[];
@@ -17,19 +17,20 @@ type Cost = (call: Call) => number;
 const GLOBAL = 'encodeURI encodeURIComponent decodeURI decodeURIComponent parseInt parseFloat'.split(' ');
 
 /**
- * Makes the built-in functions of a realm count what they read and make. A function without a cost of its own is taken
- * to read all of its object and its arguments, so that the count is too high rather than too low.
+ * Makes the built-in functions of a realm count the characters and elements that they read and create. A function
+ * without a specific cost counts as reading its whole object and all arguments, so that the count is rather too high
+ * than too low.
  */
 export function countBuiltIns(realm: typeof globalThis, counter: Counter): void {
   const { Array, Map, Number, Object, RegExp, Set, String } = realm;
   for (const { prototype } of [String, Array, Map, Set]) countAll(prototype, counter);
   for (const owner of [Array, Number, Object, String, realm.JSON]) countAll(owner, counter);
   for (const name of GLOBAL) count(realm, name, all, counter);
-  // test, match, replace, search and split all call this one.
+  // test, match, replace, search and split all call exec.
   count(RegExp.prototype, 'exec', matched, counter);
 }
 
-/** A package's functions, which count the characters of their arguments and results. */
+/** Wraps a package's functions so that they count the characters of their arguments and results. */
 export function countPackage(exports: object, counter: Counter): object {
   const counted = { ...exports };
   countAll(counted, counter);
@@ -70,11 +71,11 @@ function sum(values: readonly unknown[]): number {
 
 const all: Cost = ({ self, args, result }) => size(self) + sum(args) + size(result);
 const none: Cost = () => 0;
-/** For what looks at as many characters as the first argument has, at one place or in a table. */
+/** For functions that compare the first argument at one place or look it up in a table. */
 const first: Cost = ({ args: [wanted] }) => size(wanted);
 const made: Cost = ({ result }) => size(result);
 
-/** What a search of a text from the start reads until it finds. One of an array is taken to read all of it. */
+/** A search of a text reads from its start to the hit. A search of an array counts as reading all of it. */
 const scanned: Cost = ({ self, args }) => {
   const [wanted, from = 0] = args as [string, number?];
   const at = typeof self === 'string' ? self.indexOf(wanted, from) : -1;
@@ -84,7 +85,7 @@ const scanned: Cost = ({ self, args }) => {
 const scannedBack: Cost = ({ self, args: [, from = size(self)], result }) =>
   (from as number) - (result as number);
 
-/** What a match has read, or all of the text if there is none. A sticky expression looks at one place only. */
+/** A match reads up to its end, or all of the text if it fails. A sticky expression looks at one place only. */
 const matched: Cost = ({ self, args: [text], result, lastIndex }) => {
   const { global, sticky } = self as RegExp;
   const from = global || sticky ? lastIndex : 0;
@@ -93,7 +94,7 @@ const matched: Cost = ({ self, args: [text], result, lastIndex }) => {
   return index + match.length - from;
 };
 
-/** Each of about n log n comparisons reads a text. */
+/** Each of about n log n comparisons reads one text. */
 const sorted: Cost = ({ self }) => {
   const values = self as readonly unknown[];
   return (values.length + sum(values)) * Math.ceil(Math.log2(values.length + 1));

@@ -4,18 +4,17 @@ import vm from 'node:vm';
 import ts from 'typescript';
 import { countBuiltIns, countPackage, type Counter } from './counted-built-ins.js';
 
-/** A module whose work can be counted. */
+/** A module that counts its work. */
 export interface CountedModule<M> {
   readonly exports: M;
-  /** How many steps `work` takes. The same work always takes the same number. */
+  /** The number of steps that `work` takes. It is deterministic. */
   steps(work: () => unknown): number;
 }
 
 /**
- * Loads a TypeScript module and its relative imports into a realm of their own. A step is a call of a function, a round
- * of a loop, an element copied by `[...values]`, or a character or element read or made by a built-in function.
- *
- * `packages` holds the other imports by name. Of each call into them, only the characters of the texts count.
+ * Loads a TypeScript module and its relative imports into a separate realm that counts steps. A step is a function
+ * call, a loop iteration, an element copied by `[...values]`, or a character or element that a built-in function reads
+ * or creates. `packages` holds all other imports by name; calls to them count only the characters of their texts.
  */
 export function loadCounted<M>(
   entry: string,
@@ -57,7 +56,7 @@ export function loadCounted<M>(
   };
 }
 
-/** A relative import as the path of its source; the name of a package as it is. */
+/** The source path of a relative import, or the package name unchanged. */
 function resolved(name: string, importer: string): string {
   return name.startsWith('.') ? join(dirname(importer), name.replace(/\.js$/, '.ts')) : name;
 }
@@ -72,7 +71,7 @@ interface Insertion {
   readonly text: string;
 }
 
-/** The source with a step at the start of each function and of each round of a loop, and with its spreads counted. */
+/** Adds a step to the start of each function and each loop iteration, and counts spreads. */
 function withSteps(source: string): string {
   const file = ts.createSourceFile('', source, ts.ScriptTarget.ES2023);
   const insertions: Insertion[] = [];
@@ -96,7 +95,7 @@ function withSteps(source: string): string {
 
   let result = '';
   let copied = 0;
-  // The sort is stable: of two insertions at one place the outer node's comes first.
+  // The sort is stable: of two insertions at one place, the outer node's comes first.
   for (const { at, text } of insertions.sort((a, b) => a.at - b.at)) {
     result += source.slice(copied, at) + text;
     copied = at;

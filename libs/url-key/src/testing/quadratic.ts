@@ -1,4 +1,4 @@
-/** Functions that take quadratic time, each in another way. They show that counted steps reveal it. */
+/** Functions that take quadratic time in different ways. They prove that counted steps detect it. */
 
 export function byRounds(url: string): number {
   let sum = 0;
@@ -21,7 +21,7 @@ export function bySlices(url: string): number {
   return count;
 }
 
-/** Looks for a character that is not there, from each place. */
+/** Searches for a missing character from each position. */
 export function bySearches(url: string): number {
   let found = 0;
   for (let at = 0; at < url.length; at++) if (url.indexOf('\0', at) !== -1) found++;
