@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { call, type TestApp } from './app.js';
 import { HistorySampler } from './in-process.js';
 
-/** What one call of the story sent, and what came back. */
+/** The request and the response of one call in the story. */
 export interface Told {
   readonly request?: unknown;
   readonly response?: unknown;
@@ -13,7 +13,7 @@ interface Operation {
   readonly path: string;
 }
 
-/** The routes of the API's description, by operation id. */
+/** The routes in the OpenAPI document, by operation id. */
 function operations(): ReadonlyMap<string, Operation> {
   const { paths } = JSON.parse(readFileSync('docs/openapi.json', 'utf8')) as {
     paths: Record<string, Record<string, { operationId: string }>>;
@@ -28,7 +28,10 @@ function operations(): ReadonlyMap<string, Operation> {
 const URLS = ['https://example.org/a?b=1', 'https://example.org/'];
 const ATTEMPTS = 3;
 
-/** Calls every operation that takes and answers JSON, as its users would one after the other. Answers them by operation id. */
+/**
+ * Calls every operation that takes and returns JSON, in an order in which a user might. Returns requests and responses
+ * by operation id.
+ */
 export async function tellStory(app: TestApp): Promise<Map<string, Told>> {
   const known = operations();
   const told = new Map<string, Told>();
@@ -39,7 +42,7 @@ export async function tellStory(app: TestApp): Promise<Map<string, Told>> {
     const path = operation.path.replace(/\{(\w+)\}/g, (_, name: string) => params[name] ?? '');
     const { status, body } = await call(app, operation.method.toUpperCase(), path, request, credentials);
     if (status >= 300) throw new Error(`${id} answered ${status}: ${JSON.stringify(body)}`);
-    // Redis leases from segments in no order.
+    // Redis leases from segments in arbitrary order.
     const { urls } = (body ?? {}) as { urls?: { url: string }[] };
     if (Array.isArray(urls)) urls.sort((a, b) => (a.url < b.url ? 1 : -1));
     if (!told.has(id)) {
@@ -51,7 +54,7 @@ export async function tellStory(app: TestApp): Promise<Map<string, Told>> {
     return body as T;
   };
 
-  /** An export of a set or filter becomes another one, which is dropped again. */
+  /** Imports an export of a set or filter under another name, then drops that copy. */
   const copy = async (
     kind: 'visited-sets' | 'filters',
     name: string,

@@ -15,14 +15,14 @@ export interface TestApp {
   readonly app: NestFastifyApplication;
   readonly url: string;
   readonly port: number;
-  /** Moves its time, and that of the Redis beside it as far as it is concerned, by so many ms. */
+  /** Moves the service's clock by `ms`, and the service's view of the clock of its Redis. */
   advance(ms: number): void;
-  /** The time of the service, in ms since the epoch. */
+  /** The service's time, in ms since the epoch. */
   now(): number;
   close(): Promise<void>;
 }
 
-/** Starts the service with settings as the environment would give them. Logs are off by default. */
+/** Starts the service with settings from `env` instead of the environment. Logs are off by default. */
 export async function startApp(env: Readonly<Record<string, string>> = {}): Promise<TestApp> {
   const dataDir = await mkdtemp(join(tmpdir(), 'unseen-e2e-'));
   const config = readConfig({
@@ -49,14 +49,14 @@ export async function startApp(env: Readonly<Record<string, string>> = {}): Prom
   };
 }
 
-/** A parsed JSON answer. `body` is undefined for an empty answer. */
+/** A JSON response, parsed. `body` is undefined if it is empty. */
 export interface Answer {
   readonly status: number;
   readonly headers: Headers;
   readonly body: unknown;
 }
 
-/** Sends JSON (or broken JSON as text) and reads JSON. */
+/** Sends JSON, or broken JSON given as text, and reads JSON. */
 export async function call(
   app: Pick<TestApp, 'url'>,
   method: string,
@@ -81,7 +81,7 @@ export async function call(
 
 let names = 0;
 
-/** A name that no other test uses, so that nothing has to be flushed. */
+/** Returns a name that no other test uses, so that tests need not clear the store. */
 export function freshName(prefix = 'f'): string {
   names++;
   return `${prefix}-${process.pid}-${Date.now().toString(36)}-${names}`;

@@ -1,4 +1,4 @@
 import { MovedClock } from './moved-clock.js';
 
-/** The time that the stores of a test file go by. */
+/** The clock of all stores in a test file. */
 export const clock = new MovedClock();

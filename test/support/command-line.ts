@@ -6,20 +6,20 @@ import { serviceProgram } from './service-program.js';
 export interface CommandOptions {
   readonly env: Readonly<Record<string, string>>;
   readonly input?: string | Buffer;
-  /** `pipe`: stdin stays open, and is the caller's. */
+  /** `pipe` keeps stdin open for the caller. */
   readonly stdin?: 'pipe';
 }
 
 export interface RunningCommand {
   readonly child: ChildProcess;
-  /** What has been written so far. */
+  /** The output so far. */
   stdout(): string;
   stderr(): string;
-  /** -1 if a signal ended it. */
+  /** The exit code. -1 if a signal ended it. */
   readonly ended: Promise<Ended>;
 }
 
-/** Starts `unseen` as its users do: the sources as they are, in a process of its own. */
+/** Starts `unseen` as users do: from the current sources, in a separate process. */
 export async function startCommand(
   args: readonly string[],
   { env, input, stdin }: CommandOptions,
@@ -32,7 +32,7 @@ export async function startCommand(
   let [stdout, stderr] = ['', ''];
   child.stdout.setEncoding('utf8').on('data', (text: string) => (stdout += text));
   child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text));
-  // A command that reads no further closes the pipe.
+  // A command that stops reading closes the pipe.
   child.stdin.on('error', () => undefined);
   if (stdin === undefined) child.stdin.end(input);
   const ended = new Promise<Ended>((resolve) => {
@@ -41,7 +41,7 @@ export async function startCommand(
   return { child, stdout: () => stdout, stderr: () => stderr, ended };
 }
 
-/** Runs `unseen` to its end. */
+/** Runs `unseen` until it exits. */
 export async function runCommand(args: readonly string[], options: CommandOptions): Promise<Ended> {
   return (await startCommand(args, options)).ended;
 }

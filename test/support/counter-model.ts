@@ -2,8 +2,8 @@ import { cellCount, positionsOf, type Geometry } from '#bloom';
 import { Added, Removed, type Filter } from '#store';
 
 /**
- * A counting filter in its simplest form, with one byte per counter. It gives the answers of a store, item for item,
- * when calls come one after the other, and the contents of its segments afterwards.
+ * A counting filter in its simplest form, with one byte per counter. For sequential calls it gives the results of a
+ * store, item by item, and then the contents of its segments.
  */
 export class CounterModel {
   readonly cells: Uint8Array;
@@ -46,14 +46,14 @@ export class CounterModel {
     return this.count(keys).map((count) => Math.sign(count));
   }
 
-  /** The counts as a store describes them. */
+  /** The counts in the form of a store's description. */
   stats(): Record<string, number> {
     const nonZeroCells = this.cells.reduce((sum, cell) => sum + Math.sign(cell), 0);
     const saturatedCells = this.cells.reduce((sum, cell) => sum + (cell === 15 ? 1 : 0), 0);
     return { ...this.tally, nonZeroCells, saturatedCells };
   }
 
-  /** Two counters per byte. The one with the even index is in the high half. */
+  /** Two counters per byte, the even index in the high half. */
   segmentBytes(segment: number): Uint8Array {
     const size = this.geometry.pagesPerSegment * this.geometry.pageCells;
     const cells = this.cells.subarray(segment * size, (segment + 1) * size);
@@ -68,7 +68,7 @@ export class CounterModel {
     return answer;
   }
 
-  /** Calls `act` with the cells of every key, in order. */
+  /** Calls `act` with the cells of each key, in order. */
   private each(keys: readonly string[], act: (cells: number[]) => number): number[] {
     const { pageCells, pagesPerSegment } = this.geometry;
     const { segment, page, cell, hashes } = positionsOf(keys, this.filter.seed, this.geometry);

@@ -4,9 +4,9 @@ import { KeysService } from './in-process.js';
 
 export interface TestKey {
   readonly id: string;
-  /** The key itself. */
+  /** The secret API key. */
   readonly key: string;
-  /** The header that carries it. */
+  /** The request header with the key. */
   readonly headers: { readonly authorization: string };
 }
 
@@ -15,7 +15,7 @@ interface KeyOptions {
   readonly expiresAt?: string;
 }
 
-/** Makes a key behind the API's back, as the command line does. */
+/** Creates a key without the API, like the command line. */
 export async function makeKey(app: TestApp, scope: Scope, options: KeyOptions = {}): Promise<TestKey> {
   const dto = { name: `test ${scope}`, scopes: [scope], ...options };
   const { id, key } = await app.app.get(KeysService).create(dto, { id: 'test', name: 'test' });

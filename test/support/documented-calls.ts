@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 
-/** A command to paste into a shell, and its answer. `…` stands for any text. */
+/** A shell command and its documented output. `…` stands for any text. */
 export interface DocumentedCall {
   readonly command: string;
-  /** Absent if the document shows no answer. */
+  /** Absent if the document shows no output. */
   readonly answer?: string;
 }
 
@@ -16,7 +16,7 @@ export function documentedCalls(file: string): DocumentedCall[] {
   );
 }
 
-/** Matches what a documented answer promises. */
+/** A pattern that matches the documented output. */
 export function promised(answer: string): RegExp {
   const parts = answer.split('…').map((part) => part.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&'));
   return new RegExp(`^${parts.join('.*')}$`);

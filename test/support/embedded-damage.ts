@@ -2,13 +2,13 @@ import { open } from 'lmdb';
 import { join } from 'node:path';
 import type { Filter } from '#store';
 
-/** How another program, or the disk, has damaged a segment's cells. */
+/** How another program, or the disk, has damaged the cells of a segment. */
 export type Damage = 'missing' | 'short';
 
 /**
- * Damages a segment behind the embedded store's back, while the store is closed. Its first checkpointed block is
- * removed or loses its last byte. (A block's key is the filter's generation, 8 bytes, its layer, 4, and its number, 4. The
- * segments of the tests are single blocks.)
+ * Damages a segment without the embedded store, while it is closed: removes its first checkpointed block, or the
+ * block's last byte. A block's key is the filter's generation (8 bytes), its layer (4) and its number (4). Segments in
+ * tests have one block.
  */
 export async function damageBlock(
   dataDir: string,

@@ -16,7 +16,7 @@ const TABLES = [
 ];
 const GENERATION_BYTES = 8;
 
-/** Every generation with data in a directory, in hexadecimal, sorted, whether it is in the catalogue or not. */
+/** All generations with data in a directory, in hexadecimal, sorted, including those missing from the catalogue. */
 export async function generationsIn(dataDir: string): Promise<string[]> {
   const root = open({ path: join(dataDir, 'data.mdb'), noSubdir: true, readOnly: true });
   const found = new Set<string>();

@@ -11,14 +11,14 @@ const TSC = resolve('node_modules', 'typescript', 'bin', 'tsc');
 const CLIENT = join('libs', 'client');
 const OTHERS = ['tsconfig.json', join('test', 'support', 'example.ts')];
 
-/** An example as it is, with its types checked, its programs built, and the client of the sources as they are. */
+/** An example with its types checked, its programs built and the client from the current sources. */
 export interface Example {
-  /** Where it lies: a copy, so that nothing is written into the checkout. */
+  /** A copy of the built example, so that tests write nothing into the checkout. */
   readonly folder: string;
   remove(): Promise<void>;
 }
 
-/** For the name of a suite: empty, or why its tests cannot be run. */
+/** Text for a suite's name: empty, or the reason why its tests are skipped. */
 export function whySkipped(name: string): string {
   const found = findExamples().find((example) => example.name === name);
   return found === undefined || found.installed
@@ -26,7 +26,7 @@ export function whySkipped(name: string): string {
     : ` (skipped: the packages of examples/${name} are not installed; npm run tools:ensure installs them)`;
 }
 
-/** Builds `examples/NAME`, unless that was done. Throws with what the compiler says if its types are wrong. */
+/** Builds `examples/NAME` unless a build exists. Throws with the compiler's output if its types are wrong. */
 export async function buildExample(name: string): Promise<Example> {
   const source = join('examples', name);
   const isOwn = (path: string): boolean => !/^(?:node_modules|dist)\b/.test(path);
@@ -43,7 +43,7 @@ export async function buildExample(name: string): Promise<Example> {
   return { folder, remove: () => rm(folder, { recursive: true, force: true }) };
 }
 
-/** The client as it is packed, for all examples. */
+/** The client as it is packed, shared by all examples. */
 async function builtClient(files: readonly string[]): Promise<string> {
   return madeOnce({
     kind: 'examples',
@@ -63,7 +63,7 @@ async function build(source: string, own: readonly string[], client: string, fol
   await compile(folder, []);
 }
 
-/** The packages of the example, but for the client. */
+/** Links the packages of the example, except the client. */
 async function linkPackages(from: string, to: string): Promise<void> {
   await mkdir(to);
   if (!existsSync(from)) return;

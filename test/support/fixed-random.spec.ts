@@ -31,7 +31,7 @@ describe.each([
   ['in the process of a test', appUrl],
   ['in a process of its own', processUrl],
 ])('a service %s', (_, start) => {
-  it('gives every filter the same seed, also when it clears one, and a new generation each time', async () => {
+  it('gives every filter the same seed, even after a clear, and a new generation each time', async () => {
     const url = await start();
     const headers: ExportHeader[] = [];
     for (const name of ['one', 'two']) {

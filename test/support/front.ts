@@ -4,13 +4,13 @@ import type { AddressInfo } from 'node:net';
 
 export interface Holding {
   readonly method: string;
-  /** How the path ends. */
+  /** The end of the request's path. */
   readonly path?: string;
-  /** `request`: it is not forwarded. `answer`: it is forwarded, and its answer is held. Default: `request`. */
+  /** `request` does not forward the request. `answer` forwards it and withholds the response. Default: `request`. */
   readonly hold?: 'request' | 'answer';
 }
 
-/** A proxy of HTTP on loopback that can keep a request or an answer to itself. */
+/** An HTTP proxy on loopback that can withhold a request or a response. */
 export class Front {
   private held: (Holding & { readonly came: () => void }) | undefined;
   private readonly server = createServer((request, response) => {
@@ -45,7 +45,7 @@ export class Front {
     return `http://127.0.0.1:${(this.server.address() as AddressInfo).port}`;
   }
 
-  /** The next such request is not answered. Resolves when it has come, or when its answer has. */
+  /** Never answers the next matching request. Resolves when the request, or its response, has arrived. */
   holdNext(holding: Holding): Promise<void> {
     return new Promise((came) => (this.held = { ...holding, came }));
   }

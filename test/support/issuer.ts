@@ -8,13 +8,13 @@ export interface Issuer {
   readonly url: string;
   /** The public keys that it publishes now. */
   readonly published: JWK[];
-  /** Number of requests so far for keys, and for the configuration. */
+  /** Number of requests so far, for keys and for the configuration. */
   readonly asked: { keys: number; configuration: number };
-  /** Answers instead of the keys, if set. */
+  /** If set, replaces the response to requests for keys. */
   sick: ((reply: ServerResponse) => void) | undefined;
-  /** Signs and publishes with a new key from now on. It no longer publishes the old ones. */
+  /** Signs with a new key from now on, and publishes only that key. */
   rotate(kid: string): Promise<void>;
-  /** A token that is valid except for the given claims and options. An undefined claim is left out. */
+  /** A token that is valid except for the given claims and options. An undefined claim is omitted. */
   token(
     claims?: Readonly<Record<string, unknown>>,
     header?: Readonly<Record<string, unknown>>,

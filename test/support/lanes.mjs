@@ -1,14 +1,13 @@
-/** The name of a spec. */
+/** The file name of a spec. */
 export const SPEC = /\.(?:spec|e2e-spec)\.ts$/;
-/** The name of a spec that runs in `npm run test:all` only. */
+/** The file name of a spec that runs only in `npm run test:all`. */
 const ALL_ONLY = /\.all\.(?:spec|e2e-spec)\.ts$/;
 
-/** The lanes: `npm test` runs `core`, `npm run test:all` runs `all`, which contains `core`. */
+/** `npm test` runs lane `core`. `npm run test:all` runs lane `all`, which includes `core`. */
 const LANES = ['core', 'all'];
 
 /**
- * The lane in which a spec runs first. A new spec is in `core`, unless its name ends in `.all.spec.ts` or
- * `.all.e2e-spec.ts`.
+ * The lane of a spec. It is `core` unless the name ends in `.all.spec.ts` or `.all.e2e-spec.ts`.
  *
  * @param {string} file
  * @returns {'core' | 'all'}
@@ -18,7 +17,7 @@ export function laneOf(file) {
 }
 
 /**
- * The lane that this process runs, by the variable `LANE`. Without it Jest runs all tests, as `npm run mutate` needs.
+ * The lane of this process, from the variable `LANE`. Without it Jest runs all tests, as `npm run mutate` needs.
  *
  * @returns {'core' | 'all'}
  */
@@ -29,7 +28,7 @@ export function currentLane() {
 }
 
 /**
- * Jest's patterns for the specs of a lane: which paths are tests, and which of them are left out.
+ * Jest's patterns for the specs of a lane: paths that are tests, and those of them to ignore.
  *
  * @param {'core' | 'all'} lane
  */

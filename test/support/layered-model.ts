@@ -2,7 +2,10 @@ import { positionsOf } from '#bloom';
 import type { Filter } from '#store';
 import { CounterModel } from './counter-model.js';
 
-/** A counting filter that grows in its simplest form: a model of each layer, and the rules of which takes an item. */
+/**
+ * A growing counting filter in its simplest form: a model of each layer, and the rules that choose the layer of an
+ * item.
+ */
 export class LayeredModel {
   readonly layers: readonly CounterModel[];
   /** Number of the open layer of each segment. */
@@ -41,7 +44,7 @@ export class LayeredModel {
     return this.count(keys).map((count) => Math.sign(count));
   }
 
-  /** The counts of each layer, as a store describes them. */
+  /** The counts of each layer, in the form of a store's description. */
   stats(): { items: number; nonZeroCells: number; saturatedCells: number }[] {
     return this.layers.map((layer) => {
       const { items = 0, nonZeroCells = 0, saturatedCells = 0 } = layer.stats();
@@ -49,12 +52,12 @@ export class LayeredModel {
     });
   }
 
-  /** Number of the oldest layer that claims a key, or -1. */
+  /** Number of the oldest layer that contains a key, or -1. */
   private claiming(key: string): number {
     return this.layers.findIndex((layer) => layer.check([key])[0] === 1);
   }
 
-  /** The layer that takes what is new: a layer that has its share is closed. */
+  /** The layer for new items. A layer closes when it holds its share. */
   private openFor(segment: number): number {
     const open = this.open[segment] as number;
     const share = Math.ceil((plan(this.filter)[open]?.capacity ?? 0) / this.open.length);

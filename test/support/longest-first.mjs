@@ -3,9 +3,9 @@ import { join, relative } from 'node:path';
 import Sequencer from '@jest/test-sequencer';
 
 /**
- * The files that take longest, by their wall time on two idle cores: a run ends with its own list (summary-reporter.mjs).
- * Jest knows how long a file took the last time, but not after `npm ci`. Then it goes by file size, and the smallest files
- * here run longest. A long file that starts last runs alone at the end.
+ * The slowest spec files, ordered by their wall time on two idle cores. Each run ends with its own list
+ * (summary-reporter.mjs). After `npm ci` Jest has no durations and sorts by file size, but some of the smallest files
+ * here take the longest. A long file that starts last runs alone at the end.
  */
 const LONGEST = [
   'test/faults/redis-sagas.all.spec.ts',

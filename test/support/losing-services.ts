@@ -8,16 +8,16 @@ import { damageBlock } from './embedded-damage.js';
 import { startRedis } from './redis-server.js';
 import { cellsPattern } from './stores.js';
 
-/** A service, and a way to delete a filter's cells behind its back. */
+/** A service, and a way to delete a filter's cells without it. */
 export interface LosingService {
-  /** Another one after a loss. */
+  /** Replaced by a restarted service after a loss. */
   app: TestApp;
-  /** The cells of segment 0, which is all there is of a small filter. */
+  /** Deletes the cells of segment 0, the only segment of a small filter. */
   lose(filter: Pick<Filter, 'name' | 'generation'>): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** For `describe.each`: one on each store. */
+/** For `describe.each`: one service on each store. */
 export const LOSING: readonly (readonly [string, () => Promise<LosingService>])[] = [
   ['embedded', onEmbedded],
   ['redis', onRedis],

@@ -2,23 +2,26 @@ import { createHash } from 'node:crypto';
 import { mkdir, mkdtemp, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 
-/** Below node_modules, so that packages, and the types of Node, are found from there. */
+/** Inside node_modules, so that packages and the types of Node resolve from there. */
 const CACHE = join(process.cwd(), 'node_modules', '.cache');
 const KEPT_MS = 86_400_000;
-/** The versions of what makes it. */
+/** The lock file: the versions of the tools. */
 const LOCK = 'package-lock.json';
 
-/** What is made of files that seldom change, and takes seconds. */
+/** Something that takes seconds to make from files that seldom change. */
 export interface Making {
-  /** The folder of the cache, `node_modules/.cache/unseen-KIND`. */
+  /** The cache is in the folder `node_modules/.cache/unseen-KIND`. */
   readonly kind: string;
   readonly name: string;
-  /** All that it is made of, the module that makes it too: what is made of other files is another one. */
+  /** All inputs, including the module that makes it. A change of any of them makes a new version. */
   readonly files: readonly string[];
   into(folder: string): Promise<void>;
 }
 
-/** Makes it once for the same files, by whichever worker comes first. Answers its folder, in which nothing may be changed. */
+/**
+ * Makes it once for the same inputs, in the first worker that needs it. Returns its folder, which callers must not
+ * change.
+ */
 export async function madeOnce({ kind, name, files, into }: Making): Promise<string> {
   const cache = join(CACHE, `unseen-${kind}`);
   const folder = join(cache, `${name}-${await digestOf([LOCK, ...files])}`);
@@ -36,7 +39,7 @@ export async function madeOnce({ kind, name, files, into }: Making): Promise<str
   return folder;
 }
 
-/** The files below a folder whose paths, as seen from there, pass. */
+/** The files below a folder whose relative paths satisfy `passes`. */
 export async function filesBelow(folder: string, passes: (path: string) => boolean): Promise<string[]> {
   const found = await readdir(folder, { recursive: true, withFileTypes: true });
   return found

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 
-/** The rows of all tables of a document whose first column has this name: their cells, without enclosing backticks. */
+/** The rows of every table in a document whose first column has this heading, as cells without enclosing backticks. */
 export function rowsOf(file: string, firstColumn: string): string[][] {
   const rows: string[][] = [];
   let inTable = false;
@@ -9,7 +9,7 @@ export function rowsOf(file: string, firstColumn: string): string[][] {
     else if (inTable) rows.push(cellsOf(line));
     else inTable = cellsOf(line)[0] === firstColumn;
   }
-  // A line of dashes follows each table head.
+  // Each table head is followed by a row of dashes.
   return rows.filter(([first = '']) => !/^-+$/.test(first));
 }
 

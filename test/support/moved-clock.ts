@@ -1,8 +1,8 @@
 import { SYSTEM_CLOCK, type Clock, type ClockShift } from '#store';
 
 /**
- * Real time plus the time by which tests have moved it. So tests need not sleep, and a lease is as long on a slow
- * machine as on a fast one.
+ * Real time plus an offset that tests move. Tests need not sleep, and a lease lasts as long on a slow machine as on a
+ * fast one.
  */
 export class MovedClock implements Clock, ClockShift {
   aheadMs = 0;
@@ -13,18 +13,18 @@ export class MovedClock implements Clock, ClockShift {
     return this;
   }
 
-  // Properties, because callers take them out of the object.
+  // These are properties because callers detach them from the object.
   readonly now = (): number => SYSTEM_CLOCK.now() + this.aheadMs;
   readonly monotonic = (): number => SYSTEM_CLOCK.monotonic() + this.passedMs;
 
-  /** Moves the time by so many ms. A negative number sets the machine's clock back, which moves no monotonic time. */
+  /** Moves the time by `ms`. A negative number sets the wall clock back and leaves the monotonic clock alone. */
   advance(ms: number): void {
     this.aheadMs += ms;
     this.passedMs += Math.max(0, ms);
     for (const moved of [...this.listeners]) moved();
   }
 
-  /** Moves the time to where the next period of so many ms begins, so that none ends while a test runs. */
+  /** Moves the time to the start of the next period of `ms`, so that no period ends during a test. */
   toStartOf(ms: number): void {
     this.advance(ms - (this.now() % ms));
   }

@@ -1,7 +1,7 @@
 import { jest } from '@jest/globals';
 import { until } from './until.js';
 
-/** From now on, `untilMoved` moves the time by which a client pauses. `jest.useRealTimers()` ends it. */
+/** Fakes the timers of a client's pauses, which `untilMoved` then advances, until `jest.useRealTimers()`. */
 export function moveTime(): void {
   jest.useFakeTimers({
     doNotFake: [
@@ -11,7 +11,7 @@ export function moveTime(): void {
   });
 }
 
-/** Moves the time until the condition holds: slowly, so that no call to the service times out. */
+/** Advances the time until the condition holds, slowly enough that no call to the service times out. */
 export function untilMoved(what: string, holds: () => boolean): Promise<void> {
   return until(what, async () => {
     await jest.advanceTimersByTimeAsync(50);
@@ -19,7 +19,7 @@ export function untilMoved(what: string, holds: () => boolean): Promise<void> {
   });
 }
 
-/** The outcome of `work`, while the time is moved. */
+/** Awaits `work` while it advances the time. */
 export async function moved<T>(what: string, work: Promise<T>): Promise<T> {
   let over = false;
   const noted = work.finally(() => (over = true));

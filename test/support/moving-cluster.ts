@@ -9,8 +9,8 @@ import { RedisServersHarness, TIMEOUT_MS, type StoreFixture } from './stores.js'
 import type { Damage } from './embedded-damage.js';
 
 /**
- * Three masters between which slots are moved all the time. The stores have only the permissions that are in
- * docs/operations.md.
+ * Three masters that keep moving slots between each other. The stores have only the permissions that docs/operations.md
+ * lists.
  */
 export const movingCluster: StoreFixture<MovingClusterHarness> = {
   name: 'redis-cluster with moving slots',
@@ -30,7 +30,7 @@ export const movingCluster: StoreFixture<MovingClusterHarness> = {
   },
 };
 
-/** Work behind the stores' backs is done while no slot moves. */
+/** Pauses the slot moves while a test accesses the servers without the store. */
 export class MovingClusterHarness extends RedisServersHarness {
   constructor(
     options: RedisStoreOptions,
@@ -53,7 +53,7 @@ export class MovingClusterHarness extends RedisServersHarness {
     return this.mover.still(act);
   }
 
-  /** How often the masters have answered with this error. */
+  /** The number of times that the masters have replied with this error. */
   async errors(name: string): Promise<number> {
     const counts = await Promise.all(this.clients.map((client) => errorsOf(client, name)));
     return counts.reduce((sum, count) => sum + count, 0);

@@ -1,4 +1,4 @@
-/** Replaces node:child_process where tests must not start processes. */
+/** Replaces node:child_process in tests that must not start processes. */
 function refuse() {
   throw new Error('a spec of npm run test:quick starts no process: see jest.quick.config.mjs');
 }

@@ -4,7 +4,7 @@ import vm from 'node:vm';
 import { TestEnvironment } from 'jest-environment-node';
 import { leftOpen, openHandles } from './open-handles.mjs';
 
-/** Storages that the current file has used. */
+/** The storages that the current test file has used. */
 const storages = new Set();
 const { run } = AsyncLocalStorage.prototype;
 AsyncLocalStorage.prototype.run = function (...args) {
@@ -12,33 +12,32 @@ AsyncLocalStorage.prototype.run = function (...args) {
   return run.apply(this, args);
 };
 
-/** Values that test files of this worker have made. */
+/** Values that test files of this worker share. */
 const made = new Map();
 
 function onceInWorker(key, make) {
   if (!made.has(key)) {
     const value = make();
     made.set(key, value);
-    // A failure is no value: the next file tries again.
+    // A failure is not kept: the next file tries again.
     if (value instanceof Promise) value.catch(() => made.delete(key));
   }
   return made.get(key);
 }
 
 /**
- * Jest's environment for Node.js, in a context whose global is an ordinary object. Jest's own is wrapped in a proxy, and
- * each time that a module names a global (Math, Uint8Array, URL) it is looked up through interceptors: tests of pure
- * computation took up to five times the CPU time.
+ * Jest's environment for Node.js, with three changes:
  *
- * Jest keeps an AsyncLocalStorage for each file, and Node.js 20 looks at all of them for each promise: tests with many
- * promises took four times the CPU time after a hundred files. So those of a file are disabled with it.
- *
- * A file that leaves timers, connections or processes behind is named: a worker that has run it does not end by itself.
+ * - The global object is ordinary. Jest wraps it in a proxy, so each reference to a global (Math, Uint8Array, URL) goes
+ *   through interceptors, and tests of pure computation took up to five times the CPU time.
+ * - It disables each file's AsyncLocalStorages at the end. Node.js 20 visits all of them for each promise, so after a
+ *   hundred files tests with many promises took four times the CPU time.
+ * - It names files that leave timers, connections or processes open, which keep the worker from exiting.
  */
 export default class NodeEnvironment extends TestEnvironment {
   constructor(config, context) {
     const { createContext } = vm;
-    // The constructor makes the context, and has no option for its kind.
+    // The constructor creates the context and has no option for its kind.
     vm.createContext = () => createContext(vm.constants.DONT_CONTEXTIFY);
     try {
       super(config, context);

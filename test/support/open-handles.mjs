@@ -1,18 +1,21 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** Handles that keep a process alive. A test file must not leave any of them open. */
+/** Handles that keep a process alive. A test file must close all of them. */
 const KINDS = ['Timeout', 'TCPSocketWrap', 'TCPServerWrap', 'PipeWrap', 'ProcessWrap', 'MessagePort'];
 const LOOK_MS = 20;
-/** Connections and processes take a while to end, especially on a busy machine. */
+/** Connections and processes need some time to end, especially on a busy machine. */
 const PATIENCE_MS = 20_000;
 
-/** How many handles of each kind are open. */
+/** The number of open handles of each kind. */
 export function openHandles() {
   const names = process.getActiveResourcesInfo();
   return KINDS.map((kind) => names.filter((name) => name === kind).length);
 }
 
-/** Describes what is open beyond what was open `before`, once nothing is or after a while. '' if nothing is. */
+/**
+ * Describes the handles that are open now but were not in `before`, waiting a while for them to close. '' if none
+ * remain.
+ */
 export async function leftOpen(before) {
   const end = Date.now() + PATIENCE_MS;
   for (;;) {

@@ -2,17 +2,17 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** What is answered for a path: a body, or a status. */
+/** The response for a path: a body or a status. */
 export interface Page {
   readonly body?: string | Buffer;
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** A site of sitemaps and lists, which tests change while it serves. A path without a page is 404. */
+/** A site with sitemaps and lists that tests change while it serves. A path without a page gives 404. */
 export class PagesServer {
   private readonly pages = new Map<string, Page>();
-  /** The Authorization of each request, by path. */
+  /** The Authorization header of each request, by path. */
   readonly authorizations = new Map<string, string | undefined>();
   private readonly server = createServer((request, response) => {
     const path = request.url ?? '';

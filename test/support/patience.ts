@@ -1,11 +1,11 @@
-/** Outside Jest, as in `npm run history`. */
+/** The limit outside Jest, as in `npm run history`. */
 const WITHOUT_A_TEST_MS = 90_000;
-/** Left to a test after a wait has failed, so that Jest reports what the test waited for, not its own time limit. */
+/** The time left for a test after a wait fails, so that Jest reports the event and not its own time limit. */
 const TO_REPORT_MS = 5_000;
 
 /**
- * How many whole ms the running test or hook may still wait: until shortly before Jest ends it. A wait for an event
- * has no limit of its own, because no limit is right for every machine.
+ * How long the running test or hook may still wait, in whole ms: until shortly before Jest ends it. Waits have no
+ * limits of their own, because no limit suits every machine.
  */
 export function patienceMs(): number {
   const { endOfTest } = globalThis;

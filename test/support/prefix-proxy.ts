@@ -2,14 +2,14 @@ import { once } from 'node:events';
 import { createServer, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** A proxy that hands on what is below a path, without that path, and keeps the `Host` that came. */
+/** A proxy that strips a path prefix and keeps the `Host` header. */
 export interface PrefixProxy {
-  /** With the path. */
+  /** Includes the prefix. */
   readonly url: string;
   stop(): Promise<void>;
 }
 
-/** Of a service on a port of the loopback. `prefix`: such as `/unseen`; of what is not below it there is nothing. */
+/** Starts a proxy for a service on a loopback port. `prefix` is a path such as `/unseen`; other paths give 404. */
 export async function startPrefixProxy(port: number, prefix: string): Promise<PrefixProxy> {
   const server = createServer((asked, answer) => {
     const { method, url = '/', headers } = asked;

@@ -7,7 +7,7 @@ export interface DeadEntry extends Entry {
   readonly reason: string;
 }
 
-/** The queue of one segment as the port describes it, with arrays. Its user says when leases and delays end. */
+/** The queue of one segment as the port describes it, in arrays. The caller decides when leases and delays end. */
 export class QueueModel {
   line: Entry[] = [];
   held: Entry[] = [];
@@ -25,7 +25,7 @@ export class QueueModel {
     return leased;
   }
 
-  /** Takes entries out of their leases, for good or to bring them back. */
+  /** Removes entries from their leases, to acknowledge or return them. */
   settle(items: readonly string[]): Entry[] {
     return items.flatMap((item) => {
       const at = this.held.findIndex((entry) => entry.item === item);
@@ -33,7 +33,7 @@ export class QueueModel {
     });
   }
 
-  /** Entries as they were before their leases. */
+  /** The entries with the attempts from before their leases. */
   uncounted(entries: readonly Entry[]): Entry[] {
     return entries.map(({ item, attempt }) => ({ item, attempt: attempt - 1 }));
   }

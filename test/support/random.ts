@@ -1,7 +1,7 @@
-/** The seed of random tests: the same in every run, so that none fails by chance. `SEED=… npm test` tries others. */
+/** The seed of random tests, the same in every run so that no test fails by chance. `SEED=… npm test` tries others. */
 export const SEED = Number(process.env['SEED'] ?? 20_171_117) | 0;
 
-/** A small seeded generator (mulberry32). It is good enough to choose test cases, and the same on every machine. */
+/** A small seeded generator (mulberry32), good enough to choose test cases and the same on every machine. */
 export class Random {
   private state: number;
 

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { until } from './until.js';
 
-/** An answer as it came over the wire. */
+/** A response as it came over the wire. */
 export interface RawAnswer {
   readonly status: number;
   /** Status line and headers, in lower case. */
@@ -10,7 +10,7 @@ export interface RawAnswer {
   readonly body: string;
 }
 
-/** A TCP connection to the service that sends only what it is told to, when it is told to. */
+/** A TCP connection to the service whose tests decide what it sends, and when. */
 export class RawClient {
   private received = '';
 
@@ -20,7 +20,7 @@ export class RawClient {
     socket.on('error', () => undefined);
   }
 
-  /** With `reads` false it reads nothing of what is sent to it. */
+  /** With `reads` false it never reads from the socket. */
   static async connect(port: number, reads = true): Promise<RawClient> {
     const socket = connect(port, '127.0.0.1');
     const client = new RawClient(socket);
@@ -34,7 +34,7 @@ export class RawClient {
     return this;
   }
 
-  /** The next answer with a Content-Length. */
+  /** The next response with a Content-Length. */
   async answer(): Promise<RawAnswer> {
     let answer: RawAnswer | undefined;
     await until('an answer', async () => {
@@ -45,13 +45,13 @@ export class RawClient {
     return answer;
   }
 
-  /** Resolves when the unread received text matches. */
+  /** Resolves when the text that was received but not yet read matches. */
   async receives(pattern: RegExp): Promise<void> {
     const matches = async () => pattern.test(this.received);
     await until(`${pattern} in ${this.received}`, matches);
   }
 
-  /** Resolves with the unread received text when the service has closed the connection. */
+  /** Resolves with the text not yet read when the service has closed the connection. */
   async closed(): Promise<string> {
     await until('the connection to be closed', async () => this.socket.destroyed);
     return this.received;
@@ -73,7 +73,7 @@ export class RawClient {
   }
 }
 
-/** The head of a POST. */
+/** The head of a POST request. */
 export function postHead(path: string, headers: Readonly<Record<string, string | number>>): string {
   const lines = Object.entries({ host: '127.0.0.1', ...headers }).map(
     ([name, value]) => `${name}: ${value}\r\n`,
@@ -81,7 +81,7 @@ export function postHead(path: string, headers: Readonly<Record<string, string |
   return `POST ${path} HTTP/1.1\r\n${lines.join('')}\r\n`;
 }
 
-/** A whole POST of JSON. */
+/** A complete POST request with a JSON body. */
 export function jsonPost(path: string, body: unknown): string {
   const text = JSON.stringify(body);
   const head = postHead(path, {

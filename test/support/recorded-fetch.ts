@@ -6,7 +6,7 @@ export interface SentRequest {
   readonly json: unknown;
 }
 
-/** The platform's fetch, and what was sent by it. */
+/** The platform's fetch, and the requests that it has sent. */
 export function recordedFetch(): { readonly fetch: typeof fetch; readonly sent: SentRequest[] } {
   const sent: SentRequest[] = [];
   return {

@@ -2,15 +2,19 @@ import { readFileSync } from 'node:fs';
 
 const PASSWORD = 'a-password';
 
-/** A user with the permissions that docs/operations.md says are enough. */
+/** A user with exactly the permissions in docs/operations.md. */
 export interface LimitedUser {
   readonly username: string;
   readonly password: string;
-  /** Server arguments that make the user. The default user keeps all permissions, for the tests. */
+  /** Server arguments that create the user. The default user keeps all permissions, for the tests. */
   readonly args: readonly string[];
 }
 
-/** @param without a permission that is left out, as the document writes it */
+/**
+ * Reads the permissions from docs/operations.md.
+ *
+ * @param without a permission to leave out, spelled as in the document
+ */
 export function limitedUser(without?: string): LimitedUser {
   const text = readFileSync('docs/operations.md', 'utf8');
   const [rule] = /^ {4}user unseen .*\n(?: {6}.*\n)*/m.exec(text) ?? [];

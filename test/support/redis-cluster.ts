@@ -3,25 +3,25 @@ import { freePort, startRedis, type RedisServer } from './redis-server.js';
 import { tlsArgs } from './redis-tls.js';
 import { until } from './until.js';
 
-/** A real Redis Cluster on loopback, with all slots served. */
+/** A real Redis Cluster on loopback that serves all slots. */
 export interface RedisCluster {
-  /** `host:port` of every master as the cluster was formed. It is the encrypted port if there is one. */
+  /** `host:port` of every initial master. It is the encrypted port if the cluster has one. */
   readonly nodes: readonly string[];
-  /** The masters as the cluster was formed, in the order of their slots. */
+  /** The initial masters, in the order of their slots. */
   readonly servers: readonly RedisServer[];
-  /** The replicas as the cluster was formed: first those of the first master, then those of the second, … */
+  /** The initial replicas: first those of the first master, then those of the second, and so on. */
   readonly replicas: readonly RedisServer[];
   stop(): Promise<void>;
 }
 
 export interface ClusterOptions {
-  /** 3 by default. */
+  /** Default: 3. */
   readonly masters?: number;
-  /** Replicas of each master; none by default. */
+  /** Replicas per master. Default: none. */
   readonly replicas?: number;
   /** Arguments for every node. */
   readonly args?: readonly string[];
-  /** Nodes use TLS among each other and for clients. The plain ports stay open for the tests. */
+  /** Nodes use TLS between each other and with clients. The plain ports stay open for the tests. */
   readonly tls?: boolean;
 }
 
@@ -29,9 +29,9 @@ export const SLOTS = 16384;
 
 interface Node {
   readonly server: RedisServer;
-  /** The port that clients of the cluster are told. */
+  /** The port that the cluster announces to clients. */
   readonly port: number;
-  /** The port of the cluster bus. The default, 10,000 above the first, need not be free or even exist. */
+  /** The port of the cluster bus. The default, `port` + 10,000, may be taken or above 65,535. */
   readonly busPort: number;
 }
 
@@ -66,13 +66,13 @@ async function startNode(args: readonly string[], tls: boolean): Promise<Node> {
   const encrypted =
     tlsPort === undefined ? [] : [...tlsArgs(tlsPort), '--tls-cluster', 'yes', '--tls-replication', 'yes'];
   const cluster = ['--cluster-enabled', 'yes', '--cluster-port', String(busPort)];
-  // Nodes that a busy machine holds up for seconds must not take each other for dead.
+  // Nodes that a busy machine delays for seconds must not declare each other dead.
   const timing = ['--cluster-node-timeout', '4000', '--repl-diskless-sync-delay', '0'];
   const server = await startRedis({ args: [...cluster, ...timing, ...encrypted, ...args] });
   return { server, port: tlsPort ?? server.port, busPort };
 }
 
-/** Assigns the slots to the masters, introduces all nodes to the first, and gives each master its replicas. */
+/** Assigns the slots to the masters, introduces all nodes to the first, and attaches replicas to each master. */
 async function join(nodes: readonly Node[], masters: number): Promise<void> {
   const clients = nodes.map(({ server }) => new Redis(server.port, '127.0.0.1'));
   try {
@@ -93,7 +93,7 @@ async function join(nodes: readonly Node[], masters: number): Promise<void> {
   }
 }
 
-/** The first slot of a master and the last. */
+/** The first and the last slot of a master. */
 function slotRange(master: number, masters: number): [number, number] {
   return [Math.round((master * SLOTS) / masters), Math.round(((master + 1) * SLOTS) / masters) - 1];
 }
@@ -111,7 +111,7 @@ async function untilFormed(clients: readonly Redis[], masters: number): Promise<
   });
 }
 
-/** Resolves when each replica holds what its master holds, and every node knows of it. */
+/** Resolves when each replica has its master's data and every node knows that. */
 async function attachReplicas(clients: readonly Redis[], masters: number): Promise<void> {
   const replicas = clients.slice(masters);
   const each = replicas.length / masters;

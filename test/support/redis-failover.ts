@@ -2,14 +2,14 @@ import { Redis } from 'ioredis';
 import type { RedisServer } from './redis-server.js';
 import { until } from './until.js';
 
-/** How to reach a server. */
+/** A server to connect to. */
 export interface Reached {
   readonly port: number;
-  /** A client that stays connected, for many calls: connecting takes longer than a call. */
+  /** An existing connection, for many calls: connecting takes longer than a call. */
   readonly client?: Redis;
 }
 
-/** Runs `act` with a client of one server, which knows nothing of clusters. */
+/** Runs `act` with a client of one server that ignores the cluster. */
 export async function withClient<T>(
   server: Reached,
   act: (client: Redis) => Promise<T>,
@@ -22,7 +22,7 @@ export async function withClient<T>(
     maxRetriesPerRequest: 20,
     ...(password !== undefined && { password }),
   });
-  // Without a listener every failed attempt to connect is printed.
+  // Without a listener, every failed connection attempt is printed.
   client.on('error', () => undefined);
   try {
     return await act(client);
@@ -31,7 +31,7 @@ export async function withClient<T>(
   }
 }
 
-/** Kills a master (SIGKILL) and waits until one of its replicas serves instead. Answers which. */
+/** Kills a master (SIGKILL) and waits until a replica serves in its place. Returns that replica. */
 export async function killMaster(
   master: RedisServer,
   replicas: readonly RedisServer[],
@@ -40,10 +40,10 @@ export async function killMaster(
   return untilPromoted(replicas);
 }
 
-/** Redis gives up a handover that has not come about by then; on a busy machine it may not have. */
+/** Redis cancels a failover that takes longer than this, which happens on a busy machine. */
 const ASK_AGAIN_MS = 6_000;
 
-/** Lets a replica of a cluster take over from its master without loss, and waits until it has. */
+/** Makes a replica take over from its master without data loss, and waits until it has. */
 export async function failOverGracefully(replica: RedisServer): Promise<void> {
   await withClient(replica, async (client) => {
     let askedAt = -Infinity;
@@ -51,7 +51,7 @@ export async function failOverGracefully(replica: RedisServer): Promise<void> {
       if (await isServingMaster(replica)) return true;
       if (performance.now() - askedAt > ASK_AGAIN_MS) {
         askedAt = performance.now();
-        // It may just have taken over, or be too far behind to be asked now.
+        // The replica may have just taken over, or be too far behind to accept the command now.
         await client.call('CLUSTER', 'FAILOVER').catch(() => undefined);
       }
       return false;
@@ -59,7 +59,7 @@ export async function failOverGracefully(replica: RedisServer): Promise<void> {
   });
 }
 
-/** Waits until one of the replicas is a master that serves. Answers which. */
+/** Waits until one of the replicas serves as master. Returns that replica. */
 export async function untilPromoted(replicas: readonly RedisServer[]): Promise<RedisServer> {
   let promoted: RedisServer | undefined;
   await until('a replica has been promoted', async () => {
@@ -70,7 +70,7 @@ export async function untilPromoted(replicas: readonly RedisServer[]): Promise<R
   return promoted as RedisServer;
 }
 
-/** Waits until the replicas of a master have acknowledged everything that it has written so far. */
+/** Waits until the replicas of a master have acknowledged all its writes so far. */
 export async function untilInStep(master: RedisServer): Promise<void> {
   await withClient(master, async (client) => {
     const wanted = Number(/master_repl_offset:(\d+)/.exec(await client.info('replication'))?.[1]);
@@ -91,8 +91,8 @@ async function isServingMaster(server: RedisServer): Promise<boolean> {
 }
 
 /**
- * Holds a replica back: stops it and cuts its link to the master, so that nothing the master accepts from now on is
- * even on its way. Answers a function that lets it run again.
+ * Stops a replica and cuts its link to the master, so that it receives nothing that the master writes from now on.
+ * Returns a function that resumes it.
  */
 export async function holdBack(replica: RedisServer, master: RedisServer): Promise<() => void> {
   process.kill(replica.pid, 'SIGSTOP');

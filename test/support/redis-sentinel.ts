@@ -4,11 +4,11 @@ import { until } from './until.js';
 
 /** A real master with replicas, watched by real Sentinels, on loopback. */
 export interface RedisSentinel {
-  /** The name by which the Sentinels know the master. */
+  /** The Sentinels' name for the master. */
   readonly name: string;
   /** `host:port` of every Sentinel. */
   readonly nodes: readonly string[];
-  /** The first master. */
+  /** The initial master. */
   readonly master: RedisServer;
   readonly replicas: readonly RedisServer[];
   readonly sentinels: readonly RedisServer[];
@@ -16,18 +16,18 @@ export interface RedisSentinel {
 }
 
 export interface SentinelOptions {
-  /** 1 by default. */
+  /** Default: 1. */
   readonly replicas?: number;
-  /** 3 by default. Their majority promotes a replica. */
+  /** Default: 3. A majority of them promotes a replica. */
   readonly sentinels?: number;
   /** Arguments for master and replicas. */
   readonly args?: readonly string[];
-  /** Password of the Sentinels themselves. */
+  /** The password of the Sentinels themselves. */
   readonly sentinelPassword?: string;
 }
 
 const NAME = 'unseen-test';
-/** The first synchronisation starts at once, not after five seconds. */
+/** Starts the first synchronisation at once instead of after five seconds. */
 const PROMPT = ['--repl-diskless-sync-delay', '0'];
 
 export async function startSentinel(options: SentinelOptions = {}): Promise<RedisSentinel> {

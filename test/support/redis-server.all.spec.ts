@@ -16,8 +16,8 @@ async function ask(port: number, ...command: [string, ...string[]]): Promise<unk
   }
 }
 
-describe('servers of the tests', () => {
-  it('start on ports of their own, restart on the same, and are gone after stop', async () => {
+describe('test servers', () => {
+  it('use different ports, restart on the same port, and are gone after stop', async () => {
     const [one, other] = await Promise.all([startRedis(), startRedis({ args: ['--appendonly', 'yes'] })]);
     expect(one.port).not.toBe(other.port);
     await ask(one.port, 'SET', 'key', 'kept nowhere');
@@ -42,12 +42,12 @@ describe('servers of the tests', () => {
     }
   });
 
-  it('fail over in a cluster, in order and after a kill, and have their slots moved', async () => {
+  it('fail over in a cluster, on request and after a kill, and move slots', async () => {
     const cluster = await startCluster({ replicas: 1 });
     try {
       const [first, second, third] = cluster.servers as [RedisServer, RedisServer, RedisServer];
       const replica = cluster.replicas[0] as RedisServer;
-      // The slot of "foo" is 12182, which the last master has.
+      // The last master has slot 12182, the slot of "foo".
       await ask(third.port, 'SET', 'foo', 'bar');
       expect(await moveSlots(third, second, [12182, 12183])).toBe(1);
       expect(await ask(second.port, 'GET', 'foo')).toBe('bar');
@@ -55,7 +55,7 @@ describe('servers of the tests', () => {
       await until('the old master follows', async () =>
         String(await ask(first.port, 'ROLE')).startsWith('slave'),
       );
-      // No node votes for a replica whose link was not up.
+      // Nodes vote only for a replica whose link was up.
       await untilInStep(replica);
       expect(await killMaster(replica, [first])).toBe(first);
     } finally {
@@ -63,7 +63,7 @@ describe('servers of the tests', () => {
     }
   });
 
-  it('fail over by Sentinel', async () => {
+  it('fail over with Sentinel', async () => {
     const watched = await startSentinel();
     try {
       const promoted = await killMaster(watched.master, watched.replicas);

@@ -7,28 +7,28 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { patienceMs } from './patience.js';
 
-/** A real redis-server on a loopback port, stopped by its pid. It dies with the test process, however that ends. */
+/** A real redis-server on a loopback port, stopped by its pid. It ends with the test process, however that exits. */
 export interface RedisServer {
   readonly port: number;
   readonly url: string;
   readonly pid: number;
   readonly dir: string;
-  /** Starts it again on the same port and folder, with the same arguments. Stops it first if it runs. */
+  /** Restarts it on the same port and folder with the same arguments. Stops it first if it runs. */
   restart(): Promise<void>;
-  /** Ends it with a signal, or with SIGKILL if that does not end it. To pause it, signal its `pid`. */
+  /** Ends it with a signal, then with SIGKILL if it is still running. To pause it, signal its `pid`. */
   kill(signal: NodeJS.Signals): Promise<void>;
-  /** Stops it and removes the folder if it was made for it. Idempotent. */
+  /** Stops it, and removes its folder unless the caller gave one. Idempotent. */
   stop(): Promise<void>;
 }
 
 export interface RedisOptions {
   /** Arguments after the defaults, which store nothing on disk. */
   readonly args?: readonly string[];
-  /** An existing folder to work in. Without it a folder is made, and removed at the end. */
+  /** An existing working folder. By default a temporary folder, removed at the end. */
   readonly dir?: string;
-  /** A free port by default. */
+  /** By default a free port. */
   readonly port?: number;
-  /** Text of a configuration file to start from, which the server may rewrite (a Sentinel needs one). */
+  /** The text of an initial configuration file that the server may rewrite (a Sentinel needs one). */
   readonly config?: string;
 }
 
@@ -48,7 +48,7 @@ export async function startRedis(options: RedisOptions = {}): Promise<RedisServe
       await server.start();
       return server;
     } catch (error) {
-      // Another process may have taken the port since it was found free.
+      // Another process may have taken the port after the check.
       if (options.port !== undefined || attempt === START_ATTEMPTS) {
         await server.stop();
         throw error;
@@ -64,9 +64,9 @@ async function writeConfig(dir: string, text: string): Promise<string> {
 }
 
 /**
- * A TCP port of the loopback that was free a moment ago, and that nobody else takes while a server restarts on it. It
- * is below the ports that systems use for outgoing connections (from 32,768 on Linux, 49,152 on macOS). Each worker of
- * jest has ports of its own, and a port is given out only once.
+ * Returns a loopback TCP port that was free just now. It is below the ports that systems use for outgoing connections
+ * (from 32,768 on Linux, 49,152 on macOS), so it stays free while a server restarts. Each Jest worker has its own
+ * range, and no port is returned twice.
  */
 export async function freePort(): Promise<number> {
   for (let attempt = 1; attempt <= PORT_ATTEMPTS; attempt++) {
@@ -98,7 +98,7 @@ async function isFree(port: number): Promise<boolean> {
 
 let program: string | undefined;
 
-/** The path of the server program, by the same rules as `npm run redis:ensure`. */
+/** The path of the server program, chosen by the rules of `npm run redis:ensure`. */
 export function serverProgram(): string {
   program ??= execFileSync(process.execPath, [join('scripts', 'redis-ensure.mjs'), '--path'], {
     encoding: 'utf8',
@@ -159,7 +159,9 @@ class RedisProcess implements RedisServer {
   }
 }
 
-/** Resolves at the line that says that the server listens. Rejects with the end of its output if it ends before. */
+/**
+ * Resolves when the server's output says that it listens. Rejects with the end of the output if the server exits first.
+ */
 async function untilReady(child: ChildProcess, port: number): Promise<void> {
   let words = '';
   let timer: NodeJS.Timeout | undefined;
@@ -176,15 +178,15 @@ async function untilReady(child: ChildProcess, port: number): Promise<void> {
     });
   }).finally(() => clearTimeout(timer));
   child.removeAllListeners('exit');
-  // Keeps reading, so that a full pipe never stops the server, but does not keep this process alive.
+  // Keeps reading, so that a full pipe never blocks the server, without keeping this process alive.
   child.stdout?.removeAllListeners('data').resume();
   child.unref();
   unrefPipe(child.stdout);
 }
 
 /**
- * Kills the server once this process is gone: the shell's input then ends, however the process ended. An exit handler
- * would run neither inside jest's sandbox nor after SIGKILL.
+ * Kills the server when this process is gone: the input of the shell then ends, however the process ended. An exit
+ * handler would run neither in Jest's sandbox nor after SIGKILL.
  */
 function watch(pid: number): ChildProcess {
   const shell = spawn('/bin/sh', ['-c', 'read _; kill -9 "$0"', String(pid)], {

@@ -5,11 +5,11 @@ const KEYS_A_STEP = 10;
 const MIGRATE_MS = 10_000;
 
 /**
- * Moves slots from one master of a cluster to another as `redis-cli --cluster reshard` does: importing, migrating key
- * by key, then announcing. Answers how many keys were moved.
+ * Moves slots from one master of a cluster to another as `redis-cli --cluster reshard` does: import, migrate the keys,
+ * then announce. Returns the number of moved keys.
  *
- * @param halfWay called in the middle of each move: one key, if there are any, is with the new master, the others with
- *   the old
+ * @param halfWay called in the middle of each move. One key, if the slot has any, is on the new master, the others on
+ *   the old one.
  */
 export async function moveSlots(
   from: Reached,
@@ -32,9 +32,9 @@ export async function moveSlots(
 
 /** Slots that are being moved: the old master redirects clients to the new one for keys that it no longer has. */
 export interface OpenMove {
-  /** Moves the existing keys, at most `most` of each slot. Answers how many. */
+  /** Moves the existing keys, at most `most` of each slot. Returns the number of moved keys. */
   moveKeys(most?: number): Promise<number>;
-  /** Gives the slots to the new master, which must have all their keys by now. */
+  /** Assigns the slots to the new master, which must have all their keys by now. */
   close(): Promise<void>;
 }
 
@@ -50,7 +50,7 @@ export async function openMove(from: Reached, to: Reached, slots: readonly numbe
         return moved;
       }),
     async close() {
-      // The new owner comes first. Otherwise a client that the old owner sends away may be sent back.
+      // The new owner must know first. Otherwise it may send clients back to the old owner.
       await setSlots(to, slots, 'NODE', target);
       await setSlots(from, slots, 'NODE', target);
     },

@@ -6,7 +6,7 @@ import { serverProgram } from './redis-server.js';
 const path = (name: string) => join('test', 'data', 'tls', name);
 const read = (name: string) => readFileSync(path(name), 'utf8');
 
-/** The files that settings name: whom to trust, what to present, and an authority that has signed nothing. */
+/** The files for the settings: the trusted CA, the certificate and key to present, and a CA that has signed nothing. */
 export const TLS_FILES = {
   ca: path('ca.pem'),
   cert: path('client.pem'),
@@ -14,10 +14,10 @@ export const TLS_FILES = {
   otherCa: path('other-ca.pem'),
 };
 
-/** The contents of the files, as the store takes them. */
+/** The contents of the files, as the store's options take them. */
 export const TLS_TEXTS = { ca: read('ca.pem'), cert: read('client.pem'), key: read('client.key') };
 
-/** Arguments of a server that accepts encrypted connections on one port and plain ones on its own. */
+/** Arguments of a server that accepts TLS on `port` and plain connections on its own port. */
 export function tlsArgs(port: number, clients: 'yes' | 'no' = 'yes'): string[] {
   return [
     ...['--tls-port', String(port), '--tls-auth-clients', clients],
@@ -26,7 +26,7 @@ export function tlsArgs(port: number, clients: 'yes' | 'no' = 'yes'): string[] {
   ].map((word) => (word.startsWith('test') ? join(process.cwd(), word) : word));
 }
 
-/** Whether the server was built with TLS. A server without it does not know the setting. */
+/** Whether the server was built with TLS. A server without it rejects the setting. */
 export function supportsTls(): boolean {
   const { stdout, stderr } = spawnSync(serverProgram(), ['--port', '0', '--tls-port', '0'], {
     encoding: 'utf8',

@@ -1,14 +1,14 @@
-/** Types whose line gives the number of bytes that follow, and those that give the number of values. */
+/** Types whose first line counts the bytes that follow, and types whose first line counts the values. */
 const BLOBS = '$=!';
 const AGGREGATES = '*~>%';
 
-/** Splits a stream of Redis' protocol into frames: whole commands, or whole replies. */
+/** Splits a stream in Redis' protocol into frames: whole commands, or whole replies. */
 export class RespFrames {
-  /** Of each frame that has ended. */
+  /** The length of each complete frame, in bytes. */
   readonly lengths: number[] = [];
   private begun: Buffer = Buffer.alloc(0);
 
-  /** Takes the next bytes of the stream. Answers at which of them frames end. */
+  /** Takes the next bytes of the stream. Returns the offsets in `chunk` at which frames end. */
   ends(chunk: Buffer): number[] {
     const bytes = Buffer.concat([this.begun, chunk]);
     const before = this.begun.length;
@@ -24,7 +24,7 @@ export class RespFrames {
   }
 }
 
-/** Where the value ends that begins at a byte; undefined if not all of it is there. */
+/** The end of the value at offset `begin`. Undefined if the value is incomplete. */
 function endOf(bytes: Buffer, begin: number): number | undefined {
   const line = bytes.indexOf('\r\n', begin);
   if (line < 0) return undefined;

@@ -1,17 +1,17 @@
 import type { Clock } from '#store';
 import { MovedClock } from './moved-clock.js';
 
-/** A message that moves the time of a spawned service. The service sends it back when its time is moved. */
+/** A message that moves the clock of a spawned service. The service echoes it once its clock has moved. */
 export interface Move {
   readonly advanceMs: number;
 }
 
-/** Set for spawned services only: a worker of Jest has a channel of its own. */
+/** Set for spawned services only, because Jest workers have an IPC channel for other messages. */
 const { CLOCK_CHANNEL } = process.env;
 
 /**
- * Replaces src/store/service-clock.ts in every service that a test starts. Each service has a clock of its own. The
- * test moves the clock of a spawned service by a message on the channel between them.
+ * Replaces src/store/service-clock.ts in every service that a test starts. Each service has its own clock. A test moves
+ * the clock of a spawned service by a message on the IPC channel.
  */
 export function serviceClock(): Clock {
   const clock = new MovedClock();
@@ -20,7 +20,7 @@ export function serviceClock(): Clock {
       clock.advance(move.advanceMs);
       process.send?.(move);
     });
-    // The service ends as it would without a channel.
+    // The channel must not keep the service alive.
     process.channel?.unref();
   }
   return clock;

@@ -9,37 +9,37 @@ import { patienceMs } from './patience.js';
 import { serviceProgram } from './service-program.js';
 import { until } from './until.js';
 
-/** The service as an operator runs it: its own process, with signals and exit codes. */
+/** The service as an operator runs it: a separate process, with signals and exit codes. */
 export interface ServiceProcess {
   readonly child: ChildProcess;
   readonly dataDir: string;
   stdout(): string;
   stderr(): string;
-  /** Where it listens, once it says so. Throws if it ends before. */
+  /** The URL at which it listens, once it is ready. Throws if it exits first. */
   url(): Promise<string>;
-  /** Moves its time, and that of the Redis beside it as far as it is concerned, by so many ms. */
+  /** Moves the service's clock by `ms`, and the service's view of the clock of its Redis. */
   advance(ms: number): Promise<void>;
-  /** Its exit code once it has ended; null if a signal ended it. */
+  /** Its exit code once it has ended, or null if a signal ended it. */
   exit(): Promise<number | null>;
   /** Kills it if it still runs, and removes its data. */
   clean(): Promise<void>;
 }
 
-/** Nothing else of the environment reaches a program. */
+/** The only variables that a program inherits. */
 const { PATH, FILTER_SEED } = process.env;
 const INHERITED = { PATH, FILTER_SEED };
 
-/** How a service is started otherwise than most. */
+/** Options for unusual starts of the service. */
 export interface ProcessOptions {
-  /** No file it writes may be longer (`ulimit -f`: 512 bytes each), until `prlimit` lets it. */
+  /** The size limit of each file that it writes (`ulimit -f`, in blocks of 512 bytes), until `prlimit` raises it. */
   readonly fileBlocks?: number;
   /** See serviceProgram. */
   readonly packages?: 'bundle' | 'external';
-  /** Another program than that of the sources, by its path. */
+  /** Path of the program to start instead of the one from the sources. */
   readonly main?: string;
 }
 
-/** Starts the sources as they are, whatever was built last. */
+/** Starts the service from the current sources, whatever is in `dist`. */
 export async function startProcess(
   env: Readonly<Record<string, string>> = {},
   { fileBlocks, packages, main = '' }: ProcessOptions = {},
@@ -85,14 +85,14 @@ export async function startProcess(
   };
 }
 
-/** How a program ended. */
+/** The outcome of a program. */
 export interface Ended {
   readonly code: number;
   readonly stdout: string;
   readonly stderr: string;
 }
 
-/** Runs another program of the sources, by its path below `src`, with nothing in its environment but `env`. */
+/** Runs another program from the sources, by its path below `src`, with only `env` as its environment. */
 export async function runProgram(
   path: string,
   args: readonly string[],

@@ -7,7 +7,7 @@ afterEach(() => {
 });
 
 describe('the programs that tests start', () => {
-  it('are the same outside Jest, where npm run history starts them', async () => {
+  it('are the same outside Jest, in npm run history', async () => {
     const folder = await serviceProgram();
     globalThis.onceInWorker = undefined;
     expect(await serviceProgram()).toBe(folder);

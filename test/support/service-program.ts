@@ -5,7 +5,7 @@ import { build, type Plugin } from 'esbuild';
 import { filesBelow, madeOnce } from './made-once.js';
 
 const OWN_SOURCE = join('test', 'support', 'service-program.ts');
-/** In place of src/store/service-random.ts and src/store/service-clock.ts, and what they import. */
+/** Replacements for src/store/service-random.ts and src/store/service-clock.ts, and the module that they import. */
 const FIXED_RANDOM = join('test', 'support', 'fixed-random.ts');
 const TEST_CLOCK = join('test', 'support', 'service-clock.ts');
 const MOVED_CLOCK = join('test', 'support', 'moved-clock.ts');
@@ -20,7 +20,7 @@ const ENTRIES = [
   PARTS,
 ];
 
-/** Packages with binaries or files of their own, and those that Nest asks for in vain. */
+/** Packages that load binaries or files of their own, and optional packages of Nest that are not installed. */
 const NOT_BUNDLED = [
   'lmdb',
   'fs-native-extensions',
@@ -34,21 +34,23 @@ const NOT_BUNDLED = [
   '@nestjs/websockets',
 ];
 
-/** Packages that are not modules call require. */
+/** CommonJS packages call require. */
 const REQUIRE = `import { createRequire as requireFrom } from 'node:module'; const require = requireFrom(import.meta.url);`;
 
 type Packages = 'bundle' | 'external';
 
-/** The programs that this process has asked for, outside Jest: `npm run history` starts services, too. */
+/** The programs made in this process outside Jest: `npm run history` starts services too. */
 const asked = new Map<Packages, Promise<string>>();
 
 /**
- * The programs of the sources as they are, with their packages bundled: the service starts in a third of the CPU time, which
- * is most of what a test that starts it takes. `external`: the packages stay where they are, for tests of which are loaded.
- * Made once for the same sources, by whichever worker comes first. Answers the folder in which they lie as below `dist`.
+ * Builds the programs from the current sources. Returns the folder that holds them, laid out like `dist`.
+ *
+ * With bundled packages the service starts in a third of the CPU time, which is most of what a test that starts it
+ * takes. `external` leaves the packages in node_modules, for tests that check which of them are loaded. The first
+ * worker builds; the others reuse its result while the sources stay the same.
  */
 export function serviceProgram(packages: Packages = 'bundle'): Promise<string> {
-  // To read all the sources takes as long as a command of the command line.
+  // Reading all the sources takes as long as running one CLI command.
   const { onceInWorker } = globalThis;
   if (onceInWorker) return onceInWorker(`programs: ${packages}`, () => make(packages));
   const made = asked.get(packages) ?? make(packages);
@@ -73,14 +75,15 @@ async function bundle(packages: Packages, folder: string): Promise<void> {
     outdir: folder,
     outbase: '.',
     bundle: true,
-    // Nest and the logs name classes.
+    // Nest and the logs use the names of classes.
     keepNames: true,
     platform: 'node',
     format: 'esm',
     target: 'node20',
     banner: { js: REQUIRE },
     packages,
-    // What is imported when it is needed stays apart. With packages in it, chunks would be in another order than the imports.
+    // Keeps dynamic imports in separate chunks. With bundled packages, chunks would run in a different order from the
+    // imports.
     splitting: packages === 'external',
     external: NOT_BUNDLED,
     plugins: [SOURCE],
@@ -88,7 +91,9 @@ async function bundle(packages: Packages, folder: string): Promise<void> {
   });
 }
 
-/** The sources as TypeScript: Nest reads the types of what it injects from metadata, which the bundler does not write. */
+/**
+ * Compiles the TypeScript sources with decorator metadata, which Nest needs for injection and esbuild does not emit.
+ */
 const SOURCE: Plugin = {
   name: 'source',
   setup({ onLoad, onResolve }) {
@@ -98,7 +103,7 @@ const SOURCE: Plugin = {
     });
     onResolve({ filter: /\/service-random\.js$/ }, () => ({ path: resolve(FIXED_RANDOM) }));
     onResolve({ filter: /\/service-clock\.js$/ }, () => ({ path: resolve(TEST_CLOCK) }));
-    // A program that starts another one only when it is asked to is not to load it each time.
+    // A program that starts another one on demand must not load it every time.
     onResolve({ filter: /^\.\.?\// }, ({ path, kind, importer }) => {
       const file = relative('.', resolve(dirname(importer), path)).replace(/\.js$/, '.ts');
       return kind === 'dynamic-import' && ENTRIES.includes(file) ? { path, external: true } : undefined;

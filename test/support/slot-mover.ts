@@ -6,17 +6,14 @@ import { CATALOGUE } from '../../libs/store/src/redis/layout/keys.js';
 import type { RedisServer } from './redis-server.js';
 import { moveSlots } from './redis-slots.js';
 
-/** How long a slot stays half moved, in ms. During that time calls meet it on either side. */
+/** How long a slot stays half moved, in ms, so that calls reach it on both masters. */
 const HALF_WAY_MS = 15;
-/** Between rounds all slots stay where they are, so that the calls get on. */
+/** A pause between rounds, in ms, in which all slots stay put and calls make progress. */
 const REST_MS = 50;
-/** The newest filters are those in use, or being made. */
+/** The newest filters are the ones that tests use or create. */
 const NEWEST = 2;
 
-/**
- * Moves slots around a cluster's masters while it runs: again and again that of the catalogue and those of the newest
- * filters.
- */
+/** Keeps moving the slots of the catalogue and of the newest filters from master to master in a running cluster. */
 export class SlotMover {
   movedSlots = 0;
   movedKeys = 0;
@@ -67,7 +64,7 @@ export class SlotMover {
     }
   }
 
-  /** The slots of the catalogue and of the newest filters. Two of them may be one. */
+  /** The slots of the catalogue and of the newest filters, without duplicates. */
   private async busySlots(): Promise<number[]> {
     const found = await Promise.all(
       this.masters.map(({ client }) => client.hvals(CATALOGUE.filters).catch(() => [])),
@@ -84,7 +81,7 @@ export class SlotMover {
   }
 }
 
-/** Those of the slots that a master serves. */
+/** Those of `slots` that a master serves. */
 async function slotsOf(client: Redis, slots: readonly number[]): Promise<number[]> {
   const id = String(await client.call('CLUSTER', 'MYID'));
   const line = String(await client.call('CLUSTER', 'NODES'))

@@ -1,5 +1,6 @@
 /**
- * The status of an answer, which is read to its end: an unread answer would hold its connection, and so the process.
+ * Returns the status of a response and reads its body, because an unread body would keep the connection and the process
+ * alive.
  */
 export async function statusOf(url: string, init: RequestInit = {}): Promise<number> {
   const answer = await fetch(url, init);

@@ -14,13 +14,13 @@ import { startCluster } from './redis-cluster.js';
 import { startRedis, type RedisServer } from './redis-server.js';
 import { until } from './until.js';
 
-/** A kind of store, ready to be tested. */
+/** A kind of store to test. */
 export interface StoreFixture<H extends StoreHarness = StoreHarness> {
   readonly name: string;
   setUp(): Promise<H>;
 }
 
-/** Limits that a store is opened with. */
+/** Limits to open a store with. */
 export interface StoreLimits {
   readonly maxRecordBytes?: number;
   readonly maxMarks?: number;
@@ -31,15 +31,15 @@ export interface StoreLimits {
 
 /** One place where data is stored, and the stores opened on it. */
 export interface StoreHarness {
-  /** Opens a store on the data: a new client each time, or for the embedded store the only one possible. */
+  /** Opens a store on the data: a new client each time. The embedded store allows only one at a time. */
   open(limits?: StoreLimits): Promise<Store>;
-  /** Closes all stores and opens a new one, which knows only what was stored. */
+  /** Closes all stores and opens a new one, which knows only the stored data. */
   reopen(limits?: StoreLimits): Promise<Store>;
-  /** Damages the cells of a segment that holds items, and then does as `reopen`. */
+  /** Damages the cells of a segment that holds items, then reopens the store. */
   damage(filter: Filter, segment: number, how: Damage): Promise<Store>;
-  /** The cells of a segment as they are stored. */
+  /** The stored cells of a segment. */
   segmentBytes(filter: Filter, segment: number): Promise<Uint8Array>;
-  /** Names of everything that is stored for filters: keys or generations. Sorted. */
+  /** The names of all data stored for filters (Redis keys or generations), sorted. */
   kept(): Promise<string[]>;
   /** Runs `act` while the data stays where it is. */
   still<T>(act: () => Promise<T>): Promise<T>;
@@ -47,12 +47,12 @@ export interface StoreHarness {
   tearDown(): Promise<void>;
 }
 
-/** What only the Redis harnesses have: access to the servers themselves. */
+/** Additional members of the Redis harnesses: access to the servers themselves. */
 export interface RedisHarness extends StoreHarness {
   open(limits?: StoreLimits & Partial<Pick<RedisStoreOptions, 'clock' | 'timeoutMs'>>): Promise<RedisStore>;
-  /** A client of every master, for looking behind the store's back. */
+  /** A client of every master, for access without the store. */
   readonly clients: readonly Redis[];
-  /** All keys that match a pattern, each with the client of the master that stores it. */
+  /** All Redis keys that match a pattern, each with the client of the master that stores it. */
   find(pattern: string): Promise<FoundKey[]>;
 }
 
@@ -78,7 +78,7 @@ export const redis: StoreFixture<RedisHarness> = {
   },
 };
 
-/** Three masters with one replica each. The stores have only the permissions that docs/operations.md gives them. */
+/** Three masters with one replica each. The stores have only the permissions that docs/operations.md lists. */
 export const redisCluster: StoreFixture<RedisHarness> = {
   name: 'redis-cluster',
   async setUp() {
@@ -90,12 +90,12 @@ export const redisCluster: StoreFixture<RedisHarness> = {
 };
 
 /**
- * For `describe.each`: what is true on Redis must be true on a cluster. `npm test` leaves the cluster out, because
- * test/contract proves the same on a cluster whose slots move.
+ * For `describe.each`: Redis stores that must behave alike. `npm test` leaves out the cluster, because test/contract
+ * runs the same tests on a cluster whose slots move.
  */
 export const REDIS_STORES = currentLane() === 'core' ? [redis] : [redis, redisCluster];
 
-/** A pattern for the one key of a segment's counters. */
+/** A pattern for the only Redis key with a segment's counters. */
 export function cellsPattern(filter: Pick<Filter, 'generation'>, segment: number | '*'): string {
   return `unseen:{${filter.generation}.${segment}.*}:cells`;
 }
@@ -145,7 +145,7 @@ class EmbeddedHarness implements StoreHarness {
   }
 }
 
-/** Stores on real servers, with access behind their backs. */
+/** Stores on real servers, with direct access to the servers. */
 export class RedisServersHarness implements RedisHarness {
   readonly clients: readonly Redis[];
   private readonly stores: RedisStore[] = [];

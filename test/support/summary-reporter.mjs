@@ -1,11 +1,11 @@
 import { relative } from 'node:path';
 
-/** How many of the files that took longest a run of more files names. */
+/** The number of slowest files that a longer run lists. */
 const LONGEST = 25;
 
 /**
- * Ends a run with the files that took longest, a line for each test that failed and one plain line, "12 passed, 0 failed",
- * for people who see only the end of a log and for programs.
+ * Ends a run with its slowest files, a line for each failed test, and one plain line such as "12 passed, 0 failed", for
+ * programs and for people who read only the end of a log.
  */
 export default class SummaryReporter {
   /**
@@ -17,7 +17,7 @@ export default class SummaryReporter {
     for (const file of results.testResults)
       for (const line of failuresOf(file)) process.stdout.write(`${line}\n`);
     const skipped = results.numPendingTests + results.numTodoTests;
-    // A file that did not even load has failed, though it counts no test.
+    // A file that failed to load counts as a failure, though it has no tests.
     const failed = results.numFailedTests + results.numRuntimeErrorTestSuites;
     const counts = [`${results.numPassedTests} passed`, `${failed} failed`];
     if (skipped > 0) counts.push(`${skipped} skipped`);

@@ -1,7 +1,7 @@
 import { expect } from '@jest/globals';
 import { call, freshName, type Answer, type TestApp } from './app.js';
 
-/** Where a service is. */
+/** The address of a service. */
 type Service = Pick<TestApp, 'url'>;
 
 /** A sync as the API shows it. */
@@ -19,7 +19,7 @@ export interface SyncBody {
   readonly reason?: string;
 }
 
-/** A filter or visited set of a service, and syncs of it, as their users see them. */
+/** A filter or visited set of a service, and its syncs, as users see them. */
 export class Synced {
   readonly path: string;
 
@@ -47,7 +47,7 @@ export class Synced {
     return synced;
   }
 
-  /** The same one through another service. */
+  /** The same filter or set, through another service. */
   through(app: Service): Synced {
     return new Synced(app, this.kind, this.name);
   }
@@ -61,7 +61,7 @@ export class Synced {
     return (await ok(this.send('GET', ''))) as { items: number; sync?: SyncBody } & Record<string, unknown>;
   }
 
-  /** Results of a batch: `urls/…` of a visited set, `items/…` of a filter. */
+  /** The results of a batch: `urls/…` of a visited set, `items/…` of a filter. */
   async batch(verb: string, list: readonly string[]): Promise<unknown[]> {
     const [member, route] = this.kind === 'filters' ? ['items', '/items'] : ['urls', '/urls'];
     const answer = await ok(this.send('POST', `${route}/${verb}`, { [member]: list }));
@@ -85,7 +85,7 @@ export class Synced {
     return ((await ok(this.list(id, list))) as { results: string[] }).results;
   }
 
-  /** Streams lines; answers the lines of the answer. */
+  /** Streams lines, and returns the parsed lines of the response. */
   async stream(
     id: string,
     lines: readonly string[],
@@ -106,7 +106,7 @@ export class Synced {
     return this.send('POST', `/syncs/${id}/commit`, body);
   }
 
-  /** Commits, and resolves once it is committed. */
+  /** Commits, repeating the call until the sync is committed. */
   async committed(id: string, body?: object): Promise<SyncBody> {
     const end = Date.now() + 60_000;
     for (;;) {

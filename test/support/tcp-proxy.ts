@@ -5,22 +5,22 @@ import { RespFrames } from './resp-frames.js';
 /** `request`: from the client to the server. `reply`: from the server to the client. */
 export type Direction = 'request' | 'reply';
 
-/** A place in a stream. */
+/** A position in a stream. */
 interface Place {
-  /** How many frames pass first. */
+  /** The number of frames that pass first. */
   skip: number;
   readonly frames: RespFrames;
-  /** How many bytes pass after them. */
+  /** The number of bytes that pass after those frames. */
   left: number;
 }
 
-/** A cut to come. */
+/** A pending cut. */
 interface Cut extends Place {
   readonly direction: Direction;
   readonly happened: () => void;
 }
 
-/** What is to be done before a command is delivered. */
+/** An action to run before a command is delivered. */
 interface Act extends Place {
   readonly run: () => Promise<unknown>;
 }
@@ -41,7 +41,7 @@ export class TcpProxy {
     server.on('connection', (client) => (this.refuses ? client.destroy() : this.accept(client)));
   }
 
-  /** Forwards to a port of the loopback. */
+  /** Starts a proxy that forwards to a loopback port. */
   static async start(target: number): Promise<TcpProxy> {
     const server = createServer({ noDelay: true }).listen(0, '127.0.0.1');
     const proxy = new TcpProxy(server, target);
@@ -54,24 +54,24 @@ export class TcpProxy {
   }
 
   /**
-   * Takes effect once: `bytes` more bytes pass in a direction. When another byte would pass, all connections are cut.
-   * With `frames`, so many commands or replies pass before those bytes. `happened` is called with the cut.
+   * Lets `frames` commands or replies and then `bytes` bytes pass in a direction, and cuts all connections when another
+   * byte would follow. Takes effect once. Calls `happened` at the cut.
    */
   cutAfter(direction: Direction, bytes: number, frames = 0, happened = (): void => undefined): void {
     this.cut = { direction, skip: frames, frames: new RespFrames(), left: bytes, happened };
   }
 
-  /** Takes effect once: so many commands pass. Before the next one is delivered, `run` ends. */
+  /** Lets `commands` commands pass, then runs `run` to its end before it delivers the next one. Takes effect once. */
   actAfter(commands: number, run: () => Promise<unknown>): void {
     this.act = { skip: commands, frames: new RespFrames(), left: 0, run };
   }
 
-  /** Whether no cut is pending: the requested one has happened, or none was requested. */
+  /** Whether no cut is pending: the requested cut has happened, or none was requested. */
   get hasCut(): boolean {
     return this.cut === undefined;
   }
 
-  /** Cancels a cut. Answers whether it had happened already. */
+  /** Cancels a pending cut. Returns whether no cut was pending. */
   disarm(): boolean {
     const happened = this.hasCut;
     this.cut = undefined;
@@ -88,7 +88,7 @@ export class TcpProxy {
     this.refuses = false;
   }
 
-  /** Counts the bytes that pass from now on. The returned function answers how many. */
+  /** Counts the bytes that pass from now on. The returned function gives the count so far. */
   count(): () => Readonly<Record<Direction, number>> {
     const before = { ...this.forwarded };
     return () => ({
@@ -97,7 +97,10 @@ export class TcpProxy {
     });
   }
 
-  /** Watches one idle connection. The returned function answers the lengths of the frames that have passed. */
+  /**
+   * Watches one idle connection. The returned function gives the lengths of the frames that have passed, and ends the
+   * watch.
+   */
   watchFrames(): () => Readonly<Record<Direction, readonly number[]>> {
     const watched = { request: new RespFrames(), reply: new RespFrames() };
     this.watched = watched;
@@ -108,9 +111,9 @@ export class TcpProxy {
   }
 
   /**
-   * On the current connections, `bytes` more bytes pass to the server. What the client sends after them is stored, and
-   * the client loses the connection. The returned function delivers the stored bytes. When the server has received
-   * them, it answers whether there were any.
+   * Lets `bytes` more bytes pass to the server on each current connection. The proxy keeps everything that the client
+   * sends after them, and cuts the client off. The returned function delivers the kept bytes, and resolves when the
+   * server has received them, to whether there were any.
    */
   delayAfter(bytes: number): () => Promise<boolean> {
     const delayed = [...this.tunnels];
@@ -135,7 +138,7 @@ export class TcpProxy {
     this.tunnels.add(tunnel);
   }
 
-  /** The part of a chunk that may pass; a cut follows if that is not all of it. */
+  /** The part of a chunk that may pass. If that is not all of it, a cut follows. */
   private pass(direction: Direction, chunk: Buffer): Buffer {
     let passing = chunk;
     if (this.cut?.direction === direction) {
@@ -150,7 +153,7 @@ export class TcpProxy {
     return passing;
   }
 
-  /** What is to be done in the midst of a chunk, and behind how many of its bytes. */
+  /** The action due within a chunk, and the number of bytes before it. */
   private actIn(chunk: Buffer): { readonly at: number; readonly run: Act['run'] } | undefined {
     const { act } = this;
     const at = act ? bytesBefore(act, chunk) : chunk.length;
@@ -164,7 +167,7 @@ export class TcpProxy {
   }
 }
 
-/** How many bytes of a chunk are before a place. */
+/** The number of bytes of a chunk that come before a position. */
 function bytesBefore(place: Place, chunk: Buffer): number {
   let skipped = 0;
   if (place.skip > 0) {
@@ -188,7 +191,7 @@ interface Control {
 /** One connection through the proxy. */
 class Tunnel {
   private isCut = false;
-  /** How many bytes of the request may pass before the rest is stored. */
+  /** The number of request bytes that may pass before the rest is kept. */
   private before = Infinity;
   private readonly kept: Buffer[] = [];
 
@@ -199,7 +202,7 @@ class Tunnel {
   ) {
     client.on('data', (chunk: Buffer) => this.request(chunk));
     server.on('data', (chunk: Buffer) => this.forward('reply', chunk, client));
-    // An error is followed by the end of the connection, and only that matters here.
+    // The connection ends after an error, and only that matters here.
     for (const socket of [client, server]) socket.on('error', () => undefined);
     client.on('close', () => {
       if (this.kept.length === 0) this.cut();
@@ -214,17 +217,17 @@ class Tunnel {
   async deliver(): Promise<boolean> {
     this.before = Infinity;
     if (this.kept.length === 0 || this.server.closed) return false;
-    // `once` of node:events would reject if the server was killed meanwhile; only the end counts.
+    // `once` of node:events would reject if the server was killed meanwhile. Only the end matters.
     const closed = new Promise((resolve) => this.server.once('close', resolve));
     this.server.end(Buffer.concat(this.kept));
     await closed;
     return true;
   }
 
-  /** Ends both sides. What has been written still arrives. */
+  /** Ends both sides. Data already written still arrives. */
   cut(): void {
     this.isCut = true;
-    // What still arrives does not matter, but is read, so that the ends are noticed.
+    // Reads and discards the remaining data, so that the ends are noticed.
     this.client.end();
     this.server.end();
     this.control.ended();

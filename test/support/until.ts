@@ -3,10 +3,16 @@ import { patienceMs } from './patience.js';
 
 const FIRST_MS = 10;
 const MOST_MS = 50;
-/** Each question takes CPU time from the process that it waits for, so a long wait asks less often. */
+/**
+ * Each check takes CPU time from the process under test, so a long wait checks less often: after this part of the time
+ * so far.
+ */
 const PART = 0.05;
 
-/** Asks every few milliseconds until the answer is true. Throws before Jest ends the test, and names the event. */
+/**
+ * Polls every 10 to 50 ms until `holds` returns true. Throws shortly before Jest would end the test, with the name of
+ * the event.
+ */
 export async function until(what: string, holds: () => Promise<boolean>): Promise<void> {
   const begin = performance.now();
   const end = begin + patienceMs();
