@@ -24,7 +24,7 @@ import { Subject } from './subject.js';
 import { SyncCalls } from './sync-calls.js';
 
 const MAX_AGE_SECONDS = 13_000_000;
-/** A thirteenth of the age: so long that no test meets the end of one. */
+/** An age has 13 of these epochs. They are so long that none ends by chance during a test. */
 const EPOCH_MS = 1_000_000_000;
 const AGE = 13;
 
@@ -50,7 +50,7 @@ describe.each([embedded, redis])('$name: filters that age', (fixture) => {
   const pass = (epochs: number) => clock.advance(epochs * EPOCH_MS);
   const again = ({ name, kind }: Filter) => subject.store.open(name, kind, { fresh: true });
 
-  it.each(SHAPES)('what was not added for its age is absent, and not before: %j', async (options) => {
+  it.each(SHAPES)('an item expires when its age has passed, and not earlier: %j', async (options) => {
     const filter = await make(options);
     const { store } = subject;
     expect(await add(store, filter, items(300))).toEqual(items(300).map(() => 1));
@@ -59,10 +59,10 @@ describe.each([embedded, redis])('$name: filters that age', (fixture) => {
     expect(tally(await add(store, filter, items(100)), 0)).toBe(100);
     pass(1);
     expect(tally(await check(store, filter, items(300)), 1)).toBe(300);
-    // It is live for up to an epoch more.
+    // Items live for up to one more epoch.
     pass(1);
     expect(tally(await check(store, filter, items(300)), 1)).toBe(100);
-    // Estimated from the cells that are live.
+    // The store estimates the count from the live cells.
     expect(Math.abs((await store.describe(filter)).items - 100)).toBeLessThan(5);
     expect(tally(await add(store, filter, items(300)), 1)).toBe(200);
     pass(AGE + 1);
@@ -70,7 +70,7 @@ describe.each([embedded, redis])('$name: filters that age', (fixture) => {
     expect(await store.describe(filter)).toMatchObject({ items: 0, nonZeroCells: 0, added: 500 });
   });
 
-  it('an item lives as long as it was added for, and never shorter than it had left', async () => {
+  it('an add with a shorter age never shortens the rest of an item’s life', async () => {
     const filter = await make();
     const { store } = subject;
     await add(store, filter, ['short', 'long'], undefined, 2 * EPOCH_MS);
@@ -83,7 +83,7 @@ describe.each([embedded, redis])('$name: filters that age', (fixture) => {
     }
   });
 
-  it('what lives for a short time shortens the life of nothing that shares its cells', async () => {
+  it('a short-lived item does not shorten the life of items that share its cells', async () => {
     const seed = seedOf(new Random(SEED));
     const filter = await make({ capacity: 400, errorRate: 0.1, seed });
     const { store } = subject;
@@ -99,7 +99,7 @@ describe.each([embedded, redis])('$name: filters that age', (fixture) => {
     }
   });
 
-  it('no page comes back to life, however long nobody touches it', async () => {
+  it('an untouched page stays expired, however long it is left alone', async () => {
     const filter = await make();
     const { store } = subject;
     await add(store, filter, items(200));
@@ -113,7 +113,7 @@ describe.each([embedded, redis])('$name: filters that age', (fixture) => {
     expect(Math.abs((await store.describe(filter)).items - 200)).toBeLessThan(5);
   });
 
-  it('a service that was down for longer than the age has nothing; for less, what is left', async () => {
+  it('after downtime longer than the age the set is empty; after less, the live items are there', async () => {
     const filter = await make({ segmentation: SEGMENTED });
     await add(subject.store, filter, items(100));
     pass(10);
@@ -125,7 +125,7 @@ describe.each([embedded, redis])('$name: filters that age', (fixture) => {
     expect(tally(await add(subject.store, await again(filter), items(100)), 1)).toBe(100);
   });
 
-  it('with a clock that is set back time stands still: nothing is forgotten early', async () => {
+  it('while the clock is set back time stands still, and no item expires early', async () => {
     const filter = await make();
     const { store } = subject;
     await add(store, filter, items(100));
@@ -137,7 +137,7 @@ describe.each([embedded, redis])('$name: filters that age', (fixture) => {
     const current = await again(filter);
     const all = [...items(100), ...items(100, 'later'), ...items(100, 'back')];
     expect(tally(await check(subject.store, current, all), 1)).toBe(300);
-    // Five epochs until it goes on, and eight that the first have left.
+    // Time continues after five epochs, and the first items have eight left.
     pass(AGE);
     expect(tally(await check(subject.store, current, all), 1)).toBe(300);
     pass(1);
@@ -146,7 +146,7 @@ describe.each([embedded, redis])('$name: filters that age', (fixture) => {
     expect(tally(await check(subject.store, current, all), 1)).toBe(0);
   });
 
-  it('a repeat under its key answers the same, and is no new visit', async () => {
+  it('a repeat with the same key has the same result and is not another visit', async () => {
     const filter = await make();
     const { store } = subject;
     const operation = keyed();
@@ -155,12 +155,15 @@ describe.each([embedded, redis])('$name: filters that age', (fixture) => {
     expect((await store.describe(filter)).added).toBe(10);
   });
 
-  it(`40 epochs of churn: nothing is forgotten early, errors stay within 1.1 times the rate; SEED=${SEED}`, async () => {
+  it(`40 epochs of churn: no item expires early, and errors stay within 1.1 times the rate; SEED=${SEED}`, async () => {
     const random = new Random(SEED);
     const [capacity, errorRate] = [4_000, 0.01];
     const filter = await make({ capacity, errorRate, seed: seedOf(random) });
     const { store } = subject;
-    /** By item, the epoch in which it was last added. One that tested positive when it came first lives by others' counts (G8). */
+    /**
+     * The epoch of each item's last add. An item that tested positive at its first add lives by other items' counts
+     * (G8).
+     */
     const live = new Map<string, number>();
     const counted = new Set<string>();
     let [next, wrong, asked] = [0, 0, 0];
@@ -192,13 +195,15 @@ describe.each([embedded, redis])('$name: filters that age', (fixture) => {
     expect(wrong).toBeGreaterThan(0);
   });
 
-  it(`a tenth is permanent, 30 ages, hot items forgotten again and again: none is still seen; SEED=${SEED}`, async () => {
+  it(`30 ages with a tenth permanent and hot items forgotten repeatedly: none of them is still seen; SEED=${SEED}`, async () => {
     const random = new Random(SEED);
     const filter = await make({ capacity: 600, errorRate: 0.01, seed: seedOf(random) });
     const { store } = subject;
     const permanent = items(60, 'permanent');
     const hot = items(20, 'hot');
-    /** What tested positive when it came has no counts of its own to take, or to keep (G8). */
+    /**
+     * Items with counts of their own. An item that tested positive when it was added has none to remove or keep (G8).
+     */
     const counted = new Set<string>();
     let hidden = 0;
     let forgotten = 0;
@@ -218,15 +223,16 @@ describe.each([embedded, redis])('$name: filters that age', (fixture) => {
       expect([epoch, tally(await check(store, filter, kept), 0)]).toEqual([epoch, 0]);
       pass(3);
     }
-    // It would be no test if the cells alone were enough.
+    // Proves that the cells alone would not be enough.
     expect(hidden).toBeGreaterThan(2);
     expect(forgotten).toBeGreaterThan(30 * hot.length);
   });
 
-  it('what is forgotten though others keep its cells is kept exactly, over a restart, and is bounded', async () => {
+  it('forgotten items whose cells others keep alive are hidden exactly, after a restart too, up to a limit', async () => {
     const most = 12;
     await subject.reopen({ maxHidden: most });
-    // So full that others have all cells of many items. Those that tested positive at first were not counted.
+    // The set is so full that other items hold all cells of many items. Items that tested positive when added have no
+    // counts.
     const filter = await make({ capacity: 400, errorRate: 0.1 });
     const added = await add(subject.store, filter, items(700));
     const many = items(700).filter((_, n) => added[n] === 1);
@@ -248,7 +254,7 @@ describe.each([embedded, redis])('$name: filters that age', (fixture) => {
     expect(tally(await check(subject.store, current, many.slice(0, forgotten)), 1)).toBe(0);
     expect(tally(await check(subject.store, current, many.slice(forgotten)), 0)).toBe(0);
     await expectRefusal(remove(subject.store, current, many.slice(forgotten, forgotten + 1)), 'STORE_FULL');
-    // Added again they are there, and may be forgotten again.
+    // Items added again are present and can be forgotten again.
     const once = many.slice(0, forgotten);
     expect(tally(await add(subject.store, current, once), 1)).toBeGreaterThanOrEqual(most);
     expect(tally(await check(subject.store, current, once), 0)).toBe(0);
@@ -260,7 +266,7 @@ describe.each([embedded, redis])('$name: filters that age', (fixture) => {
     expect(tally(await add(subject.store, current, many.slice(0, 5)), 1)).toBeGreaterThan(0);
   });
 
-  it('a sync keeps the age of what is known; what is new has all of it; what was visited meanwhile, too', async () => {
+  it('a sync keeps the ages of known URLs, and gives new URLs and those visited meanwhile a full age', async () => {
     const filter = await make({ segmentation: SEGMENTED });
     const calls = new SyncCalls(subject);
     await add(subject.store, filter, ['known', 'visited', 'left', 'gone']);
@@ -285,7 +291,7 @@ describe.each([embedded, redis])('$name: filters that age', (fixture) => {
     expect(await calls.check(filter, names)).toEqual([0, 0, 0, 0, 0, 0]);
   });
 
-  it.each(SHAPES)('a short visit while a sync is open cuts the life of nothing: %j', async (options) => {
+  it.each(SHAPES)('a short visit while a sync is open shortens no life: %j', async (options) => {
     const filter = await make(options);
     const calls = new SyncCalls(subject);
     const visit = async (names: readonly string[], epochs: number) =>
@@ -315,7 +321,7 @@ describe.each([embedded, redis])('$name: filters that age', (fixture) => {
     expect(await calls.check(filter, names)).toEqual(names.map(() => 0));
   });
 
-  it('a longer visit while a sync is open counts, whatever was listed before or is listed after', async () => {
+  it('a longer visit while a sync is open counts, before and after the URL is listed', async () => {
     const filter = await make();
     const calls = new SyncCalls(subject);
     const visit = async (names: readonly string[], epochs: number) =>
@@ -338,7 +344,7 @@ describe.each([embedded, redis])('$name: filters that age', (fixture) => {
   });
 
   it.each(SHAPES)(
-    'what is new to the set has one age, however often a sync lists it: %j',
+    'a URL that is new to the set gets one age, however often a sync lists it: %j',
     async (options) => {
       const filter = await make(options);
       const calls = new SyncCalls(subject);
@@ -360,7 +366,7 @@ describe.each([embedded, redis])('$name: filters that age', (fixture) => {
     },
   );
 
-  it('what the list claims by mistake when it comes lives for a whole age since the opening at least', async () => {
+  it('a false positive in the sync’s layers lives for at least a full age from the opening', async () => {
     const filter = await make({ capacity: 20_000, seed: seedOf(new Random(SEED)) });
     const calls = new SyncCalls(subject);
     const visit = async (names: readonly string[], epochs: number) =>
@@ -376,7 +382,7 @@ describe.each([embedded, redis])('$name: filters that age', (fixture) => {
     expect(tally(await calls.check(filter, listed), 0)).toBe(0);
   });
 
-  it('a sync that is opened after the clock was set back shortens the life of nothing', async () => {
+  it('a sync opened after the clock was set back shortens no life', async () => {
     const filter = await make();
     const calls = new SyncCalls(subject);
     await add(subject.store, filter, ['early']);
@@ -386,7 +392,7 @@ describe.each([embedded, redis])('$name: filters that age', (fixture) => {
     const sync = await calls.open(filter);
     await calls.keep(filter, sync, ['early', 'late', 'new']);
     await calls.commit(filter, sync);
-    // Eight epochs are left to the first from where time stands, which is five ahead of the clock.
+    // The first item has eight epochs left from the point where time stopped, which is five ahead of the clock.
     pass(AGE);
     expect(await calls.check(filter, ['early', 'late', 'new'])).toEqual([1, 1, 1]);
     pass(1);
@@ -395,7 +401,7 @@ describe.each([embedded, redis])('$name: filters that age', (fixture) => {
     expect(await calls.check(filter, ['early', 'late', 'new'])).toEqual([0, 0, 0]);
   });
 
-  it('a sync that is given up has shortened the life of nothing', async () => {
+  it('an abandoned sync has shortened no life', async () => {
     const filter = await make();
     const calls = new SyncCalls(subject);
     await add(subject.store, filter, ['one', 'other']);
@@ -408,7 +414,7 @@ describe.each([embedded, redis])('$name: filters that age', (fixture) => {
     expect(await calls.check(filter, ['one', 'other'])).toEqual([1, 0]);
   });
 
-  it('what waits in the queue when a sync is opened is kept if it is live; what has expired stays queued', async () => {
+  it('a sync keeps live URLs that are queued when it opens, and expired URLs stay queued', async () => {
     const filter = await make({ segmentation: SEGMENTED });
     const calls = new SyncCalls(subject);
     await discover(subject.store, filter, ['old']);
@@ -423,14 +429,14 @@ describe.each([embedded, redis])('$name: filters that age', (fixture) => {
   });
 
   it.each<FilterOptions>([{}, { segmentation: SEGMENTED }])(
-    'expired URLs in the queue need no room in the list of a sync, live ones do: %j',
+    'live URLs in the queue take room in a sync’s layers, and expired ones don’t: %j',
     async (options) => {
       const filter = await make(options);
       const calls = new SyncCalls(subject);
       await discover(subject.store, filter, items(300, 'old'));
       pass(AGE + 1);
       await discover(subject.store, filter, items(10, 'young'));
-      // Its list takes 40 items.
+      // The layers of this sync hold 40 items.
       const sync = await calls.open(filter, { capacity: 20 });
       expect(await calls.commit(filter, sync)).toMatchObject({ state: 'committed', kept: 10 });
       expect(tally(await calls.check(filter, items(10, 'young')), 1)).toBe(10);
@@ -443,7 +449,7 @@ describe.each([embedded, redis])('$name: filters that age', (fixture) => {
     },
   );
 
-  it('the guard of a sync counts live items, though nothing was written since others expired', async () => {
+  it('the limit on a sync’s forgets counts live items, even if nothing was written since others expired', async () => {
     const filter = await make({ segmentation: SEGMENTED });
     const calls = new SyncCalls(subject);
     await add(subject.store, filter, items(300));
@@ -453,7 +459,7 @@ describe.each([embedded, redis])('$name: filters that age', (fixture) => {
     expect(await calls.commit(filter, sync, 0.1)).toMatchObject({ state: 'committed', items: 0 });
   });
 
-  it('an export has absolute epochs: time in the file passes', async () => {
+  it('an export has absolute epochs, so items in a file expire too', async () => {
     const filter = await make({ growsTo: Infinity, capacity: 100, segmentation: SEGMENTED });
     await add(subject.store, filter, items(300, 'short'), undefined, 3 * EPOCH_MS);
     await add(subject.store, filter, items(100, 'long'));
@@ -465,7 +471,7 @@ describe.each([embedded, redis])('$name: filters that age', (fixture) => {
     expect(Math.abs((await subject.store.describe(copy)).items - 100)).toBeLessThan(10);
   });
 
-  it('says how many items are live until which epoch', async () => {
+  it('describes how many items live until which epoch', async () => {
     const filter = await make({ capacity: 5_000 });
     const { store } = subject;
     for (const ttl of [1, 5, AGE])
@@ -478,7 +484,7 @@ describe.each([embedded, redis])('$name: filters that age', (fixture) => {
       expect([left, Math.abs(count - ([1, 5, AGE].includes(left) ? 1_000 : 0)) < 150]).toEqual([left, true]);
   });
 
-  it('refuses, as what no caller may do, times that it cannot keep', async () => {
+  it('throws TypeError for ages that it cannot keep', async () => {
     const filter = await make();
     const plain = await makeFilter(subject.store);
     const wrong = (of: Filter, ttl: number, store: Store = subject.store) =>

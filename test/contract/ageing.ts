@@ -24,7 +24,7 @@ import {
 import type { Subject } from './subject.js';
 import { SyncCalls } from './sync-calls.js';
 
-/** Nothing expires while a test runs. */
+/** Long enough that nothing expires during a test. */
 const AGEING = { kind: 'visited-set', maxAgeSeconds: 86_400, errorRate: 1e-7 } as const;
 const SHAPES: readonly FilterOptions[] = [
   AGEING,
@@ -34,13 +34,16 @@ const SHAPES: readonly FilterOptions[] = [
 const STEPS = 100;
 const KEYS = 1_500;
 
-/** What holds of filters that age in every store. How they age is in ageing.spec.ts. */
+/** Rules for filters that age, on every store. ageing.spec.ts tests how their items expire. */
 export function ageingContract(subject: Subject): void {
   const calls = new SyncCalls(subject);
   const stats = async (filter: Filter): Promise<FilterStats> =>
     subject.store.describe(await calls.current(filter));
   const hiddenIn = async (filter: Filter) => (await stats(filter)).age!.hidden;
-  /** As FORGOTTEN, so full that others have all cells of many items. Those that tested positive at first are left out. */
+  /**
+   * A filter like FORGOTTEN, so full that other items hold all cells of many items. `counted` leaves out items that
+   * tested positive when they were added.
+   */
   const crowded = async (options: FilterOptions = {}): Promise<{ filter: Filter; counted: string[] }> => {
     const seed = seedOf(new Random(SEED));
     const filter = await makeFilter(subject.store, {
@@ -54,7 +57,7 @@ export function ageingContract(subject: Subject): void {
   describe('filters that age', () => {
     beforeEach(() => clock.toStartOf(epochMs(AGEING.maxAgeSeconds)));
 
-    it.each(SHAPES)('have what was added, are rid of what was removed, and grow: %j', async (options) => {
+    it.each(SHAPES)('contain added items, not removed ones, and grow: %j', async (options) => {
       const { store } = subject;
       const filter = await makeFilter(store, options);
       expect(tally(await add(store, filter, items(450)), 1)).toBe(450);
@@ -71,11 +74,11 @@ export function ageingContract(subject: Subject): void {
       expect(await stats(filter)).toMatchObject({ items: 0, nonZeroCells: 0, removed: 450, refused: 450 });
     });
 
-    it('add present items again, even if the estimate of their items exceeds what they may hold', async () => {
+    it('add present items again, even if the estimated count exceeds the limit', async () => {
       const { store } = subject;
       const random = new Random(SEED);
       let overfull = false;
-      // Not every seed overshoots.
+      // Not every seed overestimates.
       for (let round = 0; !overfull && round < 50; round++) {
         const filter = await makeFilter(store, {
           ...{ ...AGEING, capacity: 50, errorRate: 0.1, seed: seedOf(random) },
@@ -89,7 +92,7 @@ export function ageingContract(subject: Subject): void {
           await add(store, filter, batch);
           present.push(...batch);
         }
-        // In a new epoch the Redis store estimates its items again.
+        // In a new epoch the Redis store estimates the count again.
         clock.advance(epochMs(AGEING.maxAgeSeconds));
         expect(await add(store, filter, present)).toEqual(present.map(() => 0));
         await expectRefusal(add(store, filter, items(50, 'other')), 'FILTER_FULL');
@@ -97,7 +100,7 @@ export function ageingContract(subject: Subject): void {
       expect(overfull).toBe(true);
     });
 
-    it('a random walk agrees with a set: adds, removals, checks, and restarts', async () => {
+    it('agree with an exact set in a random walk of adds, removals, checks and restarts', async () => {
       const random = new Random(SEED);
       const filter = await makeFilter(subject.store, {
         ...{ ...AGEING, growsTo: Infinity, capacity: 100, segmentation: SEGMENTED },
@@ -126,7 +129,7 @@ export function ageingContract(subject: Subject): void {
       }
     }, 60_000);
 
-    it('what is forgotten though others keep its cells is absent, is forgotten once, and may come again', async () => {
+    it('report an item as absent once it is forgotten, even if others keep its cells, and take it again', async () => {
       for (const segmentation of [undefined, SEGMENTED]) {
         const { filter, counted } = await crowded(segmentation && { segmentation });
         const { store } = subject;
@@ -143,7 +146,7 @@ export function ageingContract(subject: Subject): void {
       }
     });
 
-    it('an export has all of it, also what is hidden; the copy goes on as the original', async () => {
+    it('export everything, including hidden items, and the copy behaves like the original', async () => {
       for (const segmentation of [undefined, SEGMENTED]) {
         const { filter, counted } = await crowded(segmentation && { segmentation });
         const { store } = subject;
@@ -169,7 +172,7 @@ export function ageingContract(subject: Subject): void {
       }
     });
 
-    it('an import is refused whose pages are of a far future, and takes what is hidden for no longer than cells tell', async () => {
+    it('refuse an import with pages from the far future, and hide imported items no longer than the cells allow', async () => {
       const { store } = subject;
       const filter = await makeFilter(store, AGEING);
       await add(store, filter, ['here', 'there']);
@@ -195,7 +198,7 @@ export function ageingContract(subject: Subject): void {
       await expectRefusal(store.open(name, 'visited-set', { fresh: true }), 'FILTER_NOT_FOUND');
     });
 
-    it('feed the queue: what is new is queued, what is forgotten leaves it, what comes again is queued again', async () => {
+    it('queue new items, remove forgotten ones from the queue, and queue returning ones again', async () => {
       const { store } = subject;
       const filter = await makeFilter(store, { ...AGEING, segmentation: SEGMENTED });
       expect(tally(await discover(store, filter, items(20)), 1)).toBe(20);
@@ -208,7 +211,7 @@ export function ageingContract(subject: Subject): void {
     });
 
     it.each(SHAPES)(
-      'are synced: what is listed stays, the rest goes, and what was forgotten stays so: %j',
+      'sync: listed items stay, the rest goes, and forgotten items stay forgotten: %j',
       async (options) => {
         const filter = await makeFilter(subject.store, options);
         const [listed, left, fresh, gone] = ['listed', 'left', 'fresh', 'gone'].map((name) =>
@@ -238,11 +241,11 @@ export function ageingContract(subject: Subject): void {
       },
     );
 
-    it('what is forgotten before a sync, or while it is open, is forgotten behind it, however full the set', async () => {
+    it('keep items forgotten that were forgotten before a sync or during it, however full the set is', async () => {
       const { filter, counted } = await crowded();
       const [before, during, kept] = [counted.slice(0, 80), counted.slice(80, 160), counted.slice(160)];
       await calls.remove(filter, before);
-      // In the list that is filled nothing tests positive by others' cells.
+      // No item tests positive in the sync's layers because of other items' cells.
       const sync = await calls.open(filter, { capacity: 700, errorRate: 1e-7 });
       await calls.keep(filter, sync, [...kept, ...during]);
       expect(tally(await calls.remove(filter, during), 1)).toBe(during.length);
@@ -255,7 +258,7 @@ export function ageingContract(subject: Subject): void {
       expect(tally(await calls.check(filter, [...kept, ...during]), 0)).toBe(0);
     });
 
-    it('leave nothing behind when they are cleared or dropped', async () => {
+    it('leave no data behind when they are cleared or dropped', async () => {
       const kept = await subject.harness.kept();
       const { filter, counted } = await crowded();
       await remove(subject.store, filter, counted.slice(0, 150));

@@ -19,7 +19,7 @@ const SHAPES: readonly FilterOptions[] = [
 export function atomicAddContract(subject: Subject): void {
   describe('G3 atomic test-and-add', () => {
     it.each(['set', 'multiset'] as const)(
-      'of many concurrent adders of an item, through two stores, one is told "new": %s',
+      'gives "new" to one of many concurrent adds of an item through two stores: %s',
       async (semantics) => {
         const stores = [subject.store, await subject.harness.open()];
         const { name } = await makeFilter(subject.store, {
@@ -36,7 +36,7 @@ export function atomicAddContract(subject: Subject): void {
       },
     );
 
-    it('of the copies inside a batch, the first is new', async () => {
+    it('gives "new" to the first of several copies in a batch', async () => {
       const { store } = subject;
       const filter = await makeFilter(store, { segmentation: SEGMENTED });
       const keys = Array.from({ length: 300 }, (_, i) => `item ${i % 100}`);
@@ -45,7 +45,7 @@ export function atomicAddContract(subject: Subject): void {
     });
 
     it.each(SHAPES)(
-      'counts all copies inside a batch but the first as duplicates, once, with and without a sync: %j',
+      'counts all copies in a batch except the first as duplicates, once, with and without a sync: %j',
       async (options) => {
         const { store } = subject;
         const filter = await makeFilter(store, { errorRate: 1e-7, ...options });

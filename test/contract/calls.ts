@@ -11,18 +11,18 @@ import { Random } from '../support/random.js';
 export const SEGMENTED: Segmentation = { maxSegmentBytes: 4096, minSegments: 4, minSegmentBytes: 1 };
 const WHOLE: Segmentation = { maxSegmentBytes: 2 ** 24, minSegments: 1, minSegmentBytes: 1 };
 
-/** The record windows that a filter describes while no record had to be forgotten. */
+/** The record windows in a description if no record had to be dropped. */
 export const FULL_WINDOW_SECONDS = { caller: 86_400, made: 60 };
 
 const BATCH = 5_000;
 
 export interface FilterOptions extends Partial<Omit<FilterSpec, 'geometry' | 'layers'>> {
   readonly segmentation?: Segmentation;
-  /** Of a filter that grows, how many bytes all its layers may have. */
+  /** The limit on the bytes of all layers of a filter that grows. */
   readonly growsTo?: number;
 }
 
-/** A counting filter for 1,000 items at 1e-3 in one segment, under a new name, unless the options say otherwise. */
+/** A spec with a new name. By default, a counting filter for 1,000 items at 1e-3 in one segment. */
 export function filterSpec(options: FilterOptions = {}): FilterSpec {
   const { segmentation = WHOLE, growsTo, ...given } = options;
   const sizing = { capacity: given.capacity ?? 1_000, errorRate: given.errorRate ?? 1e-3 };
@@ -46,12 +46,12 @@ export async function makeFilter(store: Store, options: FilterOptions = {}): Pro
   return (await store.create(filterSpec(options), made())).filter;
 }
 
-/** A filter's seed, for tests that SEED must be able to repeat. */
+/** A filter's seed for tests that SEED must be able to repeat. */
 export function seedOf(random: Random): Uint8Array {
   return random.bytes(SEED_BYTES);
 }
 
-/** An operation whose id the service makes. Nobody repeats it. */
+/** An operation with an id that the service made and that no caller repeats. */
 export function made(): Operation {
   return {
     id: randomUUID(),
@@ -63,7 +63,7 @@ export function made(): Operation {
   };
 }
 
-/** An operation with an Idempotency-Key of the caller's own. It may be repeated. */
+/** An operation with a caller's Idempotency-Key, which may be repeated. */
 export function keyed(id: string = randomUUID()): Operation {
   return {
     id,
@@ -127,7 +127,7 @@ export function explain(store: Store, filter: Filter, keys: readonly string[]): 
 
 type Call = (store: Store, filter: Filter, keys: readonly string[]) => Promise<number[]>;
 
-/** Makes calls over any number of keys, in batches, one after the other. */
+/** Makes calls over any number of keys, in sequential batches. */
 export async function inBatches(
   call: Call,
   store: Store,
@@ -141,7 +141,7 @@ export async function inBatches(
   return answers;
 }
 
-/** How many of the answers equal `answer`. */
+/** The number of results that equal `answer`. */
 export function tally(answers: readonly number[], answer: number): number {
   return answers.filter((one) => one === answer).length;
 }

@@ -10,12 +10,12 @@ const KINDS = [
   { type: 'standard', semantics: 'set' },
 ] as const;
 
-/** Rates for both page shapes: offsets inside a page take one byte, or two. */
+/** Rates for both page shapes: offsets in a page take one byte or two. */
 const RATES = [0.5, 0.1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9];
 
 export function cellsContract(subject: Subject): void {
   describe('empty batch', () => {
-    it.each(KINDS)('is answered with nothing: $type, $semantics', async (kind) => {
+    it.each(KINDS)('has no results: $type, $semantics', async (kind) => {
       const { store } = subject;
       const filter = await makeFilter(store, kind);
       expect(await add(store, filter, [])).toEqual([]);
@@ -27,9 +27,9 @@ export function cellsContract(subject: Subject): void {
   });
 
   describe('answers', () => {
-    it.each(KINDS)('are one an item, in the order of the batch: $type, $semantics', async (kind) => {
+    it.each(KINDS)('are one per item, in the order of the batch: $type, $semantics', async (kind) => {
       const { store } = subject;
-      // None of so many is taken for another one.
+      // At this rate, none of these items tests positive by mistake.
       const filter = await makeFilter(store, { ...kind, errorRate: 1e-9, segmentation: SEGMENTED });
       expect(filter.geometry.segments).toBeGreaterThan(1);
       const keys = items(500);
@@ -40,7 +40,7 @@ export function cellsContract(subject: Subject): void {
       expect(await check(store, filter, keys)).toEqual(keys.map(() => 1));
     });
 
-    it('of a set: a second add changes nothing, one removal forgets', async () => {
+    it('of a set: a second add changes nothing, and one removal forgets the item', async () => {
       const { store } = subject;
       const filter = await makeFilter(store);
       expect(await add(store, filter, ['a'])).toEqual([1]);
@@ -50,7 +50,7 @@ export function cellsContract(subject: Subject): void {
       expect(await check(store, filter, ['a'])).toEqual([0]);
     });
 
-    it('of a multiset: every add counts, every removal takes one back', async () => {
+    it('of a multiset: every add counts one, and every removal takes one back', async () => {
       const { store } = subject;
       const filter = await makeFilter(store, { semantics: 'multiset' });
       expect(await add(store, filter, ['a', 'a', 'b', 'a'])).toEqual([1, 0, 1, 0]);
@@ -61,7 +61,7 @@ export function cellsContract(subject: Subject): void {
   });
 
   describe('description', () => {
-    it.each(KINDS)('counts what happened: $type, $semantics', async (kind) => {
+    it.each(KINDS)('counts adds, duplicates and removals: $type, $semantics', async (kind) => {
       const { store } = subject;
       const filter = await makeFilter(store, { ...kind, segmentation: SEGMENTED });
       const model = new CounterModel(filter);
@@ -75,7 +75,7 @@ export function cellsContract(subject: Subject): void {
       }
       expect(await store.describe(filter)).toEqual({
         ...model.stats(),
-        // A bit tells only that it is set.
+        // A bit shows only that it is set.
         ...(kind.type === 'standard' ? bitStats(model) : {}),
         layers: [expect.objectContaining({ items: model.tally.items })],
         recordWindowSeconds: FULL_WINDOW_SECONDS,
@@ -84,7 +84,7 @@ export function cellsContract(subject: Subject): void {
   });
 
   describe('layout', () => {
-    it.each(RATES)('of counters is that of BITFIELD u4, byte for byte, p = %d', async (errorRate) => {
+    it.each(RATES)('of counters equals that of BITFIELD u4, byte for byte, p = %d', async (errorRate) => {
       const { store } = subject;
       const filter = await makeFilter(store, {
         ...{ errorRate, semantics: 'multiset', segmentation: SEGMENTED },
@@ -112,7 +112,7 @@ function bitStats(model: CounterModel) {
   return { saturatedCells: 0, nonZeroCells: model.stats()['nonZeroCells'] };
 }
 
-/** Expects that the segments hold exactly what the model holds. */
+/** Expects the segments to equal the model exactly. */
 export async function expectCells(subject: Subject, filter: Filter, model: CounterModel): Promise<void> {
   for (let segment = 0; segment < filter.geometry.segments; segment++) {
     const bytes = await subject.harness.segmentBytes(filter, segment);

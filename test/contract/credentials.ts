@@ -12,7 +12,7 @@ async function found(store: Store, { id }: Credential): Promise<Credential | und
 
 export function credentialsContract(subject: Subject): void {
   describe('credentials', () => {
-    it('are kept as they are, for every store on the data, and after a restart', async () => {
+    it('are stored unchanged, for every store on the data and after a restart', async () => {
       const kept = credential();
       await subject.store.credentials.put(kept);
       expect(await found(subject.store, kept)).toEqual(kept);
@@ -29,7 +29,7 @@ export function credentialsContract(subject: Subject): void {
       expect(ids).toEqual([...ids].sort());
     });
 
-    it('take the place of one with the same id', async () => {
+    it('replace one with the same id', async () => {
       const first = credential();
       const second = { ...first, value: 'another' };
       await subject.store.credentials.put(first);
@@ -37,7 +37,7 @@ export function credentialsContract(subject: Subject): void {
       expect(await found(subject.store, first)).toEqual(second);
     });
 
-    it('that are to be replaced take the place of one that is there, and of none that is gone', async () => {
+    it('replace an existing one, and do not restore a deleted one', async () => {
       const { credentials } = subject.store;
       const first = credential();
       expect(await credentials.replace(first)).toBe(false);
@@ -52,7 +52,7 @@ export function credentialsContract(subject: Subject): void {
       expect(await found(subject.store, first)).toBeUndefined();
     });
 
-    it('are gone once deleted, for every store and after a restart, and no others are', async () => {
+    it('are gone once deleted, for every store and after a restart, and the others remain', async () => {
       const [gone, stays] = [credential(), credential()];
       await subject.store.credentials.put(gone);
       await subject.store.credentials.put(stays);
@@ -65,7 +65,7 @@ export function credentialsContract(subject: Subject): void {
       expect(await found(subject.store, stays)).toEqual(stays);
     });
 
-    it('are no filters', async () => {
+    it('are not listed as filters', async () => {
       const { name } = await makeFilter(subject.store);
       await subject.store.credentials.put({ id: name, value: 'x' });
       await subject.store.credentials.delete(name);

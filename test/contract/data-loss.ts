@@ -36,7 +36,7 @@ const CALLS: readonly (readonly [string, (store: Store, filter: Filter) => Promi
 export function dataLossContract(subject: Subject): void {
   describe('G6 never "not seen" by accident', () => {
     describe.each<Damage>(['missing', 'short'])('a segment that is %s', (how) => {
-      it('is STORE_DATA_LOST for every call, and costs no other filter anything', async () => {
+      it('is STORE_DATA_LOST for every call, and affects no other filter', async () => {
         const filter = await makeFilter(subject.store, { kind: 'visited-set', segmentation: SEGMENTED });
         const healthy = await makeFilter(subject.store, { segmentation: SEGMENTED });
         await discover(subject.store, filter, items(100));
@@ -52,7 +52,7 @@ export function dataLossContract(subject: Subject): void {
         expect(await check(store, other, items(100))).toEqual(items(100).map(() => 1));
       });
 
-      it('can be cleared, or dropped and made anew', async () => {
+      it('can be cleared, or dropped and created again', async () => {
         for (const repair of ['clear', 'drop'] as const) {
           const filter = await makeFilter(subject.store, { segmentation: SEGMENTED });
           await add(subject.store, filter, items(100));
@@ -66,7 +66,7 @@ export function dataLossContract(subject: Subject): void {
       });
     });
 
-    it('drop and create under one name while writers run: old positions touch nothing', async () => {
+    it('drop and create under one name while writers run: old positions change nothing', async () => {
       const stores = [subject.store, await subject.harness.open()];
       const options = { semantics: 'multiset', capacity: 20_000, segmentation: SEGMENTED } as const;
       const { name } = await makeFilter(subject.store, options);
@@ -130,7 +130,7 @@ export function dataLossContract(subject: Subject): void {
       expect(await subject.store.describe(filter)).toMatchObject(empty);
     });
 
-    it('a description of what was dropped is refused', async () => {
+    it('a description of a dropped filter is refused', async () => {
       const filter = await makeFilter(subject.store);
       await subject.store.drop(filter.name, 'filter', made());
       await expectRefusal(subject.store.describe(filter), 'FILTER_NOT_FOUND');
@@ -138,7 +138,7 @@ export function dataLossContract(subject: Subject): void {
   });
 }
 
-/** Adds the keys to the current generation, and notes which one that is. */
+/** Adds the keys to the current generation, and records which one that is. */
 async function write(store: Store, name: string, keys: string[], acknowledged: Map<string, string[]>) {
   await tolerant(async () => {
     const filter = await store.open(name, 'filter');
@@ -153,7 +153,7 @@ async function write(store: Store, name: string, keys: string[], acknowledged: M
   });
 }
 
-/** Ignores what may happen to a caller whose filter is cleared or dropped under it. Other errors are thrown. */
+/** Ignores errors that a clear or drop during a call may cause. Throws all others. */
 async function tolerant(act: () => Promise<void>): Promise<string> {
   try {
     await act();

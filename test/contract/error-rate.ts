@@ -6,7 +6,7 @@ const CAPACITY = 20_000;
 const QUERIES = 40_000;
 const ERROR_RATE = 1e-2;
 
-/** libs/bloom measures the grid of capacities and rates. Here a store must keep one rate. */
+/** libs/bloom measures a grid of capacities and rates. Here a store must keep one rate. */
 export function errorRateContract(subject: Subject): void {
   describe('G2 error rate kept', () => {
     it.each(['counting', 'standard'] as const)('at capacity, %s', async (type) => {
@@ -16,7 +16,8 @@ export function errorRateContract(subject: Subject): void {
       });
       await inBatches(add, store, filter, items(CAPACITY));
       const positives = tally(await inBatches(check, store, filter, items(QUERIES, 'absent')), 1);
-      // Binomial: at most four deviations above the mean, and enough that the filter is not oversized.
+      // Binomial bounds: at most four deviations above the mean, and high enough to show that the filter is not
+      // oversized.
       const mean = QUERIES * ERROR_RATE;
       expect(positives).toBeLessThan(mean + 4 * Math.sqrt(mean));
       expect(positives).toBeGreaterThan(mean * 0.7);

@@ -54,12 +54,13 @@ export function growthContract(subject: Subject): void {
         const filter = await make({ semantics, seed: seedOf(random), ...options });
         const stored = new Map<string, number>();
         for (let step = 0; step < STEPS; step++) {
-          // So many that no key has more than a few copies: a counter that came to 15 could not be taken back.
+          // So many keys that none has more than a few copies: a counter that reaches 15 could not be decremented.
           const keys = Array.from({ length: 1 + random.below(80) }, () => `key ${random.below(20_000)}`);
           if (stored.size === 0 || random.below(100) < 75) {
             const answers = await add(subject.store, filter, keys);
             keys.forEach((key, i) => {
-              // A set does not store what it claims; a multiset counts it, so that it can be taken back.
+              // A set does not store an item that already tests positive. A multiset counts it, so that it can be
+              // removed.
               if (answers[i] === 1 || semantics === 'multiset') stored.set(key, (stored.get(key) ?? 0) + 1);
             });
           } else {
@@ -76,7 +77,7 @@ export function growthContract(subject: Subject): void {
             const present = [...stored.keys()];
             expect(await check(subject.store, filter, present)).toEqual(present.map(() => 1));
             const counts = await count(subject.store, filter, present);
-            // One expectation of thousands of keys: thousands of them would take more time than the store.
+            // One expectation for all keys: thousands of them would take more time than the store.
             const lost = present.filter((key, i) => !(counts[i]! >= Math.min(15, stored.get(key)!)));
             expect(lost).toEqual([]);
           }
@@ -91,7 +92,7 @@ export function growthContract(subject: Subject): void {
       },
     );
 
-    it('closes a layer in mid-batch: many times the capacity at once keep the error rate', async () => {
+    it('closes layers in mid-batch: a batch of many times the capacity keeps the error rate', async () => {
       for (const options of [{}, { segmentation: SEGMENTED }, { type: 'standard' }] as FilterOptions[]) {
         const filter = await make({ capacity: 100, ...options });
         const answers = await add(subject.store, filter, items(4_000));
@@ -105,13 +106,13 @@ export function growthContract(subject: Subject): void {
           expect(layer.items).toBeLessThanOrEqual(capacity + filter.geometry.segments);
         });
         const wrong = tally(await inBatches(check, subject.store, filter, items(20_000, 'absent')), 1);
-        // The promise is 1e-2; six deviations beyond it.
+        // The promised rate is 1e-2; allow six deviations.
         expect(wrong / 20_000).toBeLessThan(1e-2 + 6 * Math.sqrt(1e-2 / 20_000));
         expect(await check(subject.store, filter, items(4_000))).toEqual(items(4_000).map(() => 1));
       }
     });
 
-    it('a set that was filled in small steps is as one that was filled at once', async () => {
+    it('a set filled in small steps equals one filled at once', async () => {
       const random = new Random();
       const seed = seedOf(random);
       const [steps, once] = [await make({ seed }), await make({ seed })];
@@ -126,7 +127,7 @@ export function growthContract(subject: Subject): void {
       expect((await describeIt(steps)).layers).toEqual((await describeIt(once)).layers);
     });
 
-    it('is the same after a restart, and goes on', async () => {
+    it('a restart changes nothing, and the filter keeps growing', async () => {
       const filter = await make({ kind: 'visited-set', segmentation: SEGMENTED });
       const keys = items(2_500);
       const answers = await inBatches(discover, subject.store, filter, keys);
@@ -142,7 +143,7 @@ export function growthContract(subject: Subject): void {
       expect(await remove(subject.store, reopened, stored)).toEqual(stored.map(() => 1));
     });
 
-    it('an instance that knows of fewer layers goes on, and loses nothing', async () => {
+    it('an instance that knows of fewer layers continues and loses nothing', async () => {
       const other = await subject.harness.open();
       const filter = await make({ segmentation: SEGMENTED });
       const theirs = await other.open(filter.name, filter.kind);
@@ -164,7 +165,7 @@ export function growthContract(subject: Subject): void {
       expect(await describeIt(filter)).toMatchObject({ nonZeroCells: 0 });
     });
 
-    it('a repeat of a call that closed a layer answers the same, and changes nothing', async () => {
+    it('a repeat of a call that closed a layer gives the same answers and changes nothing', async () => {
       const filter = await make({ segmentation: SEGMENTED });
       const operation = keyed();
       const answers = await add(subject.store, filter, items(1_000), operation);
@@ -175,8 +176,8 @@ export function growthContract(subject: Subject): void {
       expect(after.duplicate - before.duplicate + after.added - before.added).toBe(1_000);
     });
 
-    it('ends with FILTER_FULL, before any change, and what is there is still answered', async () => {
-      // So rarely that no item is taken for another.
+    it('ends with FILTER_FULL before any change, and present items are still found', async () => {
+      // At this rate no item tests positive by mistake.
       const plan = planOf(await make({ errorRate: 1e-9 }));
       const grown = await make({ growsTo: bytesOf(plan.slice(0, 2)), errorRate: 1e-9 });
       expect(planOf(grown)).toHaveLength(2);
@@ -188,7 +189,7 @@ export function growthContract(subject: Subject): void {
       expect(await add(subject.store, grown, items(room))).toEqual(items(room).map(() => 0));
     });
 
-    it('counts in the quota of a prefix; what needs more is refused, and what is there is answered', async () => {
+    it('counts towards the quota of a prefix: an add beyond it is refused, and present items are still found', async () => {
       const prefix = `t${randomUUID()}-`;
       const filter = await make({ name: `${prefix}a`, errorRate: 1e-6 });
       const plan = planOf(filter);
@@ -209,7 +210,7 @@ export function growthContract(subject: Subject): void {
       expect(await usage()).toEqual({ filters: 1, bytes: bytesOf(plan.slice(0, 2)) });
     });
 
-    it('a batch that needs two layers at once is within the quota with both, or refused', async () => {
+    it('a batch that needs two layers fits the quota with both, or is refused', async () => {
       const prefix = `t${randomUUID()}-`;
       const filter = await make({ name: `${prefix}a`, errorRate: 1e-9 });
       const plan = planOf(filter);
@@ -217,7 +218,7 @@ export function growthContract(subject: Subject): void {
         const positions = positionsOf(keys, filter.seed, filter.geometry);
         return subject.store.counters.add(filter, positions, { ...made(), quota: { prefix, maxBytes } });
       };
-      // Ahead of need the second may be made already.
+      // The store may already have made the second layer in advance.
       await addWithin(items(190), bytesOf(plan.slice(0, 2)));
       await expectRefusal(addWithin(items(900), bytesOf(plan.slice(0, 3)) - 1), 'QUOTA_EXCEEDED');
       const [usage] = await subject.store.usage([prefix]);
@@ -226,7 +227,7 @@ export function growthContract(subject: Subject): void {
       expect(await check(subject.store, filter, items(900))).toEqual(items(900).map(() => 1));
     });
 
-    it('an import beyond the quota is refused with all its layers, and leaves nothing', async () => {
+    it('an import beyond the quota is refused with all its layers and leaves nothing', async () => {
       const prefix = `t${randomUUID()}-`;
       const filter = await make();
       await add(subject.store, filter, items(1_000));
@@ -246,7 +247,7 @@ export function growthContract(subject: Subject): void {
       expect(await subject.store.usage([prefix])).toEqual([{ filters: 1, bytes }]);
     });
 
-    it('clear brings it back to one layer; drop leaves nothing', async () => {
+    it('clear returns the filter to one layer, and drop leaves nothing', async () => {
       const prefix = `t${randomUUID()}-`;
       const kept = await subject.harness.kept();
       const filter = await make({ name: `${prefix}a`, segmentation: SEGMENTED });
@@ -266,7 +267,7 @@ export function growthContract(subject: Subject): void {
       );
     });
 
-    it('a creation compares what was asked for', async () => {
+    it('a repeated creation compares the requested parameters', async () => {
       const { store } = subject;
       const filter = await make();
       await add(store, filter, items(1_000));
@@ -276,14 +277,14 @@ export function growthContract(subject: Subject): void {
       await expectRefusal(store.create(fixed, made()), 'FILTER_EXISTS');
     });
 
-    it('a URL that is discovered while a grown set is exported is in the queue of the copy, or is new to it', async () => {
+    it('a URL discovered while a grown set is exported is in the copy’s queue, or is new to the copy', async () => {
       const filter = await make({ kind: 'visited-set', errorRate: 1e-9 });
       await discover(subject.store, filter, items(2_000));
       expect((await describeIt(filter)).layers.length).toBeGreaterThan(2);
       const late = items(400, 'late');
       const parts: Part[] = [];
       for await (const part of subject.store.transfer.export(filter)) {
-        // The queue has been begun, and closed layers are still to come.
+        // The export has reached the queue, and closed layers are still to come.
         if (parts.length === 0) await discover(subject.store, filter, late);
         parts.push(part);
       }

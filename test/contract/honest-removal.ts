@@ -10,7 +10,7 @@ const ABSENT = 5_000;
 
 export function honestRemovalContract(subject: Subject): void {
   describe('G4 honest removal', () => {
-    it('of an absent item changes nothing, and says so', async () => {
+    it('of an absent item changes nothing, and its result says so', async () => {
       const { store } = subject;
       const filter = await makeFilter(store, { errorRate: 1e-6, segmentation: SEGMENTED });
       const model = new CounterModel(filter);
@@ -20,7 +20,7 @@ export function honestRemovalContract(subject: Subject): void {
       expect(await store.describe(filter)).toMatchObject({ items: 500, removed: 0, refused: 500 });
     });
 
-    it('is all or nothing: an item of which some counters are above zero keeps them', async () => {
+    it('is all or nothing: an item with only some counters above zero keeps them', async () => {
       const { store } = subject;
       const filter = await makeFilter(store, { capacity: 50, errorRate: 0.1 });
       const model = new CounterModel(filter);
@@ -30,7 +30,7 @@ export function honestRemovalContract(subject: Subject): void {
       await expectCells(subject, filter, model);
     });
 
-    it('takes back one copy at a time: 14 added, 13 removed, then the last', async () => {
+    it('takes one copy at a time: 14 added, 13 removed, then the last', async () => {
       const { store } = subject;
       const filter = await makeFilter(store, { semantics: 'multiset' });
       const copies = (n: number) => Array.from({ length: n }, () => 'item');
@@ -43,10 +43,10 @@ export function honestRemovalContract(subject: Subject): void {
     });
 
     /**
-     * A removal of an absent item passes the guard with probability p, and takes one from k counters that are not zero.
-     * Such a counter is at 1, so that its owner loses it, with probability s = P(c = 1 | c > 0) of c ~ Poisson(μ =
-     * kn/m). So p·k·s items are lost per removal. As the k counters depend on each other, the deviation is at most k
-     * times the square root, which is a generous bound.
+     * A removal of an absent item passes the guard with probability p, and then decrements k counters that are not
+     * zero. With probability s = P(c = 1 | c > 0) of c ~ Poisson(μ = kn/m), such a counter is at 1 and its owner is
+     * lost. So each removal loses p·k·s items. The k counters depend on each other, so the deviation is at most k times
+     * the square root, a generous bound.
      */
     it(`${ABSENT} removals of absent items lose no more than the predicted handful`, async () => {
       const { store } = subject;

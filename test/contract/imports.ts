@@ -30,7 +30,7 @@ const ROUNDS = 60;
 const KINDS: readonly FilterOptions[] = [{}, { semantics: 'multiset' }, { type: 'standard' }];
 
 export function importsContract(subject: Subject): void {
-  /** A small visited set as a file has it, under a new name. */
+  /** A small visited set in export format, under a new name. */
   const exported = async () => {
     const { store } = subject;
     const filter = await makeFilter(store, { kind: 'visited-set', segmentation: SEGMENTED });
@@ -40,7 +40,7 @@ export function importsContract(subject: Subject): void {
   };
 
   describe('an import', () => {
-    it('under a name that is taken reads nothing', async () => {
+    it('under a name that exists reads nothing', async () => {
       const { store } = subject;
       const { spec, parts } = await exported();
       await makeFilter(store, { name: spec.name });
@@ -52,7 +52,7 @@ export function importsContract(subject: Subject): void {
       expect(read).toBe(0);
     });
 
-    it('is in no list until its parts have ended, nor takes the place of another there', async () => {
+    it('is not listed until its last part has arrived, and displaces no other from a page', async () => {
       const { store } = subject;
       const { spec, parts } = await exported();
       const neighbour = `${spec.name}.later`;
@@ -68,7 +68,7 @@ export function importsContract(subject: Subject): void {
       expect(await listed(2)).toEqual({ names: [spec.name, neighbour], next: undefined });
     });
 
-    it('of an export has the entry of every item that is visited in it, whatever was queued meanwhile', async () => {
+    it('of an export has the entry of every visited item in it, whatever was queued meanwhile', async () => {
       const { store } = subject;
       const filter = await makeFilter(store, { kind: 'visited-set', capacity: 5_000, errorRate: 1e-9 });
       await discover(store, filter, items(2_000));
@@ -94,7 +94,7 @@ export function importsContract(subject: Subject): void {
       expect(meanwhile.filter((item, i) => visited[i] === 1 && !queued.has(item))).toEqual([]);
     });
 
-    it('takes every export there is: of overfull filters, after removals of any kind, and while they are written to', async () => {
+    it('accepts exports of overfull filters, after all kinds of removals, and taken during writes', async () => {
       const random = new Random();
       console.log(`SEED=${random.seed}`);
       const { store } = subject;
@@ -132,7 +132,7 @@ export function importsContract(subject: Subject): void {
       }
     });
 
-    it('has the cells of segments that come in several pieces', async () => {
+    it('has the cells of segments that arrive in several pieces', async () => {
       const { store, harness } = subject;
       const filter = await makeFilter(store, { capacity: 300_000 });
       expect(filter.geometry.segments).toBe(1);
@@ -143,7 +143,7 @@ export function importsContract(subject: Subject): void {
       expect(Buffer.compare(await harness.segmentBytes(copied, 0), cells)).toBe(0);
     });
 
-    it('has its queued items in line in the order in which they come, those of an item all of them', async () => {
+    it('queues its entries in order of arrival, including several of one item', async () => {
       const { store } = subject;
       const filter = await makeFilter(store, { kind: 'visited-set' });
       await discover(store, filter, items(50));

@@ -46,7 +46,7 @@ function cellIn(bytes: Uint8Array, index: number, bits: Geometry['cellBits']): n
 
 const sumOf = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0);
 
-/** What is told of cells, in every store. */
+/** Rules for the inspection of cells, on every store. */
 export function inspectionContract(subject: Subject): void {
   const explain = (filter: Filter, keys: readonly string[]): Promise<Finding[]> =>
     explainIn(subject.store, filter, keys);
@@ -54,7 +54,7 @@ export function inspectionContract(subject: Subject): void {
     subject.store.inspection.sample(filter, deadline());
 
   describe('inspection', () => {
-    it.each(SHAPES)('explains what check answers, item by item: %j', async (options) => {
+    it.each(SHAPES)('explains the answers of check, item by item: %j', async (options) => {
       const filter = await makeFilter(subject.store, options);
       const stored = items(450);
       await add(subject.store, filter, stored);
@@ -82,7 +82,7 @@ export function inspectionContract(subject: Subject): void {
       expect(least).toEqual(counts);
     });
 
-    it.each(SHAPES)('tells where the cells are in the bytes of their segments: %j', async (options) => {
+    it.each(SHAPES)('locates the cells in the bytes of their segments: %j', async (options) => {
       const filter = await makeFilter(subject.store, options);
       await add(subject.store, filter, items(90));
       for (const { layers } of await explain(filter, items(90))) {
@@ -95,14 +95,14 @@ export function inspectionContract(subject: Subject): void {
       }
     });
 
-    it('an empty batch is answered with nothing', async () => {
+    it('an empty batch has no findings', async () => {
       const filter = await makeFilter(subject.store, { segmentation: SEGMENTED });
       expect(await explain(filter, [])).toEqual([]);
       await subject.store.drop(filter.name, 'filter', made());
       await expectRefusal(explain(filter, []), 'FILTER_NOT_FOUND');
     });
 
-    it('says when a set that ages no longer claims an item', async () => {
+    it('gives the time when a set that ages stops claiming an item', async () => {
       const filter = await makeFilter(subject.store, AGEING);
       const { age } = await subject.store.describe(filter);
       await add(subject.store, filter, ['long']);
@@ -116,7 +116,7 @@ export function inspectionContract(subject: Subject): void {
       ]);
     });
 
-    it(`says which items are hidden, SEED=${SEED}`, async () => {
+    it(`tells which items are hidden, SEED=${SEED}`, async () => {
       const seed = seedOf(new Random(SEED));
       const filter = await makeFilter(subject.store, { ...AGEING, capacity: 400, errorRate: 0.1, seed });
       const added = await add(subject.store, filter, items(700));
@@ -125,13 +125,13 @@ export function inspectionContract(subject: Subject): void {
       await remove(subject.store, filter, gone);
       const found = await explain(filter, gone);
       expect(found.map(({ present }) => present)).toEqual(gone.map(() => false));
-      // What later removals have taken a cell from is claimed no more, and need not be hidden.
+      // An item is no longer claimed, and need not be hidden, once a later removal has taken one of its cells.
       const claimed = found.filter(({ layers }) => layers.some(({ claims }) => claims));
       expect(claimed.length).toBeGreaterThan(0);
       expect(found.filter(({ hidden }) => hidden)).toEqual(claimed);
     });
 
-    it('looks at the filter’s own layers only while a sync is open, and at the new ones after it', async () => {
+    it('shows only the filter’s own layers while a sync is open, and the new ones after it', async () => {
       const calls = new SyncCalls(subject);
       const filter = await makeFilter(subject.store, { segmentation: SEGMENTED });
       await add(subject.store, filter, ['kept', 'dropped']);
@@ -166,7 +166,7 @@ export function inspectionContract(subject: Subject): void {
     });
 
     it.each<FilterOptions>([AGEING, { ...AGEING, ...GROWING, segmentation: SEGMENTED }, GROWING])(
-      'samples every layer: live cells are those that the description counts: %j',
+      'samples every layer, and its live cells match the description: %j',
       async (options) => {
         const filter = await makeFilter(subject.store, options);
         await add(subject.store, filter, items(450));
@@ -183,7 +183,7 @@ export function inspectionContract(subject: Subject): void {
       },
     );
 
-    it('samples a part of a large filter, within bounds, and other pages each time', async () => {
+    it('samples a bounded part of a large filter, with different pages each time', async () => {
       const filter = await makeFilter(subject.store, {
         ...{ capacity: 200_000, errorRate: 1e-2, segmentation: { ...SEGMENTED, maxSegmentBytes: 65_536 } },
       });

@@ -9,7 +9,7 @@ const LONG_MS = 60_000;
 
 export function leasesContract(subject: Subject): void {
   describe('leases', () => {
-    it('are as many as were asked for, of what came back and what waits together', async () => {
+    it('are as many as requested, from returned and waiting entries together', async () => {
       const { queue } = subject.store;
       const filter = await makeFilter(subject.store, { kind: 'visited-set', errorRate: 1e-9 });
       await discover(subject.store, filter, items(10));
@@ -19,7 +19,7 @@ export function leasesContract(subject: Subject): void {
       expect(await queue.lease(filter, 10, LONG_MS, made())).toHaveLength(5);
     });
 
-    it('of any number of entries are of different ones', async () => {
+    it('never contain an entry twice, whatever their size', async () => {
       const { queue } = subject.store;
       const filter = await makeFilter(subject.store, { kind: 'visited-set', errorRate: 1e-9 });
       await discover(subject.store, filter, items(400));
@@ -31,14 +31,17 @@ export function leasesContract(subject: Subject): void {
       expect(new Set(leased.map(({ id }) => id)).size).toBe(400);
     });
 
-    it.each(['ack', 'release'] as const)('of a segment that there is not are unknown to %s', async (verb) => {
-      const filter = await makeFilter(subject.store, { kind: 'visited-set', errorRate: 1e-9 });
-      const id = encodeEntryId({
-        ...{ of: 'lease', segment: 4_000_000_000, number: 1, index: 0 },
-        hashPrefix: new Uint8Array(8),
-      });
-      expect([...(await subject.store.queue[verb](filter, [id], made()))]).toEqual([Settled.Unknown]);
-    });
+    it.each(['ack', 'release'] as const)(
+      'of a segment that does not exist are unknown to %s',
+      async (verb) => {
+        const filter = await makeFilter(subject.store, { kind: 'visited-set', errorRate: 1e-9 });
+        const id = encodeEntryId({
+          ...{ of: 'lease', segment: 4_000_000_000, number: 1, index: 0 },
+          hashPrefix: new Uint8Array(8),
+        });
+        expect([...(await subject.store.queue[verb](filter, [id], made()))]).toEqual([Settled.Unknown]);
+      },
+    );
 
     it.each(['ack', 'release'] as const)('that were never given are unknown to %s', async (verb) => {
       const { queue } = subject.store;

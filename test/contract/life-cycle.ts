@@ -26,7 +26,7 @@ export function lifeCycleContract(subject: Subject): void {
       await expectRefusal(store.drop('nobody', 'filter', made()), 'FILTER_NOT_FOUND');
     });
 
-    it('is also one of the other kind', async () => {
+    it('includes a filter of the other kind', async () => {
       const { store } = subject;
       const { name } = await makeFilter(store);
       await expectRefusal(store.open(name, 'visited-set'), 'FILTER_NOT_FOUND');
@@ -37,14 +37,14 @@ export function lifeCycleContract(subject: Subject): void {
   });
 
   describe('creation', () => {
-    it('keeps all that was asked for, for every store on the data', async () => {
+    it('keeps all requested parameters, for every store on the data', async () => {
       const spec = filterSpec({ kind: 'visited-set', urlProfile: { profile: 'safe', version: 1 } });
       const before = clock.now();
       const { filter, created } = await subject.store.create(spec, made());
       const after = clock.now();
       expect(created).toBe(true);
       expect(filter.generation).toMatch(/^[0-9a-f]{16}$/);
-      // Redis reads a clock of its own, of other precision.
+      // Redis reads another clock, with a different precision.
       expect(filter.createdAt).toBeGreaterThan(before - 1_000);
       expect(filter.createdAt).toBeLessThan(after + 1_000);
       const other = await subject.harness.open();
@@ -53,7 +53,7 @@ export function lifeCycleContract(subject: Subject): void {
       }
     });
 
-    it('answers the filter that is there, if it is the same', async () => {
+    it('answers with the existing filter if it is the same', async () => {
       const { store } = subject;
       const spec = filterSpec({ semantics: 'multiset' });
       const { filter } = await store.create(spec, made());
@@ -71,14 +71,14 @@ export function lifeCycleContract(subject: Subject): void {
       { errorRate: 2e-3 },
       { urlProfile: { profile: 'strict' } },
     ];
-    it.each(differences)('refuses another under a name that is taken: %j', async (difference) => {
+    it.each(differences)('refuses a different filter under a name that exists: %j', async (difference) => {
       const { store } = subject;
       const spec = filterSpec();
       await store.create(spec, made());
       await expectRefusal(store.create({ ...spec, ...difference }, made()), 'FILTER_EXISTS');
     });
 
-    it('makes one filter of many creations at once', async () => {
+    it('makes one filter for many simultaneous creations', async () => {
       const other = await subject.harness.open();
       const spec = filterSpec();
       const creations = [subject.store, other, subject.store, other].map((store) =>
@@ -102,7 +102,7 @@ export function lifeCycleContract(subject: Subject): void {
       expect(await pages(store, 'visited-set', prefix, 2)).toEqual([`${prefix}other`]);
     });
 
-    it('pages through the names that begin with a prefix as if there were no others', async () => {
+    it('pages through the names with a prefix as if no others existed', async () => {
       const { store } = subject;
       const run = `list-${randomUUID()}`;
       const own = ['', '-', '.a', '0', 'a', 'z', 'zz'].map((name) => `${run}.b-${name}`);
@@ -123,7 +123,7 @@ export function lifeCycleContract(subject: Subject): void {
         }
         expect(names).toEqual([...own].sort());
       }
-      // A cursor outside the prefix begins at the prefix, or after all of it.
+      // A cursor outside the prefix stands for the start or the end of the prefix.
       const names = async (after: string): Promise<string[]> =>
         (await store.list('filter', 100, after, prefix)).filters.map(({ name }) => name);
       expect(await names(`${run}.a`)).toEqual([...own].sort());
@@ -131,7 +131,7 @@ export function lifeCycleContract(subject: Subject): void {
       expect(await store.list('filter', 7, undefined, prefix)).not.toHaveProperty('next');
     });
 
-    it('ends with a page that names no next', async () => {
+    it('ends with a page without a next cursor', async () => {
       expect(await subject.store.list('filter', 10, '\uffff')).toEqual({ filters: [] });
     });
   });
@@ -178,7 +178,7 @@ export function lifeCycleContract(subject: Subject): void {
       await expectRefusal(other.drop(filter.name, 'filter', made()), 'FILTER_NOT_FOUND');
     });
 
-    it.each(['filter', 'visited-set'] as const)('is seen by calls on nothing too: %s', async (kind) => {
+    it.each(['filter', 'visited-set'] as const)('also fails calls on nothing: %s', async (kind) => {
       const { store } = subject;
       const old = await makeFilter(store, { kind });
       await store.drop(old.name, kind, made());
@@ -194,7 +194,7 @@ export function lifeCycleContract(subject: Subject): void {
       for (const call of calls) await expectRefusal(call(), 'FILTER_NOT_FOUND');
     });
 
-    it('makes old handles stale once the name is taken again', async () => {
+    it('makes old handles stale once the name is used again', async () => {
       const { store } = subject;
       const old = await makeFilter(store);
       await store.drop(old.name, 'filter', made());
@@ -204,7 +204,7 @@ export function lifeCycleContract(subject: Subject): void {
   });
 
   describe('closed store', () => {
-    it('refuses everything, and may be closed again', async () => {
+    it('refuses all calls, and may be closed again', async () => {
       const { store } = subject;
       const filter = await makeFilter(store);
       await store.close();
@@ -227,7 +227,7 @@ async function foundLater(subject: Subject, spec: FilterSpec): Promise<Filter> {
   return subject.store.open(spec.name, spec.kind);
 }
 
-/** Names with a prefix, read page by page. */
+/** The names with a prefix, read page by page. */
 async function pages(store: Store, kind: FilterKind, prefix: string, limit: number): Promise<string[]> {
   const names: string[] = [];
   for (let after: string | undefined = prefix; after?.startsWith(prefix);) {

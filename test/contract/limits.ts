@@ -25,7 +25,7 @@ const REMOVED = 1 / 5;
 
 export function limitsContract(subject: Subject): void {
   describe('G8 what no counting filter can promise', () => {
-    it('words added to a set, every fifth removed, reopened: the predicted number is lost', async () => {
+    it('loses the predicted number of words after adding them, removing every fifth, and reopening', async () => {
       const words = items(N, 'word');
       const options = { capacity: N, errorRate: P, segmentation: SEGMENTED };
       const filter = await makeFilter(subject.store, options);
@@ -46,17 +46,17 @@ export function limitsContract(subject: Subject): void {
 
   describe('the count of items', () => {
     /**
-     * A removal that empties a counter takes one from the count. An added item brings k counters. If saturated
-     * counters, which never move, stand beside them, then k items that were never added can empty them one by one. That
-     * takes k from the count for one item added.
+     * A removal that empties a counter lowers the item count, and an added item sets k counters. If saturated counters,
+     * which never change, stand beside them, k items that were never added can empty those counters one by one, which
+     * takes k from the count for one added item.
      */
-    it(`is never below zero, whatever is removed that was not added (SEED=${SEED})`, async () => {
+    it(`is never below zero, even after removals of items that were not added (SEED=${SEED})`, async () => {
       const { store } = subject;
       const random = new Random();
       const saturating = Array.from({ length: 15 }, () => items(3, 'saturating')).flat();
       const absent = items(4_000, 'absent');
       let lowest = 0;
-      // Not every seed finds a filter whose count would fall below zero in its first rounds.
+      // Some seeds need many rounds to find a filter whose count would fall below zero.
       for (let round = 0; round < 16 || (lowest === 0 && round < 200); round++) {
         const options = {
           semantics: 'multiset',
@@ -74,25 +74,25 @@ export function limitsContract(subject: Subject): void {
         expect((await store.describe(filter)).items).toBe(Math.max(0, model.tally.items));
         lowest = Math.min(lowest, model.tally.items);
       }
-      // The model does not stop at zero. It shows that there was something to stop.
+      // The model does not stop at zero. This proves that a bound was needed.
       expect(lowest).toBeLessThan(0);
     });
   });
 
   describe('FILTER_FULL', () => {
     it.each(['set', 'multiset'] as const)(
-      'at twice the capacity, whole and before any change: %s',
+      'refuses a whole batch at twice the capacity, before any change: %s',
       async (semantics) => {
         const { store } = subject;
         const options = { semantics, capacity: 100, errorRate: 1e-6, segmentation: SEGMENTED };
         const filter = await makeFilter(store, options);
         const model = new CounterModel(filter);
         expect(await add(store, filter, items(150))).toEqual(model.add(items(150)));
-        // More than one too many, since some may test positive in a filter that is so full: those need no room.
+        // Adds more than one item too many: some may test positive in a filter this full, and those need no room.
         await expectRefusal(add(store, filter, items(60, 'more')), 'FILTER_FULL');
         await expectCells(subject, filter, model);
         expect(await store.describe(filter)).toMatchObject(model.stats());
-        // Items that are present already take no room.
+        // Items that are present need no room.
         const rest = [...items(150), ...items(50, 'more')];
         expect(await add(store, filter, rest)).toEqual(model.add(rest));
         await expectRefusal(add(store, filter, items(5, 'other')), 'FILTER_FULL');
@@ -102,7 +102,7 @@ export function limitsContract(subject: Subject): void {
       },
     );
 
-    it('refuses an add under a key of the caller’s, of which nothing was done before', async () => {
+    it('refuses a keyed add of which no part was applied', async () => {
       const { store } = subject;
       const filter = await makeFilter(store, { capacity: 100, errorRate: 1e-6, segmentation: SEGMENTED });
       await add(store, filter, items(150));
@@ -117,7 +117,7 @@ export function limitsContract(subject: Subject): void {
       const first = await add(store, filter, items(200), operation);
       expect(await remove(store, filter, items(1))).toEqual([1]);
       const held = async () => (await store.describe(filter)).items;
-      // Some of those above its capacity test positive, and add none.
+      // Above the capacity some items test positive and add nothing.
       for (let n = 0; n < 100 && (await held()) < 200; n++) await add(store, filter, [`another ${n}`]);
       expect(await held()).toBe(200);
       expect(await add(store, filter, items(200), operation)).toEqual(first);
@@ -126,17 +126,17 @@ export function limitsContract(subject: Subject): void {
 }
 
 /**
- * How many of the kept items a set loses when a share f of N is removed. Letters as in libs/bloom.
+ * How many of the kept items a set loses when a share f of N is removed. The letters are those of libs/bloom.
  *
  *   U    = Σ p(i), i = 1 … N: items never stored, because they tested positive when added
  *   μ    = kN/m, mean of a counter; a covered counter is Poisson(μ) given that it is not zero
  *   r(x) = (1 - e^(-μ(1-x))) / (1 - e^(-μ)): a covered counter is still covered once a share x is removed
  *   s(x) = P(it is at 1, given that it is not zero), at mean μ(1-x)
  *
- * Of the U(1-f) items that were never stored but kept, those that no longer test positive are lost: U(1-f)(1 - r(f)^k).
- * A removal of one of the U·f passes the guard with probability r(x)^k at its turn x. It then empties k·s(x) counters,
- * whose owners are lost if kept: (1-f)/(1-x) of them. The losses of one such removal come together, so they deviate as
- * a sum of clusters of k·s. False positives are in crowded pages, where counters are larger than the mean; 30 % is
+ * U(1-f) kept items were never stored. Those that no longer test positive are lost: U(1-f)(1 - r(f)^k). A removal of
+ * one of the other U·f passes the guard with probability r(x)^k at its turn x. It then empties k·s(x) counters, and
+ * loses the owners that are kept: (1-f)/(1-x) of them. One such removal loses several items together, so the losses
+ * deviate as a sum of clusters of k·s. False positives lie in crowded pages, whose counters are above the mean; 30 % is
  * allowed for that.
  */
 function predictedLoss({ geometry }: Filter): { lost: number; deviation: number } {

@@ -4,8 +4,8 @@ import { made, makeFilter } from './calls.js';
 import type { Subject } from './subject.js';
 
 export function listsContract(subject: Subject): void {
-  describe('list, after filters came and went', () => {
-    it('has pages that are full but for the last', async () => {
+  describe('list, after creations and drops', () => {
+    it('has full pages except for the last', async () => {
       const { store } = subject;
       const prefix = `list-${randomUUID()}.`;
       for (const name of ['a', 'b', 'c', 'd']) await makeFilter(store, { name: prefix + name });

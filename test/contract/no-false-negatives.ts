@@ -22,7 +22,7 @@ const STEPS = 400;
 export function noFalseNegativesContract(subject: Subject): void {
   describe('G1 no false negatives', () => {
     it.each(['set', 'multiset'] as const)(
-      `random calls, as of an exact %s, SEED=${SEED}`,
+      `random calls match an exact %s, SEED=${SEED}`,
       async (semantics) => {
         const { store } = subject;
         const random = new Random();
@@ -59,7 +59,7 @@ export function noFalseNegativesContract(subject: Subject): void {
       },
     );
 
-    it('words added, every fifth removed, store reopened: every other word is there', async () => {
+    it('after every fifth added word is removed and the store reopened, all other words are there', async () => {
       const words = items(10_000, 'word');
       const filter = await makeFilter(subject.store, {
         ...{ semantics: 'multiset', capacity: 10_000, errorRate: 1e-2, segmentation: SEGMENTED },
@@ -82,10 +82,10 @@ export function noFalseNegativesContract(subject: Subject): void {
       expect(await subject.store.describe(reopened)).toMatchObject(model.stats());
     });
 
-    it('many writers at once, through two stores: all that was added and not removed is there', async () => {
+    it('with many writers through two stores, every item added and not removed is there', async () => {
       const stores = [subject.store, await subject.harness.open()];
-      // The filter is large and has few writers, so no counter reaches 15 and the order of calls leaves no trace. At a
-      // tenth of this capacity, one seed in 170 brought three shared items, six times each, to one cell.
+      // The filter is large and has few writers, so no counter reaches 15 and the order of calls has no effect. At a
+      // tenth of this capacity, one seed in 170 put three shared items, six times each, in one cell.
       const { name } = await makeFilter(subject.store, {
         ...{ semantics: 'multiset', capacity: 50_000, errorRate: 1e-6, segmentation: SEGMENTED },
       });
@@ -116,7 +116,7 @@ export function noFalseNegativesContract(subject: Subject): void {
   });
 }
 
-/** Takes from the exact multiset the keys that it holds, and answers them. */
+/** Removes from the exact multiset those of the keys that it contains, and returns them. */
 function takeable(keys: readonly string[], exact: Map<string, number>): string[] {
   return keys.filter((key) => {
     const copies = exact.get(key) ?? 0;

@@ -6,7 +6,7 @@ import type { Subject } from './subject.js';
 
 export function operationIdsContract(subject: Subject): void {
   describe('G5 what an operation is known by', () => {
-    it('is all of its fingerprint', async () => {
+    it('includes the whole fingerprint', async () => {
       const { store } = subject;
       const filter = await makeFilter(store, { semantics: 'multiset' });
       const [short, long] = [keyed(), keyed()];
@@ -20,7 +20,7 @@ export function operationIdsContract(subject: Subject): void {
         await expectRefusal(add(store, filter, ['a'], other), 'IDEMPOTENCY_KEY_REUSED');
     });
 
-    it('is whose its id is: a caller may use one that was made', async () => {
+    it('includes the origin of the id: a caller may use one that the service made', async () => {
       const { store } = subject;
       const filter = await makeFilter(store, { semantics: 'multiset' });
       const own = made();
@@ -29,7 +29,7 @@ export function operationIdsContract(subject: Subject): void {
       expect(await add(store, filter, ['a'], { ...own, repeat: true })).toEqual([1]);
     });
 
-    it('is the verb too: an acknowledgement and a release may share one', async () => {
+    it('includes the verb: an acknowledgement and a release may share an id', async () => {
       const { store } = subject;
       const filter = await makeFilter(store, { kind: 'visited-set' });
       await discover(store, filter, ['a', 'b']);
@@ -40,7 +40,7 @@ export function operationIdsContract(subject: Subject): void {
       expect((await store.describe(filter)).queue).toMatchObject({ waiting: 1, leased: 0 });
     });
 
-    it('is, for creations, the name too: one id makes two filters', async () => {
+    it('includes the name for creations: one id makes two filters', async () => {
       const { store } = subject;
       const id = randomUUID();
       const specs = [filterSpec(), filterSpec()];

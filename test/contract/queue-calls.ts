@@ -3,14 +3,14 @@ import { discover, made, remove } from './calls.js';
 import type { Subject } from './subject.js';
 
 export const LONG_MS = 60_000;
-/** By then a lease or a delay of a millisecond is over. */
+/** A lease or delay of one millisecond is over by then. */
 export const OVER_MS = 2;
 
 export function payloads(entries: readonly { payload: string }[]): string[] {
   return entries.map(({ payload }) => payload);
 }
 
-/** The calls of the queue, with an operation of its own each. */
+/** The queue's calls, each with its own operation. */
 export class QueueCalls {
   constructor(private readonly subject: Subject) {}
 

@@ -6,12 +6,12 @@ import { discover, items, keyed, made, makeFilter, remove, SEGMENTED } from './c
 import { LONG_MS, OVER_MS, payloads, QueueCalls } from './queue-calls.js';
 import type { Subject } from './subject.js';
 
-/** What becomes of leases: extended, released with a delay, repeated, one too many. */
+/** Leases that are extended, released with a delay, repeated, or one too many. */
 export function queueLeasesContract(subject: Subject): void {
   const calls = new QueueCalls(subject);
 
   describe('extend', () => {
-    it('has leases end later, or sooner, those that are named and no others', async () => {
+    it('moves the ends of the named leases later or earlier, and of no others', async () => {
       const filter = await makeFilter(subject.store, { kind: 'visited-set', segmentation: SEGMENTED });
       await discover(subject.store, filter, items(40));
       const leased = [...(await calls.lease(filter, 20)), ...(await calls.lease(filter, 20))];
@@ -32,7 +32,7 @@ export function queueLeasesContract(subject: Subject): void {
       expect(await calls.extend(filter, none, LONG_MS)).toEqual([Settled.Unknown, Settled.Unknown]);
     });
 
-    it('keeps a lease from ending that was about to', async () => {
+    it('keeps a lease that was about to end', async () => {
       const filter = await makeFilter(subject.store, { kind: 'visited-set' });
       await discover(subject.store, filter, items(3));
       const leased = await calls.lease(filter, 3, LONG_MS);
@@ -44,7 +44,7 @@ export function queueLeasesContract(subject: Subject): void {
   });
 
   describe('a release with a delay', () => {
-    it('hides entries until that is over; then they are at the end of the line', async () => {
+    it('hides entries until it is over, then puts them at the end of the line', async () => {
       const filter = await makeFilter(subject.store, { kind: 'visited-set' });
       await discover(subject.store, filter, items(5));
       const [first, second, third] = await calls.lease(filter, 3);
@@ -92,7 +92,7 @@ export function queueLeasesContract(subject: Subject): void {
       },
     );
 
-    it('leaves other entries of the lease as they are', async () => {
+    it('does not change other entries of the lease', async () => {
       const filter = await limited(1);
       await discover(subject.store, filter, items(10));
       const leased = await calls.lease(filter, 10);
@@ -108,7 +108,7 @@ export function queueLeasesContract(subject: Subject): void {
       expect(again.every(({ attempt }) => attempt === 1)).toBe(true);
     });
 
-    it('is exported with the attempts that count', async () => {
+    it('is exported with the counted attempts', async () => {
       const filter = await limited(3);
       await discover(subject.store, filter, items(4));
       await calls.release(filter, await calls.lease(filter, 4));
@@ -120,7 +120,7 @@ export function queueLeasesContract(subject: Subject): void {
   });
 
   describe('an entry that was leased as often as its set allows', () => {
-    it('becomes a dead letter when it comes back, at once, with the reason why', async () => {
+    it('becomes a dead letter immediately when it comes back, with the reason', async () => {
       const filter = await limited(2);
       await discover(subject.store, filter, items(4));
       expect(await calls.release(filter, await calls.lease(filter, 4), { reason: 'first' })).toHaveLength(4);
@@ -140,11 +140,11 @@ export function queueLeasesContract(subject: Subject): void {
       expect(await calls.ack(filter, [d!])).toEqual([Settled.Done]);
       const { queue } = await subject.store.describe(filter);
       expect(queue).toEqual({ waiting: 0, leased: 0, delayed: 0, dead: 3, forgotten: 0 });
-      // It stays visited.
+      // The item stays visited.
       expect(await discover(subject.store, filter, items(4))).toEqual([0, 0, 0, 0]);
     });
 
-    it('is listed page by page, put back or purged by its id, also after a restart', async () => {
+    it('is listed page by page, and put back or purged by id, after a restart too', async () => {
       const { name, kind } = await limited(1);
       let filter = await subject.store.open(name, kind);
       await discover(subject.store, filter, items(30));
@@ -183,13 +183,13 @@ export function queueLeasesContract(subject: Subject): void {
       const again = await calls.lease(filter, 100);
       expect(payloads(again).sort()).toEqual(payloads(back).sort());
       expect(again.every(({ attempt }) => attempt === 1)).toBe(true);
-      // A dead letter is no lease, nor the other way round.
+      // A dead letter is not a lease, and a lease is not a dead letter.
       expect(await calls.ack(filter, all.slice(15))).toEqual(all.slice(15).map(() => Settled.Unknown));
       const leases = [...(await queue.putBack(filter, ids(again), made()))];
       expect(leases).toEqual(again.map(() => Settled.Unknown));
     });
 
-    it('that is forgotten is in no list, and can neither be put back nor purged', async () => {
+    it('that is forgotten is in no list, and cannot be put back or purged', async () => {
       const filter = await limited(1);
       await discover(subject.store, filter, items(10));
       await calls.release(filter, await calls.lease(filter, 10));
@@ -204,7 +204,7 @@ export function queueLeasesContract(subject: Subject): void {
       expect(await calls.lease(filter, 10)).toEqual([]);
     });
 
-    it('a set with another limit is another set', async () => {
+    it('a set with a different limit is a different set', async () => {
       const spec = await limited(3);
       await expect(subject.store.create({ ...spec, maxAttempts: 4 }, made())).rejects.toMatchObject({
         code: 'FILTER_EXISTS',
@@ -218,7 +218,7 @@ export function queueLeasesContract(subject: Subject): void {
     });
   });
 
-  it('ids are settled in any order, those of several leases in one call, each once', async () => {
+  it('one call settles ids of several leases in any order, each once', async () => {
     const filter = await makeFilter(subject.store, { kind: 'visited-set', errorRate: 1e-9 });
     await discover(subject.store, filter, items(300));
     const leases = [await calls.lease(filter, 150), await calls.lease(filter, 150)];
@@ -233,7 +233,7 @@ export function queueLeasesContract(subject: Subject): void {
   });
 
   describe('a lease that is repeated', () => {
-    it('answers what it still holds: not what was settled, has ended or was forgotten', async () => {
+    it('returns the entries that it still holds, without settled, ended or forgotten ones', async () => {
       const { name, kind } = await makeFilter(subject.store, {
         ...{ kind: 'visited-set', segmentation: SEGMENTED, errorRate: 1e-9 },
       });
@@ -258,14 +258,14 @@ export function queueLeasesContract(subject: Subject): void {
       expect(await calls.lease(filter, 100)).toHaveLength(28);
     });
 
-    it('answers no more than was asked for, though tries have overlapped', async () => {
+    it('returns no more than requested, even if attempts overlapped', async () => {
       const filter = await makeFilter(subject.store, {
         ...{ kind: 'visited-set', segmentation: SEGMENTED, errorRate: 1e-9 },
       });
       const operation = keyed();
       const lease = (repeat: boolean) =>
         subject.store.queue.lease(filter, 2, LONG_MS, { ...operation, repeat });
-      // A try that does not know of the others, as one that looked before they had found anything.
+      // An attempt that does not know of the others, as if it had looked before they found anything.
       let last: LeasedEntry[] = [];
       for (let n = 0; n < 20; n++) {
         await discover(subject.store, filter, [`url ${n}`, `another ${n}`]);
@@ -276,7 +276,7 @@ export function queueLeasesContract(subject: Subject): void {
       expect(last).toHaveLength(2);
     });
 
-    it('that found nothing is no lease: it may find something', async () => {
+    it('that found nothing is not recorded, and may find something when repeated', async () => {
       const filter = await makeFilter(subject.store, { kind: 'visited-set', segmentation: SEGMENTED });
       const operation = keyed();
       expect(await subject.store.queue.lease(filter, 5, LONG_MS, operation)).toEqual([]);

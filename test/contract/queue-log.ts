@@ -15,7 +15,7 @@ export function queueLogContract(subject: Subject): void {
   const calls = new QueueCalls(subject);
 
   describe('the line', () => {
-    it('is that of a model, through releases, delays, ends of leases, dead letters and forgetting', async () => {
+    it('matches a model through releases, delays, ends of leases, dead letters and forgetting', async () => {
       const random = new Random();
       console.log(`SEED=${random.seed}`);
       const filter = await makeFilter(subject.store, {
@@ -35,14 +35,14 @@ export function queueLogContract(subject: Subject): void {
     });
   });
 
-  describe('an item that is forgotten and discovered again, time and again', () => {
+  describe('an item that is forgotten and discovered again, repeatedly', () => {
     it.each(['waits', 'is leased', 'is delayed', 'is a dead letter'] as const)(
-      'while its entry %s has one entry, the last',
+      'has one entry, the last, if its previous entry %s',
       async (where) => {
         const filter = await makeFilter(subject.store, {
           ...{ kind: 'visited-set', errorRate: 1e-9, maxAttempts: 1 },
         });
-        // Another entry, so that there is always one in the queue.
+        // Another entry, so that the queue is never empty.
         await discover(subject.store, filter, ['other']);
         const other = await calls.lease(filter, 1);
         const old: LeasedEntry[] = [];
@@ -71,7 +71,7 @@ export function queueLogContract(subject: Subject): void {
       },
     );
 
-    it('while its entry is delayed, without a limit of attempts, too', async () => {
+    it('has one entry if its previous entry is delayed, even without a limit of attempts', async () => {
       const filter = await makeFilter(subject.store, { kind: 'visited-set', errorRate: 1e-9 });
       for (let round = 0; round < 5; round++) {
         await discover(subject.store, filter, ['a']);
@@ -86,7 +86,7 @@ export function queueLogContract(subject: Subject): void {
   });
 
   describe('a restart', () => {
-    it('keeps every entry where it is, and what was forgotten', async () => {
+    it('keeps every entry in its place, and the marks of forgotten items', async () => {
       const { name, kind } = await makeFilter(subject.store, {
         ...{ kind: 'visited-set', errorRate: 1e-9, maxAttempts: 2 },
       });
@@ -116,8 +116,8 @@ export function queueLogContract(subject: Subject): void {
     });
   });
 
-  describe('marks of what was forgotten', () => {
-    it('are bounded: beyond that the entries are looked through, wherever they are, and what was forgotten goes', async () => {
+  describe('marks of forgotten items', () => {
+    it('are bounded: beyond the limit a sweep removes forgotten entries, wherever they are', async () => {
       const { name, kind } = await makeFilter(subject.store, {
         ...{ kind: 'visited-set', errorRate: 1e-9, capacity: 5_000, maxAttempts: 2 },
       });
@@ -128,7 +128,7 @@ export function queueLogContract(subject: Subject): void {
         await discover(subject.store, filter, all.slice(from, from + 50));
       }
       await calls.release(filter, await calls.lease(filter, 200));
-      // The first 200 are at the end now; 400 more, of which some are in each place.
+      // The first 200 are at the end now. Add 400 more, some in each place.
       const leased = await calls.lease(filter, 300);
       const delayed = await calls.lease(filter, 100);
       await calls.release(filter, delayed, { delayMs: LONG_MS });
@@ -141,7 +141,7 @@ export function queueLogContract(subject: Subject): void {
       }
       let { queue } = await subject.store.describe(filter);
       for (let turn = 0; turn < 2_000 && queue!.forgotten > 125; turn++) {
-        // Any change may take the sweep on.
+        // Any change may advance the sweep.
         const probe = `probe ${turn}`;
         await discover(subject.store, filter, [probe]);
         await remove(subject.store, filter, [probe]);
@@ -157,7 +157,7 @@ export function queueLogContract(subject: Subject): void {
         if (gone.has(payload)) expect(answers[i]).not.toBe(Settled.Done);
         else expect([payload, answers[i]]).toEqual([payload, Settled.Done]);
       }
-      // What is discovered again lives.
+      // Items that are discovered again stay.
       const again = forgotten.slice(0, 10);
       expect(await discover(subject.store, filter, again)).toEqual(again.map(() => 1));
       const rest = await calls.lease(filter, 1_000);
@@ -175,12 +175,12 @@ export function queueLogContract(subject: Subject): void {
         for (let turn = 0; turn < 10; turn++) await calls.ack(filter, await calls.lease(filter, 100));
         expect((await subject.store.describe(filter)).queue).toMatchObject({ waiting: 0, forgotten: 0 });
       });
-      // Nothing is noted of what has no entry that it could concern.
+      // Removing an item without an entry adds no mark.
       await remove(subject.store, filter, items(100).slice(60));
       expect((await subject.store.describe(filter)).queue).toMatchObject({ forgotten: 0 });
     });
 
-    it('are passed, however many stand before what is alive', async () => {
+    it('are skipped, however many come before a live entry', async () => {
       const filter = await makeFilter(subject.store, { kind: 'visited-set', capacity: 20_000 });
       const many = items(12_000);
       for (let from = 0; from < 12_000; from += 4_000) {
@@ -190,14 +190,14 @@ export function queueLogContract(subject: Subject): void {
       for (let from = 0; from < 12_000; from += 4_000) {
         await remove(subject.store, filter, many.slice(from, from + 4_000));
       }
-      // Of 12,000 some are taken for others, and were not queued; "alive" is queued in any case but that.
+      // Some of 12,000 items test positive and are not queued. "alive" is queued unless it does too.
       expect(payloads(await calls.lease(filter, 10)).filter((payload) => payload !== 'alive')).toEqual([]);
       expect((await subject.store.describe(filter)).queue).toMatchObject({ waiting: 0 });
     });
   });
 
   describe('the counts of a queue', () => {
-    it('tell how long the entry at the head has been known', async () => {
+    it('include the age of the entry at the head', async () => {
       const filter = await makeFilter(subject.store, { kind: 'visited-set' });
       const oldest = async () => (await subject.store.describe(filter)).queue!.oldestSeconds;
       expect(await oldest()).toBeUndefined();
@@ -214,7 +214,7 @@ export function queueLogContract(subject: Subject): void {
   });
 
   describe('watch', () => {
-    it('calls whenever something has come into line, whoever brought it, until it is ended', async () => {
+    it('calls back whenever an entry joins the line, from any source, until it is stopped', async () => {
       const filter = await makeFilter(subject.store, {
         ...{ kind: 'visited-set', maxAttempts: 2, segmentation: SEGMENTED },
       });
@@ -262,7 +262,7 @@ export function queueLogContract(subject: Subject): void {
       endLater();
     });
 
-    it.each(RENEWALS.slice(0, 1))('takes a handle that %s made stale', async (_, renew) => {
+    it.each(RENEWALS.slice(0, 1))('accepts a handle that %s made stale', async (_, renew) => {
       const filter = await makeFilter(subject.store, { kind: 'visited-set' });
       await discover(subject.store, filter, ['a']);
       expect(await calls.lease(filter, 1, 30)).toHaveLength(1);
@@ -273,7 +273,7 @@ export function queueLogContract(subject: Subject): void {
       end();
     });
 
-    it.each(RENEWALS)('goes on after %s', async (_, renew) => {
+    it.each(RENEWALS)('continues after %s', async (_, renew) => {
       const filter = await makeFilter(subject.store, { kind: 'visited-set' });
       const woken = new Woken();
       const end = subject.store.queue.watch(filter, woken.call);
@@ -304,7 +304,7 @@ class Woken {
     this.calls = 0;
   }
 
-  /** Whether it was called, after 60 s at the latest. */
+  /** Whether it was called within 60 s. */
   async next(): Promise<boolean> {
     for (let turn = 0; turn < 6_000 && this.calls === 0; turn++) await sleep(10);
     return this.calls > 0;

@@ -5,7 +5,7 @@ import { QueueModel } from '../support/queue-model.js';
 import type { Random } from '../support/random.js';
 import { LONG_MS, OVER_MS, payloads, type QueueCalls } from './queue-calls.js';
 
-/** A walk of random calls on a queue and on its model. */
+/** A random walk of calls on a queue and on its model. */
 export class Walk {
   readonly model = new QueueModel(3);
   private readonly ids = new Map<string, string>();
@@ -34,7 +34,7 @@ export class Walk {
   }
 
   private async discover(): Promise<void> {
-    // Some of them have been there before, and may have been forgotten.
+    // Some of the keys are known, and may have been forgotten.
     const keys = Array.from({ length: 1 + this.random.below(8) }, () =>
       this.random.below(2) === 0 ? `item ${this.made++}` : `item ${this.random.below(this.made + 1)}`,
     );
@@ -56,7 +56,7 @@ export class Walk {
   private async endLease(): Promise<void> {
     const leased = await this.lease(1);
     clock.advance(OVER_MS);
-    // In truth it is the next change that queues or leases that brings them into line, before what it brings itself.
+    // In fact the next change that queues or leases returns them to the line, before it adds its own.
     this.model.bringBack(this.model.settle(leased), LEASE_ENDED);
   }
 

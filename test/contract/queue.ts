@@ -28,7 +28,7 @@ export function queueContract(subject: Subject): void {
   const idsOf = (entries: readonly { id: string }[]) => entries.map(({ id }) => id);
 
   describe('queue', () => {
-    it('takes what was new, once, with its payload as it came', async () => {
+    it('takes each new item once, with its payload unchanged', async () => {
       const filter = await visitedSet();
       await add(subject.store, filter, ['visited, not queued']);
       const keys = ['visited, not queued', 'b', 'https://ü.example/日本?x=😀', 'b', 'c\n\0d'];
@@ -41,7 +41,7 @@ export function queueContract(subject: Subject): void {
       expect(await queued(filter)).toEqual({ waiting: 0, leased: 3 });
     });
 
-    it('can be leased from the moment it was filled', async () => {
+    it('can be leased from as soon as it is filled', async () => {
       const filter = await whole();
       for (let round = 0; round < 50; round++) {
         await discover(subject.store, filter, items(4, `round ${round}`));
@@ -49,7 +49,7 @@ export function queueContract(subject: Subject): void {
       }
     });
 
-    it('hands out first what came first', async () => {
+    it('hands out entries in order of arrival', async () => {
       const filter = await whole();
       for (let from = 0; from < 60; from += 20) {
         await discover(subject.store, filter, items(60).slice(from, from + 20));
@@ -62,7 +62,7 @@ export function queueContract(subject: Subject): void {
       expect(payloads).toEqual(items(60));
     });
 
-    it('gives an entry to one of many at once, and to all what there is', async () => {
+    it('gives an entry to one of many simultaneous callers, and hands out all entries', async () => {
       const filter = await visitedSet();
       await discover(subject.store, filter, items(300));
       const other = await subject.harness.open();
@@ -75,7 +75,7 @@ export function queueContract(subject: Subject): void {
       expect(await lease(filter, 1)).toEqual([]);
     });
 
-    it('leases nothing where nothing is', async () => {
+    it('leases nothing from an empty queue', async () => {
       const filter = await visitedSet();
       expect(await lease(filter, 1_000)).toEqual([]);
       expect(await ack(filter, [])).toEqual([]);
@@ -83,13 +83,13 @@ export function queueContract(subject: Subject): void {
   });
 
   describe('lease', () => {
-    it('hides an entry until it ends; then it is handed out again, and its attempts are counted', async () => {
+    it('hides an entry until it ends, then hands it out again and counts its attempts', async () => {
       const filter = await whole();
       await discover(subject.store, filter, ['a']);
       const [first] = await lease(filter, 1);
       expect(first).toMatchObject({ payload: 'a', attempt: 1 });
       clock.advance(2 * LONG_MS);
-      // Where it is counted until somebody looks is the store's own.
+      // Stores may count it as waiting or leased until the next call looks.
       const { waiting, leased } = await queued(filter);
       expect(waiting + leased).toBe(1);
       const [second] = await lease(filter, 1);
@@ -101,7 +101,7 @@ export function queueContract(subject: Subject): void {
       expect(await queued(filter)).toEqual({ waiting: 0, leased: 0 });
     });
 
-    it('that has ended cannot be acknowledged, though nobody took the entry since', async () => {
+    it('that has ended cannot be acknowledged, even if the entry was not leased again', async () => {
       const filter = await whole();
       await discover(subject.store, filter, ['a']);
       const ids = idsOf(await lease(filter, 1));
@@ -111,11 +111,11 @@ export function queueContract(subject: Subject): void {
     });
 
     it.each([1_000, 10])(
-      'answers at most 1 MiB of payloads, in order, and the rest next time: %d at once',
+      'answers with at most 1 MiB of payloads, in order, and the rest next time: %d at once',
       async (max) => {
         const filter = await whole();
         const long = (n: number, bytes: number) => `${n}:`.padEnd(bytes, 'é') + '..';
-        // Bytes of UTF-8 count: the second to the fifth are 1 MiB sharp.
+        // The limit counts bytes of UTF-8: payloads two to five are exactly 1 MiB.
         const payloads = [5, 1, 1, 1, 1, 1, 5, 1].map((quarters, n) => long(n, quarters * 2 ** 17));
         for (const payload of payloads) {
           await discover(subject.store, filter, [payload]);
@@ -137,7 +137,7 @@ export function queueContract(subject: Subject): void {
       },
     );
 
-    it('of many segments together answers no more, and leaves nothing out for good', async () => {
+    it('of many segments together answers with no more, and hands out everything in the end', async () => {
       const filter = await visitedSet();
       const payloads = Array.from({ length: 40 }, (_, n) => `${n}:`.padEnd(300_000, 'x'));
       for (const payload of payloads) await discover(subject.store, filter, [payload]);
@@ -152,7 +152,7 @@ export function queueContract(subject: Subject): void {
       expect(found.sort()).toEqual(payloads.sort());
     });
 
-    it('outlives the store', async () => {
+    it('survives a restart of the store', async () => {
       const filter = await visitedSet();
       await discover(subject.store, filter, items(10));
       const ids = idsOf(await lease(filter, 4));
@@ -165,7 +165,7 @@ export function queueContract(subject: Subject): void {
   });
 
   describe('ack and release', () => {
-    it('settle an entry once; ids of no entry, or no ids at all, are unknown', async () => {
+    it('settle an entry once; ids without an entry and malformed ids are unknown', async () => {
       const filter = await visitedSet();
       await discover(subject.store, filter, items(20));
       const ids = idsOf(await lease(filter, 20));
@@ -177,11 +177,11 @@ export function queueContract(subject: Subject): void {
       ]);
       expect(await ack(filter, ids)).toEqual(ids.map((_, i) => (i < 10 ? Settled.Expired : Settled.Done)));
       expect(await queued(filter)).toEqual({ waiting: 0, leased: 0 });
-      // The queue forgets, the filter does not.
+      // The queue forgets its entries; the filter keeps its items.
       expect(await check(subject.store, filter, items(20))).toEqual(items(20).map(() => 1));
     });
 
-    it('release makes an entry visible at once, for another attempt', async () => {
+    it('release makes an entry available immediately, for another attempt', async () => {
       const filter = await visitedSet();
       await discover(subject.store, filter, items(5));
       const ids = idsOf(await lease(filter, 5));
@@ -195,7 +195,7 @@ export function queueContract(subject: Subject): void {
       expect(await ack(filter, idsOf(again))).toEqual(again.map(() => Settled.Done));
     });
 
-    it('release makes visible what it names and nothing else, and answers id by id', async () => {
+    it('release makes only the named entries available, and answers id by id', async () => {
       const filter = await visitedSet();
       await discover(subject.store, filter, items(12));
       const leased = await lease(filter, 12);
@@ -211,7 +211,7 @@ export function queueContract(subject: Subject): void {
       expect(await ack(filter, idsOf(others))).toEqual(others.map(() => Settled.Done));
     });
 
-    it('release puts entries at the end of the line as it then is, in their order', async () => {
+    it('release puts entries at the current end of the line, in their order', async () => {
       const filter = await whole();
       await discover(subject.store, filter, items(6));
       const leased = await lease(filter, 4);
@@ -226,7 +226,7 @@ export function queueContract(subject: Subject): void {
   });
 
   describe('forgetting', () => {
-    it('takes the entry off the queue, leased or not; it counts until the queue comes to it', async () => {
+    it('removes the entry from the queue, leased or not; it counts until the queue reaches it', async () => {
       const filter = await visitedSet();
       await discover(subject.store, filter, items(20));
       const leased = await lease(filter, 10);
@@ -242,7 +242,7 @@ export function queueContract(subject: Subject): void {
       });
     });
 
-    it('and discovering again makes a new entry, which an old lease cannot settle', async () => {
+    it('and discovering again makes a new entry that an old lease cannot settle', async () => {
       const filter = await visitedSet();
       await discover(subject.store, filter, ['a']);
       const [old] = await lease(filter, 1);

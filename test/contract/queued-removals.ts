@@ -4,7 +4,7 @@ import { Added, Removed, Settled, type Filter } from '#store';
 import { discover, items, made, makeFilter, remove } from './calls.js';
 import type { Subject } from './subject.js';
 
-/** More than the cells of a page: two of them share one. */
+/** More than the cells of a page, so that two items share one. */
 const MANY = 1_000;
 
 export function queuedRemovalsContract(subject: Subject): void {
@@ -12,7 +12,7 @@ export function queuedRemovalsContract(subject: Subject): void {
     (await subject.store.queue.lease(filter, 10, 60_000, made())).map(({ payload }) => payload);
 
   describe('a removal that changes nothing', () => {
-    it('leaves an item in the queue that is saturated', async () => {
+    it('leaves a saturated item in the queue', async () => {
       const { store } = subject;
       const filter = await makeFilter(store, { kind: 'visited-set', semantics: 'multiset' });
       await discover(
@@ -24,9 +24,9 @@ export function queuedRemovalsContract(subject: Subject): void {
       expect(await waiting(filter)).toEqual(['a']);
     });
 
-    it('leaves an item in the queue whose counters another removal took; found anew, it is there twice', async () => {
+    it('leaves an item queued whose counters another removal took; discovered again, it is queued twice', async () => {
       const { store } = subject;
-      // One counter an item, so that the removal of one can take all of another's.
+      // One counter per item, so that removing one item can take all counters of another.
       const filter = await makeFilter(store, { kind: 'visited-set', errorRate: 0.5, capacity: 10 });
       expect(filter.geometry.hashes).toBe(1);
       const other = sharer(filter, 'a');
@@ -35,7 +35,7 @@ export function queuedRemovalsContract(subject: Subject): void {
       const [old] = await store.queue.lease(filter, 10, 60_000, made());
       expect(old).toMatchObject({ payload: 'a', attempt: 1 });
       expect(await discover(store, filter, ['a'])).toEqual([Added.New]);
-      // Nobody removed it, so it is in the queue twice, until somebody does.
+      // No call removed it, so it is queued twice until one does.
       expect(await waiting(filter)).toEqual(['a']);
       expect(await remove(store, filter, ['a'])).toEqual([Removed.Removed]);
       expect([...(await store.queue.ack(filter, [old!.id], made()))]).toEqual([Settled.Unknown]);
@@ -48,7 +48,7 @@ export function queuedRemovalsContract(subject: Subject): void {
   });
 }
 
-/** Another item with the one counter of `item`. */
+/** Another item with the same counter as `item`. */
 function sharer({ seed, geometry }: Filter, item: string): string {
   const placeOf = (key: string) => {
     const { segment, page, cell } = positionsOf([key], seed, geometry);

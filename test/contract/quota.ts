@@ -23,7 +23,7 @@ export function quotaContract(subject: Subject): void {
   const usage = async (prefix: string) => (await subject.store.usage([prefix]))[0];
 
   describe('usage', () => {
-    it('is of all filters and visited sets of a prefix, whoever made them, and of no others', async () => {
+    it('covers all filters and visited sets of a prefix, whichever store made them, and no others', async () => {
       const { store } = subject;
       const prefix = tenant();
       expect(await store.usage([])).toEqual([]);
@@ -47,7 +47,7 @@ export function quotaContract(subject: Subject): void {
       expect(await subject.store.usage(prefixes)).toEqual(expected);
     });
 
-    it('is the same after a clear, and less after a drop', async () => {
+    it('stays the same after a clear, and falls after a drop', async () => {
       const { store } = subject;
       const prefix = tenant();
       const [first, second] = [named(prefix, 'a'), named(prefix, 'b')];
@@ -81,7 +81,7 @@ export function quotaContract(subject: Subject): void {
       },
     );
 
-    it('of bytes: they take no more than that', async () => {
+    it('of bytes limits their size', async () => {
       const { store } = subject;
       const prefix = tenant();
       const quota = { prefix, maxBytes: 2 * BYTES };
@@ -96,7 +96,7 @@ export function quotaContract(subject: Subject): void {
       await expectRefusal(store.create(named(prefix, 'c'), made(), quota), 'QUOTA_EXCEEDED');
     });
 
-    it('refuses nothing that needs no room: what is there, clearing it, and a repeated operation', async () => {
+    it('allows calls that need no room: existing filters, clearing them, and repeated operations', async () => {
       const { store } = subject;
       const prefix = tenant();
       const quota = { prefix, maxFilters: 1, maxBytes: BYTES };
@@ -116,7 +116,7 @@ export function quotaContract(subject: Subject): void {
       );
     });
 
-    it('holds for imports, which are not read then', async () => {
+    it('applies to imports, which are then not read', async () => {
       const { store } = subject;
       const prefix = tenant();
       const source = await makeFilter(store);
@@ -137,7 +137,7 @@ export function quotaContract(subject: Subject): void {
       expect(await usage(prefix)).toEqual({ filters: 2, bytes: 2 * BYTES });
     });
 
-    it('counts an import from its beginning, and not when it has failed', async () => {
+    it('counts an import from its start, and no longer once it has failed', async () => {
       const { store } = subject;
       const prefix = tenant();
       const quota = { prefix, maxFilters: 1 };
@@ -169,7 +169,7 @@ export function quotaContract(subject: Subject): void {
       expect(await usage(prefix)).toEqual({ filters: 3, bytes: 3 * BYTES });
     });
 
-    it('of one filter lets one name be made by many at once', async () => {
+    it('of one filter lets many simultaneous creations make one name', async () => {
       const prefix = tenant();
       const stores = [subject.store, await subject.harness.open()];
       const [spec, operation] = [named(prefix, 'a'), keyed()];

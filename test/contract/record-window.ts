@@ -15,7 +15,7 @@ import {
 } from './calls.js';
 import type { Subject } from './subject.js';
 
-/** Limit for one filter and kind of key: two windows of about twenty records each. */
+/** The limit per filter and kind of key: two windows of about twenty records each. */
 const FEW_BYTES = 8_192;
 /** More records than two windows hold. */
 const MANY = 200;
@@ -25,7 +25,7 @@ export function recordWindowContract(subject: Subject): void {
 
   describe('the window of operation records', () => {
     it.each([{ type: 'counting' }, { type: 'standard' }, { kind: 'visited-set' }] as const)(
-      'is full from the start, since nothing was forgotten: %j',
+      'has its full length at first, because no record was dropped: %j',
       async (options) => {
         const filter = await makeFilter(subject.store, options);
         expect(await windowOf(filter)).toEqual(FULL);
@@ -39,7 +39,7 @@ export function recordWindowContract(subject: Subject): void {
       },
     );
 
-    it('shrinks for one kind of key once its records have outgrown their memory, and for no other', async () => {
+    it('shrinks only for the kind of key whose records have outgrown their memory', async () => {
       await subject.reopen({ maxRecordBytes: FEW_BYTES });
       try {
         const filter = await makeFilter(subject.store);
@@ -53,14 +53,14 @@ export function recordWindowContract(subject: Subject): void {
         expect(records).toBeGreaterThan(10);
         expect(await windowOf(filter)).toEqual({ caller: expect.any(Number), made: FULL.made });
         expect((await windowOf(filter)).caller).toBeLessThan(3_600);
-        // The record was forgotten, so the call was executed again.
+        // The record was dropped, so the call ran again.
         expect(await add(subject.store, filter, ['first'], first)).toEqual([0]);
       } finally {
         await subject.reopen();
       }
     });
 
-    it('a made id that was forgotten for want of memory is IDEMPOTENCY_KEY_EXPIRED: of items, and of whole filters', async () => {
+    it('a made id dropped for lack of memory is IDEMPOTENCY_KEY_EXPIRED, for items and for whole filters', async () => {
       await subject.reopen({ maxRecordBytes: FEW_BYTES });
       try {
         const { store } = subject;

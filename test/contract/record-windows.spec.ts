@@ -10,11 +10,11 @@ import { Subject } from './subject.js';
 const SECOND_MS = 1_000;
 const HOUR_MS = 3_600_000;
 
-/** Long enough that a record has few other bytes. */
+/** Long enough that the rest of a record hardly counts. */
 const FINGERPRINT = 'f'.repeat(1_000);
 const RECORDS_IN_BOUND = 20;
 
-describe.each([embedded, redis])('$name: G5 the time that operation records are kept', (fixture) => {
+describe.each([embedded, redis])('$name: G5 how long operation records are kept', (fixture) => {
   const subject = new Subject(fixture);
   afterEach(() => subject.tearDown());
   const opened = async (limits?: StoreLimits): Promise<Store> => {
@@ -22,13 +22,13 @@ describe.each([embedded, redis])('$name: G5 the time that operation records are 
     return subject.store;
   };
 
-  /** A repeated operation with a made id, which was made `agoMs` ago by the store's clock. */
+  /** A repeated operation with an id that the service made `agoMs` before `now`. */
   const repeatOf = (id: string, agoMs: number, now: number): Operation => ({
     ...{ id, origin: 'made', fingerprint: 'request', repeat: true },
     ...{ madeAt: now - agoMs, deadline: Date.now() + 20_000 },
   });
 
-  it('a caller’s key: a day and what is left of the next, and no longer', async () => {
+  it('a caller’s key is kept for a day and the rest of the next, and no longer', async () => {
     const store = await opened();
     const filter = await makeFilter(store, { semantics: 'multiset' });
     const operation = keyed();
@@ -43,7 +43,7 @@ describe.each([embedded, redis])('$name: G5 the time that operation records are 
     expect(await add(store, filter, ['a'], operation)).toEqual([0]);
   });
 
-  it('a caller’s key: whatever becomes of the records of made ids', async () => {
+  it('a caller’s key is kept whatever happens to the records of made ids', async () => {
     const store = await opened();
     const filter = await makeFilter(store, { semantics: 'multiset' });
     const operation = keyed();
@@ -57,7 +57,7 @@ describe.each([embedded, redis])('$name: G5 the time that operation records are 
     }
   });
 
-  it('a made id: a minute, then it is refused; one that was never executed is not refused before', async () => {
+  it('a made id is kept for a minute, then refused; one that never ran is not refused earlier', async () => {
     const store = await opened();
     const filter = await makeFilter(store, { semantics: 'multiset' });
     const id = randomUUID();
@@ -66,7 +66,7 @@ describe.each([embedded, redis])('$name: G5 the time that operation records are 
     clock.advance(59 * SECOND_MS);
     expect(await add(store, filter, ['a'], repeatOf(id, 59 * SECOND_MS, clock.now()))).toEqual([1]);
     clock.advance(2 * SECOND_MS);
-    // This begins a window.
+    // This starts a window.
     await add(store, filter, ['other'], repeatOf(randomUUID(), 0, clock.now()));
     expect(await add(store, filter, ['a'], repeatOf(id, 61 * SECOND_MS, clock.now()))).toEqual([1]);
     expect(await add(store, filter, ['b'], repeatOf(randomUUID(), 50 * SECOND_MS, clock.now()))).toEqual([1]);
@@ -78,11 +78,11 @@ describe.each([embedded, redis])('$name: G5 the time that operation records are 
     );
   });
 
-  it('records keep to their bound on bytes, the latest of them; a description says for how long', async () => {
+  it('the latest records stay within the limit on bytes, and a description says how far back they go', async () => {
     const store = await opened({ maxRecordBytes: RECORDS_IN_BOUND * FINGERPRINT.length });
     const filter = await makeFilter(store, { semantics: 'multiset' });
     const operations = items(60).map((id) => ({ ...keyed(id), fingerprint: FINGERPRINT }));
-    /** Answers 1 from its record, or 0 if it was executed again. */
+    /** 1 if the result comes from the record, or 0 if the call ran again. */
     const again = async (n: number) => (await add(store, filter, [`item ${n}`], operations[n]))[0];
     for (const n of operations.keys()) {
       expect([n, await again(n)]).toEqual([n, 1]);
@@ -97,7 +97,7 @@ describe.each([embedded, redis])('$name: G5 the time that operation records are 
     expect(made).toBeGreaterThanOrEqual(60);
   });
 
-  it('the shortest time that any part of a filter keeps them is told', async () => {
+  it('a description gives the shortest time for which any part of a filter keeps records', async () => {
     const store = await opened({ maxRecordBytes: 2 * FINGERPRINT.length });
     const filter = await makeFilter(store, { segmentation: SEGMENTED });
     clock.advance(HOUR_MS);
@@ -105,7 +105,7 @@ describe.each([embedded, redis])('$name: G5 the time that operation records are 
     expect((await store.describe(filter)).recordWindowSeconds.caller).toBeLessThan(HOUR_MS / 1_000);
   });
 
-  it('a creation: as long, whatever is made in between', async () => {
+  it('the record of a creation is kept as long, whatever is created in between', async () => {
     const store = await opened();
     const [spec, operation] = [filterSpec(), keyed()];
     const { filter } = await store.create(spec, operation);
@@ -125,7 +125,7 @@ describe.each([embedded, redis])('$name: G5 the time that operation records are 
     expect(await generationOf()).toEqual([false, filter.generation]);
   });
 
-  it('a made id that is older than the records of creations is refused, and makes nothing', async () => {
+  it('a made id older than the records of creations is refused and creates nothing', async () => {
     const store = await opened();
     clock.advance(HOUR_MS);
     const spec = filterSpec();

@@ -4,12 +4,12 @@ import type { RedisHarness } from '../support/stores.js';
 import { add, expectRefusal, items, keyed, makeFilter, SEGMENTED } from './calls.js';
 import type { Subject } from './subject.js';
 
-/** How the Redis store makes its calls, where only the servers can show it. */
+/** How the Redis store makes its calls, as far as only the servers can show it. */
 export function redisCalls(subject: Subject<RedisHarness>): void {
-  it('G5 a call that fails in one segment has done all it will do in the others', async () => {
+  it('G5 a call that fails in one segment has finished in all others', async () => {
     const { store, harness } = subject;
     const filter = await makeFilter(store, { capacity: 50_000, segmentation: SEGMENTED });
-    // The store now knows the filter's item count for a while, and does not ask for it first.
+    // For a while the store now knows the filter's item count and does not read it first.
     await add(store, filter, ['known']);
     const metas = await harness.find(`unseen:{${filter.generation}.*}:meta`);
     const [broken, ...whole] = metas.sort((a, b) => a.key.localeCompare(b.key));
@@ -22,7 +22,7 @@ export function redisCalls(subject: Subject<RedisHarness>): void {
     expect(await added()).toEqual(atOnce);
   });
 
-  it('G5 an answer from a record is a write: replicas that lack the record can be waited for', async () => {
+  it('G5 an answer from a record is a write, so that a call can wait for replicas that lack the record', async () => {
     const { store, harness } = subject;
     const filter = await makeFilter(store);
     const operation = keyed();

@@ -5,7 +5,7 @@ import { add, items, makeFilter, SEGMENTED } from './calls.js';
 import { storeContract } from './store-contract.js';
 
 storeContract(movingCluster, (subject) => {
-  it('all of this while slots were moved under it: redirected, and told to try again', async () => {
+  it('all of the above ran while slots moved: with redirects and TRYAGAIN', async () => {
     const { harness, store } = subject;
     const { mover } = harness;
     const filter = await makeFilter(store, { capacity: 10_000, segmentation: SEGMENTED });

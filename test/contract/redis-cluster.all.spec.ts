@@ -11,7 +11,10 @@ import { makeFilter, SEGMENTED } from './calls.js';
 import { redisFacts } from './redis-facts.js';
 import { Subject } from './subject.js';
 
-/** What only a cluster whose slots stay shows. redis-cluster-moving.spec.ts runs the contract, with the same user. */
+/**
+ * Tests that need a cluster whose slots stay in place. redis-cluster-moving.spec.ts runs the contract, with the same
+ * user.
+ */
 describe(`${redisCluster.name} store`, () => {
   const subject = new Subject(redisCluster);
   beforeAll(() => subject.setUp());
@@ -35,7 +38,7 @@ describe(`${redisCluster.name} store`, () => {
     },
   );
 
-  it.each([1e7, 3e7, 1e8, 4e8])('and would for %d items', async (capacity) => {
+  it.each([1e7, 3e7, 1e8, 4e8])('and would give its share to each for %d items', async (capacity) => {
     const { segmentation } = subject.store;
     const { segments } = planGeometry({ capacity, errorRate: 1e-3, cellBits: 4 }, segmentation);
     const tags = segmentTags(randomBytes(8).toString('hex'), segments);
@@ -49,11 +52,11 @@ describe(`${redisCluster.name} store`, () => {
     expectEven(counts);
   });
 
-  it('is STORE_UNAVAILABLE, with a hint, through a node that is taken for a single server', async () => {
+  it('is STORE_UNAVAILABLE, with a hint, if one node is configured as a single server', async () => {
     const { options } = subject.harness.clients[0]!;
     const store = await RedisStore.open({ url: `redis://127.0.0.1:${options.port}`, timeoutMs: 10_000 });
     try {
-      // Names are in one slot and filters in others. Some of these calls meet a slot of another node.
+      // Names are in one slot and filters in others, so some of these calls meet a slot of another node.
       const attempts = Array.from({ length: 12 }, () => makeFilter(store, { segmentation: SEGMENTED }));
       const failed = (await Promise.allSettled(attempts)).filter((outcome) => outcome.status === 'rejected');
       expect(failed.length).toBeGreaterThan(0);
@@ -68,7 +71,7 @@ describe(`${redisCluster.name} store`, () => {
   });
 });
 
-/** Expects three shares, none of them off by more than a tenth. */
+/** Expects three shares, each within 10 % of a third. */
 function expectEven(shares: readonly number[]): void {
   const fair = shares.reduce((sum, share) => sum + share, 0) / 3;
   expect(shares).toHaveLength(3);
@@ -76,7 +79,7 @@ function expectEven(shares: readonly number[]): void {
   expect(Math.max(...shares)).toBeLessThanOrEqual(1.1 * fair);
 }
 
-/** First and last slots of the ranges that a master serves. */
+/** The slot ranges that a master serves, as first and last slot. */
 async function slotsOf(master: Redis): Promise<[number, number][]> {
   const slots = await master.cluster('SLOTS');
   return slots

@@ -4,10 +4,10 @@ import { exportFile } from '../support/export-files.js';
 import type { RedisHarness } from '../support/stores.js';
 import type { Subject } from './subject.js';
 
-/** What another program, or a partial restore, can do to the keys of a segment. */
+/** Damage that another program, or a partial restore, can do to the Redis keys of a segment. */
 export function redisDamage(subject: Subject<RedisHarness>): void {
   describe('G6 a count that is gone from a segment’s meta', () => {
-    it.each(['items', 'queue'])('is STORE_DATA_LOST for what needs it: %s', async (field) => {
+    it.each(['items', 'queue'])('is STORE_DATA_LOST for calls that need it: %s', async (field) => {
       const { store, harness } = subject;
       const filter = await makeFilter(store, { kind: 'visited-set' });
       await discover(store, filter, items(10));

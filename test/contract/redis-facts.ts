@@ -32,16 +32,16 @@ import { RENEWALS } from './renewals.js';
 import type { Subject } from './subject.js';
 
 const TRIES = 5;
-/** The time limit of a store in a test in which its call has to time out. */
+/** The time limit of a store whose call must time out. */
 const SOON_MS = 3_000;
 
-/** What holds for Redis, single or as a cluster: its keys can be read and its connections cut. */
+/** Tests that need Redis, single or as a cluster: they read its keys and cut its connections. */
 export function redisFacts(subject: Subject<RedisHarness>): void {
   redisDamage(subject);
   redisCalls(subject);
   redisSyncQueue(subject);
 
-  it('G5 a connection killed in mid-call, then the same id again: every item its first answer', async () => {
+  it('G5 after a connection is killed in mid-call, a repeat gives every item its first result', async () => {
     const filter = await makeFilter(subject.store, {
       ...{ semantics: 'multiset', capacity: 40_000, errorRate: 1e-2, segmentation: SEGMENTED },
     });
@@ -57,20 +57,20 @@ export function redisFacts(subject: Subject<RedisHarness>): void {
     }
     await expectCells(subject, filter, model);
     expect(await subject.store.describe(filter)).toMatchObject(model.stats());
-    // The moments of the cuts are random, but some must fall into calls.
+    // The cuts come at random moments, but some must fall into calls.
     expect(failures).toBeGreaterThan(0);
   });
 
   it.each(['a caller’s', 'a made'])(
-    'G5 an add begun under %s id is finished by its repeat, though others have filled the filter since',
+    'G5 the repeat of an add begun under %s id finishes it, even if others have filled the filter since',
     async (whose) => {
       const { store, harness } = subject;
       const capacity = 100;
-      // So rarely that none of them is taken for another, in a filter with twice its capacity.
+      // At this rate no item tests positive by mistake, even at twice the capacity.
       const filter = await makeFilter(store, { capacity, errorRate: 1e-9, segmentation: SEGMENTED });
       const keys = items(2 * capacity - 20);
       const { segment } = positionsOf(keys, filter.seed, filter.geometry);
-      // A caller's key is claimed in the first segment, which works. The batch's first item is in one that does not.
+      // A caller's key is claimed in the first segment, which works. The batch's first item is in a broken one.
       const broken = segment.find((one) => one !== 0)!;
       const batch = keys
         .map((key, i) => ({ key, breaks: segment[i] === broken }))
@@ -99,8 +99,8 @@ export function redisFacts(subject: Subject<RedisHarness>): void {
     },
   );
 
-  it('an answer to a removal tells how much room there is, without another look', async () => {
-    // The store counts items anew a second after the last time. This second does not end.
+  it('the reply to a removal includes the free room, so that no other call is needed', async () => {
+    // The store reads the item count again one second after the last time. The clock stays within this second.
     const moment = clock.now();
     const store = await subject.harness.open({ clock: { now: () => moment, monotonic: clock.monotonic } });
     const filter = await makeFilter(store, { capacity: 100, errorRate: 1e-9, segmentation: SEGMENTED });
@@ -110,7 +110,7 @@ export function redisFacts(subject: Subject<RedisHarness>): void {
     };
     const kept = items(200);
     await add(store, filter, kept);
-    // The look at what is absent tells the items of the segments in which the new ones are, and of no others.
+    // The lookup of absent items returns the counts of the segments that hold the new items, and of no others.
     const removed = inSegment(0, kept);
     const others = inSegment(1, items(400, 'other')).slice(0, removed.length);
     await expectRefusal(add(store, filter, others), 'FILTER_FULL');
@@ -119,7 +119,7 @@ export function redisFacts(subject: Subject<RedisHarness>): void {
     await expectRefusal(add(store, filter, ['one more']), 'FILTER_FULL');
   });
 
-  it('a call that fails has nothing under way any more: no script of it runs after its error', async () => {
+  it('a call that fails has nothing in progress: none of its scripts runs after its error', async () => {
     const { store, harness } = subject;
     const options = {
       kind: 'visited-set',
@@ -147,13 +147,13 @@ export function redisFacts(subject: Subject<RedisHarness>): void {
     for (const call of calls) {
       await expectRefusal(call(), 'STORE_DATA_LOST');
       const then = await scriptsRun(harness);
-      // Commands sent before the error are finished by now.
+      // All commands sent before the error have finished by now.
       await new Promise((resolve) => setTimeout(resolve, 300));
       expect([String(call), await scriptsRun(harness)]).toEqual([String(call), then]);
     }
   });
 
-  it('counters are read by plain BITFIELD, from keys that begin with unseen:', async () => {
+  it('plain BITFIELD reads the counters, from Redis keys that begin with unseen:', async () => {
     const filter = await makeFilter(subject.store, { semantics: 'multiset', segmentation: SEGMENTED });
     const keys = [...items(300), ...items(100)];
     await add(subject.store, filter, keys);
@@ -170,7 +170,7 @@ export function redisFacts(subject: Subject<RedisHarness>): void {
     }
   });
 
-  it('every key has the prefix, and none a time to live', async () => {
+  it('every Redis key has the prefix and no time to live', async () => {
     await makeFilter(subject.store, { kind: 'visited-set', segmentation: SEGMENTED });
     const found = await subject.harness.find('*');
     const times = await Promise.all(found.map(({ key, client }) => client.ttl(key)));
@@ -220,7 +220,7 @@ export function redisFacts(subject: Subject<RedisHarness>): void {
     },
   );
 
-  it('tells who waits of what comes into line, on a channel of the set, and nobody else', async () => {
+  it('notifies waiting callers when an entry joins the line, on the set’s channel, and nobody else', async () => {
     const { store, harness } = subject;
     const filter = await makeFilter(store, { kind: 'visited-set' });
     const listener = harness.clients[0]!.duplicate();
@@ -242,13 +242,13 @@ export function redisFacts(subject: Subject<RedisHarness>): void {
     }
   });
 
-  it.each(RENEWALS)('is told that somebody waits for a queue, also after %s', async (_, renew) => {
+  it.each(RENEWALS)('records that a caller waits for a queue, even after %s', async (_, renew) => {
     const filter = await makeFilter(subject.store, { kind: 'visited-set' });
     const end = subject.store.queue.watch(filter, () => undefined);
     try {
       await until('Redis knows', async () => (await awaitedOf(subject, filter)) > 0);
       const renewed = await renew(subject, filter);
-      // A look of before the renewal can no longer change this.
+      // A lookup from before the renewal can no longer change this.
       const before = await awaitedOf(subject, renewed);
       await until('Redis knows it again', async () => (await awaitedOf(subject, renewed)) > before);
     } finally {
@@ -256,7 +256,7 @@ export function redisFacts(subject: Subject<RedisHarness>): void {
     }
   });
 
-  it('entries of an import that are sent again, as their answer was lost, are in line once', async () => {
+  it('entries of an import that are sent again after a lost reply are in line once', async () => {
     const { store, harness } = subject;
     const filter = await makeFilter(store, { kind: 'visited-set' });
     const [meta] = await harness.find(`unseen:{${filter.generation}.0.*}:meta`);
@@ -272,7 +272,7 @@ export function redisFacts(subject: Subject<RedisHarness>): void {
     expect((await store.describe(filter)).queue).toMatchObject({ waiting: 2 });
   });
 
-  it('records of operations on whole filters have the bound of all records', async () => {
+  it('records of operations on whole filters have the limit of all records', async () => {
     const maxRecordBytes = 20_000;
     await subject.reopen({ maxRecordBytes });
     try {
@@ -296,7 +296,7 @@ export function redisFacts(subject: Subject<RedisHarness>): void {
     }
   });
 
-  it('a creation takes over from one that died, and leaves nothing of it, nor of what that took over from', async () => {
+  it('a creation takes over from one that died, and leaves nothing of it or its predecessor', async () => {
     const { store } = subject;
     const options = { kind: 'visited-set', segmentation: SEGMENTED } as const;
     const [first, second] = [await makeFilter(store, options), await makeFilter(store, options)];
@@ -307,7 +307,7 @@ export function redisFacts(subject: Subject<RedisHarness>): void {
     for (const old of [first, second]) expect(await keysOf(subject, old)).toEqual([]);
   });
 
-  it('a creation finishes the clearing of the same filter that died', async () => {
+  it('a creation finishes an interrupted clear of the same filter', async () => {
     const { store } = subject;
     const spec = filterSpec();
     const { filter: old } = await store.create(spec, made());
@@ -320,7 +320,7 @@ export function redisFacts(subject: Subject<RedisHarness>): void {
     expect(await keysOf(subject, old)).toEqual([]);
   });
 
-  it('drop frees what a creation or an import that died had taken, but nothing of one that goes on', async () => {
+  it('drop frees the memory of a creation or an import that died, and not of one in progress', async () => {
     const { store } = subject;
     const filter = await makeFilter(store, { kind: 'visited-set', segmentation: SEGMENTED });
     await rewriteEntry(subject, filter.name, (entry) => ({
@@ -338,7 +338,7 @@ export function redisFacts(subject: Subject<RedisHarness>): void {
     await expectRefusal(store.open(filter.name, filter.kind, { fresh: true }), 'FILTER_NOT_FOUND');
   });
 
-  it('a filter that is being made is refused as busy, also if the last look at it would have come too late', async () => {
+  it('a filter in creation is refused as busy, even if the last look would come after the deadline', async () => {
     const { store, harness } = subject;
     const hasty = await harness.open({ timeoutMs: SOON_MS });
     const filter = await makeFilter(store, { kind: 'visited-set' });
@@ -347,7 +347,7 @@ export function redisFacts(subject: Subject<RedisHarness>): void {
       state: 'creating',
       since: clock.now(),
     }));
-    // Whatever is asked of the servers shortly before the time is up is answered after it.
+    // The servers answer a request sent shortly before the time limit only after it.
     const pause = async (): Promise<void> => {
       await new Promise((resolve) => setTimeout(resolve, 0.95 * SOON_MS));
       await Promise.all(harness.clients.map((client) => client.call('CLIENT', 'PAUSE', 0.15 * SOON_MS)));
@@ -364,19 +364,22 @@ export function redisFacts(subject: Subject<RedisHarness>): void {
   });
 }
 
-/** Until when somebody waits for the queue of a set of one segment, in ms since the epoch, as Redis has it. */
+/**
+ * The time until which a caller waits for the queue of a set with one segment, in ms since the epoch, as stored in
+ * Redis.
+ */
 async function awaitedOf({ harness }: Subject<RedisHarness>, { generation }: Filter): Promise<number> {
   const [meta] = await harness.find(`unseen:{${generation}.0.*}:meta`);
   const numbers = await meta!.client.hgetBuffer(meta!.key, QUEUE_FIELD);
   return numbers?.readUIntBE(QUEUE_NUMBERS.indexOf('awaited') * 6, 6) ?? 0;
 }
 
-/** Names of all keys of a generation. */
+/** The names of all Redis keys of a generation. */
 async function keysOf({ harness }: Subject<RedisHarness>, { generation }: Filter): Promise<string[]> {
   return (await harness.find(`*${generation}*`)).map(({ key }) => key);
 }
 
-/** Changes a catalogue entry behind the store's back, as if an instance had died half way. Undefined deletes it. */
+/** Changes a catalogue entry without the store, as if an instance had died half way. Undefined deletes it. */
 async function rewriteEntry(
   { harness }: Subject<RedisHarness>,
   name: string,
@@ -390,13 +393,13 @@ async function rewriteEntry(
   return entry;
 }
 
-/** How many scripts all servers together have run. */
+/** The number of scripts that all servers together have run. */
 async function scriptsRun({ clients }: RedisHarness): Promise<number> {
   const infos = await Promise.all(clients.map((client) => client.info('commandstats')));
   return infos.reduce((sum, info) => sum + Number(/cmdstat_evalsha:calls=(\d+)/.exec(info)?.[1] ?? 0), 0);
 }
 
-/** Makes a call, cuts its connections while it is under way, and repeats it under the same id until it is answered. */
+/** Makes a call, cuts its connections while it is in progress, and repeats it under the same id until it succeeds. */
 async function whileKilled(
   subject: Subject<RedisHarness>,
   round: number,
@@ -404,7 +407,7 @@ async function whileKilled(
 ): Promise<{ answers: number[]; failed: number }> {
   const operation = keyed();
   for (let failed = 0; failed < TRIES; failed++) {
-    // Only the later tries wait long enough for the connection to return.
+    // Only the later attempts wait long enough for the connection to return.
     const deadline = Date.now() + (failed === 0 ? 5 : 20_000);
     const call = attempt({ ...operation, deadline });
     const cuts = failed === 0 ? cutAfter(subject.harness, 1 + round) : Promise.resolve();

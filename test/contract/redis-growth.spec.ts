@@ -30,7 +30,7 @@ import { Subject } from './subject.js';
 import { SyncCalls } from './sync-calls.js';
 
 const GROWS = { growsTo: Infinity };
-/** Also has layers of several pieces in a segment. */
+/** Layers have several pieces per segment. */
 const SPLIT: FilterOptions = { ...GROWS, segmentation: { ...SEGMENTED, maxSegmentBytes: 2048 } };
 
 describe.each(REDIS_STORES)('growth: $name store', (fixture) => {
@@ -46,7 +46,7 @@ describe.each(REDIS_STORES)('growth: $name store', (fixture) => {
     ['in segments and pieces', SPLIT],
   ])('%s', (_, grows) => {
     it.each(['set', 'multiset'] as const)(
-      `random calls, as of the model of a %s, SEED=${SEED}`,
+      `random calls match the model of a %s, SEED=${SEED}`,
       async (semantics) => {
         const { store } = subject;
         const random = new Random();
@@ -84,7 +84,7 @@ describe.each(REDIS_STORES)('growth: $name store', (fixture) => {
       },
     );
 
-    it('a batch far larger than a layer closes it in the midst, and the error rate is kept', async () => {
+    it('a batch far larger than a layer closes it halfway and keeps the error rate', async () => {
       const { store } = subject;
       const filter = await makeFilter(store, { ...grows, capacity: 500, errorRate: 1e-2 });
       const keys = items(10_000);
@@ -102,7 +102,7 @@ describe.each(REDIS_STORES)('growth: $name store', (fixture) => {
       expect(stored.reduce((sum, one) => sum + one, 0)).toBe(tally(answers, 1));
     });
 
-    it('drop and clear free the keys of all layers', async () => {
+    it('drop and clear free the Redis keys of all layers', async () => {
       const { store, harness } = subject;
       const before = await harness.kept();
       const spec = { ...grows, capacity: 100, kind: 'visited-set' } as const;
@@ -120,7 +120,7 @@ describe.each(REDIS_STORES)('growth: $name store', (fixture) => {
     });
   });
 
-  it('a visited set hands out everything that was new, in any layer, and nothing that was forgotten', async () => {
+  it('a visited set hands out all new items, in any layer, and no forgotten ones', async () => {
     const { store } = subject;
     const filter = await makeFilter(store, { ...SPLIT, capacity: 100, errorRate: 1e-6, kind: 'visited-set' });
     const [before, keys] = [items(200, 'before'), items(1_500)];
@@ -151,7 +151,7 @@ describe.each(REDIS_STORES)('growth: $name store', (fixture) => {
     expect(saturatedCells).toBe(0);
   });
 
-  it('another store that knows fewer layers goes on with all calls', async () => {
+  it('a store that knows fewer layers can still make all calls', async () => {
     const { store, harness } = subject;
     const filter = await makeFilter(store, { ...SPLIT, capacity: 100 });
     const model = new LayeredModel(filter);
@@ -166,7 +166,7 @@ describe.each(REDIS_STORES)('growth: $name store', (fixture) => {
     const more = items(2_000, 'more');
     expect(await add(fourth.store, fourth.filter, more)).toEqual(model.add(more));
     expect(await check(store, filter, [...keys, ...more])).toEqual(model.check([...keys, ...more]));
-    // Another empty layer may just be being made ahead of need.
+    // The store may be making another, empty layer in advance.
     const { layers } = await fourth.store.describe(fourth.filter);
     expect(layers).toEqual(model.stats().slice(0, layers.length));
     expect(
@@ -177,7 +177,7 @@ describe.each(REDIS_STORES)('growth: $name store', (fixture) => {
     ).toEqual([]);
   });
 
-  it('stores that add at once grow it together', async () => {
+  it('stores that add at the same time grow the filter together', async () => {
     const { store, harness } = subject;
     const filter = await makeFilter(store, { ...SPLIT, capacity: 100 });
     const others = await Promise.all(Array.from({ length: 3 }, () => outdated(harness, filter)));
@@ -189,7 +189,7 @@ describe.each(REDIS_STORES)('growth: $name store', (fixture) => {
     expect(tally(await check(store, filter, batches.flat()), 0)).toBe(0);
   });
 
-  it('at the end of its last layer it answers what it has seen, and refuses what is new without a change', async () => {
+  it('at the end of its last layer a filter finds present items, and refuses new ones without a change', async () => {
     const { store, harness } = subject;
     const sizing = { capacity: 100, errorRate: 1e-6 };
     const [first, second] = (await makeFilter(store, { ...GROWS, ...sizing })).layers!;
@@ -212,7 +212,7 @@ describe.each(REDIS_STORES)('growth: $name store', (fixture) => {
     expect(tally(await add(store, filter, items(10, 'instead')), 1)).toBe(10);
   });
 
-  it('does not grow beyond a quota: what is new is refused, what is seen is answered', async () => {
+  it('does not grow beyond a quota: new items are refused, and present ones found', async () => {
     const { store } = subject;
     const prefix = `t${randomUUID()}-`;
     const filter = await makeFilter(store, { ...GROWS, capacity: 100, name: `${prefix}a` });
@@ -235,7 +235,7 @@ describe.each(REDIS_STORES)('growth: $name store', (fixture) => {
     expect(await store.usage([prefix])).toEqual([{ filters: 0, bytes: 0 }]);
   });
 
-  it('a repeated operation is answered as at first, though the filter has grown in and since it', async () => {
+  it('a repeated operation has its first result, even if the filter has grown in it and since', async () => {
     const { store, harness } = subject;
     for (const grows of [GROWS, SPLIT]) {
       const filter = await makeFilter(store, { ...grows, semantics: 'multiset', capacity: 100 });
@@ -254,7 +254,7 @@ describe.each(REDIS_STORES)('growth: $name store', (fixture) => {
     }
   });
 
-  it('the next layer is made before it is needed', async () => {
+  it('the next layer is made in advance', async () => {
     const { store } = subject;
     const filter = await makeFilter(store, { ...GROWS, capacity: 200, errorRate: 1e-6 });
     await add(store, filter, items(170));
@@ -264,7 +264,7 @@ describe.each(REDIS_STORES)('growth: $name store', (fixture) => {
     expect((await layersOf(filter))[1]).toBe(0);
   });
 
-  it('a store can be closed while a layer is made ahead of need', async () => {
+  it('a store can be closed while a layer is made in advance', async () => {
     const { harness } = subject;
     const filter = await makeFilter(subject.store, { ...SPLIT, capacity: 2_000 });
     const { store, filter: own } = await outdated(harness, filter);
@@ -294,7 +294,7 @@ describe.each(REDIS_STORES)('growth: $name store', (fixture) => {
     expect(await harness.find(`*${filter.generation}*`)).toEqual([]);
   });
 
-  it('drop frees a layer that somebody who died was making', async () => {
+  it('drop frees a layer that an instance was making when it died', async () => {
     const { store, harness } = subject;
     const filter = await makeFilter(store, { ...SPLIT, capacity: 100 });
     await rewriteEntry(harness, filter.name, (entry) => ({ ...entry, growing: 2 }));
@@ -304,7 +304,7 @@ describe.each(REDIS_STORES)('growth: $name store', (fixture) => {
     expect(await harness.find(`*${filter.generation}*`)).toEqual([]);
   });
 
-  it('a layer for which there is not enough memory is not made, and leaves nothing', async () => {
+  it('a layer without enough memory is not made, and leaves nothing', async () => {
     const { store, harness } = subject;
     const prefix = `t${randomUUID()}-`;
     const filter = await makeFilter(store, { ...GROWS, capacity: 200_000, name: `${prefix}a` });
@@ -316,7 +316,7 @@ describe.each(REDIS_STORES)('growth: $name store', (fixture) => {
     const usage = await store.usage([prefix]);
     await leaveMemory(meta!.client, 2 ** 20);
     try {
-      // It may already be making the layer ahead of need, which fails too.
+      // It may already be making the layer in advance, which also fails.
       await expectRefusal(add(store, filter, items(200)), 'STORE_FULL');
       expect(await add(store, filter, keys)).toEqual(keys.map(() => 0));
       expect((await store.readiness()).warnings).toContain(
@@ -342,7 +342,7 @@ describe.each(REDIS_STORES)('growth: $name store', (fixture) => {
     expect((await store.readiness()).warnings.join()).not.toContain('to grow');
   });
 
-  it('stores that find no memory for a layer at once leave a filter that grows once there is some', async () => {
+  it('a filter grows once memory is free, after several stores found none for its layer', async () => {
     const { store, harness } = subject;
     const segmentation = { maxSegmentBytes: 2 ** 20, minSegments: 4, minSegmentBytes: 1 };
     const filter = await makeFilter(store, { ...GROWS, segmentation, capacity: 200_000 });
@@ -363,7 +363,7 @@ describe.each(REDIS_STORES)('growth: $name store', (fixture) => {
     } finally {
       for (const client of harness.clients) await client.config('SET', 'maxmemory', '0');
     }
-    // Nobody tries again for a while after that.
+    // For a while after that, no store tries again.
     let room: Awaited<ReturnType<typeof addAll>> = [];
     await until('there is room', async () => {
       room = await addAll('room');
@@ -376,7 +376,7 @@ describe.each(REDIS_STORES)('growth: $name store', (fixture) => {
     expect(await harness.find(`*${filter.generation}*`)).toEqual([]);
   });
 
-  it('an add gives up a sync for whose next layer there is not enough memory', async () => {
+  it('an add abandons a sync whose next layer has not enough memory', async () => {
     const { store, harness } = subject;
     const calls = new SyncCalls(subject);
     const filter = await makeFilter(store, { ...GROWS, capacity: 200_000 });
@@ -393,7 +393,7 @@ describe.each(REDIS_STORES)('growth: $name store', (fixture) => {
     expect(await check(store, filter, items(200))).toEqual(items(200).map(() => 1));
   });
 
-  it('a layer that a failover lost before anything was in it is made again', async () => {
+  it('an empty layer that a failover lost is made again', async () => {
     const { store, harness } = subject;
     const segmentation = { maxSegmentBytes: 12_288, minSegments: 1, minSegmentBytes: 1 };
     const filter = await makeFilter(store, { ...GROWS, segmentation });
@@ -412,7 +412,7 @@ describe.each(REDIS_STORES)('growth: $name store', (fixture) => {
     expect(await check(store, filter, [...keys, ...more])).toEqual(model.check([...keys, ...more]));
   });
 
-  it('a layer that a failover lost, from the catalogue too, is made again, by who knew of it as well', async () => {
+  it('an empty layer that a failover also lost from the catalogue is made again, by stores that knew it too', async () => {
     const { store, harness } = subject;
     const segmentation = { maxSegmentBytes: 12_288, minSegments: 1, minSegmentBytes: 1 };
     const filter = await makeFilter(store, { ...GROWS, segmentation });
@@ -459,13 +459,13 @@ interface Outdated {
   readonly filter: Filter;
 }
 
-/** A store of its own that has the filter open, and knows only the layers that there are now. */
+/** A separate store that has the filter open, and knows only the current layers. */
 async function outdated(harness: RedisHarness, { name, kind }: Filter): Promise<Outdated> {
   const store = await harness.open();
   return { store, filter: await store.open(name, kind) };
 }
 
-/** Adds items until so many are stored; answers those that were new. */
+/** Adds items until `wanted` are stored. Returns the items that were new. */
 async function fill(store: Store, filter: Filter, wanted: number): Promise<string[]> {
   const stored: string[] = [];
   for (let round = 0; stored.length < wanted; round++) {
@@ -476,7 +476,7 @@ async function fill(store: Store, filter: Filter, wanted: number): Promise<strin
   return stored;
 }
 
-/** Lets Redis take at most so many more bytes, counted when it has freed the data that earlier tests dropped. */
+/** Limits Redis to `bytes` more bytes, counted after it has freed the data that earlier tests dropped. */
 async function leaveMemory(client: Redis, bytes: number): Promise<void> {
   let memory = '';
   await until('Redis frees nothing any more', async () => {
@@ -499,7 +499,7 @@ async function catalogueOf(harness: RedisHarness): Promise<string[]> {
   return (await harness.find('unseen:{catalogue}*')).map(({ key }) => key).sort();
 }
 
-/** Changes a catalogue entry behind the store's back. */
+/** Changes a catalogue entry without the store. */
 async function rewriteEntry(
   harness: RedisHarness,
   name: string,

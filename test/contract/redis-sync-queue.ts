@@ -12,7 +12,7 @@ import type { Subject } from './subject.js';
 
 const OLD = items(40, 'old');
 
-/** How entries move in a queue that is still to be copied for a sync: which of them are noted for the copy. */
+/** How entries move in a queue that a sync has yet to copy, and which of them are noted for the copy. */
 export function redisSyncQueue(subject: Subject<RedisHarness>): void {
   const calls = new SyncCalls(subject);
   const queue = new QueueCalls(subject);
@@ -43,9 +43,9 @@ export function redisSyncQueue(subject: Subject<RedisHarness>): void {
   const make = (options: FilterOptions = {}) =>
     makeFilter(subject.store, { kind: 'visited-set', errorRate: 1e-7, ...options });
 
-  describe('a queue that is to be copied for a sync', () => {
+  describe('a queue that a sync has yet to copy', () => {
     it.each<FilterOptions>([{}, { maxAgeSeconds: 86_400 }])(
-      'notes each entry of before the opening once, however often it moves; %j',
+      'notes each entry from before the opening once, however often it moves; %j',
       async (options) => {
         const filter = await make(options);
         await queue.discover(filter, OLD);
@@ -63,7 +63,7 @@ export function redisSyncQueue(subject: Subject<RedisHarness>): void {
       },
     );
 
-    it('notes what was leased: acknowledged, delayed or given back; not what was forgotten', async () => {
+    it('notes leased entries that are acknowledged, delayed or released, and no forgotten ones', async () => {
       const filter = await make();
       await queue.discover(filter, OLD);
       const leased = await queue.lease(filter, 40);
@@ -79,7 +79,7 @@ export function redisSyncQueue(subject: Subject<RedisHarness>): void {
     });
 
     it.each<FilterOptions>([{}, { growsTo: Infinity }, { maxAgeSeconds: 86_400 }])(
-      'notes what comes back since its time is over, when others are discovered or leased; %j',
+      'notes entries that come back on time, when others are discovered or leased; %j',
       async (options) => {
         const filter = await make(options);
         await queue.discover(filter, OLD.slice(0, 20));
@@ -102,7 +102,7 @@ export function redisSyncQueue(subject: Subject<RedisHarness>): void {
       },
     );
 
-    it('notes dead letters that are put back or purged, and what dies', async () => {
+    it('notes dead letters that are put back or purged, and entries that become dead letters', async () => {
       const filter = await make({ maxAttempts: 1 });
       await queue.discover(filter, OLD);
       await queue.release(filter, await queue.lease(filter, 30));
@@ -117,12 +117,12 @@ export function redisSyncQueue(subject: Subject<RedisHarness>): void {
       expect(await owed()).toEqual(hashesOf(filter, OLD));
     });
 
-    it('keeps what came back into line behind what the copy has read of it', async () => {
+    it('keeps entries that came back into line behind the part that the copy has read', async () => {
       const filter = await make();
       await queue.discover(filter, OLD);
       const { sync, now, client, keys } = await opened(filter);
       await queue.release(now, await queue.lease(now, 100));
-      // The copy sees none of them where they are now.
+      // The copy finds none of them where they are now.
       const [log = ''] = queueKeys(keys);
       await client.del(log);
       await client.rpush(log, '');

@@ -10,13 +10,13 @@ import { SyncCalls } from './sync-calls.js';
 
 const DAY_MS = 86_400_000;
 
-/** Code of the store's error; `TypeError` for a call that no caller may make. */
+/** The code of the store's error, or `TypeError` for a call that no caller may make. */
 type Kind = StoreErrorCode | 'TypeError';
 
 interface Refusal {
   readonly when: string;
   readonly kind: Kind;
-  /** Makes the call. `filter` is a full one for 10 items at 1e-6, and `operation` has been used in it. */
+  /** Makes the call. `filter` is a full filter for 10 items at 1e-6, and `operation` has been used in it. */
   readonly call: (store: Store, filter: Filter, operation: Operation) => Promise<unknown>;
   readonly text: (name: string, id: string) => string;
 }
@@ -101,9 +101,9 @@ const REFUSALS: readonly Refusal[] = [
   },
 ];
 
-/** Callers do not know which store they use, so the texts must be the same. */
+/** Callers do not know which store they use, so the messages must be the same. */
 export function refusalsContract(subject: Subject): void {
-  describe('refusals read the same whatever the store', () => {
+  describe('refusals read the same on every store', () => {
     it.each(REFUSALS)('$kind: $when', async ({ kind, call, text }) => {
       const { store } = subject;
       const operation = keyed();

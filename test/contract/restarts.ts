@@ -7,7 +7,7 @@ import type { Subject } from './subject.js';
 
 export function restartsContract(subject: Subject): void {
   describe('restarts', () => {
-    it('keep what changed since the one before: adds, removals, either alone', async () => {
+    it('keep changes since the previous one: adds, removals, or both', async () => {
       const { name } = await makeFilter(subject.store, { semantics: 'multiset', segmentation: SEGMENTED });
       const model = new CounterModel(await subject.store.open(name, 'filter'));
       const steps = [

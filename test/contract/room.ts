@@ -9,7 +9,7 @@ const ROOMY = { capacity: 100, errorRate: 1e-6, segmentation: SEGMENTED } as con
 export function roomContract(subject: Subject): void {
   describe('FILTER_FULL, counted', () => {
     it.each(['set', 'multiset'] as const)(
-      'each item once, however often it is in a batch: %s',
+      'counts each item once, however often it is in a batch: %s',
       async (semantics) => {
         const { store } = subject;
         const filter = await makeFilter(store, { ...ROOMY, semantics });
@@ -20,7 +20,7 @@ export function roomContract(subject: Subject): void {
       },
     );
 
-    it('with what another store has added, a moment ago at the latest', async () => {
+    it('includes the items of another store, except for the last moment', async () => {
       const { name } = await makeFilter(subject.store, ROOMY);
       const other = await subject.harness.open();
       const [own, theirs] = [await subject.store.open(name, 'filter'), await other.open(name, 'filter')];
@@ -32,7 +32,7 @@ export function roomContract(subject: Subject): void {
   });
 
   describe('a standard filter', () => {
-    it('has no counters to take from, and says so', async () => {
+    it('has no counters to decrement, and its result says so', async () => {
       const { store } = subject;
       const filter = await makeFilter(store, { type: 'standard' });
       await add(store, filter, ['a']);

@@ -17,7 +17,7 @@ import {
 } from './calls.js';
 import type { Subject } from './subject.js';
 
-/** A mutation of a visited set. `prepare` gives what the calls with one operation id have in common. */
+/** A mutation of a visited set. `prepare` returns the input that the calls with one operation id share. */
 interface Mutation {
   readonly name: string;
   prepare?(store: Store, filter: Filter): Promise<string[]>;
@@ -80,7 +80,7 @@ export function safeRetriesContract(subject: Subject): void {
   describe('G5 safe retries', () => {
     describe.each(MUTATIONS)('$name', ({ run, prepare }) => {
       it.each(['a caller’s', 'a made'])(
-        'repeated with %s id: the same answer, and no change',
+        'repeated with %s id: the same result, and no change',
         async (whose) => {
           const filter = await visitedSet();
           const ids = (await prepare?.(subject.store, filter)) ?? [];
@@ -111,7 +111,7 @@ export function safeRetriesContract(subject: Subject): void {
       });
     });
 
-    it('another body under a key changes nothing, even in segments the first did not touch', async () => {
+    it('another body under a key changes nothing, even in segments that the first did not touch', async () => {
       const filter = await visitedSet();
       const operation = keyed();
       await add(subject.store, filter, ['one item'], operation);
@@ -128,7 +128,7 @@ export function safeRetriesContract(subject: Subject): void {
         const filter = await visitedSet();
         const ids = (await store.queue.lease(filter, 200, 60_000, made())).map(({ id }) => id);
         const operation = keyed();
-        // The last id is of another segment than the first, where the store has several.
+        // The last id is in another segment than the first, if the store has several.
         const [first, last] = [ids.slice(0, 1), ids.slice(-1)];
         expect([...(await store.queue[verb](filter, first, operation))]).toEqual([Settled.Done]);
         const before = await snapshot(subject, filter.name);
@@ -139,7 +139,7 @@ export function safeRetriesContract(subject: Subject): void {
     );
 
     it.each([':0', ':1', ' #0', '\\0', ':', '#'])(
-      'an id and the same id with %j behind it are two',
+      'an id and the same id followed by %j are different',
       async (suffix) => {
         const { store } = subject;
         const id = `add:${randomUUID()}`;
@@ -157,7 +157,7 @@ export function safeRetriesContract(subject: Subject): void {
       },
     );
 
-    it('ids are kept per verb: an add and a removal may share one', async () => {
+    it('ids are separate for each verb: an add and a removal may share one', async () => {
       const filter = await makeFilter(subject.store);
       const operation = keyed();
       expect(await add(subject.store, filter, ['a'], operation)).toEqual([1]);
@@ -166,7 +166,7 @@ export function safeRetriesContract(subject: Subject): void {
       expect(await check(subject.store, filter, ['a'])).toEqual([0]);
     });
 
-    it('repeats at the same time: one change, the same answer for all', async () => {
+    it('simultaneous repeats: one change, and the same result for all', async () => {
       const filter = await makeFilter(subject.store, { semantics: 'multiset', segmentation: SEGMENTED });
       const other = await subject.harness.open();
       const theirs = await other.open(filter.name, 'filter');
@@ -178,7 +178,7 @@ export function safeRetriesContract(subject: Subject): void {
       expect(await subject.store.describe(filter)).toMatchObject({ added: 300, duplicate: 0 });
     });
 
-    it('creation, repeated: "created" again, one filter; for another request refused', async () => {
+    it('creation, repeated: "created" again and one filter; refused for another request', async () => {
       const { store } = subject;
       const spec = filterSpec();
       const operation = keyed();
@@ -190,7 +190,7 @@ export function safeRetriesContract(subject: Subject): void {
       await expectRefusal(store.create(spec, other), 'IDEMPOTENCY_KEY_REUSED');
     });
 
-    it('clear, sent twice at the same time: one clearing, and what was added since stays', async () => {
+    it('clear, sent twice at the same time: one clear, and items added since stay', async () => {
       const { store } = subject;
       const other = await subject.harness.open();
       for (let round = 0; round < 10; round++) {
@@ -208,7 +208,7 @@ export function safeRetriesContract(subject: Subject): void {
       }
     });
 
-    it('creation, sent twice at the same time: both are told "created"', async () => {
+    it('creation, sent twice at the same time: both answers are "created"', async () => {
       const { store } = subject;
       const other = await subject.harness.open();
       for (let round = 0; round < 10; round++) {
@@ -220,7 +220,7 @@ export function safeRetriesContract(subject: Subject): void {
       }
     });
 
-    it('drop, repeated: done, and a filter made since is left alone', async () => {
+    it('drop, repeated: done, and a filter made since is untouched', async () => {
       const { store } = subject;
       const filter = await makeFilter(store);
       const operation = keyed();
@@ -240,7 +240,7 @@ export function safeRetriesContract(subject: Subject): void {
       expect(await check(subject.store, filter, ['a'])).toEqual([0]);
     });
 
-    it('a made id from before a clear is IDEMPOTENCY_KEY_EXPIRED: its record went with the cells', async () => {
+    it('a made id from before a clear is IDEMPOTENCY_KEY_EXPIRED, because its record went with the cells', async () => {
       const { store } = subject;
       const filter = await makeFilter(store);
       const operation = made();
@@ -254,10 +254,10 @@ export function safeRetriesContract(subject: Subject): void {
   });
 }
 
-/** Everything that a mutation can change: cells, counts, queue. */
+/** Everything that a mutation can change: cells, counts and queue. */
 async function snapshot(subject: Subject, name: string): Promise<unknown> {
   const filter = await subject.store.open(name, 'visited-set', { fresh: true });
-  // Two that tell the time.
+  // The two values that depend on time.
   const { recordWindowSeconds: _, queue, ...stats } = await subject.store.describe(filter);
   const { oldestSeconds: __, ...entries } = queue!;
   const segments = Array.from({ length: filter.geometry.segments }, (_, segment) =>

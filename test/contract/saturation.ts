@@ -8,7 +8,7 @@ const copies = (n: number) => Array.from({ length: n }, () => 'item');
 
 export function saturationContract(subject: Subject): void {
   describe('G7 saturation is sticky and visible', () => {
-    it('40 added, 39 removed: the counters went to 15 and stay there, and the item with them', async () => {
+    it('40 added, 39 removed: the counters reached 15 and stay there, and so does the item', async () => {
       const { store } = subject;
       const filter = await makeFilter(store, { semantics: 'multiset' });
       const { hashes } = filter.geometry;
@@ -21,7 +21,7 @@ export function saturationContract(subject: Subject): void {
       expect(await store.describe(filter)).toMatchObject(stats);
     });
 
-    it('the fifteenth copy saturates: 14 can all be taken back, 15 cannot', async () => {
+    it('the fifteenth copy saturates: 14 copies can be removed, and 15 cannot', async () => {
       const { store } = subject;
       const filter = await makeFilter(store, { semantics: 'multiset' });
       await add(store, filter, copies(15));
@@ -29,7 +29,7 @@ export function saturationContract(subject: Subject): void {
       expect(await count(store, filter, ['item'])).toEqual([15]);
     });
 
-    it('a counter at 15 stays while others of the item move', async () => {
+    it('a counter at 15 stays while the item’s other counters change', async () => {
       const { store } = subject;
       // One small page, so that all items share counters.
       const filter = await makeFilter(store, { semantics: 'multiset', capacity: 10, errorRate: 0.01 });
@@ -58,7 +58,7 @@ export function saturationContract(subject: Subject): void {
       });
     });
 
-    it('two counters of a byte never touch each other', async () => {
+    it('two counters of a byte never affect each other', async () => {
       const { store } = subject;
       const filter = await makeFilter(store, { semantics: 'multiset', capacity: 20, errorRate: 0.1 });
       const model = new CounterModel(filter);

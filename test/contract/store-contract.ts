@@ -35,8 +35,8 @@ import { syncLifeCycleContract } from './syncs-life-cycle.js';
 import { syncQueueContract } from './syncs-queue.js';
 
 /**
- * What every store must do: the specification of the port, with the guarantees G1 to G8 by name. It runs unchanged on
- * all stores. `facts` adds what holds for only one of them.
+ * The specification of the port: the rules for every store, with guarantees G1 to G8 by name. It runs unchanged on all
+ * stores. `facts` adds tests for one of them.
  */
 export function storeContract<H extends StoreHarness>(
   fixture: StoreFixture<H>,
@@ -74,7 +74,7 @@ export function storeContract<H extends StoreHarness>(
     operationIdsContract(subject);
     credentialsContract(subject);
     if (facts) describe('and of this store only', () => facts(subject));
-    // Last, because they move the time: Redis runs the scripts as they are until then.
+    // These come last because they move the clock. Until then Redis runs the scripts unmodified.
     safeRetriesContract(subject);
     queueContract(subject);
     queueLogContract(subject);

@@ -7,7 +7,7 @@ export class Subject<H extends StoreHarness = StoreHarness> {
 
   constructor(private readonly fixture: StoreFixture<H>) {}
 
-  /** Of the store. */
+  /** The name of the store. */
   get name(): string {
     return this.fixture.name;
   }
@@ -20,7 +20,7 @@ export class Subject<H extends StoreHarness = StoreHarness> {
     return this.set.store;
   }
 
-  /** To be set after `damage` of the harness. */
+  /** Set it after a call of the harness's `damage`. */
   set store(store: Store) {
     this.set.store = store;
   }

@@ -3,13 +3,13 @@ import type { Filter, Sync, SyncPlan } from '#store';
 import { add, check, deadline, made, remove, SEGMENTED } from './calls.js';
 import type { Subject } from './subject.js';
 
-/** What a sync may ask for; otherwise what the filter has. */
+/** Parameters of a sync. The default is the filter's own value. */
 export interface PlanOptions {
   readonly capacity?: number;
   readonly errorRate?: number;
 }
 
-/** As the service plans the list of a sync. */
+/** Plans the layers of a sync as the service does. */
 export function syncPlan(filter: Filter, options: PlanOptions = {}): SyncPlan {
   const { capacity = filter.capacity, errorRate = filter.errorRate } = options;
   const { hashScheme, cellBits } = filter.geometry;
@@ -24,11 +24,11 @@ export function syncPlan(filter: Filter, options: PlanOptions = {}): SyncPlan {
   return { capacity, errorRate, geometry: layers[0]!.geometry, layers };
 }
 
-/** The calls of a sync, on the filter as it is now, each with an operation of its own. */
+/** The calls of a sync on the filter's current handle, each with its own operation. */
 export class SyncCalls {
   constructor(private readonly subject: Pick<Subject, 'store'>) {}
 
-  /** The filter as it is now. */
+  /** The filter's current handle. */
   current({ name, kind }: Filter): Promise<Filter> {
     return this.subject.store.open(name, kind, { fresh: true });
   }

@@ -9,11 +9,11 @@ import type { Subject } from './subject.js';
 
 const all = (keys: readonly unknown[], answer: number): number[] => keys.map(() => answer);
 
-/** A sync whose layers have no room left, while those of its set have. */
+/** A sync whose layers have no room left, in a set whose layers have. */
 export function syncGrowthContract(subject: Subject): void {
   const calls = new SyncCalls(subject);
 
-  /** Opens a sync of a set of 2,000 for 100 items; the quota has no room for another layer. */
+  /** Opens a sync for 100 items in a set of 2,000, with a quota that leaves no room for another layer. */
   const cramped = async (options: FilterOptions) => {
     const prefix = `t${randomUUID()}-`;
     const filter = await makeFilter(subject.store, {
@@ -32,7 +32,7 @@ export function syncGrowthContract(subject: Subject): void {
     return [...(await subject.store.counters.add(current, positions, operation, queued ? keys : undefined))];
   };
 
-  describe('a sync that may not grow', () => {
+  describe('a sync without room to grow', () => {
     it.each<FilterOptions & { readonly queued: boolean }>([
       { queued: true },
       { queued: false },
@@ -54,7 +54,7 @@ export function syncGrowthContract(subject: Subject): void {
       expect(await calls.open(filter, { capacity: 100 })).toMatchObject({ state: 'open' });
     });
 
-    it('refuses lines that need another layer, and goes on', async () => {
+    it('refuses items that need another layer, and continues', async () => {
       const { filter, sync, quota } = await cramped({});
       const current = await calls.current(filter);
       const positions = positionsOf(items(300), current.seed, current.geometry);

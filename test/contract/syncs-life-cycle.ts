@@ -28,7 +28,7 @@ export function syncLifeCycleContract(subject: Subject): void {
     makeFilter(subject.store, { errorRate: 1e-7, ...options });
 
   describe('the life of a sync', () => {
-    it('one at a time; a multiset has none; an unknown id is not found', async () => {
+    it('a set has one at a time, a multiset has none, and an unknown id is not found', async () => {
       const filter = await make();
       const sync = await calls.open(filter);
       await expectRefusal(calls.open(filter), 'SYNC_EXISTS');
@@ -40,7 +40,7 @@ export function syncLifeCycleContract(subject: Subject): void {
       await expectRefusal(calls.open(await make({ semantics: 'multiset' })), 'SYNC_UNSUPPORTED');
     });
 
-    it('over is over: late lines are refused, an end is answered again, and the next may begin', async () => {
+    it('after the end late items are refused, a repeated end has the same result, and the next sync can open', async () => {
       const filter = await make();
       await calls.add(filter, items(10));
       const first = await calls.open(filter);
@@ -61,7 +61,7 @@ export function syncLifeCycleContract(subject: Subject): void {
       expect(await calls.check(filter, [...items(10), 'late'])).toEqual([...all(items(10), 1), 0]);
     });
 
-    it('a commit that would forget more than is allowed changes nothing, and names both figures', async () => {
+    it('a commit that would forget more than the limit changes nothing, and names both numbers', async () => {
       const filter = await make();
       await calls.add(filter, items(100));
       const sync = await calls.open(filter);
@@ -77,7 +77,7 @@ export function syncLifeCycleContract(subject: Subject): void {
       expect(await calls.commit(empty, await calls.open(empty), 0)).toMatchObject({ state: 'committed' });
     });
 
-    it('a repeat of each call is answered as the first, and changes nothing', async () => {
+    it('a repeat of each call has the first result and changes nothing', async () => {
       const filter = await make({ segmentation: SEGMENTED });
       await calls.add(filter, ['a']);
       const opening = keyed();
@@ -101,7 +101,7 @@ export function syncLifeCycleContract(subject: Subject): void {
       );
     });
 
-    it('a repeat that arrives when the next sync is open, or over, is answered as the first', async () => {
+    it('a repeat that arrives when the next sync is open, or over, has the first result', async () => {
       const filter = await make({ segmentation: SEGMENTED });
       await calls.add(filter, items(10));
       const [opening, lines, others] = [keyed(), keyed(), keyed()];
@@ -133,7 +133,7 @@ export function syncLifeCycleContract(subject: Subject): void {
       expect(await calls.check(filter, items(12))).toEqual(all(items(12), 1));
     });
 
-    it('an add of before a commit is answered from its record after it', async () => {
+    it('an add from before a commit has its recorded result after it', async () => {
       const filter = await make({ segmentation: SEGMENTED });
       const [adding, removing] = [keyed(), keyed()];
       expect(await add(subject.store, filter, items(30), adding)).toEqual(all(items(30), 1));
@@ -146,7 +146,7 @@ export function syncLifeCycleContract(subject: Subject): void {
       expect(await check(subject.store, now, items(30))).toEqual(all(items(30), 0));
     });
 
-    it('a handle of before a commit is outdated, and changes nothing', async () => {
+    it('a handle from before a commit is stale, and changes nothing', async () => {
       const filter = await make({ segmentation: SEGMENTED });
       await calls.add(filter, items(10));
       const sync = await calls.open(filter, { errorRate: 1e-3 });
@@ -159,7 +159,7 @@ export function syncLifeCycleContract(subject: Subject): void {
       expect(await calls.check(filter, [...items(10), 'x'])).toEqual([...all(items(10), 1), 0]);
     });
 
-    it('a handle of before the opening goes on, and what it adds is kept', async () => {
+    it('a handle from before the opening still works, and the items it adds are kept', async () => {
       const filter = await make({ segmentation: SEGMENTED });
       await add(subject.store, filter, items(10));
       const sync = await calls.open(filter);
@@ -171,7 +171,7 @@ export function syncLifeCycleContract(subject: Subject): void {
       expect(await calls.check(filter, items(10))).toEqual(all(items(10), 0));
     });
 
-    it('survives a restart, open or over, with all that was kept and removed', async () => {
+    it('survives a restart, open or over, with all kept and removed items', async () => {
       const filter = await make({ growsTo: Infinity, capacity: 50, segmentation: SEGMENTED });
       await calls.add(filter, items(100));
       const sync = await calls.open(filter, { capacity: 60 });
@@ -201,7 +201,7 @@ export function syncLifeCycleContract(subject: Subject): void {
       expect(await calls.remove(filter, kept)).toEqual(all(kept, 1));
     });
 
-    it('a cleared or dropped filter has no sync any more', async () => {
+    it('a cleared or dropped filter no longer has a sync', async () => {
       const filter = await make({ segmentation: SEGMENTED });
       const sync = await calls.open(filter);
       await calls.keep(filter, sync, items(20));
@@ -214,7 +214,7 @@ export function syncLifeCycleContract(subject: Subject): void {
       expect(await calls.open(filter)).toMatchObject({ state: 'open' });
     });
 
-    it('memory that it takes counts in quotas, and leaves nothing behind', async () => {
+    it('its memory counts in quotas, and is freed at the end', async () => {
       const prefix = `quota${String(Date.now())}-`;
       const filter = await make({ name: `${prefix}a`, segmentation: SEGMENTED, kind: 'visited-set' });
       const own = bytesOf(filter);
@@ -243,14 +243,14 @@ export function syncLifeCycleContract(subject: Subject): void {
       await until('as much is there', async () => (await kept()).length === before.length);
     });
 
-    it('the list that it fills grows, and is refused lines beyond its room', async () => {
+    it('its layers grow, and items beyond their room are refused', async () => {
       const filter = await make({ capacity: 100 });
       const sync = await calls.open(filter, { capacity: 10 });
       await calls.keep(filter, sync, items(20));
       await expectRefusal(calls.keep(filter, sync, ['one more', 'and more']), 'FILTER_FULL');
       expect(await calls.keep(filter, sync, items(20))).toEqual(all(items(20), Kept.Present));
       expect(await calls.get(filter, sync)).toMatchObject({ state: 'open', listed: 40 });
-      // An add must not fail for it: the sync is given up.
+      // The add must not fail. The store abandons the sync instead.
       expect(await calls.add(filter, items(5, 'added'))).toEqual(all(items(5), 1));
       expect(await calls.get(filter, sync)).toMatchObject({ state: 'abandoned' });
       const growing = await make({ growsTo: Infinity, capacity: 20 });
@@ -262,7 +262,7 @@ export function syncLifeCycleContract(subject: Subject): void {
     });
 
     it.each<FilterOptions>([{}, { kind: 'visited-set', maxAgeSeconds: 86_400 }])(
-      'is given up when more of what the filter has is added again than its list takes; %j',
+      'is abandoned if more of the filter’s items are added again than its layers hold; %j',
       async (options) => {
         const filter = await make({ capacity: 100, ...options });
         const operation = keyed();
@@ -277,12 +277,12 @@ export function syncLifeCycleContract(subject: Subject): void {
       },
     );
 
-    it('is given up when nobody calls it, or when more is removed than can be noted', async () => {
+    it('is abandoned if no call arrives in time, or if more items are removed than it can note', async () => {
       const filter = await make();
       await calls.add(filter, items(30));
       await subject.reopen({ maxSyncForgets: 10, syncIdleMs: 1 });
       const noted = await calls.open(filter);
-      // A store may keep more than it was told, per segment.
+      // A store may keep more than its limit, per segment.
       const many = items(3_000, 'absent');
       expect(await calls.remove(filter, many)).toEqual(all(many, 0));
       await until('it is over', async () => (await calls.get(filter, noted)).state === 'abandoned');
@@ -302,7 +302,7 @@ export function syncLifeCycleContract(subject: Subject): void {
       expect(await calls.check(filter, items(30))).toEqual(all(items(30), 1));
     });
 
-    it('a creation is repeated with what the filter was made with', async () => {
+    it('a repeated creation compares the parameters of the first', async () => {
       const filter = await make({ capacity: 100 });
       const { generation, createdAt, base, spread, ...spec } = filter;
       await calls.commit(filter, await calls.open(filter, { capacity: 5_000 }));
@@ -313,7 +313,7 @@ export function syncLifeCycleContract(subject: Subject): void {
       expect([createdAt, base, spread]).toEqual([found.createdAt, 0, found.spread]);
     });
 
-    it('a commit and calls at the same time: nothing that was answered new or kept is lost', async () => {
+    it('a commit during other calls loses no item with the result "new" or "kept"', async () => {
       const filter = await make({ growsTo: Infinity, capacity: 300, segmentation: SEGMENTED });
       await calls.add(filter, items(400));
       for (let round = 0; round < 3; round++) {
@@ -337,7 +337,7 @@ export function syncLifeCycleContract(subject: Subject): void {
   });
 }
 
-/** As the service does: a handle that is outdated is opened anew. */
+/** Opens a stale handle again, as the service does. */
 async function again<T>(call: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {

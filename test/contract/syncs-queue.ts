@@ -17,7 +17,7 @@ import type { Subject } from './subject.js';
 
 const all = (keys: readonly unknown[], answer: number): number[] => keys.map(() => answer);
 
-/** Entries in each place of a queue, so many that their copy takes a while. */
+/** Entries in each place of a queue, so many that copying them takes a while. */
 const QUEUED = 900;
 
 export function syncQueueContract(subject: Subject): void {
@@ -26,7 +26,7 @@ export function syncQueueContract(subject: Subject): void {
   const make = (options: FilterOptions = {}): Promise<Filter> =>
     makeFilter(subject.store, { kind: 'visited-set', errorRate: 1e-7, ...options });
 
-  /** Opens a sync, and closes the store while the queue is being copied. */
+  /** Opens a sync, and closes the store while it copies the queue. */
   const broken = async (filter: Filter, plan: PlanOptions = {}): Promise<Pick<Sync, 'id'>> => {
     const opening = calls.open(filter, plan);
     const settled = opening.then(
@@ -46,7 +46,7 @@ export function syncQueueContract(subject: Subject): void {
 
   describe('a sync of a visited set', () => {
     it.each<FilterOptions>([{}, { segmentation: SEGMENTED }])(
-      'keeps what is in the queue: waiting, leased, delayed or dead; %j',
+      'keeps queued items: waiting, leased, delayed or dead; %j',
       async (options) => {
         const filter = await make({ maxAttempts: 1, ...options });
         const [dead, leased, delayed, waiting, acked, forgotten] = [
@@ -73,7 +73,7 @@ export function syncQueueContract(subject: Subject): void {
         const present = [...dead, ...leased, ...waiting, ...delayed];
         expect(await calls.check(filter, present)).toEqual(all(present, 1));
         expect(await calls.check(filter, [...acked, ...forgotten])).toEqual(all(items(40), 0));
-        // The queue goes on as if nothing had been.
+        // The queue continues as if no sync had been.
         const now = await calls.current(filter);
         expect(await queue.ack(now, held)).toEqual(all(held, 1));
         const left = payloads(await queue.lease(now, 100));
@@ -82,7 +82,7 @@ export function syncQueueContract(subject: Subject): void {
       },
     );
 
-    it('what is forgotten after the opening leaves queue and set, though it waited then', async () => {
+    it('an item forgotten after the opening leaves queue and set, even if it was queued at the opening', async () => {
       const filter = await make({ segmentation: SEGMENTED });
       await queue.discover(filter, items(30));
       const sync = await calls.open(filter);
@@ -92,7 +92,7 @@ export function syncQueueContract(subject: Subject): void {
       expect(await calls.check(filter, items(30))).toEqual([...all(items(10), 0), ...all(items(20), 1)]);
       const now = await calls.current(filter);
       expect(payloads(await queue.lease(now, 100)).sort()).toEqual(items(30).slice(10).sort());
-      // Found again, it is new.
+      // Discovered again, they are new.
       expect(await queue.discover(now, items(10))).toEqual(all(items(10), 1));
     });
 
@@ -128,13 +128,13 @@ export function syncQueueContract(subject: Subject): void {
       const kept = [...dead, ...held.slice(10), ...rest];
       expect(tally(await calls.check(filter, kept), 0)).toBe(0);
       expect(tally(await calls.check(filter, held.slice(0, 10)), 1)).toBe(0);
-      // The rest of the queue is as it was.
+      // The rest of the queue is unchanged.
       expect(payloads(await queue.lease(await calls.current(filter), 3 * QUEUED)).sort()).toEqual(
         rest.sort(),
       );
     });
 
-    it('ends a commit while workers lease and release all the while, and keeps what they hold', async () => {
+    it('finishes a commit while workers lease and release, and keeps their entries', async () => {
       const filter = await make({ segmentation: SEGMENTED, capacity: 4_000 });
       await queue.discover(filter, items(3_000));
       const ended = { commit: false };
@@ -153,7 +153,7 @@ export function syncQueueContract(subject: Subject): void {
       expect(tally(await calls.check(filter, items(3_000)), 0)).toBe(0);
     });
 
-    it('an acknowledgement that is repeated after the opening is answered as before', async () => {
+    it('an acknowledgement repeated after the opening has the same result', async () => {
       const filter = await make();
       await queue.discover(filter, items(100));
       const leased = await queue.lease(filter, 50);
@@ -168,7 +168,7 @@ export function syncQueueContract(subject: Subject): void {
       expect(tally(await calls.check(filter, items(100)), 0)).toBe(0);
     });
 
-    it('is given up if the queue has no room in its list, and no acknowledgement fails for it', async () => {
+    it('is abandoned if its layers have no room for the queue, and no acknowledgement fails', async () => {
       const filter = await make({ capacity: 2_000, segmentation: SEGMENTED });
       await queue.discover(filter, items(900));
       const leased = await queue.lease(filter, 900);
@@ -181,7 +181,7 @@ export function syncQueueContract(subject: Subject): void {
       expect(tally(await calls.check(filter, items(900)), 0)).toBe(0);
     });
 
-    it('what only the list has is seen, and not queued', async () => {
+    it('an item that only the sync lists is seen, and not queued', async () => {
       const filter = await make();
       const sync = await calls.open(filter);
       await calls.keep(filter, sync, ['listed']);
@@ -191,7 +191,7 @@ export function syncQueueContract(subject: Subject): void {
   });
 }
 
-/** A commit outdates the handle of a call that is under way. */
+/** A commit makes the handle of a call in progress stale. */
 async function orStale(call: () => Promise<unknown>): Promise<void> {
   try {
     await call();

@@ -7,7 +7,7 @@ import { count, items, made, makeFilter, SEGMENTED, seedOf, tally, type FilterOp
 import { SyncCalls } from './sync-calls.js';
 import type { Subject } from './subject.js';
 
-/** So rare that no test meets a false positive. */
+/** So low that no test meets a false positive. */
 const RARE = 1e-7;
 const SHAPES: readonly FilterOptions[] = [
   { errorRate: RARE },
@@ -30,36 +30,31 @@ export function syncsContract(subject: Subject): void {
     subject.store.describe(await calls.current(filter));
 
   describe('syncs', () => {
-    it.each(SHAPES)(
-      'keep what is listed and what was added since, and forget the rest: %j',
-      async (options) => {
-        const filter = await make(options);
-        const [listed, left, fresh, added] = ['listed', 'left', 'fresh', 'added'].map((name) =>
-          items(150, name),
-        ) as [string[], string[], string[], string[]];
-        await calls.add(filter, [...listed, ...left]);
-        const sync = await calls.open(filter);
-        expect(sync).toMatchObject({ state: 'open', listed: 0, new: 0, items: 300, kept: 0 });
-        expect(await calls.keep(filter, sync, listed)).toEqual(all(listed, Kept.Present));
-        expect(await calls.keep(filter, sync, fresh)).toEqual(all(fresh, Kept.New));
-        expect(await calls.add(filter, added)).toEqual(all(added, 1));
-        expect(await calls.add(filter, listed.slice(0, 10))).toEqual(all(listed.slice(0, 10), 0));
-        expect(await calls.check(filter, [...listed, ...left, ...fresh, ...added])).toEqual(
-          all(items(600), 1),
-        );
-        expect(await calls.get(filter, sync)).toMatchObject({ listed: 300, new: 150, items: 450, kept: 300 });
-        expect((await stats(filter)).sync).toMatchObject({ id: sync.id, state: 'open' });
-        expect(await calls.commit(filter, sync)).toMatchObject({
-          ...{ id: sync.id, state: 'committed', listed: 300, new: 150, items: 450, kept: 300 },
-        });
-        expect(await calls.check(filter, [...listed, ...fresh, ...added])).toEqual(all(items(450), 1));
-        expect(await calls.check(filter, left)).toEqual(all(left, 0));
-        expect(await stats(filter)).toMatchObject({ items: 450 });
-        expect((await stats(filter)).sync).toBeUndefined();
-      },
-    );
+    it.each(SHAPES)('keep listed items and items added since, and forget the rest: %j', async (options) => {
+      const filter = await make(options);
+      const [listed, left, fresh, added] = ['listed', 'left', 'fresh', 'added'].map((name) =>
+        items(150, name),
+      ) as [string[], string[], string[], string[]];
+      await calls.add(filter, [...listed, ...left]);
+      const sync = await calls.open(filter);
+      expect(sync).toMatchObject({ state: 'open', listed: 0, new: 0, items: 300, kept: 0 });
+      expect(await calls.keep(filter, sync, listed)).toEqual(all(listed, Kept.Present));
+      expect(await calls.keep(filter, sync, fresh)).toEqual(all(fresh, Kept.New));
+      expect(await calls.add(filter, added)).toEqual(all(added, 1));
+      expect(await calls.add(filter, listed.slice(0, 10))).toEqual(all(listed.slice(0, 10), 0));
+      expect(await calls.check(filter, [...listed, ...left, ...fresh, ...added])).toEqual(all(items(600), 1));
+      expect(await calls.get(filter, sync)).toMatchObject({ listed: 300, new: 150, items: 450, kept: 300 });
+      expect((await stats(filter)).sync).toMatchObject({ id: sync.id, state: 'open' });
+      expect(await calls.commit(filter, sync)).toMatchObject({
+        ...{ id: sync.id, state: 'committed', listed: 300, new: 150, items: 450, kept: 300 },
+      });
+      expect(await calls.check(filter, [...listed, ...fresh, ...added])).toEqual(all(items(450), 1));
+      expect(await calls.check(filter, left)).toEqual(all(left, 0));
+      expect(await stats(filter)).toMatchObject({ items: 450 });
+      expect((await stats(filter)).sync).toBeUndefined();
+    });
 
-    it('that are given up change nothing', async () => {
+    it('that are abandoned change nothing', async () => {
       const filter = await make({ growsTo: Infinity, capacity: 100 });
       await calls.add(filter, items(300));
       const sync = await calls.open(filter);
@@ -72,7 +67,7 @@ export function syncsContract(subject: Subject): void {
       expect(await stats(filter)).toMatchObject({ items: 0, nonZeroCells: 0 });
     });
 
-    it('what is removed meanwhile stays removed though the list has it, before or after', async () => {
+    it('keep an item removed that was removed meanwhile, whether it is listed before or after', async () => {
       for (const segmentation of [undefined, SEGMENTED]) {
         const filter = await make(segmentation ? { segmentation } : {});
         await calls.add(filter, ['before', 'after', 'saved', 'other']);
@@ -85,7 +80,7 @@ export function syncsContract(subject: Subject): void {
         expect(await calls.check(filter, ['before', 'after', 'absent', 'saved', 'other'])).toEqual([
           0, 0, 0, 0, 1,
         ]);
-        // Visited again: it is in the set, and may be listed.
+        // Visited again, it is in the set and may be listed.
         expect(await calls.add(filter, ['saved', 'absent'])).toEqual([1, 1]);
         expect(await calls.keep(filter, sync, ['saved'])).toEqual([Kept.Present]);
         expect(await calls.get(filter, sync)).toMatchObject({ items: 3, kept: 3, listed: 3 });
@@ -96,7 +91,7 @@ export function syncsContract(subject: Subject): void {
       }
     });
 
-    it('take a batch without items, also when something was removed', async () => {
+    it('accept an empty batch, also after a removal', async () => {
       for (const options of [{}, { kind: 'visited-set', segmentation: SEGMENTED }] as FilterOptions[]) {
         const filter = await make(options);
         const sync = await calls.open(filter);
@@ -111,7 +106,7 @@ export function syncsContract(subject: Subject): void {
       }
     });
 
-    it('what only the list has is present, and is not new when it comes', async () => {
+    it('treat an item that only the sync lists as present, not as new', async () => {
       const filter = await make();
       const sync = await calls.open(filter);
       expect(await calls.keep(filter, sync, ['listed', 'listed'])).toEqual([Kept.New, Kept.Present]);
@@ -126,7 +121,7 @@ export function syncsContract(subject: Subject): void {
     });
 
     it.each<FilterOptions>([{}, { segmentation: SEGMENTED }, { growsTo: Infinity, capacity: 50 }])(
-      'change capacity and error rate, smaller or larger, again and again: %j',
+      'change capacity and error rate, up and down, repeatedly: %j',
       async (options) => {
         const filter = await make({ errorRate: 1e-3, ...options });
         let held = items(40);
@@ -165,7 +160,7 @@ export function syncsContract(subject: Subject): void {
         const filter = await make({
           ...{ growsTo: Infinity, capacity: 100, errorRate: RARE, seed: seedOf(random), ...options },
         });
-        // Those that must be there; of an open sync those that must be there after it.
+        // `stored` must be present. `kept` must be present after the commit of an open sync.
         const stored = new Set<string>();
         let kept: Set<string> | undefined;
         let sync: { id: string } | undefined;
@@ -179,7 +174,7 @@ export function syncsContract(subject: Subject): void {
               if (answers[i] === 1 || stored.has(key)) kept?.add(key);
             });
           } else if (act < 55) {
-            // Only what was answered new is taken back, as G8 asks for.
+            // Removes only items whose result was "new", as G8 requires.
             const chosen = [...new Set(keys)].filter((key) => stored.has(key));
             expect(await calls.remove(filter, chosen)).toEqual(all(chosen, 1));
             for (const key of chosen) {
@@ -189,7 +184,7 @@ export function syncsContract(subject: Subject): void {
           } else if (act < 80) {
             sync ??= await calls.open(filter);
             kept ??= new Set();
-            // What is listed and was not in the set is in it from then on.
+            // An item that is listed and was not in the set is in it from then on.
             const answers = await calls.keep(filter, sync, keys);
             keys.forEach((key, i) => {
               if (answers[i] !== Kept.Forgotten) kept?.add(key);
@@ -212,7 +207,7 @@ export function syncsContract(subject: Subject): void {
       },
     );
 
-    it('are exported as the filter is, before and after, and outdate an export that is under way', async () => {
+    it('export the filter as it is before and after, and make an export in progress stale', async () => {
       const filter = await make({ growsTo: Infinity, capacity: 50 });
       await calls.add(filter, items(200));
       const sync = await calls.open(filter, { capacity: 400 });

@@ -65,7 +65,7 @@ describe('from store to store', () => {
       expect(await leaseAll(side(to).store, copied)).toEqual(await leaseAll(side(from).store, filter));
     });
 
-    it('a filter that the other store would have cut otherwise', async () => {
+    it('a filter that the other store would have split differently', async () => {
       const { store } = side(from);
       const sizing = { capacity: 100_000, errorRate: 1e-2 };
       const filter = await makeFilter(store, { ...sizing, segmentation: store.segmentation });
@@ -82,7 +82,7 @@ describe('from store to store', () => {
   });
 
   it.each([redis, redisCluster])(
-    'an import that died in $name is finished off by the next of its name',
+    'the next import of a name finishes one that died in $name',
     async ({ name }) => {
       const harness = side(name).harness as RedisHarness;
       const { store } = side(name);
@@ -120,7 +120,7 @@ describe('from store to store', () => {
   );
 
   it.each([redis, redisCluster])(
-    'an import in $name that was taken over writes nothing any more',
+    'an import in $name that another has taken over writes nothing more',
     async ({ name }) => {
       const harness = side(name).harness as RedisHarness;
       const { store } = side(name);
@@ -146,7 +146,7 @@ describe('from store to store', () => {
     },
   );
 
-  it('a restart of Redis in the middle of a queue costs none of it', async () => {
+  it('a restart of Redis in the middle of a queue loses none of it', async () => {
     const server = await startRedis({ args: ['--appendonly', 'yes', '--appendfsync', 'always'] });
     const store = await RedisStore.open({ url: server.url, timeoutMs: WAIT_MS });
     try {
@@ -166,7 +166,7 @@ describe('from store to store', () => {
     }
   });
 
-  it('an import that finds no memory in Redis is STORE_FULL, and leaves nothing', async () => {
+  it('an import without enough memory in Redis is STORE_FULL, and leaves nothing', async () => {
     const harness = side('redis').harness as RedisHarness;
     const { store } = side('redis');
     const sizing = { capacity: 4_000_000, errorRate: 1e-3, segmentation: store.segmentation };
@@ -187,7 +187,7 @@ describe('from store to store', () => {
     await store.drop(header.name, 'filter', made());
   });
 
-  it('a queue that is written to all the while: nothing of it is lost on the way', async () => {
+  it('a queue under constant writes loses nothing on the way', async () => {
     for (const name of ['embedded', 'redis'] as const) {
       const { store } = side(name);
       const filter = await makeFilter(store, { kind: 'visited-set', capacity: 20_000, errorRate: 1e-9 });
@@ -220,7 +220,7 @@ async function* given(parts: readonly Part[]): AsyncGenerator<Part, void, undefi
   yield* parts;
 }
 
-/** Makes an entry of the catalogue look as if its operation had died long ago. */
+/** Makes a catalogue entry look as if its operation had died long ago. */
 async function ageEntry({ clients }: RedisHarness, name: string): Promise<void> {
   for (const client of clients) {
     const raw = await client.hget(CATALOGUE.filters, name).catch(() => null);

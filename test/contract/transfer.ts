@@ -41,9 +41,9 @@ export async function filled(store: Store, options: FilterOptions): Promise<Filt
   return filter;
 }
 
-/** What a filter and its import must have in common. */
+/** The contents that a filter and its import must share. */
 export async function contents(store: Store, segmentBytes: SegmentBytes, filter: Filter): Promise<unknown> {
-  // What was forgotten is not exported, so that the counts of the queue differ.
+  // Forgotten entries are not exported, so the counts of the queues differ.
   const { recordWindowSeconds: _, queue: __, ...stats } = await store.describe(filter);
   const keys = [...items(700), ...items(700, 'absent'), 'often'];
   const { capacity, errorRate, type, semantics, kind, geometry, seed, urlProfile } = filter;
@@ -59,7 +59,7 @@ export async function contents(store: Store, segmentBytes: SegmentBytes, filter:
 
 type SegmentBytes = (filter: Filter, segment: number) => Promise<Uint8Array>;
 
-/** Leases everything in the queue. Answers `attempt payload` of each entry, sorted. */
+/** Leases everything in the queue. Returns `attempt payload` of each entry, sorted. */
 export async function leaseAll(store: Store, filter: Filter): Promise<string[]> {
   const found: string[] = [];
   for (let turn = 0; turn < 100; turn++) {
@@ -95,7 +95,7 @@ export function transferContract(subject: Subject): void {
       expect(await check(subject.store, reopened, ['one more'])).toEqual([1]);
     });
 
-    it('carry the queue: leased entries are visible again, and their attempts go on', async () => {
+    it('carry the queue: leased entries are available again, and their attempts continue', async () => {
       const { store } = subject;
       const filter = await filled(store, { kind: 'visited-set' });
       const leased = await store.queue.lease(filter, 100, 600_000, made());
@@ -130,7 +130,7 @@ export function transferContract(subject: Subject): void {
       expect(leased.map(({ payload }) => payload)).toEqual([...items(60), 'later']);
     });
 
-    it('carry dead letters with their reasons, and the limit of attempts; what is delayed waits', async () => {
+    it('carry dead letters with their reasons and the limit of attempts; delayed entries wait', async () => {
       const { store } = subject;
       const filter = await makeFilter(store, {
         ...{ kind: 'visited-set', segmentation: SEGMENTED, errorRate: 1e-9, maxAttempts: 2 },
@@ -167,14 +167,14 @@ export function transferContract(subject: Subject): void {
       const filter = await filled(store, { kind: 'visited-set' });
       const first = await readFile(await exportFile(store, filter));
       const second = await readFile(await exportFile(store, await copy(filter)));
-      // While slots move the reading of a queue may begin anew, so that an entry comes twice.
+      // While slots move, reading the queue may start again, so that an entry comes twice.
       const entries = (parts: readonly Part[]) =>
         subject.name.includes('moving') ? [...new Set(entriesOf(parts))] : entriesOf(parts);
       expect(entries(second.parts)).toEqual(entries(first.parts));
       expect(othersOf(second.parts)).toEqual(othersOf(first.parts));
     });
 
-    it('while it is written to: all that was answered before is in it, and every item whole or not at all', async () => {
+    it('during writes, contain everything that was answered before, and each item whole or not at all', async () => {
       const { store } = subject;
       const options = { errorRate: 1e-9, capacity: 20_000, segmentation: SEGMENTED } as const;
       const filter = await makeFilter(store, options);
@@ -199,7 +199,7 @@ export function transferContract(subject: Subject): void {
       const inIt = (await check(store, copied, written)).flatMap((answer, i) =>
         answer ? [written[i]!] : [],
       );
-      // When its items have been removed nothing is left, not one counter of an item that it does not hold.
+      // After its items are removed nothing is left, not even one counter of an item that it does not contain.
       const removed = await remove(store, copied, [...before, ...inIt]);
       expect(removed.every((answer) => answer === 1)).toBe(true);
       expect((await store.describe(copied)).nonZeroCells).toBe(0);
@@ -213,7 +213,7 @@ export function transferContract(subject: Subject): void {
       const parts: Part[] = [];
       for await (const part of store.transfer.export(filter)) {
         if (parts.length === 0) {
-          // By now the cells have been read, and the first page of the queue.
+          // By now the export has read the cells and the first page of the queue.
           await remove(store, filter, urls.slice(0, 1_500));
           await discover(store, filter, ['queued meanwhile', ...urls.slice(0, 10)]);
         }
@@ -231,18 +231,21 @@ export function transferContract(subject: Subject): void {
       expect(urls.slice(1_500).filter((url, i) => visited[1_500 + i] !== 1 || !queued.has(url))).toEqual([]);
     });
 
-    it.each(['clear', 'drop'] as const)('end in an error, not in a mix, after a %s half way', async (how) => {
-      const { store } = subject;
-      const filter = await filled(store, {});
-      const parts = store.transfer.export(filter);
-      expect((await parts.next()).done).toBe(false);
-      await store[how](filter.name, 'filter', made());
-      const rest = (async () => {
-        for await (const _ of parts);
-      })();
-      if (how === 'clear') await expectStale(rest);
-      else await expectRefusal(rest, 'FILTER_NOT_FOUND');
-    });
+    it.each(['clear', 'drop'] as const)(
+      'end in an error, not in mixed contents, after a %s halfway',
+      async (how) => {
+        const { store } = subject;
+        const filter = await filled(store, {});
+        const parts = store.transfer.export(filter);
+        expect((await parts.next()).done).toBe(false);
+        await store[how](filter.name, 'filter', made());
+        const rest = (async () => {
+          for await (const _ of parts);
+        })();
+        if (how === 'clear') await expectStale(rest);
+        else await expectRefusal(rest, 'FILTER_NOT_FOUND');
+      },
+    );
 
     it.each(['missing', 'short'] as const)(
       'an export of a filter with a segment %s is STORE_DATA_LOST',
@@ -257,7 +260,7 @@ export function transferContract(subject: Subject): void {
 
   describe('import', () => {
     it.each(['filter', 'visited-set'] as const)(
-      'refuses a name that is taken, by a %s, and changes nothing',
+      'refuses a name that a %s has, and changes nothing',
       async (kind) => {
         const { store } = subject;
         const file = await exportFile(store, await filled(store, {}));
@@ -270,7 +273,7 @@ export function transferContract(subject: Subject): void {
       },
     );
 
-    it('that fails at any part leaves nothing, and the name free', async () => {
+    it('that fails at any part leaves nothing, and frees the name', async () => {
       const { store } = subject;
       const filter = await filled(store, { kind: 'visited-set' });
       const { header, parts } = await readFile(await exportFile(store, filter));
@@ -286,7 +289,7 @@ export function transferContract(subject: Subject): void {
       await makeFilter(store, { name });
     });
 
-    it('repeated: the same filter, without the parts being read; with another fingerprint refused', async () => {
+    it('repeated: returns the same filter without reading parts; refused with another fingerprint', async () => {
       const { store } = subject;
       const filter = await filled(store, {});
       const { header, parts } = await readFile(await exportFile(store, filter));
@@ -307,7 +310,7 @@ export function transferContract(subject: Subject): void {
       await expectRefusal(subject.store.transfer.import(spec, given(parts), keyed()), 'FILTER_EXISTS');
     });
 
-    it('of many at once under a name, through two stores, one makes the filter', async () => {
+    it('sent many times at once under a name, through two stores: one makes the filter', async () => {
       const stores = [subject.store, await subject.harness.open()];
       const file = await exportFile(subject.store, await filled(subject.store, {}));
       const { name } = filterSpec();
@@ -345,8 +348,8 @@ async function* given(parts: readonly Part[], end?: Error): AsyncGenerator<Part,
   if (end) throw end;
 }
 
-/** Parts with the entries of a queue sorted: their order is that of a scan. */
-/** What is told of the queue, in an order that does not depend on segments. */
+/** Parts with their queue entries sorted, because an export scans them in its own order. */
+/** The data of the queue, in an order that does not depend on segments. */
 function entriesOf(parts: readonly Part[]): string[] {
   return parts
     .flatMap((part) => (part.type === 'queue' ? part.entries : []))
