@@ -1,16 +1,16 @@
 /**
- * Tells faults when a change has just been answered. A process that dies then may have answered more than it has
- * stored.
+ * Tells faults when a change has just been answered. A process that dies at that moment may have answered more than it
+ * has stored.
  */
 export class Answers {
   private waiting: (() => void)[] = [];
 
-  /** To be called when a change has been answered. */
+  /** Call this when a change has been answered. */
   came(): void {
     for (const resolve of this.waiting.splice(0)) resolve();
   }
 
-  /** Resolves at the next answer, or after `ms` if none comes. */
+  /** Resolves at the next answer, or after `ms` without one. */
   async next(ms: number): Promise<void> {
     let timer: NodeJS.Timeout | undefined;
     await new Promise<void>((resolve) => {

@@ -1,39 +1,39 @@
 /**
- * What is known about a request, in Jepsen's words. `ok`: answered. `fail`: surely nothing happened. `info`: unknown;
- * it may take effect at any time from its start on, or never.
+ * What is known about a request, in Jepsen's terms. `ok`: answered. `fail`: certainly no effect. `info`: unknown; it
+ * may take effect at any time from its start on, or never.
  */
 export type Outcome = 'ok' | 'fail' | 'info';
 
 /**
- * One request of an operation, and the answers that it brought. All requests of a mutation carry the same
- * Idempotency-Key. Times are in ms, on one clock.
+ * One request of an operation, and its answers. All requests of a mutation carry the same Idempotency-Key. Times are in
+ * ms, on one clock.
  */
 export interface AttemptOf<Op, Answers> {
   readonly operation: Op;
   readonly client: number;
-  /** Number of the service process that it was sent to. */
+  /** Number of the service process that received it. */
   readonly instance: number;
   readonly start: number;
   readonly end: number;
   readonly outcome: Outcome;
-  /** Present if `ok`. */
+  /** Present if the outcome is `ok`. */
   readonly answers?: Answers;
-  /** Status and code of an error answer, or what became of the connection. */
+  /** Status and code of an error, or the failure of the connection. */
   readonly note?: string;
-  /** Why no correct service gives this answer, whatever its state. */
+  /** The reason why no correct service gives this answer in any state. */
   readonly wrong?: string;
 }
 
-/** Something that was done to the system under test, with times in ms on the clock of the attempts. */
+/** A fault in the system under test, with times in ms on the clock of the attempts. */
 export interface Fault {
   readonly kind: string;
   readonly start: number;
   readonly end: number;
-  /** When a master died whose replica has taken over by the end: its last writes may be lost. */
+  /** The time when a master died and a replica took over by `end`. The master's last writes may be lost. */
   readonly diedAt?: number;
 }
 
-/** The attempts of each operation, without those that surely did nothing. */
+/** The attempts of each operation, except those that certainly had no effect. */
 export function groupsOf<Attempt extends AttemptOf<{ readonly id: number }, unknown>>(
   attempts: readonly Attempt[],
 ): Attempt[][] {

@@ -20,18 +20,18 @@ async function historyWith(defect?: Defect): Promise<History> {
   }
 }
 
-/** It took five seconds on an idle machine and more than a minute on one that was given little time. */
+/** It took five seconds on an idle machine, and more than a minute on a very busy one. */
 const TIMEOUT_MS = 300_000;
 
 describe(`the checker (seed ${SEED})`, () => {
   const histories = new Map<Defect | undefined, History>();
-  // All runs go at once, because they mostly wait. A search would keep the others waiting for too long.
+  // All runs go at the same time, because they mostly wait. A search would hold up the others for too long.
   beforeAll(async () => {
     const all = [undefined, ...DEFECTS];
     await Promise.all(all.map(async (defect) => histories.set(defect, await historyWith(defect))));
   }, TIMEOUT_MS);
 
-  it('finds nothing wrong with a correct service, whose requests fail and break now and then', () => {
+  it('finds no violation in a correct service whose requests sometimes fail or break off', () => {
     const history = histories.get(undefined)!;
     const report = checkHistory(history);
     expect(report).toMatchObject({ violations: [], undecided: 0 });
@@ -59,7 +59,7 @@ function historyOf(attempts: readonly Attempt[], more: Partial<History> = {}): H
 }
 
 describe('checkHistory', () => {
-  it('takes each item of a batch by itself, and each item once', () => {
+  it('checks each item of a batch separately, and each item once', () => {
     const report = checkHistory(
       historyOf([
         ok(operation('add', ['a', 'b', 'a']), 0, true, true, false),
@@ -69,13 +69,13 @@ describe('checkHistory', () => {
     expect(report).toEqual({ itemsChecked: 3, entriesChecked: 0, undecided: 0, violations: [] });
   });
 
-  it('leaves out what surely did not happen', () => {
+  it('ignores attempts that certainly had no effect', () => {
     const refused: Attempt = { ...ok(operation('add', ['a']), 0), outcome: 'fail' };
     const report = checkHistory(historyOf([refused, ok(operation('check', ['a']), 2, true)]));
     expect(report.violations).toHaveLength(1);
   });
 
-  it('reports the item whose answers nothing explains, with the calls that show it, for people to read', () => {
+  it('reports an item whose answers no order explains, with the calls that show it', () => {
     const fault: Fault = { kind: 'kill', start: 3, end: 4 };
     const attempts = [
       ok(operation('check', ['a']), 0, false),
@@ -114,7 +114,7 @@ describe('checkHistory', () => {
     expect(report.violations[0]?.what).toBe('G5: a repeat was answered differently');
   });
 
-  it('compares what a filter says it holds with what is found in it at the end', () => {
+  it('compares the item count of a description with the items found at the end', () => {
     const attempts = [
       ok(operation('add', ['a', 'b']), 0, true, true),
       ok(operation('remove', ['a']), 2, 'removed'),
@@ -126,7 +126,7 @@ describe('checkHistory', () => {
     expect(said(2)).toEqual([{ what: 'filter set says it holds 2 items, but 1 are found in it' }]);
   });
 
-  it('reports answers that no fault excuses, and services that ended', () => {
+  it('reports answers that no fault excuses, and services that exited', () => {
     const wrong: Attempt = {
       ...ok(operation('add', ['a']), 0),
       outcome: 'info',
@@ -140,7 +140,7 @@ describe('checkHistory', () => {
     ]);
   });
 
-  it('lets a failover lose the last writes only where that is allowed', () => {
+  it('accepts lost last writes after a failover only where that is allowed', () => {
     const add = ok(operation('add', ['a']), 950, true);
     const attempts = [add, ok(operation('check', ['a']), 3_000, false)];
     const faults = [{ kind: 'failover', start: 900, diedAt: 1_000, end: 2_000 }];

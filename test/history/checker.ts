@@ -10,7 +10,7 @@ import type { Violation } from './violation.js';
 
 export interface Report {
   readonly itemsChecked: number;
-  /** Entries of the queue; 0 if nobody worked on it. */
+  /** The number of queue entries. 0 if no client used the queue. */
   readonly entriesChecked: number;
   /** Items whose histories were too long to search. They prove nothing. */
   readonly undecided: number;
@@ -22,9 +22,9 @@ export interface Report {
 const SUBJECTS: readonly Subject[] = ['set', 'multiset'];
 
 /**
- * Checks a run: every answer by itself, every item's calls for linearizability, the filters' descriptions against
- * the items found at the end, and the queue by rules of its own. Items are independent of each other: their filters'
- * error rates are so low that no item ever tests positive because of others.
+ * Checks a run: every answer alone, every item's calls for linearizability, the filters' descriptions against the items
+ * found at the end, and the queue by its own rules. Items are independent, because the error rates are so low that no
+ * item ever tests positive because of others.
  */
 export function checkHistory(history: History, losses?: Losses): Report {
   const violations: Violation[] = [
@@ -73,7 +73,7 @@ function guaranteeOf(calls: readonly Call[]): string {
   return seen ?? `G5: no order of the calls, each happening once, explains ${last.verb} ${last.answer}`;
 }
 
-/** A filter must hold as many items, by its description, as the last checks found. */
+/** A filter's description must count as many items as the last checks found. */
 function wrongDescriptions({ attempts, descriptions }: History): Violation[] {
   return descriptions.flatMap(({ subject, items }) => {
     let present = 0;

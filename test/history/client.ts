@@ -7,21 +7,21 @@ import { judge } from './judge.js';
 import type { Planned } from './plan.js';
 import type { Protocol } from './protocol.js';
 
-/** Where requests can be sent. The URL may change when a process is started again. */
+/** A target for requests. Its URL may change when a process restarts. */
 export interface Instance {
   readonly url: string;
 }
 
-/** An operation that can be sent again. Any client may do so, because its key identifies it. */
+/** An operation that can be sent again, by any client, because its key identifies it. */
 export interface Resendable<Op> {
   readonly operation: Op;
   readonly key: string;
-  /** The time from and until which it may be sent again: an id that the service made is not known for ever. */
+  /** The period in which it may be sent again. The service forgets the ids that it made after a while. */
   readonly from: number;
   readonly until: number;
 }
 
-/** What all clients of a run share. */
+/** The state that all clients of a run share. */
 export interface Shared {
   readonly seed: number;
   readonly instances: readonly Instance[];
@@ -29,12 +29,12 @@ export interface Shared {
   readonly answers: Answers;
 }
 
-/** What all clients record that send operations of one kind. */
+/** The records of all clients that send one kind of operation. */
 export interface Records<Op, Answers> {
   readonly attempts: AttemptOf<Op, Answers>[];
-  /** Operations to be sent again, answered or not. */
+  /** Operations to send again, answered or not. */
   readonly later: Resendable<Op>[];
-  /** Operations whose outcomes were not known when the client gave up. */
+  /** Operations whose outcome was unknown when the client stopped retrying. */
   readonly unresolved: Resendable<Op>[];
 }
 
@@ -42,11 +42,11 @@ export function noRecords<Op, Answers>(): Records<Op, Answers> {
   return { attempts: [], later: [], unresolved: [] };
 }
 
-/** Ids made by the service are recorded for 60 s. */
+/** Shorter than the 60 s for which the service records the ids that it makes. */
 const MADE_ID_MS = 40_000;
 const MOST_LATER_MS = 5_000;
 
-/** One client. It sends one operation after the other, each as its plan says, and records what it learns. */
+/** A client that sends one operation after another, each by its plan, and records the outcomes. */
 export class Client<Op extends { readonly id: number }, Answers> {
   constructor(
     private readonly number: number,
@@ -56,7 +56,7 @@ export class Client<Op extends { readonly id: number }, Answers> {
     private readonly records: Records<Op, Answers>,
   ) {}
 
-  /** Answers what the service answered, if it did. */
+  /** Returns the service's answer, if it gave one. */
   async perform({ operation, plan }: Planned<Op>): Promise<Answers | undefined> {
     const began = performance.now();
     let key = plan.keyed ? `history ${this.shared.seed} ${operation.id}`.replaceAll(' ', '-') : undefined;
@@ -66,7 +66,7 @@ export class Client<Op extends { readonly id: number }, Answers> {
     let sent = await Promise.all(tries);
     for (let retry = 0; retry < plan.retries && !sent.some(isKnown); retry++) {
       key ??= sent.find((one) => one.key !== undefined)?.key;
-      // Without a key it can be sent again only if it surely was not sent before.
+      // Without a key, it may be sent again only if no earlier request can have had an effect.
       if (key === undefined && sent.some(({ attempt }) => attempt.outcome !== 'fail')) break;
       await sleep(this.random.below(200 * (retry + 1)));
       sent = [await this.send(operation, key)];
@@ -82,7 +82,7 @@ export class Client<Op extends { readonly id: number }, Answers> {
     return known;
   }
 
-  /** Sends again what is due, if anything is. */
+  /** Sends the next operation that is due, if any. */
   async sendAgain(): Promise<void> {
     const now = performance.now();
     const place = this.records.later.findIndex(({ from }) => from <= now);
@@ -90,7 +90,7 @@ export class Client<Op extends { readonly id: number }, Answers> {
     if (due && due.until > now) await this.send(due.operation, due.key);
   }
 
-  /** Sends until it is answered, for at most `ms`. Answers what the service answered, if it did. */
+  /** Sends until it is answered, for at most `ms`. Returns the service's answer, if it gave one. */
   async insist(operation: Op, ms: number, key?: string): Promise<Answers | undefined> {
     const end = performance.now() + ms;
     while (performance.now() < end) {
@@ -101,7 +101,7 @@ export class Client<Op extends { readonly id: number }, Answers> {
     return undefined;
   }
 
-  /** Finds out about so many percent of the outcomes that are not known, by asking again. */
+  /** Resolves about `percent` percent of the unknown outcomes by sending again. */
   async resolveSome(percent: number, ms: number): Promise<void> {
     for (const { operation, key, until } of this.records.unresolved) {
       if (this.random.below(100) >= percent || until <= performance.now()) continue;

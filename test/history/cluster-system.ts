@@ -10,9 +10,9 @@ import { between, type FaultSource, type System } from './system.js';
 import { storeCut, storePause } from './store-faults.js';
 import { servicesOn } from './systems.js';
 
-/** Less than the cluster's node timeout, so that a paused master is not replaced. */
+/** Shorter than the cluster's node timeout, so that a paused master is not replaced. */
 const MOST_PAUSE_MS = 1_200;
-/** Replicas are held back for less than the node timeout, and less than LAST_WRITES allows to be lost. */
+/** Replicas lag for less than the node timeout, and for less than LAST_WRITES allows to be lost. */
 const MOST_LAG_MS = 500;
 const MOST_SLOTS_MOVED = 3;
 
@@ -38,7 +38,10 @@ class Shard {
     private replica: RedisServer,
   ) {}
 
-  /** Kills the master, and loses what its replica has not received for the last `lagMs`. Answers when it died. */
+  /**
+   * Kills the master, and loses the writes that its replica has not received in the last `lagMs`. Returns the time of
+   * death.
+   */
   async fail(lagMs: number, answers: Answers): Promise<number> {
     const letRun = lagMs > 0 ? await holdBack(this.replica, this.master) : undefined;
     await sleep(lagMs);
@@ -59,7 +62,7 @@ class Shard {
     await this.inStep();
   }
 
-  /** Resolves when the replica holds what its master holds. */
+  /** Resolves when the replica has all data of its master. */
   async inStep(): Promise<void> {
     await until('the replica is in step', () =>
       withClient(this.replica, async (client) => {
@@ -105,7 +108,7 @@ function clusterFaults(shards: readonly Shard[]): FaultSource[] {
   ];
 }
 
-/** Moves slots that hold segments from one master to another. The keys of a segment move in two steps. */
+/** Moves slots that hold segments from one master to another. The Redis keys of a segment move in two steps. */
 async function moveSome(shards: readonly Shard[], random: Random): Promise<void> {
   const from = random.below(shards.length);
   const to = (from + 1 + random.below(shards.length - 1)) % shards.length;

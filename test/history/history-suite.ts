@@ -11,26 +11,26 @@ export interface Run {
   readonly store: string;
   readonly start: () => Promise<System>;
   readonly faults: readonly string[];
-  /** What a failover may lose; nothing by default. */
+  /** What a failover may lose. Nothing by default. */
   readonly losses?: Losses;
 }
 
 /**
- * Clients work for this long, and until each kind of fault has struck and they have done this much, however slow the
- * machine.
+ * Clients work for this long, and until every kind of fault has struck and they have made this many operations, however
+ * slow the machine is.
  */
 const SECONDS = 4;
 const OPERATIONS = 500;
 const CLIENTS = 12;
 const WORKERS = 4;
-/** Restarts and failovers take seconds each, and many seconds on a busy machine. */
+/** Each restart or failover takes seconds, and longer on a busy machine. */
 const TIMEOUT_MS = 300_000;
 
-/** The test of one kind of system. Each has its own file, so that they run side by side. */
+/** Tests one kind of system. Each kind has its own file, so that they run in parallel. */
 export function historySuite({ store, start, faults, losses }: Run): void {
   describe(`the history of services on ${store}, while faults strike`, () => {
     it(
-      `is explained by items that change one operation at a time, each once, and by a queue that keeps its rules (seed ${SEED})`,
+      `is linearizable for items, each operation once, and keeps the queue’s rules (seed ${SEED})`,
       async () => {
         const system = await start();
         try {

@@ -2,40 +2,40 @@ import type { AttemptOf, Fault } from './attempt.js';
 import type { QueueHistory } from './queue-history.js';
 import type { SyncedHistory } from './syncs/synced-history.js';
 
-/** The filter that an operation is on. It is also the filter's name in the service. */
+/** The filter of an operation. It is also the filter's name in the service. */
 export type Subject = 'set' | 'multiset';
 
 export type Verb = 'add' | 'check' | 'remove' | 'count';
 
-/** The answer of a batch route for one item. */
+/** A batch route's answer for one item. */
 export type Answer = boolean | number | string;
 
-/** A batch as a client means it. However often it is sent, it must happen once. */
+/** A batch as a client intends it. However often it is sent, it must take effect once. */
 export interface Operation {
   readonly id: number;
   readonly subject: Subject;
   readonly verb: Verb;
-  /** May hold an item more than once. */
+  /** May contain an item more than once. */
   readonly items: readonly string[];
 }
 
-/** One request of a batch, with an answer per item. */
+/** One request for a batch, with one answer per item. */
 export type Attempt = AttemptOf<Operation, readonly Answer[]>;
 
-/** How many items a filter holds by its description at the end, when nothing changes any more. */
+/** The number of items in a filter's description at the end, when nothing changes any more. */
 export interface Description {
   readonly subject: Subject;
   readonly items: number;
 }
 
-/** Everything that is known of a run. */
+/** Everything known about a run. */
 export interface History {
   readonly attempts: readonly Attempt[];
   readonly faults: readonly Fault[];
   readonly descriptions: readonly Description[];
-  /** Failures beside the answers: a process that ended by itself, a service that did not recover. */
+  /** Failures other than wrong answers: a process that exited by itself, or a service that did not recover. */
   readonly failures: readonly string[];
-  /** Absent if nobody worked on the queue. */
+  /** Absent if no client used the queue. */
   readonly queue?: QueueHistory;
   /** Absent if no sets were synced. */
   readonly synced?: SyncedHistory;
@@ -46,21 +46,21 @@ export interface Call {
   readonly attempt: Attempt;
   readonly operation: number;
   readonly verb: Verb;
-  /** How often the request names the item. */
+  /** How often the request contains the item. */
   readonly times: number;
   readonly start: number;
   /** Infinity if the outcome is unknown. */
   readonly end: number;
-  /** One answer for each time, joined by commas; undefined if the outcome is unknown. */
+  /** One answer for each occurrence, joined by commas. Undefined if the outcome is unknown. */
   readonly answer?: string;
 }
 
-/** Whether a verb can change anything. The others need no record and no retry. */
+/** Whether a verb can change anything. Other verbs need no record and no retry. */
 export function mutates(verb: Verb): boolean {
   return verb === 'add' || verb === 'remove';
 }
 
-/** The calls of every item of a filter, each list in order of start. It leaves out attempts that surely did nothing. */
+/** The calls of every item of a filter, in order of start, except attempts that certainly had no effect. */
 export function callsByItem(attempts: readonly Attempt[], subject: Subject): Map<string, Call[]> {
   const items = new Map<string, Call[]>();
   const inOrder = attempts.filter((attempt) => attempt.operation.subject === subject);

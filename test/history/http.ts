@@ -1,20 +1,20 @@
 import { Agent, request, type IncomingMessage } from 'node:http';
 import type { Random } from '../support/random.js';
 
-/** The outcome of a request. `refused`: it was never sent, so nothing happened. `broken`: unknown. */
+/** The outcome of a request. `refused`: it was never sent, so it had no effect. `broken`: unknown. */
 export type Reply =
   | { readonly kind: 'answered'; readonly status: number; readonly headers: Headers; readonly text: string }
   | { readonly kind: 'refused' | 'broken'; readonly note: string };
 
 export type Method = 'GET' | 'POST' | 'DELETE';
 
-/** Header names in lower case. */
+/** Header names are in lower case. */
 export type Headers = IncomingMessage['headers'];
 
 /** Longer than the service waits for its store. */
 const TIMEOUT_MS = 5_000;
 
-/** Keep-alive connections to all services, which a fault may cut. No request is sent twice. */
+/** Keep-alive connections to all services, which a fault may cut. Never retries a request. */
 export class Http {
   private readonly agent = new Agent({ keepAlive: true });
 
@@ -26,7 +26,7 @@ export class Http {
     return this.send('GET', url);
   }
 
-  /** Cuts about half of the connections, with everything in transit on them. */
+  /** Cuts about half of the connections, with all data in transit. */
   cut(random: Random): void {
     for (const sockets of Object.values(this.agent.sockets)) {
       for (const socket of sockets ?? []) if (random.below(2) === 0) socket.destroy();
@@ -37,7 +37,7 @@ export class Http {
     this.agent.destroy();
   }
 
-  /** Text is sent as lines, all else as JSON. */
+  /** Sends a string as lines, and anything else as JSON. */
   send(method: Method, url: string, body?: unknown, key?: string): Promise<Reply> {
     const lines = typeof body === 'string';
     const text = lines || body === undefined ? body : JSON.stringify(body);

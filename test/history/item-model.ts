@@ -1,15 +1,15 @@
 import type { Subject, Verb } from './history.js';
 
-/** What a call does to an item of multiplicity `count`, and its answer: one word for each time, joined by commas. */
+/** The new `count` of an item after a call, and the call's answer: one word for each occurrence, joined by commas. */
 export interface Effect {
   readonly count: number;
   readonly answer: string;
 }
 
-/** One item of a filter as a sequential object. Its state is how often the filter holds it. */
+/** One item of a filter as a sequential object. Its state is the number of times that the filter holds it. */
 export type ItemModel = (count: number, verb: Verb, times: number) => Effect;
 
-/** In `set` semantics a second add changes nothing, and one removal forgets. */
+/** In a `set`, a second add changes nothing, and one removal forgets the item. */
 const setItem: ItemModel = (count, verb, times) =>
   repeatedly(count, times, (n) => {
     if (verb === 'add') return { count: 1, answer: String(n === 0) };
@@ -17,7 +17,7 @@ const setItem: ItemModel = (count, verb, times) =>
     return { count: n, answer: verb === 'check' ? String(n > 0) : String(n) };
   });
 
-/** In `multiset` semantics every add counts, and every removal takes one back. No count reaches 15 in these tests. */
+/** In a `multiset`, every add counts one, and every removal takes one back. No count reaches 15 in these tests. */
 const multisetItem: ItemModel = (count, verb, times) =>
   repeatedly(count, times, (n) => {
     if (verb === 'add') return { count: n + 1, answer: String(n === 0) };

@@ -4,12 +4,12 @@ import type { Reply } from './http.js';
 
 type Judgement<Op, Answers> = Pick<AttemptOf<Op, Answers>, 'outcome' | 'answers' | 'note' | 'wrong'>;
 
-/** Errors that a fault may cause. Even with these it is unknown whether they came before or after the change. */
+/** Errors that a fault may cause. They don't tell whether the change has taken effect. */
 const PASSING: ReadonlySet<unknown> = new Set(['STORE_UNAVAILABLE', 'OVERLOADED']);
 
 /**
- * What a reply says about an attempt. `wrong` is set if no fault excuses it: any status but 200 and 503, lost data, an
- * error without Retry-After, a mutation answered without its operation's id, or malformed results.
+ * Judges the reply to an attempt. Sets `wrong` for replies that no fault excuses: any status but 200 and 503, lost
+ * data, an error without Retry-After, a mutation answered without its operation id, or malformed results.
  */
 export function judge<Op, Answers>(
   protocol: Protocol<Op, Answers>,
@@ -44,11 +44,11 @@ export function judge<Op, Answers>(
 
 interface Contents {
   readonly status: number;
-  /** Undefined: the stream broke off. */
+  /** Undefined if the stream broke off. */
   readonly body: Record<string, unknown> | undefined;
 }
 
-/** What a reply says. A stream is taken as if its lines were one JSON body; its last line may be an error. */
+/** The contents of a reply. The lines of a stream are merged into one JSON body; its last line may be an error. */
 function contents({ status, headers, text }: Extract<Reply, { kind: 'answered' }>): Contents {
   if (headers['content-type']?.includes('ndjson') !== true) return { status, body: parsed(text) };
   const lines = text.split('\n').filter((line) => line !== '');

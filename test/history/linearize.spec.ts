@@ -5,7 +5,7 @@ import { linearize } from './linearize.js';
 import type { Rewind } from './rewind.js';
 import { SimulatedItem } from './testing/simulated-item.js';
 
-/** `[operation, verb, start, end, answer]`. Without an answer the outcome is unknown and `end` is not used. */
+/** `[operation, verb, start, end, answer]`. Without an answer the outcome is unknown and `end` is ignored. */
 type Row = readonly [
   operation: number,
   verb: Verb,
@@ -251,7 +251,7 @@ describe('linearize', () => {
     expect(verdict(subject, rows)).toBe('violation');
   });
 
-  it('gives up, and says so, rather than searching for ever', () => {
+  it('stops a long search, and reports it as undecided', () => {
     const rows = Array.from({ length: 12 }, (_, i): Row => [i, 'add', 0, 1]);
     const end: Row[] = [[20, 'count', 2, 3, '14']];
     expect(linearize(calls([...rows, ...end]), ITEM_MODELS.multiset)).toBe('violation');
@@ -335,19 +335,19 @@ const TOO_MUCH: readonly Case[] = [
   },
 ];
 
-describe('linearize, over a failover that may lose the last writes', () => {
-  it.each(LOSSES)('lets it lose $name', ({ subject = 'set', rows }) => {
+describe('linearize, across a failover that may lose the last writes', () => {
+  it.each(LOSSES)('accepts the loss of $name', ({ subject = 'set', rows }) => {
     expect(verdict(subject, rows, FAILOVER)).toBe('linearizable');
   });
 
-  it.each(TOO_MUCH)('refuses that it lose $name', ({ subject = 'set', rows }) => {
+  it.each(TOO_MUCH)('refuses the loss of $name', ({ subject = 'set', rows }) => {
     expect(verdict(subject, rows, FAILOVER)).toBe('violation');
   });
 
-  describe('where changes are answered when a replica has them, and reads at once', () => {
+  describe('if changes are answered once a replica has them, and reads immediately', () => {
     const waiting: readonly Rewind[] = [{ start: 1_000, end: 2_000, reachMs: 0, evenIfRead: true }];
 
-    it('lets it lose what was not answered, read or not', () => {
+    it('accepts the loss of unanswered changes, read or not', () => {
       const rows: readonly Row[] = [
         [1, 'add', 940, 945],
         [2, 'check', 950, 955, 'true'],
@@ -359,7 +359,7 @@ describe('linearize, over a failover that may lose the last writes', () => {
       expect(verdict('set', rows, early)).toBe('violation');
     });
 
-    it('refuses that it lose what was answered, or what a change saw', () => {
+    it('refuses the loss of answered changes, and of changes that another change saw', () => {
       expect(verdict('set', [...ADDED_LATE, [3, 'check', 2_100, 2_110, 'false']], waiting)).toBe('violation');
       const seen: readonly Row[] = [
         [1, 'add', 940, 945],
@@ -370,7 +370,7 @@ describe('linearize, over a failover that may lose the last writes', () => {
     });
   });
 
-  it('lets nothing be lost where nothing may be', () => {
+  it('accepts no loss where none is allowed', () => {
     expect(verdict('set', [...ADDED_LATE, [3, 'check', 2_100, 2_110, 'false']])).toBe('violation');
   });
 });
@@ -378,14 +378,14 @@ describe('linearize, over a failover that may lose the last writes', () => {
 describe('linearize, on histories of a simulated item', () => {
   const SEEDS = Array.from({ length: 400 }, (_, i) => i + 1);
 
-  it.each(['set', 'multiset'] as const)('explains every one of a correct %s', (subject) => {
+  it.each(['set', 'multiset'] as const)('explains all histories of a correct %s', (subject) => {
     for (const seed of SEEDS) {
       const item = new SimulatedItem(subject, seed);
       expect([seed, linearize(item.calls(), ITEM_MODELS[subject])]).toEqual([seed, 'linearizable']);
     }
   });
 
-  it.each(['set', 'multiset'] as const)('explains every one of a %s with lossy failovers', (subject) => {
+  it.each(['set', 'multiset'] as const)('explains all histories of a %s with lossy failovers', (subject) => {
     for (const seed of SEEDS) {
       const item = new SimulatedItem(subject, seed, { failovers: 2, reachMs: 60 });
       const found = linearize(item.calls(), ITEM_MODELS[subject], item.rewinds);
@@ -394,7 +394,7 @@ describe('linearize, on histories of a simulated item', () => {
   });
 
   it.each(['forgets records', 'loses an acknowledged change'] as const)(
-    'refuses most of an item that %s',
+    'refuses most histories of an item that %s',
     (defect) => {
       const refused = SEEDS.filter((seed) => {
         const item = new SimulatedItem('multiset', seed, { defect });

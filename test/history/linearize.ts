@@ -2,18 +2,20 @@ import { mutates, type Call } from './history.js';
 import type { ItemModel } from './item-model.js';
 import { matters, momentsAfter, restorable, type Moment, type Rewind } from './rewind.js';
 
-/** `undecided`: the search gave up after `maxSteps` states. */
+/** `undecided`: the search stopped after `maxSteps` states. */
 export type Verdict = 'linearizable' | 'violation' | 'undecided';
 
 export const MAX_STEPS = 200_000;
 
 /**
- * Whether some order of an item's calls explains all their answers, as if each had happened at one instant between its
+ * Whether some order of an item's calls explains all their answers, as if each took effect at one instant between its
  * start and its end. This is linearizability, by the search of Wing and Gong with Lowe's memory of visited states.
  *
- * The object has an idempotent interface. The first call of an operation takes effect and leaves its answer as a
- * record. Any other call of it is answered from the record. A call whose outcome is unknown may take effect at any time
- * from its start on, or never. `calls` are in order of start. The item is absent at first.
+ * The object has an idempotent interface. The first call of an operation takes effect and records its answer. All other
+ * calls of the operation are answered from the record. A call with an unknown outcome may take effect at any time from
+ * its start on, or never.
+ *
+ * `calls` must be in order of start. The item is absent at first.
  */
 export function linearize(
   calls: readonly Call[],
@@ -29,14 +31,14 @@ export function linearize(
 }
 
 interface State {
-  /** One bit for each answered call that has its place in the order. */
+  /** One bit for each answered call that has a place in the order. */
   readonly done: bigint;
   readonly count: number;
   /** Recorded answers, by number of operation. */
   readonly records: readonly (string | undefined)[];
-  /** Number of rewinds that have happened or can no longer happen. */
+  /** The number of rewinds that have happened or can no longer happen. */
   readonly passed: number;
-  /** This state and those before it, as far as a coming rewind may restore them. */
+  /** This state and the earlier ones that a coming rewind may restore. */
   readonly past: readonly Moment[];
 }
 
@@ -67,7 +69,7 @@ class Search {
     this.mutations = mutations;
   }
 
-  /** Whether all calls without a place can follow this state in some order. */
+  /** Whether all remaining calls can follow this state in some order. */
   from(state: State): boolean {
     const open = [...this.bits.keys()].filter((call) => this.isOpen(state, call));
     if (open.length === 0) return true;
@@ -94,7 +96,7 @@ class Search {
     });
   }
 
-  /** Tries mutations that take effect although no answer says so yet, or says so any more. */
+  /** Tries mutations that take effect although no remaining answer shows it. */
   private someUnseen(state: State, horizon: number): boolean {
     return this.mutations.some((calls, number) => {
       const [first] = calls;
@@ -127,15 +129,15 @@ class Search {
     return bit !== undefined && (done & bit) === 0n;
   }
 
-  /** Whether an answer differs from the operation's record. Such an answer can never become true. */
+  /** Whether an answer differs from the operation's record. No later state can make such an answer true. */
   private contradicts(state: State, call: Call): boolean {
     const record = this.recordOf(state, call);
     return record !== undefined && record !== call.answer;
   }
 
   /**
-   * A call that changes nothing can be placed at once. But if a rewind may come, a mutation leaves a record that may be
-   * lost, and no call after the rewind can be brought forward.
+   * A call that changes nothing can be placed immediately. If a rewind may still come, a mutation's record may be lost,
+   * and no call after the rewind can be moved before it.
    */
   private isHarmless(state: State, call: Call, rewind: Rewind | undefined): boolean {
     if (rewind && (mutates(call.verb) || call.start > rewind.end)) return false;
@@ -176,8 +178,8 @@ class Search {
   }
 
   /**
-   * States with the same continuations have the same key. Of a moment's end only the rewinds that it is too old for
-   * matter.
+   * States with the same continuations have the same key. For the end of a moment, only the rewinds that it is too old
+   * for matter.
    */
   private keyOf({ done, count, records, passed, past }: State): string {
     const words = past.map((moment) => {

@@ -4,9 +4,9 @@ import { linearize } from './linearize.js';
 import type { Rewind } from './rewind.js';
 
 /**
- * A part of a violating history that is still a violation: cut off after the first answer that no order explains, and
- * without the reads that are not needed. What is left out cannot be the cause, because the beginning of a linearizable
- * history is linearizable, and so is the history without its reads.
+ * Reduces a violating history to a smaller violation: cuts it off after the first answer that no order explains, and
+ * drops reads that are not needed. This keeps the cause, because a linearizable history stays linearizable when cut
+ * off, and without its reads.
  */
 export function narrow(
   calls: readonly Call[],
@@ -26,7 +26,7 @@ export function narrow(
   return needed;
 }
 
-/** What was known at a time: later calls had not started, and the answers of those under way were not known. */
+/** What was known at a time: later calls had not started, and calls in progress had no answers. */
 function until(calls: readonly Call[], time: number): Call[] {
   return calls.filter(({ start }) => start <= time).map((call) => (call.end > time ? pending(call) : call));
 }

@@ -4,12 +4,14 @@ import type { Answers } from './answers.js';
 import type { Fault } from './attempt.js';
 import { between, type FaultSource } from './system.js';
 
-/** Pause between two faults of a group, so that there are answers to compare. */
+/** Pause between two faults of a group, in ms, so that there are answers to compare. */
 const REST_MS = [200, 1_200] as const;
 /** Failovers take seconds. */
 const LONGEST_MS = 120_000;
 
-/** Strikes with one fault after the other until `isOver`, with each at least once. Returns when the last is over. */
+/**
+ * Strikes with one fault after another until `isOver`, with each at least once. Resolves when the last fault is over.
+ */
 export async function disturb(
   sources: readonly FaultSource[],
   random: Random,
@@ -31,7 +33,7 @@ export async function disturb(
   }
 }
 
-/** Rejects if a fault is not over in time, so that the clients do not go on for ever. */
+/** Rejects if a fault is not over in time, so that the clients stop. */
 async function ended<T>({ kind }: FaultSource, strike: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { readOptions } from './options.js';
 
 describe('options of npm run history', () => {
-  it('has defaults: a minute on the embedded store, with all the faults it knows', () => {
+  it('default to a minute on the embedded store, with all its kinds of faults', () => {
     expect(readOptions(['--seed', '7'])).toEqual({
       store: 'embedded',
       seconds: 60,
@@ -16,7 +16,7 @@ describe('options of npm run history', () => {
     });
   });
 
-  it('takes some of the faults, or none', () => {
+  it('accept some of the faults, or none', () => {
     expect(readOptions(['--store', 'redis', '--faults', 'kill,cut'])).toMatchObject({
       faults: ['kill', 'cut'],
     });

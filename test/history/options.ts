@@ -52,7 +52,7 @@ export interface Options {
   readonly out: string;
 }
 
-/** Reads the command line. Throws an error whose message says what is wrong. */
+/** Parses the command line. Throws an error whose message names the problem. */
 export function readOptions(args: readonly string[]): Options | 'help' {
   const { values } = parseArgs({
     args: [...args],
@@ -90,7 +90,7 @@ export function readOptions(args: readonly string[]): Options | 'help' {
   };
 }
 
-/** All kinds of faults that a store's system has. */
+/** All kinds of faults of a store's system. */
 export function faultsOf(store: Options['store'], chosen?: string): readonly string[] {
   const known: readonly string[] = FAULTS[store];
   if (chosen === undefined) return known;
@@ -101,7 +101,7 @@ export function faultsOf(store: Options['store'], chosen?: string): readonly str
   throw new RangeError(`--faults names ${unknown}: ${store} has ${known.join(', ')}, or none`);
 }
 
-/** A whole number from the command line. RangeError if it is none, or out of range. */
+/** Parses a whole number from the command line. Throws RangeError if it is invalid or out of range. */
 export function whole(name: string, value: string, least: number, most: number): number {
   const number = /^\d+$/.test(value) ? Number(value) : NaN;
   if (number >= least && number <= most) return number;

@@ -2,13 +2,13 @@ import type { Random } from '../support/random.js';
 
 /** How a client handles an operation. */
 export interface Plan {
-  /** Sent under a key of the client's own; otherwise under the id that the service makes. */
+  /** Whether it is sent with the client's own key. Otherwise the service makes its id. */
   readonly keyed: boolean;
-  /** Sent to two instances at once. Only with a key. */
+  /** Whether it is sent to two instances at the same time. Only with a key. */
   readonly twin: boolean;
-  /** How often it is sent again while its outcome is unknown. */
+  /** The number of retries while its outcome is unknown. */
   readonly retries: number;
-  /** Whether it is sent once more after it has been answered: at once, or later when others have changed its items. */
+  /** Whether it is sent once more after it was answered: immediately, or later, after others have changed its items. */
   readonly repeat: 'never' | 'at once' | 'later';
 }
 

@@ -3,32 +3,33 @@ import type { AttemptOf, Fault } from './attempt.js';
 import { mayHaveDone, type Entry, type Hold, type Term } from './queue-entries.js';
 import type { QueueEvent } from './queue-history.js';
 
-/** Stores count whole milliseconds, callers do not, and clocks drift apart a little in the seconds of a lease. */
+/** Stores count whole milliseconds and callers fractions, and their clocks drift slightly during a lease. */
 const CLOCKS_MS = 10;
 
 type Known = Pick<AttemptOf<unknown, unknown>, 'outcome' | 'start' | 'end'>;
 
-/** What the answers leave open: whether a failover has lost a change, and whether a lease is over. */
+/** The doubts that answers leave: whether a failover has lost a change, and whether a lease is over. */
 export class Doubts {
-  /** When what was answered may have been lost: from the first such answer to the takeover. */
+  /** The periods whose answered changes may be lost: from the first such answer to the takeover. */
   private readonly gaps: readonly { readonly from: number; readonly diedAt: number; readonly end: number }[];
 
   constructor(faults: readonly Fault[], losses: Losses | undefined) {
-    // Where changes wait for a replica, nothing that was answered is lost.
+    // If changes wait for a replica, no answered change is lost.
     const reachMs = losses === undefined || losses.evenIfRead ? undefined : losses.reachMs;
     this.gaps = faults.flatMap(({ diedAt, end }) =>
       diedAt === undefined || reachMs === undefined ? [] : [{ from: diedAt - reachMs, diedAt, end }],
     );
   }
 
-  /** Whether a change may have been lost by a time, although it was answered. */
+  /** Whether an answered change may have been lost by a time. */
   mayBeLost({ start, end }: Pick<QueueEvent, 'start' | 'end'>, by = Infinity): boolean {
     return this.gaps.some((gap) => end >= gap.from && start <= gap.end && gap.diedAt <= by);
   }
 
   /**
-   * Whether an operation may have been executed anew, since a failover lost its record with its change: it was answered before the
-   * death, in time to be lost, and was sent again after it. Then its first answer says only what was true at first.
+   * Whether an operation may have been executed again because a failover lost its change and record: it was answered
+   * before the death, late enough to be lost, and sent again after it. Its first answer is then true only for the first
+   * execution.
    */
   mayBeAnew({ attempts }: { readonly attempts: readonly Known[] }): boolean {
     return this.gaps.some(({ from, diedAt, end }) => {
@@ -39,7 +40,7 @@ export class Doubts {
     });
   }
 
-  /** Whether a lease may be over at a time, by anything but `except`. */
+  /** Whether a lease may be over at a time, for any cause but `except`. */
   mayBeOver(hold: Hold, by: number, except?: QueueEvent): boolean {
     if (this.mayBeLost(hold, by) || this.mayBeForgotten(hold, by)) return true;
     const settlings = hold.settlings.filter(({ event }) => event !== except && event.start <= by);
@@ -50,7 +51,7 @@ export class Doubts {
     return terms.some((term) => !replaced(term) && term.start + term.seconds * 1_000 - CLOCKS_MS <= by);
   }
 
-  /** Whether a lease is surely over when something is sent. */
+  /** Whether a lease is certainly over when something is sent. */
   isOver(hold: Hold, at: number): boolean {
     if (this.mayBeLost(hold, at)) return false;
     const past = (event: Pick<QueueEvent, 'start' | 'end'>) => event.end < at && !this.mayBeLost(event, at);
@@ -62,12 +63,12 @@ export class Doubts {
     );
   }
 
-  /** Whether the entry of a lease may have been forgotten by a time, since it was leased. */
+  /** Whether the entry of a lease may have been forgotten between the lease and a time. */
   mayBeForgotten({ entry, start }: Hold, by: number): boolean {
     return entry.of.forgets.some(({ event }) => event.start <= by && event.end >= start);
   }
 
-  /** Whether an entry is surely forgotten when something is sent. */
+  /** Whether an entry is certainly forgotten when something is sent. */
   isForgotten({ of, discovery, handOuts }: Entry, at: number): boolean {
     if (discovery === undefined || this.mayBeLost(discovery.event, at)) return false;
     const queued = Math.min(discovery.event.end, ...handOuts.map(({ attempt }) => attempt.end));
@@ -78,7 +79,7 @@ export class Doubts {
   }
 }
 
-/** The lease itself, and what has extended it, or may have. */
+/** The lease itself, and the calls that have or may have extended it. */
 function termsOf(hold: Hold): Term[] {
   const extensions = hold.settlings.filter((told) => mayHaveDone(told, 'extend'));
   const terms = extensions.map(({ event: { start, end, operation } }) => ({

@@ -9,13 +9,13 @@ import {
   type Settle,
 } from './queue-history.js';
 
-/** An operation on one URL or lease, with its word; undefined if it was never answered. */
+/** An operation on one URL or lease, with its result. The result is undefined if it was never answered. */
 export interface Told<Op extends OnUrls | Settle = OnUrls> {
   readonly event: QueueEvent<Op>;
   readonly word: string | undefined;
 }
 
-/** Something that sets the end of a lease between these times, by its length: the lease itself, or an extension. */
+/** A lease or an extension. It moves the end of the lease to `seconds` after some time between `start` and `end`. */
 export interface Term {
   readonly start: number;
   readonly end: number;
@@ -35,25 +35,25 @@ export interface HandOut {
   readonly leased: Leased;
 }
 
-/** A URL with all that happened to it. */
+/** A URL with all its operations. */
 export interface UrlHistory {
   readonly url: string;
   readonly entries: Entry[];
-  /** Operations that have, or may have, forgotten it. */
+  /** Operations that have or may have forgotten it. */
   readonly forgets: Told[];
 }
 
-/** A URL from one discovery on. When it is forgotten and discovered again, it is another entry. */
+/** A URL from one discovery on. A URL that is forgotten and discovered again has another entry. */
 export interface Entry {
   readonly of: UrlHistory;
   /** Undefined if no such discovery was ever sent. */
   readonly discovery: Told | undefined;
   readonly holds: Hold[];
-  /** Every answer that has it, repeats included. */
+  /** Every answer that contains it, including repeats. */
   readonly handOuts: HandOut[];
 }
 
-/** All entries of a history. `mayBeAnew`: whether an operation may have been executed anew after its answer. */
+/** All entries of a history. `mayBeAnew` tells whether an operation may have been executed again after its answer. */
 export function entriesOf(
   events: readonly QueueEvent[],
   mayBeAnew: (event: QueueEvent) => boolean = () => false,
@@ -65,7 +65,7 @@ export function entriesOf(
   return [...entries.byName.values()];
 }
 
-/** Whether an operation on a lease is of this verb and was done, or may have been. */
+/** Whether an operation on a lease has this verb and was done, or may have been. */
 export function mayHaveDone({ event, word }: Told<Settle>, verb: Settle['verb']): boolean {
   return event.operation.verb === verb && word !== 'expired' && word !== 'unknown';
 }
@@ -74,7 +74,7 @@ class Entries {
   /** By discovery and URL. */
   readonly byName = new Map<string, Entry>();
   private readonly urls = new Map<string, UrlHistory>();
-  /** By the ids of leases. A store that has lost its last writes may give an id again. */
+  /** By lease id. A store that has lost its last writes may use an id again. */
   private readonly holds = new Map<string, Hold[]>();
 
   constructor(private readonly mayBeAnew: (event: QueueEvent) => boolean) {}
@@ -85,7 +85,7 @@ class Entries {
       const told = { event, word: event.results?.[i] };
       if (verb === 'discover') this.entry(url, id, told);
       else if (told.word !== 'absent') this.url(url).forgets.push(told);
-      // Whatever it found at first, it may have forgotten later.
+      // Whatever the first execution found, the second may have forgotten it later.
       if (verb === 'forget' && this.mayBeAnew(event))
         this.url(url).forgets.push({ event: { ...event, end: Infinity }, word: undefined });
     });
@@ -112,7 +112,7 @@ class Entries {
       for (const hold of this.holds.get(id) ?? []) {
         if (event.end < hold.start && !this.mayBeAnew(event)) continue;
         const word = event.results?.[i];
-        // It may have found the lease later, at a time that nobody knows.
+        // The second execution may have found the lease later, at an unknown time.
         const isOpen = (word === 'expired' || word === 'unknown') && this.mayBeAnew(event);
         hold.settlings.push(
           isOpen ? { event: { ...event, end: Infinity }, word: undefined } : { event, word },

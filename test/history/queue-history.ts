@@ -1,14 +1,14 @@
 import { groupsOf, type AttemptOf } from './attempt.js';
 
-/** The visited set whose queue is checked. It is also its name in the service. */
+/** The visited set whose queue is checked. It is also the set's name in the service. */
 export const VISITED_SET = 'crawl';
 
 export interface OnUrls {
   readonly id: number;
-  /** `discover` gives every URL the operation's id as its payload, which tells later by which discovery it was queued. */
+  /** `discover` sends the operation's id as payload of every URL, so that a lease shows which discovery queued it. */
   readonly verb: 'discover' | 'forget';
   readonly urls: readonly string[];
-  /** Of a discovery in a set that ages. Absent: the age of the set. */
+  /** For a discovery in a set that ages. Default: the age of the set. */
   readonly ttlSeconds?: number;
 }
 
@@ -23,13 +23,13 @@ export interface Lease {
 export interface Settle {
   readonly id: number;
   readonly verb: 'ack' | 'release' | 'extend';
-  /** Of leased entries. */
+  /** The ids of leased entries. */
   readonly ids: readonly string[];
   /** The delay of a release, or the new length of a lease. */
   readonly seconds: number;
 }
 
-/** What a client of a queue means. However often it is sent, it must happen once. */
+/** An operation as a client of a queue intends it. However often it is sent, it must take effect once. */
 export type QueueOperation = OnUrls | Lease | Settle;
 
 /** A URL as a lease hands it out. */
@@ -41,7 +41,7 @@ export interface Leased {
   readonly attempt: number;
 }
 
-/** One word per URL or id, or what was leased. */
+/** One result per URL or id, or the leased entries. */
 export type QueueAnswers = { readonly results: readonly string[] } | { readonly leased: readonly Leased[] };
 
 export type QueueAttempt = AttemptOf<QueueOperation, QueueAnswers>;
@@ -49,24 +49,24 @@ export type QueueAttempt = AttemptOf<QueueOperation, QueueAnswers>;
 export interface QueueHistory {
   readonly attempts: readonly QueueAttempt[];
   /**
-   * When the last leases began: they took everything, after every other lease and delay had ended. Absent if that
-   * did not succeed.
+   * The start of the final leases, which took everything after all other leases and delays had ended. Absent if they
+   * failed.
    */
   readonly drainedFrom?: number;
 }
 
-/** An operation with everything that is known of its attempts. It leaves out those that surely did nothing. */
+/** An operation with everything known about its attempts, except those that certainly had no effect. */
 export interface QueueEvent<Op extends QueueOperation = QueueOperation> {
   readonly operation: Op;
   readonly attempts: readonly QueueAttempt[];
-  /** It took effect, if ever, between these; `end` is Infinity if it was never answered. */
+  /** If it took effect, it did so between `start` and `end`. `end` is Infinity if it was never answered. */
   readonly start: number;
   readonly end: number;
-  /** The words of its first answer. */
+  /** The results of its first answer. */
   readonly results?: readonly string[];
 }
 
-/** The operations of a history that may have happened, in order of their first requests. */
+/** The operations of a history that may have taken effect, in order of their first requests. */
 export function eventsOf(attempts: readonly QueueAttempt[]): QueueEvent[] {
   const events = groupsOf(attempts).map(eventOf);
   return events.sort((a, b) => a.start - b.start);
@@ -84,12 +84,12 @@ function eventOf(attempts: QueueAttempt[]): QueueEvent {
   };
 }
 
-/** What an attempt has leased; nothing if it was not answered. */
+/** The entries that an attempt has leased. Empty if it was not answered. */
 export function leasedBy({ answers }: QueueAttempt): readonly Leased[] {
   return answers !== undefined && 'leased' in answers ? answers.leased : [];
 }
 
-/** Whether an operation is of one of these verbs. */
+/** Whether an operation has one of these verbs. */
 export function isOf<Verb extends QueueOperation['verb']>(
   event: QueueEvent,
   ...verbs: readonly Verb[]

@@ -15,7 +15,7 @@ import { violationText } from './text.js';
 const RUN = { seed: SEED, seconds: 5, operations: 500, clients: 0, workers: 2, faults: [] };
 const TIMEOUT_MS = 300_000;
 const AT_ONCE = 6;
-/** A run shows a defect only if its calls come in time, which on a busy machine they may not. */
+/** A run shows a defect only if its calls arrive in time, which a busy machine does not guarantee. */
 const RUNS = 5;
 
 async function historyWith(defect?: QueueDefect, seed = SEED): Promise<History> {
@@ -29,7 +29,7 @@ async function historyWith(defect?: QueueDefect, seed = SEED): Promise<History> 
 
 describe(`the judge of the queue (seed ${SEED})`, () => {
   const histories = new Map<string | undefined, History>();
-  // Some runs go at once, because they mostly wait; too many would be late for their own leases.
+  // A few runs go at the same time, because they mostly wait. With too many, leases would end too early.
   beforeAll(async () => {
     const all = [undefined, ...(Object.keys(QUEUE_DEFECTS) as QueueDefect[])];
     for (let i = 0; i < all.length; i += AT_ONCE) {
@@ -38,7 +38,7 @@ describe(`the judge of the queue (seed ${SEED})`, () => {
     }
   }, TIMEOUT_MS);
 
-  it('finds nothing wrong with a correct queue, whose requests fail and break now and then', () => {
+  it('finds no violation in a correct queue whose requests sometimes fail or break off', () => {
     const { violations, entriesChecked } = checkHistory(histories.get(undefined)!);
     expect(violations.map((violation) => violationText(violation, []))).toEqual([]);
     expect(entriesChecked).toBeGreaterThan(50);
@@ -59,7 +59,7 @@ describe(`the judge of the queue (seed ${SEED})`, () => {
     TIMEOUT_MS,
   );
 
-  it('has no rule that has never caught a defect', () => {
+  it('has only rules that catch a defect', () => {
     const caught: ReadonlySet<string> = new Set(Object.values(QUEUE_DEFECTS).flat());
     expect(RULES.map(({ broken }) => broken).filter((broken) => !caught.has(broken))).toEqual([]);
   });
@@ -102,14 +102,14 @@ describe('judgeQueue', () => {
     expect(violations(attempts, 5_000, LAST_WRITES)).toEqual(found);
   });
 
-  it('lets an acknowledgement without an answer explain both', () => {
+  it('accepts an unanswered acknowledgement as done or not done', () => {
     const { answers: _, ...sent } = told(ACK, 10_000);
     const lost: QueueAttempt = { ...sent, outcome: 'info' };
     expect(violations(again.map((one) => (one.operation === ACK ? lost : one)))).toEqual([]);
     expect(violations([...again.slice(0, 2), lost, leased(DRAIN, 60_000)])).toEqual([]);
   });
 
-  it('takes a repeat of a settled lease for what it is, and not for another lease', () => {
+  it('treats a repeat of a settled lease as a repeat, not as another lease', () => {
     expect(violations([...again.slice(0, 3), leased(LEASE, 20_000)])).toEqual([]);
     expect(violations([...again.slice(0, 3), leased(LEASE, 20_000, LEASED)])).toEqual([
       expect.stringContaining('after it had been acknowledged'),
@@ -120,7 +120,7 @@ describe('judgeQueue', () => {
   const FORGET: QueueOperation = { id: 5, verb: 'forget', urls: [LEASED.url] };
   const REDISCOVER: QueueOperation = { ...DISCOVER, id: 6 };
   const newTwice = (repeatedAt: number) => [
-    // Answered before the death; its record is lost, and the repeat forgets what was discovered in between.
+    // Answered before the death. Its record is lost, and the repeat forgets what was discovered in between.
     told(FORGET, 9_000, 'absent'),
     told(DISCOVER, 11_600, 'new'),
     told(FORGET, repeatedAt, 'forgotten'),
@@ -128,7 +128,7 @@ describe('judgeQueue', () => {
     leased(DRAIN, 60_000, { ...LEASED, discovery: 6 }),
   ];
 
-  it('lets a removal whose record a failover lost forget when it is repeated, and only then', () => {
+  it('lets a repeated removal forget if a failover lost its record, and only then', () => {
     const twice = expect.stringContaining('was new twice');
     expect(violations(newTwice(13_000), 10_500, LAST_WRITES)).toEqual([]);
     expect(violations(newTwice(13_000), 10_500, UNANSWERED_WRITES)).toContainEqual(twice);
@@ -137,8 +137,8 @@ describe('judgeQueue', () => {
     expect(violations(once, 10_500, LAST_WRITES)).toContainEqual(twice);
   });
 
-  it('lets a settling whose record a failover lost be done when it is repeated, and only then', () => {
-    // The id was given before the death, too, to what was lost.
+  it('lets a repeated settling be done if a failover lost its record, and only then', () => {
+    // The lost entry had the same id before the death.
     const settled = (repeats: readonly QueueAttempt[]) => [
       told(DISCOVER, 0, 'new'),
       told(ACK, 9_500, 'unknown'),
@@ -153,7 +153,7 @@ describe('judgeQueue', () => {
     expect(violations(settled([repeat]), 30_000, LAST_WRITES)).toContainEqual(gone);
   });
 
-  it('does not take an extension that was refused, and whose record a failover lost, for one that lengthened the lease', () => {
+  it('does not assume that a refused extension, whose record a failover lost, extended the lease', () => {
     const EXTEND: QueueOperation = { id: 7, verb: 'extend', ids: [LEASED.id], seconds: 3 };
     const next = { ...LEASED, id: 'another', attempt: 2 };
     const attempts = [
@@ -168,7 +168,7 @@ describe('judgeQueue', () => {
     expect(violations(attempts, 10_500, LAST_WRITES)).toEqual([]);
   });
 
-  it('lets the repeat of a lease leave out what tries that overlapped leased beyond its number, and only that', () => {
+  it('lets the repeat of a lease omit entries that overlapping requests leased beyond its limit, and no others', () => {
     const other: Leased = { ...LEASED, id: 'another', url: 'https://example.org/2', discovery: 9 };
     const leaseOf = (max: number): QueueOperation => ({ ...LEASE, max });
     const overlapping = (max: number) => [

@@ -19,9 +19,9 @@ export interface QueueReport {
 }
 
 /**
- * Checks what the workers on a queue saw: every answer by itself, every operation's repeats, and every entry's history by
- * the rules. An operation without an answer may have happened at any time, or never; so may, where a failover may lose it,
- * one that was answered.
+ * Checks the answers to the workers on a queue: every answer alone, every operation's repeats, and every entry's
+ * history by the rules. An operation without an answer may have taken effect at any time, or never. So may an answered
+ * one, if a failover may have lost it.
  */
 export function judgeQueue(
   { attempts, drainedFrom }: QueueHistory,
@@ -66,8 +66,9 @@ function answersDiffer({ attempts }: QueueEvent): boolean {
 }
 
 /**
- * Whether a repeated lease answered what it had not leased before. Requests that overlap may find different URLs, and the
- * lease then holds all of them; so only repeats count before which every request was answered.
+ * Whether a repeated lease returned entries that it had not leased before. Overlapping requests may find different
+ * URLs, and the lease then holds all of them. So this considers only repeats that were sent after all earlier requests
+ * were answered.
  */
 function leasesMore({ attempts }: QueueEvent): boolean {
   return attempts.some((repeat) => {

@@ -27,7 +27,7 @@ export const QUEUE: Protocol<QueueOperation, QueueAnswers> = {
   },
 };
 
-/** The request of an operation on a visited set and its queue. */
+/** The request for an operation on a visited set or its queue. */
 export function queueRequest(operation: QueueOperation, set: string): { path: string; body: unknown } {
   const { verb } = operation;
   const room = verb === 'discover' || verb === 'forget' ? 'urls' : 'queue';

@@ -2,11 +2,11 @@ import type { Doubts } from './queue-doubts.js';
 import type { Entry, Hold } from './queue-entries.js';
 import { leasedBy } from './queue-history.js';
 
-/** What no correct queue does with an entry, in whatever order the calls took effect. */
+/** Something that no correct queue does with an entry, whatever the order of the calls. */
 export interface Rule {
-  /** What is wrong with an entry that breaks it. */
+  /** The fault of an entry that breaks the rule. */
   readonly broken: string;
-  /** `drainedFrom`: when the leases began that took all that was left. */
+  /** `drainedFrom` is the start of the leases that took all remaining entries. */
   readonly breaks: (entry: Entry, doubts: Doubts, drainedFrom: number | undefined) => boolean;
 }
 
@@ -144,8 +144,8 @@ export const RULES: readonly Rule[] = [
 ];
 
 /**
- * Whether requests of a lease that overlap may have leased more than it asked for, together. A repeat answers no more than
- * that, so it leaves out some of what it holds.
+ * Whether overlapping requests of a lease may together have leased more than its limit. A repeat returns at most the
+ * limit, so it omits some of the entries that the lease holds.
  */
 function mayHaveLeasedMore({ event: { operation, attempts }, end }: Hold): boolean {
   const told = new Set(attempts.flatMap(leasedBy).map(({ id }) => id));

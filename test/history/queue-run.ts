@@ -6,13 +6,13 @@ import { QUEUE } from './queue-protocol.js';
 import { MAX_SECONDS, QueueWorkload } from './queue-workload.js';
 import { untilAnswered } from './until-answered.js';
 
-/** As in the filters of a run, no URL tests positive because of others. */
+/** So low that no URL tests positive because of others, as in the filters of a run. */
 const ERROR_RATE = 1e-9;
-/** More than a run ever leaves, by the thousand. */
+/** In leases of a thousand: more than a run ever leaves. */
 const MOST_DRAINS = 100;
-/** Workers are other clients than those of the filters, with other random numbers. */
+/** Workers have other numbers than the clients of the filters, and thus other random numbers. */
 const FIRST_WORKER = 1_000;
-/** A delay is over some time before the store's timers find out. */
+/** The store's timers notice the end of a delay some time after it. */
 const LATE_MS = 500;
 
 /** The workers on a queue, beside the clients of a run's filters. */
@@ -46,7 +46,7 @@ export class QueueRun {
     }
   }
 
-  /** Answers whether it was answered within `ms`. */
+  /** Resolves to whether it was answered within `ms`. */
   async discover(urls: readonly string[], ms: number): Promise<boolean> {
     return (await this.insist(this.workload.discover(urls), ms)) !== undefined;
   }
@@ -56,8 +56,8 @@ export class QueueRun {
   }
 
   /**
-   * Leases all that is left, once every lease and delay from before `settledAt` is over. Answers whether it could, each
-   * lease within `ms`.
+   * Leases everything that is left, once all leases and delays from before `settledAt` are over. Each lease may take
+   * `ms`. Resolves to whether it succeeded.
    */
   async drain(settledAt: number, ms: number): Promise<boolean> {
     await sleep(Math.max(0, settledAt + MAX_SECONDS * 1_000 + LATE_MS - performance.now()));

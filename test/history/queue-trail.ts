@@ -1,7 +1,7 @@
 import type { Entry } from './queue-entries.js';
 import type { QueueAttempt, QueueOperation } from './queue-history.js';
 
-/** A request that had to do with an entry, in words. */
+/** A request that concerned an entry, in words. */
 export interface Step {
   readonly start: number;
   /** Infinity if the outcome is unknown. */
@@ -9,7 +9,7 @@ export interface Step {
   readonly text: string;
 }
 
-/** All requests that had to do with an entry, for people to read. */
+/** All requests that concerned an entry, for people to read. */
 export function trailOf({ of, discovery, holds, handOuts }: Entry): Step[] {
   return [
     ...[discovery, ...of.forgets].flatMap(

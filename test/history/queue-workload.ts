@@ -4,11 +4,11 @@ import type { Leased, QueueOperation } from './queue-history.js';
 
 /** Longest lease and longest delay, in seconds. All of them end before the queue is drained. */
 export const MAX_SECONDS = 3;
-/** URLs in use at a time. They are few, so that they are forgotten and discovered again while they are queued. */
+/** URLs in use at a time. They are few, so that they are often forgotten and discovered again while queued. */
 const LIVE_URLS = 24;
-/** Percentage of the uses of a URL after which another replaces it: it stays where it is. */
+/** The percentage of uses of a URL after which another URL replaces it and it stays where it is. */
 const RETIRED = 5;
-/** How many of the last leases may be settled, again, too late, or for the first time. */
+/** How many of the last leases may be settled: again, too late, or for the first time. */
 const KNOWN_IDS = 24;
 const MAX_BATCH = 5;
 
@@ -18,8 +18,7 @@ const VERBS = [
 ] as readonly QueueOperation['verb'][];
 
 /**
- * Random operations on a queue. What is settled is what was leased, so only the choices repeat with a seed, not the
- * operations.
+ * Random operations on a queue. Settlings depend on the leases, so a seed repeats the choices but not the operations.
  */
 export class QueueWorkload {
   private readonly live: string[] = [];
@@ -35,7 +34,7 @@ export class QueueWorkload {
     return { operation: this.operation(), plan: planFor(this.random, true) };
   }
 
-  /** Takes note of what was leased. */
+  /** Records leased entries. */
   leased(entries: readonly Leased[]): void {
     this.ids.push(...entries.map(({ id }) => id).filter((id) => !this.ids.includes(id)));
     this.ids.splice(0, Math.max(0, this.ids.length - KNOWN_IDS));
@@ -45,7 +44,7 @@ export class QueueWorkload {
     return { id: ++this.made, verb: 'discover', urls };
   }
 
-  /** A lease of everything, longer than the run. */
+  /** A lease of everything that outlasts the run. */
   drain(): QueueOperation {
     return { id: ++this.made, verb: 'lease', max: 1_000, seconds: 3_600, waitSeconds: 0 };
   }

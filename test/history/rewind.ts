@@ -1,18 +1,18 @@
 import { mutates, type Call } from './history.js';
 
 /**
- * A time within which an item may return to an earlier state, with its operations' records: a failover that loses
- * writes. What calls saw stays if they ended more than `reachMs` before `start`.
+ * A period in which an item may return to an earlier state, including its operations' records: a failover that loses
+ * writes. States seen by calls that ended more than `reachMs` before `start` stay.
  */
 export interface Rewind {
   readonly start: number;
   readonly end: number;
   readonly reachMs: number;
-  /** Whether reads protect nothing from loss, and only mutations do. */
+  /** Whether only mutations protect a state from loss, and reads don't. */
   readonly evenIfRead: boolean;
 }
 
-/** A state of an item, and the earliest end of a call that saw it and so protects it. */
+/** A state of an item, and the earliest end of a call that saw it and thus protects it. */
 export interface Moment {
   readonly count: number;
   readonly records: readonly (string | undefined)[];
@@ -20,8 +20,8 @@ export interface Moment {
 }
 
 /**
- * Whether a rewind matters. A change that is lost unseen might as well never have happened. So it matters only if a
- * mutation may be lost and an answer that does not protect it may have seen it.
+ * Whether a rewind matters. A change that is lost unseen might as well never have happened, so a rewind matters only if
+ * it may lose a mutation that some answer saw without protecting it.
  */
 export function matters({ start, end, reachMs, evenIfRead }: Rewind, calls: readonly Call[]): boolean {
   const near = calls.filter((call) => call.start <= end);
@@ -32,13 +32,13 @@ export function matters({ start, end, reachMs, evenIfRead }: Rewind, calls: read
   );
 }
 
-/** The pasts that a rewind may go back to. Each ends with the moment that is then the present. */
+/** The pasts to which a rewind may return. Each ends with the moment that becomes the present. */
 export function restorable(past: readonly Moment[], { start, reachMs }: Rewind): (readonly Moment[])[] {
   const kept = past.findLastIndex(({ end }) => end < start - reachMs);
   return past.flatMap((_, i) => (i < kept ? [] : [past.slice(0, i + 1)]));
 }
 
-/** The moments that a coming rewind may restore when `now` follows a state; none without a rewind. */
+/** The moments that a coming rewind may restore after `now` follows a state. Empty without a coming rewind. */
 export function momentsAfter(
   state: { readonly past: readonly Moment[] } & Omit<Moment, 'end'>,
   now: Moment,
@@ -55,11 +55,11 @@ export function momentsAfter(
   return past.slice(Math.max(0, kept));
 }
 
-/** What a failover may lose: nothing by default. */
+/** What a failover may lose. Nothing by default. */
 export type Losses = Pick<Rewind, 'reachMs' | 'evenIfRead'>;
 
-/** Redis replicates after it has answered. After this time, in ms, a replica surely has what was answered. */
+/** Redis replicates after it answers. `reachMs` after an answer, a replica certainly has the change. */
 export const LAST_WRITES: Losses = { reachMs: 2_000, evenIfRead: false };
 
-/** Changes wait for a replica, but reads do not. So only changes that were not answered may be lost. */
+/** Changes wait for a replica and reads don't, so only unanswered changes may be lost. */
 export const UNANSWERED_WRITES: Losses = { reachMs: 0, evenIfRead: true };

@@ -15,16 +15,16 @@ import { Workload } from './workload.js';
 
 export interface RunOptions {
   readonly seed: number;
-  /** How long clients work at least. Each kind of fault strikes at least once. */
+  /** The minimum time for which clients work. Each kind of fault strikes at least once. */
   readonly seconds: number;
-  /** How many operations they do at least. */
+  /** The minimum number of operations. */
   readonly operations?: number;
   readonly clients: number;
-  /** How many work on the queue beside them. */
+  /** The number of workers on the queue. */
   readonly workers: number;
-  /** How many use sets that are synced beside them, and that one more client for each set syncs; none by default. */
+  /** The number of clients of synced sets. Each set also has one client that syncs it. Default: none. */
   readonly crawlers?: number;
-  /** Kinds of faults to strike with, out of those that the system has. */
+  /** The kinds of faults to strike with, of those that the system has. */
   readonly faults: readonly string[];
 }
 
@@ -33,12 +33,12 @@ const SUBJECTS: readonly Subject[] = ['set', 'multiset'];
 const SHAPE = { type: 'counting', errorRate: 1e-9, growth: 'auto' };
 const RECOVERY_MS = 60_000;
 const FINAL_BATCH = 500;
-/** Each synced set is synced so often at least, however slow the machine. */
+/** The minimum number of syncs of each set, however slow the machine is. */
 const LEAST_SYNCS = 3;
-/** Percentage of the outcomes unknown at the end that are found out by asking again. */
+/** The percentage of outcomes unknown at the end that are resolved by sending again. */
 const RESOLVED_PERCENT = 60;
 
-/** Lets clients work on a system while faults strike it, then reads everything back. The system is left running. */
+/** Lets clients work on a system while faults strike it, then reads everything back. Leaves the system running. */
 export async function run(system: System, options: RunOptions): Promise<History> {
   const { seed } = options;
   const shared: Shared = {
@@ -103,7 +103,10 @@ export async function run(system: System, options: RunOptions): Promise<History>
   };
 }
 
-/** So small that filters grow while faults strike. With all layers they hold some 200 times as much: more than a run adds. */
+/**
+ * So small that filters grow while faults strike. With all layers they hold about 200 times as much, which is more than
+ * a run adds.
+ */
 function smallCapacity({ seconds, operations = 0 }: RunOptions): number {
   return Math.ceil(20 + seconds + operations / 20);
 }

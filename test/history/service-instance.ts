@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { startProcess, type ServiceProcess } from '../support/service-process.js';
 import type { Instance } from './client.js';
 
-/** One place where the service runs: a process, and those that follow it on the same data. */
+/** A place where the service runs: a process, and its successors on the same data. */
 export class ServiceInstance implements Instance {
   url = '';
   private process: ServiceProcess | undefined;
@@ -12,7 +12,7 @@ export class ServiceInstance implements Instance {
     private readonly failures: string[],
   ) {}
 
-  /** `failures` collects what its processes should not have done. */
+  /** `failures` collects misbehaviour of its processes. */
   static async start(env: Readonly<Record<string, string>>, failures: string[]): Promise<ServiceInstance> {
     const instance = new ServiceInstance(env, failures);
     try {
@@ -24,7 +24,7 @@ export class ServiceInstance implements Instance {
     return instance;
   }
 
-  /** SIGKILL. It cuts off requests in flight, and none is accepted until the next start. */
+  /** Sends SIGKILL, which cuts off requests in flight. No requests are accepted until the next start. */
   async kill(): Promise<void> {
     const { process } = this;
     this.process = undefined;
@@ -43,7 +43,7 @@ export class ServiceInstance implements Instance {
     await this.start();
   }
 
-  /** SIGSTOP. The process keeps its connections, but does nothing. */
+  /** Sends SIGSTOP. The process keeps its connections but does nothing. */
   async pause(ms: number): Promise<void> {
     const child = this.process?.child;
     child?.kill('SIGSTOP');

@@ -5,10 +5,10 @@ import type { TcpProxy } from '../support/tcp-proxy.js';
 import { between, NEXT_ANSWER_MS, type FaultSource } from './system.js';
 
 const CUT_WITHIN_MS = 500;
-/** A few commands' worth of bytes. */
+/** The size of a few commands. */
 const MOST_BYTES = 5_000;
 
-/** Kills Redis and starts it again with what it had on disk. */
+/** Kills Redis and restarts it with the data on disk. */
 export function storeKill(redis: RedisServer): FaultSource {
   return {
     kind: 'store-kill',
@@ -24,8 +24,8 @@ export function storeKill(redis: RedisServer): FaultSource {
 }
 
 /**
- * What can happen between one service and Redis, each service having a proxy of its own: an answer or a command breaks off,
- * commands arrive very late, or nothing passes for a while.
+ * Faults between one service and Redis, where each service has its own proxy: a reply or a command breaks off, commands
+ * arrive very late, or nothing passes for a while.
  */
 export function linkFaults(proxies: readonly TcpProxy[]): FaultSource[] {
   return [
@@ -65,7 +65,7 @@ export function linkFaults(proxies: readonly TcpProxy[]): FaultSource[] {
   ];
 }
 
-/** Stops a server of the store for up to `mostMs`. Some calls then take long, some too long. */
+/** Stops a server of the store for up to `mostMs`. Some calls are slow then, and some time out. */
 export function storePause(pick: () => RedisServer, mostMs: number): FaultSource {
   return {
     kind: 'store-pause',
@@ -80,7 +80,7 @@ export function storePause(pick: () => RedisServer, mostMs: number): FaultSource
   };
 }
 
-/** Cuts the connections of all services to a server. Answers in transit are lost. */
+/** Cuts the connections of all services to a server. Replies in transit are lost. */
 export function storeCut(pick: () => RedisServer): FaultSource {
   return {
     kind: 'store-cut',

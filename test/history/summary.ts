@@ -3,7 +3,7 @@ import { SYNCED_RULES, type SyncedReport } from './syncs/synced-judge.js';
 import { mutates, type Attempt, type History } from './history.js';
 import { type Fault } from './attempt.js';
 
-/** One line: what was done to the system, and what the check found. */
+/** A one-line summary of operations, faults and findings. */
 export function summary(history: History, report: Report): string {
   const { attempts, faults } = history;
   const by = (outcome: Attempt['outcome']) =>
@@ -24,14 +24,14 @@ export function summary(history: History, report: Report): string {
   ].join('; ');
 }
 
-/** How many faults of each kind there were. */
+/** The number of faults of each kind. */
 export function struck(faults: readonly Fault[]): string {
   const kinds = [...new Set(faults.map(({ kind }) => kind))].sort();
   const counts = kinds.map((kind) => `${kind} ${faults.filter((fault) => fault.kind === kind).length}`);
   return counts.join(', ') || 'none';
 }
 
-/** How often the rules of synced sets were exercised, line by line. */
+/** How often each rule of synced sets was exercised, one per line. */
 export function exercisedText({ syncs, urls, exercised }: SyncedReport): string {
   const counts = SYNCED_RULES.map((rule) => `  ${String(exercised.get(rule) ?? 0).padStart(7)}  ${rule}`);
   return [`syncs ${syncs}; their URLs ${urls}; each rule was exercised so often:`, ...counts].join('\n');

@@ -14,7 +14,7 @@ export async function embeddedSystem(): Promise<System> {
   return servicesOn({ envs: [{ DATA_DIR: dataDir }], faults: [], release: removeData });
 }
 
-/** Two services that share a Redis, each through a proxy of its own. Redis loses nothing that it has acknowledged. */
+/** Two services that share a Redis, each through its own proxy. Redis loses nothing that it has acknowledged. */
 export async function redisSystem(): Promise<System> {
   const redis = await startRedis({ args: ['--appendonly', 'yes', '--appendfsync', 'always'] });
   const proxies = [await TcpProxy.start(redis.port), await TcpProxy.start(redis.port)];
@@ -29,7 +29,7 @@ export async function redisSystem(): Promise<System> {
 }
 
 interface Parts {
-  /** Settings of each service. */
+  /** The settings of each service. */
   readonly envs: readonly Readonly<Record<string, string>>[];
   /** Faults of the store. */
   readonly faults: readonly FaultSource[];
@@ -38,7 +38,7 @@ interface Parts {
   readonly release: () => Promise<void>;
 }
 
-/** Starts services on an existing store. Their faults are added to those of the store. */
+/** Starts services on an existing store, and adds their faults to those of the store. */
 export async function servicesOn({ envs, faults, heal, release }: Parts): Promise<System> {
   const failures: string[] = [];
   const instances: ServiceInstance[] = [];

@@ -4,8 +4,8 @@ import type { Reply } from './http.js';
 const LONGEST_MS = 60_000;
 
 /**
- * The body of a successful answer to a request that changes nothing when it is sent again. Throws if there is none for
- * LONGEST_MS. A request may take seconds on a busy machine.
+ * Sends an idempotent request until it succeeds, and returns the body. Throws after LONGEST_MS. A request may take
+ * seconds on a busy machine.
  */
 export async function untilAnswered(what: string, send: () => Promise<Reply>): Promise<string> {
   for (const end = performance.now() + LONGEST_MS; ;) {

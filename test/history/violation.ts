@@ -5,8 +5,8 @@ import type { Step } from './queue-trail.js';
 export interface Violation {
   /** The broken guarantee, as far as it shows. */
   readonly what: string;
-  /** The item with this history, and the calls that are needed to see the violation. */
+  /** The item with this history, and the calls that show the violation. */
   readonly item?: { readonly subject: Subject; readonly name: string; readonly calls: readonly Call[] };
-  /** What happened to the entry of the queue that shows it. */
+  /** The requests on the queue entry that shows it. */
   readonly trail?: readonly Step[];
 }

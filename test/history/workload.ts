@@ -4,11 +4,11 @@ import { planFor, type Planned } from './plan.js';
 
 /** Items in use at a time, per filter. They are few, so that clients meet. */
 const LIVE_ITEMS = 10;
-/** Operations on an item before another replaces it. The limit keeps its history short enough to search. */
+/** Operations on an item until another replaces it. The limit keeps its history short enough to search. */
 const CALLS_AN_ITEM = 14;
-/** Limit on adds to an item of the multiset, so that its counters never reach 15. */
+/** The limit on adds to an item of the multiset, so that its counters never reach 15. */
 const ADDS_AN_ITEM = 10;
-/** Checks of an item after others have replaced it: what was stored long ago must still be there. */
+/** Checks of an item after others have replaced it: old items must still be there. */
 const LATE_CHECKS = 3;
 const MAX_BATCH = 6;
 
@@ -23,7 +23,7 @@ interface Item {
   adds: number;
 }
 
-/** Random operations. A seed always gives the same ones in the same order. */
+/** Random operations. A seed always gives the same operations in the same order. */
 export class Workload {
   private readonly live: Readonly<Record<Subject, Item[]>> = { set: [], multiset: [] };
   private readonly retired: Readonly<Record<Subject, Item[]>> = { set: [], multiset: [] };

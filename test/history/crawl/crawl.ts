@@ -19,13 +19,13 @@ const LONGEST_MS = 1_800_000;
 export interface Crawl {
   readonly queue: QueueHistory;
   readonly faults: readonly Fault[];
-  /** What has gone wrong beside the answers. */
+  /** Failures other than wrong answers. */
   readonly failures: readonly string[];
-  /** Until the queue was empty. */
+  /** The time until the queue was empty. */
   readonly seconds: number;
 }
 
-/** Discovers all URLs while workers, some of which are killed, work on them until none is left. `folder`: for logs. */
+/** Discovers all URLs while workers, some of which get killed, process them until none is left. Logs go to `folder`. */
 export async function crawl(
   system: System,
   folder: string,
@@ -62,7 +62,7 @@ export async function crawl(
   try {
     await Promise.all(parts);
   } finally {
-    // A strike that is not over might start another worker.
+    // A strike in progress might start another worker.
     await Promise.allSettled(parts);
     attempts = await workers.stop();
   }

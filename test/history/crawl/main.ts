@@ -11,7 +11,7 @@ import { crawl } from './crawl.js';
 import { readOptions, USAGE } from './options.js';
 import { tally } from './tally.js';
 
-/** The number of violations that are printed. */
+/** The number of violations to print. */
 const MOST_PRINTED = 5;
 
 async function main(): Promise<void> {
@@ -48,7 +48,7 @@ async function main(): Promise<void> {
   }
 }
 
-/** So many of the URLs that a visited set takes, of each identity one. */
+/** The first `count` URLs that a visited set accepts, without duplicates by identity. */
 function distinct(urls: readonly string[], count: number): string[] {
   const profile = compileProfile(normaliseProfile('safe'));
   const byKey = new Map<string, string>();

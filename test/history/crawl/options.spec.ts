@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { readOptions } from './options.js';
 
 describe('options of npm run crawl', () => {
-  it('has defaults: a million URLs and eight workers on the embedded store, whose services are left alone', () => {
+  it('default to a million URLs and eight workers on the embedded store, without service faults', () => {
     expect(readOptions(['--seed', '7'])).toEqual({
       store: 'embedded',
       urls: 1_000_000,

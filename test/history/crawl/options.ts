@@ -23,7 +23,7 @@ export interface CrawlOptions {
   readonly faults: readonly string[];
 }
 
-/** Reads the command line. Throws an error whose message says what is wrong. */
+/** Parses the command line. Throws an error whose message names the problem. */
 export function readOptions(args: readonly string[]): CrawlOptions | 'help' {
   const { values } = parseArgs({
     args: [...args],

@@ -12,7 +12,7 @@ const ANSWERED: QueueAttempt = {
   answers: { leased: [{ id: 'one', url: 'https://example.org/', discovery: 3, attempt: 1 }] },
 };
 
-describe('the log of a worker', () => {
+describe('a worker’s log', () => {
   let folder = '';
   let path = '';
   beforeEach(() => {
@@ -21,7 +21,7 @@ describe('the log of a worker', () => {
   });
   afterEach(() => rmSync(folder, { recursive: true }));
 
-  it('has what was answered, and takes what the worker sent last for perhaps done', () => {
+  it('contains the answered operations, and counts the last one sent as possibly done', () => {
     const log = new RequestLog(path);
     log.sends(LEASE);
     log.learns([ANSWERED]);
@@ -36,7 +36,7 @@ describe('the log of a worker', () => {
     expect(last?.start).toBeLessThanOrEqual(now);
   });
 
-  it('leaves out a line that was cut off while it was written: before the request, or before its answer counts', () => {
+  it('ignores a line cut off during writing, before the request or before its answer counts', () => {
     const log = new RequestLog(path);
     log.sends(LEASE);
     appendFileSync(path, '{"attempts":[{"cl');

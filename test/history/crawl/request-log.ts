@@ -1,17 +1,17 @@
 import { openSync, readFileSync, writeSync } from 'node:fs';
 import type { QueueAttempt, QueueOperation } from '../queue-history.js';
 
-/** Two clocks that are read so close to each other agree well enough. */
+/** Two clocks agree well enough if the readings are this close, in ms. */
 const CLOSE_MS = 0.5;
 const READINGS = 1_000;
-/** What this makes of performance.now() is one clock for all processes, in ms. */
+/** Added to performance.now(), this makes one clock for all processes, in ms. */
 const CLOCK_MS = clockOffset();
 
 type Line =
   | { readonly sent: QueueOperation; readonly at: number }
   | { readonly attempts: readonly Omit<QueueAttempt, 'operation'>[] };
 
-/** The closest of some readings: others may have had the processor in between. */
+/** Takes the closest of several readings: other processes may interrupt the rest. */
 function clockOffset(): number {
   let best = { apart: Infinity, offset: 0 };
   for (let n = 0; n < READINGS && best.apart > CLOSE_MS; n++) {
@@ -23,7 +23,7 @@ function clockOffset(): number {
   return best.offset;
 }
 
-/** What a worker sends and is answered, in a file that has all of it whenever the worker is killed. */
+/** The requests and answers of a worker, in a file that is complete whenever the worker is killed. */
 export class RequestLog {
   private readonly file: number;
 
@@ -31,12 +31,12 @@ export class RequestLog {
     this.file = openSync(path, 'a');
   }
 
-  /** Before the first request of an operation. */
+  /** Call this before the first request of an operation. */
   sends(operation: QueueOperation): void {
     this.write({ sent: operation, at: performance.now() + CLOCK_MS });
   }
 
-  /** After its last. */
+  /** Call this after its last request. */
   learns(attempts: readonly QueueAttempt[]): void {
     this.write({ attempts: attempts.map(({ operation: _, ...attempt }) => shifted(attempt, CLOCK_MS)) });
   }
@@ -46,11 +46,14 @@ export class RequestLog {
   }
 }
 
-/** The attempts of a log, by the clock of this process. An operation that the worker's end cut off may have happened. */
+/**
+ * The attempts of a log, on the clock of this process. An operation that the worker's end cut off may have taken
+ * effect.
+ */
 export function readLog(path: string): QueueAttempt[] {
   const attempts: QueueAttempt[] = [];
   let sent: { readonly operation: QueueOperation; readonly at: number } | undefined;
-  // What is behind the last line end was cut off while it was written.
+  // Text after the last line break was cut off during writing.
   for (const text of readFileSync(path, 'utf8').split('\n').slice(0, -1)) {
     const line = JSON.parse(text) as Line;
     if ('sent' in line) {

@@ -1,7 +1,7 @@
 import { entriesOf, type Entry, type Told } from '../queue-entries.js';
 import { eventsOf, type QueueAttempt, type Settle } from '../queue-history.js';
 
-/** What became of the URLs of a crawl: one line. */
+/** A one-line summary of a crawl's URLs. */
 export function tally(attempts: readonly QueueAttempt[], seconds: number): string {
   const entries = entriesOf(eventsOf(attempts)).filter(({ discovery }) => discovery?.word === 'new');
   const count = (is: (entry: Entry) => boolean) => entries.filter(is).length;

@@ -8,24 +8,24 @@ import type { QueueAnswers, QueueOperation } from '../queue-history.js';
 import { QUEUE } from '../queue-protocol.js';
 import { RequestLog } from './request-log.js';
 
-/** What a worker is told when it starts. */
+/** The parameters of a worker. */
 export interface Task {
   readonly seed: number;
-  /** Of all workers that ever start, from 1. */
+  /** Its number among all workers ever started, from 1. */
   readonly number: number;
-  /** File of its requests. */
+  /** The file for its requests. */
   readonly log: string;
-  /** Of the services. When these change, it is sent the new ones. */
+  /** The URLs of the services. Messages replace them when they change. */
   readonly urls: readonly string[];
 }
 
-/** Operations that a worker, or the program itself, makes at most: each has a number of its own. */
+/** The largest number of operations of a worker, or of the program itself. Each has a unique id. */
 export const MOST_OPERATIONS = 1_000_000;
 
 const MOST_LEASED = 1_000;
 const LEASE_SECONDS = 2;
 const MOST_WORK_MS = 300;
-/** Percentage of the leases of which a part is released, and which are extended. */
+/** Percentages of leases that are partly released, and that are extended. */
 const RELEASED = 5;
 const EXTENDED = 10;
 const PLAN: Plan = { keyed: true, twin: false, retries: 4, repeat: 'never' };
@@ -41,7 +41,7 @@ let made = number * MOST_OPERATIONS;
 
 process.on('message', (moved: readonly string[]) => instances.splice(0, Infinity, ...instancesAt(moved)));
 process.on('disconnect', () => process.exit());
-// The program may have ended before this one heard of it.
+// The parent may exit before this process can see that.
 if (!process.connected) process.exit();
 for (;;) await work();
 

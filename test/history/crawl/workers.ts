@@ -12,14 +12,14 @@ import type { Task } from './worker.js';
 const PROGRAM = fileURLToPath(new URL('worker.js', import.meta.url));
 const MOST_AWAY_MS = 500;
 
-/** Processes that work on the queue, and those that follow them when they are killed. */
+/** Processes that work on the queue, and replacements for those that are killed. */
 export class Workers {
   private readonly running: ChildProcess[] = [];
   private readonly logs: string[] = [];
-  /** What none of them should have done. */
+  /** Failures of the worker processes. */
   readonly failures: string[] = [];
 
-  /** `folder`: for what they log. */
+  /** The workers log to `folder`. */
   constructor(
     private readonly system: System,
     private readonly seed: number,
@@ -42,20 +42,20 @@ export class Workers {
     },
   };
 
-  /** A fault of the services, after which the workers are told where these are. */
+  /** Wraps a fault of the services, so that the workers learn the new URLs after it. */
   followed(source: FaultSource): FaultSource {
     return {
       ...source,
       strike: async (random, answers) => {
         const diedAt = await source.strike(random, answers);
-        // One that has just been killed may still count as connected.
+        // A worker that was just killed may still count as connected.
         for (const worker of this.running) if (worker.connected) worker.send(this.urls(), () => undefined);
         return diedAt;
       },
     };
   }
 
-  /** To be called when nothing starts workers any more. Kills all of them. Answers what they have sent and learned. */
+  /** Call this when no more workers start. Kills all of them. Returns the attempts from their logs. */
   async stop(): Promise<QueueAttempt[]> {
     await Promise.all(this.running.map((_, place) => this.end(place)));
     return this.logs.flatMap(readLog);

@@ -7,16 +7,19 @@ import type { Plan } from '../plan.js';
 import type { SyncedAnswers, SyncedOperation, SyncSeen } from './synced-history.js';
 import type { SyncedWorkload } from './synced-workload.js';
 
-/** Percentage of the syncs that are abandoned. */
+/** The percentage of syncs that are abandoned. */
 const ABANDONED = 20;
-/** A sync of a set that ages stays open for at least this share of its age, so that ages can go wrong in it. */
+/** A sync of a set that ages stays open for at least this share of its age, so that errors in ages can show. */
 const OPEN_SHARE = 0.35;
-/** URLs of former syncs that are looked at again. */
+/** The number of URLs of former syncs to check again. */
 const REMEMBERED = 400;
-/** A fault that waits for an answer may strike so soon after an opening or a commit was sent. */
+/** A fault that waits for an answer may strike up to this long after an opening or a commit was sent, in ms. */
 const MOST_LEAD_MS = 30;
 
-/** One client of a set, which opens one sync after the other and ends it. Most of its URLs are its own while the sync is open. */
+/**
+ * The client of a set that opens and ends one sync after another. While a sync is open, it shares few of its URLs with
+ * other clients.
+ */
 export class Conductor {
   private readonly remembered: string[] = [];
 
@@ -27,7 +30,7 @@ export class Conductor {
     private readonly answers: Answers,
   ) {}
 
-  /** One sync: URLs from before it, its opening, calls beside each other while it is open, its end, and a look at all URLs. */
+  /** One sync: adds URLs, opens it, makes concurrent calls while it is open, ends it, and checks all URLs. */
   async cycle(): Promise<void> {
     const { workload } = this;
     const [old, listed, waiting, during] = [4, 2, 2, 5].map((count) => workload.fresh(count)) as [
@@ -54,7 +57,7 @@ export class Conductor {
     workload.share(all.filter(() => this.random.below(3) === 0));
   }
 
-  /** Two syncs, without faults, with which each rule is exercised at least once. */
+  /** Two syncs without faults that exercise each rule at least once. */
   async close(repeat: (operation: SyncedOperation) => Promise<unknown>): Promise<void> {
     const { workload } = this;
     const [kept, forgotten, old, added] = [1, 2, 3, 4].map(() => workload.fresh(2)) as [
@@ -93,7 +96,7 @@ export class Conductor {
     }
   }
 
-  /** Ends the sync that is under way, if one is. Answers whether none is, surely. */
+  /** Ends the sync in progress, if any. Resolves to whether certainly none is in progress. */
   async finish(): Promise<boolean> {
     for (let tries = 0; tries < 10; tries++) {
       const sync = await this.open();
@@ -110,7 +113,7 @@ export class Conductor {
     if (lease && 'leased' in lease) this.leased(lease.leased);
   }
 
-  /** Calls while a sync is open, in any order. */
+  /** Calls in random order while a sync is open. */
   private async use(sync: string, old: string[], listed: string[], during: string[]): Promise<void> {
     const { workload, random } = this;
     const [visited, visitedToo, gone, back] = old as [string, string, string, string];
@@ -133,18 +136,18 @@ export class Conductor {
     }
   }
 
-  /** Answers the sync that is open then, or undefined if none surely is. */
+  /** Returns the sync that is open afterwards, or undefined if none certainly is. */
   private async open(): Promise<string | undefined> {
     this.lead();
     const answers = seen(await this.perform({ verb: 'open' }));
     if (answers?.code === undefined) return answers?.state === 'open' ? answers.id : undefined;
-    // One that was opened without an answer: it is ended, whatever becomes of that.
+    // The opening of this sync was not answered. Ends it, whatever the result.
     if (answers.id !== undefined)
       await this.end(answers.id, this.random.pick(['commit', 'abandon'] as const));
     return undefined;
   }
 
-  /** Answers whether it is over. */
+  /** Resolves to whether the sync is over. */
   private async end(sync: string, verb: 'commit' | 'abandon'): Promise<boolean> {
     this.lead();
     const answer = seen(await this.perform({ verb, sync }));
@@ -186,7 +189,7 @@ export class Conductor {
     return { keyed: true, twin: this.random.below(6) === 0, retries: 5, repeat };
   }
 
-  /** Has a fault that waits for an answer strike while the next call is under way. */
+  /** Triggers a fault that waits for an answer, so that it strikes during the next call. */
   private lead(): void {
     if (this.random.below(2) === 0) return;
     setTimeout(() => this.answers.came(), this.random.below(MOST_LEAD_MS)).unref();

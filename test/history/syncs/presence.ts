@@ -3,12 +3,12 @@ import type { SyncedSet } from './synced-history.js';
 import { mayBeOpen, type SyncLife } from './timeline.js';
 import type { AddCall, ListCall, UrlCall, UrlCalls } from './url-calls.js';
 
-/** Clocks of callers and of stores drift apart a little in the seconds of an age. */
+/** The clocks of callers and stores drift slightly during an age. */
 const CLOCKS_MS = 100;
-/** A set that ages forgets in steps of a thirteenth of its age. */
+/** A set that ages expires items in steps of a thirteenth of its age. */
 const STEPS = 13;
 
-/** Why a call must find a URL seen, or unseen. Calls that overlap may leave it open. */
+/** The reasons why a call must find a URL seen or unseen. Overlapping calls may leave it open. */
 export const BECAUSE = [
   'seen since a call added it',
   'seen after a commit, since it was visited in the sync',
@@ -45,7 +45,7 @@ export class Presence {
     this.stepMs = Math.ceil(this.ageMs / STEPS);
   }
 
-  /** Why a call must find the URL seen. */
+  /** The reasons why a call must find the URL seen. */
   seenBecause(at: At): Set<Because> {
     const because = new Set<Because>();
     for (const call of [...this.url.adds, ...this.url.lists]) {
@@ -56,7 +56,7 @@ export class Presence {
     return because;
   }
 
-  /** Why a call must find it unseen. */
+  /** The reasons why a call must find it unseen. */
   unseenBecause(at: At): Set<Because> {
     const because = new Set<Because>();
     for (const forget of this.url.forgets) {
@@ -81,7 +81,7 @@ export class Presence {
     return because;
   }
 
-  /** Why what a call added is still there; undefined if it may be gone. */
+  /** The reasons why the URL that a call added is still there. Undefined if it may be gone. */
   private keptUntil(call: AddCall | ListCall, at: At): Because[] | undefined {
     if (this.mayBeForgotten(call.start, at)) return undefined;
     const life = this.lifeOf(call);
@@ -109,14 +109,14 @@ export class Presence {
     return because;
   }
 
-  /** How long what a call added lives at least. A list keeps the age of what is there. */
+  /** The minimum life of a URL that a call added. A sync's list keeps the age of known URLs. */
   private lifeOf(call: AddCall | ListCall): number {
     if ('sync' in call && call.word === 'kept' && Number.isFinite(this.ageMs)) return 0;
     const ttl = 'sync' in call ? undefined : call.ttlSeconds;
     return ttl === undefined ? this.ageMs : ttl * 1_000;
   }
 
-  /** Whether what a call answered may be true only of the list of a sync, which goes if that is abandoned. */
+  /** Whether the answer of a call may be true only for a sync's layers, which are dropped if the sync is abandoned. */
   private reliesOn(call: AddCall | ListCall, at: At): boolean {
     if (!('sync' in call) && call.word === 'new') return false;
     return this.url.lists.some((list) => {
@@ -129,14 +129,14 @@ export class Presence {
     });
   }
 
-  /** Why a commit keeps the URL, and the life that a call gave it, if it surely does. */
+  /** The reasons why a commit keeps the URL with the life that a call gave it, if it certainly does. */
   private keeps(
     { id, openedBy, openedFrom, commitFrom }: SyncLife,
     kept: UrlCall,
     at: At,
   ): Because[] | undefined {
     const { adds, lists, queued } = this.url;
-    // A visit after the commit adds the URL anew, for its own life.
+    // A visit after the commit adds the URL again, with its own life.
     const keepsLife = (add: UrlCall) => add === kept || !Number.isFinite(this.ageMs) || add.end < commitFrom;
     const isKept = (call: UrlCall) => this.isSureBefore(call, at) && !this.mayBeForgotten(call.start, at);
     const because: Because[] = [];
@@ -169,7 +169,7 @@ export class Presence {
     return call.word !== undefined && call.end < at.start && !this.doubts.mayBeLost(call, at.end);
   }
 
-  /** Whether something may have forgotten the URL by name, from a time until a call. */
+  /** Whether a call may have forgotten the URL by name between a time and a call. */
   private mayBeForgotten(from: number, at: At): boolean {
     return this.url.forgets.some(
       ({ event, word, start, end }) =>
@@ -177,7 +177,7 @@ export class Presence {
     );
   }
 
-  /** Whether something may have added it, from a time until a call. */
+  /** Whether a call may have added it between a time and a call. */
   private mayBeAdded(from: number, at: At): boolean {
     const mayHave = ({ event, start, end }: UrlCall) => event !== at.event && end >= from && start <= at.end;
     return (
@@ -189,7 +189,7 @@ export class Presence {
     return committedBy < at.start;
   }
 
-  /** Whether it may wait in the queue when a sync is opened. */
+  /** Whether it may be queued when a sync is opened. */
   private mayBeQueuedAt({ openedFrom, openedBy }: SyncLife): boolean {
     const isOver = (call: Pick<UrlCall, 'start' | 'end'>, since: number) =>
       call.start > since && call.end < openedFrom && !this.doubts.mayBeLost(call);
@@ -200,7 +200,7 @@ export class Presence {
     });
   }
 
-  /** Whether all that ever had it are lists of syncs that are abandoned. */
+  /** Whether only abandoned syncs ever listed it and no call added it. */
   private wasOnlyListed(at: At): boolean {
     const { adds, lists } = this.url;
     if (lists.length === 0 || adds.some(({ event, start }) => event !== at.event && start <= at.end))
@@ -215,7 +215,7 @@ export class Presence {
     );
   }
 
-  /** Whether everything that may have lengthened its life was so long ago that it is over. */
+  /** Whether everything that may have extended its life was so long ago that it has expired. */
   private isOverAge(at: At): boolean {
     if (!Number.isFinite(this.ageMs)) return false;
     const isOver = (end: number, life: number) => end + life + this.stepMs + CLOCKS_MS < at.start;
@@ -225,7 +225,7 @@ export class Presence {
       this.url.lists.every(
         (list) => isPast(list) || list.word === 'forgotten' || isOver(list.end, this.lifeOf(list)),
       ) &&
-      // What is queued is kept, even if its age is over.
+      // A commit keeps queued URLs even if their age is over.
       this.syncs.every(
         (sync) =>
           sync.openedFrom > at.end ||

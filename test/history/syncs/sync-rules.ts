@@ -9,7 +9,7 @@ import {
 } from './synced-history.js';
 import { openedIn, type SyncLife } from './timeline.js';
 
-/** What syncs and their calls must do, whatever the URLs are. */
+/** The rules for syncs and their calls that do not depend on the URLs. */
 export const SYNC_RULES = [
   'a sync ends only by a commit, by a call that abandons it, or for a reason that is true',
   'a sync that is over stays as it is',
@@ -29,7 +29,7 @@ export const SYNC_RULES = [
 
 export type SyncRule = (typeof SYNC_RULES)[number];
 
-/** Whether a rule holds, where the answers decide it. */
+/** Reports whether a rule holds, if the answers decide it. */
 export type Finding = (rule: SyncRule, holds: boolean, what: string, calls: readonly SyncedAttempt[]) => void;
 
 /** The reason of a sync that a caller abandoned. */
@@ -83,7 +83,7 @@ function judgeEnd(sync: SyncLife, events: readonly SyncedEvent[], find: Finding)
   }
 }
 
-/** An error that says which sync there is, or that there is none. */
+/** Judges an error that names the current sync, or says that none exists. */
 function judgeRefusal(
   attempt: SyncedAttempt,
   event: SyncedEvent,
@@ -124,7 +124,7 @@ function judgeRefusal(
   }
 }
 
-/** Attempts that were sent after an answer must be answered the same, unless the store is unavailable. */
+/** Attempts sent after an answer must have the same answer, unless the store is unavailable. */
 function judgeRepeats(event: SyncedEvent, syncs: readonly SyncLife[], find: Finding): void {
   const { operation, attempts, answers } = event;
   if (
@@ -148,7 +148,7 @@ function judgeRepeats(event: SyncedEvent, syncs: readonly SyncLife[], find: Find
   }
 }
 
-/** A commit that was answered before it was through is through later. */
+/** A commit that was answered while in progress is finished later. */
 function textOf(answers: SyncedAnswers): string {
   const words = wordsOf({ answers });
   if (words) return words.join();

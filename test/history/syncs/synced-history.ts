@@ -12,7 +12,7 @@ interface OnUrls {
   readonly id: number;
   readonly verb: 'visit' | 'check';
   readonly urls: readonly string[];
-  /** Of a visit in a set that ages. Absent: the age of the set. */
+  /** For a visit in a set that ages. Default: the age of the set. */
   readonly ttlSeconds?: number;
 }
 
@@ -26,7 +26,7 @@ export interface List {
   readonly verb: 'list';
   readonly sync: string;
   readonly urls: readonly string[];
-  /** Sent as lines, not as JSON. */
+  /** Sent as lines instead of JSON. */
   readonly stream: boolean;
 }
 
@@ -36,7 +36,7 @@ interface OnSync {
   readonly sync: string;
 }
 
-/** What a client of a synced set means. However often it is sent, it must happen once. */
+/** An operation as a client of a synced set intends it. However often it is sent, it must take effect once. */
 export type SyncedOperation = (QueueOperation | OnUrls | Open | List | OnSync) & { readonly set: string };
 
 export type SyncState = 'open' | 'committing' | 'committed' | 'abandoned';
@@ -45,9 +45,9 @@ export type SyncState = 'open' | 'committing' | 'committed' | 'abandoned';
 export interface SyncSeen {
   readonly id?: string;
   readonly state?: SyncState;
-  /** Why it was abandoned. */
+  /** The reason why it was abandoned. */
   readonly reason?: string;
-  /** Of an error. */
+  /** The code of an error. */
   readonly code?: string;
 }
 
@@ -60,19 +60,19 @@ export interface SyncedHistory {
   readonly attempts: readonly SyncedAttempt[];
 }
 
-/** An operation with all its attempts but those that surely did nothing. */
+/** An operation with all its attempts, except those that certainly had no effect. */
 export interface SyncedEvent<Op extends SyncedOperation = SyncedOperation> {
   readonly operation: Op;
   /** In order of their ends. */
   readonly attempts: readonly SyncedAttempt[];
-  /** It took effect, if ever, between these; `end` is Infinity if it was never answered. */
+  /** If it took effect, it did so between `start` and `end`. `end` is Infinity if it was never answered. */
   readonly start: number;
   readonly end: number;
-  /** Of its first answer that is no error. */
+  /** Its first answer that is not an error. */
   readonly answers?: SyncedAnswers;
 }
 
-/** The operations of a set that may have happened, in order of their first requests. */
+/** The operations of a set that may have taken effect, in order of their first requests. */
 export function syncedEventsOf(attempts: readonly SyncedAttempt[], set: string): SyncedEvent[] {
   const events = groupsOf(attempts.filter(({ operation }) => operation.set === set)).map((group) => {
     group.sort((a, b) => a.end - b.end);
@@ -88,7 +88,7 @@ export function syncedEventsOf(attempts: readonly SyncedAttempt[], set: string):
   return events.sort((a, b) => a.start - b.start);
 }
 
-/** The code of an error that is an answer. */
+/** The code of an error that counts as an answer. */
 export function errorOf(answers: SyncedAnswers): string | undefined {
   return 'sync' in answers ? answers.sync.code : undefined;
 }
@@ -103,7 +103,7 @@ type OfVerb<Op, Verb> = Op extends { readonly verb: infer Any }
     : Op & { readonly verb: Extract<Any, Verb> }
   : never;
 
-/** Whether an operation is of one of these verbs. */
+/** Whether an operation has one of these verbs. */
 export function isVerb<Verb extends SyncedOperation['verb']>(
   event: SyncedEvent,
   ...verbs: readonly Verb[]

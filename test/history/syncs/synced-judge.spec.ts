@@ -11,7 +11,7 @@ const SETS = [
 const [S, S2] = ['a sync', 'another'];
 const LEASED = { id: 'a lease', url: 'u', discovery: 7, attempt: 1 };
 
-/** A call and its answer, in its place in the history. `again`: under the key of the call with this id. */
+/** A call and its answer, in its place in the history. `again` repeats the call with this id under its key. */
 type Call = {
   readonly operation: Draft;
   readonly answers?: SyncedAnswers;
@@ -19,7 +19,7 @@ type Call = {
   readonly wrong?: string;
 };
 type Draft = SyncedOperation extends infer Op ? (Op extends unknown ? Omit<Op, 'id' | 'set'> : never) : never;
-/** Between two calls, in ms. */
+/** A pause between two calls, in ms. */
 type Pause = { readonly pause: number };
 
 const told = (operation: Draft, ...results: string[]): Call => ({ operation, answers: { results } });
@@ -45,7 +45,7 @@ const again = (id: number, call: Call): Call => ({ ...call, again: id });
 const unanswered = ({ answers: _, ...call }: Call): Call => call;
 const pause = (ms: number): Pause => ({ pause: ms });
 
-/** One call after the other, each for 1 ms, with 9 ms between. Operations are numbered from 1 in their order. */
+/** One call after another, each for 1 ms, with 9 ms in between. Operations are numbered from 1 in order. */
 function attemptsOf(calls: readonly (Call | Pause)[], set = 'fixed'): SyncedAttempt[] {
   const made = new Map<number, SyncedOperation>();
   const attempts: SyncedAttempt[] = [];
@@ -54,7 +54,7 @@ function attemptsOf(calls: readonly (Call | Pause)[], set = 'fixed'): SyncedAtte
     start += 'pause' in call ? call.pause : 10;
     if ('pause' in call) continue;
     const { answers, wrong, again: of } = call;
-    // The discovery that a lease names.
+    // A lease names this discovery.
     const id = of ?? (call.operation.verb === 'discover' ? LEASED.discovery : 100 + made.size);
     const operation = made.get(id) ?? { ...call.operation, id, set };
     made.set(id, operation);
@@ -235,19 +235,16 @@ const CASES: readonly Case[] = [
 ];
 
 describe('judgeSynced', () => {
-  it.each(CASES)(
-    'finds a history in which it does not hold: $rule',
-    ({ rule, before, wrong, right, set }) => {
-      const broken = judged([...before, wrong], set);
-      const name = rule === 'data is lost only if it is' ? 'STORE_DATA_LOST' : rule;
-      expect(broken.violations.map(({ what }) => what)).toContainEqual(expect.stringContaining(name));
-      const sound = judged([...before, right], set);
-      expect(sound.violations).toEqual([]);
-      expect(sound.exercised.get(rule)).toBeGreaterThan(0);
-    },
-  );
+  it.each(CASES)('detects a history that breaks the rule: $rule', ({ rule, before, wrong, right, set }) => {
+    const broken = judged([...before, wrong], set);
+    const name = rule === 'data is lost only if it is' ? 'STORE_DATA_LOST' : rule;
+    expect(broken.violations.map(({ what }) => what)).toContainEqual(expect.stringContaining(name));
+    const sound = judged([...before, right], set);
+    expect(sound.violations).toEqual([]);
+    expect(sound.exercised.get(rule)).toBeGreaterThan(0);
+  });
 
-  it('has no rule without such a history', () => {
+  it('has such a history for every rule', () => {
     expect(CASES.map(({ rule }) => rule)).toEqual([...SYNCED_RULES]);
   });
 
@@ -275,7 +272,7 @@ describe('judgeSynced', () => {
     expect(judged([...before, seen]).violations).toEqual([]);
   });
 
-  it('lets a failover take back the last writes, and no others', () => {
+  it('accepts that a failover loses the last writes, and no others', () => {
     const calls = [open(), visit('new'), commit(), unseen];
     const died = (diedAt: number) => [{ kind: 'failover', start: diedAt, diedAt, end: diedAt + 5 }];
     expect(judged(calls, undefined, died(1_035), LAST_WRITES).violations).toEqual([]);
@@ -291,12 +288,12 @@ describe('judgeSynced', () => {
     expect(judged([open(), taken, ended]).violations).toHaveLength(1);
   });
 
-  it('lets a visit after a commit give a URL its own age', () => {
+  it('accepts that a visit after a commit gives a URL its own age', () => {
     const calls = [visit('new'), open(), commit(), visit('new', 1), pause(2_500), unseen];
     expect(judged(calls, 'ageing').violations).toEqual([]);
   });
 
-  it('lets an age end within a step of it, and not before', () => {
+  it('accepts that an age ends up to one step late, and not early', () => {
     const checked = (ms: number, word: string) =>
       judged([visit('new'), pause(ms), check(word)], 'ageing').violations;
     expect(checked(9_700, 'unseen')).toHaveLength(1);

@@ -30,9 +30,9 @@ export interface SyncedReport {
 }
 
 /**
- * Checks what the clients of synced sets were answered, by rules that hold in whatever order the calls took effect. A call
- * without an answer may have happened at any time since it was sent, or never; so may, where a failover may lose it,
- * one that was answered.
+ * Checks the answers to the clients of synced sets, by rules that hold for every order of the calls. A call without an
+ * answer may have taken effect at any time since it was sent, or never. So may an answered one, if a failover may have
+ * lost it.
  */
 export function judgeSynced(
   { sets, attempts }: SyncedHistory,
@@ -45,7 +45,7 @@ export function judgeSynced(
   const violations: Violation[] = [];
   let [syncCount, urlCount] = [0, 0];
 
-  // Without a wait for replicas, a failover may lose data for good.
+  // If changes do not wait for replicas, a failover may lose data for good.
   const mayLack = ({ end, note }: SyncedAttempt) =>
     note?.includes('STORE_DATA_LOST') === true && doubts.mayBeLost({ start: 0, end: Infinity }, end);
   for (const attempt of attempts) {
@@ -88,11 +88,11 @@ function judgeUrl(
     const what = `${url.url} of ${set.name} was not ${broken.join(', nor ')}: ${verb} (operation ${id}) answered ${call.word}`;
     violations.push({ what, trail: trailOf(url, syncs, call.end) });
   }
-  // The first wrong answer about a URL says enough.
+  // Reports only the first wrong answer about a URL.
   return violations.slice(0, 1);
 }
 
-/** What was done to a URL until a time, and the syncs of its set. */
+/** The calls on a URL up to a time, and the syncs of its set. */
 function trailOf(url: UrlCalls, syncs: readonly SyncLife[], until: number): Step[] {
   const acks = url.queued.flatMap((one) => one.acks);
   const calls: UrlCall[] = [...url.adds, ...url.lists, ...url.forgets, ...url.checks];

@@ -8,27 +8,27 @@ import type { SyncedAnswers, SyncedHistory, SyncedOperation, SyncedSet } from '.
 import { SYNCED } from './synced-protocol.js';
 import { SyncedWorkload } from './synced-workload.js';
 
-/** As in the filters of a run, no URL tests positive because of others. */
+/** So low that no URL tests positive because of others, as in the filters of a run. */
 const ERROR_RATE = 1e-9;
-/** The least age that a set may have. */
+/** The minimum age of a set. */
 const AGE_SECONDS = 10;
 const SETS: readonly SyncedSet[] = [
   { name: 'fixed', growth: 'none' },
   { name: 'growing', growth: 'auto' },
   { name: 'ageing', growth: 'auto', maxAgeSeconds: AGE_SECONDS },
 ];
-/** Of the set that does not grow: more than a run adds. */
+/** The capacity of the set that does not grow: more than a run adds. */
 const FIXED_CAPACITY = 200_000;
-/** URLs in each queue at the beginning. */
+/** URLs in each queue at the start. */
 const QUEUED = 1_000;
-/** Clients of these sets are other clients than those of the filters and the queue, with other random numbers. */
+/** Clients of these sets have other numbers than those of the filters and the queue, and thus other random numbers. */
 const FIRST_CLIENT = 2_000;
 const MOST_PAUSE_MS = 20;
 const FINAL_BATCH = 500;
-/** The ageing set is read every so often at the end, until all in it is over its age. */
+/** How often the ageing set is read at the end, until everything in it has expired. */
 const READ_EVERY_MS = 1_000;
 
-/** Clients of visited sets that are synced, beside the clients of a run's filters. */
+/** Clients of synced visited sets, beside the clients of a run's filters. */
 export class SyncedRun {
   private readonly records = noRecords<SyncedOperation, SyncedAnswers>();
   private readonly workloads: readonly SyncedWorkload[];
@@ -56,7 +56,7 @@ export class SyncedRun {
     }
   }
 
-  /** One client that does anything with any set. */
+  /** A client that makes any calls on any set. */
   async work(number: number, storm: { readonly over: boolean }): Promise<void> {
     const random = new Random(this.shared.seed + FIRST_CLIENT + number);
     const client = this.client(number);
@@ -70,7 +70,7 @@ export class SyncedRun {
     }
   }
 
-  /** One client for each set, which syncs it again and again, `cycles` times at least. */
+  /** A client for each set that syncs it repeatedly, at least `cycles` times. */
   async sync(storm: { readonly over: boolean }, cycles: number): Promise<void> {
     await Promise.all(
       this.conductors().map(async (conductor) => {
@@ -83,7 +83,10 @@ export class SyncedRun {
     return this.client(0).resolveSome(percent, ms);
   }
 
-  /** Ends all syncs, has each rule exercised, and reads all URLs back. Answers whether it could, each call within `ms`. */
+  /**
+   * Ends all syncs, exercises each rule, and reads all URLs back. Each call may take `ms`. Resolves to whether it
+   * succeeded.
+   */
   async finish(ms: number): Promise<boolean> {
     const repeat = (operation: SyncedOperation) => this.insist(operation, ms);
     for (const conductor of this.conductors()) {
@@ -96,7 +99,7 @@ export class SyncedRun {
     for (const workload of ageing) {
       await this.insist(workload.operation({ verb: 'visit', urls: workload.fresh(2) }), ms);
     }
-    // Two steps of the age beside the age itself.
+    // The age and two more steps.
     const end = performance.now() + AGE_SECONDS * 1_200;
     while (performance.now() < end) {
       await sleep(READ_EVERY_MS);

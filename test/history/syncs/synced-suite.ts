@@ -7,19 +7,22 @@ import { exercisedText, summary } from '../summary.js';
 import { violationText } from '../text.js';
 import { SYNCED_RULES } from './synced-judge.js';
 
-/** One choice of operations and faults, unless another is asked for. */
+/** A fixed choice of operations and faults, unless SEED asks for another. */
 const CHOSEN = process.env['SEED'] === undefined ? 2_029 : SEED;
-/** Clients work for this long, until each fault has struck and each set was synced some times, however slow the machine. */
+/**
+ * Clients work for this long, and until each fault has struck and each set was synced several times, however slow the
+ * machine is.
+ */
 const SECONDS = 4;
 const CRAWLERS = 3;
-/** Restarts and failovers take seconds each, and many seconds on a busy machine. */
+/** Each restart or failover takes seconds, and longer on a busy machine. */
 const TIMEOUT_MS = 300_000;
 
-/** The test of sets that are synced, and of one that ages, on one kind of system. */
+/** Tests synced sets, one of which ages, on one kind of system. */
 export function syncedSuite({ store, start, faults, losses }: Run): void {
   describe(`the history of synced sets on ${store}, while faults strike`, () => {
     it(
-      `keeps each rule, and exercises each (seed ${CHOSEN})`,
+      `keeps every rule, and exercises each (seed ${CHOSEN})`,
       async () => {
         const system = await start();
         try {

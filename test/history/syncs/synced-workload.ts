@@ -2,9 +2,9 @@ import type { Random } from '../../support/random.js';
 import type { Leased } from '../queue-history.js';
 import type { SyncedOperation, SyncedSet } from './synced-history.js';
 
-/** URLs in use at a time by all clients of a set. */
+/** URLs that all clients of a set use at a time. */
 const LIVE_URLS = 60;
-/** Uses of a URL after which another replaces it. More would overlap so much that they prove little. */
+/** Uses of a URL until another replaces it. More uses would overlap so much that they prove little. */
 const USES = 8;
 /** How many of the last leases may be settled. */
 const KNOWN_IDS = 40;
@@ -20,9 +20,9 @@ const VERBS = [
 
 type Draft = SyncedOperation extends infer Op ? (Op extends unknown ? Omit<Op, 'id' | 'set'> : never) : never;
 
-/** Random operations on one synced set. What is settled is what was leased, so only the choices repeat with a seed. */
+/** Random operations on one synced set. Settlings depend on the leases, so a seed repeats only the choices. */
 export class SyncedWorkload {
-  /** The sync that takes lists, as far as its conductor knows. */
+  /** The sync that accepts lists, as far as its conductor knows. */
   sync: string | undefined;
   private readonly live: { readonly url: string; uses: number }[] = [];
   private readonly ids: string[] = [];
@@ -39,17 +39,17 @@ export class SyncedWorkload {
     return { ...draft, id: this.nextId(), set: this.set.name };
   }
 
-  /** URLs that no one else uses. */
+  /** URLs that no other client uses. */
   fresh(count: number): string[] {
     return Array.from({ length: count }, () => `https://example.org/${this.set.name}/${++this.urls}`);
   }
 
-  /** Has all clients use a URL. */
+  /** Lets all clients use these URLs. */
   share(urls: readonly string[]): void {
     for (const url of urls) this.live[this.random.below(LIVE_URLS)] = { url, uses: 0 };
   }
 
-  /** Takes note of what was leased. */
+  /** Records leased entries. */
   leased(entries: readonly Leased[]): void {
     this.ids.push(...entries.map(({ id }) => id));
     this.ids.splice(0, Math.max(0, this.ids.length - KNOWN_IDS));
@@ -80,14 +80,14 @@ export class SyncedWorkload {
     return this.operation({ verb: 'lease', max, seconds: LEASE_SECONDS, waitSeconds: 0 });
   }
 
-  /** Settles some of the last leases, each once if it is acknowledged. */
+  /** Settles some of the last leases. Acknowledges each at most once. */
   settle(verb: 'ack' | 'release'): SyncedOperation {
     const count = Math.min(this.ids.length, 1 + this.random.below(MOST_LEASED));
     const ids = verb === 'ack' ? this.ids.splice(-count) : this.ids.slice(0, count);
     return this.operation({ verb, ids: [...new Set(ids)], seconds: this.random.below(2) });
   }
 
-  /** In a set that ages, some URLs live for less. */
+  /** In a set that ages, some URLs get a shorter life. */
   ttl(): { readonly ttlSeconds?: number } {
     if (this.set.maxAgeSeconds === undefined || this.random.below(2) === 0) return {};
     return { ttlSeconds: 1 + this.random.below(MOST_TTL_SECONDS) };

@@ -1,7 +1,7 @@
 import type { Doubts } from '../queue-doubts.js';
 import { isVerb, type SyncedEvent, type SyncState } from './synced-history.js';
 
-/** One answer that says how a sync stands. */
+/** One answer that tells the state of a sync. */
 interface Sight {
   readonly start: number;
   readonly end: number;
@@ -9,28 +9,28 @@ interface Sight {
   readonly reason?: string;
 }
 
-/** A sync of a set, with the times between which it was opened and ended, as far as the answers tell. */
+/** A sync of a set, with the periods in which it was opened and ended, as far as the answers tell. */
 export interface SyncLife {
   readonly id: string;
   /** Its opening began at this time or later. */
   readonly openedFrom: number;
-  /** It was open at this time: the first answer that names it. */
+  /** It was open by this time: the first answer that names it. */
   readonly openedBy: number;
-  /** When the first commit was sent; Infinity if none was. */
+  /** When the first commit was sent, or Infinity. */
   readonly commitFrom: number;
-  /** When the first answer came that it is committed; Infinity if none did. */
+  /** When the first answer reported it as committed, or Infinity. */
   readonly committedBy: number;
-  /** When somebody first asked to abandon it; Infinity if nobody did. */
+  /** When a client first asked to abandon it, or Infinity. */
   readonly abandonFrom: number;
   readonly abandonedBy: number;
   readonly reason?: string;
   /** States in the order of the answers. */
   readonly sights: readonly Sight[];
-  /** Whether a failover may have taken back a part of it. */
+  /** Whether a failover may have lost a part of it. */
   readonly isDoubtful: boolean;
 }
 
-/** All syncs of a set that any answer names. One that was opened and never named cannot be committed. */
+/** All syncs of a set that any answer names. A sync that was opened and never named cannot be committed. */
 export function syncsOf(events: readonly SyncedEvent[], doubts: Doubts): SyncLife[] {
   const firstOpening = Math.min(...events.filter((event) => isVerb(event, 'open')).map(({ start }) => start));
   return [...sightsOf(events)].map(([id, sights]) => {
@@ -57,7 +57,7 @@ export function syncsOf(events: readonly SyncedEvent[], doubts: Doubts): SyncLif
   });
 }
 
-/** Whether a sync may be open at some time between these. */
+/** Whether a sync may be open at some time between `start` and `end`. */
 export function mayBeOpen({ openedFrom, ...sync }: SyncLife, start: number, end: number): boolean {
   return openedFrom <= end && Math.min(sync.committedBy, sync.abandonedBy) >= start;
 }

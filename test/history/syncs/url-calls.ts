@@ -3,14 +3,14 @@ import { eventsOf, type QueueAttempt } from '../queue-history.js';
 import type { Doubts } from '../queue-doubts.js';
 import { isVerb, wordsOf, type List, type SyncedAttempt, type SyncedEvent } from './synced-history.js';
 
-/** What one operation did to a URL, or may have done. */
+/** What one operation did, or may have done, to a URL. */
 export interface UrlCall {
   readonly event: SyncedEvent;
   readonly start: number;
   /** Infinity if it was never answered. */
   readonly end: number;
   readonly word: string | undefined;
-  /** Whether it says that the URL was seen before it, or that it was not; undefined if it does not tell. */
+  /** Whether the URL was seen before, according to the answer. Undefined if it does not tell. */
   readonly found: boolean | undefined;
 }
 
@@ -22,13 +22,13 @@ export interface AddCall extends UrlCall {
   readonly ttlSeconds: number | undefined;
 }
 
-/** A discovery that may have queued a URL, with the acknowledgements of what it queued. */
+/** A discovery that may have queued a URL, with the acknowledgements of its entry. */
 export interface Queued {
   readonly call: UrlCall;
   readonly acks: readonly Pick<UrlCall, 'start' | 'end' | 'word'>[];
 }
 
-/** All that happened to a URL of a set. Each list is in order of its starts. */
+/** All calls on a URL of a set. Each list is in order of start. */
 export interface UrlCalls {
   readonly url: string;
   readonly adds: readonly AddCall[];
@@ -57,7 +57,7 @@ export function urlCallsOf(events: readonly SyncedEvent[], doubts: Doubts): UrlC
     if (!isVerb(event, 'visit', 'discover', 'forget', 'check', 'list')) continue;
     const { operation, start, end } = event;
     const words = wordsOf(event);
-    // What was executed anew after a failover may have found something else, at a time that nobody knows.
+    // A second execution after a failover may have found something else, at an unknown time.
     const isAnew = doubts.mayBeAnew(event);
     operation.urls.forEach((url, i) => {
       const word = isAnew ? undefined : words?.[i];
@@ -74,7 +74,7 @@ export function urlCallsOf(events: readonly SyncedEvent[], doubts: Doubts): UrlC
   return [...urls.values()];
 }
 
-/** By the queue's own reading of leases. */
+/** Uses the queue judge's reading of leases. */
 function queuedBy(
   events: readonly SyncedEvent[],
   of: (url: string) => Growing,
@@ -104,7 +104,7 @@ function queuedBy(
   return queued;
 }
 
-/** Attempts of the queue's own verbs, for the rules of queues. */
+/** Attempts of the queue's verbs, for the queue's rules. */
 export function queueAttempts(attempts: readonly SyncedAttempt[]): QueueAttempt[] {
   return attempts.filter(({ operation }) =>
     ['discover', 'forget', 'lease', 'ack', 'release', 'extend'].includes(operation.verb),

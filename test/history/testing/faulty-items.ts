@@ -4,7 +4,7 @@ import { Random } from '../../support/random.js';
 import { mutates, type Answer, type Subject, type Verb } from '../history.js';
 import { ITEM_MODELS } from '../item-model.js';
 
-/** The defects, which show sometimes or always. Each breaks a guarantee. */
+/** The defects, constant or occasional. Each breaks a guarantee. */
 export const DEFECTS = [
   'drops an acknowledged add',
   'drops an acknowledged removal',
@@ -33,12 +33,12 @@ export interface Batch {
   readonly key: string;
 }
 
-/** Delay before something is executed a second time. */
+/** Delay before an operation is executed a second time. */
 export const LATER_MS = 30;
-/** Number of changes that a lagging reader has not seen yet. */
+/** The number of changes that a lagging reader has not seen yet. */
 const LAG = 50;
 const LOST_AT_RESTART = 200;
-/** Percentage of the occasions on which an occasional defect shows. */
+/** The percentage of occasions on which an occasional defect shows. */
 const MISTAKES = 20;
 
 interface Change {
@@ -47,7 +47,7 @@ interface Change {
   readonly before: number;
 }
 
-/** The items of a run's filters and their operations' records, in memory, with at most one defect. */
+/** The items of a run's filters and the records of their operations, in memory, with at most one defect. */
 export class FaultyItems {
   private readonly counts = { set: new Map<string, number>(), multiset: new Map<string, number>() };
   private readonly records = new Map<string, readonly Answer[]>();
@@ -58,13 +58,13 @@ export class FaultyItems {
     private readonly defect: Defect | undefined,
   ) {}
 
-  /** How many items a filter holds by its description. */
+  /** The number of items in a filter's description. */
   held(subject: Subject): number {
     const items = [...this.counts[subject].values()].filter((count) => count > 0).length;
     return this.defect === 'miscounts its items' ? items + 1 : items;
   }
 
-  /** Executes a batch, or answers it from its record. `answered` says whether the caller will get the answer. */
+  /** Executes a batch, or answers it from its record. `answered` tells whether the caller will get the answer. */
   async execute(batch: Batch, answered: boolean): Promise<readonly Answer[]> {
     if (!mutates(batch.verb)) return this.read(batch);
     const name = `${batch.verb} ${batch.key}`;
@@ -95,7 +95,7 @@ export class FaultyItems {
     return this.defect === defect && this.random.below(100) < MISTAKES;
   }
 
-  /** The id that an answer carries. */
+  /** The operation id in an answer. */
   idOf({ key }: Batch): string {
     return this.isNow('answers under another operation id') ? randomUUID() : key;
   }

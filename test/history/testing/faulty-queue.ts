@@ -1,7 +1,7 @@
 import type { Random } from '../../support/random.js';
 import type { Leased, QueueOperation, QueueAnswers } from '../queue-history.js';
 
-/** The defects of a queue, which show sometimes or always, and what each does to an entry: one of these. */
+/** The defects of a queue, constant or occasional, and the violations that each may cause. */
 export const QUEUE_DEFECTS = {
   'queues what is seen': ['was new twice, but not forgotten between'],
   'loses what is discovered': ['was neither acknowledged nor forgotten, and is gone'],
@@ -32,13 +32,13 @@ interface Entry {
   readonly url: string;
   readonly discovery: number;
   attempt: number;
-  /** Nobody gets it before, in ms since the epoch. */
+  /** The time until which no caller gets it, in ms since the epoch. */
   hiddenUntil: number;
   /** The lease that may settle it. */
   lease: string | undefined;
 }
 
-/** Percentage of the occasions on which an occasional defect shows. */
+/** The percentage of occasions on which an occasional defect shows. */
 const MISTAKES = 25;
 
 /** A queue in memory, with the records of its operations and at most one defect. */
@@ -166,7 +166,7 @@ export class FaultyQueue {
     return { leased: leased.filter(held) };
   }
 
-  /** Takes entries out, and answers them. */
+  /** Removes matching entries, and returns them. */
   private drop(goes: (entry: Entry) => boolean): Entry[] {
     const gone = this.entries.filter(goes);
     this.entries = this.entries.filter((entry) => !gone.includes(entry));

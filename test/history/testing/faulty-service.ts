@@ -12,7 +12,7 @@ import { DEFECTS, FaultyItems, LATER_MS, type Batch, type Defect } from './fault
 import { FaultyQueue, QUEUE_DEFECTS, type QueueDefect } from './faulty-queue.js';
 import { queueBody, queueOperation } from './queue-route.js';
 
-/** Percentage of requests that are refused, or whose connections break, before or after the change. */
+/** The percentage of requests that are refused, or whose connections break, before or after the change. */
 const MISHAPS = 12;
 
 /** The routes of a run's filters, with mishaps that are not defects, and with at most one defect. */
@@ -77,7 +77,7 @@ export class FaultyService implements System {
     }
   }
 
-  /** `execute` is told whether the caller will get its answer. */
+  /** `execute` receives whether the caller will get its answer. */
   private async answer(
     outgoing: ServerResponse,
     id: string,

@@ -8,7 +8,7 @@ interface Body {
   readonly delaySeconds?: number;
 }
 
-/** The operation that the body of a queue's route stands for. */
+/** Parses the body of a queue route as an operation. */
 export function queueOperation(verb: QueueOperation['verb'], text: string): QueueOperation {
   const { urls = [], ids = [], max = 0, leaseSeconds = 0, delaySeconds = 0 } = JSON.parse(text) as Body;
   const payload = urls.map((one) => (typeof one === 'string' ? '' : one.payload))[0];
@@ -20,7 +20,7 @@ export function queueOperation(verb: QueueOperation['verb'], text: string): Queu
   return { id, verb, ids, seconds: verb === 'release' ? delaySeconds : leaseSeconds };
 }
 
-/** The body that answers it. */
+/** The body of the response. */
 export function queueBody(answers: QueueAnswers): unknown {
   if ('results' in answers) return answers;
   return {

@@ -4,7 +4,7 @@ import { ITEM_MODELS } from '../item-model.js';
 import type { Rewind } from '../rewind.js';
 
 export interface Simulation {
-  /** Number of failovers that lose what was done just before. */
+  /** The number of failovers that lose recent changes. */
   readonly failovers?: number;
   readonly reachMs?: number;
   readonly defect?: 'forgets records' | 'loses an acknowledged change';
@@ -29,7 +29,7 @@ interface Moment {
   readonly records: ReadonlyMap<number, string>;
 }
 
-/** Random calls on one item, which behaves correctly except for the defect. Input for the checker. */
+/** Random calls on one item that is correct except for the defect. Input for the checker. */
 export class SimulatedItem {
   readonly rewinds: readonly Rewind[];
   private readonly random: Random;
@@ -91,7 +91,7 @@ export class SimulatedItem {
     }
   }
 
-  /** The first time from `time` on that no failover covers: no master accepts anything while another takes over. */
+  /** The first time from `time` on outside any failover: no master accepts anything while another takes over. */
   private standing(time: number): number {
     let later = time;
     for (const { start, end } of this.rewinds) if (later >= start && later <= end) later = end + 1;
@@ -117,7 +117,7 @@ export class SimulatedItem {
     });
   }
 
-  /** The replica has what the master had done some time before. */
+  /** The replica has the master's state from some time before. */
   private failOver(time: number): void {
     const replicated = time - this.random.below(this.simulation.reachMs ?? 0);
     this.moments = this.moments.filter((moment) => moment.time <= replicated);
