@@ -7,7 +7,7 @@ import { syncSpecOf, TWIN, type Plan, type Step } from './plan.js';
 import type { Answer } from './store-calls.js';
 import type { Time } from './open-store.js';
 
-/** The call that answers with the ids that another one needs. */
+/** The call whose answer provides the ids that another call needs. */
 const NEEDED: Partial<Record<Verb, Verb>> = {
   ack: 'lease',
   release: 'lease',
@@ -20,7 +20,7 @@ const NEEDED: Partial<Record<Verb, Verb>> = {
 
 const PROFILE = { stripParameters: ['utm_source'] };
 const RECORDED: ReadonlySet<Verb> = new Set(MUTATIONS);
-/** Less often called than others, and so repeated more often. */
+/** Rarer than other calls, and therefore repeated more often. */
 const SETTLING: ReadonlySet<Verb> = new Set([
   'ack',
   'release',
@@ -41,7 +41,7 @@ const OF_QUEUE: ReadonlySet<Verb> = new Set([
   'purge',
 ]);
 
-/** What callers have been answered, and what they call next. */
+/** Tracks the answers that callers have received, and chooses their next calls. */
 export class Callers {
   held: (Held & { set: string })[] = [];
   private readonly calls: Call[] = [];
@@ -66,14 +66,14 @@ export class Callers {
     return this.filters.get(`${generation} ${base}`);
   }
 
-  /** The call of a step; undefined if its set has no such call. */
+  /** The call of a step. Undefined if its set has no such call. */
   next({ verb, set: n, items, number, ms, flag, caller }: Extract<Step, { do: 'call' }>): Call | undefined {
     const spec = this.plan.sets[n];
     if (!spec) return undefined;
     const { name: set, kind, semantics, maxAgeSeconds } = spec;
     if (OF_QUEUE.has(verb) && kind !== 'visited-set') return undefined;
     if (semantics === 'multiset' && (verb.endsWith('sync') || verb === 'keep')) return undefined;
-    // A set that is dropped and made again has the same seed here: ids of its old entries may fit its new ones.
+    // Here a set that is dropped and created again has the same seed, so ids of its old entries may match its new ones.
     const generation = this.handles.get(set)?.generation;
     const held = this.held.filter((one) => one.generation === generation);
     const letters = this.letters.filter((one) => one.generation === generation);
@@ -82,14 +82,14 @@ export class Callers {
     if (['get-sync', 'commit-sync', 'abandon-sync'].includes(verb) && sync === undefined) return undefined;
     const source = this.exports.findLast(({ filter }) => fits(spec, filter));
     if (verb === 'import' && !source) return undefined;
-    // What a call needs is fetched first.
+    // First makes the call whose answer this one needs.
     const isLacking =
       (['ack', 'release', 'extend'].includes(verb) && held.length === 0) ||
       (['put-back', 'purge'].includes(verb) && letters.length === 0) ||
       (verb === 'keep' && sync === undefined) ||
-      // The name of an import is to be free, mostly.
+      // The name of an import should usually be free.
       (verb === 'import' && generation !== undefined && number % 4 > 0);
-    // A set that is not there is mostly made first.
+    // A missing set is usually created first.
     const isGone = generation === undefined && !KEYLESS.has(verb) && number % 4 > 0;
     const makes = source ? 'import' : set === TWIN ? 'open' : 'create';
     return this.callOf(
@@ -102,7 +102,7 @@ export class Callers {
           countAttempt: flag,
           max: 1 + (number % 4),
         },
-        // A multiset also has counters that overflow.
+        // For a multiset, sometimes enough copies to overflow counters.
         items:
           semantics === 'multiset' && flag
             ? items.flatMap((n) => Array<string>(number % 3 === 0 ? 17 : 6).fill(itemOf(n)))
@@ -145,12 +145,12 @@ export class Callers {
     return call;
   }
 
-  /** An earlier call, to be sent again. */
+  /** An earlier call to send again. */
   earlier(number: number): Call | undefined {
     const settling = this.calls.filter(({ verb }) => SETTLING.has(verb));
     const isSettling = number % 3 === 0 && settling.length > 0;
     const recorded = isSettling ? settling : this.calls.filter(({ verb }) => RECORDED.has(verb));
-    // Mostly one of the last: the records of others may be gone.
+    // Usually one of the last calls: the records of others may be gone.
     const call = number % 4 === 0 ? recorded[number % recorded.length] : recorded.at(-1 - (number % 5));
     return call && { ...call, tear: undefined, operation: { ...call.operation, repeat: true } };
   }
@@ -170,23 +170,23 @@ export class Callers {
   }
 
   learnExport(exported: Exported): void {
-    // A sync gives a set another geometry, and its list is in an order that the model does not know.
+    // After a sync a set has another geometry, and the model does not know the order in which its layers were filled.
     if (exported.filter.base === 0 && exported.set.exact) this.exports.push(exported);
   }
 
-  /** A call was refused. */
+  /** Handles a refusal of a call. */
   learnRefusal({ set }: Call, code: Refusal | undefined): void {
     if (code === 'STALE' || code === 'FILTER_NOT_FOUND') this.handles.delete(set);
   }
 }
 
-/** Whether a set can be imported under the name of this one. */
+/** Whether a set can be imported under this one's name. */
 function fits({ kind, type, semantics, layers, maxAgeSeconds }: FilterSpec, filter: Filter): boolean {
   const same = filter.kind === kind && filter.type === type && filter.semantics === semantics;
   return same && !filter.layers === !layers && filter.maxAgeSeconds === maxAgeSeconds;
 }
 
-/** Another set of the same name and cells. */
+/** A different set with the same name and cells. */
 function otherThan(spec: FilterSpec, byProfile: boolean): FilterSpec {
   return byProfile && spec.kind === 'visited-set'
     ? { ...spec, urlProfile: PROFILE }

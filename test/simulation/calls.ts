@@ -19,7 +19,7 @@ export const MUTATIONS = [
   'keep',
   'import',
 ] as const;
-/** All others: they read, or are recorded by what they do. */
+/** All other verbs: they only read, or their effects are their record. */
 export const OTHERS = [
   'open',
   'check',
@@ -35,7 +35,7 @@ export const OTHERS = [
 ] as const;
 export type Verb = (typeof MUTATIONS)[number] | (typeof OTHERS)[number];
 
-/** Of a call that reuses the operation of another one. */
+/** The fingerprint of a call that reuses another call's operation. */
 export const OTHER_FINGERPRINT = 'other';
 /** Verbs that need no handle of a set. */
 export const KEYLESS: ReadonlySet<Verb> = new Set([
@@ -48,7 +48,7 @@ export const KEYLESS: ReadonlySet<Verb> = new Set([
   'list',
 ]);
 
-/** A lease and the place in it that an id names. */
+/** An id of a leased entry, with its lease and index. */
 export interface Held {
   readonly id: string;
   readonly generation: string;
@@ -61,17 +61,17 @@ export interface Held {
 export interface Exported {
   readonly filter: Filter;
   readonly parts: readonly Part[];
-  /** The set then. */
+  /** The set at that time. */
   readonly set: SetModel;
 }
 
-/** A call as it is sent: the same for each repeat. */
+/** A call as it is sent, the same for each repeat. */
 export interface Call {
   readonly verb: Verb;
-  /** Name of the set. */
+  /** The name of the set. */
   readonly set: string;
   readonly spec: FilterSpec;
-  /** Of the handle. */
+  /** The handle's generation and base. */
   readonly generation: string;
   readonly base: number;
   readonly items: readonly string[];
@@ -83,12 +83,12 @@ export interface Call {
   /** Ids of dead letters, and their items. */
   readonly letters: readonly { readonly id: string; readonly generation: string; readonly item: string }[];
   readonly sync: string;
-  /** What an import reads, and after how many parts it breaks off. */
+  /** The export that an import reads, and the number of parts after which it breaks off. */
   readonly source?: Exported | undefined;
   readonly tear?: number | undefined;
-  /** Of a page of names: the last one before it. */
+  /** The last name before a page of names. */
   readonly after?: string | undefined;
-  /** Opens a set as one of the other kind. */
+  /** Whether it opens a set as the other kind. */
   readonly asOther?: boolean;
   readonly operation: Operation;
 }

@@ -23,7 +23,7 @@ const OPERATION = {
 } as const;
 const ITEMS = Array.from({ length: MOST_ITEMS }, (_, n) => itemOf(n));
 
-/** An export that has ended, and what was true of its set meanwhile. */
+/** A finished export, and the states of its set meanwhile. */
 export interface Finished {
   readonly filter: Filter;
   readonly parts: readonly Part[];
@@ -34,7 +34,7 @@ export interface Finished {
 
 const CHUNK_BYTES = 1_000;
 
-/** Imports an exported set from a file into an empty store, which is killed then, and looks whether all is there. */
+/** Imports an exported set from a file into an empty store, kills that store, and checks that everything is there. */
 export async function assertImported(
   { filter, parts, seen, set }: Finished,
   { limits, time, random }: { limits: Limits; time: Time; random: Random },
@@ -86,13 +86,13 @@ async function contentsOf(
   const leased = await store.queue.lease(filter, EVERYTHING, 1_000, OPERATION);
   const attempts = [
     ...dead.entries.map(({ payload, attempt }) => `${payload} is dead after ${attempt}`),
-    // The lease that has found it counts, too.
+    // The lease that found it counts as an attempt too.
     ...leased.map(({ payload, attempt }) => `${payload} waits after ${attempt - 1}`),
   ];
   return { ...contents, queued: attempts.sort() };
 }
 
-/** An export has the items of the set itself, without those that an open sync has taken. */
+/** An export has the items of the set itself, without those that only an open sync has. */
 function expectedOf({ list, tally, queue }: SetModel): unknown {
   return {
     found: ITEMS.filter((item) => list.has(item)),

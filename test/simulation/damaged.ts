@@ -21,7 +21,7 @@ import { openStore, pump, type Time } from './open-store.js';
 import type { Limits } from './limits.js';
 import { send } from './store-calls.js';
 
-/** Tables whose rows are missed if they are gone, and if they are altered. */
+/** Tables in which missing rows are detected, and in which altered rows are. */
 const MISSED = ['states', 'blocks', 'journal', 'marks', 'removed', 'hidden'];
 const CHECKED = [
   'states',
@@ -46,7 +46,10 @@ interface System {
   readonly notes: Notes;
 }
 
-/** Takes a row away or alters it on a copy of the disk. Each set must answer as if it had not been, or be lost for good. */
+/**
+ * Removes or alters a row on a copy of the disk. Each set must then either answer as before or be reported as lost for
+ * good.
+ */
 export async function assertMissed(disk: SimulatedDisk, { random, ...system }: System): Promise<void> {
   const damaged = disk.copy();
   const generation = damageOne(damaged, random);
@@ -63,7 +66,7 @@ export async function assertMissed(disk: SimulatedDisk, { random, ...system }: S
   system.notes.tally('damaged');
 }
 
-/** Answers the generation that the row is of; undefined if there was none to damage. */
+/** Returns the generation of the row. Undefined if there was no row to damage. */
 function damageOne(disk: SimulatedDisk, random: Random): string | undefined {
   const removes = random.below(2) === 0;
   const names = (removes ? MISSED : CHECKED).filter((name) => (disk.tables.get(name)?.keys.length ?? 0) > 0);
@@ -84,7 +87,7 @@ function damageOne(disk: SimulatedDisk, random: Random): string | undefined {
   return generation;
 }
 
-/** Opens a store and compares what each set answers. Answers the names of those that are lost. */
+/** Opens a store and compares the answers of each set. Returns the names of the lost sets. */
 async function lostSets(disk: SimulatedDisk, { limits, time, random, callers, model }: System) {
   const environment = new MemoryEnvironment(disk, { ran: () => undefined, ended: () => undefined });
   const place = { environment, disk, damage: inspected(disk) };
@@ -100,12 +103,12 @@ async function lostSets(disk: SimulatedDisk, { limits, time, random, callers, mo
     for (const call of calls)
       if (!(await pump(answersRight(store, callers, model, call), environment))) lost.add(set);
   }
-  // A checkpoint deletes the records that show a loss.
+  // Closing would checkpoint, and a checkpoint deletes the records that show a loss.
   await pump(store.close(), environment);
   return lost;
 }
 
-/** Whether a call is answered as if nothing had been damaged. False if its set is said to be lost. */
+/** Whether a call is answered as if nothing were damaged. False if its set is reported as lost. */
 async function answersRight(
   store: EmbeddedStore,
   callers: Callers,
@@ -126,7 +129,7 @@ async function answersRight(
   }
 }
 
-/** What a look at all rows finds, as inspect-data.ts has it for a file. */
+/** The damage that an inspection of all rows finds, like inspect-data.ts for a file. */
 function inspected({ tables }: SimulatedDisk): Damage {
   const damage = new Damage();
   for (const [name, { values }] of tables) {

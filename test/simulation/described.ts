@@ -1,6 +1,6 @@
 import type { Call } from './calls.js';
 
-/** What a call is about, for people. */
+/** The parameters of a call, for people. */
 export function described({ items, held, letters, sync, max, ms, verb, ttlMs }: Call): string {
   const parts = [
     ...items,

@@ -5,7 +5,7 @@ import { FORGOTTEN, type Model } from './model.js';
 import type { SetModel } from './set-model.js';
 import { AgedList, CellList } from './lists.js';
 
-/** What a call may answer: as text, to be told apart and read, and how an answer is compared with it. */
+/** A possible answer of a call: a text that identifies and describes it, and a comparison with an actual answer. */
 export interface Expected {
   readonly text: string;
   matches(answer: unknown): boolean;
@@ -13,7 +13,7 @@ export interface Expected {
 
 const DAY_MS = 86_400_000;
 
-/** What the text of a refusal begins with. */
+/** The start of the text of a refusal. */
 export const REFUSED = 'refused: ';
 
 export const refused = (code: string): Expected => ({ text: `${REFUSED}${code}`, matches: () => false });
@@ -26,7 +26,7 @@ function equal(value: unknown): Expected {
 }
 
 /**
- * What a call would answer now. Undefined if it would have to be executed first. Once it has been executed, only a
+ * The answer that a call would get now. Undefined if it would have to be executed first. After it was executed, only a
  * repeat of it can be refused.
  */
 export function expectedNow(
@@ -51,7 +51,7 @@ export function expectedNow(
     return known ? asAnswered(call, known.value) : named ? refused('FILTER_EXISTS') : undefined;
   if (verb === 'drop' || verb === 'clear')
     return known ? asAnswered(call, known.value) : named ? undefined : refused('FILTER_NOT_FOUND');
-  // A sync is read after it has been opened. It may be gone by then.
+  // A sync is read after it was opened, and may be gone by then.
   const isSure = known && !isRepeat && (verb !== 'open-sync' || named?.filter.generation === call.generation);
   if (!named) return isSure ? asAnswered(call, known.value) : refused('FILTER_NOT_FOUND');
   if (verb === 'open') return equal({ generation: named.filter.generation, base: named.base });
@@ -68,7 +68,7 @@ function isSame(one: FilterSpec, other: FilterSpec): boolean {
   return one.errorRate === other.errorRate && isDeepStrictEqual(one.urlProfile, other.urlProfile);
 }
 
-/** A page of the names of a kind, and the last of them if there are more. */
+/** A page of the names of a kind, and its last name if more follow. */
 function listed({ sets }: Model, { spec, max, after = '' }: Call): Expected {
   const names = [...sets.values()].flatMap(({ filter }) => (filter.kind === spec.kind ? [filter.name] : []));
   const later = names.filter((name) => name > after).sort();
@@ -76,7 +76,7 @@ function listed({ sets }: Model, { spec, max, after = '' }: Call): Expected {
   return equal({ names: page, ...(later.length > max && { next: page.at(-1) }) });
 }
 
-/** The answer of a call that has been executed. */
+/** The answer of a call that was executed. */
 export function asAnswered({ verb }: Call, value: unknown): Expected {
   if (verb === 'lease') return leased((value as { held: { item: string; attempt: number }[] }).held);
   if (Array.isArray(value)) return answersOf(value as number[]);
@@ -117,7 +117,7 @@ function inSet(model: Model, set: SetModel, call: Call): Expected | undefined {
     case 'discover':
       return list.fits(items) ? undefined : refused('FILTER_FULL');
     case 'remove':
-      // Items are hidden in each list that claims them, also in that of a sync.
+      // Items are hidden in all layers that claim them, including those of a sync.
       return [list, sync?.list].some((one) => one instanceof AgedList && one.hidesTooMany(items))
         ? refused('STORE_FULL')
         : undefined;
@@ -128,7 +128,7 @@ function inSet(model: Model, set: SetModel, call: Call): Expected | undefined {
     case 'describe':
       return described(set);
     case 'export':
-      // Its parts are looked at once they are imported.
+      // The parts are checked when they are imported.
       return { text: 'exported', matches: () => true };
     case 'lease':
       return queue?.isEmpty ? leased([]) : undefined;
@@ -152,7 +152,7 @@ function inSet(model: Model, set: SetModel, call: Call): Expected | undefined {
   }
 }
 
-/** All that is surely dead, and perhaps what is about to be. */
+/** All certain dead letters, and entries that may be about to become dead. */
 function deadLetters({ queue }: SetModel): Expected {
   const dead = (queue?.dead ?? []).map(({ entry: { item, attempt }, surely, reason }) => ({
     surely,
@@ -162,7 +162,7 @@ function deadLetters({ queue }: SetModel): Expected {
     text: JSON.stringify(dead),
     matches: (answer) => {
       const found = [...(answer as { payload: string; attempt: number; reason: string }[])];
-      // An entry that may come could be taken for an equal one that is there.
+      // Matches certain ones first: an uncertain entry could take the place of an equal certain one.
       for (const { surely, letter } of dead.toSorted((a, b) => Number(b.surely) - Number(a.surely))) {
         const at = found.findIndex(({ payload: item, attempt, reason }) =>
           isDeepStrictEqual({ item, attempt, reason }, letter),

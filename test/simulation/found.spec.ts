@@ -3,9 +3,7 @@ import { runHistory } from './history.js';
 import { planOf, specFor, type Plan, type Step } from './plan.js';
 import type { Verb } from './calls.js';
 
-/*
- * Histories that the simulation has found, each as short as it could be made.
- */
+/* Histories that the simulation has found, each as short as possible. */
 
 const SETTLE: Step = { do: 'settle' };
 const run = (commits: boolean): Step => ({ do: 'run', commits, full: false });
@@ -15,7 +13,10 @@ function call(verb: Verb, items: readonly number[] = [], ms = 1_000): Step {
   return { do: 'call', verb, set: 0, items, number: 3, ms, flag: true, caller: true };
 }
 
-/** A history of one visited set, whose entries are leased once. Its queue is swept as soon as one item is forgotten. */
+/**
+ * A history of one visited set whose entries may be leased once. A sweep of its queue starts when one item is
+ * forgotten.
+ */
 function plan(...steps: Step[]): Plan {
   const { limits } = planOf(1);
   return {
@@ -26,17 +27,17 @@ function plan(...steps: Step[]): Plan {
   };
 }
 
-it('a read is not refused for a change that is not committed', async () => {
+it('a read is not refused because of an uncommitted change', async () => {
   const { violation } = await runHistory(plan(call('drop'), run(false), call('check', [1]), SETTLE));
   expect(violation).toBeUndefined();
 });
 
-it('a change is not refused for another one that is not committed', async () => {
+it('a change is not refused because of another uncommitted change', async () => {
   const { violation } = await runHistory(plan(call('drop'), call('add', [1]), run(false), TELL, SETTLE));
   expect(violation).toBeUndefined();
 });
 
-it('dead letters that a lease makes which finds nothing outlast a kill', async () => {
+it('dead letters made by a lease that finds nothing survive a kill', async () => {
   const kill: Step = { do: 'restart', kill: true };
   const dying: Step[] = [SETTLE, call('lease'), SETTLE, { do: 'time', ms: 5_000 }, call('lease'), SETTLE];
   const { violation } = await runHistory(
@@ -53,7 +54,7 @@ it('dead letters that a lease makes which finds nothing outlast a kill', async (
   expect(violation).toBeUndefined();
 });
 
-it('a set outlasts a kill after a lease that finds nothing, once a sweep has emptied its queue', async () => {
+it('a set survives a kill after a sweep has emptied its queue and a lease has found nothing', async () => {
   const { violation } = await runHistory(
     plan(
       call('add', [2]),

@@ -46,7 +46,7 @@ class History {
   private readonly judge: Judge;
   private readonly scheduler: Scheduler;
   private readonly callers: Callers;
-  /** Exports that are still to be looked at. */
+  /** Exports that have yet to be checked. */
   private readonly finished: Finished[] = [];
 
   constructor(private readonly plan: Plan) {
@@ -101,7 +101,9 @@ class History {
     await turn();
   }
 
-  /** Everything is still there after all faults, and after restarts; and what is queued is handed out. */
+  /**
+   * Checks that everything is still there after all faults and after restarts, and that queued entries are handed out.
+   */
   private async end(): Promise<void> {
     await this.scheduler.settle();
     await this.copy();
@@ -147,7 +149,7 @@ class History {
     }
   }
 
-  /** What was exported can be imported elsewhere. */
+  /** Checks that the exports can be imported elsewhere. */
   private async copy(): Promise<void> {
     const { plan, time, scheduler } = this;
     const { random } = scheduler;
@@ -179,7 +181,7 @@ class History {
     if (left && !left.isEmpty) throw new Violation(`${set}: entries are left that no lease finds`);
   }
 
-  /** One call, to its end. */
+  /** Sends one call and waits for its end. */
   private async once(call: Partial<Call> & Pick<Call, 'verb' | 'set'>): Promise<void> {
     this.send(this.callers.callOf(call), false);
     await this.scheduler.settle();
@@ -191,7 +193,7 @@ class History {
     if (!alters) this.send(call, true);
     if (!call || !alters) return;
     await this.scheduler.settle();
-    // Otherwise it would be executed as another call.
+    // Without its record it would be executed as another call.
     if (!this.judge.truth.isRecorded(call)) return;
     this.send({ ...call, operation: { ...call.operation, fingerprint: OTHER_FINGERPRINT } }, true);
     await this.scheduler.settle();

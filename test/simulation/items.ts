@@ -1,6 +1,6 @@
 import { planGeometry, positionsOf, SEED_BYTES } from '#bloom';
 
-/** Of a filter whose few cells all items share, so that others keep the cells of an item that is removed. */
+/** A filter whose few cells all items share, so that others keep the cells of a removed item. */
 export const CROWDED = { capacity: 40, errorRate: 0.25, cellBits: 8 } as const;
 export const CROWDED_SEED = Buffer.alloc(SEED_BYTES, 'crowded');
 export const ONE_SEGMENT = { maxSegmentBytes: 2 ** 16, minSegments: 1, minSegmentBytes: 1 } as const;

@@ -12,41 +12,41 @@ import type { Answer } from './store-calls.js';
 import { Torn } from './torn.js';
 import { Truth, type Listener } from './truth.js';
 
-/** A call under way. */
+/** A call in progress. */
 export interface Attempt {
   readonly number: number;
   readonly call: Call;
   readonly isRepeat: boolean;
   readonly startedAt: number;
-  /** Whether it is a repeat of a call that had been executed. */
+  /** Whether it repeats a call that had been executed. */
   readonly wasDone: boolean;
-  /** Generation of the set that had the name when it was sent. */
+  /** The generation of the set that had the name when it was sent. */
   readonly taken: string | undefined;
-  /** What it may answer, by what was true at some time since it was sent. */
+  /** Possible answers, from the states since it was sent. */
   readonly candidates: Map<string, Expected>;
-  /** The same, by what changes that ran have made true: they may not be committed. */
+  /** Possible answers from changes that have run but may not be committed. */
   readonly tentative: Map<string, Expected>;
-  /** What an export may have seen. */
+  /** States that an export may have seen. */
   readonly seen: Sightings;
-  /** Parts that an import has read. */
+  /** The number of parts that an import has read. */
   read: number;
 }
 
-/** After a failed commit calls are refused for so long at most. */
+/** The longest time for which calls are refused after a failed commit. */
 export const FAULT_MS = 15_000;
-/** That the disk is full is relied on for so long. */
+/** How long the store assumes that a full disk is still full. */
 const RECHECK_MS = 500;
 const RECORDED: ReadonlySet<Verb> = new Set(MUTATIONS);
 
-/** Compares each answer with what was true while its call was under way. */
+/** Compares each answer with the states during its call. */
 export class Judge implements Observer, Listener {
-  /** All faults are over: no call may fail for them. */
+  /** True once all faults are over, when none may excuse a failed call. */
   isOver = false;
   readonly truth: Truth;
   private readonly pending = new Map<number, Attempt>();
   private sent = 0;
   private lastFault = -Infinity;
-  /** A commit has failed, and the store may not know yet. */
+  /** Whether a commit has failed and the store may not know it yet. */
   private isFaulty = false;
   private isRunning = false;
   private failure: string | undefined;
@@ -60,14 +60,14 @@ export class Judge implements Observer, Listener {
     this.truth = new Truth(limits, time, notes, this);
   }
 
-  /** The calls under way. */
+  /** The calls in progress. */
   get underWay(): string[] {
     return Array.from(this.pending.values(), ({ number, call }) => `${call.verb} ${number}`);
   }
 
-  /** A call is being sent. `isTelling`: callers are still to be told of commits. */
+  /** Records that a call is sent. `isTelling`: callers have yet to be told of commits. */
   begin(call: Call, isRepeat: boolean, isTelling: boolean): Attempt {
-    // The store loads its data again with the next call, and refuses some for a while from then on.
+    // The store reloads its data with the next call, and refuses some calls for a while from then on.
     if ((this.isFaulty || this.disk.full) && !this.isOver) {
       this.lastFault = this.time.passed;
       this.isFaulty = this.pending.size > 0 || isTelling;
@@ -94,12 +94,12 @@ export class Judge implements Observer, Listener {
     return attempt;
   }
 
-  /** Judges how a call has ended. An answer of a process that has died reaches nobody. */
+  /** Judges the end of a call. Ignores answers of a process that has died, because they reach no caller. */
   end(attempt: Attempt, judge: () => void): void {
     if (this.pending.delete(attempt.number)) this.attend(judge);
   }
 
-  /** The process has died. */
+  /** Records that the process has died. */
   died(): void {
     this.notes.tally(this.pending.size > 0 ? 'killed while calls were under way' : 'killed');
     this.pending.clear();
@@ -145,7 +145,7 @@ export class Judge implements Observer, Listener {
         ? startedAt < this.disk.toldFullAt + RECHECK_MS
         : code === 'STORE_UNAVAILABLE' && startedAt <= this.lastFault + FAULT_MS;
     if (isExpected) {
-      // It may have been refused before the store has loaded its data again.
+      // The store may have refused it before it reloaded its data.
       if (!this.isOver) this.isFaulty = true;
       return;
     }
@@ -159,7 +159,7 @@ export class Judge implements Observer, Listener {
     if (!attempt.candidates.has(refused(code).text)) this.wrong(attempt, `refused: ${code}`);
   }
 
-  /** To be called when something has changed that calls under way may see. */
+  /** Call this when something has changed that calls in progress may see. */
   changed(): void {
     for (const attempt of this.pending.values()) this.expectOf(attempt);
   }
@@ -203,7 +203,7 @@ export class Judge implements Observer, Listener {
     this.truth.ended(committed);
   }
 
-  /** Notes a violation, which must not reach the store. */
+  /** Records a violation. It must not reach the store as an exception. */
   private attend(judge: () => void): void {
     try {
       judge();
@@ -219,7 +219,7 @@ export class Judge implements Observer, Listener {
     );
   }
 
-  /** Adds what a call would answer now. */
+  /** Adds the answer that a call would get now. */
   private expectOf(attempt: Attempt): void {
     const { call, isRepeat } = attempt;
     const set = call.verb === 'export' && this.truth.model.current(call);
@@ -237,7 +237,7 @@ export class Judge implements Observer, Listener {
 
 export type Refusal = StoreError['code'] | 'STALE' | 'TORN' | 'NOT_COUNTING';
 
-/** The code of a refusal; undefined if it is another error. */
+/** The code of a refusal. Undefined for any other error. */
 export function refusalOf(error: unknown): Refusal | undefined {
   if (error instanceof StaleFilterError) return 'STALE';
   if (error instanceof Torn) return 'TORN';

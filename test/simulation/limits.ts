@@ -1,6 +1,6 @@
 import type { Sizes } from '../../libs/store/src/embedded/database/sizes.js';
 
-/** Bounds of the store in a history. */
+/** Limits of the store in a history. */
 export interface Limits {
   readonly checkpointBytes: number;
   readonly maxMarks: number;

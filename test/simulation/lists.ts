@@ -3,22 +3,22 @@ import { positionsOf, type Layer } from '#bloom';
 import { Removed, type Filter, type FilterSpec } from '#store';
 import { CounterModel } from '../support/counter-model.js';
 
-/** What a list of layers does with items, one after the other. */
+/** A sequential model of a set's layers. */
 export interface ListModel {
   add(item: string, lasts?: number): boolean;
-  /** As Removed of the port. */
+  /** Returns a value of Removed in the port. */
   remove(item: string): number;
   has(item: string): boolean;
   count(item: string): number;
   /** Whether a batch fits. */
   fits(items: readonly string[]): boolean;
-  /** The same list, of another set. */
+  /** The same layers, in another set. */
   copy(filter: FilterSpec, clock: { now: number }): ListModel;
-  /** Items of its layers; undefined if that is an estimate. */
+  /** Items in the layers. Undefined if the store estimates them. */
   readonly items: number | undefined;
 }
 
-/** Counters, or bits, of all layers: exact to the cell, so collisions and counters at 15 are known, too. */
+/** Counters, or bits, of all layers. Exact to the cell, so it models collisions and counters at 15 too. */
 export class CellList implements ListModel {
   private readonly layers: CounterModel[] = [];
 
@@ -73,7 +73,7 @@ export class CellList implements ListModel {
     return this.layers.reduce((sum, { tally }) => sum + tally.items, 0);
   }
 
-  /** Of each layer, as a store describes it. */
+  /** The counts of each layer, in the form of a store's description. */
   get layerStats(): { items: number; nonZeroCells: number; saturatedCells: number }[] {
     return this.layers.map((layer) => {
       const { items = 0, nonZeroCells = 0, saturatedCells = 0 } = layer.stats();
@@ -109,12 +109,15 @@ interface AgedCell {
   last: number;
 }
 
-/** The first layer of a list that ages, exact to the cell: what its cells claim, and what is hidden though they do. */
+/**
+ * The first layer of a set that ages, exact to the cell: the items that its cells claim, and the items that are hidden
+ * anyway.
+ */
 export class AgedList implements ListModel {
   readonly items = undefined;
   readonly epochMs: number;
   private readonly cells = new Map<number, AgedCell>();
-  /** Per item, until which epoch. */
+  /** The last epoch in which each item is hidden. */
   private readonly hidden = new Map<string, number>();
   private readonly maxAgeMs: number;
 
@@ -132,7 +135,7 @@ export class AgedList implements ListModel {
     return Math.floor(this.clock.now / this.epochMs);
   }
 
-  /** Epochs that what is added now lasts. */
+  /** The number of epochs that an item added now lives. */
   lasts(ttlMs = this.maxAgeMs): number {
     return lastsFor(this.epoch, this.clock.now, ttlMs, this.epochMs);
   }
@@ -142,7 +145,7 @@ export class AgedList implements ListModel {
     return Math.min(EPOCHS_OF_AGE, Math.max(0, epochs));
   }
 
-  /** Epochs that are left of an item; undefined if it is gone. */
+  /** The number of epochs that an item has left. Undefined if it is gone. */
   left(item: string): number | undefined {
     return this.isHidden(item) ? undefined : this.claimedFor(item);
   }
@@ -190,7 +193,7 @@ export class AgedList implements ListModel {
     return copy;
   }
 
-  /** Whether more would be hidden, if others keep the cells of all of these, than may be. */
+  /** Whether forgetting these items would exceed the limit on hidden items, if others keep all their cells. */
   hidesTooMany(items: readonly string[]): boolean {
     const { hiddenItems, maxHidden } = this;
     return (
@@ -199,7 +202,7 @@ export class AgedList implements ListModel {
     );
   }
 
-  /** Items that are hidden now. */
+  /** The number of items that are hidden now. */
   get hiddenItems(): number {
     return [...this.hidden.keys()].filter((item) => this.isHidden(item)).length;
   }
@@ -208,7 +211,7 @@ export class AgedList implements ListModel {
     return (this.hidden.get(item) ?? -1) >= this.epoch;
   }
 
-  /** Epochs for which its cells claim an item; undefined if they do not. */
+  /** The number of epochs for which cells claim an item. Undefined if they don't. */
   private claimedFor(item: string): number | undefined {
     const left = this.placesOf(item).map((place) => (this.live(place)?.last ?? -Infinity) - this.epoch);
     return Math.min(...left) < 0 ? undefined : Math.min(...left);

@@ -7,7 +7,7 @@ import type {
   Rows,
 } from '../../libs/store/src/embedded/database/environment.js';
 
-/** Keys as text whose code units are their bytes, so that they compare as LMDB orders them. */
+/** Keys as text whose code units are the bytes, so that they compare in LMDB's order. */
 type Key = string;
 
 const keyOf = (key: Buffer): Key => key.toString('latin1');
@@ -41,7 +41,7 @@ class SortedRows {
     return copy;
   }
 
-  /** The first key that is not before this one. */
+  /** The index of the first key that is not less than this one. */
   private placeOf(key: Key): number {
     let low = 0;
     for (let high = this.keys.length; low < high;) {
@@ -53,11 +53,11 @@ class SortedRows {
   }
 }
 
-/** What is on the simulated disk: it outlives the environments on it, as files outlive processes. */
+/** The data on the simulated disk. It outlives the environments on it, as files outlive processes. */
 export class SimulatedDisk implements Disk {
   readonly tables = new Map<string, SortedRows>();
   full = false;
-  /** When a store was last told that it is full. */
+  /** When a store was last told that the disk is full. */
   toldFullAt = -Infinity;
 
   constructor(private readonly time: { readonly passed: number }) {}
@@ -116,20 +116,20 @@ export interface Put {
   readonly value: Buffer;
 }
 
-/** The tables whose new rows tell what a transaction did. */
+/** The tables whose new rows show what a transaction did. */
 const TOLD: ReadonlySet<string> = new Set(['records', 'dead']);
 
-/** Sees what happens in an environment. */
+/** Observes an environment. */
 export interface Observer {
-  /** A change has run, and has not thrown. */
+  /** A change has run without throwing. */
   ran(puts: readonly Put[]): void;
-  /** All that has run was committed, or none of it. */
+  /** Everything that has run was committed, or none of it. */
   ended(committed: boolean): void;
 }
 
 /**
- * An environment whose transactions run, and are committed, when the simulation says so: changes that wait run in one turn and
- * share a commit, and their callers are told of it later, perhaps after others have run.
+ * An environment in which the simulation decides when transactions run and commit. Waiting changes run in one turn and
+ * share a commit. Their callers are told of it later, perhaps after others have run.
  */
 export class MemoryEnvironment implements Environment {
   private waiting: Waiting[] = [];
@@ -193,7 +193,7 @@ export class MemoryEnvironment implements Environment {
     });
   }
 
-  /** Runs all that waits, and commits it or not; `tell` tells the callers. */
+  /** Runs all waiting changes, and commits them or not. `tell` tells the callers. */
   run(commits: boolean): void {
     const batch = this.waiting.splice(0);
     const undone: Undo[] = [];
@@ -213,7 +213,7 @@ export class MemoryEnvironment implements Environment {
     this.untold.shift()?.();
   }
 
-  /** The process is gone: nothing that it does from now on reaches the disk. */
+  /** Ends the process: nothing that it does from now on reaches the disk. */
   crash(): void {
     this.crashed = true;
     for (const { reject } of this.waiting.splice(0)) reject(new Error('the process has crashed'));

@@ -5,21 +5,24 @@ import type { Limits } from './limits.js';
 import type { QueueModel } from './queue.js';
 import { SetModel } from './set-model.js';
 
-/** What a transaction did, as its record says. */
+/** The effect of a transaction, according to its record. */
 export type Event = { readonly at: number } & (
   | { readonly call: Call; readonly answer: unknown }
   | { readonly ended: SyncEnd }
-  /** Entries of the set of this generation came to where they are due. */
+  /** Due entries moved in the set of this generation. */
   | { readonly moved: string }
 );
 
-/** Of an id whose entry was forgotten or is another set's: Settled.Unknown, or Settled.Expired if nothing is held there. */
+/**
+ * The result for an id whose entry was forgotten or belongs to another set: Settled.Unknown, or Settled.Expired if
+ * nothing is held there.
+ */
 export const FORGOTTEN = 9;
 
-/** All sets, as the transactions that ran have left them. */
+/** All sets, as the transactions so far have left them. */
 export class Model {
   readonly sets = new Map<string, SetModel>();
-  /** What operations answered, and when. */
+  /** The answers of operations, with their times. */
   readonly answers = new Map<string, { readonly at: number; readonly value: unknown }>();
   readonly clock = { now: 0 };
 
@@ -32,7 +35,7 @@ export class Model {
     return model;
   }
 
-  /** The set that a handle names; undefined if the handle is outdated. */
+  /** The set of a handle. Undefined if the handle is stale. */
   current({ set, generation, base }: Call): SetModel | undefined {
     const found = this.sets.get(set);
     return found?.filter.generation === generation && found.base === base ? found : undefined;
@@ -143,7 +146,7 @@ function inSet(set: SetModel, call: Call, answer: unknown): unknown {
 
 type Entries = NonNullable<ReturnType<QueueModel['at']>>;
 
-/** `given`: entries that this call has settled already. */
+/** `given` contains entries that this call has already settled. */
 function settle(
   { queue }: SetModel,
   { held, generation }: Call,

@@ -1,4 +1,4 @@
-/** What a history did: for people, and to know which rules have been exercised. */
+/** The trace of a history for people, and counts of the rules that it exercised. */
 export class Notes {
   readonly trace: string[] = [];
   readonly exercised = new Map<string, number>();
@@ -12,5 +12,5 @@ export class Notes {
   }
 }
 
-/** The store broke a promise. */
+/** The store broke a guarantee. */
 export class Violation extends Error {}

@@ -8,21 +8,21 @@ import { Violation } from './notes.js';
 import type { Limits } from './limits.js';
 
 export interface Time {
-  /** Of the clock, which may be set back. */
+  /** The wall clock, which may be set back. */
   now: number;
   latest: number;
-  /** Of the monotonic clock. */
+  /** The monotonic clock. */
   passed: number;
 }
 
 export interface Place {
   readonly environment: MemoryEnvironment;
   readonly disk: SimulatedDisk;
-  /** What an inspection of the rows has found. */
+  /** The damage that an inspection of the rows has found. */
   readonly damage?: Damage;
 }
 
-/** Turns in which nothing happens, after which what is under way hangs. */
+/** After this many turns without progress, calls in progress count as hanging. */
 export const PATIENCE = 500;
 
 export const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
@@ -50,7 +50,7 @@ export function openStore(
   return EmbeddedStore.on(options, (session) => Engine.on(place, session));
 }
 
-/** Runs what waits in an environment, with `run`, until the work is done. */
+/** Runs waiting changes in an environment with `run` until the work is done. */
 export async function pump<T>(
   work: Promise<T>,
   environment: MemoryEnvironment,

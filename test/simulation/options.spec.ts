@@ -1,7 +1,7 @@
 import { expect, it } from '@jest/globals';
 import { readOptions } from './options.js';
 
-it('takes a seed, and bounds of its own', () => {
+it('accepts a seed and limits', () => {
   expect(readOptions(['--seed', '7001'])).toEqual({ seed: 7001, count: 1_000, seconds: 60 });
   expect(readOptions(['--seed', '0', '--count', '1', '--seconds', '2'])).toEqual({
     seed: 0,
@@ -10,11 +10,11 @@ it('takes a seed, and bounds of its own', () => {
   });
 });
 
-it('draws a seed if it is given none', () => {
+it('draws a seed by default', () => {
   expect(readOptions([])).toMatchObject({ seed: expect.any(Number) });
 });
 
-it('knows that help is wanted, whatever else is given', () => {
+it('shows help, whatever the other options are', () => {
   expect(readOptions(['--seed', 'x', '--help'])).toBe('help');
 });
 

@@ -16,7 +16,7 @@ export interface Options {
   readonly seconds: number;
 }
 
-/** Reads the command line. Throws an error whose message says what is wrong. */
+/** Parses the command line. Throws an error whose message names the problem. */
 export function readOptions(args: readonly string[]): Options | 'help' {
   const { values } = parseArgs({
     args: [...args],

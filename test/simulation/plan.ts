@@ -6,7 +6,10 @@ import { Random } from '../support/random.js';
 import type { Verb } from './calls.js';
 import type { Limits } from './limits.js';
 
-/** What happens next in a history. Numbers choose among what there is then, so that a step has a meaning without the others. */
+/**
+ * The next event of a history. Numbers choose among whatever exists at that time, so a step has a meaning without the
+ * others.
+ */
 export type Step =
   | {
       readonly do: 'call';
@@ -18,21 +21,21 @@ export type Step =
       readonly flag: boolean;
       readonly caller: boolean;
     }
-  /** Sends an earlier call again, or its operation with another call once nothing is under way. */
+  /** Sends an earlier call again, or its operation with another call once nothing is in progress. */
   | { readonly do: 'repeat'; readonly number: number; readonly alters: boolean }
-  /** Runs what waits, and commits it or not; the callers are told with `tell`. */
+  /** Runs waiting changes, and commits them or not. `tell` tells the callers. */
   | { readonly do: 'run'; readonly commits: boolean; readonly full: boolean }
   | { readonly do: 'tell' }
   | { readonly do: 'turns'; readonly number: number }
-  /** Everything that is under way ends. */
+  /** Lets all calls in progress end. */
   | { readonly do: 'settle' }
   | { readonly do: 'time'; readonly ms: number }
-  /** The process dies, and another one starts; or it closes the store first. */
+  /** Kills the process and starts another, or closes the store first. */
   | { readonly do: 'restart'; readonly kill: boolean }
-  /** The same, and a row is damaged on a copy of the disk. */
+  /** Does the same, and damages a row on a copy of the disk. */
   | { readonly do: 'damage'; readonly kill: boolean };
 
-/** A history that is to be: everything that chance decides. */
+/** The plan of a history: all random choices. */
 export interface Plan {
   readonly seed: number;
   readonly limits: Limits;
@@ -58,9 +61,9 @@ const FEATURES = [
 ] as const;
 type Feature = (typeof FEATURES)[number];
 const MANY_SEGMENTS = { maxSegmentBytes: 2 ** 16, minSegments: 3, minSegmentBytes: 1 };
-/** A set like the first, which is there only once it has been created or imported. */
+/** A set like the first one, which exists only once it is created or imported. */
 export const TWIN = 'twin';
-/** At so low a rate no two items collide; at the other one they do. */
+/** At the first rate no two items collide; at the second some do. */
 const RATES = { exact: 1e-9, colliding: 0.05 } as const;
 const SHORT_TIMES = [1, 499, 1_000, 5_000, 10_001, 10_001, 31_000];
 const TIMES = [1, 499, 1_000, 5_000, 10_001, 31_000, 61_000, 140_000, 3_600_000];
@@ -71,7 +74,8 @@ export function planOf(seed: number): Plan {
   const features = new Set(
     FEATURES.filter((feature) => random.below(100) < (feature === 'clock set back' ? 20 : 55)),
   );
-  // In most sets that age, cells are shared, and items are hidden: they need removals, and the model of syncs no collisions.
+  // Most sets that age share cells and hide items. That needs removals, and the model of syncs does not know
+  // collisions.
   if (features.has('age') && random.below(3) > 0) {
     for (const feature of ['syncs', 'clock set back', 'names'] as const) features.delete(feature);
     features.add('remove');
@@ -96,14 +100,14 @@ export function planOf(seed: number): Plan {
   return { seed, limits, sets, steps };
 }
 
-/** Small enough for the few items of a history to need the next row, slice or page. */
+/** So small that the few items of a history need the next row, slice or page. */
 function sizesOf(random: Random, features: ReadonlySet<Feature>): Sizes {
   const small = {
     ...{ rowBytes: random.pick([30, 100]), leasePortion: 1 + random.below(3), blockBytes: 1, headRows: 1 },
     ...{ blocksPerSlice: 1, blocksPerIdleSlice: 2, recordsPerSlice: 1 + random.below(4), purgedPerSlice: 2 },
     ...{ entriesPerSlice: 2, entriesPerPage: 1 + random.below(2), lettersPerPage: 1 + random.below(2) },
     ...{ sweptPerSlice: 1 + random.below(2), sweptRowsPerSlice: 1, itemsPerTurn: 2, shownPerTable: 1 },
-    // What is forgotten counts, too, until a sweep takes it out, and the model does not know when.
+    // Forgotten entries count until a sweep removes them, and the model does not know when.
     ...(!features.has('remove') && !features.has('age') && { movesPerChange: 1 + random.below(3) }),
   };
   const drawn = Object.entries(small).filter(() => random.below(2) === 0);
@@ -111,7 +115,7 @@ function sizesOf(random: Random, features: ReadonlySet<Feature>): Sizes {
 }
 
 function specOf(random: Random, features: ReadonlySet<Feature>, name: string): FilterSpec {
-  // If the clock goes back, the time of a set that ages is that of the last call before. The model does not know it.
+  // If the clock goes back, a set that ages keeps the time of its last call, which the model does not know.
   const ages = features.has('age') && !features.has('clock set back') && random.below(3) > 0;
   // Only visited sets age.
   const kind = ages || (features.has('queue') && random.below(4) > 0) ? 'visited-set' : 'filter';
@@ -121,7 +125,7 @@ function specOf(random: Random, features: ReadonlySet<Feature>, name: string): F
   const collides = !syncs && random.below(2) === 0;
   const crowded = ages && !syncs;
   const errorRate = crowded ? CROWDED.errorRate : collides ? RATES.colliding : RATES.exact;
-  // Of a set that ages the items are estimated: it never comes near its capacity.
+  // Sets that age estimate their items, so they stay far from their capacity.
   const capacity = (ages ? 40 : 2) + random.below(12);
   const cellBits = ages ? 8 : standard ? 1 : 4;
   const segmentation = random.below(3) === 0 && !crowded ? MANY_SEGMENTS : ONE_SEGMENT;
@@ -149,7 +153,7 @@ export function specFor(name: string, kind: FilterSpec['kind'], more: Partial<Fi
   return { name, kind, type: 'counting', semantics: 'set', ...sizing, geometry, seed, ...more };
 }
 
-/** What a sync gives a set: room for all that a history has. */
+/** A sync's spec for a set, with room for all items of a history. */
 export function syncSpecOf(spec: FilterSpec): FilterSpec {
   const { errorRate, layers, geometry } = spec;
   const sizing = { capacity: 60, errorRate, cellBits: geometry.cellBits };
@@ -164,7 +168,7 @@ export function syncSpecOf(spec: FilterSpec): FilterSpec {
   };
 }
 
-/** A verb as often as it is to be drawn. */
+/** Each verb as often as its weight. */
 function verbsOf(features: ReadonlySet<Feature>): Verb[] {
   const verbs: Verb[] = ['create', 'create', 'add', 'add', 'add', 'check'];
   if (features.has('remove')) verbs.push('remove', 'remove', 'remove');
@@ -243,7 +247,7 @@ function stepOf(
   if (drawn < 87) return { do: 'turns', number: 1 + random.below(6) };
   if (drawn < 96) {
     const isBack = features.has('clock set back') && random.below(4) === 0;
-    // What a set has is not to expire with each step.
+    // Items should not expire at each step.
     const ahead = features.has('age') && random.below(8) > 0 ? SHORT_TIMES : TIMES;
     return { do: 'time', ms: random.pick(isBack ? TIMES_BACK : ahead) };
   }

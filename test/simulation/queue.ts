@@ -1,7 +1,7 @@
 import { positionsOf } from '#bloom';
 import type { Filter } from '#store';
 
-/** An entry of a queue, where it is. */
+/** An entry of a queue and its place. */
 export interface Entry {
   readonly item: string;
   attempt: number;
@@ -14,9 +14,9 @@ export interface Entry {
 
 const LEASE_ENDED = 'the lease ended';
 
-/** The queue of a visited set, with arrays, and to the order of its line exactly. */
+/** The queue of a visited set, in arrays, with the exact order of its line. */
 export class QueueModel {
-  /** Those in line in their order, and all others. */
+  /** Waiting entries in their order, and all others. */
   entries: Entry[] = [];
   private leases = 0;
   private delays = 0;
@@ -47,7 +47,7 @@ export class QueueModel {
     this.entries = this.entries.filter(({ item }) => !items.includes(item));
   }
 
-  /** The number of the lease, and what it holds. */
+  /** Returns the number of the lease and the entries that it holds. */
   lease(max: number, leaseMs: number): { lease: number; held: { item: string; attempt: number }[] } {
     this.moveDue();
     const taken = this.line.slice(0, max);
@@ -68,7 +68,7 @@ export class QueueModel {
     );
   }
 
-  /** The entry that a lease surely holds. */
+  /** The entry that a lease certainly holds. */
   at(lease: number, index: number): Entry | undefined {
     return this.entries.find(({ place }) => {
       return (
@@ -77,12 +77,12 @@ export class QueueModel {
     });
   }
 
-  /** Whether that was forgotten: it may be gone already, so that its lease is over, too. */
+  /** Whether the entry was forgotten. It may already be gone, and its lease over. */
   isForgotten(lease: number, index: number): boolean {
     return this.forgotten.has(`${lease} ${index}`);
   }
 
-  /** The dead letter of this number. */
+  /** The dead letter with this number. */
   letter(number: number): Entry | undefined {
     return this.entries.find(({ place }) => place.in === 'dead' && place.number === number);
   }
@@ -91,7 +91,7 @@ export class QueueModel {
     this.entries = this.entries.filter((other) => other !== entry);
   }
 
-  /** Gives entries back; `uncounted` leases are no attempts. */
+  /** Releases entries. Leases count as attempts if `counts` is true. */
   release(entries: readonly Entry[], delayMs: number, reason: string, counts: boolean): void {
     const number = ++this.delays;
     for (const [index, entry] of entries.entries()) {
@@ -116,7 +116,7 @@ export class QueueModel {
     return this.entries.filter(({ place }) => place.in === 'line');
   }
 
-  /** Dead letters, and entries that are to become some. */
+  /** Dead letters, and entries that are due to become dead letters. */
   get dead(): { entry: Entry; surely: boolean; reason: string }[] {
     const found: { entry: Entry; surely: boolean; reason: string }[] = [];
     for (const entry of this.entries) {
@@ -138,12 +138,12 @@ export class QueueModel {
     );
   }
 
-  /** Its entries in the order of an export: those in line, leased, delayed, dead letters. */
+  /** Its entries in the order of an export: waiting, leased, delayed, dead letters. */
   get exported(): readonly Entry[] {
     return this.entries.toSorted((a, b) => compare(exportKey(a), exportKey(b)));
   }
 
-  /** Queues what an export of a set has: segment by segment. */
+  /** Queues the entries of an exported set, segment by segment. */
   restore(entries: readonly Entry[], { seed, geometry }: Filter): void {
     const { segment } = positionsOf(
       entries.map(({ item }) => item),
@@ -159,7 +159,10 @@ export class QueueModel {
     }
   }
 
-  /** Has what is due come into line, in the order in which it is due; of more than one change moves, the first. */
+  /**
+   * Returns due entries to the line, in the order in which they are due. If one change cannot move all, it moves the
+   * first ones.
+   */
   moveDue(): void {
     const due = this.entries.filter(({ place }) => 'until' in place && place.until <= this.clock.now);
     due.sort((a, b) => compare(dueKey(a), dueKey(b)));
@@ -175,7 +178,7 @@ export class QueueModel {
     }
   }
 
-  /** To the end of the line. */
+  /** Moves an entry to the end of the line. */
   private toLine(entry: Entry): void {
     this.remove(entry);
     entry.place = { in: 'line' };
@@ -197,7 +200,7 @@ function exportKey({ place }: Entry): number[] {
   return place.in === 'delay' ? [2, place.until, place.number, place.index] : [3, place.number];
 }
 
-/** By the time, leases first, then by their numbers and places. */
+/** By time, then leases first, then by numbers and places. */
 function dueKey({ place }: Entry): number[] {
   if (place.in === 'lease') return [place.until, 0, place.lease, place.index];
   return place.in === 'delay' ? [place.until, 1, place.number, place.index] : [];

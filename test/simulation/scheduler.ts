@@ -9,12 +9,12 @@ import { assertTidy } from './tidy.js';
 
 const QUIET_TURNS = 4;
 
-/** Decides when changes run, and whether they are committed, in stores that follow each other on one disk. */
+/** Decides when changes run and whether they commit, in successive stores on one disk. */
 export class Scheduler {
   store!: EmbeddedStore;
   private environment!: MemoryEnvironment;
   readonly random: Random;
-  /** Since the store was opened. */
+  /** Whether a commit has failed since the store was opened. */
   private hasFailed = false;
 
   constructor(
@@ -35,7 +35,7 @@ export class Scheduler {
     this.environment.tell();
   }
 
-  /** Runs what waits, if anything does. */
+  /** Runs waiting changes, if any. */
   run(commits: boolean, full: boolean): void {
     if (!this.environment.canRun) return;
     this.notes.note(`run, ${commits ? 'committed' : full ? 'disk full' : 'commit failed'}`);
@@ -55,7 +55,7 @@ export class Scheduler {
     this.judge.changed();
   }
 
-  /** Runs, commits and tells until nothing is under way. */
+  /** Runs, commits and tells until nothing is in progress. */
   async settle(): Promise<void> {
     this.disk.full = false;
     for (let quiet = 0, turns = 0; this.judge.underWay.length > 0 || quiet < QUIET_TURNS; turns++) {
@@ -67,7 +67,7 @@ export class Scheduler {
       else if (environment.canTell) environment.tell();
       await turn();
     }
-    // After a failed commit only the next call finds what is left.
+    // After a failed commit, only the next call finds leftovers.
     if (!this.hasFailed) assertTidy(this.disk, this.judge.truth.model);
   }
 
@@ -92,7 +92,7 @@ export class Scheduler {
     this.store = await this.pump(openStore({ environment, disk }, plan.limits, time, random));
   }
 
-  /** Runs what waits until the work is done. */
+  /** Runs waiting changes until the work is done. */
   pump<T>(work: Promise<T>): Promise<T> {
     return pump(work, this.environment, () => this.runAll(true));
   }

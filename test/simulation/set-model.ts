@@ -3,7 +3,7 @@ import type { Limits } from './limits.js';
 import { AgedList, CellList, type ListModel } from './lists.js';
 import { QueueModel } from './queue.js';
 
-/** A sync that is open. */
+/** An open sync. */
 interface SyncModel {
   readonly id: string;
   readonly openedAt: number;
@@ -17,22 +17,25 @@ interface SyncModel {
   fresh: number;
 }
 
-/** A set, exactly. */
+/** An exact model of a set. */
 export class SetModel {
   base = 0;
   list: ListModel;
-  /** Whether the cells of its list are known: not after a sync, whose list was filled in another order. */
+  /**
+   * Whether the cells of its layers are known. After a sync they are not, because its layers were filled in another
+   * order.
+   */
   exact = true;
   sync: SyncModel | undefined;
   readonly ended = new Map<string, { readonly state: string; readonly at: number }>();
   readonly queue: QueueModel | undefined;
   readonly tally = { added: 0, duplicate: 0, removed: 0, refused: 0 };
-  /** How often it has been changed. */
+  /** The number of changes so far. */
   changes = 0;
-  /** Numbers of layers that are gone. */
+  /** Numbers of the layers that are gone. */
   readonly retired = new Set<number>();
   private nextLayer: number;
-  /** How many layers its list may have. */
+  /** The largest number of layers that it may have. */
   planned: number;
 
   constructor(
@@ -46,7 +49,7 @@ export class SetModel {
       this.queue = new QueueModel(filter.maxAttempts, clock, limits.sizes.movesPerChange);
   }
 
-  /** A set with the contents of this one, as its export has them. */
+  /** A set with this one's contents as exported. */
   imported(filter: Filter, clock: { now: number }, limits: Limits): SetModel {
     const copy = new SetModel(filter, clock, limits);
     copy.list = this.list.copy(filter, clock);
@@ -142,7 +145,7 @@ export class SetModel {
     for (let number = base; number < base + planned; number++) this.retired.add(number);
   }
 
-  /** Whether the list of a sync takes the item anew. `queued`: items that have expired are not kept. */
+  /** Whether the layers of a sync newly take the item. `queued`: expired items are not kept. */
   private keepOne({ list, openedAt }: SyncModel, item: string, queued: boolean): boolean {
     const own = this.list;
     if (!(own instanceof AgedList) || !(list instanceof AgedList))

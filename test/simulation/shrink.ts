@@ -7,8 +7,8 @@ export interface Shrunk {
 }
 
 /**
- * A shorter history that fails, too, perhaps in another way: pieces of it are left out, smaller and smaller ones, as long as
- * what is left fails (delta debugging).
+ * Finds a shorter history that also fails, perhaps in another way: it leaves out smaller and smaller pieces as long as
+ * the rest fails (delta debugging).
  */
 export async function shrink(plan: Plan): Promise<Shrunk> {
   let best: Shrunk = { plan, outcome: await runHistory(plan) };

@@ -1,7 +1,7 @@
 import { itemOf, MOST_ITEMS } from './items.js';
 import type { SetModel } from './set-model.js';
 
-/** As in export-parts.ts: after so many removals, an export may have an item that is neither removed nor queued. */
+/** As in export-parts.ts: after this many removals, an export may have an item that is neither removed nor queued. */
 const ATTEMPTS = 3;
 const NUMBERS = Array.from({ length: MOST_ITEMS }, (_, n) => n);
 
@@ -15,15 +15,15 @@ interface Sighting {
   readonly removed: number;
 }
 
-/** What a copy of a set has. */
+/** The contents of a copy of a set. */
 export interface Contents {
   readonly found: readonly string[];
-  /** Each begins with an item and a blank. */
+  /** Each text begins with an item and a space. */
   readonly queued: readonly string[];
   readonly added: number;
 }
 
-/** A set at each moment of a call that reads it piece by piece. */
+/** The states of a set during a call that reads it piece by piece. */
 export class Sightings {
   private readonly all: Sighting[] = [];
 
@@ -37,15 +37,15 @@ export class Sightings {
     this.all.push({ set, changes, now, has, queued, added: tally.added, removed: tally.removed });
   }
 
-  /** The set, if it was the same all the while. */
+  /** The set, if it did not change meanwhile. */
   get unchanged(): SetModel | undefined {
     const [first] = this.all;
-    // A sync that is committed gives a set another list, which an export does not see.
+    // The commit of a sync gives a set other layers, which an export does not see.
     const isSame = this.all.length === 1 && first?.set.changes === first?.changes;
     return isSame ? first?.set : undefined;
   }
 
-  /** What contradicts every moment in a copy with these contents; undefined if nothing does. */
+  /** The part of these contents that contradicts every state. Undefined if none does. */
   contradicting({ found, queued, added }: Contents): string | undefined {
     const { all } = this;
     const [first, last] = [all[0], all.at(-1)];

@@ -3,13 +3,13 @@ import { planOf } from './plan.js';
 
 export interface Report {
   readonly histories: number;
-  /** Seeds of histories that failed, and how. */
+  /** Seeds of failed histories, with the failures. */
   readonly failed: ReadonlyMap<number, string>;
   /** How often each rule decided. */
   readonly exercised: ReadonlyMap<string, number>;
 }
 
-/** Runs the histories of some seeds, one after the other, until the first that fails, or all. */
+/** Runs the histories of several seeds, one after another, until the first failure, or all of them. */
 export async function simulate(seeds: Iterable<number>, { goesOn = false } = {}): Promise<Report> {
   const exercised = new Map<string, number>();
   const failed = new Map<number, string>();
@@ -25,7 +25,7 @@ export async function simulate(seeds: Iterable<number>, { goesOn = false } = {})
   return { histories, failed, exercised };
 }
 
-/** `count` seeds, from the first on. */
+/** `count` seeds, from `first` on. */
 export function seedsFrom(first: number, count: number): number[] {
   return Array.from({ length: count }, (_, n) => first + n);
 }

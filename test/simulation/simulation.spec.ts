@@ -7,7 +7,7 @@ import { shrink } from './shrink.js';
 import { seedsFrom, simulate } from './simulate.js';
 
 const HISTORIES = 600;
-/** Rules that so many histories must have decided, each of them. */
+/** Rules each of which these histories must have exercised. */
 const RULES = [
   ...['add', 'discover', 'remove', 'check', 'count', 'describe', 'create', 'clear', 'drop', 'open'],
   ...['lease', 'ack', 'release', 'extend', 'dead-letters', 'put-back', 'purge', 'drained'],
@@ -39,7 +39,7 @@ it('a seed gives the same history each time', async () => {
   }
 });
 
-it('a store that forgets its counts fails, and the history is shrunk to a few steps', async () => {
+it('a store that forgets its counts fails, and its history shrinks to a few steps', async () => {
   const save = jest.spyOn(Session.prototype, 'save').mockImplementation(() => undefined);
   try {
     const [seed = 0] = (await simulate(seedsFrom(SEED, 100))).failed.keys();

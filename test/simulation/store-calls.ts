@@ -4,7 +4,7 @@ import { specOf } from '../support/export-files.js';
 import type { Call, Exported } from './calls.js';
 import { partsUntil } from './torn.js';
 
-/** What a call answers, in the form that the model has it. `raw` has the ids in it. */
+/** The answer of a call, in the model's form. `raw` contains the ids. */
 export interface Answer {
   readonly value: unknown;
   readonly filter?: Filter;
@@ -12,14 +12,14 @@ export interface Answer {
   readonly letters?: readonly { readonly id: string; readonly payload: string }[];
   readonly sync?: string;
   readonly parts?: readonly Part[];
-  /** It was read in several pages: changes may come between them. */
+  /** Whether it was read in several pages, between which changes may happen. */
   readonly isPaged?: boolean;
 }
 
 const EVERYTHING = 1_000;
 const NOTHING: Answer = { value: undefined };
 
-/** `onRead` is told of each part that an import reads. */
+/** `onRead` is called for each part that an import reads. */
 export async function send(
   store: Store,
   filter: Filter | undefined,

@@ -11,7 +11,10 @@ const OF_GENERATIONS = [
 const SCOPE_BYTES = 9;
 const WINDOW_BYTES = 4;
 
-/** Once nothing is under way, the disk has nothing of sets, syncs, imports and records that are gone. */
+/**
+ * Asserts that, with nothing in progress, the disk holds no data of deleted sets, finished syncs, failed imports or
+ * expired records.
+ */
 export function assertTidy({ tables }: SimulatedDisk, { sets }: Model): void {
   const known = new Map([...sets.values()].map((set) => [set.filter.generation, set]));
   const windows = new Map<string, Set<string>>();

@@ -1,14 +1,14 @@
 import type { Part } from '#store';
 import { turn } from './open-store.js';
 
-/** What an import reads breaks off. */
+/** The parts that an import reads break off. */
 export class Torn extends Error {
   constructor() {
     super('the parts break off');
   }
 }
 
-/** Parts that come one by one, and break off after so many. `onRead` is told of each. */
+/** Yields the parts one by one, and throws after `count` of them. `onRead` is called for each. */
 export async function* partsUntil(
   parts: readonly Part[],
   tear: number | undefined,

@@ -17,19 +17,19 @@ const VERBS = new Map(
   Object.values(verbs).flatMap((verb) => (typeof verb === 'object' ? [[verb.number, verb] as const] : [])),
 );
 
-/** Is told what transactions did, right after each. */
+/** Learns what transactions did, right after each. */
 export interface Listener {
-  /** A call has been executed. `value`: what it answers. */
+  /** A call was executed. `value` is its answer. */
   executed(call: Call, value: unknown): void;
   syncEnded(end: SyncEnd): void;
-  /** Calls may answer something else from now on. */
+  /** Calls may get other answers from now on. */
   changed(): void;
 }
 
-/** What is true: a model that is changed as the rows say that transactions did. */
+/** The true state: a model that follows the transactions, as their rows show them. */
 export class Truth {
   model: Model;
-  /** What ran; of that the first `committed` are on disk. */
+  /** Everything that ran. The first `committed` events are on disk. */
   private events: Event[] = [];
   private committed = 0;
   private readonly calls = new Map<string, Call>();
@@ -43,7 +43,7 @@ export class Truth {
     this.model = new Model(limits);
   }
 
-  /** A call is being sent. */
+  /** Records that a call is sent. */
   add(call: Call): void {
     if (!this.calls.has(call.operation.id)) this.calls.set(call.operation.id, call);
   }
@@ -54,19 +54,19 @@ export class Truth {
       .some((event) => 'call' in event && event.call.operation.id === operation.id);
   }
 
-  /** Whether the record of a call is surely there. */
+  /** Whether a call certainly has a record. */
   isRecorded(call: Call): boolean {
     return this.model.answers.has(call.operation.id) && !this.isForgetful(call) && this.isCurrent(call);
   }
 
-  /** Whether the record of a call may be gone, so that it is executed anew. */
+  /** Whether the record of a call may be gone, so that a repeat is executed. */
   isForgetful({ operation: { id, origin } }: Call): boolean {
     const known = this.model.answers.get(id);
     if (!known) return false;
     return this.limits.maxRecordBytes !== undefined || this.time.latest - known.at >= RECORDS_MS[origin];
   }
 
-  /** Whether the record of an operation that the service made may be gone. */
+  /** Whether the record of an operation with a made id may be gone. */
   mayHaveExpired({ operation, set }: Call): boolean {
     const { origin, madeAt = Infinity } = operation;
     const isOld = this.time.latest - madeAt >= RECORDS_MS[origin];
@@ -94,17 +94,17 @@ export class Truth {
     const died = puts.find(({ table }) => table === 'dead');
     if (died && this.events.length === before)
       this.happened({ at: this.time.now, moved: died.key.toString('hex', 0, SCOPE_BYTES) });
-    // A change that ends a sync ends it when it is made, and is recorded after that.
+    // A change that ends a sync ends it when it is made, and is recorded afterwards.
     for (const ended of ends) this.happened({ at: this.time.now, ended });
     for (const [name, { sync }] of this.model.sets) {
       const { maxSyncForgets: most } = this.limits;
-      // Only a removal ends a sync. An add before it puts those in rows again that are noted.
+      // Only a removal ends a sync. An add before it may write noted removals to rows again.
       if (sync && (sync.removed.size > most || sync.rowHashes > 5 * most))
         throw new Violation(`${name}: a sync goes on after more removals than may be noted`);
     }
   }
 
-  /** All that ran was committed, or none of it. */
+  /** Everything that ran was committed, or none of it. */
   ended(committed: boolean): void {
     if (committed) this.committed = this.events.length;
     if (this.events.length === this.committed) return;
