@@ -48,7 +48,7 @@ export function growthContract(subject: Subject): void {
       ['set', { segmentation: SEGMENTED }],
       ['multiset', { segmentation: SEGMENTED }],
     ])(
-      `is exact: of what was stored in a %s nothing is lost, and all can be taken back, %j, SEED=${SEED}`,
+      `is exact for a %s: no stored item is lost, and all can be removed, %j, SEED=${SEED}`,
       async (semantics, options) => {
         const random = new Random();
         const filter = await make({ semantics, seed: seedOf(random), ...options });

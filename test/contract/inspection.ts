@@ -150,7 +150,7 @@ export function inspectionContract(subject: Subject): void {
       { semantics: 'multiset' },
       { semantics: 'multiset', segmentation: SEGMENTED },
       { type: 'standard', segmentation: SEGMENTED },
-    ])('samples a small filter whole: %j', async (options) => {
+    ])('samples all of a small filter: %j', async (options) => {
       const filter = await makeFilter(subject.store, options);
       const model = new CounterModel(filter);
       for (const keys of [items(400), items(100), Array.from({ length: 20 }, () => 'often')]) {

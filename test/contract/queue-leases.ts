@@ -70,7 +70,7 @@ export function queueLeasesContract(subject: Subject): void {
       ['at once', 0],
       ['after a delay', 1],
     ])(
-      'brings entries back %s as if they had not been leased, on their last attempt too',
+      'returns entries %s as if they had not been leased, even on their last attempt',
       async (_, delayMs) => {
         const filter = await limited(2);
         await discover(subject.store, filter, items(40));

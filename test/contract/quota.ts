@@ -157,7 +157,7 @@ export function quotaContract(subject: Subject): void {
     it.each([
       ['filters', { maxFilters: 3 }],
       ['bytes', { maxBytes: 3 * BYTES + 1 }],
-    ])('of %s is not passed by many that are made at once, by several stores', async (_, limit) => {
+    ])('of %s holds for many simultaneous creations through several stores', async (_, limit) => {
       const prefix = tenant();
       const stores = [subject.store, await subject.harness.open(), await subject.harness.open()];
       const creations = Array.from({ length: 24 }, (_, i) =>

@@ -277,7 +277,7 @@ describe.each(REDIS_STORES)('growth: $name store', (fixture) => {
   it.each([
     ['was announced', false],
     ['was made in part', true],
-  ])('a layer is taken up by another if whoever made it died when it %s', async (_, partly) => {
+  ])('another store takes over a layer whose maker died when it %s', async (_, partly) => {
     const { store, harness } = subject;
     const filter = await makeFilter(store, { ...SPLIT, capacity: 100 });
     await rewriteEntry(harness, filter.name, (entry) => ({ ...entry, growing: 2 }));

@@ -100,7 +100,7 @@ export function syncQueueContract(subject: Subject): void {
       {},
       { segmentation: SEGMENTED },
       { segmentation: SEGMENTED, growsTo: Infinity, capacity: 200, maxAgeSeconds: 86_400 },
-    ])('keeps what leaves the queue before its copy comes by: %j', async (options) => {
+    ])('keeps entries that leave the queue before the copy reaches them: %j', async (options) => {
       const filter = await make({ maxAttempts: 1, capacity: 4_000, ...options });
       const [dead, held, rest] = ['dead', 'held', 'rest'].map((name) => items(QUEUED, name)) as [
         string[],

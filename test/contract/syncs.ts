@@ -154,7 +154,7 @@ export function syncsContract(subject: Subject): void {
       { segmentation: SEGMENTED },
       { kind: 'visited-set', segmentation: SEGMENTED },
     ])(
-      `lose nothing that was answered new, kept or listed, whatever happens in which order, %j, SEED=${SEED}`,
+      `lose no new, kept or listed item, whatever the order of the calls, %j, SEED=${SEED}`,
       async (options) => {
         const random = new Random();
         const filter = await make({

@@ -92,7 +92,7 @@ describe('judgeQueue', () => {
   it.each([
     ['that an entry is gone', gone, 'is gone'],
     ['that an entry comes back', again, 'after it had been acknowledged'],
-  ])('lets a failover explain %s only if it may lose what was answered', (_, attempts, what) => {
+  ])('accepts a failover as the reason %s only if it may lose answered changes', (_, attempts, what) => {
     const found = [expect.stringContaining(what)];
     expect(violations(attempts)).toEqual(found);
     expect(violations(attempts, 10_500)).toEqual(found);

@@ -96,7 +96,7 @@ describe(`every key, seed ${SEED}`, () => {
   it.each([
     ['listed', listed],
     ['real', real.filter((_, i) => i % 10 === 0)],
-  ])('is its own key, and the same with and without the fast path: %s URLs, every profile', (_, urls) => {
+  ])('is its own key, and the same without the fast path, for %s URLs and every profile', (_, urls) => {
     const faults = profiles.flatMap((profile) => urls.map((url) => faultOf(profile, url)));
     expect(faults.filter((fault) => fault !== undefined).slice(0, 5)).toEqual([]);
   });

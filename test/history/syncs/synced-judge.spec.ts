@@ -259,7 +259,7 @@ describe('judgeSynced', () => {
       'a visit that found it only on the list of an abandoned sync',
       [visit('new'), open(), commit(), open(S2), list('new', false, S2), visit('seen'), abandon(S2)],
     ],
-  ])('leaves open what becomes of a URL by %s', (_, before) => {
+  ])('leaves the state of a URL open after %s', (_, before) => {
     expect(judged([...before, unseen]).violations).toEqual([]);
   });
 
@@ -268,7 +268,7 @@ describe('judgeSynced', () => {
     ['visited without an answer', [open(), unanswered(visit('new')), commit()]],
     ['listed by a sync that may go on', [open(), list('new'), unanswered(abandon())]],
     ['forgotten, and then visited', [open(), forget('forgotten'), visit('new'), commit()]],
-  ])('lets a URL be seen that was %s', (_, before) => {
+  ])('accepts that a URL is seen that was %s', (_, before) => {
     expect(judged([...before, seen]).violations).toEqual([]);
   });
 
