@@ -19,11 +19,11 @@ afterEach(async () => {
   redis = undefined;
 });
 
-/** A service that is killed and started again on the same data, on either store. */
+/** A service that is killed and restarted on the same data, on either store. */
 interface Victim {
   readonly name: string;
   start(dataDir?: string): Promise<ServiceProcess>;
-  /** Kills what keeps the data, and starts it again. Answers the service, another one if that is it. */
+  /** Kills the process that holds the data, and restarts it. Returns the service, which may be a new process. */
   strike(service: ServiceProcess): Promise<ServiceProcess>;
 }
 
@@ -39,7 +39,7 @@ const embedded: Victim = {
   async strike(service) {
     service.child.kill('SIGKILL');
     await service.exit();
-    // The folder of the first process has the data.
+    // The folder of the first process holds the data.
     return this.start(running[0]!.dataDir);
   },
 };
@@ -48,7 +48,7 @@ const onRedis: Victim = {
   name: 'redis',
   async start() {
     redis = await startRedis({ args: ['--appendonly', 'yes', '--appendfsync', 'always'] });
-    // So long that only a strike makes a call fail.
+    // Long enough that only a strike makes a call fail.
     return started({ REDIS_URL: redis.url, REDIS_TIMEOUT_MS: '120000' });
   },
   async strike(service) {
@@ -58,16 +58,16 @@ const onRedis: Victim = {
   },
 };
 
-/** When a URL was last visited: between these, in ms. */
+/** The last visit of a URL took place between these times, in ms. */
 interface Visited {
   readonly sent: number;
   readonly answered: number;
 }
 
-/** What a caller knows of a visited set that ages: by URL, when it was last visited; nothing of what is forgotten. */
+/** What a caller knows about a visited set that ages: the last visit of each URL, without forgotten URLs. */
 class Model {
   readonly visits = new Map<string, Visited>();
-  /** Discovered and not yet handed out. */
+  /** URLs that were discovered and not yet handed out. */
   readonly queued = new Set<string>();
 
   visited(urls: readonly string[], sent: number): void {
@@ -78,13 +78,15 @@ class Model {
     for (const url of urls) this.visits.delete(url);
   }
 
-  /** Whether the URL may have expired by now: a store that was killed may be away for long. */
+  /** Whether the URL may have expired by now: a killed store may be away for long. */
   mayHaveExpired(url: string): boolean {
     const visit = this.visits.get(url);
     return !visit || Date.now() >= visit.sent + AGE_MS;
   }
 
-  /** The answer to a check that was sent then and is answered now; undefined if it depends on the moment. */
+  /**
+   * The expected result of a check that was sent at `sent` and is answered now. Undefined if it depends on the moment.
+   */
   answer(url: string, sent: number, leeway = 0): 'seen' | 'unseen' | undefined {
     const visit = this.visits.get(url);
     if (!visit) return 'unseen';
@@ -92,14 +94,14 @@ class Model {
     return sent > visit.answered + AGE_MS + EPOCH_MS ? 'unseen' : undefined;
   }
 
-  /** Those that are surely seen for a while. */
+  /** URLs that will certainly be seen for a while. */
   get live(): string[] {
     return [...this.visits.keys()].filter((url) => this.answer(url, Date.now(), AGE_MS / 2) === 'seen');
   }
 }
 
 describe.each([embedded, onRedis])('a set that ages, on $name', (victim) => {
-  it(`grows, feeds the queue, forgets, is synced, exported and imported, while its store is killed; SEED=${SEED}`, async () => {
+  it(`grows, feeds the queue, forgets, syncs, exports and imports while its store is killed; SEED=${SEED}`, async () => {
     const random = new Random(SEED);
     let service = await victim.start();
     let base = await service.url();
@@ -140,7 +142,7 @@ describe.each([embedded, onRedis])('a set that ages, on $name', (victim) => {
     const forget = async (list: readonly string[]): Promise<void> => {
       const answers = await urls('forget', list);
       expect(list.filter((url, n) => answers[n] !== 'forgotten' && !model.mayHaveExpired(url))).toEqual([]);
-      // What has expired stays queued.
+      // Expired URLs stay queued.
       for (const [n, url] of list.entries()) if (answers[n] === 'forgotten') model.queued.delete(url);
       model.forget(list);
     };
@@ -193,7 +195,7 @@ describe.each([embedded, onRedis])('a set that ages, on $name', (victim) => {
             const sent = Date.now();
             const kept = await call(`${set}/syncs/${sync['id'] as string}/urls`, { urls: listed });
             const answers = kept['results'] as string[];
-            // What has expired meanwhile is new to the set, and has all of the age again.
+            // A URL that has expired meanwhile is new to the set and gets a full age.
             model.visited(
               listed.filter((_, n) => answers[n] === 'new'),
               sent,

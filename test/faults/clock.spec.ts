@@ -7,7 +7,7 @@ import { embedded, redis } from '../support/stores.js';
 
 const HOUR_MS = 3_600_000;
 
-/** The answer, or IDEMPOTENCY_KEY_EXPIRED. */
+/** The result, or IDEMPOTENCY_KEY_EXPIRED. */
 async function unlessExpired(call: Promise<unknown>): Promise<unknown> {
   return call.catch((error: unknown) => {
     if (error instanceof StoreError && error.code === 'IDEMPOTENCY_KEY_EXPIRED') return error.code;
@@ -27,7 +27,7 @@ describe.each([embedded, redis])('$name: a clock that jumps', (fixture) => {
     ...(await subject.store.queue.ack(filter, [id], made())),
   ];
 
-  it('an hour forwards: leases end early, and their entries are handed out again; none is lost', async () => {
+  it('an hour forwards: leases end early, and their entries are handed out again, none lost', async () => {
     const filter = await visitedSet();
     await discover(subject.store, filter, items(5), made());
     const first = await lease(filter);
@@ -41,7 +41,7 @@ describe.each([embedded, redis])('$name: a clock that jumps', (fixture) => {
     expect(await ack(filter, second[0]!.id)).toEqual([Settled.Done]);
   });
 
-  it('an hour backwards: what waits is handed out at once; what is leased stays so, and can be settled', async () => {
+  it('an hour backwards: waiting entries are handed out immediately; leases stay, and can be settled', async () => {
     const filter = await visitedSet();
     await discover(subject.store, filter, items(1, 'leased'), made());
     const [leased] = await lease(filter);
@@ -77,7 +77,7 @@ describe.each([embedded, redis])('$name: a clock that jumps', (fixture) => {
         expect(await add(subject.store, filter, items(10), adding)).toEqual(items(10).map(() => 1));
         const twin = await subject.store.create(spec, creating);
         expect([twin.created, twin.filter.generation]).toEqual([true, created.generation]);
-        // Other operations in between may begin a new window.
+        // Other operations in between may start a new window.
         await add(subject.store, filter, items(1, 'other'), keyed());
       }
       expect(await count(subject.store, filter, items(10))).toEqual(items(10).map(() => 1));
@@ -86,7 +86,7 @@ describe.each([embedded, redis])('$name: a clock that jumps', (fixture) => {
   );
 
   it.each([HOUR_MS, -HOUR_MS])(
-    '%i ms: a repeat under a made id is answered so or refused, and changes nothing',
+    '%i ms: a repeat under a made id answers the same or is refused, and changes nothing',
     async (ms) => {
       const filter = await makeFilter(subject.store, { semantics: 'multiset' });
       const operation = made();
@@ -100,7 +100,7 @@ describe.each([embedded, redis])('$name: a clock that jumps', (fixture) => {
         await add(subject.store, filter, items(1, 'other'), made());
       }
       expect(await count(subject.store, filter, items(10))).toEqual(items(10).map(() => 1));
-      // An operation that is sent now is executed as usual.
+      // An operation that is sent now runs as usual.
       expect(await add(subject.store, filter, items(1, 'new'), made())).toEqual([1]);
       clock.advance(-ms);
     },

@@ -20,10 +20,12 @@ import { TcpProxy, type Direction } from '../support/tcp-proxy.js';
 import { until } from '../support/until.js';
 
 /**
- * The connection to Redis is cut before and within each of a mutation's requests and replies. Redis executes only whole
- * requests and the client reads only whole replies, so all bytes within one are alike. Or only the client loses it, and
- * the commands it had sent arrive long after everything is done. Lanes do this side by side, each with a store, a
- * proxy and a filter of its own, because a client waits a while before it connects again.
+ * Cuts the connection to Redis before and within each request and reply of a mutation. Redis executes only whole
+ * requests and the client reads only whole replies, so all bytes within one are alike. A second fault cuts off only the
+ * client, and the commands that it had sent arrive long after everything is done.
+ *
+ * Several lanes run in parallel, each with its own store, proxy and filter, because a client waits a while before it
+ * reconnects.
  */
 const LANES = 8;
 const TIMEOUT_MS = 10_000;
@@ -35,7 +37,7 @@ const TRIES = 20;
 const random = new Random();
 
 let server: RedisServer;
-/** Connected without a proxy, to look at the results. */
+/** Connected without a proxy, to read the results. */
 let direct: RedisStore;
 const lanes: Lane[] = [];
 
@@ -60,7 +62,7 @@ afterAll(async () => {
   await server.stop();
 });
 
-/** A mutation that is cut again and again in one lane, on data of that lane's own. */
+/** A mutation that is cut again and again in one lane, on that lane's own data. */
 interface Subject<T> {
   /** Runs undisturbed before each cut. */
   prepare?(round: number): Promise<void>;
@@ -70,18 +72,18 @@ interface Subject<T> {
   expected(round: number): T;
   /** Expects that nothing was lost or done twice. */
   verify(round: number): Promise<void>;
-  /** Expects that everything is as `verify` left it. */
+  /** Expects the state that `verify` left. */
   verifyAgain(round: number): Promise<void>;
 }
 
-/** Where a fault happens. */
+/** The place of a fault. */
 interface Place {
   readonly direction: Direction;
-  /** How many whole requests or replies pass before. */
+  /** The number of whole requests or replies that pass first. */
   readonly frames: number;
-  /** How many bytes pass after them. */
+  /** The number of bytes that pass after them. */
   readonly bytes: number;
-  /** Whether the first call has no time for retries of its own. */
+  /** Whether the first call has no time for its own retries. */
   readonly hurried: boolean;
 }
 
@@ -89,10 +91,10 @@ interface Place {
 type Lengths = Readonly<Record<Direction, readonly number[]>>;
 
 interface Figures {
-  /** How many places there were. */
+  /** The number of places. */
   places: number;
   cuts: number;
-  /** Calls that failed and that their caller repeated. The store's own retries saved the others. */
+  /** Failed calls that the caller repeated. The store's own retries saved the others. */
   failed: number;
 }
 
@@ -122,24 +124,24 @@ async function connected({ store }: Lane): Promise<void> {
   await until('the store is connected', async () => (await store.readiness()).ready);
 }
 
-/** What is done to a connection, and where. */
+/** A fault of a connection, and its places. */
 interface Fault {
-  /** In no order. */
+  /** In arbitrary order. */
   places(passed: Lengths): Place[];
-  /** Causes it in a lane. Answers a function that undoes it and tells whether it has happened. */
+  /** Causes the fault in a lane. Returns a function that undoes it and resolves to whether it has happened. */
   cause(lane: Lane, place: Place): () => Promise<boolean>;
 }
 
 /**
- * Before each request and reply, and at some bytes `within` each, others in each run. Each place comes up hurried in
- * every other of the `rounds`.
+ * Cuts before each request and reply, and at `within` random bytes of each. Each place is hurried in every other of the
+ * `rounds`.
  */
 function cutAround({ within, rounds }: Cuts): Fault {
   return {
     places: (passed) =>
       (['request', 'reply'] as const).flatMap((direction) =>
         passed[direction].flatMap((length, frames) => {
-          // The same request is a little shorter in another round.
+          // In another round the same request may be slightly shorter.
           const most = Math.floor(length * 0.8);
           const bytes = Array.from({ length: within }, () => 1 + random.below(most));
           return Array.from({ length: rounds }, (_, round) =>
@@ -169,7 +171,7 @@ const ONE_REQUEST: Cuts = { within: 3, rounds: 2 };
 /** For a mutation that sends dozens of requests. */
 const DOZENS: Cuts = { within: 1, rounds: 1 };
 
-/** At every `step`th byte of the requests, others in each run, and at the last. */
+/** Delays at every `step`th byte of the requests, from a random offset, and at the last byte. */
 function delayEvery(step: number): Fault {
   return {
     places({ request }) {
@@ -234,7 +236,7 @@ async function expectModel(filter: Filter, model: CounterModel): Promise<void> {
   expect(await direct.describe(filter)).toMatchObject(model.stats());
 }
 
-/** Without a look at the items of other instances each second, which would be another request in some rounds. */
+/** Stops the check each second for items of other instances, which would add a request in some rounds. */
 function alone(filter: Filter): Filter {
   RedisFilter.of(filter).list.counted(Infinity);
   return filter;
@@ -306,7 +308,7 @@ const ITEMS = items(100);
 
 const IMPORTED = items(20, 'imported');
 
-/** Creates, imports, clears and drops a filter of two segments. */
+/** Creates, imports, clears and drops a filter with two segments. */
 async function lifeCycle(
   verb: 'create' | 'import' | 'clear' | 'drop',
   { proxy }: Lane,
@@ -357,7 +359,7 @@ async function lifeCycle(
   };
 }
 
-/** A filter that holds IMPORTED, and the parts of its export. */
+/** A filter that contains IMPORTED, and the parts of its export. */
 async function exportOf(options: FilterOptions): Promise<{ filter: Filter; parts: readonly Part[] }> {
   const filter = await makeFilter(direct, options);
   await add(direct, filter, IMPORTED);
@@ -390,14 +392,14 @@ describe(`the connection to Redis, cut before and within each request and reply 
     ['import', DOZENS, (lane) => lifeCycle('import', lane)],
     ['clear', DOZENS, (lane) => lifeCycle('clear', lane)],
     ['drop', DOZENS, (lane) => lifeCycle('drop', lane)],
-  ])('%s: the answer of an undisturbed twin, once', async (verb, cuts, make) => {
+  ])('%s gives the answer of an undisturbed twin, and takes effect once', async (verb, cuts, make) => {
     const figures = await measured(verb, make, cutAround(cuts));
     expect(figures.places).toBeGreaterThanOrEqual(2 * cuts.rounds * (1 + cuts.within));
     expect(figures.cuts).toBe(figures.places);
   });
 });
 
-describe('a command that arrives after its connection was given up and its repeat was executed', () => {
+describe('a command that arrives after its connection was abandoned and its repeat executed', () => {
   it.each<readonly [verb: string, step: number, make: Make]>([
     ['add', 20, () => cells('add')],
     ['remove', 20, () => cells('remove')],

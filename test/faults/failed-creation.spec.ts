@@ -36,7 +36,7 @@ const tenant = (): string => `t${randomUUID()}-`;
 const of = (prefix: string, name: string) => filterSpec({ kind: 'visited-set', name: prefix + name });
 const BYTES = filterBytes(of('', '').geometry);
 
-/** A store behind a proxy that has made one filter, and the bytes that pass when it makes another. */
+/** A store behind a proxy that has created one filter, and the number of bytes that pass when it creates another. */
 async function behindProxy(): Promise<{
   proxy: TcpProxy;
   store: RedisStore;
@@ -53,7 +53,7 @@ async function behindProxy(): Promise<{
 
 const cellsKept = async (): Promise<number> => (await redis.keys('unseen:*:cells')).length;
 
-/** The entries of the catalogue whose names begin with a prefix. */
+/** The catalogue entries whose names have a prefix. */
 async function entries(prefix = ''): Promise<CatalogueEntry[]> {
   const found = Object.entries(await redis.hgetall(CATALOGUE.filters));
   return found
@@ -61,7 +61,7 @@ async function entries(prefix = ''): Promise<CatalogueEntry[]> {
     .map(([, raw]) => JSON.parse(raw) as CatalogueEntry);
 }
 
-/** Expects that all cells belong to the catalogue, and that the usage is the sum over it. */
+/** Expects that all cells belong to catalogue entries, and that the usage is their sum. */
 async function expectNothingAstray(): Promise<void> {
   const all = await entries();
   expect(await cellsKept()).toBe(all.reduce((sum, { tags }) => sum + tags.length, 0));
@@ -77,7 +77,7 @@ async function expectNothingAstray(): Promise<void> {
 }
 
 describe('a creation whose connection is cut', () => {
-  it('after any byte: it is done, or leaves nothing that counts, and the usage is that of the catalogue', async () => {
+  it('after any byte: it succeeds or leaves nothing that counts, and the usage matches the catalogue', async () => {
     const { proxy, store, passed } = await behindProxy();
     try {
       const outcomes = { done: 0, givenUp: 0 };
@@ -99,7 +99,8 @@ describe('a creation whose connection is cut', () => {
             continue;
           }
           outcomes.givenUp++;
-          // A creation that is given up is stale at once. Others are after some time, which is not waited for here.
+          // An abandoned creation is stale immediately. Others become stale after some time, for which this test does
+          // not wait.
           await until('it is given up', async () =>
             (await entries(prefix)).every(({ since }) => since === 0),
           );
@@ -116,7 +117,7 @@ describe('a creation whose connection is cut', () => {
     }
   });
 
-  it('for good counts while it may go on, and is freed for the next creation once it is stale', async () => {
+  it('for good: it counts while it may continue, and is freed for the next creation once it is stale', async () => {
     const { proxy, store, passed } = await behindProxy();
     const prefix = tenant();
     const quota: Quota = { prefix, maxFilters: 1, maxBytes: BYTES };
@@ -140,7 +141,7 @@ describe('a creation whose connection is cut', () => {
     await expectNothingAstray();
   });
 
-  it('costs no filter that was published since its name was read', async () => {
+  it('never removes a filter that was published after its name was read', async () => {
     const prefix = tenant();
     const quota: Quota = { prefix, maxFilters: 1 };
     const { filter } = await direct.create(of(prefix, 'a'), made(), quota);

@@ -28,7 +28,7 @@ const items = (batch: number) => Array.from({ length: 200 }, (_, i) => `item ${b
 const add = (batch: number) => post('/v1/filters/f/items/add', { items: items(batch) }, `add-${batch}`);
 const codeOf = (reply: Reply | undefined) => (reply?.body as { code?: string } | undefined)?.code;
 
-/** Adds batches until one is refused, and answers the number of that batch. */
+/** Adds batches until one is refused, and returns that batch's number. */
 async function fill(url: string): Promise<{ refused: number; reply: Reply | undefined }> {
   for (let batch = 0; batch < MOST_BATCHES; batch++) {
     const reply = await send(url, add(batch));
@@ -37,8 +37,8 @@ async function fill(url: string): Promise<{ refused: number; reply: Reply | unde
   throw new Error(`${MOST_BATCHES} batches fit`);
 }
 
-describe('the disk of the embedded store is full (a limit on the size of files stands in for it)', () => {
-  it('is 507 for what grows; reads go on, removals too or 503; with space again all is there', async () => {
+describe('a full disk under the embedded store (simulated by a limit on file sizes)', () => {
+  it('is 507 for calls that need space; reads succeed, removals succeed or are 503; with space again all data is there', async () => {
     const limited = await start({}, FILE_BLOCKS);
     const url = await limited.url();
     await Load.makeFilter(url, 'f', 1_000_000);
@@ -102,7 +102,7 @@ describe('a disk that has room again', () => {
 
 describe('a data directory', () => {
   it.each([0, 8, 64, 512])(
-    'that is new, where files have room for %i blocks, is refused in words',
+    'that is new, with room for %i blocks per file, is refused with a clear message',
     async (blocks) => {
       const service = await start({}, blocks);
       expect(await service.exit()).toBe(1);
@@ -110,7 +110,7 @@ describe('a data directory', () => {
     },
   );
 
-  it('that another process has is refused with a word that says so, and free again once that is killed', async () => {
+  it('that another process owns is refused with a message that says so, and free once that process is killed', async () => {
     const first = await start({});
     await first.url();
     const rivals = await Promise.all([1, 2].map(() => start({ DATA_DIR: first.dataDir })));
@@ -120,7 +120,7 @@ describe('a data directory', () => {
         /^Unseen cannot start: DATA_DIR "[^"\n]+" cannot be used: .* in use by another/,
       );
     }
-    // Someone takes the lock file for a stale one and deletes it.
+    // An operator mistakes the lock file for a stale one and deletes it.
     await rm(join(first.dataDir, 'lock'));
     const later = await start({ DATA_DIR: first.dataDir });
     expect(await later.exit()).toBe(1);
@@ -128,13 +128,13 @@ describe('a data directory', () => {
     expect((await fetch(`${await first.url()}/readyz`)).ok).toBe(true);
     first.child.kill('SIGKILL');
     await first.exit();
-    // Of several that start at once, one gets the directory.
+    // If several processes start at the same time, one gets the directory.
     const heirs = await Promise.all([1, 2, 3].map(() => start({ DATA_DIR: first.dataDir })));
     const started = await Promise.allSettled(heirs.map((heir) => heir.url()));
     expect(started.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
   });
 
-  it('that cannot be made, below a file system that takes none, is refused at once', async () => {
+  it('that cannot be created, on a file system without directories, is refused immediately', async () => {
     const service = await start({ DATA_DIR: '/proc/unseen/data' });
     expect(await service.exit()).toBe(1);
     expect(service.stderr()).toMatch(

@@ -21,7 +21,7 @@ afterEach(async () => {
 });
 
 describe('the service on the embedded store, killed under load', () => {
-  it('has all it acknowledged, and nothing twice: at random moments, at its end, and between life cycles', async () => {
+  it('keeps everything it acknowledged, once: at random moments, during shutdown, and between life cycles', async () => {
     const random = new Random();
     let service = await start();
     const { dataDir } = service;
@@ -35,7 +35,7 @@ describe('the service on the embedded store, killed under load', () => {
       cycles.start(() => url);
       loads.push(load);
       await load.underWay(random.below(150));
-      // Every second kill comes in the middle of an orderly end, which checkpoints.
+      // Every second kill comes in the middle of an orderly shutdown, which checkpoints.
       if (round % 2 === 1) {
         service.child.kill('SIGTERM');
         await sleep(random.below(60));
@@ -67,9 +67,9 @@ describe('the service on the embedded store, killed under load', () => {
 describe('Redis, killed under load and started again', () => {
   it.each([
     { fsync: 'always', rounds: 2, loses: 'nothing that was acknowledged' },
-    // Only the process is killed. The kernel still has what it had written but not flushed.
+    // Only the process is killed. The kernel still has the data that it had written but not flushed.
     { fsync: 'everysec', rounds: 1, loses: 'at most what a repeat under its key brings back' },
-  ])('with appendfsync $fsync loses $loses, and the service goes on', async ({ fsync, rounds }) => {
+  ])('with appendfsync $fsync loses $loses, and the service continues', async ({ fsync, rounds }) => {
     const redis = await startRedis({ args: ['--appendonly', 'yes', '--appendfsync', fsync] });
     try {
       const service = await start({ REDIS_URL: redis.url, REDIS_TIMEOUT_MS: '1500' });
@@ -83,7 +83,7 @@ describe('Redis, killed under load and started again', () => {
         cycles.start(() => url);
         await load.underWay(random.below(150));
         await redis.kill('SIGKILL');
-        // The service retries by itself, until it gives a call up.
+        // The service retries by itself until it lets a call fail.
         await until('calls have failed', async () => load.failed >= WRITERS);
         await redis.restart();
         await until('the service has found Redis', async () => (await fetch(`${url}/readyz`)).ok);

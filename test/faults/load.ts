@@ -13,7 +13,7 @@ export interface Request {
   readonly key: string;
 }
 
-/** The answer: its status, and the body if it succeeded. */
+/** A response: its status, and the body if it succeeded. */
 export interface Reply {
   readonly status: number;
   readonly body: unknown;
@@ -24,7 +24,7 @@ const PAUSE_MS = 20;
 const BATCH = 20;
 const SIDE_BY_SIDE = 16;
 
-/** Undefined if the connection was lost. A failure must be one that tells the caller to try again. */
+/** Sends a request. Undefined if the connection was lost. A failed response must tell the caller to try again. */
 export async function send(url: string, { method, path, body, key }: Request): Promise<Reply | undefined> {
   const answer = await fetch(url + path, {
     method,
@@ -60,7 +60,7 @@ export const post = (path: string, body?: unknown, key: string = randomUUID()): 
   ...(body === undefined ? {} : { body }),
 });
 
-/** What happened to one batch. `first` is the answer that the caller got, if any. */
+/** The outcome of one batch. `first` is the response that the caller got, if any. */
 interface Batch {
   readonly request: Request;
   readonly items: readonly string[];
@@ -74,10 +74,10 @@ async function verifyBatch(url: string, { request, items, first }: Batch): Promi
   if (first !== undefined) expect([request.key, first]).toEqual([request.key, body]);
 }
 
-/** Writers that add batches to a filter of `multiset` semantics, each item once, whatever is answered. */
+/** Writers that add batches to a `multiset` filter, each item once, whatever the responses are. */
 export class Load {
   readonly batches: Batch[] = [];
-  /** Time of each answer in ms, failures included. */
+  /** The time to each response in ms, including failures. */
   readonly latencies: number[] = [];
   failed = 0;
   private running = true;
@@ -92,13 +92,13 @@ export class Load {
     this.writers = Array.from({ length: writers }, () => this.write());
   }
 
-  /** Makes the filter for the load. Its error rate is so low that no false positive is expected. */
+  /** Creates the filter for the load. Its error rate is so low that no false positive is expected. */
   static async makeFilter(url: string, name: string, capacity = 200_000): Promise<void> {
     const body = { name, type: 'counting', semantics: 'multiset', capacity, errorRate: 1e-6 };
     expect((await insist(url, post('/v1/filters', body))).status).toBe(201);
   }
 
-  /** `prefix` distinguishes the items of this load from those of others. */
+  /** `prefix` separates the items of this load from those of others. */
   static start(url: () => string, filter: string, writers: number, prefix: string): Load {
     return new Load(url, filter, writers, prefix);
   }
@@ -119,8 +119,8 @@ export class Load {
   }
 
   /**
-   * Repeats every batch under its key. All of its items were new once: every answer, first or repeated, and the
-   * counters must say so.
+   * Repeats every batch under its key. All of its items were new once, which every response, first or repeated, and the
+   * counters must show.
    */
   async verify(): Promise<void> {
     const url = this.url();
@@ -135,7 +135,7 @@ export class Load {
     }
   }
 
-  /** How many acknowledged items are missing now. */
+  /** The number of acknowledged items that are missing now. */
   async missing(): Promise<number> {
     const items = this.batches.flatMap(({ items, first }) => (first === undefined ? [] : items));
     let missing = 0;
@@ -169,7 +169,7 @@ export class Load {
   }
 }
 
-/** One client that creates, fills, clears and drops filters in turn. After a fault it continues where it was. */
+/** A client that creates, fills, clears and drops filters in turn. After a fault it continues where it was. */
 export class LifeCycles {
   readonly dropped: string[] = [];
   private name = 0;
@@ -187,7 +187,7 @@ export class LifeCycles {
     await this.cycle;
   }
 
-  /** Stops after another filter has been dropped. */
+  /** Stops after it has dropped another filter. */
   async turned(): Promise<void> {
     const { length } = this.dropped;
     await until('a filter is dropped', () => Promise.resolve(this.dropped.length > length));
@@ -201,7 +201,7 @@ export class LifeCycles {
     }
   }
 
-  /** If an answer was lost, repeats the call under its key. It must succeed as if it were the first. */
+  /** If a response was lost, repeats the call under its key. It must succeed like the first call. */
   private async turn(url: () => string): Promise<void> {
     while (this.running) {
       const name = `cycle-${this.name}`;

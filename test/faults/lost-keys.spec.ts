@@ -41,7 +41,8 @@ const REMOVED = KNOWN[0]!;
 const leaseAll = (filter: Filter, operation = made()) => store.queue.lease(filter, 100, 60_000, operation);
 
 /**
- * Every verb on a visited set of KNOWN, one of which is leased: the keys it needs, and its answer if they are there.
+ * Every verb on a visited set of KNOWN with one leased entry: the Redis keys that it needs, and its answer if they
+ * exist.
  */
 const VERBS: readonly (readonly [string, readonly Part[], Call, unknown])[] = [
   ['check', ['cells', 'meta'], (filter) => check(store, filter, ['x', REMOVED]), [0, 1]],
@@ -98,7 +99,7 @@ const VERBS: readonly (readonly [string, readonly Part[], Call, unknown])[] = [
   ],
 ];
 
-/** The keys of the filter's one segment. */
+/** The Redis keys of the filter's only segment. */
 async function keysOf({ generation }: Filter): Promise<readonly (readonly [string, Part])[]> {
   const [cells = ''] = await own.keys(`unseen:{${generation}.*}:cells`);
   const keys = segmentKeys(/\{(.*)\}/.exec(cells)![1]!);
@@ -146,7 +147,7 @@ async function outcome(call: Promise<unknown>): Promise<unknown> {
 
 describe('a key of a segment', () => {
   it.each(Object.keys(DAMAGES))(
-    'that is %s: STORE_DATA_LOST for every verb that needs it, right answers else',
+    'that is %s: STORE_DATA_LOST for every verb that needs it, and correct answers for the others',
     async (how) => {
       const { filter, leased } = await visitedSet();
       const keys = await keysOf(filter);
@@ -170,7 +171,7 @@ describe('a key of a segment', () => {
     },
   );
 
-  it('that is missing: clear gets out of it, and drop, and nothing is left', async () => {
+  it('that is missing: clear and drop repair it, and leave nothing behind', async () => {
     for (const part of (await keysOf((await visitedSet()).filter)).keys()) {
       for (const repair of ['clear', 'drop'] as const) {
         const { filter } = await visitedSet();
@@ -186,7 +187,7 @@ describe('a key of a segment', () => {
     }
   });
 
-  it('replaced by an older generation’s is STORE_DATA_LOST, whether all of them are or the meta alone', async () => {
+  it('replaced by an older generation’s is STORE_DATA_LOST, whether all keys are old or only the meta', async () => {
     const { filter: old } = await visitedSet();
     const olds = await keysOf(old);
     const dumps = await Promise.all(olds.map(([key]) => own.dumpBuffer(key)));
@@ -207,7 +208,7 @@ describe('a key of a segment', () => {
 const STEP_BYTES = 10_000;
 
 describe('a Redis that evicts (allkeys-random)', () => {
-  it('never makes a stored item unseen: right answers, or STORE_DATA_LOST', async () => {
+  it('never makes a stored item unseen: answers are correct or STORE_DATA_LOST', async () => {
     const evicting = await startRedis();
     const opened = await RedisStore.open({ url: evicting.url, timeoutMs: 10_000 });
     const client = new Redis(evicting.port, '127.0.0.1');
@@ -222,7 +223,8 @@ describe('a Redis that evicts (allkeys-random)', () => {
       const cells = async () => (await client.keys('unseen:{*}:cells')).length;
       expect(await cells()).toBe(filters.length);
       await client.config('SET', 'maxmemory-policy', 'allkeys-random');
-      // A few of 190 keys. With more of them the catalogue could lose all of its own, and look like an empty store.
+      // Evicts a few of 190 keys. If more were evicted, the catalogue could lose all of its keys and look like an empty
+      // store.
       for (let less = 0; less < used && (await cells()) === filters.length; less += STEP_BYTES) {
         await client.config('SET', 'maxmemory', String(used - less));
       }
@@ -256,8 +258,8 @@ async function reopened(on: Store, { name, kind }: Filter): Promise<number[]> {
   return check(on, await on.open(name, kind, { fresh: true }), KNOWN);
 }
 
-describe('the catalogue, lost', () => {
-  it('is STORE_DATA_LOST for every call by name: nothing seems never to have been, or is made anew', async () => {
+describe('the lost catalogue', () => {
+  it('is STORE_DATA_LOST for every call by name: no filter seems never to have existed, or is created again', async () => {
     const { filter } = await visitedSet();
     const dump = await own.dumpBuffer(CATALOGUE.filters);
     await own.del(CATALOGUE.filters);
@@ -275,7 +277,7 @@ describe('the catalogue, lost', () => {
     expect(await reopened(store, filter)).toEqual(KNOWN.map(() => 1));
   });
 
-  it('is missing in lists where only names are gone, until they are put back: filters work on by name', async () => {
+  it('hides filters from lists if only names are gone, until they are restored; calls by name still work', async () => {
     const { filter } = await visitedSet();
     const names = CATALOGUE.names('visited-set');
     await own.del(names);
@@ -285,7 +287,7 @@ describe('the catalogue, lost', () => {
     expect((await store.list('visited-set', 1_000)).filters).toMatchObject([{ name: filter.name }]);
   });
 
-  it('counts usage anew where only that is gone, so that quotas hold', async () => {
+  it('counts the usage again if only that is gone, so that quotas hold', async () => {
     const prefix = `t${randomUUID()}-`;
     const names = ['a', 'b', 'c'].map((end) => prefix + end);
     for (const name of names) await visitedSet(name);
@@ -303,7 +305,7 @@ describe('the catalogue, lost', () => {
     }
   });
 
-  it('is an empty store where all its keys are gone, and leaves the cells', async () => {
+  it('is an empty store if all its keys are gone, and leaves the cells', async () => {
     const { filter } = await visitedSet();
     await own.del(await own.keys('unseen:{catalogue}:*'));
     expect(await outcome(store.open(filter.name, 'visited-set', { fresh: true }))).toBe('FILTER_NOT_FOUND');

@@ -8,10 +8,10 @@ import { Load } from './load.js';
 
 const TIMEOUT_MS = 1_000;
 const WRITERS = 16;
-/** Of each writer, during the pause. Each failure shows that a call has ended while Redis was away. */
+/** Failures of each writer during the pause. Each shows that a call ended while Redis was away. */
 const FAILURES = 8;
 const MIB = 2 ** 20;
-/** A request that piles up holds kilobytes, and thousands are sent during the pause. */
+/** A request that piles up takes kilobytes, and thousands are sent during the pause. */
 const GROWTH_BYTES = 100 * MIB;
 
 /** Resident memory in bytes. */
@@ -20,7 +20,7 @@ function resident(pid: number): number {
 }
 
 describe('Redis, paused under load', () => {
-  it('fails each call while it lasts, piles nothing up, and changes nothing late', async () => {
+  it('fails each call during the pause, queues nothing up, and changes nothing late', async () => {
     const redis = await startRedis();
     const service = await startProcess({ REDIS_URL: redis.url, REDIS_TIMEOUT_MS: String(TIMEOUT_MS) });
     const own = new Redis(redis.port, '127.0.0.1');
@@ -42,7 +42,7 @@ describe('Redis, paused under load', () => {
       const after = await under(url, 'after', served);
       for (const load of [before, paused, after]) await load.verify();
       expect(Math.max(peak, resident(pid)) - memoryBefore).toBeLessThan(GROWTH_BYTES);
-      // Abandoned connections are closed once Redis can notice.
+      // Abandoned connections are closed once Redis notices them.
       let clients = 0;
       await until('the connections given up are closed', async () => {
         clients = String(await own.call('CLIENT', 'LIST', 'TYPE', 'normal'))
@@ -67,7 +67,7 @@ describe('Redis, paused under load', () => {
 
 const served = ({ acknowledged }: Load): boolean => acknowledged >= 10 * WRITERS;
 
-/** Runs a load under keys that begin with `prefix`, until `isDone` and all of its calls have ended. */
+/** Runs a load under keys that begin with `prefix` until `isDone`, and then until all its calls have ended. */
 async function under(url: string, prefix: string, isDone: (load: Load) => boolean): Promise<Load> {
   const load = Load.start(() => url, 'load', WRITERS, prefix);
   await until(`the load "${prefix}" is done`, async () => isDone(load));

@@ -38,7 +38,10 @@ import { startRedis, type RedisServer } from '../support/redis-server.js';
 import { TcpProxy } from '../support/tcp-proxy.js';
 import { until } from '../support/until.js';
 
-/* Two instances of the service on one Redis that loses nothing: what one of them does while the other stands still or is cut off. */
+/*
+ * Two instances of the service on one Redis that loses nothing: the actions of one while the other is paused or cut
+ * off.
+ */
 
 const TIMEOUT_MS = 30_000;
 const HELD = items(60);
@@ -74,7 +77,7 @@ afterEach(() => proxy.restore());
 
 const all = (keys: readonly unknown[], answer: number): number[] => keys.map(() => answer);
 
-/** A visited set in four segments that holds HELD. */
+/** A visited set with four segments that contains HELD. */
 async function make(options: FilterOptions = { growsTo: Infinity }): Promise<Filter> {
   const spec = filterSpec({
     ...{ name: `i-${randomUUID()}`, kind: 'visited-set', errorRate: 1e-9, capacity: 1_000 },
@@ -156,7 +159,7 @@ function syncsWith(catalogue: Catalogue): RedisSyncs {
   });
 }
 
-/** Has another instance say that it ends a sync, and go no further. */
+/** Makes another instance announce the end of a sync, and stop there. */
 async function beginEnd(
   filter: Filter,
   id: string,
@@ -175,40 +178,43 @@ describe('a call that is retried after another instance has opened a sync', () =
     ['of one layer', {}],
     ['that grows', { growsTo: Infinity }],
     ['that ages', { growsTo: Infinity, maxAgeSeconds: 86_400, errorRate: 1e-7 }],
-  ])('counts in the sync, in a set %s: what it adds stays, what it forgets is gone', async (_, options) => {
-    const filter = await make(options);
-    const handle = await one.open(filter.name, filter.kind);
-    await until('connected', async () => (await one.readiness()).ready);
-    // The calls do not ask how full the set is, so their scripts are chosen before the sync is opened.
-    RedisFilter.of(handle).list.counted(Infinity);
-    proxy.interrupt();
-    const adding = add(one, handle, items(20, 'new'));
-    const removing = remove(one, handle, HELD.slice(0, 20));
-    await new Promise((resolve) => setImmediate(resolve));
-    const { id } = await open(filter);
-    // The handle gets to know the sync by another call.
-    expect((await other.describe(handle)).sync).toMatchObject({ id });
-    proxy.restore();
-    expect(await adding).toEqual(all(items(20), 1));
-    expect(await removing).toEqual(all(items(20), 1));
-    await keep(other, await current(other, filter), id, LISTED);
-    await commit(filter, id);
-    expect(await stored(filter, items(20, 'new'))).toEqual(all(items(20), 1));
-    expect(await stored(filter, HELD)).toEqual([
-      ...all(items(20), 0),
-      ...all(items(20), 1),
-      ...all(items(20), 0),
-    ]);
-  });
+  ])(
+    'counts in the sync, in a set %s: added items stay, and forgotten items are gone',
+    async (_, options) => {
+      const filter = await make(options);
+      const handle = await one.open(filter.name, filter.kind);
+      await until('connected', async () => (await one.readiness()).ready);
+      // The calls do not read how full the set is, so they choose their scripts before the sync opens.
+      RedisFilter.of(handle).list.counted(Infinity);
+      proxy.interrupt();
+      const adding = add(one, handle, items(20, 'new'));
+      const removing = remove(one, handle, HELD.slice(0, 20));
+      await new Promise((resolve) => setImmediate(resolve));
+      const { id } = await open(filter);
+      // The handle learns of the sync from another call.
+      expect((await other.describe(handle)).sync).toMatchObject({ id });
+      proxy.restore();
+      expect(await adding).toEqual(all(items(20), 1));
+      expect(await removing).toEqual(all(items(20), 1));
+      await keep(other, await current(other, filter), id, LISTED);
+      await commit(filter, id);
+      expect(await stored(filter, items(20, 'new'))).toEqual(all(items(20), 1));
+      expect(await stored(filter, HELD)).toEqual([
+        ...all(items(20), 0),
+        ...all(items(20), 1),
+        ...all(items(20), 0),
+      ]);
+    },
+  );
 });
 
 describe('an instance that meets a sync while another opens it', () => {
-  it('takes lines of it afterwards, and does not give it up', async () => {
+  it('accepts lists for it afterwards, and does not abandon it', async () => {
     const filter = await make();
     const handle = await one.open(filter.name, filter.kind);
     const { id } = await open(filter);
     await setStage(filter, 'opening');
-    // It learns of the sync, but only of the segment of this item that it takes part.
+    // It learns of the sync, but only that the segment of this item takes part.
     expect(await check(one, handle, ['item 0'])).toEqual([1]);
     await setStage(filter, 'open');
     expect(await keep(one, handle, id, LISTED)).toEqual(all(LISTED, Kept.Present));
@@ -235,8 +241,8 @@ describe('an instance that meets a sync while another opens it', () => {
 });
 
 /**
- * A catalogue after whose change to an open sync another instance does something first. If the answer to the change is
- * lost, the change is sent again after that.
+ * A catalogue after whose change to an open sync another instance acts first. If the reply to the change is lost, the
+ * change is sent again after that.
  */
 class Outpaced extends Catalogue {
   constructor(
@@ -267,7 +273,7 @@ describe('an instance that opens a sync', () => {
     ['abandoned', 'heard', abandon],
     ['abandoned', 'lost', abandon],
   ])(
-    'answers it if another has %s it first, and opens no other; its own answer is %s',
+    'returns it if another instance has %s it first, and opens no other; the reply is %s',
     async (state, how, endIt) => {
       const filter = await make();
       let ended = '';
@@ -287,7 +293,7 @@ describe('an instance that opens a sync', () => {
 
 describe('a key that is lost while a sync is open', () => {
   it.each(['cells', 'operations:made:current', 'queue:leases', 'removed:', 'owed:'])(
-    'is told as lost data, %s',
+    'is reported as lost data: %s',
     async (lost) => {
       const filter = await make();
       const { id } = await open(filter);
@@ -308,15 +314,15 @@ describe('a key that is lost while a sync is open', () => {
           ),
         ),
       );
-      // What does not use the key goes on.
+      // Calls that don't use the key still succeed.
       expect(codes).toContain('STORE_DATA_LOST');
       for (const code of codes) expect(['answered', 'STORE_DATA_LOST']).toContain(code);
     },
   );
 });
 
-describe('an instance that stands still while another ends a sync', () => {
-  it('answers a list that is repeated as before, though it did not know of the end', async () => {
+describe('an instance that is paused while another ends a sync', () => {
+  it('gives a repeated list the same answer, although it did not know of the end', async () => {
     const filter = await make();
     const { id } = await open(filter);
     const handle = await current(one, filter);
@@ -329,7 +335,7 @@ describe('an instance that stands still while another ends a sync', () => {
     await expectRefusal(one.syncs.keep(handle, id, positions, keyed()), 'SYNC_ENDED');
   });
 
-  it('is told that the sync is over, though what it lists next would not fit in', async () => {
+  it('learns that the sync is over, even if its next list would not fit', async () => {
     const filter = await make({});
     const now = await current(other, filter);
     const { id } = await other.syncs.open(now, syncPlan(now, { capacity: 30 }), made());
@@ -339,7 +345,7 @@ describe('an instance that stands still while another ends a sync', () => {
     await expectRefusal(keep(one, handle, id, items(100, 'more')), 'SYNC_ENDED');
   });
 
-  it('between its looks at the catalogue and at a segment: no data is lost, its handle is outdated', async () => {
+  it('between its reads of the catalogue and a segment: no data is lost, and its handle is stale', async () => {
     const filter = await make();
     const handle = RedisFilter.of(await one.open(filter.name, filter.kind));
     const { id } = await open(filter);
@@ -353,7 +359,7 @@ describe('an instance that stands still while another ends a sync', () => {
     expect(await stored(filter, HELD)).toEqual(all(HELD, 1));
   });
 
-  it('and opens the next one, in the middle of the same commit: it has nothing more to do', async () => {
+  it('and opens the next one, in the middle of the same commit: it has nothing left to do', async () => {
     const filter = await make();
     const { id } = await open(filter);
     await keep(other, await current(other, filter), id, LISTED);
@@ -373,7 +379,7 @@ describe('an instance that stands still while another ends a sync', () => {
     expect(await stored(filter, HELD)).toEqual([...all(LISTED, 1), ...all(HELD.slice(40), 0)]);
   });
 
-  it('by a commit, after it has read that the sync is open: it is told so', async () => {
+  it('by a commit, after it has read that the sync is open: it learns of the commit', async () => {
     const filter = await make();
     const { id } = await open(filter);
     await keep(other, await current(other, filter), id, HELD);
@@ -386,7 +392,7 @@ describe('an instance that stands still while another ends a sync', () => {
     expect(await stored(filter, HELD)).toEqual(all(HELD, 1));
   });
 
-  it('by a commit, and finds that no more removals can be noted: it is told so', async () => {
+  it('by a commit, and finds that no more removals can be noted: it learns of the commit', async () => {
     const filter = await make();
     const { id } = await open(filter);
     const handle = await current(other, filter);
@@ -404,25 +410,28 @@ describe('an instance that stands still while another ends a sync', () => {
     ['keep', (handle, id) => keep(other, handle, id, ['more'])],
     ['commit', (handle, id) => other.syncs.commit(handle, id, 1, deadline())],
     ['open', (handle) => other.syncs.open(handle, syncPlan(handle), made())],
-  ])('and died while it gave the sync up: once %s tells of the end, the list is gone', async (_, call) => {
-    const filter = await make();
-    const { id } = await open(filter);
-    await keep(other, await current(other, filter), id, items(20, 'listed'));
-    await beginEnd(filter, id, 'abandoning');
-    expect((await other.describe(await current(other, filter))).sync).toBeUndefined();
-    const told = await call(await current(other, filter), id).catch((error: unknown) => error);
-    expect(told).toMatchObject(
-      told instanceof StoreError
-        ? { code: 'SYNC_ENDED', message: expect.stringContaining('is abandoned') as unknown }
-        : { state: expect.stringMatching(/^(open|abandoned)$/) as unknown },
-    );
-    expect(await stored(filter, [...items(20, 'listed'), ...HELD])).toEqual([
-      ...all(items(20), 0),
-      ...all(HELD, 1),
-    ]);
-  });
+  ])(
+    'and died while it abandoned the sync: once %s reports the end, the sync’s layers are gone',
+    async (_, call) => {
+      const filter = await make();
+      const { id } = await open(filter);
+      await keep(other, await current(other, filter), id, items(20, 'listed'));
+      await beginEnd(filter, id, 'abandoning');
+      expect((await other.describe(await current(other, filter))).sync).toBeUndefined();
+      const told = await call(await current(other, filter), id).catch((error: unknown) => error);
+      expect(told).toMatchObject(
+        told instanceof StoreError
+          ? { code: 'SYNC_ENDED', message: expect.stringContaining('is abandoned') as unknown }
+          : { state: expect.stringMatching(/^(open|abandoned)$/) as unknown },
+      );
+      expect(await stored(filter, [...items(20, 'listed'), ...HELD])).toEqual([
+        ...all(items(20), 0),
+        ...all(HELD, 1),
+      ]);
+    },
+  );
 
-  it('before it makes a layer for the list of that sync: none is needed', async () => {
+  it('before it makes a layer for that sync: none is needed', async () => {
     const filter = await make();
     const { id } = await open(filter);
     const handle = RedisFilter.of(await current(one, filter));

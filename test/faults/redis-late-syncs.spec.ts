@@ -19,8 +19,8 @@ import { syncPlan } from '../contract/sync-calls.js';
 import { startRedis, type RedisServer } from '../support/redis-server.js';
 
 /*
- * Segments that have missed a step of a sync, or made one late: a failover loses what the old master had not passed on, and an
- * instance that stood still goes on with what others have ended.
+ * Segments that miss a step of a sync or make one late: a failover loses writes that the old master had not replicated,
+ * or a paused instance continues a sync that others have ended.
  */
 
 const TIMEOUT_MS = 10_000;
@@ -48,7 +48,7 @@ afterAll(async () => {
 
 const all = (keys: readonly unknown[], answer: number): number[] => keys.map(() => answer);
 
-/** A visited set in four segments that holds HELD. */
+/** A visited set with four segments that contains HELD. */
 async function make(): Promise<Filter> {
   const options = { kind: 'visited-set', errorRate: 1e-7, capacity: 1_000, growsTo: Infinity } as const;
   const spec = filterSpec({ name: `s-${randomUUID()}`, ...options, segmentation: SEGMENTED });
@@ -81,7 +81,7 @@ const keysOf = async ({ generation }: Filter, segment: number | '' = ''): Promis
 const entryOf = async ({ name }: Filter): Promise<CatalogueEntry> =>
   JSON.parse((await redis.hget(CATALOGUE.filters, name)) ?? '{}') as CatalogueEntry;
 
-/** Notes a segment as it is; what it answers has it so again, as a failover does that loses what came later. */
+/** Saves the state of a segment. The returned function restores it, like a failover that loses later writes. */
 async function lost(filter: Filter, segment: number): Promise<() => Promise<void>> {
   const keys = await keysOf(filter, segment);
   const values = await Promise.all(keys.map((key) => redis.dumpBuffer(key)));
@@ -92,7 +92,7 @@ async function lost(filter: Filter, segment: number): Promise<() => Promise<void
   };
 }
 
-/** Has a segment take part in a sync, as an instance does that has stood still since it announced that. */
+/** Makes a segment take part in a sync, like an instance that was paused after it announced the sync. */
 async function openLate(filter: Filter, segment: number, id: string): Promise<void> {
   const { tags, geometry, generation } = await entryOf(filter);
   const prefix = `unseen:{${tags[segment] ?? ''}}`;
@@ -105,7 +105,7 @@ const stored = async (filter: Filter, keys: readonly string[]) =>
   check(other, await current(other, filter), keys);
 
 describe('a failover that loses, in one segment,', () => {
-  it('the commit: the segment commits again, with all that was kept', async () => {
+  it('the commit: the segment commits again, with all kept items', async () => {
     const filter = await make();
     const before = (await keysOf(filter)).length;
     const { id } = await open(filter);
@@ -124,7 +124,7 @@ describe('a failover that loses, in one segment,', () => {
     expect(await stored(filter, [...HELD, 'listed'])).toEqual(all(items(61), 0));
   });
 
-  it('the commit, and then the next sync comes: it opens, and keeps what it is told to', async () => {
+  it('the commit, before the next sync: that opens, and keeps its listed items', async () => {
     const filter = await make();
     const before = (await keysOf(filter)).length;
     const first = await open(filter);
@@ -139,7 +139,7 @@ describe('a failover that loses, in one segment,', () => {
     expect((await keysOf(filter)).length).toBe(before);
   });
 
-  it('the end of a sync that was given up: nothing of the set is lost', async () => {
+  it('the end of an abandoned sync: the set loses nothing', async () => {
     const filter = await make();
     const before = await keysOf(filter);
     const { id } = await open(filter);
@@ -152,7 +152,7 @@ describe('a failover that loses, in one segment,', () => {
     expect(await keysOf(filter)).toEqual(before);
   });
 
-  it('the opening: the sync is given up before it forgets anything', async () => {
+  it('the opening: the sync is abandoned before it forgets anything', async () => {
     const filter = await make();
     const failOver = await lost(filter, 3);
     const { id } = await open(filter);
@@ -165,7 +165,7 @@ describe('a failover that loses, in one segment,', () => {
   });
 });
 
-/** Announces a sync as an instance does that is killed before it goes on. `since`: when it was last heard of. */
+/** Announces a sync like an instance that is killed right after that. `since` is the time of its last sign of life. */
 async function announce(
   catalogue: Catalogue,
   changes: SyncChanges,
@@ -185,7 +185,7 @@ async function announce(
   return found;
 }
 
-describe('an instance that goes on with opening a sync after it was given up', () => {
+describe('an instance that continues to open a sync after it was abandoned', () => {
   it('takes no segment from the set', async () => {
     const filter = await make();
     const { id } = await open(filter);
@@ -195,7 +195,7 @@ describe('an instance that goes on with opening a sync after it was given up', (
     expect(await add(one, await current(one, filter), items(40, 'later'))).toEqual(all(items(40), 1));
   });
 
-  it('does not keep the next sync from being opened', async () => {
+  it('does not prevent the next sync from opening', async () => {
     const filter = await make();
     const { id } = await open(filter);
     await abandon(filter, id);
@@ -206,37 +206,40 @@ describe('an instance that goes on with opening a sync after it was given up', (
     expect(await stored(filter, HELD)).toEqual([...all(LISTED, 1), ...all(HELD.slice(40), 0)]);
   });
 
-  it.each([0, 1, 2, 3])('leaves no keys behind, given up before those of segment %i', async (segment) => {
-    const filter = await make();
-    const before = await keysOf(filter);
-    const connection = new Connection({ url: server.url, timeoutMs: TIMEOUT_MS });
-    await connection.firstTry();
-    try {
-      const catalogue = new Catalogue(connection, TIMEOUT_MS, 2 ** 20);
-      const { tags } = await entryOf(filter);
-      const [id, late] = ['0123456789abcdef', tags[segment]];
-      /** Stands still until the other instance has given the sync up. */
-      class StandingStill extends Allocation {
-        override async makeLayer(...args: Parameters<Allocation['makeLayer']>): Promise<void> {
-          if (args[0] === late) await other.syncs.abandon(await current(other, filter), id, deadline());
-          await super.makeLayer(...args);
+  it.each([0, 1, 2, 3])(
+    'leaves no Redis keys behind if the sync was abandoned before those of segment %i',
+    async (segment) => {
+      const filter = await make();
+      const before = await keysOf(filter);
+      const connection = new Connection({ url: server.url, timeoutMs: TIMEOUT_MS });
+      await connection.firstTry();
+      try {
+        const catalogue = new Catalogue(connection, TIMEOUT_MS, 2 ** 20);
+        const { tags } = await entryOf(filter);
+        const [id, late] = ['0123456789abcdef', tags[segment]];
+        /** Pauses until the other instance has abandoned the sync. */
+        class StandingStill extends Allocation {
+          override async makeLayer(...args: Parameters<Allocation['makeLayer']>): Promise<void> {
+            if (args[0] === late) await other.syncs.abandon(await current(other, filter), id, deadline());
+            await super.makeLayer(...args);
+          }
         }
+        const allocation = new StandingStill(connection);
+        const stragglers = new Stragglers(connection, catalogue, allocation);
+        const changes = new SyncChanges(connection, catalogue, allocation, stragglers);
+        const found = await announce(catalogue, changes, filter, id, Date.now());
+        expect(await changes.open(found, made())).toBe(false);
+      } finally {
+        await connection.close();
       }
-      const allocation = new StandingStill(connection);
-      const stragglers = new Stragglers(connection, catalogue, allocation);
-      const changes = new SyncChanges(connection, catalogue, allocation, stragglers);
-      const found = await announce(catalogue, changes, filter, id, Date.now());
-      expect(await changes.open(found, made())).toBe(false);
-    } finally {
-      await connection.close();
-    }
-    expect((await entryOf(filter)).sync).toBeUndefined();
-    // Before any call that would find them.
-    expect(await keysOf(filter)).toEqual(before);
-    expect(await stored(filter, HELD)).toEqual(all(HELD, 1));
-  });
+      expect((await entryOf(filter)).sync).toBeUndefined();
+      // No call has had a chance to find and delete them.
+      expect(await keysOf(filter)).toEqual(before);
+      expect(await stored(filter, HELD)).toEqual(all(HELD, 1));
+    },
+  );
 
-  it('keeps none of the calls that meet the segment at once from being answered', async () => {
+  it('does not fail calls that meet the segment at the same time', async () => {
     const filter = await make();
     const { id } = await open(filter);
     await abandon(filter, id);
@@ -281,7 +284,7 @@ describe('an instance that goes on with opening a sync after it was given up', (
     expect(await stored(filter, HELD)).toEqual(all(HELD, 1));
   });
 
-  it('says so, if an instance was killed and the next sync takes its place', async () => {
+  it('is named as the reason if it was killed and the next sync takes its place', async () => {
     const filter = await make();
     const connection = new Connection({ url: server.url, timeoutMs: TIMEOUT_MS });
     await connection.firstTry();

@@ -54,7 +54,7 @@ afterAll(async () => {
 
 const all = (keys: readonly unknown[], answer: number): number[] => keys.map(() => answer);
 
-/** A visited set in four segments that holds HELD. */
+/** A visited set with four segments that contains HELD. */
 async function make(options: FilterOptions = {}): Promise<Filter> {
   const spec = filterSpec({
     ...{
@@ -94,7 +94,10 @@ const entryOf = async ({ name }: Filter): Promise<CatalogueEntry> =>
 
 const sum = (numbers: readonly number[]): number => numbers.reduce((total, one) => total + one, 0);
 
-/** Has the queue of a filter still to be copied for its open sync. What it answers counts the entries that are owed to that copy. */
+/**
+ * Makes a filter look as if its open sync had yet to copy the queue. The returned function counts the entries owed to
+ * that copy.
+ */
 async function uncopied(filter: Filter): Promise<() => Promise<number>> {
   const { tags, sync } = await entryOf(filter);
   const keys = tags.map((tag) => segmentKeys(tag));
@@ -110,8 +113,8 @@ async function uncopied(filter: Filter): Promise<() => Promise<number>> {
 const change = async (filter: Filter, entry: CatalogueEntry) =>
   redis.hset(CATALOGUE.filters, filter.name, JSON.stringify(entry));
 
-describe('an instance that knows nothing of a sync', () => {
-  it('writes as before: what it adds is kept, what it removes is gone, and its handle is outdated by the commit', async () => {
+describe('an instance that does not know of a sync', () => {
+  it('writes as before: added items are kept, removed items are gone, and the commit makes its handle stale', async () => {
     const filter = await make();
     const theirs = await other.open(filter.name, filter.kind);
     const { id } = await open(one, filter);
@@ -131,7 +134,7 @@ describe('an instance that knows nothing of a sync', () => {
     ]);
   });
 
-  it('goes on when the sync is given up: nothing of it is lost', async () => {
+  it('continues when the sync is abandoned, and its writes are not lost', async () => {
     const filter = await make();
     const theirs = await other.open(filter.name, filter.kind);
     const { id } = await open(one, filter);
@@ -145,9 +148,9 @@ describe('an instance that knows nothing of a sync', () => {
 });
 
 describe('an instance whose connection is cut for good in mid-sync', () => {
-  it('after any byte: another one goes on, and the set is as it was or as it is to be', async () => {
+  it('after any byte: another instance continues, and the set has its old or its new state', async () => {
     const ends: Record<string, number> = {};
-    /** Opens a sync, sends the list and commits, by an instance that is gone for good once so many bytes were sent. */
+    /** Opens a sync, sends the list and commits, from an instance that is cut off for good after `bytes` bytes. */
     const cutOff = async (filter: Filter, opening: Operation, bytes: number): Promise<number> => {
       const proxy = await TcpProxy.start(server.port);
       const store = await RedisStore.open({ url: `redis://127.0.0.1:${proxy.port}`, timeoutMs: SHORT_MS });
@@ -171,7 +174,7 @@ describe('an instance whose connection is cut for good in mid-sync', () => {
     };
     const example = await make();
     const kept = (await keysOf(example)).length;
-    // The first one sends the scripts, too.
+    // The first sync sends the scripts too.
     await cutOff(await make(), keyed(), 0);
     const whole = await cutOff(example, keyed(), 0);
     for (let cut = 1; cut < CUTS; cut++) {
@@ -181,7 +184,7 @@ describe('an instance whose connection is cut for good in mid-sync', () => {
       const { sync } = await entryOf(filter);
       const stage = sync?.stage ?? 'none';
       ends[stage] = (ends[stage] ?? 0) + 1;
-      // A repeat of the opening answers the sync as it is, whoever is asked.
+      // A repeat of the opening returns the current state of the sync, from any instance.
       const { id, state } = await open(one, filter, opening);
       if (state === 'open') await keep(one, filter, id, LISTED);
       expect(await commit(one, filter, id)).toMatchObject({ state: 'committed' });
@@ -193,17 +196,17 @@ describe('an instance whose connection is cut for good in mid-sync', () => {
       expect((await keysOf(filter)).length).toBe(kept);
     }
     console.log(`died while the sync was: ${JSON.stringify(ends)}`);
-    // The cuts have met more than one stage.
+    // The cuts have hit more than one stage.
     expect(Object.keys(ends).length).toBeGreaterThan(1);
   });
 
-  it('between the segments of a commit: whoever meets it finishes it first', async () => {
+  it('between the segments of a commit: the next caller finishes it first', async () => {
     const filter = await make();
     const theirs = await other.open(filter.name, filter.kind);
     const { id } = await open(one, filter);
     await keep(one, filter, id, LISTED);
     expect(await add(other, theirs, ['theirs'])).toEqual([1]);
-    // As it is when an instance dies after it has said that it commits, and has done one segment.
+    // The state after an instance has announced a commit, committed one segment and died.
     const entry = await entryOf(filter);
     const ended = await one.syncs.get(await current(one, filter), id);
     const { sync, tags } = entry;
@@ -234,7 +237,7 @@ describe('an instance whose connection is cut for good in mid-sync', () => {
     expect(await one.syncs.get(await current(one, filter), id)).toMatchObject({ state: 'committed' });
   });
 
-  it('while it opened: the next one to open gives that up once it is stale', async () => {
+  it('while it opened: the next opening abandons it once it is stale', async () => {
     const filter = await make();
     await open(one, filter);
     const entry = await entryOf(filter);
@@ -252,12 +255,12 @@ describe('an instance whose connection is cut for good in mid-sync', () => {
   });
 });
 
-describe('a sync that Redis has lost a part of', () => {
-  it('is given up by the next line, and nothing else is lost', async () => {
+describe('a sync of which Redis has lost a part', () => {
+  it('is abandoned by the next list, and nothing else is lost', async () => {
     const filter = await make();
     const { id } = await open(one, filter);
     await keep(one, filter, id, LISTED);
-    // As after a failover that lost the step by which a segment took part.
+    // The state after a failover that lost the step in which a segment joined.
     const { tags, generation } = await entryOf(filter);
     for (const tag of tags) {
       const meta = `unseen:{${tag}}:meta`;
@@ -272,7 +275,7 @@ describe('a sync that Redis has lost a part of', () => {
     expect(await open(one, filter)).toMatchObject({ state: 'open' });
   });
 
-  it('keeps no other from being given up when nobody calls it', async () => {
+  it('does not prevent other idle syncs from being abandoned', async () => {
     const hasty = await RedisStore.open({ url: server.url, timeoutMs: TIMEOUT_MS, syncIdleMs: 1 });
     try {
       const damaged = await make();
@@ -303,7 +306,7 @@ describe('Redis at maxmemory', () => {
     }
   };
 
-  it('refuses to open a sync, leaves nothing of it, and the set goes on', async () => {
+  it('refuses to open a sync and leaves nothing of it, and the set still works', async () => {
     const filter = await make();
     const kept = (await keysOf(filter)).sort();
     await atLimit(() => expectRefusal(open(one, filter), 'STORE_FULL'));
@@ -314,7 +317,7 @@ describe('Redis at maxmemory', () => {
     expect(await commit(one, filter, id)).toMatchObject({ state: 'committed' });
   });
 
-  it('settles what a sync has still to copy, and the sync is given up', async () => {
+  it('settles entries that a sync has yet to copy, and abandons the sync', async () => {
     const filter = await make();
     const kept = (await keysOf(filter)).sort();
     await discover(one, filter, items(200, 'queued'));

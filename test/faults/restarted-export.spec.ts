@@ -5,8 +5,8 @@ import { startRedis } from '../support/redis-server.js';
 
 const URLS = 3_000;
 
-describe('Redis, started again while a queue is exported', () => {
-  it('costs the export no entry: what a scan of the run before had got to means nothing to the next', async () => {
+describe('Redis, restarted while a queue is exported', () => {
+  it('costs the export no entry: a scan starts again after the restart', async () => {
     const args = ['--appendonly', 'yes', '--appendfsync', 'always'];
     const server = await startRedis({ args });
     const store = await RedisStore.open({ url: server.url, timeoutMs: 20_000 });

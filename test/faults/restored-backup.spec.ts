@@ -33,7 +33,7 @@ afterAll(async () => {
   await server.stop();
 });
 
-/** Undoes on Redis what `since` does, by a restart with an older RDB file. */
+/** Makes the changes of `since`, then undoes them on Redis by a restart with an older RDB file. */
 async function undone<T>(since: () => Promise<T>): Promise<T> {
   const own = new Redis(server.port, '127.0.0.1');
   await own.save();
@@ -61,7 +61,7 @@ const calls = (filter: Filter): Promise<unknown>[] => [
 ];
 
 describe('Redis with an older backup, under a running instance', () => {
-  it('that does not have a filter yet: FILTER_NOT_FOUND, never "absent"', async () => {
+  it('from before a filter existed: FILTER_NOT_FOUND, never "absent"', async () => {
     const filter = await undone(async () => {
       const filter = await visitedSet();
       await discover(store, filter, ['a']);
@@ -71,7 +71,7 @@ describe('Redis with an older backup, under a running instance', () => {
     await expectRefusal(store.open(filter.name, filter.kind, { fresh: true }), 'FILTER_NOT_FOUND');
   });
 
-  it('that has a generation from before a clear: outdated handles are refused, the old items are there', async () => {
+  it('with a generation from before a clear: stale handles are refused, and the old items are there', async () => {
     const old = await visitedSet();
     await discover(store, old, ['old']);
     const cleared = await undone(async () => {
@@ -85,7 +85,7 @@ describe('Redis with an older backup, under a running instance', () => {
     expect(await check(store, current, ['old', 'a'])).toEqual([1, 0]);
   });
 
-  it('that has a filter dropped since: it is there again', async () => {
+  it('with a filter that was dropped since: it exists again', async () => {
     const filter = await visitedSet();
     await discover(store, filter, ['old']);
     await undone(() => store.drop(filter.name, filter.kind, made()));
@@ -93,7 +93,7 @@ describe('Redis with an older backup, under a running instance', () => {
     expect(await check(store, current, ['old'])).toEqual([1]);
   });
 
-  it('of the same generation cannot be told: what was added since is unseen, its records gone with it', async () => {
+  it('of the same generation cannot be detected: items added since are unseen, and their records are gone', async () => {
     const filter = await makeFilter(store, { semantics: 'multiset', errorRate: 1e-6 });
     const operation = keyed();
     await add(store, filter, items(10, 'before'));

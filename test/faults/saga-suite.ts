@@ -4,19 +4,19 @@ import { made } from '../contract/calls.js';
 import { type Fault, type Outcome, Trial } from './saga-trial.js';
 import { type Call, SAGAS } from './sagas.js';
 
-/** Refusals of a call that has perhaps done nothing. */
+/** Results of a call that may have had no effect. */
 const REFUSED: readonly unknown[] = [undefined, 'STORE_UNAVAILABLE', 'STORE_FULL'];
 
-/** What comes of a change that is not disturbed, and of none. */
+/** The outcomes after an undisturbed change, and without the change. */
 interface Clean {
   readonly done: Outcome;
   readonly undone: Outcome;
 }
 
 /**
- * Has a fault strike at each command of each change. Then the next call comes, another one in turn: what it answers, and
- * what is in Redis, must be as behind the undisturbed change, or as if there had been none. A change that was answered must
- * have been done.
+ * A fault strikes at each command of each change. Then the next call comes, a different one each time. Its answer and
+ * the state of Redis must equal those after the undisturbed change, or those without the change. An answered change
+ * must have been made.
  */
 export function sagaSuite(faults: Readonly<Record<string, Fault>>): void {
   let trial: Trial;
@@ -30,7 +30,7 @@ export function sagaSuite(faults: Readonly<Record<string, Fault>>): void {
     const nexts: readonly [name: string, Call][] = Object.entries({ repeat: saga.run, ...saga.next });
     const clean: Clean[] = [];
     let commands = 0;
-    /** Of the undisturbed change, with the state behind it. */
+    /** The answer of the undisturbed change, and the state after it. */
     let answer: unknown;
     let after: object;
 
@@ -67,7 +67,7 @@ export function sagaSuite(faults: Readonly<Record<string, Fault>>): void {
           if (!isWhole) expect([command, told, state]).toEqual([command, told, before[0]]);
         }
         if (isGivenUp) {
-          // A repeat answers the same.
+          // The change was abandoned, and a repeat would answer the same.
           await trial.dropAll();
           continue;
         }

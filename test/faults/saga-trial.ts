@@ -11,22 +11,22 @@ import { TcpProxy } from '../support/tcp-proxy.js';
 import { type Call, contentsOf, type Saga, type Scene } from './sagas.js';
 
 const TIMEOUT_MS = 10_000;
-/** After it, work that shows no change is taken to be dead. */
+/** Work without progress for this long counts as dead. */
 const STALE_MS = 31_000;
-/** To an instance, a sync that was last called by one before it is idle. */
+/** For an instance, a sync is idle if only earlier instances have called it. */
 const IDLE_MS = 20_000;
-/** Too short a time for a call that has to repeat a command. */
+/** Too short for a call that has to repeat a command. */
 const SHORT_MS = 15;
 
-/** What has come of a change, and of the call behind it. */
+/** The outcome of a change and the call after it. */
 export interface Outcome {
   readonly answer: unknown;
   readonly state: object;
-  /** Of each filter. */
+  /** The contents of each filter. */
   readonly contents: readonly unknown[];
 }
 
-/** A scene, and the states of it before and behind a change that died. */
+/** A scene, and its states before and after a change that died. */
 export interface Prepared {
   readonly scene: Scene;
   readonly before: readonly object[];
@@ -35,8 +35,8 @@ export interface Prepared {
 type Run = (store: RedisStore, operation: Operation) => Promise<unknown>;
 
 /**
- * What happens to a call of an instance behind a proxy when it sends its command of this number, from 0. Answers what
- * the call answers, or undefined if its process dies.
+ * Disturbs a call of an instance behind a proxy at its command number `command`, from 0. Returns the call's answer, or
+ * undefined if its process dies.
  */
 export type Fault = (
   trial: Trial,
@@ -45,7 +45,7 @@ export type Fault = (
   call: Run,
 ) => Promise<unknown>;
 
-/** The commands before it are executed, and no later one is sent. */
+/** The process dies: the commands before `command` are executed, and no later one is sent. */
 export const dies: Fault = async ({ operation }, { store, proxy }, command, call) => {
   const die = (): void => {
     proxy.interrupt();
@@ -56,11 +56,11 @@ export const dies: Fault = async ({ operation }, { store, proxy }, command, call
   return undefined;
 };
 
-/** From the command on, Redis takes nothing that needs memory, until the call ends. */
+/** Redis refuses every command that needs memory, from `command` until the call ends. */
 export const memoryEnds: Fault = async (trial, { store, proxy }, command, call) => {
   let isOver = false;
   proxy.actAfter(command, async () => {
-    // What goes on behind the answer may send the command.
+    // Background work after the answer may send the command.
     if (!isOver) await trial.limitMemory('1');
   });
   const answer = await call(store, trial.operation);
@@ -69,21 +69,24 @@ export const memoryEnds: Fault = async (trial, { store, proxy }, command, call) 
   return answer;
 };
 
-/** The connection returns. In turn, the command gets lost, its answer does, and the call has no time to repeat it. */
+/**
+ * The connection is cut and returns. By turns, the command is lost, its reply is lost, or the call has no time to
+ * repeat it.
+ */
 export const cutOff: Fault = async ({ operation }, { store, proxy }, command, call) => {
   proxy.cutAfter(command % 3 === 1 ? 'reply' : 'request', 0, command);
   if (command % 3 !== 2) return call(store, operation);
   const answer = await call(store, { ...operation, deadline: Date.now() + SHORT_MS });
-  // A call whose time is up between two tries is told that the filter is busy.
+  // A call whose time ends between two attempts answers that the filter is busy.
   return answer === 'FILTER_BUSY' ? 'STORE_UNAVAILABLE' : answer;
 };
 
-/** A Redis, and instances of the store on it. Each takes work of the ones before it for dead. */
+/** A Redis, and instances of the store on it. Each treats the unfinished work of earlier ones as dead. */
 export class Trial {
-  /** Of the change that is tried. */
+  /** The operation of the change under test. */
   operation = keyed();
   private names = 0;
-  /** Commands of the changes that died. */
+  /** The number of commands of each change that died. */
   private readonly lengths = new Map<object, number>();
 
   private constructor(
@@ -92,7 +95,7 @@ export class Trial {
     /** The first instance. */
     private readonly first: RedisStore,
     private readonly heir: RedisStore,
-    /** As the heir, but to it no sync is idle. */
+    /** Like `heir`, but never treats a sync as idle. */
     private readonly patient: RedisStore,
   ) {}
 
@@ -116,12 +119,12 @@ export class Trial {
     return this.redis.config('SET', 'maxmemory', bytes);
   }
 
-  /** Makes a call of an instance that has a fault. */
+  /** Makes a call on an instance with a fault. */
   async disturbed(fault: Fault, command: number, call: Run, place = 1): Promise<unknown> {
     const proxy = await TcpProxy.start(this.server.port);
     const store = await storeAt(`redis://127.0.0.1:${proxy.port}`, place);
     try {
-      // It sees that the catalogue has all of its keys, which it does once.
+      // The instance checks once that the catalogue has all of its keys.
       await store.usage(['']);
       return await fault(this, { store, proxy }, command, (...args) => outcomeOf(call(...args)));
     } finally {
@@ -130,7 +133,7 @@ export class Trial {
     }
   }
 
-  /** Makes a call without a fault. Answers how many commands it sends, and its answer. */
+  /** Makes a call without a fault. Returns its number of commands and its answer. */
   async measure(call: Run, place = 1): Promise<{ commands: number; answer: unknown }> {
     let commands = 0;
     const count: Fault = async ({ operation }, { store, proxy }, _, counted) => {
@@ -142,7 +145,7 @@ export class Trial {
     return { answer: await this.disturbed(count, 0, call, place), commands };
   }
 
-  /** Makes the scene of a change. If its saga begins with one that died, that has changed something. */
+  /** Makes the scene of a change. If the saga begins with a dead change, that must have changed something. */
   async prepare(saga: Saga): Promise<Prepared> {
     const { dead } = saga;
     const scene = await this.alive(saga);
@@ -168,7 +171,7 @@ export class Trial {
     return { ...blank, ...(await saga.prepare(this.first, blank)) };
   }
 
-  /** Makes the next call, has syncs that are ending end, looks at everything, and drops it. */
+  /** Makes the next call, lets syncs end, reads everything, and drops it. */
   async finish(scene: Scene, next: Call, operation: Operation): Promise<Outcome> {
     const answer = await outcomeOf(next(this.heir, scene, operation));
     await this.patient.syncs.tend();
@@ -179,7 +182,7 @@ export class Trial {
     return { answer, state, contents };
   }
 
-  /** Drops all filters, which leaves nothing. */
+  /** Drops all filters, and expects that nothing is left. */
   async dropAll(): Promise<void> {
     for (const { name } of await this.entries()) await outcomeOf(this.heir.drop(name, 'visited-set', made()));
     await this.patient.syncs.tend();
@@ -187,7 +190,7 @@ export class Trial {
     for (const key of [CATALOGUE.unfinished, CATALOGUE.syncs]) expect(await this.redis.zcard(key)).toBe(1);
   }
 
-  /** How everything is in Redis, in words that do not depend on ids and times. */
+  /** The state of Redis, in a form that does not depend on ids and times. */
   async stateOf(prefix: string): Promise<object> {
     const { redis } = this;
     const entries = await this.entries();
@@ -212,12 +215,12 @@ export class Trial {
     return all.map(([, raw]) => JSON.parse(raw) as CatalogueEntry);
   }
 
-  /** The keys of segments. */
+  /** The Redis keys of segments. */
   private async keys(): Promise<string[]> {
     return (await this.redis.keys('unseen:{*')).filter((key) => !key.startsWith('unseen:{catalogue}'));
   }
 
-  /** Of records, and of counts in meta, it depends on how often a call was tried. */
+  /** The sizes of records, and of the counts in meta, depend on the number of attempts, so they count as 0. */
   private async sizeOf(key: string): Promise<number> {
     const { redis } = this;
     if (/:(meta|operations:.*)$/.test(key)) return 0;
@@ -228,7 +231,7 @@ export class Trial {
   }
 }
 
-/** A store whose time is ahead of that of the instances before it. */
+/** A store whose clock is ahead of those of earlier instances. */
 function storeAt(url: string, place: number, syncIdleMs = IDLE_MS): Promise<RedisStore> {
   const clock = new MovedClock();
   clock.advance(place * STALE_MS);
@@ -252,7 +255,7 @@ function fieldsOf({
   return { state, made, growing, givingUp, left, retired, operation, stage, madeInSync, growingInSync };
 }
 
-/** With the ranks of layers in place of their numbers, since a sync that was given up has used up some. */
+/** Replaces the numbers of layers with their ranks, because an abandoned sync has used up some numbers. */
 function withRanks(keys: readonly string[]): string[] {
   const layer = /(?<=:(?:cells|removed|owed|hidden):)\d+/;
   const numbers = new Set(keys.map((key) => Number(layer.exec(key)?.[0] ?? 0)));

@@ -6,16 +6,17 @@ import { add, check, discover, filterSpec, items, made } from '../contract/calls
 import { syncPlan } from '../contract/sync-calls.js';
 
 /*
- * The changes of a catalogue entry: every one, and the calls that may come next on the same name if its process dies.
+ * All changes of a catalogue entry, and the calls that may come next on the same name if the process of the change
+ * dies.
  */
 
-/** What a change is made on. */
+/** The context of a change. */
 export interface Scene {
-  /** Of the filter that it changes. It ends its own prefix. */
+  /** The name of the filter under change, which is also the prefix of its quota. */
   readonly name: string;
-  /** The sync that is under way. */
+  /** The id of the sync in progress. */
   readonly sync: string;
-  /** Of the export that an import reads. */
+  /** The parts of the export that an import reads. */
   readonly parts: readonly Part[];
 }
 
@@ -24,14 +25,14 @@ export type Call = (store: RedisStore, scene: Scene, operation: Operation) => Pr
 export interface Saga {
   readonly name: string;
   prepare(store: RedisStore, scene: Scene): Promise<Partial<Scene>>;
-  /** A change, after `prepare`, that an instance died in the midst of, and after which part of its commands. */
+  /** A change that runs after `prepare` and whose instance dies in the middle, after `part` of its commands. */
   readonly dead?: { readonly call: Call; readonly part: number };
   readonly run: Call;
-  /** Calls that may come next, by name. A repeat of the same operation is always tried. */
+  /** The calls that may come next, by name. A repeat of the same operation is always tried. */
   readonly next: Readonly<Record<string, Call>>;
-  /** If there is no memory for it, it is done whole, or nothing is left of it at once. */
+  /** Without enough memory, the change is either complete or undone immediately. */
   readonly undone?: true;
-  /** What it answers if it was given up at once. */
+  /** The answer if the change was abandoned immediately. */
   readonly givenUp?: string;
 }
 
@@ -45,7 +46,7 @@ export const ITEMS = [...HELD, ...LISTED, ...MORE, LATER];
 
 const SEGMENTATION = { maxSegmentBytes: 4_096, minSegments: 2, minSegmentBytes: 1 };
 
-/** A visited set in two segments that grows and ages: it has every kind of key. */
+/** A visited set with two segments that grows and ages, and so has every kind of Redis key. */
 export const specOf = (name: string): FilterSpec =>
   filterSpec({
     ...{ name, kind: 'visited-set', capacity: 40, errorRate: 1e-4, growsTo: Infinity },
@@ -55,7 +56,7 @@ export const specOf = (name: string): FilterSpec =>
 const current = (store: RedisStore, { name }: Pick<Scene, 'name'>) =>
   store.open(name, 'visited-set', { fresh: true });
 
-/** Makes a call on the filter as it is now, and makes it again if that was cleared or its sync committed meanwhile. */
+/** Makes a call on the current filter, and again if that was cleared or its sync committed meanwhile. */
 async function onCurrent<T>(
   store: RedisStore,
   scene: Scene,
@@ -73,7 +74,7 @@ async function onCurrent<T>(
 const create: Call = async (store, { name }, operation) =>
   (await store.create(specOf(name), operation, { prefix: name, maxFilters: 1 })).created;
 
-/** Makes another filter where there is room for one only. */
+/** Creates another filter where the quota allows only one. */
 const createBeside: Call = async (store, { name }, operation) =>
   (await store.create(specOf(`${name}b`), operation, { prefix: name, maxFilters: 1 })).created;
 
@@ -92,7 +93,7 @@ const drop: Call = async (store, { name }, operation) => {
   return 'dropped';
 };
 
-/** Also of a filter that is not there. */
+/** Succeeds even if the filter does not exist. */
 const dropAny: Call = async (store, scene, operation) => {
   const answer = await drop(store, scene, operation).catch((error: unknown) => {
     if (error instanceof StoreError && error.code === 'FILTER_NOT_FOUND') return 'dropped';
@@ -105,7 +106,7 @@ const dropAny: Call = async (store, scene, operation) => {
 const addMore: Call = (store, scene, operation) =>
   onCurrent(store, scene, (filter) => add(store, filter, MORE, operation));
 
-/** As `addMore`, by others, who do not say which items were new. */
+/** Like `addMore`, but by other callers, so the answer does not show which items were new. */
 const addMoreAgain: Call = async (store, scene) => {
   await addMore(store, scene, made());
   return 'added';
@@ -120,7 +121,7 @@ const open: Call = (store, scene, operation) =>
     return state;
   });
 
-/** Opens the next sync, once the one that is under way has ended. */
+/** Opens the next sync once the current one has ended. */
 const openNext: Call = async (store, scene, operation) => {
   await store.syncs.tend();
   return open(store, scene, operation);
@@ -134,7 +135,7 @@ const keepOf =
       return [...(await store.syncs.keep(filter, scene.sync, positions, operation))];
     });
 
-/** Needs another layer of the sync's own list. */
+/** Needs another layer of the sync itself. */
 const keepMore = keepOf(MORE);
 
 const keepMoreAgain: Call = async (store, scene) => {
@@ -142,7 +143,7 @@ const keepMoreAgain: Call = async (store, scene) => {
   return 'kept';
 };
 
-/** A commit that has begun is done, sooner or later. */
+/** A commit in progress will be done sooner or later. */
 const told = (state: string) => (state === 'committing' ? 'committed' : state);
 
 const commit: Call = (store, scene, operation) =>
@@ -166,7 +167,7 @@ const describeIt: Call = (store, scene) =>
     return sync?.state === 'open' ? 'open sync' : 'no open sync';
   });
 
-/** Gives up what nobody has called for long, and ends what is ending. */
+/** Abandons idle syncs, and finishes those that are ending. */
 const tend: Call = async (store) => {
   await store.syncs.tend();
   return 'tended';
@@ -176,14 +177,14 @@ async function* given(parts: readonly Part[]): AsyncGenerator<Part, void, undefi
   yield* parts;
 }
 
-/** A filter that holds HELD, in its queue too. */
+/** A filter that contains HELD, also in its queue. */
 async function held(store: RedisStore, scene: Scene): Promise<object> {
   await create(store, scene, made());
   await onCurrent(store, scene, (filter) => discover(store, filter, HELD));
   return {};
 }
 
-/** A filter that has grown and holds HELD, with a sync under way. */
+/** A filter that has grown and contains HELD, with a sync in progress. */
 async function synced(store: RedisStore, scene: Scene): Promise<Pick<Scene, 'sync'>> {
   await create(store, scene, made());
   const filter = await current(store, scene);
@@ -192,7 +193,7 @@ async function synced(store: RedisStore, scene: Scene): Promise<Pick<Scene, 'syn
   return { sync: id };
 }
 
-/** As `synced`, with a list sent to it. */
+/** Like `synced`, with a list sent to the sync. */
 async function listed(store: RedisStore, scene: Scene): Promise<Pick<Scene, 'sync'>> {
   const { sync } = await synced(store, scene);
   await keepOf(LISTED)(store, { ...scene, sync }, made());
@@ -244,7 +245,7 @@ const CHANGES: readonly Saga[] = [
 
 const dead = (call: Call, part = 1 / 2) => ({ call, part });
 
-/** What takes over from an instance that died, and dies in turn. */
+/** Changes that take over from an instance that died, and die in turn. */
 const TAKING_OVER: readonly Saga[] = [
   {
     ...{ name: 'create after a dead creation', prepare: exported, dead: dead(create), run: create },
@@ -269,7 +270,7 @@ const TAKING_OVER: readonly Saga[] = [
 
 export const SAGAS: readonly Saga[] = [...CHANGES, ...TAKING_OVER];
 
-/** The items of a filter that it finds, how many are in it, and how many wait in its queue. */
+/** The items found in a filter, its item count, and the number of waiting entries. */
 export async function contentsOf(store: RedisStore, name: string): Promise<object> {
   const filter = await current(store, { name });
   const { items, queue } = await store.describe(filter);
