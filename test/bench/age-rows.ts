@@ -20,7 +20,7 @@ const ROUND_ITEMS = 100_000;
 const BODY_LINES = 50_000;
 const CONNECTIONS = 2;
 const MAX_AGE_SECONDS = 864_000;
-/** Of the set whose rounds wait for the next epoch: so short that what it was filled with expires. */
+/** The age of the set whose rounds wait for the next epoch, short enough that its initial items expire. */
 const SHORT_AGE_SECONDS = 26;
 const EPOCH_MS = 2_000;
 /** A ring has a set for each eighth of an age, and one that is being emptied. */
@@ -29,21 +29,21 @@ const SLICES = 9;
 const CASES = ['visit-new', 'visit-seen', 'check-seen', 'check-unseen', 'visit-later', 'forget'] as const;
 type Case = (typeof CASES)[number];
 
-/** Limits on the total CPU per URL against a set without an age. */
+/** Limits on the total CPU per URL, relative to a set without an age. */
 const LIMITS: Partial<Record<Case, number>> = { 'visit-new': 1.4, 'visit-seen': 1.1 };
 const MEMORY_LIMIT = 2.1;
 
 interface Subject {
   readonly name: 'plain' | 'ageing' | 'ageing-later' | 'slices';
-  /** One; of a ring the newest is the last. */
+  /** One set. A ring has several, the newest last. */
   readonly sets: readonly QueueClient[];
   readonly rounds: Record<Case, Round[]>;
 }
 
 /**
- * What an age costs: streams to a visited set without an age, to one with, and to what one builds where there are no ages, a ring of
- * sets each of which is emptied when its part of the age has passed: a visit asks all of them, and then the newest. \`visit-later\`:
- * what is seen is visited in the next epoch, for the first time.
+ * The cost of an age: streams to a visited set without an age, to one with an age, and to a workaround without ages: a
+ * ring of sets, each emptied when its part of the age has passed. There a visit asks all sets, then adds to the newest.
+ * `visit-later` visits seen URLs in the next epoch, for the first time.
  */
 export const ageGroup: Group = {
   name: 'age',
@@ -61,7 +61,7 @@ async function rowsOf(store: string, port: number, workers: Workers, options: Be
   const subjects: Subject[] = [];
   for (const name of ['plain', 'ageing', 'ageing-later', 'slices'] as const)
     subjects.push(await make(port, name, size));
-  // The rounds use the URLs from 0 on. Time would spread the others over the slices.
+  // The rounds use the URLs from 0 on. Over time the other URLs would be spread over the slices.
   const filling = bodies(items, 0.8 * size - items);
   for (const { sets } of subjects) {
     for (const [n, body] of filling.entries()) await sets[n % sets.length]?.stream('visit', body);
@@ -69,7 +69,7 @@ async function rowsOf(store: string, port: number, workers: Workers, options: Be
   const [known, unseen] = [bodies(0, items), bodies(2 * size, items)];
   // The first round warms up.
   for (let round = 0; round <= (options.quick ? 1 : ROUNDS); round++) {
-    // A ring takes as long as all others together, and its figures are beyond doubt after one round.
+    // A ring takes as long as all others together, and one round is enough to measure it.
     for (const subject of subjects.filter(({ name }) => name !== 'slices' || round === 1)) {
       const found = await runRound(subject, known, unseen, items, workers);
       if (round > 0) for (const of of CASES) subject.rounds[of].push(...found[of]);
@@ -124,14 +124,15 @@ async function make(port: number, name: Subject['name'], size: number): Promise<
       plain: undefined,
       slices: undefined,
     };
-    // What is visited again and again is in every slice, so each must be able to hold all of it; their rates add up.
+    // Every slice contains the URLs that are visited repeatedly, so each must have room for all of them. Error rates of
+    // slices add up.
     await set.create(size, name === 'slices' ? ERROR_RATE / SLICES : ERROR_RATE, age[name]);
     sets.push(set);
   }
   return { name, sets, rounds: noRounds() };
 }
 
-/** How many URLs got a verdict of a call; of a ring, in any of its sets. */
+/** How many URLs had a verdict of a call, in any set of a ring. */
 async function run(
   { sets }: Subject,
   verb: UrlVerb,
@@ -184,7 +185,7 @@ async function runRound(
   return rounds;
 }
 
-/** Until just after an epoch has begun. */
+/** Waits until just after the start of an epoch. */
 async function nextEpoch(): Promise<void> {
   await sleep(EPOCH_MS - (Date.now() % EPOCH_MS) + 20);
 }

@@ -4,9 +4,9 @@ import type { AddressInfo } from 'node:net';
 import { fastify } from 'fastify';
 
 /**
- * A program that answers one call as the service does, and does nothing else: `fastify` by one bare route, `http` by
- * Node's server alone. Its arguments are the framework, the path, and the headers of the answer as JSON. It sends its
- * port to the process that started it.
+ * A program that answers one call as the service does, and does nothing else: `fastify` with one bare route, or `http`
+ * with only Node's server. Its arguments are the framework, the path, and the response headers as JSON. It sends its
+ * port to its parent process.
  */
 const [framework, path = '/', headersText = '{}'] = process.argv.slice(2);
 const headers = JSON.parse(headersText) as Record<string, string>;

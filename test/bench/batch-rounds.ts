@@ -3,7 +3,7 @@ import { measured, type Measured, type Workers } from './measured.js';
 import { assertSetUp } from './row.js';
 import { BATCH } from './workload.js';
 
-/** The four cases of a filter's work. Each one prepares the next. */
+/** The four cases of a filter's work. Each prepares the next. */
 export const CASES = ['add-new', 'add-present', 'check', 'remove'] as const;
 export type Case = (typeof CASES)[number];
 export type Rounds = Record<Case, Measured[]>;
@@ -18,7 +18,7 @@ export const VERB: Readonly<Record<Case, Verb>> = {
 
 export const noRounds = (): Rounds => ({ 'add-new': [], 'add-present': [], check: [], remove: [] });
 
-/** Runs all bodies through a filter that holds none of their items, case by case, and removes them again. */
+/** Runs all bodies through a filter that contains none of their items, case by case, and removes the items again. */
 export async function runRound(
   filter: FilterClient,
   bodies: readonly Buffer[],
@@ -34,7 +34,7 @@ export async function runRound(
       }),
     );
     const expected = name === 'add-present' ? 0 : items;
-    // Some new items test positive by chance and were not stored: in a full filter one in a hundred.
+    // A full filter does not store the one in a hundred new items that tests positive by chance.
     const chance = name === 'add-new' || name === 'remove' ? 0.02 * items : 0;
     assertSetUp(Math.abs(hits - expected) <= chance, `${name}: ${hits} of ${items}, not ${expected}`);
   }

@@ -1,11 +1,11 @@
-/** One bar. Its length shows `value`, on an axis that all bars share. */
+/** One bar. Its length shows `value` on the axis that all bars share. */
 export interface Bar {
   readonly label: string;
-  /** Above 0. */
+  /** Greater than 0. */
   readonly value: number;
   /** Text after the value. */
   readonly note: string;
-  /** Whether it is drawn in the accent colour, for the chart's subject. The others are grey. */
+  /** Whether it is the subject of the chart, drawn in the accent colour. Other bars are grey. */
   readonly own: boolean;
 }
 
@@ -17,7 +17,7 @@ const STEP = 26;
 const TOP = 58;
 const BOTTOM = 34;
 const PLOT = WIDTH - LABEL_WIDTH - NOTE_WIDTH;
-/** Dark text on an opaque light card, which is legible on any background. */
+/** Dark text on an opaque light card is legible on any background. */
 const COLOURS = {
   card: '#ffffff',
   edge: '#d0d7de',
@@ -27,7 +27,7 @@ const COLOURS = {
   other: '#8c959f',
 };
 
-/** Horizontal bars on a logarithmic axis, as the text of an SVG picture. Throws RangeError if there are none. */
+/** Draws horizontal bars on a logarithmic axis, as the text of an SVG image. Throws RangeError without bars. */
 export function barChart(title: string, unit: string, bars: readonly Bar[]): string {
   const values = bars.map(({ value }) => value);
   if (bars.length === 0 || !values.every((value) => value > 0 && value < Infinity)) {

@@ -18,15 +18,18 @@ const ROUNDS = 3;
 const QUICK_LINES = 200_000;
 const LEAST_SPEED = 0.9;
 
-/** The command line on a file of real URLs, beside curl, which streams the same file to the same route and throws the answers away. */
+/**
+ * The command line on a file of real URLs, beside curl, which streams the same file to the same route and discards the
+ * response.
+ */
 export const cliGroup: Group = {
   name: 'cli',
   measure: (options) => onBothStores(options, rowsOf),
 };
 
 /**
- * The members of a Redis SET moved by `import-set`, beside what one would type: SMEMBERS, which stops that Redis for as long as
- * it takes, into a stream of curl.
+ * Moves the members of a Redis set with `import-set`, beside the manual way: SMEMBERS, which blocks Redis while it
+ * runs, piped into curl.
  */
 async function movingRows(
   store: string,
@@ -50,7 +53,7 @@ async function movingRows(
         run(process.execPath, [PROGRAM, 'import-set', 'moved', '--redis', redis.url, '--key', 'seen'], {
           env: { UNSEEN_URL: url },
         }).catch(
-          // Some members are no URLs, which it says.
+          // Some members are not URLs, which the command reports.
           (error: unknown) => assertSetUp((error as { code?: unknown }).code === 1, String(error)),
         ),
     };
@@ -95,7 +98,7 @@ async function rowsOf(
         run(process.execPath, [PROGRAM, 'visit', 'cli', file], {
           env: { UNSEEN_URL: url, HOME: folder },
         }).catch(
-          // Some lines are no URLs, which it says.
+          // Some lines are not URLs, which the command reports.
           (error: unknown) => assertSetUp((error as { code?: unknown }).code === 1, String(error)),
         ),
     };

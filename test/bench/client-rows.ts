@@ -23,8 +23,8 @@ const LEAST_SPEED = 0.9;
 const MOST_CHECKPOINT_CPU = 1.25;
 
 /**
- * The TypeScript client. Concurrent checks of one URL each, joined as the client does it and alone, as an array of one is sent; and a
- * list of real URLs, as the client sends it, plain and with checkpoints, and as one streamed body, with all answers read.
+ * The TypeScript client. Concurrent checks of one URL each: joined by the client, and sent alone as arrays of one. And
+ * a list of real URLs: sent by the client, plain and with checkpoints, and as one streamed body, with all results read.
  */
 export const clientGroup: Group = {
   name: 'client',
@@ -143,7 +143,7 @@ async function made(client: UnseenClient, name: string, capacity: number): Promi
   return set;
 }
 
-/** Without what the client takes. */
+/** Excludes the CPU of the client. */
 function ofService({ service = 0, server = 0 }: CpuPerItem): number {
   return service + server;
 }

@@ -3,7 +3,7 @@ import { readCompareOptions } from './compare-options.js';
 import { readGuardOptions } from './guard-options.js';
 
 describe('options of --compare', () => {
-  it('compares a commit with this build, or two commits', () => {
+  it('compare a commit with this build, or two commits', () => {
     expect(readCompareOptions(['--compare', 'HEAD~1'])).toEqual({
       ...{ of: 'commits', before: 'HEAD~1', after: undefined },
       ...{ rows: /^(embedded-batch|redis)$/, rounds: 5, seconds: 1 },
@@ -15,7 +15,7 @@ describe('options of --compare', () => {
     });
   });
 
-  it('compares two files of results', () => {
+  it('compare two files of results', () => {
     expect(readCompareOptions(['--compare', 'a.json', 'b.json'])).toEqual({
       ...{ of: 'files', before: 'a.json', after: 'b.json' },
     });
@@ -40,7 +40,7 @@ describe('options of --compare', () => {
 });
 
 describe('options of --guard', () => {
-  it('compares with the baseline, or writes it', () => {
+  it('compare with the baseline, or write it', () => {
     expect(readGuardOptions(['--guard'])).toEqual({ update: false });
     expect(readGuardOptions(['--guard', '--update'])).toEqual({ update: true });
   });

@@ -15,7 +15,7 @@ export interface CommitOptions {
   readonly rows: RegExp;
   /** Rounds of each version. */
   readonly rounds: number;
-  /** Least time of measurement per row and round, for rows that repeat. */
+  /** Minimum measuring time per row and round, for rows that repeat. */
   readonly seconds: number;
 }
 
@@ -26,7 +26,7 @@ export interface FileOptions {
   readonly after: string;
 }
 
-/** Reads the options of `--compare`. Throws an error whose message says what is wrong. */
+/** Parses the options of `--compare`. Throws an error whose message names the problem. */
 export function readCompareOptions(args: readonly string[]): CompareOptions {
   const { values, positionals } = parseArgs({
     args: [...args],

@@ -16,14 +16,14 @@ import { streamGroup } from './stream-rows.js';
 import { PROGRAM_VARIABLE } from './service.js';
 import { buildVersion, OWN_VERSION, type Version } from './version.js';
 
-/** Warm-up of each part of a round. It is short because there are many rounds. */
+/** The warm-up of each part of a round, in seconds. It is short because there are many rounds. */
 const WARM_UP_SECONDS = 2;
 const BENCH = fileURLToPath(new URL('main.js', import.meta.url));
 
-/** Groups whose service may be of another version. The others measure this build's libraries in this process. */
+/** Groups whose service may be another version. The others measure this build's libraries in this process. */
 const GROUPS = [embeddedGroup, streamGroup, singleGroup, frameworkGroup, redisGroup, redisSingleGroup];
 
-/** Prints for each figure how two versions or two results differ. */
+/** Prints the difference of each figure between two versions or two results. */
 export async function compare(options: CompareOptions): Promise<void> {
   if (options.of === 'commits') return compareVersions(options);
   const [before, after] = [readReport(options.before), readReport(options.after)];
@@ -32,10 +32,7 @@ export async function compare(options: CompareOptions): Promise<void> {
   if (one !== other) console.log(`\nNot measured alike: ${one} before, ${other} after.`);
 }
 
-/**
- * Measures both versions over REST with this build's driver. Each round is a fresh process of the driver and of the
- * service.
- */
+/** Measures both versions over REST with this build's driver. Each round uses new processes for driver and service. */
 async function compareVersions(options: CommitOptions): Promise<void> {
   const groups = GROUPS.map(({ name }) => name).filter((name) => options.rows.test(name));
   if (groups.length === 0) {
@@ -46,12 +43,12 @@ async function compareVersions(options: CommitOptions): Promise<void> {
   const before = buildVersion(options.before);
   const after = options.after === undefined ? OWN_VERSION : buildVersion(options.after);
   const out = join(folder, 'round.json');
-  // A quick round alone means little. Here there are many, each in its own process.
+  // A quick round alone means little, but there are many, each in its own process.
   const args = ['--quick', '--rows', `^(${groups.join('|')})$`, '--warm-up', String(WARM_UP_SECONDS)];
   args.push('--seconds', String(options.seconds), '--out', out);
   const runs: Record<'before' | 'after', Row[][]> = { before: [], after: [] };
   const sides = Object.entries({ before, after }) as ['before' | 'after', Version][];
-  // The versions alternate, so that a slow phase of the machine affects both alike. Neither is always first.
+  // The versions alternate, so that slow phases of the machine affect both equally, and neither is always first.
   for (let round = 1; round <= options.rounds; round++) {
     console.error(`round ${round} of ${options.rounds} …`);
     for (const [side, version] of round % 2 === 1 ? sides : sides.toReversed()) {

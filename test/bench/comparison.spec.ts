@@ -2,14 +2,14 @@ import { describe, expect, it } from '@jest/globals';
 import { comparisonTable, compareReports, compareRuns } from './comparison.js';
 import type { Row } from './row.js';
 
-/** Five runs, with CPU of the service around `micros`. */
+/** Five runs whose service CPU is around `micros`. */
 const runs = (micros: number): Row[][] =>
   [0, 1, 2, 3, 4].map((i) => [
     { name: 'add', itemsPerSecond: 1e6 / (micros + i), cpu: { client: 1, service: micros + i } },
   ]);
 
 describe('comparison of two versions', () => {
-  it('has a verdict of each figure: less CPU is better, more items a second are', () => {
+  it('has a verdict for each figure: less CPU and more items per second are better', () => {
     expect(compareRuns(runs(20), runs(10))).toMatchObject([
       { row: 'add', figure: 'service µs', ratio: 12 / 22, verdict: 'faster' },
       { row: 'add', figure: 'items/s', ratio: 22 / 12, verdict: 'faster' },
@@ -20,7 +20,7 @@ describe('comparison of two versions', () => {
     );
   });
 
-  it('compares what Redis needs, and that against its reference', () => {
+  it('compares the CPU of Redis, and its ratio to the reference', () => {
     const run = [{ name: 'add', cpu: { server: 4 }, ratio: { value: 2, against: 'reference/sadd' } }];
     expect(compareRuns([run], [run])).toMatchObject([
       { figure: 'Redis µs', before: [4], ratio: 1, verdict: 'too few rounds' },
@@ -40,7 +40,7 @@ describe('comparison of two versions', () => {
     expect(compareRuns([before], [after])).toEqual([]);
   });
 
-  it('of two results compares the rounds of each row, or its one figure', () => {
+  it('compares the rounds of each row of two results, or its single figure', () => {
     const rounds = (micros: number) => [0, 1, 2, 3, 4].map((i) => ({ cpu: { service: micros + i } }));
     const before: Row[] = [{ name: 'a', cpu: { service: 12 }, rounds: rounds(10) }];
     const after: Row[] = [{ name: 'a', cpu: { service: 22 }, rounds: rounds(20) }];

@@ -10,7 +10,7 @@ export interface Compared {
   /** One value per round. */
   readonly before: readonly number[];
   readonly after: readonly number[];
-  /** Median after, divided by median before. */
+  /** Median after divided by median before. */
   readonly ratio: number;
   readonly verdict: Verdict;
 }
@@ -21,7 +21,7 @@ interface ComparedFigure {
   readonly of: (row: Partial<Row>) => number | undefined;
 }
 
-/** CPU of the client is not compared, because both versions use the bench's own client. */
+/** The client's CPU is not compared, because both versions use this build's client. */
 const FIGURES: readonly ComparedFigure[] = [
   { name: 'service µs', better: 'less', of: ({ cpu }) => cpu?.service },
   { name: 'Redis µs', better: 'less', of: ({ cpu }) => cpu?.server },
@@ -39,7 +39,7 @@ export function compareRuns(
   return rowNames(before).flatMap((row) => compareFigures(row, named(before, row), named(after, row)));
 }
 
-/** Compares the rounds within one run of each version. A figure that was measured once counts as one round. */
+/** Compares the rounds within one run of each version. A figure measured once counts as one round. */
 export function compareReports(before: readonly Row[], after: readonly Row[]): Compared[] {
   const rounds = (rows: readonly Row[], name: string) =>
     rows.filter((row) => row.name === name).flatMap((row): readonly Partial<Row>[] => row.rounds ?? [row]);
@@ -67,7 +67,7 @@ function compareFigures(
   });
 }
 
-/** A Markdown table: medians with their ranges over rounds, their ratio, the verdict. */
+/** A Markdown table: medians and ranges over rounds, their ratio, and the verdict. */
 export function comparisonTable(compared: readonly Compared[]): string {
   return table(
     ['row', 'figure', 'before', 'after', 'after / before', 'verdict'],

@@ -2,9 +2,9 @@ import { execFileSync } from 'node:child_process';
 import { availableParallelism } from 'node:os';
 
 /**
- * Runs `work` with this process, the client, on the first core and the processes that it loads on the others. When a
- * client offers more than can be done, it would otherwise take CPU from what it measures. Where cores cannot be
- * assigned, all share them.
+ * Runs `work` with this process, the client, on the first core and the measured processes on the others. Otherwise a
+ * client that offers too much load would take CPU from the processes it measures. If cores cannot be assigned, all
+ * processes share them.
  */
 export async function apart<T>(pids: readonly number[], work: () => Promise<T>): Promise<T> {
   const last = availableParallelism() - 1;

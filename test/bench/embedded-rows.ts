@@ -11,7 +11,7 @@ const WIDTHS = [2, 4, 8];
 const TARGET = 2_000_000;
 const MAX_ROUNDS = 50;
 const ROUND_ITEMS = 500_000;
-/** Multiple of a row's time that the four rows of a size get together. */
+/** The time for the four rows of a size together, as a multiple of a row's time. */
 const SECONDS_SHARE = 2;
 
 /** Batches of 1,000 in JSON: one service process, this process as its client, and several requests in flight. */
@@ -34,7 +34,7 @@ export const embeddedGroup: Group = {
     }),
 };
 
-/** Measures all sizes in turn, so that a slow phase of the machine affects all alike. */
+/** Measures all sizes in turn, so that slow phases of the machine affect all equally. */
 async function runRounds(
   options: BenchOptions,
   filters: readonly FilledFilter[],
@@ -54,12 +54,12 @@ async function runRounds(
   }
 }
 
-/** The width among WIDTHS that is fastest for checks, once the service is warm. */
+/** The width among WIDTHS that is fastest for checks on a warm service. */
 async function bestWidth(filters: readonly FilledFilter[], bodies: readonly Buffer[]): Promise<number> {
   const { client } = filters.at(-1) as FilledFilter;
   const micros = new Map<number, number>();
   const time = (width: number) => micros.get(width) ?? Infinity;
-  // The first width is measured twice, because the compiler has finished its work by the second time.
+  // Measures the first width twice, because by the second time the compiler has finished.
   for (const width of [WIDTHS[0] as number, ...WIDTHS]) {
     client.width = width;
     const { wall } = await measured({}, bodies.length * BATCH, () => client.batches('check', bodies));

@@ -5,10 +5,12 @@ import { assertSetUp, atMost, totalCpu, type Row } from './row.js';
 import { BASE_SIZE, sizeName } from './sizes.js';
 
 const ERROR_RATE = 1e-2;
-/** Limit on the cost against that at BASE_SIZE. Memory is farther away, but nothing else may grow. */
+/**
+ * Limit on the cost relative to that at BASE_SIZE. Memory is farther away in larger filters, but nothing else may grow.
+ */
 const FLATNESS = 1.3;
 
-/** A filter that is filled almost to its capacity. The last items are what a round works on. */
+/** A filter that is filled almost to its capacity. A round works on the last items. */
 export class FilledFilter {
   readonly rounds = noRounds();
 
@@ -31,7 +33,7 @@ export class FilledFilter {
   }
 }
 
-/** One row per case. For a filter above 10^6 it includes the cost against that of the filter for 10^6. */
+/** One row per case. For a filter above 10^6 it includes the cost relative to the filter for 10^6. */
 export function sizeRows(store: string, filters: readonly FilledFilter[], filter: FilledFilter): Row[] {
   const base = filters.find(({ size }) => size === BASE_SIZE);
   return CASES.map((name): Row => {

@@ -7,7 +7,7 @@ const FILL_LINES = 100_000;
 export type Verb = 'add' | 'check' | 'remove';
 export type Kind = 'filter' | 'visited-set';
 
-/** Of each kind: its paths, and the answer of each verb to an item that it stores, finds or removes. */
+/** For each kind: its paths, and each verb's result for an item that it stores, finds or removes. */
 const KINDS = {
   filter: {
     path: '/v1/filters',
@@ -23,14 +23,14 @@ const KINDS = {
   },
 } as const;
 
-/** A client of a counting filter or a visited set of the service, made for speed. */
+/** A fast client of a counting filter or a visited set of the service. */
 export class FilterClient {
   private readonly http: HttpClient;
 
   constructor(
     port: number,
     readonly name: string,
-    /** Requests in flight. It starts at the number of connections. */
+    /** Requests in flight. Initially the number of connections. */
     public width: number,
     private readonly kind: Kind = 'filter',
   ) {
@@ -61,7 +61,7 @@ export class FilterClient {
     return JSON.parse((await this.http.get(this.base)).text) as FilterView;
   }
 
-  /** Sends every body, `width` at a time. Returns how many items were answered as new, present or removed. */
+  /** Sends every body, `width` at a time. Returns the number of items with the result new, present or removed. */
   async batches(verb: Verb, bodies: readonly Buffer[], batch = BATCH): Promise<number> {
     const path = this.path(verb);
     const hit = KINDS[this.kind].hits[verb];
@@ -88,7 +88,7 @@ export class FilterClient {
     return times;
   }
 
-  /** Sends one streamed body. Returns the counts of the answer's last line. */
+  /** Sends one streamed body. Returns the counts in the last line of the response. */
   async stream(
     verb: Verb,
     format: 'ndjson' | 'text',
@@ -113,13 +113,13 @@ export class FilterClient {
     });
   }
 
-  /** Opens a sync with the filter's own parameters. Answers its id. */
+  /** Opens a sync with the filter's own parameters. Returns its id. */
   async openSync(): Promise<string> {
     const reply = await this.http.post(`${this.base}/syncs`, Buffer.from('{}'));
     return (JSON.parse(reply.text) as { id: string }).id;
   }
 
-  /** Sends one streamed list to a sync. Returns the counts of the answer's last line. */
+  /** Sends one streamed list to a sync. Returns the counts in the last line of the response. */
   async keep(sync: string, body: Buffer): Promise<Record<string, number>> {
     const path = `${this.base}/syncs/${sync}/${KINDS[this.kind].items}?results=none`;
     const { text } = await this.http.post(path, body, 'text/plain');
@@ -133,7 +133,7 @@ export class FilterClient {
     return JSON.parse((await this.http.post(path, Buffer.from('{"force":true}'))).text) as SyncView;
   }
 
-  /** The first value under a name in the service's metrics. */
+  /** The first value with this name in the service's metrics. */
   async metric(name: string): Promise<number> {
     const { text } = await this.http.get('/metrics');
     return Number(new RegExp(`^${name}(?:\\{[^}]*\\})? (\\S+)$`, 'm').exec(text)?.[1]);

@@ -17,12 +17,12 @@ const WIDTH = 8;
 const ROUNDS = 15;
 const MOST_AGAINST_FASTIFY = 1.6;
 
-/** What is set by Node or Fastify themselves. */
+/** Headers that Node or Fastify set themselves. */
 const NOT_OURS = new Set(['date', 'connection', 'keep-alive', 'content-length']);
 
 /**
- * A check of one item, beside the same answer by Fastify and by Node's server alone, eight calls in flight. Rounds of the
- * three alternate, and a ratio is a median over rounds, because the speed of a machine varies.
+ * A check of one item, beside the same response from Fastify and from Node's server alone, with eight calls in flight.
+ * Rounds of the three alternate, and ratios are medians over rounds, because the speed of a machine varies.
  */
 export const frameworkGroup: Group = {
   name: 'frameworks',
@@ -101,7 +101,7 @@ async function fill({ port }: Service): Promise<void> {
   filter.close();
 }
 
-/** The headers of the service's answer, for the others to give as well. */
+/** The headers of the service's response, which the others must send too. */
 async function answerHeaders({ port }: Service): Promise<Record<string, string>> {
   const answer = await fetch(`http://127.0.0.1:${port}${PATH}`, {
     method: 'POST',

@@ -11,12 +11,12 @@ const ERROR_RATE = 1e-3;
 const ROUNDS = 5;
 const ROUND_ITEMS = 100_000;
 const REQUESTS_IN_FLIGHT = 2;
-/** A filter that has grown has begun at this share of what it holds. */
+/** The initial capacity of a grown filter, as a share of its items. */
 const BEGAN_AT = 1 / 10;
 
-/** Limits on the total CPU per item against that in a filter that was made for as many items and cannot grow. */
+/** Limits on the total CPU per item, relative to a filter that was made for as many items and cannot grow. */
 const LIMITS = {
-  /** Made for them, too, and may grow. */
+  /** A filter made for as many items that may grow. */
   'may-grow': { 'add-new': 1.05, 'add-present': 1.05, check: 1.05, remove: 1.05 },
   grown: { 'add-new': 1.6, 'add-present': 1.6, check: 1.6, remove: undefined },
 } as const satisfies Record<string, Record<Case, number | undefined>>;
@@ -27,7 +27,7 @@ interface Measured {
   readonly rounds: Rounds;
 }
 
-/** What growth costs: batches of 1,000 in a filter that cannot grow, one that may, and one that has grown tenfold. */
+/** The cost of growth: batches of 1,000 in a filter that cannot grow, one that may, and one that has grown tenfold. */
 export const growthGroup: Group = {
   name: 'growth',
   measure: (options) => onBothStores(options, rowsOf),
@@ -44,7 +44,7 @@ async function rowsOf(store: string, port: number, workers: Workers, options: Be
   ] as const) {
     const client = new FilterClient(port, `growth-${name}`, REQUESTS_IN_FLIGHT);
     await client.create(capacity, ERROR_RATE, growth);
-    // So much less than its capacity that it has one layer all the while: rounds use the items from 0 on.
+    // Rounds use the items from 0 on. Filled to 80 %, `may-grow` keeps one layer.
     await client.fill(items, 0.8 * size - items);
     filters.push({ name, client, rounds: noRounds() });
   }

@@ -14,7 +14,7 @@ export const OPTIONS: BenchOptions = {
   profileDir: undefined,
 };
 
-/** The costs of a row for each case: the least of its rounds, and the least of those of its yardstick. */
+/** The costs of a row for each case: the minimum over its rounds, and over those of its yardstick. */
 export function caseCosts(
   part: keyof CpuPerItem,
   rowOf: (name: Case) => string,

@@ -1,9 +1,9 @@
 import type { Machine } from './report.js';
 
-/** CPU of each row against its yardstick in the same run, by name of row. Less is better. */
+/** CPU of each row relative to its yardstick in the same run, by name of row. Less is better. */
 export type Ratios = Readonly<Record<string, number>>;
 
-/** CPU of a row and of its yardstick, each the least over rounds, in µs per item. */
+/** CPU of a row and of its yardstick, each the minimum over rounds, in µs per item. */
 export interface Cost {
   readonly row: number;
   readonly yardstick: number;
@@ -13,8 +13,8 @@ export interface Cost {
 export type Costs = Readonly<Record<string, Cost>>;
 
 /**
- * The lower cost of each part of each row. Other processes can only add CPU to a piece of work, so the least of many
- * measurements is nearest to what the work itself costs (Chen and Revels 2016).
+ * The lower cost of each part of each row. Other processes can only add CPU to a piece of work, so the minimum of many
+ * measurements is closest to its true cost (Chen and Revels 2016).
  */
 export function least(some: Costs, others: Costs): Costs {
   const merged: Record<string, Cost> = { ...some };
@@ -32,14 +32,14 @@ export function ratiosOf(costs: Costs): Ratios {
   return Object.fromEntries(Object.entries(costs).map(([row, cost]) => [row, cost.row / cost.yardstick]));
 }
 
-/** The values that the guard compares with. `npm run bench -- --guard --update` writes them. */
+/** The values that the guard compares with, written by `npm run bench -- --guard --update`. */
 export interface Baseline {
   readonly date: string;
   readonly machine: Machine;
   readonly ratios: Ratios;
 }
 
-/** How much more than its baseline a row may cost, as a share of the baseline. */
+/** How far a row may exceed its baseline, as a share of it. */
 export const TOLERANCE = 0.3;
 
 /** A row that exceeds its limit. */
@@ -50,7 +50,7 @@ export interface Fall {
   readonly limit: number;
 }
 
-/** The rows that were measured above their limit, or not measured at all (NaN). */
+/** The rows that exceed their limit or were not measured (NaN). */
 export function falls(rows: readonly string[], baseline: Ratios, measured: Ratios): Fall[] {
   return rows
     .map((row) => {

@@ -5,7 +5,7 @@ export interface GuardOptions {
   readonly update: boolean;
 }
 
-/** Reads the options of `--guard`. Throws an error whose message says what is wrong. */
+/** Parses the options of `--guard`. Throws an error whose message names the problem. */
 export function readGuardOptions(args: readonly string[]): GuardOptions {
   const { values } = parseArgs({
     args: [...args],

@@ -20,13 +20,13 @@ const WIDTH = 4;
 const EMBEDDED_ITEMS = 200_000;
 const REDIS_ITEMS = 60_000;
 const STREAMED_ITEMS = 500_000;
-/** Small enough for the processor's caches, so that other processes' use of them does not decide the result. */
+/** Fits into the processor's caches, so that other processes' use of them does not decide the result. */
 const CAPACITY = 1_000_000;
 const ERROR_RATE = 1e-2;
 
 /**
- * Every yardstick is work of the same nature as its row, measured in turn with it: a machine that is slow with memory,
- * or with system calls, is slow with both.
+ * Every yardstick does the same kind of work as its row and alternates with it, so that a machine with slow memory or
+ * slow system calls slows both.
  */
 export function guardGroups(): GuardGroup[] {
   return [
@@ -59,7 +59,7 @@ function inProcess(name: string, group: Group, row: string, yardstick: Yardstick
 
 const embeddedRow = (name: Case) => `embedded/${name} against node:http`;
 
-/** Beside Node's own server, which reads the same bodies, answers each item, and remembers nothing. */
+/** Compares with Node's own server, which reads the same bodies, answers each item, and stores nothing. */
 const embedded: GuardGroup = {
   name: 'embedded',
   rows: CASES.map(embeddedRow),

@@ -4,7 +4,7 @@ import { measureBaseline, runGuard, type GuardGroup } from './guard-run.js';
 
 const BASELINE = { a: 1, b: 1 };
 
-/** Costs of these ratios. */
+/** Costs with these ratios. */
 function costing(ratios: Ratios): Costs {
   return Object.fromEntries(
     Object.entries(ratios).map(([row, ratio]) => [row, { row: ratio, yardstick: 1 }]),
@@ -25,7 +25,7 @@ function scripted(...measurements: readonly Costs[]): GuardGroup & { taken: numb
   };
 }
 
-/** Runs the guard. Returns the rows that failed and the guard's output. */
+/** Runs the guard. Returns the failed rows and the guard's output. */
 async function run(group: GuardGroup): Promise<{ fallen: string[]; said: string }> {
   const lines: string[] = [];
   const fallen = await runGuard([group], BASELINE, (line) => lines.push(line));
@@ -48,13 +48,13 @@ describe('a run of the guard', () => {
     expect(said).toContain('measured again: a');
   });
 
-  it('fails a row whose least costs of five measurements are beyond the limit', async () => {
+  it('fails a row whose minimum costs of five measurements exceed the limit', async () => {
     const group = scripted(...[4, 3, 2, 3, 4].map((a) => costing({ a, b: 1 })));
     expect((await run(group)).fallen).toEqual(['a 2']);
     expect(group.taken).toBe(5);
   });
 
-  it('compares the least cost of a row with the least of its yardstick, from whichever measurement', async () => {
+  it('compares the minimum cost of a row with that of its yardstick, from any measurement', async () => {
     const b = { row: 1, yardstick: 1 };
     const group = scripted({ a: { row: 6, yardstick: 4 }, b }, { a: { row: 5, yardstick: 9 }, b });
     expect((await run(group)).fallen).toEqual([]);
@@ -71,20 +71,20 @@ describe('a run of the guard', () => {
     expect((await run(group)).fallen).toEqual(['a 2']);
   });
 
-  it('does not fail a row for a later attempt that was another row’s', async () => {
+  it('does not fail a row for a later attempt that another row caused', async () => {
     const group = scripted(costing({ a: 2, b: 1 }), costing({ a: 1, b: 2 }));
     expect((await run(group)).fallen).toEqual([]);
     expect(group.taken).toBe(2);
   });
 
-  it('says what it skips, and why', async () => {
+  it('names skipped groups, with the reasons', async () => {
     const group = { ...scripted(), unavailable: () => 'no server here' };
     expect(await run(group)).toEqual({ fallen: [], said: 'scripted: skipped: no server here' });
   });
 });
 
 describe('a new baseline', () => {
-  it('is of the least costs of five measurements, and knows no rows of before', async () => {
+  it('has the minimum costs of five measurements, and no earlier rows', async () => {
     const group = scripted(...[3, 1, 2, 5, 4].map((a) => costing({ a, b: a + 1 })));
     expect(await measureBaseline([group], { a: 9, gone: 9 }, () => undefined)).toEqual({ a: 1, b: 2 });
   });

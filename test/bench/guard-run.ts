@@ -4,17 +4,17 @@ import { falls, least, ratiosOf, type Costs, type Fall, type Ratios } from './gu
 export interface GuardGroup {
   readonly name: string;
   readonly rows: readonly string[];
-  /** Why the group cannot be measured here; undefined if it can. */
+  /** The reason why the group cannot be measured here. Undefined if it can. */
   readonly unavailable?: () => string | undefined;
   measure(): Promise<Costs>;
 }
 
-/** A row fails only if the least costs of this many measurements are beyond its limit. */
+/** A row fails only if the minimum costs of this many measurements exceed its limit. */
 const ATTEMPTS = 5;
 
 /**
- * Measures every group, and measures it again while a row is beyond its limit. Returns the rows that stay beyond it,
- * with their ratios of the least costs.
+ * Measures every group, and again while a row exceeds its limit. Returns the rows that still exceed it, with the ratios
+ * of their minimum costs.
  */
 export async function runGuard(
   groups: readonly GuardGroup[],
@@ -41,7 +41,7 @@ export async function runGuard(
 }
 
 /**
- * Ratios for a new baseline, of the least costs of as many measurements as a row gets before it fails. Groups that
+ * Ratios for a new baseline, from the minimum costs of as many measurements as a row gets before it fails. Groups that
  * cannot be measured keep their old ratios.
  */
 export async function measureBaseline(

@@ -10,7 +10,7 @@ import { withService } from './service.js';
 import { warmUp } from './warm-up.js';
 import { BATCH, jsonBodies } from './workload.js';
 
-/** Visited sets for which a store runs other code than for a plain one. Each is measured against the plain one. */
+/** Visited sets for which a store runs different code than for a plain set. Each is compared with the plain set. */
 const SHAPES = ['grown', 'syncing', 'ageing', 'ageing-grown'] as const;
 type Shape = (typeof SHAPES)[number];
 type ShapeRounds = Record<Shape | 'plain', Rounds>;
@@ -27,7 +27,7 @@ const EMBEDDED_ITEMS = 40_000;
 const REDIS_ITEMS = 12_000;
 const ERROR_RATE = 1e-2;
 const MAX_AGE_SECONDS = 864_000;
-/** Layers of a set that has grown. */
+/** Layers of a grown set. */
 const GROWN_LAYERS = 3;
 /** Far from the items of the rounds. */
 const FIRST_FILLED = 5_000_000;
@@ -96,14 +96,14 @@ async function measureShapes(port: number, workers: Workers, items: number): Pro
   return rounds;
 }
 
-/** Makes a set of each shape, with room for `items` more items without a change of its shape. */
+/** Creates a set of each shape, with room for `items` more items before its shape changes. */
 async function shapedSets(port: number, items: number): Promise<ShapedSet[]> {
   const sets: ShapedSet[] = [];
   for (const shape of ['plain', ...SHAPES] as const) {
     const client = new FilterClient(port, shape, WIDTH, 'visited-set');
     const isGrown = shape.endsWith('grown');
     const age = shape.startsWith('ageing') ? MAX_AGE_SECONDS : undefined;
-    // The third layer holds seven times as much as the first.
+    // The third layer holds seven times as many items as the first.
     await client.create(isGrown ? items / 2 : 2 * items, ERROR_RATE, isGrown ? 'auto' : 'none', age);
     if (isGrown) await grow(client, items / 2);
     if (shape === 'syncing') await client.openSync();

@@ -7,7 +7,7 @@ import { thisMachine } from './report.js';
 
 const FILE = 'test/bench/guard-baseline.json';
 
-/** Compares this build with the committed ratios, or writes them. Returns the exit code, which is 1 if a row failed. */
+/** Compares this build with the committed ratios, or writes them. Returns the exit code: 1 if a row failed. */
 export async function guard({ update }: GuardOptions): Promise<number> {
   if (process.platform !== 'linux') {
     console.log(`the guard is skipped: it reads /proc, which ${process.platform} does not have`);

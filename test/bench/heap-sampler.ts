@@ -9,9 +9,9 @@ const DIR_VARIABLE = 'BENCH_HEAP_PROFILE_DIR';
 const INTERVAL_BYTES = 32_768;
 
 /**
- * This file is loaded into a process before its program (`node --import`). When the process ends, it writes a profile
- * of everything that was allocated, including what the garbage collector has freed, in the format of Chrome's developer
- * tools. Node's own --heap-prof keeps only what is alive at the end.
+ * Loaded into a process before its program (`node --import`). When the process ends, it writes a profile of all
+ * allocations, including those that the garbage collector has freed, in the format of Chrome's developer tools. Node's
+ * own --heap-prof keeps only objects that are alive at the end.
  */
 const dir = process.env[DIR_VARIABLE];
 if (dir !== undefined) {

@@ -5,7 +5,7 @@ export interface Reply {
   readonly text: string;
 }
 
-/** Keep-alive connections to one service. Bodies are sent unchanged, and answers are read to their end. */
+/** Keep-alive connections to one service. Sends bodies unchanged, and reads responses to their end. */
 export class HttpClient {
   private readonly agent: Agent;
 
@@ -66,7 +66,7 @@ function readWhole(
   });
 }
 
-/** Runs `task` for 0 … count - 1, starting in that order, at most `width` at a time. */
+/** Runs `task` for 0 … count - 1, started in that order, at most `width` at a time. */
 export async function inFlight(
   width: number,
   count: number,

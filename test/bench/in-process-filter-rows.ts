@@ -29,7 +29,7 @@ type Rounds = Record<Verb, Measured[]>;
 type Counting = Readonly<Record<Verb, (batch: readonly string[]) => number>>;
 
 /**
- * The embedded store's filter without HTTP and database, including the hash, against an npm package's: CPU of this
+ * The embedded store's filter without HTTP and database, but with the hash, beside an npm package's filter: CPU of this
  * process.
  */
 export const filterGroup: Group = {
@@ -52,7 +52,7 @@ export const filterGroup: Group = {
       for (const verb of VERBS) {
         const ours = await pass(own, verb, batches);
         const theirs = await pass(other, verb, batches.slice(0, PACKAGE_ITEMS / 1_000));
-        // The first round is for the compiler.
+        // The first round lets the compiler finish.
         if (round === 0) continue;
         rounds.own[verb].push(ours);
         rounds.other[verb].push(theirs);
@@ -83,7 +83,7 @@ async function ownFilter(capacity: number): Promise<Counting> {
   };
 }
 
-/** The value that a check answers for a present item. */
+/** The result of a check for a present item. */
 const PRESENT = 1;
 
 function occurrences(answer: number, answers: Uint8Array): number {

@@ -12,7 +12,7 @@ export const hashGroup: Group = {
   name: 'hash',
   measure(options) {
     assertSetUp(Buffer.byteLength(urlAt(0)) === 77, 'URLs have 77 bytes');
-    // Each scheme runs once beforehand, so that calls are compiled for both, as in a service with filters of both.
+    // Runs each scheme once first, so that calls are compiled for both, as in a service with filters of both.
     for (const scheme of HASH_SCHEMES) schemePass(scheme)();
     const costs = HASH_SCHEMES.map((scheme) => repeat(options, schemePass(scheme)));
     const [first] = costs as [Cost];
@@ -33,7 +33,7 @@ export const hashGroup: Group = {
   },
 };
 
-/** Computes positions of BATCHES batches of URLs under a hash scheme. */
+/** Computes the positions of BATCHES batches of URLs with a hash scheme. */
 function schemePass(hashScheme: number): () => number {
   const sizing = { capacity: CAPACITY, errorRate: 1e-2, cellBits: 4 } as const;
   const segmentation = { maxSegmentBytes: 2 ** 24, minSegments: 1, minSegmentBytes: 2 ** 16 };

@@ -9,14 +9,14 @@ const CAPACITY = 1_000_000;
 const URLS = 100;
 const [ROUNDS, CALLS] = [5, 100];
 
-/** A call of people who look into a set, and its body if it has one. */
+/** A call that inspects a set, with its body, if any. */
 interface Look {
   readonly name: string;
   readonly path: string;
   readonly body?: Buffer;
 }
 
-/** Looking into a visited set, beside a check of as many URLs as are explained: what the dashboard costs. */
+/** Inspection of a visited set, beside a check of as many URLs as it explains: the cost of the dashboard. */
 export const inspectionGroup: Group = {
   name: 'inspection',
   measure: (options) => onBothStores(options, rowsOf),
@@ -43,7 +43,7 @@ async function rowsOf(store: string, port: number, workers: Workers, options: Be
   ];
   const calls = options.quick ? CALLS / 10 : CALLS;
   const rounds = new Map<string, Measured[]>(looks.map(({ name }) => [name, []]));
-  // In turn, so that a slow phase of the machine affects all alike. The first round is a warm-up.
+  // Runs all in turn, so that slow phases of the machine affect all equally. The first round warms up.
   for (let round = 0; round <= (options.quick ? 1 : ROUNDS); round++) {
     for (const look of looks) {
       const one = await measured(workers, calls, async () => {
@@ -64,7 +64,7 @@ async function rowsOf(store: string, port: number, workers: Workers, options: Be
   }));
 }
 
-/** Of the service and its store, without the client's. */
+/** The CPU of the service and its store, without the client's. */
 function cost({ cpu }: Pick<Row, 'cpu'>): number {
   return totalCpu({ ...cpu, client: 0 });
 }

@@ -1,31 +1,31 @@
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** How one request ended. */
+/** The outcome of one request. */
 export interface Outcome {
   /** 0 if the connection broke. */
   readonly status: number;
-  /** From sending the request to the last byte of the answer. */
+  /** From sending the request to the last byte of the response. */
   readonly ms: number;
 }
 
-/** The outcomes of a load, and how long it was offered. */
+/** The outcomes of a load, and its duration. */
 export interface Load {
   readonly seconds: number;
   readonly outcomes: readonly Outcome[];
-  /** Requests that were due while every connection was waiting for an answer. They were not sent. */
+  /** Requests that were not sent because every connection was waiting for a response when they were due. */
   readonly unsent: number;
 }
 
-/** A whole POST as it goes over the wire. */
+/** A complete POST request as it goes over the wire. */
 export function rawPost(path: string, body: Buffer): Buffer {
   const head = `POST ${path} HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n`;
   return Buffer.concat([Buffer.from(head), body]);
 }
 
 /**
- * Keep-alive connections that send ready-made requests and look only at status and length of the answers. Node's own
- * client would take more of the machine than the service that it is meant to overload.
+ * Keep-alive connections that send prepared requests and read only status and length of the responses. Node's own
+ * client would take more CPU than the service that it should overload.
  */
 export class LoadClient {
   private readonly idle: Connection[] = [];
@@ -55,7 +55,7 @@ export class LoadClient {
     return { seconds, outcomes, unsent: 0 };
   }
 
-  /** Sends `rate` requests per second, however they are answered. */
+  /** Sends `rate` requests per second, whatever the responses. */
   async openLoop(rate: number, seconds: number): Promise<Load> {
     const outcomes: Outcome[] = [];
     const sending = new Set<Promise<void>>();

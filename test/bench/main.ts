@@ -76,7 +76,7 @@ async function main(): Promise<void> {
   if (options.update !== undefined) update(options.update, text, rows);
 }
 
-/** Puts the tables into a Markdown file below the chart, and writes the chart beside the file if there is one. */
+/** Writes the tables into a Markdown file below the chart. Writes the chart beside the file, if it exists. */
 function update(file: string, tables: string, rows: readonly Row[]): void {
   const chart = peerChart(rows);
   if (chart === undefined) {

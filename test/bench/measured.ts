@@ -2,7 +2,7 @@ import { cpuMicros, ownCpuMicros } from './process-usage.js';
 import type { CpuPerItem, Speed } from './row.js';
 import { median } from './statistics.js';
 
-/** One timed piece of work: wall time, and CPU time of the processes that worked on it, in µs. */
+/** One timed piece of work: its wall time, and the CPU time of the processes that did it, in µs. */
 export interface Measured {
   readonly items: number;
   readonly wall: number;

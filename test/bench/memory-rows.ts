@@ -6,13 +6,13 @@ import { makeDataDir, Service } from './service.js';
 import { sizeName, sizesOf } from './sizes.js';
 import { jsonBody } from './workload.js';
 
-/** Limit on the start of a service with 10^8 items (--size 1e8) or fewer. */
+/** Limit on the start of a service with up to 10^8 items (--size 1e8), in seconds. */
 const START_SECONDS = 10;
 const ERROR_RATE = 1e-2;
 const FILTER = 'memory';
 const MB = 1e6;
 
-/** A full embedded filter: its memory, and how long the service takes to start with it. */
+/** A full embedded filter: its memory, and the time that the service takes to start with it. */
 export const memoryGroup: Group = {
   name: 'embedded-memory',
   async measure(options) {
@@ -66,7 +66,7 @@ async function memoryRow(options: BenchOptions, dataDir: string): Promise<Row> {
   }
 }
 
-/** Restarts after a graceful end, and after kill -9. */
+/** Restarts after a graceful shutdown, and after kill -9. */
 async function restartRows(options: BenchOptions, dataDir: string): Promise<Row[]> {
   const rows: Row[] = [];
   for (const end of ['SIGTERM', 'SIGKILL'] as const) {
@@ -79,7 +79,7 @@ async function restartRows(options: BenchOptions, dataDir: string): Promise<Row[
         name: `embedded-${sizeName(sizeOf(options))}/restart-after-${end === 'SIGTERM' ? 'stop' : 'kill'}`,
         targets: [atMost('until ready', service.startMs / 1_000, START_SECONDS, 's')],
       });
-      // As after a crash, some changes are in the journal only.
+      // As after a crash, only the journal contains some of the changes.
       await filter.batches('remove', [jsonBody(0, 1_000)]);
       await filter.batches('add', [jsonBody(0, 1_000)]);
       filter.close();

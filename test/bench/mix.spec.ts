@@ -3,14 +3,14 @@ import { duplicateShare, madeUpMix, mixOf, REAL_DUPLICATES, sampleOf } from './m
 import { urlAt } from './workload.js';
 
 describe('the mix of new and seen URLs', () => {
-  it('repeats as many made-up URLs as the real list does, the same ones in every run', () => {
+  it('repeats as many made-up URLs as the real list, the same ones in every run', () => {
     const stream = madeUpMix(50_000, urlAt);
     expect(stream).toHaveLength(50_000);
     expect(duplicateShare(mixOf(stream))).toBeCloseTo(REAL_DUPLICATES, 2);
     expect(madeUpMix(50_000, urlAt)).toEqual(stream);
   });
 
-  it('keeps the distinct ones in the order of their first coming', () => {
+  it('keeps distinct URLs in order of first arrival', () => {
     expect(mixOf(['b', 'a', 'b', 'c', 'a']).distinct).toEqual(['b', 'a', 'c']);
     expect(duplicateShare(mixOf(['b', 'a', 'b', 'c', 'a']))).toBeCloseTo(0.4, 10);
     expect(duplicateShare(mixOf([]))).toBe(0);
@@ -25,7 +25,7 @@ describe('the mix of new and seen URLs', () => {
     expect(urls.filter((url) => taken.has(url))).toEqual(sample);
   });
 
-  it('takes all when more are asked for than there are', () => {
+  it('takes all URLs if more are requested than exist', () => {
     expect(sampleOf(['a', 'b', 'a'], 10)).toEqual(['a', 'b', 'a']);
   });
 });

@@ -7,7 +7,7 @@ export const REAL_DUPLICATES = 0.39;
 /** The URLs that a crawler meets: all in order of arrival, and each distinct one once. */
 export interface Mix {
   readonly stream: readonly string[];
-  /** In the order of first arrival. */
+  /** In order of first arrival. */
   readonly distinct: readonly string[];
 }
 
@@ -15,18 +15,18 @@ export function mixOf(stream: readonly string[]): Mix {
   return { stream, distinct: [...new Set(stream)] };
 }
 
-/** Share of a mix's URLs that occurred before in it. */
+/** The share of a mix's URLs that occurred before in it. */
 export function duplicateShare({ stream, distinct }: Mix): number {
   return stream.length === 0 ? 0 : 1 - distinct.length / stream.length;
 }
 
-/** Number of samples that are compared to find one with the whole list's share of duplicates. */
+/** The number of samples from which the one closest to the whole list's share of duplicates is taken. */
 const CANDIDATES = 8;
 
 /**
- * About `count` of the URLs, in their order. A URL is taken with all its repeats or not at all, because the beginning
- * of a sorted list, or every tenth line, would not keep the share of duplicates. Some URLs have thousands of repeats,
- * so the best of several such samples is taken.
+ * About `count` of the URLs, in their order. It takes a URL with all its repeats or not at all, because the start of a
+ * sorted list, or every tenth line, would not keep the share of duplicates. Some URLs have thousands of repeats, so it
+ * takes the best of several such samples.
  */
 export function sampleOf(urls: readonly string[], count: number): string[] {
   const candidates = Math.min(CANDIDATES, Math.floor(urls.length / count));

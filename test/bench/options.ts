@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util';
 import type { BenchOptions } from './row.js';
 import { BATCH } from './workload.js';
 
-/** The URLs to canonicalise if no others are given. */
+/** The default file of URLs to canonicalise. */
 export const SAMPLE = 'test/data/debian-homepages-sample.txt';
 
 export const USAGE = `npm run bench -- [options]
@@ -44,7 +44,7 @@ export interface Options extends BenchOptions {
   readonly update: string | undefined;
 }
 
-/** Reads the command line. Throws an error whose message says what is wrong. */
+/** Parses the command line. Throws an error whose message names the problem. */
 export function readOptions(args: readonly string[]): Options | 'help' {
   const { values } = parseArgs({
     args: [...args],

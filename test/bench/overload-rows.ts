@@ -8,7 +8,7 @@ import { median, quantile } from './statistics.js';
 import { warmUp } from './warm-up.js';
 import { jsonBody } from './workload.js';
 
-/** What clients ask of one filter over and over. */
+/** The calls that clients make on one filter over and over. */
 interface Workload {
   readonly name: string;
   readonly verb: Verb;
@@ -22,7 +22,7 @@ const WORKLOADS: readonly Workload[] = [
 ];
 
 const CONNECTIONS = 256;
-/** Somewhat fewer than the requests that the service takes at a time. */
+/** Slightly below the number of requests that the service accepts at a time. */
 const BEST_WIDTH = 48;
 /** Best load and overload alternate, because the speed of the machine varies. */
 const ROUNDS = 3;
@@ -30,7 +30,7 @@ const OVERLOAD = 2;
 const BEST_SHARE = 80;
 const REFUSAL_MS = 20;
 
-/** Offers twice the load that the service can carry, however requests are answered. */
+/** Offers twice the load that the service can carry, whatever the responses. */
 export const overloadGroup: Group = {
   name: 'overload',
   async measure(options) {
@@ -95,7 +95,7 @@ async function row(store: string, port: number, workload: Workload, options: Ben
 }
 
 interface Round {
-  /** Requests per second, with as many in flight as the service takes. */
+  /** Requests per second with as many in flight as the service accepts. */
   readonly best: number;
   readonly over: Load;
 }
@@ -108,7 +108,7 @@ function figuresOf(rounds: readonly Round[], batch: number): Omit<Row, 'name'> {
   const refused = outcomes.filter(isRefused).map(({ ms }) => ms);
   const seconds = rounds.reduce((sum, { over }) => sum + over.seconds, 0);
   const share = 100 * median(rounds.map(({ best, over }) => acceptedRate(over) / best));
-  // Without refusals there are no slow ones.
+  // Without refusals, no refusal is slow.
   const p99Refusal = refused.length === 0 ? 0 : quantile(refused, 0.99);
   return {
     itemsPerSecond: (accepted.length / seconds) * batch,

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { peerChart } from './peer-chart.js';
 
 describe('the chart of peers', () => {
-  it('shows the real mix, the least CPU first, with its parts', () => {
+  it('shows the real mix with its parts, least CPU first', () => {
     const svg = peerChart([
       { name: 'mix/sadd-sha1-pipelined', cpu: { client: 6, server: 2 } },
       { name: 'mix/unseen-redis-items', cpu: { client: 0.5, service: 1, server: 1.5 } },
@@ -15,7 +15,7 @@ describe('the chart of peers', () => {
     expect(svg).not.toContain('npm-bloom-filters');
   });
 
-  it('is left out where the mix was not measured', () => {
+  it('is omitted if the mix was not measured', () => {
     expect(peerChart([{ name: 'new/npm-bloom-filters', cpu: { client: 20 } }])).toBeUndefined();
   });
 });

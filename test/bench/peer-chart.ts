@@ -1,14 +1,14 @@
 import { barChart, type Bar } from './chart.js';
 import { totalCpu, type CpuPerItem, type Row } from './row.js';
 
-/** Also the picture's alternative text. */
+/** Also the alternative text of the image. */
 export const CHART_TITLE = 'CPU an item on the real mix: client, service and Redis together';
 
 const WORKLOAD = 'mix/';
 const PARTS = { client: 'client', service: 'service', server: 'Redis' } as const;
 
 /**
- * CPU of all contenders on the real mix, the least first, as an SVG picture; undefined if the run has not measured it.
+ * The CPU of all contenders on the real mix, least first, as an SVG image. Undefined if the run has not measured it.
  */
 export function peerChart(rows: readonly Row[]): string | undefined {
   const bars = rows

@@ -31,10 +31,10 @@ const QUICK_ITEMS = 20_000;
 const LEAST_ITEMS = 4_000;
 const ROUNDS = 3;
 const REQUESTS_IN_FLIGHT = 4;
-/** Some 4,000 batches. */
+/** About 4,000 batches. */
 const WARM_ROUNDS = 9;
 
-/** Unseen and the alternatives that are used today, side by side on the same real stream. */
+/** Unseen and the alternatives in use today, side by side on the same real stream. */
 export const peerGroup: Group = {
   name: 'peers',
   async measure(options) {
@@ -79,7 +79,7 @@ function withEmbedded(work: (contenders: readonly Contender[]) => Promise<Row[]>
   });
 }
 
-/** The filters of the servers that the environment names. */
+/** The filters of the servers in the environment variables. */
 async function moduleFilters(): Promise<ModuleFilter[]> {
   const urls = process.env['REDISBLOOM_URL'];
   if (urls === undefined) console.error("  the module's filter is skipped: REDISBLOOM_URL is not set");
@@ -92,7 +92,7 @@ async function moduleFilters(): Promise<ModuleFilter[]> {
   return found;
 }
 
-/** What one contender works on, and its results. */
+/** The parameters of one contender, and its results. */
 interface Entry {
   readonly contender: Contender;
   readonly mix: Mix;
@@ -116,7 +116,7 @@ async function measurePeers(options: BenchOptions, contenders: readonly Contende
       const least = contender.workers.servicePid === undefined ? 1 : WARM_ROUNDS;
       await warmUp(options, () => runRound(contender, mix, noPasses()), least);
     }
-    // All run in turn, so that a slow phase of the machine affects all alike and none always follows the same one.
+    // Runs all in turn, so that slow phases of the machine affect all equally, and none always follows the same one.
     for (let round = 0; round < (options.quick ? 1 : ROUNDS); round++) {
       const turn = round % 2 === 0 ? entries : entries.toReversed();
       for (const { contender, mix, passes } of turn) await runRound(contender, mix, passes);

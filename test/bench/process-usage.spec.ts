@@ -5,8 +5,8 @@ import { cpuMicros, listensOn } from './process-usage.js';
 
 const LINUX = process.platform === 'linux';
 
-(LINUX ? describe : describe.skip)('what /proc says of a process (needs Linux)', () => {
-  it('whether it listens on a port', async () => {
+(LINUX ? describe : describe.skip)('process usage from /proc (needs Linux)', () => {
+  it('tells whether a process listens on a port', async () => {
     const server = createServer().listen(0, '127.0.0.1');
     await once(server, 'listening');
     const { port } = server.address() as AddressInfo;
@@ -17,7 +17,7 @@ const LINUX = process.platform === 'linux';
     expect(listensOn(process.pid, port)).toBe(false);
   });
 
-  it('how much CPU time it has used', () => {
+  it('tells how much CPU time a process has used', () => {
     const before = cpuMicros(process.pid);
     expect(before).toBeGreaterThan(0);
     let sum = 0;

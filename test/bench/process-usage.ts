@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
 
-/** Linux gives the times of whole processes in hundredths of a second, whatever its own clock rate. */
+/** Linux counts the times of whole processes in hundredths of a second, whatever its own clock rate. */
 const TICK_US = 10_000;
 const KIB = 1024;
 /** State of a socket in /proc/net/tcp. */
@@ -9,8 +9,8 @@ const LISTENING = '0A';
 const SCHEDULER_TELLS = existsSync('/proc/self/schedstat');
 
 /**
- * The CPU time that a process has used, user and system, all threads, in µs. Where the kernel shows its scheduler's
- * counts (nearly everywhere), it is exact but lacks the threads that have ended. Elsewhere it has steps of 10 ms.
+ * The CPU time that a process has used, user and system, all threads, in µs. Where the kernel exposes its scheduler's
+ * counts (nearly everywhere), it is exact but leaves out threads that have ended. Elsewhere it has steps of 10 ms.
  */
 export function cpuMicros(pid: number): number {
   return SCHEDULER_TELLS ? threadMicros(pid) : tickMicros(pid);
@@ -27,7 +27,7 @@ function threadMicros(pid: number): number {
 
 function tickMicros(pid: number): number {
   const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-  // The command's name, in brackets, may contain anything. The third field follows it.
+  // The command's name, in parentheses, may contain anything. The third field follows it.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   return (Number(fields[11]) + Number(fields[12])) * TICK_US;
 }
@@ -51,7 +51,7 @@ export function listensOn(pid: number, port: number): boolean {
     try {
       return inodes.includes(readlinkSync(`${folder}/${fd}`));
     } catch {
-      return false; // Closed meanwhile.
+      return false; // It was closed meanwhile.
     }
   });
 }
@@ -59,11 +59,11 @@ export function listensOn(pid: number, port: number): boolean {
 /** Resident memory of a process, in bytes. */
 export interface ResidentMemory {
   readonly total: number;
-  /** Heap, buffers, stacks. */
+  /** Heap, buffers and stacks. */
   readonly anonymous: number;
   /** The program and its libraries. */
   readonly program: number;
-  /** The memory map of the database's file: the kernel's cache of it, which it frees when memory is short. */
+  /** The memory map of the database file: the kernel's cache of it, which the kernel frees when memory is short. */
   readonly database: number;
 }
 

@@ -5,7 +5,7 @@ const LEASE_SECONDS = 3_600;
 
 export type UrlVerb = 'discover' | 'visit' | 'check' | 'forget';
 
-/** A client of a visited set of the service, made for speed. */
+/** A fast client of a visited set of the service. */
 export class QueueClient {
   private readonly http: HttpClient;
   private readonly path: string;
@@ -29,7 +29,7 @@ export class QueueClient {
     await this.http.post(`${this.path}/clear`, Buffer.alloc(0));
   }
 
-  /** Sends a body of lines. Returns how many URLs got each verdict. */
+  /** Sends a body of lines. Returns the number of URLs for each verdict. */
   async stream(verb: UrlVerb, lines: Buffer): Promise<Record<string, number>> {
     const { text } = await this.http.post(`${this.path}/urls/${verb}?results=none`, lines, 'text/plain');
     const { done, counts } = JSON.parse(text) as { done?: boolean; counts: Record<string, number> };
@@ -44,7 +44,7 @@ export class QueueClient {
     });
   }
 
-  /** Leases and acknowledges `times` times `max` URLs, `width` at a time. Returns how many URLs that were. */
+  /** Leases and acknowledges `max` URLs, `times` times, `width` at a time. Returns the number of URLs. */
   async work(times: number, max: number, width: number): Promise<number> {
     let done = 0;
     await inFlight(width, times, async () => {
@@ -53,7 +53,7 @@ export class QueueClient {
     return done;
   }
 
-  /** As `work`, until nothing is left. */
+  /** Like `work`, until nothing is left. */
   async drain(max: number, width: number): Promise<number> {
     let done = 0;
     await inFlight(width, width, async () => {

@@ -15,27 +15,27 @@ const URLS = 1_000_000;
 const QUICK_URLS = 20_000;
 const ERROR_RATE = 1e-3;
 const ROUNDS = 3;
-/** From so many URLs on a round takes minutes. */
+/** From this many URLs on, a round takes minutes. */
 const ONE_ROUND_FROM = 5_000_000;
 const BATCH = 1_000;
-/** Of these, one is forgotten while the queue is full. */
+/** One in this many URLs is forgotten while the queue is full. */
 const FORGOTTEN_OF = 10;
 const SINGLES = 2_000;
-/** Of a round of warming up; ten have some 4,000 batches. */
+/** URLs of a warm-up round. Ten rounds have about 4,000 batches. */
 const WARM_URLS = 100_000;
 const WARM_ROUNDS = 10;
-/** Workers side by side. */
+/** Concurrent workers. */
 const WORKERS = 8;
 const LARGE_WORKERS = 2;
-/** BullMQ gets one URL in so many, and no more than so many. */
+/** BullMQ gets one in BULL_PART URLs, and at most BULL_MOST. */
 const BULL_PART = 10;
 const BULL_MOST = 100_000;
-/** CPU of service and Redis, against that of `visit` in the same run. */
+/** CPU of service and Redis, relative to `visit` in the same run. */
 const MOST_AGAINST_VISIT = 1.3;
-/** Bytes of a queued URL beside its own. */
+/** Bytes of a queued URL in addition to its own. */
 const MOST_BYTES_BESIDE = 48;
 
-/** What a queue costs: the same URLs visited, discovered, forgotten, leased and acknowledged. */
+/** The cost of a queue: the same URLs visited, discovered, forgotten, leased and acknowledged. */
 export const queueGroup: Group = {
   name: 'queue',
   async measure(options) {
@@ -69,7 +69,7 @@ export const queueGroup: Group = {
 };
 
 interface Work {
-  /** As they come, many of them more than once. */
+  /** In order of arrival, many of them more than once. */
   readonly urls: readonly string[];
   readonly distinct: readonly string[];
   readonly rounds: number;
@@ -78,7 +78,7 @@ interface Work {
 function workOf({ quick, size }: BenchOptions): Work {
   const { urls } = realStream();
   const count = quick ? QUICK_URLS : (size ?? URLS);
-  // A larger stream than there is: the same URLs on other hosts.
+  // Extends the stream with the same URLs on other hosts.
   const all = Array.from({ length: count }, (_, i) => {
     const url = urls[i % urls.length] as string;
     const round = Math.floor(i / urls.length);
@@ -87,13 +87,13 @@ function workOf({ quick, size }: BenchOptions): Work {
   return { urls: all, distinct: [...new Set(all)], rounds: quick || count >= ONE_ROUND_FROM ? 1 : ROUNDS };
 }
 
-/** What is stored of a queued URL, beside its own bytes and what a visit of it takes. */
+/** The stored bytes of a queued URL, in addition to the URL itself and to the cost of visiting it. */
 async function bytesBeside({ distinct }: Work, bytesOf: (verb: UrlVerb) => Promise<number>): Promise<number> {
   const averageUrl = distinct.reduce((sum, url) => sum + Buffer.byteLength(url), 0) / distinct.length;
   return ((await bytesOf('discover')) - (await bytesOf('visit'))) / distinct.length - averageUrl;
 }
 
-/** The data file of a service that has done nothing else, and has ended. */
+/** The size of the data file of a service that did nothing else and has stopped. */
 async function fileBytes({ urls, distinct }: Work, verb: UrlVerb): Promise<number> {
   const dataDir = await mkdtemp(join(tmpdir(), 'unseen-bench-queue-'));
   try {
@@ -140,7 +140,7 @@ async function rowsOf(
   const time = async (row: string, items: number, work: () => Promise<unknown>): Promise<void> => {
     (times[row] ??= []).push(await measured(workers, items, work));
   };
-  // A client makes the body, too.
+  // A client also builds the body.
   const stream = (row: string, verb: UrlVerb, sent: readonly string[]): Promise<void> =>
     time(row, sent.length, () => set.stream(verb, linesOf(sent)));
   const few = urls.slice(0, WARM_URLS);
@@ -170,7 +170,7 @@ async function rowsOf(
     const singles = Math.min(SINGLES, distinct.length / 10);
     await time('check-1', singles, () => set.singles('check', distinct.slice(0, singles), WORKERS));
     await time('lease-ack-1', singles, () => set.work(singles, 1, WORKERS));
-    // But for false positives of the filter.
+    // Except for false positives of the filter.
     const left = Math.round(distinct.length * (1 - 1 / FORGOTTEN_OF) - singles);
     await time('lease-ack-1000', left, async () => {
       const done = await set.drain(BATCH, LARGE_WORKERS);
@@ -190,7 +190,7 @@ async function rowsOf(
     const targets = [atMost(what, value, MOST_AGAINST_VISIT, 'x')];
     return { ...found, ratio: { value, against: base.name }, targets };
   };
-  // Of the same URLs, all of them new to it.
+  // The same URLs, all new to the set.
   const again = of('visit-again');
   const discover = against('discover', visit, 'CPU against visit');
   const check = of('check-1');
@@ -221,7 +221,7 @@ async function rowsOf(
   ];
 }
 
-/** What is built most often in place of it: a set of the URLs and a list of those to do. */
+/** The most common alternative: a set of known URLs and a list of waiting ones. */
 async function listRows(redis: RedisInstance, { urls, rounds }: Work): Promise<Row[]> {
   const queue = new ListQueue(redis.client);
   const discovers: Measured[] = [];
@@ -244,7 +244,7 @@ async function listRows(redis: RedisInstance, { urls, rounds }: Work): Promise<R
   ];
 }
 
-/** A job queue that does more than is needed here, at a tenth of the URLs or fewer. */
+/** A job queue that does more than needed here, with at most a tenth of the URLs. */
 async function bullRows(redis: RedisInstance, { urls, rounds }: Work): Promise<Row[]> {
   const queue = new BullQueue(redis.client);
   const some = urls.slice(0, Math.min(BULL_MOST, urls.length / BULL_PART));

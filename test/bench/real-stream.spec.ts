@@ -4,7 +4,7 @@ import { duplicateShare, madeUpMix, REAL_DUPLICATES } from './mix.js';
 import { urlAt } from './workload.js';
 
 describe('the real stream', () => {
-  it('is the URLs of a package list, in its order, with repeats', () => {
+  it('has the URLs of a package list, in its order, with repeats', () => {
     const list = {
       a: 'https://a.example/1',
       b: null,
@@ -18,7 +18,7 @@ describe('the real stream', () => {
     ]);
   });
 
-  it('leaves out what would not be one line', () => {
+  it('leaves out values with line breaks', () => {
     expect(
       repositoryUrls(JSON.stringify({ a: '', b: 'https://a.example/\nb', c: 'x' }, undefined, 2)),
     ).toEqual(['x']);

@@ -15,7 +15,7 @@ export interface RealStream {
   readonly urls: readonly string[];
 }
 
-/** The real URLs, fetched once and stored outside the repository's files. Made-up ones if they cannot be had. */
+/** The real URLs, downloaded once and stored outside version control. Made-up URLs if the download fails. */
 export function realStream(): RealStream {
   const list = join(CACHE, `${PACKAGE}.txt`);
   try {
@@ -52,7 +52,7 @@ function fetchList(list: string): void {
 }
 
 /**
- * The values of an object of strings and nulls that has one member per line. The object is too large to be parsed whole
+ * The values of an object of strings and nulls that has one member per line. The whole object is too large to parse
  * quickly.
  */
 export function repositoryUrls(json: string): string[] {

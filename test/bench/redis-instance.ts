@@ -3,10 +3,10 @@ import { execFileSync } from 'node:child_process';
 import { Redis } from 'ioredis';
 import { startRedis, type RedisServer } from '../support/redis-server.js';
 
-/** Scripts that hold Redis for longer than this are counted. */
+/** Scripts that block Redis for longer than this count as slow. */
 export const SLOW_MICROS = 1_000;
 
-/** Wall times of scripts, as Redis records them. On a busy machine they include the time when other processes ran. */
+/** Wall times of scripts, as Redis records them. On a busy machine they include the time of other processes. */
 export interface ScriptTimes {
   readonly calls: number;
   readonly micros: number;
@@ -16,7 +16,7 @@ export interface ScriptTimes {
   readonly worstMicros: number;
 }
 
-/** A redis-server of the bench's own that stores nothing on disk, and a connection for asking it about itself. */
+/** A redis-server of this bench that stores nothing on disk, and a connection to query its statistics. */
 export class RedisInstance {
   private constructor(
     private readonly server: RedisServer,
@@ -42,7 +42,7 @@ export class RedisInstance {
     return redisCpuMicros(this.client);
   }
 
-  /** Of its data: without the buffers of connections and the log of slow scripts, and once what was deleted is free. */
+  /** Memory of its data, without the buffers of connections and the log of slow scripts, once deleted data is freed. */
   async usedMemory(): Promise<number> {
     await this.client.slowlog('RESET');
     for (let look = 0; look < 200; look++) {
@@ -99,7 +99,7 @@ export async function redisCpuMicros(client: Redis): Promise<number> {
   return (seconds('used_cpu_user') + seconds('used_cpu_sys')) * 1e6;
 }
 
-/** Name and version of the Redis server, or undefined if there is none that is recent enough. */
+/** Name and version of the Redis server. Undefined if none is recent enough. */
 export function redisVersion(): string | undefined {
   try {
     const program = execFileSync(process.execPath, ['scripts/redis-ensure.mjs', '--path'], {

@@ -3,7 +3,7 @@ import type { RedisInstance } from './redis-instance.js';
 import { atLeast, atMost, type Row } from './row.js';
 import { LARGE_SIZE, sizeName } from './sizes.js';
 
-/** The memory that Redis takes for the set of fingerprints, with which filters are compared. */
+/** The memory of the set of fingerprints in Redis, with which filters are compared. */
 export interface SetMemory {
   readonly items: number;
   readonly bytes: number;
@@ -19,7 +19,7 @@ export function referenceMemoryRow({ items, bytes }: SetMemory): Row {
   };
 }
 
-/** The memory that Redis takes for a filter for 10^7 items. If `set` is given, it is compared with that per item. */
+/** The memory of a filter for 10^7 items in Redis. If `set` is given, compares both per item. */
 export async function memoryRow(
   redis: RedisInstance,
   port: number,

@@ -17,7 +17,7 @@ const ROUND_ITEMS = 100_000;
 const REQUESTS_IN_FLIGHT = 2;
 /** More requests, so that the service reaches its thousands of batches sooner. */
 const WARM_UP_IN_FLIGHT = 8;
-/** Limits on Redis' CPU per item against that of the reference's command, in the largest filter. */
+/** Limits on Redis' CPU per item relative to the reference's command, in the largest filter. */
 const RATIO_TARGETS: Readonly<Record<Case, number>> = {
   'add-new': 1.8,
   'add-present': 1.1,
@@ -93,7 +93,7 @@ class RedisBench {
     return { items: this.setSize, bytes: (await this.redis.usedMemory()) - before };
   }
 
-  /** All run in turn, so that a slow phase of the machine affects all alike. */
+  /** Runs all in turn, so that slow phases of the machine affect all equally. */
   private async runRounds(set: FingerprintSet, filters: readonly FilledFilter[]): Promise<void> {
     const setItems = this.options.quick ? ROUND_ITEMS / 2 : ROUND_ITEMS;
     const all = jsonBodies(0, setItems);
@@ -110,7 +110,7 @@ class RedisBench {
     }
   }
 
-  /** The row with its ratio to the reference's CPU of Redis. In the largest filter the ratio has a limit. */
+  /** The row with its CPU of Redis relative to the reference. In the largest filter the ratio has a limit. */
   private againstSet({ size }: FilledFilter, row: Row, name: Case): Row {
     const value = (row.cpu?.server ?? NaN) / (summary(this.references[name]).cpu.server ?? NaN);
     const target = atMost(`Redis CPU against ${SET_COMMAND[name]} of SHA-1`, value, RATIO_TARGETS[name], '×');

@@ -4,21 +4,21 @@ import { median } from './statistics.js';
 
 const ROUND_ITEMS = 100_000;
 
-/** µs per item, of this process. */
+/** µs per item, in this process. */
 export interface Cost {
   readonly wall: number;
   readonly cpu: number;
 }
 
 /**
- * The cost of `pass`, which returns how many items it processed: the median over rounds of enough passes to be timed
- * well.
+ * The cost of `pass`, which returns the number of items that it processed: the median over rounds, each with enough
+ * passes for exact timing.
  */
 export function repeat(options: BenchOptions, pass: () => number): Cost {
   const walls: number[] = [];
   const cpus: number[] = [];
   const end = performance.now() + options.seconds * 1_000;
-  // The first round is for the compiler.
+  // The first round lets the compiler finish.
   for (let round = 0; round < 4 || performance.now() < end; round++) {
     const from = performance.now();
     const cpuFrom = ownCpuMicros();

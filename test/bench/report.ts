@@ -76,14 +76,14 @@ function withUnit(value: number, unit: string): string {
   return `${number(value)} ${unit}`.trimEnd();
 }
 
-/** Three significant digits, or all digits of a larger integer part. Empty for undefined. */
+/** Three significant digits, or all digits of a longer integer part. Empty for undefined. */
 export function number(value: number | undefined): string {
   if (value === undefined) return '';
   if (Math.abs(value) >= 100) return Math.round(value).toLocaleString('en');
   return String(Number(value.toPrecision(3)));
 }
 
-/** A Markdown table, its columns aligned. */
+/** A Markdown table with aligned columns. */
 export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const widths = head.map((title, i) => Math.max(3, title.length, ...rows.map((row) => row[i]?.length ?? 0)));
   const line = (cells: readonly string[]) =>
@@ -94,7 +94,7 @@ export function table(head: readonly string[], rows: readonly (readonly string[]
 const BEGIN = '<!-- bench:begin -->';
 const END = '<!-- bench:end -->';
 
-/** Puts `text` between the marks of a Markdown file. Throws if the marks are missing. */
+/** Replaces the text between the markers of a Markdown file. Throws if the markers are missing. */
 export function updateMarkdown(file: string, text: string): void {
   const old = readFileSync(file, 'utf8');
   const from = old.indexOf(BEGIN);

@@ -1,16 +1,16 @@
-/** The measurements of one row of the bench. Runs are compared by the names of rows, which are stable. */
+/** The measurements of one row of the bench. Comparisons match rows by name, so names are stable. */
 export interface Row extends Speed {
   readonly name: string;
   /** The values of each round, if it was measured in rounds. The row has their medians. */
   readonly rounds?: readonly Speed[];
   /** Latency of one call, as its caller sees it. */
   readonly latency?: Latency;
-  /** Memory of the whole structure per item that it holds or is made for. */
+  /** Memory of the whole structure per item that it contains or is made for. */
   readonly bytesPerItem?: number;
-  /** Measured share of items that were never added but are answered present. */
+  /** Measured share of items that were never added but test positive. */
   readonly errorRate?: number;
   /**
-   * CPU of the compared part against the same part of another row of this run. A ratio is steadier than absolute
+   * CPU of the compared part relative to the same part of another row in this run. A ratio is steadier than absolute
    * values.
    */
   readonly ratio?: { readonly value: number; readonly against: string };
@@ -74,21 +74,21 @@ export interface Group {
 }
 
 export interface BenchOptions {
-  /** Does a fraction of the work in one round. That shows that everything runs, not how fast. */
+  /** Does a fraction of the work in one round. That shows that everything works, not how fast. */
   readonly quick: boolean;
   /** How long the measured processes work before the measurement. */
   readonly warmUpSeconds: number;
-  /** Least time of measurement per row, for rows that repeat. */
+  /** Minimum measuring time per row, for rows that repeat. */
   readonly seconds: number;
-  /** Items of the largest filters, if not the default sizes: see sizes.ts. */
+  /** Items of the largest filters, instead of the default sizes: see sizes.ts. */
   readonly size?: number | undefined;
   /** File with the URLs to canonicalise, one per line. */
   readonly file: string;
-  /** Folder for CPU profiles of the service, if they are wanted. */
+  /** Folder for CPU profiles of the service. Undefined for none. */
   readonly profileDir: string | undefined;
 }
 
-/** Throws if the set-up of a row is not as it must be: then its figures would mean nothing. */
+/** Throws if a row's set-up is wrong, because its figures would mean nothing. */
 export function assertSetUp(holds: boolean, what: string): asserts holds {
   if (!holds) throw new Error(`the set-up does not hold: ${what}`);
 }

@@ -17,7 +17,7 @@ export const SET_COMMAND: Record<Case, (typeof COMMAND)[Verb]> = {
   remove: COMMAND.remove,
 };
 
-/** One round of all cases with a new set: single commands through ioredis, in pipelines of 1,000. */
+/** One round of all cases with a new set: single commands with ioredis, in pipelines of 1,000. */
 export async function referenceRound(redis: RedisInstance, items: number, rounds: Rounds): Promise<void> {
   const reference = new FingerprintSet(redis, 'pipelined');
   try {
@@ -27,7 +27,7 @@ export async function referenceRound(redis: RedisInstance, items: number, rounds
   }
 }
 
-/** One round of all cases, after which the set is as before. */
+/** One round of all cases, which leaves the set unchanged. */
 export async function setRound(set: FingerprintSet, items: number, rounds = noRounds()): Promise<void> {
   const batches = batchesOf(flat(urls(0, items)));
   for (const name of CASES) {

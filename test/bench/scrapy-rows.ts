@@ -15,14 +15,14 @@ const ROUNDS = 3;
 const LEAST_SPEED = 0.9;
 const PAGES = 5_000;
 const QUICK_PAGES = 300;
-/** Of each page: half of them lead to pages that no other page leads to, half to pages that are known by then. */
+/** Links per page. Half of them lead to pages that no other page links to, half to pages that are known by then. */
 const LINKS = 20;
 
-/** Scrapy crawling a site on loopback with its own filter in memory, and with Unseen. Without Scrapy there are no rows. */
+/** Scrapy crawls a site on loopback with its own filter in memory, and with Unseen. Without Scrapy it has no rows. */
 export const scrapyGroup: Group = {
   name: 'scrapy',
   measure: async (options) => {
-    // Scripts are not built.
+    // The build does not include scripts.
     const path = pathToFileURL(resolve('scripts', 'find-scrapy.mjs')).href;
     const { findScrapy } = (await import(path)) as typeof import('../../scripts/find-scrapy.mjs');
     const found = findScrapy();
@@ -93,7 +93,7 @@ async function crawl(python: string, site: string, settings: Settings): Promise<
   return JSON.parse(stdout.trim().split('\n').at(-1) ?? '') as Crawl;
 }
 
-/** A site of pages, `/0` to `/N-1`, that lead to one another. */
+/** A site of pages, `/0` to `/N-1`, that link to each other. */
 async function startSite(pages: number): Promise<{ url: string; close(): Promise<void> }> {
   const half = LINKS / 2;
   const server = createServer(({ url = '' }, response) => {

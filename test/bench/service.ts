@@ -13,8 +13,8 @@ import { listensOn } from './process-usage.js';
 export const PROGRAM_VARIABLE = 'BENCH_SERVICE_PROGRAM';
 
 /**
- * Environment variable with the folder of heap-sampler.ts. It is not imported from there, because that file starts to
- * sample when it is loaded.
+ * Environment variable with the folder for heap-sampler.ts. It is not imported from there, because that file starts
+ * sampling when it is loaded.
  */
 const HEAP_DIR_VARIABLE = 'BENCH_HEAP_PROFILE_DIR';
 
@@ -27,15 +27,15 @@ const START_MS = 60_000;
 const STOP_MS = 60_000;
 
 export interface ServiceOptions {
-  /** Settings of the service, which gets no other environment. */
+  /** Settings of the service, and its whole environment. */
   readonly env?: Readonly<Record<string, string>>;
-  /** The data directory. Without it a directory is made, and removed at the end. */
+  /** The data directory. By default a temporary one, removed at the end. */
   readonly dataDir?: string;
   /** Folder for profiles of CPU time and allocations, which the service writes when it stops. */
   readonly profileDir?: string | undefined;
 }
 
-/** One service process on a free port, as `npm start` runs it. */
+/** One service process on a free port, started like `npm start`. */
 export class Service {
   private constructor(
     readonly port: number,
@@ -70,7 +70,7 @@ export class Service {
     return this.child.pid as number;
   }
 
-  /** Ends the process; SIGTERM shuts it down gracefully. Removes the data directory if the bench made it. */
+  /** Ends the process. SIGTERM shuts it down gracefully. Removes the data directory if the bench created it. */
   async stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<void> {
     if (this.child.exitCode === null && this.child.signalCode === null) {
       const exited = once(this.child, 'exit');
@@ -104,7 +104,7 @@ export async function withService<T>(
   }
 }
 
-/** Makes a new folder below the system's folder for temporary files. */
+/** Creates a folder in the system's temporary folder. */
 export function makeDataDir(): Promise<string> {
   return mkdtemp(join(tmpdir(), 'unseen-bench-'));
 }
@@ -127,7 +127,7 @@ async function untilReady(child: ChildProcess, port: number): Promise<void> {
         (reply) => reply.status,
         () => 0,
       );
-      // Another process may have taken the port since it was found free, and answer instead.
+      // Another process may have taken the port after the check, and answer instead.
       if (status === 200 && listensOn(child.pid as number, port)) return;
       await sleep(5);
     }

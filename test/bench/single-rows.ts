@@ -17,7 +17,7 @@ export const singleGroup: Group = {
   name: 'embedded-single',
   measure: (options) =>
     withService({ profileDir: options.profileDir }, async (service) => {
-      // These run first, because they warm the service up for the others.
+      // These run first, because they warm up the service for the others.
       const halfLoad = [
         await halfLoadRow('embedded', service, options, 'add'),
         await halfLoadRow('embedded', service, options, 'check'),
@@ -79,7 +79,7 @@ const REQUESTS = 20_000;
 const P99_MS = 5;
 const HALF_LOAD_ROUNDS = 3;
 
-/** First as many calls as the service takes, then half as many per second however they are answered; both in turn. */
+/** First as many calls as the service can take, then half as many per second whatever the responses, in turn. */
 async function halfLoadRow(store: string, service: Service, options: BenchOptions, verb: Verb): Promise<Row> {
   const { quick, seconds } = options;
   const filter = new FilterClient(service.port, `half-load-${verb}`, 1);
@@ -110,8 +110,7 @@ async function halfLoadRow(store: string, service: Service, options: BenchOption
     name: `${store}/single-${verb}-half-load`,
     itemsPerSecond: times.length / (rounds * each),
     latency,
-    // Calls that were due while every connection waited. They would have been the slowest of all, but are in no
-    // latency.
+    // Calls that were due while every connection waited. They would have been the slowest, but are in no latency.
     figures: [{ name: 'unsent', value: unsent / (rounds * each), unit: '/s' }],
     targets: [atMost('p99 of one call', latency.p99, P99_MS, 'ms')],
   };

@@ -10,7 +10,7 @@ export function sizesOf({ quick, size }: BenchOptions): number[] {
   return quick ? [BASE_SIZE / 10, BASE_SIZE] : [BASE_SIZE / 10, BASE_SIZE, LARGE_SIZE];
 }
 
-/** A size as it is written in the names of rows: 1e7. */
+/** A size as written in the names of rows: 1e7. */
 export function sizeName(size: number): string {
   return size.toExponential().replace('+', '');
 }

@@ -16,9 +16,9 @@ const LISTS = 3;
 const ROUND_ITEMS = 100_000;
 const BODY_LINES = 50_000;
 const REQUESTS_IN_FLIGHT = 2;
-/** Share of the items that the next list does not have, and has anew. */
+/** The share of items that the next list leaves out, and of new items that it adds. */
 const CHANGED = 1 / 10;
-/** Limit on the total CPU per item beside an open sync against that without. */
+/** Limit on the total CPU per item during an open sync, relative to no sync. */
 const LIMIT = 2.2;
 
 interface Filter {
@@ -28,8 +28,8 @@ interface Filter {
 }
 
 /**
- * What a sync costs: batches of 1,000 beside one that is open, and lists with nine in ten items of the list before, from the
- * opening to the end of the commit. Beside it what is done with an exact set: a new one is filled, and takes the name.
+ * The cost of a sync: batches of 1,000 during an open sync, and lists with nine in ten items of the previous list, from
+ * the opening to the end of the commit. Beside it the way of an exact set: a new set is filled and renamed.
  */
 export const syncGroup: Group = {
   name: 'sync',
@@ -83,7 +83,7 @@ function rowOf(name: string, { name: filter, rounds }: Filter, of: Case): Row {
   return { name: `${name}/${filter}/${of}`, ...summary(rounds[of]) };
 }
 
-/** Lists, each a tenth further along than the one before: CPU per line, from the opening to the commit. */
+/** Lists, each shifted by a tenth from the previous one: CPU per line, from the opening to the commit. */
 async function listRow(name: string, port: number, workers: Workers, options: BenchOptions): Promise<Row> {
   const size = sizeOf(options);
   const client = new FilterClient(port, 'listed', REQUESTS_IN_FLIGHT);
@@ -114,7 +114,7 @@ async function listRow(name: string, port: number, workers: Workers, options: Be
   return { name: `${name}/list`, ...summary(rounds), figures };
 }
 
-/** The same lists into a Redis set of fingerprints: a new set a list, which then has the name of the old one. */
+/** The same lists into a Redis set of fingerprints: each list fills a new set, which then replaces the old one. */
 async function exactRow(redis: RedisInstance, options: BenchOptions): Promise<Row> {
   const size = sizeOf(options);
   const rounds: Round[] = [];
@@ -126,7 +126,7 @@ async function exactRow(redis: RedisInstance, options: BenchOptions): Promise<Ro
         await set.call('add', batches[n] as string[]);
       });
     rounds.push(await measured(set.workers, size, fill));
-    // Renaming it is one command; deleting the old one frees its memory in the background.
+    // Renaming is one command. Deleting the old set frees its memory in the background.
     await set.reset();
     await set.close();
   }

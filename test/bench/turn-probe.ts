@@ -1,13 +1,13 @@
 import { openSync, readSync, renameSync, writeFileSync } from 'node:fs';
 
-/** Environment variable with the file for the answer. */
+/** Environment variable with the file for the result. */
 const FILE_VARIABLE = 'BENCH_TURN_FILE';
 const EVERY_MS = 2;
 
 /**
- * This file is loaded into a process before its program (`node --import`). At SIGUSR2 it writes how long the longest turn
- * of the event loop since the last signal was, in ms of the main thread's CPU time. A busy machine makes turns longer by
- * the clock, but not by this measure.
+ * Loaded into a process before its program (`node --import`). At SIGUSR2 it writes the longest turn of the event loop
+ * since the last signal, in ms of the main thread's CPU time. A busy machine makes turns longer in wall time, but not
+ * by this measure.
  */
 const file = process.env[FILE_VARIABLE];
 if (file !== undefined) {

@@ -13,11 +13,11 @@ const LONGEST_TURN_MS = 100;
 /** The same shapes in each run, so that runs can be compared. */
 const SEED = 1;
 const SHAPES = 60;
-/** The search changes one of the worst shapes so far as often as it tries a new one. */
+/** The search changes one of this many worst shapes so far as often as it tries a new one. */
 const KEPT = 5;
-/** The least of so many: a garbage collection is not the work's own. */
+/** Takes the minimum of this many, because a garbage collection is not part of the work. */
 const REPETITIONS = 3;
-/** The search sends bodies of a quarter of the bytes: work that takes long in them takes long in whole ones. */
+/** The search sends bodies with a quarter of the bytes: work that takes long in them takes long in whole ones. */
 const SEARCH_SHARE = 1 / 4;
 const ANSWER_MS = 600_000;
 
@@ -57,7 +57,7 @@ class Watched {
     return this.longestTurn();
   }
 
-  /** Since it was last asked. */
+  /** The longest turn since the last call. */
   private async longestTurn(): Promise<number> {
     await rm(this.file, { force: true });
     process.kill(this.pid, 'SIGUSR2');
@@ -98,7 +98,7 @@ interface Found {
   readonly ms: number;
 }
 
-/** The shapes with the longest turns, the worst first. */
+/** The shapes with the longest turns, worst first. */
 async function search(watched: Watched, { quick }: BenchOptions): Promise<Shape[]> {
   const random = new Random(SEED);
   let worst: Found[] = [];

@@ -13,19 +13,19 @@ describe('verdict on rounds of two versions', () => {
     expect(verdict(BEFORE, after, better)).toBe(expected);
   });
 
-  it('is "same within noise" once ranges of five rounds overlap, or touch', () => {
+  it('is "same within noise" if ranges of five rounds overlap or touch', () => {
     expect(verdict(BEFORE, [5, 6, 7, 8, 10.5], 'less')).toBe('same within noise');
     expect(verdict(BEFORE, [5, 6, 7, 8, 10], 'less')).toBe('same within noise');
     expect(verdict(BEFORE, BEFORE, 'less')).toBe('same within noise');
   });
 
-  it('lets one disturbed round of ten pass, not three', () => {
+  it('tolerates one disturbed round of ten, but not three', () => {
     const before = [10, 11, 12, 13, 14, 15, 16, 17, 18, 19];
     expect(verdict(before, [0, 1, 2, 3, 4, 5, 6, 7, 8, 100], 'less')).toBe('faster');
     expect(verdict(before, [0, 1, 2, 3, 4, 5, 6, 100, 101, 102], 'less')).toBe('same within noise');
   });
 
-  it('tells nothing from four rounds of either side', () => {
+  it('is undecided with four rounds of either side', () => {
     expect(verdict(BEFORE, [1, 2, 3, 4], 'less')).toBe('too few rounds');
     expect(verdict([1, 2, 3, 4], BEFORE, 'less')).toBe('too few rounds');
   });

@@ -1,21 +1,20 @@
-/** What two sets of measurements of one figure say about the second compared with the first. */
+/** The comparison of a second set of measurements of one figure with the first. */
 export type Verdict = 'faster' | 'slower' | 'same within noise' | 'too few rounds';
 
-/** The least number of rounds per side with which the rule can decide: 5 and 5 that do not overlap have p = 2 / 252. */
+/** The smallest number of rounds per side that can decide: 5 and 5 without overlap have p = 2 / 252. */
 export const LEAST_ROUNDS = 5;
 
 /**
- * How often the rule may find a difference where there is none. A comparison has about forty figures: with the usual
- * 0.05, a comparison of a version with itself would find two differences.
+ * The probability of finding a difference where none exists. A comparison has about forty figures, so with the usual
+ * 0.05, comparing a version with itself would find two differences.
  */
 const SIGNIFICANCE = 0.01;
 
 /**
  * The two-sided exact test of Mann and Whitney ("On a test of whether one of two random variables is stochastically
- * larger than the other", 1947), which Go's benchstat uses too. It looks only at ranks, so that a round disturbed by
- * another process weighs no more than any other, and it assumes no distribution. With 5 rounds of each it requires that
- * the ranges do not overlap. With more rounds it allows some outliers. It says that there is a difference, not how
- * large it is; the ratio says that.
+ * larger than the other", 1947), which Go's benchstat uses too. It uses only ranks, so a round disturbed by another
+ * process weighs no more than any other, and it assumes no distribution. With 5 rounds each, it requires ranges that do
+ * not overlap; with more rounds it allows some outliers. It finds a difference but not its size, which the ratio shows.
  */
 export function verdict(
   before: readonly number[],
@@ -30,14 +29,16 @@ export function verdict(
 }
 
 /**
- * Number of pairs of one from `low` and one from `high` in that order. Equal values count for both orders, which is the
- * cautious choice.
+ * The number of pairs of one from `low` and one from `high` in that order. Equal values count in both orders, which is
+ * the cautious choice.
  */
 function pairsNotAbove(low: readonly number[], high: readonly number[]): number {
   return low.reduce((sum, one) => sum + high.filter((other) => one <= other).length, 0);
 }
 
-/** The probability of at most `pairs` pairs out of order, in either direction, if both sides have one distribution. */
+/**
+ * The probability of at most `pairs` pairs out of order, in either direction, if both sides have the same distribution.
+ */
 export function pValue(pairs: number, n: number, m: number): number {
   const counts = interleavings(n, m);
   const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0);
@@ -45,8 +46,8 @@ export function pValue(pairs: number, n: number, m: number): number {
 }
 
 /**
- * The number of ways to interleave n and m values that have 0, 1, … n·m pairs out of order: the coefficients of the
- * Gaussian binomial, ∏ (1 - q^(m+i)) / (1 - q^i) for i = 1 … n.
+ * The number of ways to interleave n and m values with 0, 1, … n·m pairs out of order: the coefficients of the Gaussian
+ * binomial, ∏ (1 - q^(m+i)) / (1 - q^i) for i = 1 … n.
  */
 function interleavings(n: number, m: number): number[] {
   const counts = [1, ...new Array<number>(n * m).fill(0)];

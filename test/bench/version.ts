@@ -15,8 +15,8 @@ export interface Version {
 export const OWN_VERSION: Version = { name: 'this build', program: OWN_PROGRAM };
 
 /**
- * Checks a commit out into its own working tree and builds it there. The tree is removed when this process ends. It
- * takes its dependencies from here if package-lock.json is the same, and installs them otherwise. Throws if the commit
+ * Checks out a commit into a separate working tree and builds it there. The tree is removed when this process ends.
+ * Takes the dependencies from here if package-lock.json is the same, and installs them otherwise. Throws if the commit
  * does not exist or cannot be built.
  */
 export function buildVersion(commit: string): Version {
@@ -41,7 +41,7 @@ export function buildVersion(commit: string): Version {
   return { name, program: join(tree, 'dist/src/main.js') };
 }
 
-/** Also removes a tree that was not completed: git forgets it once its folder is gone. */
+/** Also removes an incomplete tree: git forgets it once its folder is gone. */
 function removeTree(folder: string, tree: string): void {
   rmSync(tree, { recursive: true, force: true });
   rmSync(folder, { recursive: true, force: true });

@@ -12,7 +12,7 @@ const TIMEOUT_MS = 10_000;
 const ROUNDS = 5;
 const CAPACITY = 1_000_000;
 
-/** The patterns of calls: how many at a time, and how many new items in each. */
+/** The patterns of calls: the number at a time, and the new items in each. */
 const CASES = [
   { name: 'add-1', items: 1, atOnce: 1, calls: 500 },
   { name: 'add-1-of-64', items: 1, atOnce: 64, calls: 6_400 },
@@ -21,7 +21,7 @@ const CASES = [
 
 type Case = (typeof CASES)[number];
 
-/** The cost of waiting for a replica: the store alone, on a master with one replica on this machine. */
+/** The cost of waiting for a replica: only the store, on a master with one replica on this machine. */
 export const waitGroup: Group = {
   name: 'wait',
   async measure({ quick }) {
@@ -46,7 +46,7 @@ export const waitGroup: Group = {
   },
 };
 
-/** Runs rounds of both stores in turn, so that a slow phase of the machine affects both alike. */
+/** Runs rounds of both stores in turn, so that slow phases of the machine affect both equally. */
 async function compare(stores: readonly RedisStore[], quick: boolean): Promise<Row[]> {
   const rows: Row[] = [];
   for (const each of CASES) {
@@ -54,7 +54,7 @@ async function compare(stores: readonly RedisStore[], quick: boolean): Promise<R
     for (let round = 0; round <= (quick ? 1 : ROUNDS); round++) {
       for (const [waiting, store] of stores.entries()) {
         const taken = await timeOf(store, each, quick);
-        // The first round is a warm-up.
+        // The first round warms up.
         if (round > 0) micros[waiting]?.push(taken);
       }
     }

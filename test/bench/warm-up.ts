@@ -1,13 +1,12 @@
 import type { BenchOptions } from './row.js';
 
-/** However slow the machine is. */
+/** The limit, however slow the machine is. */
 const MOST_SECONDS = 60;
 
 /**
- * Does `work`, at least once, until the processes that do it are warm. V8 compiles hot code, discards it where it had
- * guessed wrong, and compiles it again. Over the first 4,000 batches of a service the CPU time per batch falls to a
- * half or less. On a slow machine these take longer than the time for warming up: `least` is how often the work must
- * be done for that.
+ * Repeats `work`, at least once, until the processes that do it are warm. V8 compiles hot code, discards it where it
+ * guessed wrong, and compiles it again. Over a service's first 4,000 batches, the CPU time per batch falls by half or
+ * more. On a slow machine these take longer than the warm-up time, so `least` sets the minimum number of repetitions.
  */
 export async function warmUp(
   { warmUpSeconds }: Pick<BenchOptions, 'warmUpSeconds'>,

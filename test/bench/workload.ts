@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 
-/** Items per batch, unless a row says otherwise. */
+/** Items per batch, unless a row uses another number. */
 export const BATCH = 1_000;
 
 /** The i-th made-up URL. All are distinct and have 77 bytes, like those of a news archive. */
@@ -15,7 +15,7 @@ export function urls(first: number, count: number): string[] {
 }
 
 /**
- * The same strings as a JSON parser makes them. Concatenated or sliced strings would be copied when they are first
+ * The same strings as a JSON parser creates them. Concatenated or sliced strings would be copied when they are first
  * hashed.
  */
 export function flat(strings: readonly string[]): string[] {
@@ -29,14 +29,14 @@ export function batchesOf(items: readonly string[], batch = BATCH): string[][] {
   );
 }
 
-/** The lines of a file that are not empty. */
+/** The non-empty lines of a file. */
 export function linesOf(file: string): string[] {
   return readFileSync(file, 'utf8')
     .split(/\r?\n/)
     .filter((line) => line !== '');
 }
 
-/** JSON bodies of `count` items in batches, made before any clock starts. */
+/** JSON bodies of `count` items in batches, built before any clock starts. */
 export function jsonBodies(
   first: number,
   count: number,

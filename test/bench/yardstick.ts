@@ -5,10 +5,10 @@ import { linesOf, urls } from './workload.js';
 
 const ITEMS = 100_000;
 
-/** Work whose CPU per item is the unit for others. Returns how many items it did. */
+/** Work whose CPU per item is the unit for other work. Returns the number of items. */
 export type Yardstick = () => number;
 
-/** A hash in JavaScript by others, of the same URLs. */
+/** A third-party hash in JavaScript, on the same URLs. */
 export function murmurPass(): Yardstick {
   const all = urls(0, ITEMS).map((url) => Buffer.from(url));
   return () => {

@@ -6,14 +6,14 @@ import type { Contender, Verb } from './contender.js';
 const KEY = 'bit-round-trips';
 
 /**
- * A Bloom filter as a Redis string, with one round trip per bit (the Bloom filter package for Scrapy). It cannot
+ * A Bloom filter in a Redis string, with one round trip per bit (like the Bloom filter package for Scrapy). It cannot
  * forget.
  */
 export class BitRoundTrips implements Contender {
   readonly name = 'getbit-setbit';
   readonly share = 1 / 50;
   readonly batch = 1;
-  /** One call at a time: between its test and its setting of bits another caller would find the same URL new. */
+  /** One call at a time: between testing and setting the bits, another caller would find the same URL new. */
   readonly width = 1;
   readonly removes = false;
   readonly workers;
@@ -49,7 +49,7 @@ export class BitRoundTrips implements Contender {
     await this.client.quit();
   }
 
-  /** Reads all bits, one after the other, as the package does. */
+  /** Reads all bits one after another, as the package does. */
   private async present(cells: readonly number[]): Promise<boolean> {
     let present = true;
     for (const cell of cells) if ((await this.client.getbit(KEY, cell)) === 0) present = false;

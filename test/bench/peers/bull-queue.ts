@@ -6,8 +6,8 @@ const QUEUE = 'peer';
 const AT_ONCE = 100;
 
 /**
- * The job queue that is used most often on Node, with a job a URL. The id of a job is the hash of its URL, so that a URL is
- * queued once: jobs that are done are kept for that, as its documentation says.
+ * The most widely used job queue on Node, with one job per URL. The job's id is the hash of its URL, so that a URL is
+ * queued once. Its documentation says to keep completed jobs for that.
  */
 export class BullQueue {
   private readonly queue: Queue<{ url: string }>;
@@ -20,7 +20,7 @@ export class BullQueue {
     return this.queue.getWaitingCount();
   }
 
-  /** Queues those URLs that were never queued, so many at a time. */
+  /** Queues the URLs that were never queued, `batch` at a time. */
   async discover(urls: readonly string[], batch: number): Promise<void> {
     for (let from = 0; from < urls.length; from += batch) {
       await this.queue.addBulk(
@@ -33,7 +33,7 @@ export class BullQueue {
     }
   }
 
-  /** Has a worker that does nothing take so many jobs. */
+  /** Lets a worker that does nothing take `jobs` jobs. */
   async work(jobs: number): Promise<void> {
     const connection = this.redis.duplicate({ maxRetriesPerRequest: null });
     const worker = new Worker(QUEUE, async () => undefined, { connection, concurrency: AT_ONCE });
@@ -52,7 +52,7 @@ export class BullQueue {
     }
   }
 
-  /** Forgets all that was queued. */
+  /** Forgets everything that was queued. */
   async reset(): Promise<void> {
     await this.queue.obliterate({ force: true });
   }

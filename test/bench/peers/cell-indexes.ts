@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { ERROR_RATE } from './contender.js';
 
-/** m and k by the textbook: the fewest cells for the number of items. */
+/** The textbook m and k: the fewest cells for the number of items. */
 export interface ClassicFilter {
   readonly cells: number;
   readonly hashes: number;
@@ -12,7 +12,7 @@ export function classicFilter(capacity: number): ClassicFilter {
   return { cells, hashes: Math.round((cells / capacity) * Math.LN2) };
 }
 
-/** The k cells of an item: combinations of two words of its SHA-1. */
+/** The k cells of an item, as combinations of two words of its SHA-1. */
 export function cellIndexes(item: string, { cells, hashes }: ClassicFilter): number[] {
   const digest = hash('sha1', item, 'buffer');
   const step = digest.readUInt32LE(4) | 1;

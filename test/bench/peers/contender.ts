@@ -3,30 +3,30 @@ import type { Workers } from '../measured.js';
 /** The operations on a set of seen URLs. */
 export type Verb = 'add' | 'check' | 'remove';
 
-/** Unseen or a peer. All get the same questions about the same URLs. */
+/** Unseen or a peer. All get the same calls with the same URLs. */
 export interface Contender {
-  /** Stable, because it is part of its rows' names. */
+  /** Stable, because it is part of row names. */
   readonly name: string;
   /**
-   * The share of the stream that it processes, against the fastest. The slow ones would take minutes over all of it.
+   * The share of the stream that it processes, relative to the fastest. The slow ones would take minutes for all of it.
    */
   readonly share: number;
   /** Items per call. */
   readonly batch: number;
   /** Calls in flight. */
   readonly width: number;
-  /** The processes that work for it besides this one. */
+  /** The other processes that work for it. */
   readonly workers: Workers;
-  /** Whether it can remove. Some contenders cannot. */
+  /** Whether it can remove items. Some contenders can't. */
   readonly removes: boolean;
-  /** Replaces its set by an empty one for `capacity` items at an error rate of ERROR_RATE. */
+  /** Replaces its set with an empty one for `capacity` items at ERROR_RATE. */
   reset(capacity: number): Promise<void>;
   /**
-   * One call with all of its work, such as hashing and encoding. Resolves to how many items were new, present or
-   * removed.
+   * One call including all of its work, such as hashing and encoding. Resolves to the number of new, present or removed
+   * items.
    */
   call(verb: Verb, items: readonly string[]): Promise<number>;
-  /** The memory that it takes now. */
+  /** The memory that it takes now, in bytes. */
   bytes(): Promise<number>;
   close(): Promise<void>;
 }

@@ -7,8 +7,8 @@ const KEY = 'hash-counters';
 
 /**
  * KEYS[1]  the hash: cell -> counter
- * ARGV     verb, k, then k cells an item
- * Returns how many items were new, present or removed.
+ * ARGV     verb, k, then k cells per item
+ * Returns the number of items that were new, present or removed.
  */
 const SCRIPT = `
 local verb, k = ARGV[1], tonumber(ARGV[2])
@@ -30,7 +30,7 @@ end
 return hits
 `;
 
-/** A counting Bloom filter as a Redis hash of counters, changed by a script (rueidisprob, Orestes). */
+/** A counting Bloom filter as a Redis hash of counters, changed by a script (like rueidisprob and Orestes). */
 export class HashCounters implements Contender {
   readonly name = 'hash-counters-lua';
   readonly share = 1 / 10;

@@ -5,9 +5,9 @@ const TO_DO = 'peer:to-do';
 const DOING = 'peer:doing';
 
 /**
- * The queue that is built most often with Redis: a set of the URLs, a list of those to do and a list of those that a worker
- * has. Mark and enqueue are two steps, nothing is safe to repeat, what a lost worker had must be found by other means, and
- * no URL can be taken out of the list but by a search through it.
+ * The most common queue in Redis: a set of known URLs, a list of waiting ones, and a list of those that workers hold.
+ * Adding to the set and queueing are two steps, no call is safe to repeat, URLs of a lost worker must be found by other
+ * means, and removing a URL needs a search through the list.
  */
 export class ListQueue {
   constructor(private readonly redis: Redis) {}
@@ -20,7 +20,7 @@ export class ListQueue {
     return this.redis.llen(TO_DO);
   }
 
-  /** Marks URLs, so many at a time, and queues the new ones. */
+  /** Adds URLs to the set, `batch` at a time, and queues the new ones. */
   async discover(urls: readonly string[], batch: number): Promise<void> {
     for (let from = 0; from < urls.length; from += batch) {
       const some = urls.slice(from, from + batch);
@@ -32,7 +32,7 @@ export class ListQueue {
     }
   }
 
-  /** Takes up to so many URLs and acknowledges them. Answers how many there were. */
+  /** Takes up to `max` URLs and acknowledges them. Returns the number taken. */
   async work(max: number): Promise<number> {
     const leased = this.redis.pipeline();
     for (let n = 0; n < max; n++) leased.lmove(TO_DO, DOING, 'RIGHT', 'LEFT');

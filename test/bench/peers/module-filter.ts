@@ -5,14 +5,14 @@ import { ERROR_RATE, type Contender, type Verb } from './contender.js';
 
 const KEY = 'unseen-bench-module-filter';
 
-/** RedisBloom's cuckoo filter, which can forget, or otherwise the Bloom filter of RedisBloom and Valkey-bloom. */
+/** RedisBloom's cuckoo filter, which can forget, or the Bloom filter of RedisBloom or Valkey-bloom. */
 const COMMANDS = {
   'redisbloom-cuckoo': { reserve: ['CF.RESERVE'], add: 'CF.INSERTNX', check: 'CF.MEXISTS' },
   'module-bloom': { reserve: ['BF.RESERVE', String(ERROR_RATE)], add: 'BF.INSERT', check: 'BF.MEXISTS' },
 } as const;
 
 /**
- * A filter of a module of the Redis or Valkey server at a URL. It takes one command per batch, but one per item to
+ * A filter of a module in the Redis or Valkey server at a URL. It takes one command per batch, but one per item to
  * remove.
  */
 export class ModuleFilter implements Contender {
@@ -24,7 +24,7 @@ export class ModuleFilter implements Contender {
 
   readonly name: string;
 
-  /** `synced`: the server writes each change to the disk before it answers, as the embedded store does. */
+  /** `synced`: the server writes each change to disk before it replies, like the embedded store. */
   private constructor(
     private readonly client: Redis,
     private readonly filter: keyof typeof COMMANDS,
@@ -35,7 +35,7 @@ export class ModuleFilter implements Contender {
     this.workers = { serverMicros: () => redisCpuMicros(client) };
   }
 
-  /** The best filter that the server has; undefined if it has none. Throws if there is no server. */
+  /** The best filter that the server has. Undefined if it has none. Throws if it cannot connect. */
   static async at(url: string): Promise<ModuleFilter | undefined> {
     const client = new Redis(url, { maxRetriesPerRequest: 0, retryStrategy: () => null });
     const known = async (command: string) => {
@@ -89,7 +89,7 @@ export class ModuleFilter implements Contender {
 }
 
 /**
- * Counts the replies for "yes". Some commands answer booleans under RESP3, others numbers; -1 means that a cuckoo
+ * Counts positive replies. Under RESP3 some commands reply with booleans, others with numbers; -1 means that a cuckoo
  * filter is full.
  */
 function ones(replies: readonly unknown[]): number {

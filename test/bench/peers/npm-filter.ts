@@ -56,7 +56,7 @@ function liveHeap(): number {
     setFlagsFromString('--expose-gc');
     collectGarbage = runInNewContext('gc') as () => void;
   }
-  // Code that is no longer run is freed only after several collections.
+  // V8 frees unused code only after several collections.
   for (let round = 0; round < COLLECTIONS; round++) collectGarbage();
   return process.memoryUsage().heapUsed;
 }

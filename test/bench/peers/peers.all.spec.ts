@@ -36,9 +36,9 @@ describe.each(Object.entries(PEERS))('the peer %s', (name, make) => {
 
   afterAll(() => peer.close());
 
-  it('is known by its name', () => expect(peer.name).toBe(name));
+  it('has its name', () => expect(peer.name).toBe(name));
 
-  it('says what is new, present and removed', async () => {
+  it('counts new, present and removed items', async () => {
     const items = Array.from({ length: 100 }, (_, i) => urlAt(i));
     expect(await peer.call('check', items)).toBe(0);
     expect(await peer.call('add', items)).toBe(100);
@@ -50,7 +50,7 @@ describe.each(Object.entries(PEERS))('the peer %s', (name, make) => {
     expect(await peer.call('check', items)).toBe(0);
   });
 
-  it('runs the workloads, and keeps the error rate that it promises', async () => {
+  it('runs the workloads, and keeps the promised error rate', async () => {
     const mix = mixOf(madeUpMix(2_000, urlAt));
     const { bytesPerItem, errorRate } = await survey(peer, mix);
     expect(bytesPerItem).toBeGreaterThan(1);

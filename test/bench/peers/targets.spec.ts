@@ -21,7 +21,7 @@ describe('the targets of the real mix', () => {
     ]);
   });
 
-  it('compare with each peer that is there', () => {
+  it('compare with each peer in the run', () => {
     const cuckoo: Row = { name: 'mix/redisbloom-cuckoo-synced', cpu: { client: 0.5, server: 0.5 } };
     expect(targetsOf(EMBEDDED, [SET, cuckoo, EMBEDDED])).toEqual([
       [0.25, 1, true],
@@ -34,7 +34,7 @@ describe('the targets of the real mix', () => {
     expect(targetsOf(URLS, [EMBEDDED, URLS])).toEqual([[0.75, 0.6, false]]);
   });
 
-  it('are for the mix alone', () => {
+  it('apply to the mix only', () => {
     expect(targetsOf({ ...EMBEDDED, name: 'new/unseen-embedded-items' }, [SET, EMBEDDED])).toEqual([]);
     expect(targetsOf(SET, [SET, EMBEDDED])).toEqual([]);
   });

@@ -1,14 +1,14 @@
 import { atLeast, atMost, totalCpu, type Row, type Target } from '../row.js';
 
-/** The row that the others are compared with: what crawlers do today. */
+/** The row that the others are compared with: the usual way of crawlers today. */
 export const SET_ROW = 'sadd-sha1-pipelined';
 
-/** As durable as the embedded store is. */
+/** As durable as the embedded store. */
 const CUCKOO_ROW = 'redisbloom-cuckoo-synced';
 const URL_MICROS = 0.6;
 const URLS_PER_SECOND = 500_000;
 
-/** CPU of Redis against that for the set, which at this size fits into the processor's cache. */
+/** CPU of Redis relative to the set, which at this size fits into the processor's cache. */
 function redisAgainstSet(row: Row, rows: readonly Row[]): Target[] {
   const set = rows.find(({ name }) => name === `mix/${SET_ROW}`)?.cpu?.server;
   const own = row.cpu?.server;
@@ -16,7 +16,7 @@ function redisAgainstSet(row: Row, rows: readonly Row[]): Target[] {
   return [atMost(`Redis CPU against ${SET_ROW}`, own / set, 1, '×')];
 }
 
-/** The targets of a row of the real mix, against other rows of the same run. Empty for rows without targets. */
+/** The targets of a row of the real mix, relative to other rows of the same run. Empty for rows without targets. */
 export function mixTargets(row: Row, rows: readonly Row[]): { targets?: Target[] } {
   const cpuOf = (name: string) => {
     const cpu = rows.find((other) => other.name === `mix/${name}`)?.cpu;

@@ -4,20 +4,20 @@ import { assertSetUp } from '../row.js';
 import { BATCH } from '../workload.js';
 import { ERROR_RATE, type Contender, type Verb } from './contender.js';
 
-/** The routes for items that are taken unchanged, and for URLs that are normalised first. */
+/** The routes for items, which are taken unchanged, and for URLs, which are normalised first. */
 const ROUTES = {
   items: { collection: 'filters', field: 'items', add: 'add', check: 'check', remove: 'remove' },
   urls: { collection: 'visited-sets', field: 'urls', add: 'visit', check: 'check', remove: 'forget' },
 } as const;
 
-/** The answers that mean new, present and removed. */
+/** The results that mean new, present and removed. */
 const HITS: Readonly<Record<Verb, ReadonlySet<boolean | string>>> = {
   add: new Set([true, 'new']),
   check: new Set([true, 'seen']),
   remove: new Set(['removed', 'forgotten']),
 };
 
-/** A filter or a visited set of the service, over HTTP. The bodies are made inside the call. */
+/** A filter or visited set of the service, over HTTP. Calls include building their bodies. */
 export class Unseen implements Contender {
   readonly name: string;
   readonly share = 1;
@@ -67,7 +67,7 @@ export class Unseen implements Contender {
     return Promise.resolve();
   }
 
-  /** The name is new each time: an emptied set would keep its memory, and a new one has none yet. */
+  /** The name is new each time: a cleared set would keep its memory, and a new one has none yet. */
   private get set(): string {
     return `peer-${this.kind}-${this.generation}`;
   }

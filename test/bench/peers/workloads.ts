@@ -5,7 +5,7 @@ import { assertSetUp } from '../row.js';
 import { batchesOf, urls } from '../workload.js';
 import type { Contender, Verb } from './contender.js';
 
-/** What crawlers do, in this order. */
+/** The work of crawlers, in this order. */
 export const WORKLOADS = ['new', 'seen', 'remove-tenth', 'mix'] as const;
 export type Workload = (typeof WORKLOADS)[number];
 
@@ -20,15 +20,15 @@ export type Passes = Readonly<Record<Workload, Pass[]>>;
 
 export const noPasses = (): Passes => ({ new: [], seen: [], 'remove-tenth': [], mix: [] });
 
-/** The figures that do not depend on the clock. */
+/** The figures that do not depend on time. */
 export interface Survey {
   readonly bytesPerItem: number;
   readonly errorRate: number;
 }
 
-/** Numbers of made-up URLs that nobody added. No made-up stream reaches them. */
+/** The first number of made-up URLs that no row adds. No made-up stream reaches it. */
 const ABSENT_FROM = 10 ** 9;
-/** The contenders promise at most one wrong answer in a hundred. Up to twice that is no broken set-up. */
+/** The contenders promise at most one wrong result in a hundred. Up to twice that is accepted as a valid set-up. */
 const CHANCE = 0.02;
 
 /** Fills the contender and counts its errors. */
@@ -42,7 +42,7 @@ export async function survey(contender: Contender, { distinct }: Mix): Promise<S
   return { bytesPerItem, errorRate: wrong / distinct.length };
 }
 
-/** One round of all workloads. Each continues from the one before, but the real mix starts with an empty set. */
+/** One round of all workloads. Each continues from the previous one, but the real mix starts with an empty set. */
 export async function runRound(
   contender: Contender,
   { stream, distinct }: Mix,
@@ -59,7 +59,7 @@ export async function runRound(
   passes.mix.push(await pass(contender, 'add', stream, distinct.length));
 }
 
-/** Asks about all items, and expects that about `expected` of the answers are yes. */
+/** Calls for all items, and expects about `expected` positive results. */
 async function pass(
   contender: Contender,
   verb: Verb,
