@@ -1,7 +1,9 @@
 /**
- * Asks the registry for known vulnerabilities in the packages that the service runs with. Exits 1 if any is high or
- * critical, and names them. A registry that does not answer fails nothing. But then nothing was checked, which must not
- * pass for a check, so a conspicuous line on stderr says so.
+ * Asks the registry for known vulnerabilities in the packages that the service runs with. Exits 1 and names them if any
+ * is high or critical.
+ *
+ * If the registry does not respond, the script succeeds, but prints a conspicuous line on stderr so that nobody
+ * mistakes this for a check.
  */
 import { spawnSync } from 'node:child_process';
 
@@ -33,7 +35,7 @@ function nothingChecked(why) {
   console.error(`${rule}\n${words}\n${rule}`);
 }
 
-/** The output of npm. It is not JSON if npm itself failed. */
+/** npm's output. It is not JSON if npm itself failed. */
 function parse(text) {
   try {
     return JSON.parse(text);

@@ -1,6 +1,6 @@
 /**
- * Builds the service with its command line, the client, and the dashboard, in parallel. It does not check types, which
- * would take three times as long: `npm run types` does that.
+ * Builds the service with its command line, the client, and the dashboard, in parallel. Leaves type checks, which would
+ * take three times as long, to `npm run types`.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -28,7 +28,7 @@ async function clientAndDashboard() {
   await run(vite, 'build', 'libs/dashboard', '--logLevel', 'warn');
 }
 
-// Sources that are gone leave nothing behind.
+// Removes outputs of sources that no longer exist.
 await rm(join(root, 'dist'), { recursive: true, force: true });
 const builds = [run(tsc, '-p', 'tsconfig.build.json'), clientAndDashboard()];
 try {

@@ -1,6 +1,6 @@
 /**
- * Writes the types of the API for the TypeScript client, from docs/openapi.json. With --check it writes nothing, and exits 1
- * if the file that is there is another one.
+ * Writes the API types of the TypeScript client from docs/openapi.json. With --check it writes nothing, and exits 1 if
+ * the existing file differs.
  */
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -20,7 +20,7 @@ if (!process.argv.includes('--check')) {
   process.exitCode = 1;
 }
 
-/** The schemas of a document as TypeScript, without the shapes of requests and answers. */
+/** The schemas of an OpenAPI document as TypeScript, without the types of requests and responses. */
 async function typesOf(file) {
   const { components, ...document } = JSON.parse(await readFile(file, 'utf8'));
   const output = await mkdtemp(join(tmpdir(), 'unseen-types-'));
@@ -33,7 +33,7 @@ async function typesOf(file) {
       logs: { level: 'silent', file: false },
     });
     const text = await readFile(join(output, 'types.gen.ts'), 'utf8');
-    // Without paths there is a base URL, which is the user's to say.
+    // Without paths the generator adds a base URL, which the user of the client must set.
     return text.replace(/^\/\/.*\n+/, '').replace(/export type ClientOptions = \{[^}]*\};\n+/, '');
   } finally {
     await rm(output, { recursive: true, force: true });

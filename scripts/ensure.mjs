@@ -28,7 +28,7 @@ const CHROMIUM = {
   pacman: ['chromium'],
 };
 
-/** Installs a Redis server if none is recent enough, and says which one there is. Ends the program if that fails. */
+/** Installs a Redis server if none is recent enough, and prints which one is used. Exits on failure. */
 export function ensureRedis() {
   const found = findRedis();
   if (!found?.recent) {
@@ -43,7 +43,7 @@ export function ensureRedis() {
   console.log(`Redis server ${version}: ${path}`);
 }
 
-/** Installs Scrapy if no Python imports it, and says which one there is. Ends the program if that fails. */
+/** Installs Scrapy if no Python can import it, and prints which one is used. Exits on failure. */
 function ensureScrapy() {
   if (!findScrapy()?.builds) {
     console.log(`${scrapyComplaint()}.`);
@@ -56,7 +56,7 @@ function ensureScrapy() {
   console.log(`Scrapy ${version}: ${python}`);
 }
 
-/** Installs Chromium if no browser of its kind is found, and says which one there is. Ends the program if that fails. */
+/** Installs Chromium if no compatible browser is found, and prints which one is used. Exits on failure. */
 function ensureChromium() {
   if (!findChromium()) {
     console.log(`${NO_CHROMIUM}.`);
@@ -69,7 +69,7 @@ function ensureChromium() {
   console.log(`Chromium ${version}: ${path}`);
 }
 
-/** Installs the packages of examples that lack theirs, and says so. Ends the program if that fails. */
+/** Installs missing packages of the examples, and prints which. Exits on failure. */
 function ensureExamples() {
   for (const { name, folder, installed } of findExamples()) {
     if (!installed) {
@@ -81,7 +81,7 @@ function ensureExamples() {
   }
 }
 
-/** What is wrong with the server that was found, if one was. */
+/** The reason why the server, if any, is not usable. */
 export function redisComplaint(found) {
   return found
     ? `${found.path} is version ${found.version}, but the tests need ${OLDEST_MAJOR}.0 or newer`
@@ -102,7 +102,7 @@ function scrapyComplaint() {
     : 'No Python that imports Scrapy was found';
 }
 
-/** Which examples lack their packages; empty if none does. */
+/** The examples whose packages are missing, or an empty string. */
 function examplesComplaint() {
   const missing = findExamples().filter(({ installed }) => !installed);
   return missing.length === 0
@@ -110,7 +110,7 @@ function examplesComplaint() {
     : `Packages not installed: ${missing.map(({ name }) => `examples/${name}`).join(', ')}`;
 }
 
-/** The tools by name: the function that installs one, and the one that says what is wrong, or nothing. */
+/** The tools by name, each with a function that installs it and one that returns its problem, or nothing. */
 const TOOLS = {
   redis: { ensure: ensureRedis, complaint: () => (findRedis()?.recent ? '' : redisComplaint(findRedis())) },
   chromium: { ensure: ensureChromium, complaint: chromiumComplaint },
@@ -121,7 +121,7 @@ const TOOLS = {
 /** The tools that the tests of a lane need (test/support/lanes.mjs). */
 const TOOLS_OF_LANE = { core: ['redis', 'chromium'], all: Object.keys(TOOLS) };
 
-/** Installs these tools, or all of them. Ends the program if that fails. */
+/** Installs the named tools, or all of them. Exits on failure. */
 export function ensureTools(names) {
   const unknown = names.filter((name) => !Object.hasOwn(TOOLS, name));
   if (unknown.length > 0)
@@ -130,8 +130,8 @@ export function ensureTools(names) {
 }
 
 /**
- * Says which tools of a lane are missing. Ends the program if the tests cannot run without one: without Redis, and with
- * CI=true without any of them. The tests that need another tool are skipped.
+ * Prints the missing tools of a lane. Exits if the tests cannot run without one: always for Redis, and for any tool
+ * with CI=true. Tests that need other missing tools are skipped.
  */
 export function checkTools(lane) {
   let stopped = false;

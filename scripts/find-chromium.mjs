@@ -1,16 +1,18 @@
 import { spawnSync } from 'node:child_process';
 import { which } from './find-redis.mjs';
 
-/** The shell first: it has no windows to draw, and takes half the time of a whole browser, whose pages are the same. */
+/**
+ * The headless shell comes first: it draws no windows and takes half the time of a whole browser, with the same pages.
+ */
 const PROGRAMS = [
   ...['chromium-headless-shell', 'chrome-headless-shell'],
   ...['chromium', 'chromium-browser', 'google-chrome-stable', 'google-chrome'],
 ];
 
 /**
- * The browser in which the dashboard is tested: `$CHROMIUM` if set, else the first of those of the PATH.
+ * The browser for tests of the dashboard: `$CHROMIUM` if set, else the first known browser in the PATH.
  *
- * @returns {{ path: string, version: string } | undefined} undefined if there is none that runs.
+ * @returns {{ path: string, version: string } | undefined} undefined if none runs.
  */
 export function findChromium() {
   const paths = process.env.CHROMIUM ? [process.env.CHROMIUM] : PROGRAMS.map(which).filter(Boolean);

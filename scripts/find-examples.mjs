@@ -4,7 +4,7 @@ import { join } from 'node:path';
 const FOLDER = join(import.meta.dirname, '..', 'examples');
 
 /**
- * The examples that have packages of their own, and whether those are installed as their lock files have them.
+ * The examples with their own packages, and whether those are installed as in their lock files.
  *
  * @returns {{ name: string, folder: string, installed: boolean }[]}
  */

@@ -2,16 +2,16 @@ import { spawnSync } from 'node:child_process';
 import { accessSync, constants, realpathSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 
-/** The oldest major version whose commands the store relies on. */
+/** The oldest major version that has all commands of the store. */
 export const OLDEST_MAJOR = 7;
 
 const PROGRAMS = ['redis-server', 'valkey-server'];
 
 /**
- * The server the tests run: `$REDIS_SERVER` if set, else redis-server or valkey-server of the PATH.
+ * The server for the tests: `$REDIS_SERVER` if set, else redis-server or valkey-server in the PATH.
  *
- * @returns {{ path: string, version: string, recent: boolean } | undefined} the first that is recent enough; else
- *   the first that is too old; undefined if there is none.
+ * @returns {{ path: string, version: string, recent: boolean } | undefined} the first that is recent enough, else
+ *   the first that is too old, else undefined.
  */
 export function findRedis() {
   const found = candidates()

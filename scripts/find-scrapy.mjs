@@ -1,9 +1,12 @@
 import { spawnSync } from 'node:child_process';
 
-/** A Python of one's own often hides that of the system, which has the packages of the system. */
+/** A user's own Python often hides the system's Python, which has the system's packages. */
 const PYTHONS = ['python3', '/usr/bin/python3'];
 
-/** Says the version of Scrapy, and whether wheels can be built: setuptools does it alone since 70.1. */
+/**
+ * Prints the version of Scrapy, and whether Python can build wheels: setuptools needs no other package for that since
+ * 70.1.
+ */
 const LOOK = `
 import scrapy
 print(scrapy.__version__)
@@ -15,10 +18,10 @@ print("builds")
 `;
 
 /**
- * The Python that runs what is written for Scrapy: the first of `$PYTHON`, `python3` and `/usr/bin/python3` that imports it.
+ * The Python for Scrapy: the first of `$PYTHON`, `python3` and `/usr/bin/python3` that can import it.
  *
- * @returns {{ python: string, version: string, builds: boolean } | undefined} with the version of Scrapy, and whether it builds
- *   wheels; undefined if none imports it.
+ * @returns {{ python: string, version: string, builds: boolean } | undefined} the version is Scrapy's; `builds` tells
+ *   whether it can build wheels. undefined if none can import it.
  */
 export function findScrapy() {
   for (const python of [process.env.PYTHON, ...PYTHONS]) {

@@ -7,7 +7,7 @@ const { ignorePatterns: _, ...OPTIONS } = JSON.parse(
 );
 
 /**
- * The text of a generated file, as `npm run format` would leave it.
+ * Formats the text of a generated file like `npm run format`.
  *
  * @param {string} file
  * @param {string} text

@@ -1,7 +1,7 @@
 /**
- * Computes the golden keys of URLs under another version of Node: `node scripts/golden-keys.mjs 24`. The keys of a
+ * Computes the golden keys of URLs with another version of Node: `node scripts/golden-keys.mjs 24`. The keys of a
  * stored set must not depend on the version of Node that reads it. The npm package `node` provides the binary. Exits 1
- * if the binary cannot be had, or if a key differs.
+ * if the download fails or a key differs.
  */
 import { spawnSync } from 'node:child_process';
 

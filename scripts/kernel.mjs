@@ -1,6 +1,6 @@
 /**
- * Compiles libs/bloom/kernel and writes libs/bloom/src/kernel-binary.ts. With --check it writes nothing, and fails if
- * that file is not what the sources compile to.
+ * Compiles libs/bloom/kernel and writes libs/bloom/src/kernel-binary.ts. With --check it writes nothing, and exits 1 if
+ * that file does not match the sources.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import asc from 'assemblyscript/asc';

@@ -1,6 +1,6 @@
 /**
- * Has `npx unseen` run the program of this checkout at once. Without it npm would make a package of the checkout first, which
- * builds it anew and takes many seconds.
+ * Makes `npx unseen` run this checkout's program directly. Without the link, npm would first pack the checkout, which
+ * rebuilds it and takes many seconds.
  */
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

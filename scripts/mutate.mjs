@@ -1,4 +1,4 @@
-/** Applies one mutation at a time to a copy of the sources, and runs the tests that must fail then. See `--help`. */
+/** Applies one mutation at a time to a copy of the sources, and runs the tests that must then fail. See `--help`. */
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { faultsOf, readLists } from '../test/mutations/read-lists.mjs';

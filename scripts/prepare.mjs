@@ -1,13 +1,13 @@
 /**
  * npm runs this after `npm ci`, and before the first `npx unseen` in a checkout. It builds the checkout. Before
- * `npx unseen` it keeps a build that exists: a new one takes seconds without a word, and removes files that running
+ * `npx unseen` it keeps an existing build: a new one takes seconds without output, and removes files that running
  * programs may load.
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 
 const dist = join(import.meta.dirname, '..', 'dist');
-// A build that was interrupted leaves one of them only.
+// An interrupted build leaves only one of them.
 const isBuilt = ['src/cli/unseen.js', 'dashboard/index.html'].every((path) => existsSync(join(dist, path)));
 if (process.env.npm_command !== 'exec' || !isBuilt) await import('./build.mjs');
 await import('./link-bin.mjs');

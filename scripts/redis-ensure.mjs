@@ -1,9 +1,9 @@
 /**
- * Provides the Redis server that the tests run against.
+ * Provides the Redis server for the tests.
  *
- *   redis-ensure.mjs           uses an installed one, else installs one with the system's package manager
- *   redis-ensure.mjs --check   exits 1 with one line if none is recent enough
- *   redis-ensure.mjs --path    the same check, then prints the server's path
+ *   redis-ensure.mjs           uses an installed server, or installs one with the system's package manager
+ *   redis-ensure.mjs --check   exits 1 with a one-line message if none is recent enough
+ *   redis-ensure.mjs --path    does the same check, then prints the path of the server
  */
 import { ensureRedis, fail, redisComplaint } from './ensure.mjs';
 import { findRedis } from './find-redis.mjs';

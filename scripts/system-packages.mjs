@@ -2,12 +2,12 @@ import { spawnSync } from 'node:child_process';
 import { which } from './find-redis.mjs';
 
 /**
- * A package manager of the system: whether it needs root, and what comes before its first installation.
+ * A package manager of the system: whether it needs root, and which command must precede the first installation.
  *
  * @typedef {{ program: string, root: boolean, update?: string[], install: string[] }} Manager
  */
 
-/** In the order in which they are tried. */
+/** In order of preference. */
 const MANAGERS = [
   { program: 'apt-get', root: true, update: ['update'], install: ['install', '-y'] },
   { program: 'dnf', root: true, install: ['install', '-y'] },
@@ -19,11 +19,11 @@ const MANAGERS = [
 const updated = new Set();
 
 /**
- * Installs a package with the system's package manager, and says so.
+ * Installs a package with the system's package manager, and prints that.
  *
- * @param {Record<string, string[]>} names by package manager: names under which it may have the package, best first; several
- *   packages with spaces between them.
- * @returns {string | undefined} why it could not be installed; undefined if it was.
+ * @param {Record<string, string[]>} names possible names of the package by package manager, best first. A name may list
+ *   several packages, separated by spaces.
+ * @returns {string | undefined} the reason for a failure, or undefined.
  */
 export function installPackage(names) {
   const manager = MANAGERS.find(({ program }) => names[program] && which(program));

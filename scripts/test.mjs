@@ -1,11 +1,12 @@
 /**
- * Runs the tests of a lane (test/support/lanes.mjs), after a check of the tools that they need.
+ * Checks the tools of a lane (test/support/lanes.mjs), then runs its tests.
  *
- *   test.mjs                 those of `npm test`
- *   test.mjs all             those of `npm run test:all`
- *   test.mjs [all] PATH …    those of the paths, whichever lane they are in
+ *   test.mjs                 the tests of `npm test`
+ *   test.mjs all             the tests of `npm run test:all`
+ *   test.mjs [all] PATH …    the tests below the paths, in either lane
  *
- * Other arguments go to Jest. The variable LANE=all is the same as `all`, so that CI can use the command of the README.
+ * Other arguments go to Jest. LANE=all in the environment means the same as `all`, so that CI can run the command of the
+ * README.
  */
 import { buildArgv, run } from 'jest';
 import { currentLane } from '../test/support/lanes.mjs';

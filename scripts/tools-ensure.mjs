@@ -1,8 +1,8 @@
 /**
- * Provides the tools that tests run against: a Redis server, Chromium, Scrapy, and the packages of the examples.
+ * Provides the tools for the tests: a Redis server, Chromium, Scrapy, and the packages of the examples.
  *
- *   tools-ensure.mjs         uses installed ones, else installs them with the system's package manager, and npm
- *   tools-ensure.mjs TOOL …  the same for some of them: redis, chromium, scrapy, examples
+ *   tools-ensure.mjs         uses installed tools, or installs them with the system's package manager and npm
+ *   tools-ensure.mjs TOOL …  does the same for some of them: redis, chromium, scrapy, examples
  */
 import { ensureTools } from './ensure.mjs';
 

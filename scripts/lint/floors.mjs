@@ -2,15 +2,15 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 
 /**
- * A rule of direction: no file of `target` imports a file of `from`, not even its types. Both name files or
- * folders. `except` names files of `from` that may be imported.
+ * A rule of direction: no file of `target` may import a file of `from`, not even its types. Both are files or folders.
+ * `except` names files of `from` that may be imported.
  *
  * @typedef {{ target: string, from: string[], except?: string[], message: string }} Zone
  */
 
 /**
- * Rooms of a folder, floor by floor. A room imports only from the floors below its own. Rooms on one floor do not
- * import each other.
+ * The rooms of a folder, floor by floor. A room imports only from lower floors. Rooms on one floor do not import each
+ * other.
  *
  * @param {string} folder
  * @param {string[][]} floors
@@ -29,7 +29,7 @@ function onlyDown(folder, [top, ...below]) {
   );
 }
 
-/** The rooms of src. Only the entries, at the top, may know each other. */
+/** The rooms of src. Only the entries, on the top floor, may import each other. */
 const FLOORS = [
   ['main.ts', 'app.setup.ts', 'app.module.ts', 'start-failure.ts', 'cli', 'demo'],
   ['transfer', 'syncs', 'history'],
@@ -133,7 +133,7 @@ export const ZONES = [
 ];
 
 /**
- * Sources are imported by tests, never the other way round. These are not for specs.
+ * Tests import sources, and sources never import tests. Specs are exempt.
  *
  * @type {Zone[]}
  */

@@ -1,14 +1,14 @@
-/** Rules of this project for oxlint. */
+/** This project's rules for oxlint. */
 import { dirname, join, relative } from 'node:path/posix';
 import { SOURCE_ZONES, ZONES } from './floors.mjs';
 
-/** Names that package.json's "imports" defines. */
+/** Names defined in "imports" of package.json. */
 const PACKAGES = /^#(bloom|client|url-key|store)(?:\/(.+))?$/;
 const EXTENSION = /\.[cm]?[jt]sx?$/;
 const SPEC = /\.(?:spec|e2e-spec)\.ts$/;
 
 /**
- * The path of a module of this project from its root, or undefined if it is a package or a module of Node.js.
+ * The path of a module from the root of the project. Undefined for packages and modules of Node.js.
  *
  * @param {string} file
  * @param {string} specifier
@@ -19,10 +19,10 @@ function pathOf(file, specifier) {
   return /^\.\.?(?:\/|$)/.test(specifier) ? join(dirname(file), specifier) : undefined;
 }
 
-/** @param {string} path The path of a module of a library. */
+/** @param {string} path the path of a library's module */
 const libraryOf = (path) => path.split('/').slice(0, 2).join('/');
 
-/** Whether a path is the module or is in the folder. */
+/** Whether a path is the module, or is in the folder. */
 function isIn(path, place) {
   const [module, within] = [path, place].map((name) => name.replace(EXTENSION, ''));
   return module === within || module.startsWith(`${within}/`);
@@ -43,7 +43,7 @@ const importsGoDown = {
     const check = ({ source }) => {
       const path = typeof source?.value === 'string' ? pathOf(file, source.value) : undefined;
       if (path === undefined) return;
-      // import/no-cycle follows such a name to the built files, and finds no cycle.
+      // import/no-cycle follows such a name to the built files and misses cycles.
       if (source.value.startsWith('#') && isIn(file, libraryOf(path))) {
         context.report({ node: source, message: 'a library imports its own modules by their paths' });
         return;
@@ -63,7 +63,7 @@ const importsGoDown = {
   },
 };
 
-/** A comparison with a clock: its outcome depends on how fast the machine is. */
+/** A comparison with a clock, whose outcome depends on the speed of the machine. */
 const TIMED =
   "CallExpression[callee.property.name=/^toBe(Less|Greater)/]:has(CallExpression[callee.object.name=/^(performance|Date)$/][callee.property.name='now'])";
 
@@ -80,7 +80,7 @@ const noTimedExpectation = {
   },
 };
 
-/** The time of tests is moved: see libs/store/src/clock.ts. */
+/** Sources must take the time from the Clock, which tests move: see libs/store/src/clock.ts. */
 const noMachineTime = {
   create(context) {
     return {
