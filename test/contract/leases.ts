@@ -19,7 +19,7 @@ export function leasesContract(subject: Subject): void {
       expect(await queue.lease(filter, 10, LONG_MS, made())).toHaveLength(5);
     });
 
-    it('never contain an entry twice, whatever their size', async () => {
+    it('of any size have distinct entries', async () => {
       const { queue } = subject.store;
       const filter = await makeFilter(subject.store, { kind: 'visited-set', errorRate: 1e-9 });
       await discover(subject.store, filter, items(400));

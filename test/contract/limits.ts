@@ -24,7 +24,7 @@ const P = 1e-2;
 const REMOVED = 1 / 5;
 
 export function limitsContract(subject: Subject): void {
-  describe('G8 what no counting filter can promise', () => {
+  describe('G8 limits of a counting filter', () => {
     it('loses the predicted number of words after adding them, removing every fifth, and reopening', async () => {
       const words = items(N, 'word');
       const options = { capacity: N, errorRate: P, segmentation: SEGMENTED };

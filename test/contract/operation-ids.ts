@@ -5,7 +5,7 @@ import { add, discover, expectRefusal, filterSpec, keyed, made, makeFilter } fro
 import type { Subject } from './subject.js';
 
 export function operationIdsContract(subject: Subject): void {
-  describe('G5 what an operation is known by', () => {
+  describe('G5 the identity of an operation', () => {
     it('includes the whole fingerprint', async () => {
       const { store } = subject;
       const filter = await makeFilter(store, { semantics: 'multiset' });

@@ -220,7 +220,7 @@ export function redisFacts(subject: Subject<RedisHarness>): void {
     },
   );
 
-  it('notifies waiting callers when an entry joins the line, on the set’s channel, and nobody else', async () => {
+  it('notifies only waiting callers when an entry joins the line, on the set’s channel', async () => {
     const { store, harness } = subject;
     const filter = await makeFilter(store, { kind: 'visited-set' });
     const listener = harness.clients[0]!.duplicate();

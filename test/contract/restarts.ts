@@ -48,7 +48,7 @@ export function restartsContract(subject: Subject): void {
     );
   });
 
-  describe('what a filter had', () => {
+  describe('the data of a filter', () => {
     it.each(['drop', 'clear'] as const)('is gone soon after a %s', async (how) => {
       const { store, harness } = subject;
       const kind = 'visited-set';

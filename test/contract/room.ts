@@ -7,7 +7,7 @@ import type { Subject } from './subject.js';
 const ROOMY = { capacity: 100, errorRate: 1e-6, segmentation: SEGMENTED } as const;
 
 export function roomContract(subject: Subject): void {
-  describe('FILTER_FULL, counted', () => {
+  describe('the limit of FILTER_FULL', () => {
     it.each(['set', 'multiset'] as const)(
       'counts each item once, however often it is in a batch: %s',
       async (semantics) => {
@@ -20,7 +20,7 @@ export function roomContract(subject: Subject): void {
       },
     );
 
-    it('includes the items of another store, except for the last moment', async () => {
+    it('includes items that another store added more than a second ago', async () => {
       const { name } = await makeFilter(subject.store, ROOMY);
       const other = await subject.harness.open();
       const [own, theirs] = [await subject.store.open(name, 'filter'), await other.open(name, 'filter')];
