@@ -39,8 +39,8 @@ const SHARES = [0.6, 0.15, 0.1, 0.05, 0.05, 0.05];
 
 /**
  * Plans the layers of a filter that starts with `capacity` items and grows, with a total error rate of at most
- * `errorRate`. Leaves out the first layer that would push the total above `maxBytes` and all later ones, but never the
- * first of all. Throws RangeError like planGeometry.
+ * `errorRate`. Stops before the layer that would push the total above `maxBytes`, but always includes the first. Throws
+ * RangeError like planGeometry.
  */
 export function planLayers(
   sizing: Sizing,
