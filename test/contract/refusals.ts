@@ -25,7 +25,7 @@ const old = (): Operation => ({ ...made(), id: 'old', repeat: true, madeAt: cloc
 
 const REFUSALS: readonly Refusal[] = [
   ...(['open', 'drop', 'clear'] as const).map((verb): Refusal => ({
-    when: `${verb} of a name that nobody has`,
+    when: `${verb} of a name that no filter has`,
     kind: 'FILTER_NOT_FOUND',
     call: (store) =>
       verb === 'open' ? store.open('nobody', 'filter') : store[verb]('nobody', 'filter', made()),
@@ -39,7 +39,7 @@ const REFUSALS: readonly Refusal[] = [
       `${name} already exists with other parameters: a counting filter (set), capacity 10, errorRate 0.000001; choose another name`,
   },
   {
-    when: 'an import under a name that is taken',
+    when: 'an import under a name that exists',
     kind: 'FILTER_EXISTS',
     call: async (store, filter) => importFile(store, await exportFile(store, filter), made(), filter.name),
     text: (name) =>

@@ -37,7 +37,7 @@ interface Case {
 const EXPLAINED: readonly Case[] = [
   { name: 'nothing at all', rows: [] },
   {
-    name: 'one after the other',
+    name: 'sequential calls',
     rows: [
       [1, 'check', 0, 1, 'false'],
       [2, 'add', 2, 3, 'true'],
@@ -48,14 +48,14 @@ const EXPLAINED: readonly Case[] = [
     ],
   },
   {
-    name: 'of two adders at once one is told new',
+    name: 'one of two concurrent adds is new',
     rows: [
       [1, 'add', 0, 10, 'false'],
       [2, 'add', 0, 10, 'true'],
     ],
   },
   {
-    name: 'a read beside an add may see either',
+    name: 'a read during an add may see either state',
     rows: [
       [1, 'add', 0, 10, 'true'],
       [2, 'check', 1, 3, 'true'],
@@ -78,7 +78,7 @@ const EXPLAINED: readonly Case[] = [
     ],
   },
   {
-    name: 'the first try was done, though not answered: the retry says what it was',
+    name: 'the first attempt took effect unanswered, and the retry has its answer',
     rows: [
       [1, 'add', 0, 1],
       [2, 'check', 2, 3, 'true'],
@@ -88,7 +88,7 @@ const EXPLAINED: readonly Case[] = [
     ],
   },
   {
-    name: 'a repeat is answered as the first, whatever has happened since',
+    name: 'a repeat has the first answer, whatever has happened since',
     rows: [
       [1, 'add', 0, 1, 'true'],
       [2, 'remove', 2, 3, 'removed'],
@@ -124,7 +124,7 @@ const VIOLATIONS: readonly Case[] = [
     ],
   },
   {
-    name: 'G1: an item that was found once is lost, though its add was never answered',
+    name: 'G1: an item that was found once is lost, even if its add was never answered',
     rows: [
       [1, 'add', 0, 1],
       [2, 'check', 2, 3, 'true'],
@@ -132,7 +132,7 @@ const VIOLATIONS: readonly Case[] = [
     ],
   },
   {
-    name: 'an item is found that nobody added',
+    name: 'an item is found that no call added',
     rows: [[1, 'check', 0, 1, 'true']],
   },
   {
@@ -143,14 +143,14 @@ const VIOLATIONS: readonly Case[] = [
     ],
   },
   {
-    name: 'G3: two adders are told new',
+    name: 'G3: two adds are new',
     rows: [
       [1, 'add', 0, 10, 'true'],
       [2, 'add', 0, 10, 'true'],
     ],
   },
   {
-    name: 'G3: nobody is told new',
+    name: 'G3: no add is new',
     rows: [
       [1, 'add', 0, 10, 'false'],
       [2, 'add', 0, 10, 'false'],
@@ -161,11 +161,11 @@ const VIOLATIONS: readonly Case[] = [
     rows: [[1, 'add', 0, 1, 'true,true', 2]],
   },
   {
-    name: 'G4: a removal of what was absent says removed',
+    name: 'G4: a removal of an absent item has the answer "removed"',
     rows: [[1, 'remove', 0, 1, 'removed']],
   },
   {
-    name: 'G4: a removal says absent of what is there',
+    name: 'G4: a removal of a present item has the answer "absent"',
     rows: [
       [1, 'add', 0, 1, 'true'],
       [2, 'remove', 2, 3, 'absent'],
@@ -180,7 +180,7 @@ const VIOLATIONS: readonly Case[] = [
     ],
   },
   {
-    name: 'G4: a removal that says removed leaves it there',
+    name: 'G4: a removal with the answer "removed" leaves the item',
     rows: [
       [1, 'add', 0, 1, 'true'],
       [2, 'remove', 2, 3, 'removed'],
@@ -195,7 +195,7 @@ const VIOLATIONS: readonly Case[] = [
     ],
   },
   {
-    name: 'G5: a repeat is done again',
+    name: 'G5: a repeat takes effect again',
     rows: [
       [1, 'add', 0, 1, 'true'],
       [2, 'remove', 2, 3, 'removed'],
@@ -204,7 +204,7 @@ const VIOLATIONS: readonly Case[] = [
     ],
   },
   {
-    name: 'G5: what was done, though not answered, is done again by the retry',
+    name: 'G5: the retry of an unanswered change takes effect again',
     subject: 'multiset',
     rows: [
       [1, 'add', 0, 1],
@@ -214,7 +214,7 @@ const VIOLATIONS: readonly Case[] = [
     ],
   },
   {
-    name: 'G5: a try that was given up takes effect after its retry was answered and undone',
+    name: 'G5: an abandoned attempt takes effect after its retry was answered and undone',
     rows: [
       [1, 'add', 0, 1],
       [1, 'add', 2, 3, 'true'],
@@ -232,7 +232,7 @@ const VIOLATIONS: readonly Case[] = [
     ],
   },
   {
-    name: 'a multiset keeps a count that was taken back',
+    name: 'a multiset keeps a count that was removed',
     subject: 'multiset',
     rows: [
       [1, 'add', 0, 1, 'true,false', 2],
@@ -281,7 +281,7 @@ const LOSSES: readonly Case[] = [
     ],
   },
   {
-    name: 'what a try under way had done, before the service did it again',
+    name: 'the effect of an attempt in progress, before the service repeated it',
     rows: [
       [1, 'add', 960, 2_500, 'true'],
       [2, 'check', 970, 980, 'true'],
@@ -293,14 +293,14 @@ const LOSSES: readonly Case[] = [
 
 const TOO_MUCH: readonly Case[] = [
   {
-    name: 'what was answered long before',
+    name: 'a change that was answered long before',
     rows: [
       [1, 'add', 10, 20, 'true'],
       [2, 'check', 2_100, 2_110, 'false'],
     ],
   },
   {
-    name: 'what was not answered, but seen long before',
+    name: 'an unanswered change that was seen long before',
     rows: [
       [1, 'add', 10, 20],
       [2, 'check', 30, 40, 'true'],

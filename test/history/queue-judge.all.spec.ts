@@ -180,6 +180,6 @@ describe('judgeQueue', () => {
       leased(DRAIN, 60_000, { ...LEASED, id: 'x', attempt: 2 }, { ...other, id: 'y', attempt: 2 }),
     ];
     expect(violations(overlapping(1))).toEqual([]);
-    expect(violations(overlapping(2))).toEqual([expect.stringContaining('was left out by the repeat')]);
+    expect(violations(overlapping(2))).toEqual([expect.stringContaining('was omitted by the repeat')]);
   });
 });

@@ -14,7 +14,7 @@ const DONE: ReadonlySet<string | undefined> = new Set(['acked', 'released', 'ext
 
 export const RULES: readonly Rule[] = [
   {
-    broken: 'was new twice, but not forgotten between',
+    broken: 'was new twice without being forgotten in between',
     breaks({ of, discovery }, doubts) {
       if (discovery?.word !== 'new' || doubts.mayBeLost(discovery.event)) return false;
       return of.entries.some(({ discovery: next }) => {
@@ -29,7 +29,7 @@ export const RULES: readonly Rule[] = [
     },
   },
   {
-    broken: 'was handed out, but that discovery did not queue it',
+    broken: 'was handed out for a discovery that did not queue it',
     breaks({ discovery, handOuts }, doubts) {
       if (discovery === undefined) return handOuts.length > 0;
       if (discovery.word === 'seen' && !doubts.mayBeLost(discovery.event)) return handOuts.length > 0;
@@ -37,7 +37,7 @@ export const RULES: readonly Rule[] = [
     },
   },
   {
-    broken: 'was neither acknowledged nor forgotten, and is gone',
+    broken: 'is gone without being acknowledged or forgotten',
     breaks({ of, discovery, holds, handOuts }, doubts, drainedFrom) {
       if (drainedFrom === undefined) return false;
       if (discovery?.word !== 'new' || doubts.mayBeLost(discovery.event)) return false;
@@ -69,7 +69,7 @@ export const RULES: readonly Rule[] = [
     breaks: (entry, doubts) => entry.handOuts.some(({ attempt }) => doubts.isForgotten(entry, attempt.start)),
   },
   {
-    broken: 'was held by two leases at once',
+    broken: 'was held by two leases at the same time',
     breaks({ holds }, doubts) {
       const mayFollow = (earlier: Hold, later: Hold) =>
         earlier.start <= later.end && doubts.mayBeOver(earlier, later.end);
@@ -77,7 +77,7 @@ export const RULES: readonly Rule[] = [
     },
   },
   {
-    broken: 'was leased again, but its attempts were not counted',
+    broken: 'was leased again without counting the attempt',
     breaks: ({ holds }, doubts) =>
       holds.some((a) =>
         holds.some(
@@ -103,7 +103,7 @@ export const RULES: readonly Rule[] = [
       ),
   },
   {
-    broken: 'was unknown under its lease, but never forgotten',
+    broken: 'was unknown under its lease without being forgotten',
     breaks: ({ holds }, doubts) =>
       holds.some((hold) =>
         hold.settlings.some(
@@ -127,7 +127,7 @@ export const RULES: readonly Rule[] = [
       ),
   },
   {
-    broken: 'was left out by the repeat of a lease that held it',
+    broken: 'was omitted by the repeat of a lease that held it',
     breaks: ({ holds }, doubts) =>
       holds.some(
         (hold) =>

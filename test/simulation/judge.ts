@@ -101,7 +101,7 @@ export class Judge implements Observer, Listener {
 
   /** Records that the process has died. */
   died(): void {
-    this.notes.tally(this.pending.size > 0 ? 'killed while calls were under way' : 'killed');
+    this.notes.tally(this.pending.size > 0 ? 'killed with calls in progress' : 'killed');
     this.pending.clear();
   }
 

@@ -22,7 +22,7 @@ const RULES = [
   ...['repeated ack', 'repeated extend', 'saturated', 'hidden', 'clock set back', 'copied'],
   ...['export', 'import', 'repeated import', 'copied while it changed', 'refused: TORN'],
   ...['refused: FILTER_EXISTS', 'refused: NOT_COUNTING', 'list', 'read in pages', 'damaged', 'lost'],
-  ...['commit failed', 'changes undone', 'killed while calls were under way', 'closed and opened'],
+  ...['commit failed', 'changes undone', 'killed with calls in progress', 'closed and opened'],
 ];
 
 it(`histories of the embedded store agree with an exact model (${HISTORIES} from seed ${SEED})`, async () => {

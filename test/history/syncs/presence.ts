@@ -14,16 +14,16 @@ export const BECAUSE = [
   'seen after a commit, since it was visited in the sync',
   'seen after a commit, since it was listed',
   'seen after a commit, since it was queued at the opening',
-  'seen after a commit, since it was queued at the opening, though acknowledged after it',
+  'seen after a commit, since it was queued at the opening and acknowledged later',
   'seen after a sync that was abandoned',
   'seen until its age is over',
   'seen until its age is over, through a commit',
   'unseen since it was forgotten',
   'unseen after a commit, since it was forgotten in the sync',
   'unseen after a commit, since nothing kept it',
-  'unseen, since only a sync that was abandoned had listed it',
+  'unseen, since only an abandoned sync had listed it',
   'unseen, since its age is over',
-  'unseen, since its age was over, though it was listed again',
+  'unseen, since its age was over before it was listed again',
 ] as const;
 
 export type Because = (typeof BECAUSE)[number];
@@ -73,10 +73,10 @@ export class Presence {
       if (this.mayBeAdded(sync.openedFrom, at) || this.mayBeQueuedAt(sync)) continue;
       if (this.url.adds.length > 0) because.add('unseen after a commit, since nothing kept it');
     }
-    if (this.wasOnlyListed(at)) because.add('unseen, since only a sync that was abandoned had listed it');
+    if (this.wasOnlyListed(at)) because.add('unseen, since only an abandoned sync had listed it');
     if (this.url.adds.length + this.url.lists.length > 0 && this.isOverAge(at)) {
       because.add('unseen, since its age is over');
-      if (this.isListedAgain()) because.add('unseen, since its age was over, though it was listed again');
+      if (this.isListedAgain()) because.add('unseen, since its age was over before it was listed again');
     }
     return because;
   }
@@ -160,7 +160,7 @@ export class Presence {
         acks.some(({ word, end }) => word === 'acked' && end < at.start),
       );
       if (acked)
-        because.push('seen after a commit, since it was queued at the opening, though acknowledged after it');
+        because.push('seen after a commit, since it was queued at the opening and acknowledged later');
     }
     return because.length > 0 ? because : undefined;
   }

@@ -11,10 +11,10 @@ import { openedIn, type SyncLife } from './timeline.js';
 
 /** The rules for syncs and their calls that do not depend on the URLs. */
 export const SYNC_RULES = [
-  'a sync ends only by a commit, by a call that abandons it, or for a reason that is true',
-  'a sync that is over stays as it is',
+  'a sync ends only by a commit, by a call that abandons it, or for a true reason',
+  'a sync that is over does not change',
   'a sync is found until the next one is opened',
-  'a sync is opened unless another one is under way',
+  'a sync opens unless another one is in progress',
   'a repeat of open answers the same',
   'a repeat of open answers the same after the next sync was opened',
   'a repeat of commit answers the same',
@@ -62,7 +62,7 @@ function judgeEnd(sync: SyncLife, events: readonly SyncedEvent[], find: Finding)
     const holds = committedBy < Infinity ? committed : givenUp || (reason === NOT_OPENED && !isOpened);
     const how = committedBy < Infinity ? 'is committed' : `is abandoned because ${reason ?? 'unknown'}`;
     find(
-      'a sync ends only by a commit, by a call that abandons it, or for a reason that is true',
+      'a sync ends only by a commit, by a call that abandons it, or for a true reason',
       holds,
       `sync ${id} ${how}`,
       calls,
@@ -74,7 +74,7 @@ function judgeEnd(sync: SyncLife, events: readonly SyncedEvent[], find: Finding)
     const other = later.find((sight) => sight.state !== state);
     if (later.length > 0) {
       find(
-        'a sync that is over stays as it is',
+        'a sync that is over does not change',
         !other,
         `sync ${id} was ${state}, then ${other?.state}`,
         calls,
@@ -97,7 +97,7 @@ function judgeRefusal(
   if (code === undefined && isVerb(event, 'look'))
     find('a sync is found until the next one is opened', true, '', []);
   if (code === undefined && isVerb(event, 'open'))
-    find('a sync is opened unless another one is under way', true, '', []);
+    find('a sync opens unless another one is in progress', true, '', []);
   if (code === 'SYNC_NOT_FOUND' && isVerb(event, 'list', 'commit', 'abandon', 'look')) {
     const sync = syncs.find((one) => one.id === event.operation.sync);
     if (!sync || sync.isDoubtful || sync.openedBy > start) return;
@@ -116,7 +116,7 @@ function judgeRefusal(
     const sync = syncs.find((one) => one.id === id);
     if (!sync || sync.isDoubtful) return;
     find(
-      'a sync is opened unless another one is under way',
+      'a sync opens unless another one is in progress',
       Math.min(sync.committedBy, sync.abandonedBy) >= start,
       `a sync was not opened since there is ${id}, which was over`,
       event.attempts,

@@ -103,7 +103,7 @@ const CASES: readonly Case[] = [
     ...{ before: [discover('new'), open(), commit()], wrong: unseen, right: seen },
   },
   {
-    rule: 'seen after a commit, since it was queued at the opening, though acknowledged after it',
+    rule: 'seen after a commit, since it was queued at the opening and acknowledged later',
     ...{ before: [discover('new'), lease, open(), ack, commit()], wrong: unseen, right: seen },
   },
   {
@@ -133,7 +133,7 @@ const CASES: readonly Case[] = [
     ...{ before: [...IN_SYNC, commit()], wrong: seen, right: unseen },
   },
   {
-    rule: 'unseen, since only a sync that was abandoned had listed it',
+    rule: 'unseen, since only an abandoned sync had listed it',
     ...{ before: [open(), list('new'), abandon()], wrong: seen, right: unseen },
   },
   {
@@ -141,12 +141,12 @@ const CASES: readonly Case[] = [
     ...{ before: [visit('new', 2), pause(4_000)], wrong: seen, right: unseen, set: 'ageing' },
   },
   {
-    rule: 'unseen, since its age was over, though it was listed again',
+    rule: 'unseen, since its age was over before it was listed again',
     before: [open(), list('new'), pause(8_000), list('kept'), commit(), pause(5_000)],
     ...{ wrong: seen, right: unseen, set: 'ageing' },
   },
   {
-    rule: 'a sync ends only by a commit, by a call that abandons it, or for a reason that is true',
+    rule: 'a sync ends only by a commit, by a call that abandons it, or for a true reason',
     before: [open()],
     wrong: look({
       id: S,
@@ -156,7 +156,7 @@ const CASES: readonly Case[] = [
     right: abandon(),
   },
   {
-    rule: 'a sync that is over stays as it is',
+    rule: 'a sync that is over does not change',
     before: [open(), commit()],
     wrong: look({ id: S, state: 'open' }),
     right: look({ id: S, state: 'committed' }),
@@ -168,7 +168,7 @@ const CASES: readonly Case[] = [
     right: look({ id: S, state: 'committed' }),
   },
   {
-    rule: 'a sync is opened unless another one is under way',
+    rule: 'a sync opens unless another one is in progress',
     before: [open(), commit()],
     wrong: open(S, { code: 'SYNC_EXISTS' }),
     right: open(S2),
@@ -254,7 +254,7 @@ describe('judgeSynced', () => {
     ['a commit that was not answered', [visit('new'), open(), unanswered(commit())]],
     ['an acknowledgement before the opening', [discover('new'), lease, ack, open(), commit()]],
     ['a removal that was not answered', [open(), visit('new'), unanswered(forget('forgotten')), commit()]],
-    ['an abandoning that was not answered', [open(), list('new'), unanswered(abandon())]],
+    ['an abandon that was not answered', [open(), list('new'), unanswered(abandon())]],
     [
       'a visit that found it only on the list of an abandoned sync',
       [visit('new'), open(), commit(), open(S2), list('new', false, S2), visit('seen'), abandon(S2)],
@@ -264,9 +264,9 @@ describe('judgeSynced', () => {
   });
 
   it.each([
-    ['queued, as far as is known, at the opening', [unanswered(discover('new')), open(), commit()]],
+    ['possibly queued at the opening', [unanswered(discover('new')), open(), commit()]],
     ['visited without an answer', [open(), unanswered(visit('new')), commit()]],
-    ['listed by a sync that may go on', [open(), list('new'), unanswered(abandon())]],
+    ['listed by a sync that may still be open', [open(), list('new'), unanswered(abandon())]],
     ['forgotten, and then visited', [open(), forget('forgotten'), visit('new'), commit()]],
   ])('accepts that a URL is seen that was %s', (_, before) => {
     expect(judged([...before, seen]).violations).toEqual([]);

@@ -9,13 +9,13 @@ export const DEFECTS = [
   'drops an acknowledged add',
   'drops an acknowledged removal',
   'tests and adds in two steps',
-  'says removed of what is absent',
+  'reports an absent item as removed',
   'answers a retry without the record',
-  'answers a retry from the record but changes again',
-  'records only what it could answer',
-  'executes a broken request once more, later',
-  'adds copies in one request as if they were apart',
-  'reads what was true some changes ago',
+  'answers a retry from the record but changes the item again',
+  'records only answers that it could deliver',
+  'executes a broken request again later',
+  'adds copies in one request as separate items',
+  'reads the state from some changes ago',
   'comes back from a restart without the last changes',
   'miscounts its items',
   'answers 500',
@@ -70,13 +70,14 @@ export class FaultyItems {
     const name = `${batch.verb} ${batch.key}`;
     const record = this.records.get(name);
     if (record && this.defect !== 'answers a retry without the record') {
-      if (this.isNow('answers a retry from the record but changes again')) this.change(batch);
+      if (this.isNow('answers a retry from the record but changes the item again')) this.change(batch);
       return record;
     }
     const inSteps = this.defect === 'tests and adds in two steps';
     const results = inSteps ? await this.changeInSteps(batch) : this.change(batch);
-    if (answered || this.defect !== 'records only what it could answer') this.records.set(name, results);
-    if (!answered && this.defect === 'executes a broken request once more, later') {
+    if (answered || this.defect !== 'records only answers that it could deliver')
+      this.records.set(name, results);
+    if (!answered && this.defect === 'executes a broken request again later') {
       setTimeout(() => this.change(batch), LATER_MS);
     }
     return results;
@@ -101,7 +102,7 @@ export class FaultyItems {
   }
 
   private read({ subject, verb, items }: Batch): readonly Answer[] {
-    const lagging = this.defect === 'reads what was true some changes ago';
+    const lagging = this.defect === 'reads the state from some changes ago';
     return items.map((item) => {
       const count = lagging ? this.countBefore(subject, item) : this.countOf(subject, item);
       return verb === 'count' ? count : count > 0;
@@ -111,7 +112,7 @@ export class FaultyItems {
   private change({ subject, verb, items }: Batch): readonly Answer[] {
     const before = new Map(items.map((item) => [item, this.countOf(subject, item)]));
     return items.map((item) => {
-      const apart = verb === 'add' && this.isNow('adds copies in one request as if they were apart');
+      const apart = verb === 'add' && this.isNow('adds copies in one request as separate items');
       const count = apart ? (before.get(item) ?? 0) : this.countOf(subject, item);
       const effect = ITEM_MODELS[subject](count, verb, 1);
       const dropped = this.isNow(
@@ -119,7 +120,7 @@ export class FaultyItems {
       );
       if (!dropped) this.put(subject, item, effect.count);
       if (verb === 'add') return effect.answer === 'true';
-      return this.isNow('says removed of what is absent') ? 'removed' : effect.answer;
+      return this.isNow('reports an absent item as removed') ? 'removed' : effect.answer;
     });
   }
 

@@ -3,27 +3,32 @@ import type { Leased, QueueOperation, QueueAnswers } from '../queue-history.js';
 
 /** The defects of a queue, constant or occasional, and the violations that each may cause. */
 export const QUEUE_DEFECTS = {
-  'queues what is seen': ['was new twice, but not forgotten between'],
-  'loses what is discovered': ['was neither acknowledged nor forgotten, and is gone'],
-  'loses what is released': ['was neither acknowledged nor forgotten, and is gone'],
-  'loses what a lease held that ended': ['was neither acknowledged nor forgotten, and is gone'],
-  'forgets an entry that was discovered since': ['was neither acknowledged nor forgotten, and is gone'],
-  'brings back what was acknowledged': ['was handed out after it had been acknowledged'],
-  'acknowledges by every lease': ['was acknowledged twice'],
-  'hands out what was forgotten': ['was handed out after it had been forgotten'],
-  'hands out what is leased': ['was held by two leases at once'],
-  'ends leases too soon': ['was held by two leases at once'],
-  'extends nothing': ['could not be settled by the lease that held it', 'was held by two leases at once'],
-  'counts no attempts': ['was leased again, but its attempts were not counted'],
-  'hands out under another discovery': ['was handed out, but that discovery did not queue it'],
-  'settles by a lease that is over': ['was settled by a lease that was over'],
-  'settles what was forgotten': ['was settled by a lease that was over'],
-  'refuses a lease that holds': ['could not be settled by the lease that held it'],
-  'does not know a lease that is over': ['was unknown under its lease, but never forgotten'],
+  'queues seen URLs': ['was new twice without being forgotten in between'],
+  'loses discovered entries': ['is gone without being acknowledged or forgotten'],
+  'loses released entries': ['is gone without being acknowledged or forgotten'],
+  'loses the entries of an ended lease': ['is gone without being acknowledged or forgotten'],
+  'forgets an entry that was discovered later': ['is gone without being acknowledged or forgotten'],
+  'brings back acknowledged entries': ['was handed out after it had been acknowledged'],
+  'acknowledges with any lease': ['was acknowledged twice'],
+  'hands out forgotten entries': ['was handed out after it had been forgotten'],
+  'hands out leased entries': ['was held by two leases at the same time'],
+  'ends leases too early': ['was held by two leases at the same time'],
+  'extends nothing': [
+    'could not be settled by the lease that held it',
+    'was held by two leases at the same time',
+  ],
+  'does not count attempts': ['was leased again without counting the attempt'],
+  'hands out entries with another discovery’s payload': [
+    'was handed out for a discovery that did not queue it',
+  ],
+  'settles with a lease that is over': ['was settled by a lease that was over'],
+  'settles forgotten entries': ['was settled by a lease that was over'],
+  'refuses a lease that is not over': ['could not be settled by the lease that held it'],
+  'does not know a lease that is over': ['was unknown under its lease without being forgotten'],
   'repeats a lease that is over': ['was handed out by the repeat of a lease that was over'],
-  'leaves out what a lease holds': ['was left out by the repeat of a lease that held it'],
-  'leases anew for a repeat': ['a repeat of lease'],
-  'settles anew for a repeat': ['was answered differently'],
+  'omits entries that a lease holds': ['was omitted by the repeat of a lease that held it'],
+  'leases again for a repeat': ['a repeat of lease'],
+  'settles again for a repeat': ['was answered differently'],
 } as const;
 
 export type QueueDefect = keyof typeof QUEUE_DEFECTS;
@@ -61,7 +66,7 @@ export class FaultyQueue {
   execute(operation: QueueOperation, key: string): QueueAnswers {
     const name = `${operation.verb} ${key}`;
     const record = this.records.get(name);
-    const anew = operation.verb === 'lease' ? 'leases anew for a repeat' : 'settles anew for a repeat';
+    const anew = operation.verb === 'lease' ? 'leases again for a repeat' : 'settles again for a repeat';
     if (record && this.defect !== anew) return 'leased' in record ? this.stillHeld(record.leased) : record;
     const answers = this.change(operation);
     if (!('leased' in answers) || answers.leased.length > 0) this.records.set(name, answers);
@@ -84,17 +89,17 @@ export class FaultyQueue {
   }
 
   private discover(url: string, discovery: number): string {
-    if (this.visited.has(url) && !this.isNow('queues what is seen')) return 'seen';
+    if (this.visited.has(url) && !this.isNow('queues seen URLs')) return 'seen';
     this.visited.add(url);
-    const again = this.forgotten.has(url) && this.isNow('forgets an entry that was discovered since');
-    if (again || this.isNow('loses what is discovered')) return 'new';
+    const again = this.forgotten.has(url) && this.isNow('forgets an entry that was discovered later');
+    if (again || this.isNow('loses discovered entries')) return 'new';
     this.entries.push({ url, discovery, attempt: 0, hiddenUntil: 0, lease: undefined });
     return 'new';
   }
 
   private forget(url: string): string {
     const found = this.visited.delete(url);
-    if (!this.isNow('hands out what was forgotten'))
+    if (!this.isNow('hands out forgotten entries'))
       this.ghosts.push(...this.drop((entry) => entry.url === url));
     if (found) this.forgotten.add(url);
     return found ? 'forgotten' : 'absent';
@@ -103,27 +108,28 @@ export class FaultyQueue {
   private lease(max: number, seconds: number): Leased[] {
     const now = Date.now();
     const ended = (entry: Entry) => entry.lease !== undefined && entry.hiddenUntil <= now;
-    if (this.isNow('loses what a lease held that ended')) this.drop(ended);
+    if (this.isNow('loses the entries of an ended lease')) this.drop(ended);
     const free = this.entries.filter(
-      ({ hiddenUntil }) => hiddenUntil <= now || this.isNow('hands out what is leased'),
+      ({ hiddenUntil }) => hiddenUntil <= now || this.isNow('hands out leased entries'),
     );
     return free.slice(0, max).map((entry) => {
-      if (this.defect !== 'counts no attempts') entry.attempt++;
+      if (this.defect !== 'does not count attempts') entry.attempt++;
       // Some defects need the URL of a lease that is over.
       entry.lease = `${++this.leases} ${entry.url}`;
       this.given.add(entry.lease);
-      entry.hiddenUntil = now + seconds * (this.defect === 'ends leases too soon' ? 500 : 1_000);
+      entry.hiddenUntil = now + seconds * (this.defect === 'ends leases too early' ? 500 : 1_000);
       this.drop((one) => one === entry);
       this.entries.push(entry);
       const { url, attempt, lease } = entry;
-      const discovery = entry.discovery + (this.isNow('hands out under another discovery') ? 1 : 0);
+      const discovery =
+        entry.discovery + (this.isNow('hands out entries with another discovery’s payload') ? 1 : 0);
       return { id: lease, url, discovery, attempt };
     });
   }
 
   private settle(verb: 'ack' | 'release' | 'extend', id: string, seconds: number): string {
     const entry = this.known(verb).find((one) => this.settles(id, one));
-    if (!entry || this.isNow('refuses a lease that holds')) {
+    if (!entry || this.isNow('refuses a lease that is not over')) {
       const known = this.given.has(id) && !this.isNow('does not know a lease that is over');
       return known ? 'expired' : 'unknown';
     }
@@ -135,24 +141,22 @@ export class FaultyQueue {
     entry.lease = undefined;
     entry.hiddenUntil = verb === 'release' ? now + seconds * 1_000 : now;
     const gone =
-      verb === 'ack'
-        ? !this.isNow('brings back what was acknowledged')
-        : this.isNow('loses what is released');
+      verb === 'ack' ? !this.isNow('brings back acknowledged entries') : this.isNow('loses released entries');
     if (gone) this.drop((one) => one === entry);
     if (verb === 'ack') this.acked.push(entry);
     return verb === 'ack' ? 'acked' : 'released';
   }
 
   private known(verb: string): Entry[] {
-    if (this.defect === 'settles what was forgotten') return [...this.entries, ...this.ghosts];
-    if (this.defect === 'acknowledges by every lease' && verb === 'ack')
+    if (this.defect === 'settles forgotten entries') return [...this.entries, ...this.ghosts];
+    if (this.defect === 'acknowledges with any lease' && verb === 'ack')
       return [...this.entries, ...this.acked];
     return this.entries;
   }
 
   private settles(id: string, entry: Entry): boolean {
-    if (this.defect === 'settles by a lease that is over') return id.endsWith(` ${entry.url}`);
-    if (this.defect === 'acknowledges by every lease' && this.acked.includes(entry)) {
+    if (this.defect === 'settles with a lease that is over') return id.endsWith(` ${entry.url}`);
+    if (this.defect === 'acknowledges with any lease' && this.acked.includes(entry)) {
       return id.endsWith(` ${entry.url}`);
     }
     return entry.lease === id && entry.hiddenUntil > Date.now();
@@ -161,7 +165,7 @@ export class FaultyQueue {
   private stillHeld(leased: readonly Leased[]): QueueAnswers {
     const held = (one: Leased) =>
       this.isNow('repeats a lease that is over') ||
-      (!this.isNow('leaves out what a lease holds') &&
+      (!this.isNow('omits entries that a lease holds') &&
         this.entries.some(({ lease, hiddenUntil }) => lease === one.id && hiddenUntil > Date.now()));
     return { leased: leased.filter(held) };
   }
