@@ -19,7 +19,7 @@ const MANAGERS = [
 const updated = new Set();
 
 /**
- * Installs a package with the system's package manager, and prints that.
+ * Installs a package with the system's package manager, and reports it.
  *
  * @param {Record<string, string[]>} names possible names of the package by package manager, best first. A name may list
  *   several packages, separated by spaces.

@@ -5,8 +5,8 @@
  *   test.mjs all             the tests of `npm run test:all`
  *   test.mjs [all] PATH …    the tests below the paths, in either lane
  *
- * Other arguments go to Jest. LANE=all in the environment means the same as `all`, so that CI can run the command of the
- * README.
+ * Other arguments go to Jest. LANE=all in the environment means the same as `all`, so that CI can run the command of
+ * the README.
  */
 import { buildArgv, run } from 'jest';
 import { currentLane } from '../test/support/lanes.mjs';

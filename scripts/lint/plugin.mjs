@@ -63,7 +63,7 @@ const importsGoDown = {
   },
 };
 
-/** A comparison with a clock, whose outcome depends on the speed of the machine. */
+/** A comparison with a clock. Its outcome depends on the speed of the machine. */
 const TIMED =
   "CallExpression[callee.property.name=/^toBe(Less|Greater)/]:has(CallExpression[callee.object.name=/^(performance|Date)$/][callee.property.name='now'])";
 

@@ -42,8 +42,8 @@ interface Subject {
 
 /**
  * The cost of an age: streams to a visited set without an age, to one with an age, and to a workaround without ages: a
- * ring of sets, each emptied when its part of the age has passed. There a visit asks all sets, then adds to the newest.
- * `visit-later` visits seen URLs in the next epoch, for the first time.
+ * ring of sets, each emptied when its part of the age has passed. In the ring, a visit checks all sets, then adds to
+ * the newest. `visit-later` visits seen URLs in the next epoch, for the first time.
  */
 export const ageGroup: Group = {
   name: 'age',

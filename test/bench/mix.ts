@@ -20,7 +20,7 @@ export function duplicateShare({ stream, distinct }: Mix): number {
   return stream.length === 0 ? 0 : 1 - distinct.length / stream.length;
 }
 
-/** The number of samples from which the one closest to the whole list's share of duplicates is taken. */
+/** The number of samples to compare. The one whose share of duplicates is closest to the whole list's wins. */
 const CANDIDATES = 8;
 
 /**

@@ -29,7 +29,8 @@ interface Filter {
 
 /**
  * The cost of a sync: batches of 1,000 during an open sync, and lists with nine in ten items of the previous list, from
- * the opening to the end of the commit. Beside it the way of an exact set: a new set is filled and renamed.
+ * the opening to the end of the commit. For comparison, the same with an exact set: each list fills a new set, which
+ * then replaces the old one.
  */
 export const syncGroup: Group = {
   name: 'sync',

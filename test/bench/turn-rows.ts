@@ -15,7 +15,7 @@ const SEED = 1;
 const SHAPES = 60;
 /** The search changes one of this many worst shapes so far as often as it tries a new one. */
 const KEPT = 5;
-/** Takes the minimum of this many, because a garbage collection is not part of the work. */
+/** Each turn is measured this often, and the minimum counts, because a garbage collection is not part of the work. */
 const REPETITIONS = 3;
 /** The search sends bodies with a quarter of the bytes: work that takes long in them takes long in whole ones. */
 const SEARCH_SHARE = 1 / 4;

@@ -4,7 +4,7 @@ import type { RedisHarness } from '../support/stores.js';
 import { add, expectRefusal, items, keyed, makeFilter, SEGMENTED } from './calls.js';
 import type { Subject } from './subject.js';
 
-/** How the Redis store makes its calls, as far as only the servers can show it. */
+/** How the Redis store makes its calls, where only the servers can show it. */
 export function redisCalls(subject: Subject<RedisHarness>): void {
   it('G5 a call that fails in one segment has finished in all others', async () => {
     const { store, harness } = subject;

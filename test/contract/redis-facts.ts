@@ -379,7 +379,7 @@ async function keysOf({ harness }: Subject<RedisHarness>, { generation }: Filter
   return (await harness.find(`*${generation}*`)).map(({ key }) => key);
 }
 
-/** Changes a catalogue entry without the store, as if an instance had died half way. Undefined deletes it. */
+/** Changes a catalogue entry directly in Redis, as if an instance had died half way. Undefined deletes it. */
 async function rewriteEntry(
   { harness }: Subject<RedisHarness>,
   name: string,

@@ -499,7 +499,7 @@ async function catalogueOf(harness: RedisHarness): Promise<string[]> {
   return (await harness.find('unseen:{catalogue}*')).map(({ key }) => key).sort();
 }
 
-/** Changes a catalogue entry without the store. */
+/** Changes a catalogue entry directly in Redis. */
 async function rewriteEntry(
   harness: RedisHarness,
   name: string,

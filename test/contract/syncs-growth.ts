@@ -9,7 +9,7 @@ import type { Subject } from './subject.js';
 
 const all = (keys: readonly unknown[], answer: number): number[] => keys.map(() => answer);
 
-/** A sync whose layers have no room left, in a set whose layers have. */
+/** A sync whose layers have no room left, in a set whose own layers have. */
 export function syncGrowthContract(subject: Subject): void {
   const calls = new SyncCalls(subject);
 

@@ -241,8 +241,8 @@ describe('an instance that meets a sync while another opens it', () => {
 });
 
 /**
- * A catalogue after whose change to an open sync another instance acts first. If the reply to the change is lost, the
- * change is sent again after that.
+ * A catalogue in which another instance acts right after a change to an open sync. If the reply to the change is lost,
+ * the change is sent again after that.
  */
 class Outpaced extends Catalogue {
   constructor(

@@ -20,7 +20,7 @@ async function historyWith(defect?: Defect): Promise<History> {
   }
 }
 
-/** It took five seconds on an idle machine, and more than a minute on a very busy one. */
+/** The runs take five seconds on an idle machine, and have taken more than a minute on a busy one. */
 const TIMEOUT_MS = 300_000;
 
 describe(`the checker (seed ${SEED})`, () => {

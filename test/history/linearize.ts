@@ -178,8 +178,8 @@ class Search {
   }
 
   /**
-   * States with the same continuations have the same key. For the end of a moment, only the rewinds that it is too old
-   * for matter.
+   * States with the same continuations have the same key. The end of a moment matters only through the rewinds for
+   * which it is too old.
    */
   private keyOf({ done, count, records, passed, past }: State): string {
     const words = past.map((moment) => {

@@ -18,7 +18,8 @@ const VERBS = [
 ] as readonly QueueOperation['verb'][];
 
 /**
- * Random operations on a queue. Settlings depend on the leases, so a seed repeats the choices but not the operations.
+ * Random operations on a queue. The ids to settle depend on the leases, so a seed repeats the choices but not the
+ * operations.
  */
 export class QueueWorkload {
   private readonly live: string[] = [];

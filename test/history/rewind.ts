@@ -8,7 +8,7 @@ export interface Rewind {
   readonly start: number;
   readonly end: number;
   readonly reachMs: number;
-  /** Whether only mutations protect a state from loss, and reads don't. */
+  /** Whether a state is protected from loss by mutations only, and not by reads. */
   readonly evenIfRead: boolean;
 }
 

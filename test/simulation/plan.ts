@@ -74,7 +74,7 @@ export function planOf(seed: number): Plan {
   const features = new Set(
     FEATURES.filter((feature) => random.below(100) < (feature === 'clock set back' ? 20 : 55)),
   );
-  // Most sets that age share cells and hide items. That needs removals, and the model of syncs does not know
+  // Most sets that age share cells and hide items. Hiding needs removals, and the model of syncs does not support
   // collisions.
   if (features.has('age') && random.below(3) > 0) {
     for (const feature of ['syncs', 'clock set back', 'names'] as const) features.delete(feature);

@@ -6,7 +6,7 @@ import type { Filter } from '#store';
 export type Damage = 'missing' | 'short';
 
 /**
- * Damages a segment without the embedded store, while it is closed: removes its first checkpointed block, or the
+ * Damages a segment in the database while the embedded store is closed: removes its first checkpointed block, or the
  * block's last byte. A block's key is the filter's generation (8 bytes), its layer (4) and its number (4). Segments in
  * tests have one block.
  */

@@ -8,7 +8,7 @@ import { damageBlock } from './embedded-damage.js';
 import { startRedis } from './redis-server.js';
 import { cellsPattern } from './stores.js';
 
-/** A service, and a way to delete a filter's cells without it. */
+/** A service, and a way to delete a filter's cells behind its back. */
 export interface LosingService {
   /** Replaced by a restarted service after a loss. */
   app: TestApp;

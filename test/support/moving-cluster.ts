@@ -30,7 +30,7 @@ export const movingCluster: StoreFixture<MovingClusterHarness> = {
   },
 };
 
-/** Pauses the slot moves while a test accesses the servers without the store. */
+/** Pauses the slot moves while a test reads or changes the servers directly. */
 export class MovingClusterHarness extends RedisServersHarness {
   constructor(
     options: RedisStoreOptions,

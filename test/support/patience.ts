@@ -1,6 +1,8 @@
 /** The limit outside Jest, as in `npm run history`. */
 const WITHOUT_A_TEST_MS = 90_000;
-/** The time left for a test after a wait fails, so that Jest reports the event and not its own time limit. */
+/**
+ * The time left for a test after a wait fails, so that Jest reports the event that was missing, not its own time limit.
+ */
 const TO_REPORT_MS = 5_000;
 
 /**

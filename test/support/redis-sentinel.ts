@@ -27,7 +27,7 @@ export interface SentinelOptions {
 }
 
 const NAME = 'unseen-test';
-/** Starts the first synchronisation at once instead of after five seconds. */
+/** Starts the first synchronisation immediately instead of after five seconds. */
 const PROMPT = ['--repl-diskless-sync-delay', '0'];
 
 export async function startSentinel(options: SentinelOptions = {}): Promise<RedisSentinel> {

@@ -50,7 +50,7 @@ export interface StoreHarness {
 /** Additional members of the Redis harnesses: access to the servers themselves. */
 export interface RedisHarness extends StoreHarness {
   open(limits?: StoreLimits & Partial<Pick<RedisStoreOptions, 'clock' | 'timeoutMs'>>): Promise<RedisStore>;
-  /** A client of every master, for access without the store. */
+  /** A client of every master, for direct access. */
   readonly clients: readonly Redis[];
   /** All Redis keys that match a pattern, each with the client of the master that stores it. */
   find(pattern: string): Promise<FoundKey[]>;

@@ -78,7 +78,7 @@ export class TcpProxy {
     return happened;
   }
 
-  /** Cuts all connections, and ends new ones at once until `restore`. */
+  /** Cuts all connections, and closes new ones immediately until `restore`. */
   interrupt(): void {
     this.refuses = true;
     this.cutAll();

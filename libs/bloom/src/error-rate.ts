@@ -36,7 +36,7 @@ function classicCellsPerItemWith(k: number, p: number): number {
   return -k / Math.log1p(-Math.pow(p, 1 / k));
 }
 
-/** Poisson weights are below 1e-30 more than DEVIATIONS standard deviations plus MORE_ITEMS items from the mean. */
+/** Farther from the mean than DEVIATIONS standard deviations plus MORE_ITEMS items, Poisson weights are below 1e-30. */
 const DEVIATIONS = 12;
 const MORE_ITEMS = 30;
 

@@ -20,7 +20,9 @@ export interface Geometry {
 /** 4: counting filter. 1: standard filter. 8: counting filter that ages. */
 export type CellBits = 1 | 4 | 8;
 
-/** Length of the stamp in front of the cells of each page of a filter that ages. See libs/store/src/age.ts. */
+/**
+ * Length in bytes of the stamp that precedes the cells of each page in a filter that ages. See libs/store/src/age.ts.
+ */
 export const STAMP_BYTES = 4;
 
 /** m: cells of the whole filter. */

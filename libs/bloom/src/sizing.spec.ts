@@ -35,7 +35,7 @@ describe('the capacity of a geometry at a rate', () => {
     }
   });
 
-  // Callers of the import choose the page size and the hashes that this checks.
+  // The caller of an import chooses the page size and the number of hashes.
   it('takes little work, whatever the page and the hashes', () => {
     const at = jest.spyOn(PagedErrorRate.prototype, 'at');
     try {

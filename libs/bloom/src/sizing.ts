@@ -17,7 +17,7 @@ export interface Segmentation {
   readonly maxSegmentBytes: number;
   /** The smallest number of segments of a filter that is large enough for it (1 on a single server). */
   readonly minSegments: number;
-  /** `minSegments` never makes segments smaller than this. */
+  /** Segments are never made smaller than this to reach `minSegments`. */
   readonly minSegmentBytes: number;
   /**
    * Bytes that the store's allocator reserves for a segment of `bytes` bytes. Large filters are split so that the
@@ -99,8 +99,8 @@ export function assertSizing({ capacity, errorRate }: Sizing): void {
 }
 
 /**
- * The factor by which a filter that ages has more cells. Forgotten items may leave counts in cells that other items
- * keep alive, until they expire.
+ * Filters that age get this many times the cells, because forgotten items can leave counts in cells that other items
+ * keep alive until they expire.
  */
 const AGED_ALLOWANCE = 1.02;
 

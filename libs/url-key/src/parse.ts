@@ -107,7 +107,7 @@ function canonicalUserinfo(text: string): string {
   return shown === '' ? '' : `${shown}@`;
 }
 
-/** Canonicalises a user name or password: escapes the userinfo delimiters as well as what a path escapes. */
+/** Canonicalises a user name or password. Escapes the delimiters of userinfo in addition to the escapes of a path. */
 function canonicalUser(text: string): string {
   const escaped = canonicalEscapes(text).replaceAll(':', '%3A').replaceAll(';', '%3B');
   return escaped.replaceAll('=', '%3D').replaceAll('@', '%40');

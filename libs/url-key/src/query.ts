@@ -21,7 +21,7 @@ export function compileQuery(profile: NormalisedUrlProfile): ((query: string) =>
     if (!formQuery && !stripSession && keeps === undefined && !query.includes('&')) return query;
     let tokens: Token[] = query.split('&');
     if (formQuery) tokens = tokens.map(formToken);
-    // Sessions come before sorting: after the last `=` of a query is dropped, the order of its tokens matters.
+    // Drop session parameters before sorting: once a query has lost its last `=`, the order of its tokens matters.
     if (stripSession) tokens = withoutSessionParams(tokens);
     if (keeps !== undefined) tokens = tokens.filter(keeps);
     if (safe) tokens = inOrder(tokens, sortValues === true);

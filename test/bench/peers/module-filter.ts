@@ -5,7 +5,9 @@ import { ERROR_RATE, type Contender, type Verb } from './contender.js';
 
 const KEY = 'unseen-bench-module-filter';
 
-/** RedisBloom's cuckoo filter, which can forget, or the Bloom filter of RedisBloom or Valkey-bloom. */
+/**
+ * The commands of RedisBloom's cuckoo filter, which can forget, and of the Bloom filter in RedisBloom and Valkey-bloom.
+ */
 const COMMANDS = {
   'redisbloom-cuckoo': { reserve: ['CF.RESERVE'], add: 'CF.INSERTNX', check: 'CF.MEXISTS' },
   'module-bloom': { reserve: ['BF.RESERVE', String(ERROR_RATE)], add: 'BF.INSERT', check: 'BF.MEXISTS' },

@@ -8,7 +8,7 @@ const WORDS: Readonly<Record<'visit' | 'check' | 'list', readonly unknown[]>> = 
   list: ['kept', 'new', 'forgotten'],
 };
 const STATES: readonly SyncState[] = ['open', 'committing', 'committed', 'abandoned'];
-/** Errors that tell the state of a sync. */
+/** Errors whose messages give the state of a sync. */
 const STANDINGS: readonly unknown[] = ['SYNC_EXISTS', 'SYNC_ENDED', 'SYNC_NOT_FOUND'];
 const NAMED = /sync ([0-9a-f]{16})/;
 const ENDED = /is (open|committing|committed|abandoned)(?: because ([^;]+))?/;

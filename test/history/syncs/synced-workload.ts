@@ -20,7 +20,7 @@ const VERBS = [
 
 type Draft = SyncedOperation extends infer Op ? (Op extends unknown ? Omit<Op, 'id' | 'set'> : never) : never;
 
-/** Random operations on one synced set. Settlings depend on the leases, so a seed repeats only the choices. */
+/** Random operations on one synced set. The ids to settle depend on the leases, so a seed repeats only the choices. */
 export class SyncedWorkload {
   /** The sync that accepts lists, as far as its conductor knows. */
   sync: string | undefined;

@@ -18,8 +18,7 @@ const GLOBAL = 'encodeURI encodeURIComponent decodeURI decodeURIComponent parseI
 
 /**
  * Makes the built-in functions of a realm count the characters and elements that they read and create. A function
- * without a specific cost counts as reading its whole object and all arguments, so that the count is rather too high
- * than too low.
+ * without a specific cost counts as reading its whole object and all arguments, so the count is never too low.
  */
 export function countBuiltIns(realm: typeof globalThis, counter: Counter): void {
   const { Array, Map, Number, Object, RegExp, Set, String } = realm;
