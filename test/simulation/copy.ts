@@ -4,7 +4,7 @@ import { encodeExportFile, ExportFileReader, exportHeader, type Filter, type Par
 import { collect, pieces, specOf } from '../support/export-files.js';
 import type { Random } from '../support/random.js';
 import { itemOf, MOST_ITEMS } from './items.js';
-import { AgedList } from './lists.js';
+import { AgedLayers } from './layers.js';
 import { MemoryEnvironment, SimulatedDisk } from './memory-environment.js';
 import type { SetModel } from './set-model.js';
 import { Violation } from './notes.js';
@@ -93,12 +93,12 @@ async function contentsOf(
 }
 
 /** An export has the items of the set itself, without those that only an open sync has. */
-function expectedOf({ list, tally, queue }: SetModel): unknown {
+function expectedOf({ layers, tally, queue }: SetModel): unknown {
   return {
-    found: ITEMS.filter((item) => list.has(item)),
+    found: ITEMS.filter((item) => layers.has(item)),
     added: tally.added,
     removed: tally.removed,
-    hidden: list instanceof AgedList ? list.hiddenItems : undefined,
+    hidden: layers instanceof AgedLayers ? layers.hiddenItems : undefined,
     queued: (queue?.entries ?? [])
       .map(
         ({ item, attempt, place }) => `${item} ${place.in === 'dead' ? 'is dead' : 'waits'} after ${attempt}`,

@@ -3,7 +3,7 @@ import { Removed, type FilterSpec, type FilterStats, type LeasedEntry } from '#s
 import { OTHER_FINGERPRINT, type Call } from './calls.js';
 import { FORGOTTEN, type Model } from './model.js';
 import type { SetModel } from './set-model.js';
-import { AgedList, CellList } from './lists.js';
+import { AgedLayers, CellLayers } from './layers.js';
 
 /** A possible answer of a call: a text that identifies and describes it, and a comparison with an actual answer. */
 export interface Expected {
@@ -108,17 +108,17 @@ function leased(held: readonly { item: string; attempt: number }[]): Expected {
 
 function inSet(model: Model, set: SetModel, call: Call): Expected | undefined {
   const { items, sync: id } = call;
-  const { list, sync, queue } = set;
+  const { layers, sync, queue } = set;
   const ended = set.ended.get(id);
   const isOld = ended !== undefined && model.clock.now - ended.at > DAY_MS;
   const notThere = refused(ended && !isOld ? 'SYNC_ENDED' : 'SYNC_NOT_FOUND');
   switch (call.verb) {
     case 'add':
     case 'discover':
-      return list.fits(items) ? undefined : refused('FILTER_FULL');
+      return layers.fits(items) ? undefined : refused('FILTER_FULL');
     case 'remove':
       // Items are hidden in all layers that claim them, including those of a sync.
-      return [list, sync?.list].some((one) => one instanceof AgedList && one.hidesTooMany(items))
+      return [layers, sync?.layers].some((one) => one instanceof AgedLayers && one.hidesTooMany(items))
         ? refused('STORE_FULL')
         : undefined;
     case 'check':
@@ -175,11 +175,10 @@ function deadLetters({ queue }: SetModel): Expected {
   };
 }
 
-function described({ list, tally, exact, sync, queue }: SetModel): Expected {
+function described({ layers: own, tally, exact, sync, queue }: SetModel): Expected {
   const counts = { ...tally, sync: sync && { listed: sync.listed, new: sync.fresh } };
-  const cells =
-    exact && list instanceof CellList ? { items: list.items, layers: list.layerStats } : undefined;
-  const hidden = list instanceof AgedList ? list.hiddenItems : undefined;
+  const cells = exact && own instanceof CellLayers ? { items: own.items, layers: own.layerStats } : undefined;
+  const hidden = own instanceof AgedLayers ? own.hiddenItems : undefined;
   const entries = queue?.entries.length;
   return {
     text: JSON.stringify({ ...counts, ...cells, hidden, entries }),

@@ -2,7 +2,7 @@ import { Removed, StaleFilterError, StoreError } from '#store';
 import { MUTATIONS, type Call, type SyncEnd, type Verb } from './calls.js';
 import { described } from './described.js';
 import { asAnswered, expectedNow, refused, type Expected } from './expected.js';
-import { AgedList } from './lists.js';
+import { AgedLayers } from './layers.js';
 import type { Observer, Put, SimulatedDisk } from './memory-environment.js';
 import { Violation, type Notes } from './notes.js';
 import type { Time } from './open-store.js';
@@ -127,8 +127,9 @@ export class Judge implements Observer, Listener {
       throw new Violation(`import ${number} has read its parts though it is a repeat`);
     this.notes.tally(isRepeat ? `repeated ${verb}` : verb);
     if (verb === 'remove' && (value as number[]).includes(Removed.Saturated)) this.notes.tally('saturated');
-    const list = this.truth.model.sets.get(call.set)?.list;
-    if (verb === 'check' && list instanceof AgedList && list.hiddenItems > 0) this.notes.tally('hidden');
+    const layers = this.truth.model.sets.get(call.set)?.layers;
+    if (verb === 'check' && layers instanceof AgedLayers && layers.hiddenItems > 0)
+      this.notes.tally('hidden');
   }
 
   failed(attempt: Attempt, error: unknown): void {

@@ -1,13 +1,13 @@
 import { Added, Kept, plannedLayers, Removed, type Filter, type FilterSpec, type Sync } from '#store';
 import type { Limits } from './limits.js';
-import { AgedList, CellList, type ListModel } from './lists.js';
+import { AgedLayers, CellLayers, type LayersModel } from './layers.js';
 import { QueueModel } from './queue.js';
 
 /** An open sync. */
 interface SyncModel {
   readonly id: string;
   readonly openedAt: number;
-  readonly list: ListModel;
+  readonly layers: LayersModel;
   readonly base: number;
   readonly planned: number;
   readonly removed: Set<string>;
@@ -20,7 +20,7 @@ interface SyncModel {
 /** An exact model of a set. */
 export class SetModel {
   base = 0;
-  list: ListModel;
+  layers: LayersModel;
   /**
    * Whether the cells of its layers are known. After a sync they are not, because its layers were filled in another
    * order.
@@ -43,7 +43,7 @@ export class SetModel {
     private readonly clock: { now: number },
     private readonly limits: Limits,
   ) {
-    this.list = listOf(filter, clock, limits);
+    this.layers = layersOf(filter, clock, limits);
     this.nextLayer = this.planned = plannedLayers(filter).length;
     if (filter.kind === 'visited-set')
       this.queue = new QueueModel(filter.maxAttempts, clock, limits.sizes.movesPerChange);
@@ -52,28 +52,28 @@ export class SetModel {
   /** A set with this one's contents as exported. */
   imported(filter: Filter, clock: { now: number }, limits: Limits): SetModel {
     const copy = new SetModel(filter, clock, limits);
-    copy.list = this.list.copy(filter, clock);
+    copy.layers = this.layers.copy(filter, clock);
     Object.assign(copy.tally, this.tally);
     if (this.queue) copy.queue?.restore(this.queue.exported, filter);
     return copy;
   }
 
   has(item: string): boolean {
-    return this.list.has(item) || (this.sync?.list.has(item) ?? false);
+    return this.layers.has(item) || (this.sync?.layers.has(item) ?? false);
   }
 
   count(item: string): number {
-    return this.list.count(item) || (this.sync?.list.count(item) ?? 0);
+    return this.layers.count(item) || (this.sync?.layers.count(item) ?? 0);
   }
 
   add(items: readonly string[], ttlMs: number | undefined): number[] {
-    const { list, sync } = this;
-    const lasts = list instanceof AgedList ? list.lasts(ttlMs) : undefined;
-    const listed = new Set(items.filter((item) => sync?.list.has(item)));
+    const { layers, sync } = this;
+    const lasts = layers instanceof AgedLayers ? layers.lasts(ttlMs) : undefined;
+    const listed = new Set(items.filter((item) => sync?.layers.has(item)));
     const answers = items.map((item) => {
       if (sync) this.addBeside(sync, item, lasts, listed.has(item));
-      if (!listed.has(item)) return list.add(item, lasts) ? Added.New : Added.Present;
-      if (list instanceof AgedList && list.has(item)) list.add(item, lasts);
+      if (!listed.has(item)) return layers.add(item, lasts) ? Added.New : Added.Present;
+      if (layers instanceof AgedLayers && layers.has(item)) layers.add(item, lasts);
       return Added.Present;
     });
     const added = answers.filter((answer) => answer === Added.New).length;
@@ -85,10 +85,10 @@ export class SetModel {
 
   remove(items: readonly string[]): number[] {
     const { sync } = this;
-    const answers = items.map((item) => this.list.remove(item));
+    const answers = items.map((item) => this.layers.remove(item));
     if (sync) {
       items.forEach((item, i) => {
-        const second = sync.list.remove(item);
+        const second = sync.layers.remove(item);
         if (answers[i] === Removed.Absent) answers[i] = second;
         if (sync.removed.has(item)) return;
         sync.removed.add(item);
@@ -103,11 +103,11 @@ export class SetModel {
   }
 
   openSync(id: string, spec: FilterSpec): void {
-    const list = listOf({ ...spec, seed: this.filter.seed }, this.clock, this.limits);
+    const layers = layersOf({ ...spec, seed: this.filter.seed }, this.clock, this.limits);
     const base = this.nextLayer;
     const planned = plannedLayers(spec).length;
     this.nextLayer += planned;
-    const sync = { id, openedAt: this.clock.now, list, base, planned, removed: new Set<string>() };
+    const sync = { id, openedAt: this.clock.now, layers, base, planned, removed: new Set<string>() };
     this.sync = { ...sync, rowHashes: 0, listed: 0, fresh: 0 };
     for (const { item } of this.queue?.entries ?? []) this.keepOne(this.sync, item, true);
   }
@@ -118,7 +118,7 @@ export class SetModel {
     return items.map((item) => {
       if (sync.removed.has(item)) return Kept.Forgotten;
       sync.listed++;
-      const isNew = this.keepOne(sync, item, false) && !this.list.has(item);
+      const isNew = this.keepOne(sync, item, false) && !this.layers.has(item);
       if (isNew) sync.fresh++;
       return isNew ? Kept.New : Kept.Present;
     });
@@ -135,7 +135,7 @@ export class SetModel {
       return;
     }
     this.retire(this);
-    this.list = sync.list;
+    this.layers = sync.layers;
     this.base = sync.base;
     this.planned = sync.planned;
     this.exact = false;
@@ -146,24 +146,24 @@ export class SetModel {
   }
 
   /** Whether the layers of a sync newly take the item. `queued`: expired items are not kept. */
-  private keepOne({ list, openedAt }: SyncModel, item: string, queued: boolean): boolean {
-    const own = this.list;
-    if (!(own instanceof AgedList) || !(list instanceof AgedList))
-      return list.has(item) ? false : list.add(item);
+  private keepOne({ layers, openedAt }: SyncModel, item: string, queued: boolean): boolean {
+    const own = this.layers;
+    if (!(own instanceof AgedLayers) || !(layers instanceof AgedLayers))
+      return layers.has(item) ? false : layers.add(item);
     const left = own.left(item);
-    if (left !== undefined) return list.add(item, left);
+    if (left !== undefined) return layers.add(item, left);
     if (queued) return false;
-    return list.add(item, list.has(item) ? own.lastsSince(openedAt) : own.lasts());
+    return layers.add(item, layers.has(item) ? own.lastsSince(openedAt) : own.lasts());
   }
 
-  private addBeside({ list }: SyncModel, item: string, lasts: number | undefined, listed: boolean): void {
-    if (!(this.list instanceof AgedList)) {
-      if (!listed && !list.has(item)) list.add(item);
-    } else list.add(item, Math.max(this.list.left(item) ?? 0, lasts ?? 0));
+  private addBeside({ layers }: SyncModel, item: string, lasts: number | undefined, listed: boolean): void {
+    if (!(this.layers instanceof AgedLayers)) {
+      if (!listed && !layers.has(item)) layers.add(item);
+    } else layers.add(item, Math.max(this.layers.left(item) ?? 0, lasts ?? 0));
   }
 }
 
-function listOf(spec: FilterSpec, clock: { now: number }, { maxHidden }: Limits): ListModel {
-  if (spec.maxAgeSeconds !== undefined) return new AgedList(spec, clock, maxHidden);
-  return new CellList(spec, plannedLayers(spec), spec.layers !== undefined);
+function layersOf(spec: FilterSpec, clock: { now: number }, { maxHidden }: Limits): LayersModel {
+  if (spec.maxAgeSeconds !== undefined) return new AgedLayers(spec, clock, maxHidden);
+  return new CellLayers(spec, plannedLayers(spec), spec.layers !== undefined);
 }

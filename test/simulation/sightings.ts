@@ -31,7 +31,7 @@ export class Sightings {
     const { changes, tally } = set;
     const last = this.all.at(-1);
     if (last?.set === set && last.changes === changes && last.now === now) return;
-    const has = NUMBERS.map((n) => set.list.has(itemOf(n)));
+    const has = NUMBERS.map((n) => set.layers.has(itemOf(n)));
     const entries = set.queue?.entries ?? [];
     const queued = NUMBERS.map((n) => entries.some(({ item }) => item === itemOf(n)));
     this.all.push({ set, changes, now, has, queued, added: tally.added, removed: tally.removed });

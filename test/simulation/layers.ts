@@ -4,7 +4,7 @@ import { Removed, type Filter, type FilterSpec } from '#store';
 import { CounterModel } from '../support/counter-model.js';
 
 /** A sequential model of a set's layers. */
-export interface ListModel {
+export interface LayersModel {
   add(item: string, lasts?: number): boolean;
   /** Returns a value of Removed in the port. */
   remove(item: string): number;
@@ -13,13 +13,13 @@ export interface ListModel {
   /** Whether a batch fits. */
   fits(items: readonly string[]): boolean;
   /** The same layers, in another set. */
-  copy(filter: FilterSpec, clock: { now: number }): ListModel;
+  copy(filter: FilterSpec, clock: { now: number }): LayersModel;
   /** Items in the layers. Undefined if the store estimates them. */
   readonly items: number | undefined;
 }
 
 /** Counters, or bits, of all layers. Exact to the cell, so it models collisions and counters at 15 too. */
-export class CellList implements ListModel {
+export class CellLayers implements LayersModel {
   private readonly layers: CounterModel[] = [];
 
   constructor(
@@ -59,8 +59,8 @@ export class CellList implements ListModel {
     return new Set(items.filter((item) => !this.has(item))).size <= room;
   }
 
-  copy(filter: FilterSpec): CellList {
-    const copy = new CellList(filter, this.plan, this.grows);
+  copy(filter: FilterSpec): CellLayers {
+    const copy = new CellLayers(filter, this.plan, this.grows);
     for (const [n, layer] of this.layers.entries()) {
       if (n > 0) copy.grow();
       copy.open.cells.set(layer.cells);
@@ -113,7 +113,7 @@ interface AgedCell {
  * The first layer of a set that ages, exact to the cell: the items that its cells claim, and the items that are hidden
  * anyway.
  */
-export class AgedList implements ListModel {
+export class AgedLayers implements LayersModel {
   readonly items = undefined;
   readonly epochMs: number;
   private readonly cells = new Map<number, AgedCell>();
@@ -186,8 +186,8 @@ export class AgedList implements ListModel {
     return true;
   }
 
-  copy(filter: FilterSpec, clock: { now: number }): AgedList {
-    const copy = new AgedList(filter, clock, this.maxHidden);
+  copy(filter: FilterSpec, clock: { now: number }): AgedLayers {
+    const copy = new AgedLayers(filter, clock, this.maxHidden);
     for (const [place, cell] of this.cells) copy.cells.set(place, cell);
     for (const [item, until] of this.hidden) copy.hidden.set(item, until);
     return copy;
