@@ -376,7 +376,7 @@ describe.each(REDIS_STORES)('growth: $name store', (fixture) => {
     expect(await harness.find(`*${filter.generation}*`)).toEqual([]);
   });
 
-  it('an add abandons a sync whose next layer has not enough memory', async () => {
+  it('an add abandons a sync without enough memory for its next layer', async () => {
     const { store, harness } = subject;
     const calls = new SyncCalls(subject);
     const filter = await makeFilter(store, { ...GROWS, capacity: 200_000 });

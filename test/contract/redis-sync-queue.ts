@@ -79,7 +79,7 @@ export function redisSyncQueue(subject: Subject<RedisHarness>): void {
     });
 
     it.each<FilterOptions>([{}, { growsTo: Infinity }, { maxAgeSeconds: 86_400 }])(
-      'notes entries that come back on time, when others are discovered or leased; %j',
+      'notes entries that come back when due, as others are discovered or leased; %j',
       async (options) => {
         const filter = await make(options);
         await queue.discover(filter, OLD.slice(0, 20));

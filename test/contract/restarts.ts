@@ -7,7 +7,7 @@ import type { Subject } from './subject.js';
 
 export function restartsContract(subject: Subject): void {
   describe('restarts', () => {
-    it('keep changes since the previous one: adds, removals, or both', async () => {
+    it('keep the changes since the previous one, adds only or removals only', async () => {
       const { name } = await makeFilter(subject.store, { semantics: 'multiset', segmentation: SEGMENTED });
       const model = new CounterModel(await subject.store.open(name, 'filter'));
       const steps = [

@@ -104,7 +104,7 @@ async function openLate(filter: Filter, segment: number, id: string): Promise<vo
 const stored = async (filter: Filter, keys: readonly string[]) =>
   check(other, await current(other, filter), keys);
 
-describe('a failover that loses, in one segment,', () => {
+describe('a failover that loses in one segment', () => {
   it('the commit: the segment commits again, with all kept items', async () => {
     const filter = await make();
     const before = (await keysOf(filter)).length;

@@ -128,7 +128,7 @@ describe('judgeQueue', () => {
     leased(DRAIN, 60_000, { ...LEASED, discovery: 6 }),
   ];
 
-  it('lets a repeated removal forget if a failover lost its record, and only then', () => {
+  it('accepts that a repeated removal forgets if a failover lost its record, and only then', () => {
     const twice = expect.stringContaining('was new twice');
     expect(violations(newTwice(13_000), 10_500, LAST_WRITES)).toEqual([]);
     expect(violations(newTwice(13_000), 10_500, UNANSWERED_WRITES)).toContainEqual(twice);
@@ -137,7 +137,7 @@ describe('judgeQueue', () => {
     expect(violations(once, 10_500, LAST_WRITES)).toContainEqual(twice);
   });
 
-  it('lets a repeated settling be done if a failover lost its record, and only then', () => {
+  it('accepts that a repeated settling takes effect if a failover lost its record, and only then', () => {
     // The lost entry had the same id before the death.
     const settled = (repeats: readonly QueueAttempt[]) => [
       told(DISCOVER, 0, 'new'),
