@@ -18,7 +18,7 @@ import { dropRemovals, noteRemovals } from '../filters/removals.js';
 import { ADD, REMOVE } from '../operations/verbs.js';
 import type { Watches } from './watches.js';
 
-/** What an item costs that is queued or taken off a queue, in items without one. */
+/** Cost of an item that also changes the queue, in items that do not. */
 const QUEUED_ITEM_COST = 2;
 
 /** See the port for what each method promises. */
@@ -96,7 +96,10 @@ function costOf({ count }: Positions, queued: boolean): number {
   return queued ? count * QUEUED_ITEM_COST : count;
 }
 
-/** Throws STORE_FULL if more of a batch might have to be hidden than may be. An item that no list claims is never hidden. */
+/**
+ * Throws STORE_FULL if the batch might hide more items than `most` in total. Only items that a layer claims are ever
+ * hidden.
+ */
 function assertRoomToHide(state: FilterState, positions: Positions, most: number): void {
   const hidden = Math.max(...state.lists.map(({ age }) => age?.hidden.size ?? 0));
   if (hidden + positions.count <= most || !state.list.age) return;
@@ -105,7 +108,10 @@ function assertRoomToHide(state: FilterState, positions: Positions, most: number
   if (hidden + claimed > most) throw hidingFull(state.filter, hidden, most);
 }
 
-/** What opens layers of the list that a sync fills, for a batch that may need some. A sync that has no room for it is given up. */
+/**
+ * Allocates layers of the sync for a batch that may need them, and returns a function that opens one per call. Abandons
+ * the sync if it has no room for the batch.
+ */
 function roomBesideSync(
   session: Session,
   state: FilterState,

@@ -1,7 +1,7 @@
 import type { Credential, Credentials } from '../../port/index.js';
 import type { Engine } from '../engine/engine.js';
 
-/** Credentials in memory and in a table of their own. */
+/** Keeps credentials in memory and in a table. */
 export class EmbeddedCredentials implements Credentials {
   constructor(private readonly engine: Engine) {}
 

@@ -89,7 +89,7 @@ export class EmbeddedQueue implements Queue {
           const queue = new TodoQueue(session, scope, isCopying(scope));
           const answer = use(queue, session.now);
           queue.flush();
-          // The copy of the queue can no longer find them.
+          // The sync's copy of the queue no longer finds these entries, so it keeps them here.
           const kept = queue.taken.length > 0 && isCopying(scope) && keepQueued(session, scope, queue.taken);
           return { answer, ...(kept && { records: kept }) };
         });
@@ -99,7 +99,7 @@ export class EmbeddedQueue implements Queue {
   }
 }
 
-/** One go of a lease. */
+/** One transaction of a lease. `more`: the lease goes on in another transaction. */
 function leaseIn(
   session: Session,
   filter: Filter,
@@ -116,7 +116,7 @@ function leaseIn(
     queue.flush();
     found = lease;
     if (lease.number > 0) return { answer: lease.number };
-    // Forgotten entries may have gone, dead letters come, and marks been dropped.
+    // Even without a lease, the call may have dropped forgotten entries and marks, or made dead letters.
     const after = scope.queue;
     if (after.held !== held || after.dead !== dead || after.firstMark !== firstMark) session.keep(scope);
     return { answer: 0, unrecorded: true };

@@ -8,13 +8,13 @@ interface Watch {
   readonly wakes: Set<() => void>;
   /** Cancels its timer. */
   cancel: () => void;
-  /** Calls were made for all that came due until then, in ms since the epoch. */
+  /** Entries that became due by this time have woken the watch. Milliseconds since the epoch. */
   woken: number;
 }
 
 /**
- * Callers that wait for something to lease, with a timer for each visited set for entries that come due. A watch goes by
- * the name of its set, so it goes on when the set is cleared, or deleted and created again.
+ * Callers that wait for entries to lease, by the name of their visited set. Each set has one timer, for its next due
+ * entry. A watch outlives its generation: it continues after a clear, or after deletion and re-creation.
  */
 export class Watches {
   private readonly watches = new Map<string, Watch>();
@@ -28,7 +28,7 @@ export class Watches {
     const { name } = filter;
     const watch = this.watches.get(name) ?? { wakes: new Set(), cancel: () => undefined, woken: 0 };
     this.watches.set(name, watch);
-    // Each call is a watch of its own, even if the function is the same.
+    // Each call is a separate watch, even with the same function.
     const own = (): void => wake();
     watch.wakes.add(own);
     this.reschedule(filter);
@@ -40,7 +40,7 @@ export class Watches {
     };
   }
 
-  /** Something may have come into line. */
+  /** Entries may have become available. */
   wake(filter: Filter): void {
     const watch = this.watches.get(filter.name);
     if (!watch) return;
@@ -48,7 +48,7 @@ export class Watches {
     this.reschedule(filter);
   }
 
-  /** Something may come due at another time than before. */
+  /** The next entry may now become due at another time. */
   reschedule(filter: Filter): void {
     const watch = this.watches.get(filter.name);
     if (watch) void this.schedule(filter, watch);
@@ -63,19 +63,19 @@ export class Watches {
     const { name, kind } = filter;
     const due = await this.engine
       .mutate(({ database, memory, now }) => {
-        // On a busy machine it may have come due before this runs. The clock may have been set back.
+        // On a busy machine, an entry may become due before this runs. The clock may have been set back.
         const from = Math.min(watch.woken, now) + 1;
         // The caller's handle may be stale by now.
         const { filter: renewed } = memory.named(name, kind);
         const first = new DueIndex(database, memory.current(renewed)).first(from);
         return first && { now, at: first.at };
       })
-      // Of a set that is gone or lost nothing comes due.
+      // In a set that was deleted or lost, nothing becomes due.
       .catch(() => undefined);
     watch.cancel();
     if (due === undefined || this.watches.get(name) !== watch) return;
     const { now, at } = due;
-    // The clock has gone on since the change read it.
+    // Time has passed since the transaction read the clock.
     watch.cancel = after(this.clock, at - this.clock.now(), () => {
       watch.woken = Math.max(now, at);
       this.wake(filter);
