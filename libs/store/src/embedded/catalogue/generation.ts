@@ -4,19 +4,19 @@ import { FilterState } from '../filters/filter-state.js';
 import { GENERATION_BYTES } from '../database/keys.js';
 import type { Session } from '../engine/session.js';
 
-/** Makes the description of a filter from its spec, under a new generation. */
+/** A filter with this spec, under a new generation. */
 export function newGeneration({ now, random }: Session, spec: FilterSpec, seed: Uint8Array): Filter {
   const generation = random.id(GENERATION_BYTES);
   const { segments } = spec.geometry;
   return { ...spec, seed: Uint8Array.from(seed), generation, createdAt: now, base: 0, spread: segments };
 }
 
-/** Inside a transaction: makes a generation the current one of its name. `cells` are all zero. */
+/** Publishes a generation under its name. `cells` must be all zero. Call it inside a transaction. */
 export function publish(session: Session, filter: Filter, cells: readonly Uint8Array[]): void {
   publishState(session, new FilterState(filter, cells, session.now, session.database.sizes));
 }
 
-/** As `publish`, for a filter whose cells and queue are in the database already. */
+/** Like `publish`, for a filter whose cells and queue are already in the database. */
 export function publishState(session: Session, state: FilterState): void {
   const { filter } = state;
   session.memory.filters.set(filter.name, state);
@@ -24,12 +24,12 @@ export function publishState(session: Session, state: FilterState): void {
   session.save(state);
 }
 
-/** Inside a transaction: writes what the catalogue has of a filter. */
+/** Writes the catalogue entry of a filter. Call it inside a transaction. */
 export function describeAnew({ database }: Session, state: FilterState): void {
   database.catalogue.putSync(Buffer.from(state.filter.name), encodeEntry(state));
 }
 
-/** Inside a transaction: takes a generation out of the catalogue. Its data is deleted in the background. */
+/** Removes a generation from the catalogue; its data is deleted in the background. Call it inside a transaction. */
 export function withdraw(session: Session, state: FilterState): void {
   session.memory.filters.delete(state.filter.name);
   session.database.catalogue.removeSync(Buffer.from(state.filter.name));

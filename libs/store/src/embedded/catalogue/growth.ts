@@ -9,15 +9,15 @@ import type { LayerState } from '../layers/layer-state.js';
 import type { Memory } from '../filters/memory.js';
 import { usageOf } from './room.js';
 
-/** Of a layer's capacity: from then on memory for the next one is reserved. */
+/** Share of a layer's capacity at which the store reserves memory for the next layer. */
 const NEARLY_FULL = 0.9;
-/** After it could not be reserved. */
+/** Delay before a failed reservation is retried, in ms. */
 const RETRY_MS = 1_000;
 
 /**
- * Makes the next layers of a list of a filter, for a batch that may need so many. Answers what opens them, one after the other.
- * Throws STORE_FULL if there is no memory for one, and QUOTA_EXCEEDED if it would exceed the caller's quota; then nothing
- * has changed.
+ * Allocates the next `needed` layers for a batch that may need them. Returns a function that opens one per call. Throws
+ * STORE_FULL if there is no memory for a layer, and QUOTA_EXCEEDED if it would exceed `quota`; then nothing has
+ * changed.
  */
 export function layersFor(
   state: FilterState,
@@ -41,12 +41,12 @@ export function layersFor(
   return () => list.grow(cells.shift() as readonly Uint8Array[]);
 }
 
-/** Whether it will soon need another layer. */
+/** True if the newest layer is nearly full. */
 export function isNearlyFull({ open }: LayerList): boolean {
   return open.tally.items >= NEARLY_FULL * open.plan.capacity;
 }
 
-/** Reserves memory for the next layer of a list in the background, once the newest is nearly full. */
+/** Reserves memory for the next layer in the background, once the newest layer is nearly full. */
 export async function reserveNext(
   state: FilterState,
   list: LayerList,
@@ -59,7 +59,7 @@ export async function reserveNext(
   if (unreserved && memory.clock.monotonic() - unreserved.at < RETRY_MS) return;
   try {
     assertRoom(state, list, memory, filterBytes(next.geometry), quota);
-    // From here on it counts in the quota.
+    // From here on, the layer counts towards the quota.
     list.reserving = true;
     const cells = await reserveCells(next.geometry);
     if (list.next === next) list.reserved = cells;
@@ -80,7 +80,7 @@ function assertRoom(
   quota: Quota | undefined,
 ): void {
   if (!quota) return;
-  // A layer that is being reserved is counted already, unless the list has been given up meanwhile.
+  // The usage includes a layer that is being reserved, unless its sync was abandoned meanwhile.
   const held = list.layers.reduce((sum, layer) => sum + layer.bytes, 0);
   const counted = state.lists.includes(list) ? list.bytes - held : 0;
   assertWithin(quota, usageOf(memory, quota.prefix), { filters: 0, bytes: Math.max(0, bytes - counted) });

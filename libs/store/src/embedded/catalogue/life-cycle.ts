@@ -29,8 +29,8 @@ export class LifeCycle {
     spec: FilterSpec,
     operation: Operation,
   ): Promise<{ filter: Filter; created: boolean }> {
-    // Memory is reserved only if the filter is likely to be made. If it is refused here, this very operation may have
-    // made it before.
+    // Reserve memory only if the creation is likely to succeed. Nothing is refused here, since an earlier attempt of
+    // this operation may have created the filter.
     const fits = await this.engine.read((memory) => !memory.filters.has(spec.name) && room.tryTake(memory));
     const reserved = fits ? await reserveCells(spec.geometry) : undefined;
     return this.engine.mutate(

@@ -1,7 +1,7 @@
 import type { Filter, FilterKind, ListPage } from '../../port/index.js';
 import type { FilterState } from '../filters/filter-state.js';
 
-/** A page of the filters of a kind by name. See `list` of the port. */
+/** A page of the filters of one kind, sorted by name: see `Store.list`. */
 export function listFilters(
   states: Iterable<FilterState>,
   kind: FilterKind,
@@ -20,7 +20,10 @@ export function listFilters(
   return { filters, ...(last && first.length > limit ? { next: last.name } : {}) };
 }
 
-/** Keeps the first `most` by name. A page of some hundred filters needs no more of ten thousand in order. */
+/**
+ * Inserts a filter into a sorted array and keeps its first `most`. Sorting ten thousand filters for one page costs
+ * more.
+ */
 function insertByName(first: Filter[], filter: Filter, most: number): void {
   const { name } = filter;
   if (first.length === most && (first[most - 1] as Filter).name < name) return;

@@ -5,8 +5,8 @@ import type { FilterSpec, Quota, Usage } from '../../port/index.js';
 import type { Memory, TakenRoom } from '../filters/memory.js';
 
 /**
- * Room in a quota for a filter that is being made. It is held from before the filter's memory is reserved until the
- * filter exists or has failed, so that others that are being made cannot take it, too.
+ * Room in a quota for a filter that is being created. It is held from before the filter's memory is reserved until the
+ * filter exists or its creation has failed, so parallel creations cannot exceed the quota together.
  */
 export class Room implements TakenRoom {
   readonly name: string;
@@ -23,15 +23,15 @@ export class Room implements TakenRoom {
   }
 
   /**
-   * Throws QUOTA_EXCEEDED if there is no room. Several creations of one name need room for one, as only one of them
-   * gets it.
+   * Throws QUOTA_EXCEEDED if the quota has no room. Parallel creations of one name need room for one filter, since only
+   * one of them succeeds.
    */
   assert(memory: Memory): void {
     const { bytes, name, quota } = this;
     if (quota) assertWithin(quota, usageOf(memory, quota.prefix, name), { filters: 1, bytes });
   }
 
-  /** False if there is no room. */
+  /** Like `take`, but returns false if the quota has no room. */
   tryTake(memory: Memory): boolean {
     try {
       this.take(memory);
@@ -42,15 +42,15 @@ export class Room implements TakenRoom {
     }
   }
 
-  /** Throws as `assert`. */
+  /** Holds the room from now on. Throws like `assert`. */
   take(memory: Memory): void {
     this.assert(memory);
-    // The caller may have given up meanwhile.
+    // `leave` may have been called meanwhile.
     if (this.left) return;
     this.held = memory.rooms.add(this);
   }
 
-  /** Takes room for another layer. Throws as `assert`; then nothing has changed. */
+  /** Takes room for another layer. If it throws, like `assert`, nothing has changed. */
   grow(memory: Memory, bytes: number): void {
     this.bytes += bytes;
     try {
@@ -61,17 +61,17 @@ export class Room implements TakenRoom {
     }
   }
 
-  /** Idempotent. */
+  /** Frees the room. Idempotent. */
   leave(): void {
     this.left = true;
     this.held?.delete(this);
   }
 }
 
-/** The filters that exist or are being made under a prefix, without the one named `except`. */
+/** Usage of the filters under a prefix, those in creation included, without the one named `except`. */
 export function usageOf({ filters, rooms }: Memory, prefix: string, except?: string): Usage {
   const counts = (name: string): boolean => name !== except && name.startsWith(prefix);
-  // There may be several rooms for one name.
+  // One name may have several rooms.
   const making = new Map<string, number>();
   for (const { name, bytes } of rooms) {
     if (counts(name) && !filters.has(name)) making.set(name, Math.max(bytes, making.get(name) ?? 0));
