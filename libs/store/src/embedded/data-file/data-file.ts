@@ -1,8 +1,8 @@
 import { existsSync, fstatSync, readFileSync, readSync } from 'node:fs';
 
 /**
- * The layout of an LMDB file, as far as it must be read to know that LMDB can read it. All numbers are taken as
- * little-endian: LMDB uses the machine's own byte order, and no big-endian machine runs this service.
+ * The parts of LMDB's file layout that a check of the file needs. All numbers are read as little-endian: LMDB uses the
+ * machine's byte order, and this service does not run on big-endian machines.
  *
  * A meta page says where the trees of a commit begin. Commit n writes meta page n mod 2. The second half of page 0
  * holds the last commit that was flushed to the disk.
@@ -24,7 +24,7 @@ const META = {
 };
 const META_BYTES = 168;
 const MAGIC = 0xbeefc0de;
-/** Flag of a page's kind: it is a meta page. */
+/** Flag in a page's kind: this is a meta page. */
 const IS_META = 0x08;
 const VERSION = 2;
 /** Flags of a meta page: the keys of the free tree are integers, and the environment is a single file. */
@@ -36,7 +36,7 @@ const NO_PAGE = 0xffff_ffff_ffff_ffffn;
 const MAX_MAP_BYTES = 2 ** 44;
 const BOOT_ID = '/proc/sys/kernel/random/boot_id';
 
-/** LMDB must not open the data file, or it is unknown what is damaged in it. */
+/** LMDB must not open the data file, or the extent of its damage is unknown. */
 export class DataFileError extends Error {
   constructor(what: string) {
     super(
@@ -46,7 +46,7 @@ export class DataFileError extends Error {
   }
 }
 
-/** The description of a tree, as a meta page or a row of the main tree has it. */
+/** The description of a tree, from a meta page or a row of the main tree. */
 export interface Tree {
   readonly flags: number;
   readonly depth: number;
@@ -70,10 +70,10 @@ export interface Meta {
   readonly flushed: boolean;
 }
 
-/** Length of a tree's description. */
+/** Length of a tree's description, in bytes. */
 export const TREE_BYTES = 48;
 
-/** The description of a tree at a place of a page. */
+/** Reads the description of a tree at byte `at`. */
 export function readTree(bytes: Buffer, at: number): Tree {
   const root = bytes.readBigUInt64LE(at + 40);
   return {
@@ -87,7 +87,7 @@ export function readTree(bytes: Buffer, at: number): Tree {
   };
 }
 
-/** 8 bytes as a number, exact up to 2^53. No page number is larger. */
+/** Reads 8 bytes as a number, exact up to 2^53. No page number is larger. */
 export function readPageNumber(bytes: Buffer, at: number): number {
   return bytes.readUInt32LE(at) + bytes.readUInt32LE(at + 4) * 2 ** 32;
 }
@@ -114,7 +114,7 @@ export function readMetas(fd: number): { chosen: Meta; metas: readonly Meta[] } 
   if ((!successive && !undone) || flushed.commit > newest) {
     throw new DataFileError('its meta pages are not of successive commits');
   }
-  // LMDB takes commits back only if the machine went down before they were flushed. Then no meta page is of this boot.
+  // LMDB undoes commits only if the machine went down before they were flushed. Then no meta page is of this boot.
   if (chosen.commit < newest && metas.some((meta) => meta.boot === boot)) {
     throw new DataFileError('its last commit is not readable');
   }
@@ -128,7 +128,7 @@ function choose(a: Meta, b: Meta, boot: bigint): Meta {
   return a.commit > b.commit ? b : a;
 }
 
-/** The boot id as LMDB reads it: the first group of digits as a hexadecimal number; 0 where there is none. */
+/** The boot id as LMDB reads it: the first group of digits as a hexadecimal number, or 0 if there is none. */
 function bootId(): bigint {
   if (!existsSync(BOOT_ID)) return 0n;
   return BigInt(`0x${/^[0-9a-f]+/.exec(readFileSync(BOOT_ID, 'utf8'))?.[0] ?? '0'}`);

@@ -1,13 +1,13 @@
 import { fstatSync, readSync } from 'node:fs';
 import { DataFileError, PAGE_HEADER, readPageNumber, type Meta } from './data-file.js';
 
-/** What a page is: LMDB's flags. */
+/** Kinds of pages: LMDB's flags. */
 export const PageKind = { Branch: 1, Leaf: 2, Overflow: 4 } as const;
 export type PageKind = (typeof PageKind)[keyof typeof PageKind];
 
 /**
- * LMDB leaves free pages at the end unwritten. A file that lacks more than this many times the pages it has was cut
- * short.
+ * LMDB does not write free pages at the end of the file. A file that lacks more than this many times its own pages was
+ * cut short.
  */
 const MOST_PAGES_FEWER = 64;
 
@@ -29,7 +29,7 @@ export class DataPages {
     this.taken = new Uint8Array(meta.lastPage + 1);
   }
 
-  /** The commit that wrote a page. This does not take the page. */
+  /** The commit that wrote a page. Does not take the page. */
   commitOf(page: number): number {
     const header = Buffer.alloc(PAGE_HEADER);
     if (page < this.filePages) readSync(this.fd, header, 0, PAGE_HEADER, page * this.pageSize);
@@ -47,7 +47,7 @@ export class DataPages {
     return kind;
   }
 
-  /** Reads `count` pages that hold one long value into `buffer`, or only so many bytes of them. */
+  /** Reads the `count` pages of one long value into `buffer`, or only their first `bytes`. */
   readOverflow(page: number, count: number, buffer: Buffer, bytes = count * this.pageSize): void {
     this.load(page, count, buffer, bytes);
     if (buffer.readUInt16LE(18) !== PageKind.Overflow || buffer.readUInt32LE(20) !== count) {
@@ -72,7 +72,7 @@ export class DataPages {
       throw new DataFileError(`page ${page} is not readable`);
     }
     const commit = readPageNumber(buffer, 8);
-    // LMDB would take a page of a later commit for a copy of its own and write to it.
+    // LMDB would mistake a page of a later commit for its own copy and write to it.
     if (readPageNumber(buffer, 0) !== page || commit > this.meta.commit) {
       throw new DataFileError(`page ${page} holds another page`);
     }

@@ -6,7 +6,7 @@ const NODE_HEADER = 8;
 const LONG_VALUE_BYTES = 24;
 /** How a node stores its value. `Tree` means that the value describes a tree. */
 const NodeFlag = { Inline: 0, Long: 1, Tree: 2 } as const;
-/** LMDB's own limit: it cannot hold a deeper tree. */
+/** LMDB cannot hold a deeper tree. */
 const MAX_DEPTH = 32;
 
 /** Key and value are valid until the next visit. `tree`: the value describes a tree. */
@@ -15,9 +15,10 @@ export type Visit = (key: Buffer, value: Buffer, tree: boolean) => void;
 export type CompareKeys = (a: Buffer, b: Buffer) => number;
 
 /**
- * Walks one tree of a data file and visits its rows in order; when it skims, but those with long values, of which only what LMDB
- * goes by is read. Everything that LMDB goes by is looked at first, since it
- * asserts, runs out of memory's bounds or never returns where it is not as LMDB wrote it. Throws DataFileError.
+ * Walks one tree of a data file and visits its rows in order. Checks everything that LMDB relies on first, since LMDB
+ * asserts, reads out of bounds or never returns if the bytes are not as it wrote them. Throws DataFileError.
+ *
+ * `skim`: rows with long values are not visited, and only the parts that LMDB relies on are read.
  */
 export class DataTree {
   private branchPages = 0;
@@ -55,7 +56,9 @@ export class DataTree {
     }
   }
 
-  /** Reads a page, `depth` levels deep, and all below it. Its keys must be at least `low` and less than `high`. */
+  /**
+   * Reads a page and all pages below it, `depth` levels in all. Their keys must be at least `low` and less than `high`.
+   */
   private page(number: number, depth: number, low: Buffer | undefined, high: Buffer | undefined): void {
     const buffer = (this.buffers[depth] ??= Buffer.alloc(this.pages.pageSize));
     const kind = this.pages.read(number, buffer);
@@ -133,7 +136,7 @@ function keyOf(page: Buffer, node: number): Buffer {
 
 /** Finds the nodes of a page. They fill its upper part without a gap, in any order. */
 class PageLayout {
-  /** Per even offset: the count of the page that last had a node there, and the size of that node. */
+  /** For each even offset: the number of the visit to the last page with a node there, and the size of that node. */
   private readonly startOf: Uint32Array;
   private readonly sizeAt: Uint16Array;
   private pagesSeen = 0;
@@ -167,7 +170,7 @@ class PageLayout {
   }
 }
 
-/** Size of a node in bytes, an even number. It exceeds any page if the bytes are not a node. */
+/** Size of a node in bytes, an even number. It exceeds every page if the bytes are no node. */
 function nodeSize(page: Buffer, node: number, kind: PageKind): number {
   const keyLength = page.readUInt16LE(node + 6);
   let size = NODE_HEADER + keyLength;

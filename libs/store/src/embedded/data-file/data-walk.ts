@@ -7,10 +7,9 @@ import { DataTree } from './data-tree.js';
 const PLAIN = 0;
 
 /**
- * Visits every row of a data file's tables, table by table in order of their keys, after a look at everything that LMDB
- * goes by. Key and value are valid until the next row. Nothing is visited of a file that is new. Throws
- * DataFileError for what LMDB would not survive, or would read otherwise than it was written. Of the tables that are `skimmed`
- * long values are not read, nor visited.
+ * Visits every row of a data file, table by table in key order, after it has checked everything that LMDB relies on.
+ * Key and value are valid until the next row. A new file has no rows. In tables that are `skimmed`, long values are
+ * neither read nor visited. Throws DataFileError if LMDB would not survive the file or would misread it.
  */
 export function walkDataFile(
   path: string,
@@ -62,7 +61,7 @@ function tablesOf(pages: DataPages, main: Tree): Map<string, Tree> {
 
 /**
  * Takes the pages of one row of the free tree. The row begins with a count of the numbers that follow. A single page is
- * its number. A run of pages is its length, negative, and then its first page. Zeros may stand in between.
+ * its number. A run of pages is its length, negative, and then its first page. Zeros may come in between.
  */
 function takeFreePages(pages: DataPages, value: Buffer): void {
   const broken = new DataFileError('the list of free pages is not readable');
