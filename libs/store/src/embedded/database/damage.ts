@@ -22,12 +22,12 @@ const NAMES = '00'.repeat(GENERATION_BYTES);
 /**
  * The damaged rows found so far, and the filters they concern. A filter is lost if a row under its generation is
  * damaged, with two exceptions. A damaged operation record affects only repeats of that operation. Missing journal
- * records are found by the chain of the journal itself (engine/load.ts).
+ * records are found by the journal's own chain (engine/load.ts).
  */
 export class Damage {
   /** Generations, hexadecimal. */
   private readonly lost = new Set<string>();
-  /** Generations as damaged keys give them, which may not be the true ones. */
+  /** Generations from damaged keys, which may be wrong. */
   private readonly doubtful = new Map<string, DamagedRow>();
   /** A damaged row that every filter depends on. */
   private fatal: DamagedRow | undefined;
@@ -43,20 +43,20 @@ export class Damage {
     else this.lost.add(generation);
   }
 
-  /** Whether anything of the generation is damaged. */
+  /** True if a damaged row may belong to the generation. */
   concerns(generation: string): boolean {
     return this.lost.has(generation) || this.doubtful.has(generation);
   }
 
-  /** Throws DataFileError if a damaged row leaves it unknown which data there is. */
+  /** Throws DataFileError if a damaged row concerns every filter. */
   assertBearable(): void {
     if (this.fatal) throw new DataFileError(this.fatal.message);
   }
 
-  /** Throws DataFileError if it is unknown which of these generations a damaged row belongs to. */
+  /** Throws DataFileError if a damaged row cannot be attributed to one of these generations. */
   assertKnown(generations: ReadonlySet<string>): void {
     for (const [generation, row] of this.doubtful) {
-      // A damaged key does not become the key of another existing generation by accident.
+      // Damage does not turn one generation's key into that of another existing one by accident.
       if (!generations.has(generation)) throw new DataFileError(row.message);
     }
   }

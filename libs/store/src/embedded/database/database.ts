@@ -7,18 +7,18 @@ import { DEFAULT_SIZES } from './sizes.js';
 import { Snapshot } from './snapshot.js';
 import { Table } from './table.js';
 
-/** The environment's file in the data directory. */
+/** The file of the environment in the data directory. */
 export const DATA_FILE = 'data.mdb';
 
-/** Whether a data directory has any data. A store starts empty where there is none. */
+/** True if a data directory contains data. A store on an empty directory starts empty. */
 export function hasData(directory: string): boolean {
   const file = statSync(join(directory, DATA_FILE), { throwIfNoEntry: false });
   return file !== undefined && file.size > 0;
 }
 
-/** The one row of `meta` that carries no checksum, so that every version can read it. */
+/** The only row of `meta` without a checksum, so that every version can read it. */
 export const FORMAT = Buffer.from('format');
-/** Of the tables below; a store of another version refuses the directory. */
+/** Version of the tables below. A store of another version refuses the directory. */
 export const FORMAT_VERSION = '7';
 
 /**
@@ -31,14 +31,14 @@ export const FORMAT_VERSION = '7';
  *   blocks       g, layer, block    checkpointed cells (journal/checkpoint.ts)
  *   blockCounts  g                  number of blocks ever written
  *   records      g, origin, window, verb, id    operation records (operations/operation-records.ts)
- *   log          g, row             queue entries in line (queue/log.ts)
- *   leases       g, lease, portion  those that leases hold (queue/leases.ts)
- *   due          g, time, kind, number    ends of leases, and entries that are delayed (queue/due.ts)
+ *   log          g, row             waiting entries, in order (queue/log.ts)
+ *   leases       g, lease, portion  leased entries (queue/leases.ts)
+ *   due          g, time, kind, number    ends of leases, and delayed entries (queue/due.ts)
  *   dead         g, number          dead letters (queue/dead-letters.ts)
- *   marks        g, row             what was forgotten (filters/marks.ts)
- *   removed      g, list, row       removals during a sync (filters/removals.ts)
- *   hidden       g, list, epoch, hash    what was forgotten while its cells stay live (filters/hidden-rows.ts)
- *   credentials  id                 what is kept of a credential
+ *   marks        g, row             marks of forgotten items (filters/marks.ts)
+ *   removed      g, layer, row      removals during a sync (filters/removals.ts)
+ *   hidden       g, layer, epoch, hash    forgotten items whose cells stay live (filters/hidden-rows.ts)
+ *   credentials  id                 API key without its secret
  *
  * Every value is followed by checksums (table.ts).
  */
@@ -61,7 +61,7 @@ export class Database {
   private readonly unsealedMeta: Rows;
   private readonly snapshots = new Set<Snapshot>();
 
-  /** `damage` is what an inspection of the rows has found; later reads add to it. */
+  /** `damage`: the damaged rows that an inspection has found. Later reads add to it. */
   constructor(
     readonly environment: Environment,
     readonly damage = new Damage(),
@@ -87,8 +87,8 @@ export class Database {
   }
 
   /**
-   * Opens the environment of `directory`. Makes it if absent, unless it is opened for reading only. LMDB trusts the
-   * file, so the caller inspects it first.
+   * Opens the environment of `directory`, and creates it if absent, unless `readOnly`. LMDB trusts the file, so inspect
+   * it first.
    */
   static open(directory: string, damage?: Damage, options?: { readonly readOnly: boolean }): Database {
     return new Database(new LmdbEnvironment(join(directory, DATA_FILE), options), damage);
@@ -110,12 +110,12 @@ export class Database {
     return [this.states, this.blocks, this.blockCounts, this.records, this.hidden, ...queue];
   }
 
-  /** See Environment. */
+  /** See `Environment.transaction`. */
   transaction(change: () => void, flush: boolean): Promise<void> {
     return this.environment.transaction(change, flush);
   }
 
-  /** The database as it is committed now, to be read outside of transactions until it is ended. */
+  /** A snapshot of the committed data, for reads outside transactions. The caller ends it. */
   snapshot(): Snapshot {
     const snapshot = new Snapshot(this.environment.read(), () => this.snapshots.delete(snapshot));
     this.snapshots.add(snapshot);

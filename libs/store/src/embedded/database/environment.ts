@@ -1,11 +1,11 @@
-/** A read outside of write transactions. It sees what was committed when it began. */
+/** A read outside write transactions. It sees the data that was committed when it began. */
 export interface ReadTransaction {
-  /** Ends it. */
+  /** Ends the read. */
   done(): void;
 }
 
 export interface ReadOptions {
-  /** For a read outside of write transactions. */
+  /** For reads outside write transactions. */
   readonly transaction?: ReadTransaction;
 }
 
@@ -16,29 +16,29 @@ export interface RangeOptions extends ReadOptions {
   readonly limit?: number;
 }
 
-/** The rows of one table, in the order of the bytes of their keys. Keys and values are copied. */
+/** The rows of one table, in byte order of their keys. Keys and values are copied. */
 export interface Rows {
   get(key: Buffer, options?: ReadOptions): Buffer | undefined;
-  /** False if `noOverwrite` and the key was there. */
+  /** Returns false if `noOverwrite` is set and the key exists. */
   putSync(key: Buffer, value: Uint8Array, options?: { noOverwrite: boolean }): boolean;
   removeSync(key: Buffer): boolean;
   getRange(options: RangeOptions): Iterable<{ key: Buffer; value: Buffer }>;
   getKeys(options: RangeOptions): Iterable<Buffer>;
 }
 
-/** Keeps tables of rows: LMDB (lmdb-environment.ts), or memory in a simulation. */
+/** Stores tables of rows: in LMDB (lmdb-environment.ts), or in memory for simulations. */
 export interface Environment {
-  /** The table of this name. It is made if absent. */
+  /** The table of this name. Creates it if absent. */
   rows(name: string): Rows;
 
   /**
-   * Runs `change` alone inside a write transaction, after all earlier ones; several transactions share a commit.
-   * Resolves when it is committed, with `flush` when it is on disk too. Rejects if `change` threw or the commit failed;
-   * then nothing of it is stored.
+   * Runs `change` alone inside a write transaction, after all earlier ones. Several transactions share a commit.
+   * Resolves when the change is committed and, with `flush`, on disk. If `change` throws or the commit fails, it
+   * rejects and stores nothing of the change.
    */
   transaction(change: () => void, flush: boolean): Promise<void>;
 
-  /** Begins a read of what is committed now. */
+  /** Begins a read of the data that is committed now. */
   read(): ReadTransaction;
 
   close(): Promise<void>;

@@ -1,14 +1,14 @@
 import type { Filter } from '../../port/index.js';
 
-/** The description of a filter as rows have it: its seed is in base64. */
+/** The description of a filter in a row, with the seed in base64. */
 export type FilterJson = Omit<Filter, 'seed'> & { seed: string };
 
-/** The description of a filter as JSON, with the seed in base64. */
+/** Encodes the description of a filter as JSON. */
 export function encodeFilter(filter: Filter): Buffer {
   return Buffer.from(JSON.stringify(toJson(filter)));
 }
 
-/** The filter that `encodeFilter` wrote. */
+/** Decodes a description that `encodeFilter` wrote. */
 export function decodeFilter(bytes: Uint8Array): Filter {
   return fromJson(JSON.parse(Buffer.from(bytes).toString()) as FilterJson);
 }

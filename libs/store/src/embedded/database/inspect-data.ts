@@ -8,9 +8,10 @@ import { DamagedRow, RowState, rowState, sealSeed } from './table.js';
 const LOOKED_AT_WHEN_READ: ReadonlySet<string> = new Set(['log']);
 
 /**
- * Reads all of a directory's data, before LMDB maps it, by code that trusts nothing in it, and answers which rows are not
- * as they were written. Throws if LMDB would not survive the file, or another version wrote it. At a start, what waits in queues,
- * which may be most of the file, is left to be looked at when it is read.
+ * Checks all data of a directory before LMDB maps it, and trusts nothing in it. Returns the damaged rows. Throws if
+ * LMDB would not survive the file, or if another version wrote it.
+ *
+ * `start`: skips the long rows of waiting entries, which may be most of the file. They are checked when they are read.
  */
 export function inspectData(directory: string, { start = false } = {}): Damage {
   const damage = new Damage();

@@ -1,30 +1,30 @@
-/** Keys of the tables. Numbers are big-endian, so that keys sort as the numbers do. */
+/** Keys of the tables. Numbers are big-endian, so keys sort like their numbers. */
 
-/** Bytes of a key that is a number. */
+/** Length of a key that is a number, in bytes. */
 export const SEQUENCE_BYTES = 8;
 
-/** A key of SEQUENCE_BYTES bytes. n is a non-negative safe integer. */
+/** A key of SEQUENCE_BYTES bytes. `n` is a non-negative safe integer. */
 export function numberKey(n: number): Buffer {
   const key = Buffer.allocUnsafe(SEQUENCE_BYTES);
   writeNumber(key, n, 0);
   return key;
 }
 
-/** Writes 8 bytes, big-endian, so that keys are in the order of their numbers. */
+/** Writes a number as 8 bytes, big-endian. */
 export function writeNumber(key: Buffer, n: number, at: number): void {
   key.writeUInt32BE(Math.floor(n / 2 ** 32), at);
   key.writeUInt32BE(n % 2 ** 32, at + 4);
 }
 
-/** What writeNumber wrote. */
+/** Reads a number that `writeNumber` wrote. */
 export function readNumber(key: Buffer, at = 0): number {
   return key.readUInt32BE(at) * 2 ** 32 + key.readUInt32BE(at + 4);
 }
 
-/** Bytes of a generation's key. Every key of a filter's data begins with one. */
+/** Length of a generation's key, in bytes. Every key of a filter's data begins with one. */
 export const GENERATION_BYTES = 8;
 
-/** The key of a generation, of its name in hex. */
+/** The key of a generation, from its name in hex. */
 export function generationKey(generation: string): Buffer {
   return Buffer.from(generation, 'hex');
 }
@@ -32,7 +32,7 @@ export function generationKey(generation: string): Buffer {
 const LAYER_BYTES = 4;
 const BLOCK_KEY_BYTES = GENERATION_BYTES + LAYER_BYTES + 4;
 
-/** The key of a block of the cells of a generation's layer. */
+/** The key of a block of a layer's cells. */
 export function blockKey(generation: Buffer, layer: number, block: number): Buffer {
   const key = Buffer.allocUnsafe(BLOCK_KEY_BYTES);
   key.set(generation);
@@ -41,7 +41,7 @@ export function blockKey(generation: Buffer, layer: number, block: number): Buff
   return key;
 }
 
-/** What blockKey wrote. Undefined for other bytes. */
+/** Reads a key that `blockKey` wrote. Undefined for other bytes. */
 export function readBlockKey(
   key: Buffer,
 ): { readonly generation: string; readonly layer: number; readonly block: number } | undefined {
@@ -53,10 +53,13 @@ export function readBlockKey(
   };
 }
 
-/** Bytes of listPrefix. */
+/** Length of `listPrefix`, in bytes. */
 export const PREFIX_BYTES = GENERATION_BYTES + LAYER_BYTES;
 
-/** What the keys of all rows begin with that belong to a list of a generation, by the number of its first layer. */
+/**
+ * The prefix of all rows that belong to a generation's own layers, or to those of its sync. `base` is the number of the
+ * first layer.
+ */
 export function listPrefix(generation: Buffer, base: number): Buffer {
   const prefix = Buffer.allocUnsafe(PREFIX_BYTES);
   prefix.set(generation);
@@ -64,10 +67,10 @@ export function listPrefix(generation: Buffer, base: number): Buffer {
   return prefix;
 }
 
-/** Bytes of an epoch in a key. */
+/** Length of an epoch in a key, in bytes. */
 export const UNTIL_BYTES = 4;
 
-/** The first key of what is hidden until an epoch or later. */
+/** The first key of the items that are hidden until this epoch or later. */
 export function hiddenBefore(generation: Buffer, base: number, until: number): Buffer {
   const key = Buffer.allocUnsafe(PREFIX_BYTES + UNTIL_BYTES);
   key.set(listPrefix(generation, base));
@@ -75,7 +78,7 @@ export function hiddenBefore(generation: Buffer, base: number, until: number): B
   return key;
 }
 
-/** The key of a row that has a number in a generation. */
+/** The key of a generation's row with this number. */
 export function numberedKey(generation: Buffer, number: number): Buffer {
   const key = Buffer.allocUnsafe(GENERATION_BYTES + SEQUENCE_BYTES);
   key.set(generation);
@@ -83,7 +86,7 @@ export function numberedKey(generation: Buffer, number: number): Buffer {
   return key;
 }
 
-/** Keys of a table: from `start` to before `end`, or to the last. */
+/** A range of a table's keys. */
 export interface KeyRange {
   start: Buffer;
   /** Exclusive. If absent, the range goes to the end of the table. */

@@ -2,9 +2,12 @@ import { open, type RootDatabase } from 'lmdb';
 import type { Environment, ReadTransaction, Rows } from './environment.js';
 
 const TABLE = { encoding: 'binary', keyEncoding: 'binary', cache: false } as const;
-/** LMDB wants to know: there is room for one or two more. */
+/** LMDB needs this limit in advance. It leaves room for a few more tables. */
 const MAX_TABLES = 18;
-/** Closing waits for the last flush. After a commit that failed, the library would wait for one that never comes. */
+/**
+ * How long closing waits for the last flush. After a failed commit, the library would wait for a flush that never
+ * comes.
+ */
 const CLOSE_TIMEOUT_MS = { committed: 30_000, failed: 100 } as const;
 
 /** An LMDB environment in a file. */
@@ -12,7 +15,7 @@ export class LmdbEnvironment implements Environment {
   private readonly root: RootDatabase<Buffer, Buffer>;
   private last: keyof typeof CLOSE_TIMEOUT_MS = 'committed';
 
-  /** Makes the file if absent, unless it is opened for reading only. LMDB trusts the file. */
+  /** Creates the file if absent, unless `readOnly`. LMDB trusts the file, so inspect it first. */
   constructor(path: string, { readOnly = false } = {}) {
     this.root = open({
       path,
@@ -21,7 +24,7 @@ export class LmdbEnvironment implements Environment {
       maxDbs: MAX_TABLES,
       ...TABLE,
       // Each operation is one transaction of ours. With batching by event turn, a failed commit would also reject a
-      // promise inside the library that nobody can handle, which would end the process.
+      // promise inside the library that no code handles, which would end the process.
       eventTurnBatching: false,
       separateFlushed: true,
       // Otherwise an environment variable would decide which commit is read. The library's types lack this option.
@@ -50,7 +53,7 @@ export class LmdbEnvironment implements Environment {
   }
 
   read(): ReadTransaction {
-    // The library goes on with the transaction of earlier reads in this turn of the event loop.
+    // Without this, the library would reuse the transaction of earlier reads in this turn of the event loop.
     this.root.resetReadTxn();
     return this.root.useReadTransaction();
   }
@@ -65,7 +68,7 @@ export class LmdbEnvironment implements Environment {
   }
 }
 
-/** The error that the library rejects with when a commit fails. Its cause is a promise that rejects with it. */
+/** The library's error for a failed commit. `commitError` rejects with the cause. */
 interface CommitFailure extends Error {
   readonly commitError: Promise<never>;
 }

@@ -1,28 +1,28 @@
 /**
- * Bytes of a value that take a page of LMDB to themselves. For a value of several pages LMDB looks for as many free
- * ones side by side, and carries all free pages that it has looked at from commit to commit from then on: after a
- * checkpoint, which frees thousands, a URL that was queued took four times the CPU.
+ * Size of a value that fills a page of LMDB, in bytes. For a value of several pages, LMDB searches for as many adjacent
+ * free pages, and from then on carries every free page that it has seen from commit to commit. After a checkpoint,
+ * which frees thousands of pages, queuing a URL took four times the CPU.
  */
 export const ONE_PAGE_BYTES = 4_096 - 64;
 
 /**
- * How much a row holds, and how much one transaction or turn of the event loop does: a few milliseconds of work. The
- * rest waits for the next. Small sizes bring that rest into short tests. `rowBytes`, `leasePortion` and `blockBytes`
- * are part of the format: a directory is always opened with the same.
+ * The sizes of rows, and of the work in one transaction or turn of the event loop: a few milliseconds. The rest of the
+ * work waits for the next one. Tests use small sizes, to have such a rest. `rowBytes`, `leasePortion` and `blockBytes`
+ * are part of the format: a directory is always opened with the same values.
  */
 export interface Sizes {
-  /** Bytes of a row of packed entries, marks or removals, unless one entry alone is longer. */
+  /** Size of a row of packed entries, marks or removals, in bytes, unless one entry alone is longer. */
   readonly rowBytes: number;
   /**
-   * Entries of a lease a row: so many are written anew when one of them is settled, which with URLs of usual length is
-   * two pages of the database; and so many fewer rows there are than entries.
+   * Entries of a lease in one row. Settling one of them rewrites the row: two pages of the database with URLs of usual
+   * length. In return, there are fewer rows than entries by this factor.
    */
   readonly leasePortion: number;
-  /** Bytes of a block of cells in a checkpoint, or of as many whole pages as fit, but one at least. */
+  /** Size of a block of cells in a checkpoint, in bytes: as many whole pages as fit, but at least one. */
   readonly blockBytes: number;
   /** Blocks that one transaction of a checkpoint or an import writes. */
   readonly blocksPerSlice: number;
-  /** The same for a store that is being closed, when no caller is waiting: fewer, larger writes. */
+  /** The same while the store closes and no caller waits: fewer, larger writes. */
   readonly blocksPerIdleSlice: number;
   /** Journal records that one transaction of a checkpoint deletes. */
   readonly recordsPerSlice: number;
@@ -30,23 +30,26 @@ export interface Sizes {
   readonly purgedPerSlice: number;
   /** Entries that one transaction of an import queues. */
   readonly entriesPerSlice: number;
-  /** Entries that one page of an export looks at. */
+  /** Entries that one page of an export reads. */
   readonly entriesPerPage: number;
-  /** Entries that one change takes from where they are due. */
+  /** Due entries that one change moves. */
   readonly movesPerChange: number;
-  /** Forgotten entries that one lease passes in the log. */
+  /** Forgotten entries that one lease skips in the log. */
   readonly skipsPerLease: number;
-  /** Dead letters that one page looks at. */
+  /** Dead letters that one page reads. */
   readonly lettersPerPage: number;
-  /** Entries, or rows of them, that one slice of a sweep looks at. */
+  /** Entries, or rows of them, that one step of a sweep reads. */
   readonly sweptPerSlice: number;
-  /** Rows of the log that one slice of a sweep looks through: a thousand entries if the rows are full. */
+  /** Rows of the log that one step of a sweep reads: a thousand entries if the rows are full. */
   readonly sweptRowsPerSlice: number;
-  /** First rows of queues that are kept in memory: each a page, but for rows of one long entry. */
+  /** First rows of queues that are kept in memory. Each is at most a page, unless it has one long entry. */
   readonly headRows: number;
-  /** Items of changes that run in one turn. They take 2 to 10 ms. */
+  /** Items of the changes in one turn, which take 2 to 10 ms. */
   readonly itemsPerTurn: number;
-  /** Hidden items that were shown since and may stay in a table, whatever else it has. */
+  /**
+   * A table of hidden items is rebuilt once this many of its items are no longer hidden, if they are at least half of
+   * it.
+   */
   readonly shownPerTable: number;
 }
 

@@ -1,8 +1,8 @@
 import type { ReadTransaction } from './environment.js';
 
 /**
- * What was committed at a moment, however long it is read. LMDB keeps the pages that it needs, so that the file grows by what
- * is changed meanwhile. Of no use inside of write transactions, which read their own state.
+ * The data that was committed at one moment. LMDB keeps the pages of a snapshot until it ends, so the file grows by the
+ * changes made meanwhile. Not for reads inside write transactions, which see their own state.
  */
 export class Snapshot {
   private current: ReadTransaction | undefined;

@@ -4,7 +4,7 @@ import type { RangeOptions, ReadOptions, Rows } from './environment.js';
 /** A value is followed by two checksums of 4 bytes: one of table and key, and one of that checksum and the value. */
 const SEAL_BYTES = 8;
 
-/** `KeyDamaged`: it is unknown whose row it was. */
+/** `KeyDamaged`: it is unknown which filter the row belonged to. */
 export const RowState = { Whole: 0, ValueDamaged: 1, KeyDamaged: 2 } as const;
 export type RowState = (typeof RowState)[keyof typeof RowState];
 
@@ -41,7 +41,7 @@ export function unsealed(sealed: Buffer): Buffer {
 
 /** A buffer for a value that is being sealed. The database copies it. */
 let scratch = Buffer.alloc(0x10000);
-/** Short slices of the scratch buffer by their length, because making a slice takes longer than all other work here. */
+/** Short slices of the scratch buffer, by length: making a slice takes longer than all other work here. */
 let beginnings: Buffer[] = [];
 const SHORT = 1024;
 
