@@ -12,8 +12,8 @@ const MAPPED_BYTES = 16_384;
 const NEW_DATA_BYTES = 2 ** 20;
 
 /**
- * Makes LMDB's lock file at its full size. Without room on disk, a write to an unallocated part of it would end the
- * process silently.
+ * Creates LMDB's lock file at its full size. On a full disk, a write to an unallocated part of it would end the process
+ * silently.
  */
 export function takeLockFile(directory: string): void {
   const file = join(directory, MAPPED_FILE);
@@ -22,8 +22,8 @@ export function takeLockFile(directory: string): void {
 }
 
 /**
- * Checks that there is room for the first pages of a new data file; without it LMDB ends the process. Throws ENOSPC and
- * the like.
+ * Checks that the disk has room for the first pages of a new data file: without it, LMDB ends the process. Throws
+ * ENOSPC and similar errors.
  */
 export function assertRoomForNew(directory: string): void {
   if (statSync(join(directory, DATA_FILE)).size > 0) return;
@@ -37,7 +37,7 @@ export function assertRoomForNew(directory: string): void {
 
 /**
  * Ownership of a data directory, by kernel locks on open files in it. The locks end with the process, however it dies.
- * They hold between containers that share the directory, where process ids mean nothing.
+ * They also hold between containers that share the directory, where process ids mean nothing.
  */
 export class DirectoryLock {
   private constructor(private fds: readonly number[]) {}
@@ -54,7 +54,7 @@ export class DirectoryLock {
     }
   }
 
-  /** Makes the file if it is missing. LMDB takes an empty file for a new database. */
+  /** Creates the file if it is missing. LMDB takes an empty file for a new database. */
   private add(file: string, directory: string): void {
     const fd = openSync(file, 'a');
     this.fds = [...this.fds, fd];

@@ -2,8 +2,9 @@ import { mkdirSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 
 /**
- * Makes a directory that only its owner can use, and missing parents as the umask says. Node's own recursive mkdir
- * never returns where the kernel answers ENOENT for a child of an existing directory, as it does below /proc.
+ * Creates a directory that only its owner can use, and missing parents with the mode that the umask allows. Node's
+ * recursive mkdir never returns if the kernel answers ENOENT for a child of an existing directory, as it does below
+ * /proc.
  */
 export function makePrivateDirectory(path: string): void {
   makeDirectory(path, 0o700);

@@ -1,7 +1,7 @@
 import { expect, it } from '@jest/globals';
 import { Space } from './space.js';
 
-it('a call that comes while room is looked for waits for what is found', async () => {
+it('a call during a check of the free space waits for its result', async () => {
   const disk = {
     full: true,
     freeBytes: () => Promise.resolve(disk.full ? 0 : Infinity),

@@ -4,29 +4,29 @@ import type { Clock } from '../../clock.js';
 import { StoreError } from '../../errors.js';
 import { DATA_FILE } from '../database/database.js';
 
-/** If a commit fails with less free space than this, the lack of space is taken for the cause. */
+/** If a commit fails with less free space than this, lack of space counts as the cause. */
 const MIN_FREE_BYTES = 16 * 2 ** 20;
-/** A file that is written and deleted to find out whether the data may grow. */
+/** A file that is written and deleted to test whether the data may grow. */
 const PROBE_FILE = 'probe';
 const PROBE_BYTES = 2 ** 20;
-/** Errors for a full disk, a quota of the user, or the process's limit on the size of a file. */
+/** Errors of a full disk, a user's quota, or the process's limit on the size of a file. */
 const LACKING: ReadonlySet<unknown> = new Set(['ENOSPC', 'EDQUOT', 'EFBIG']);
-/** For how long an answer is relied on. */
+/** How long the result of a check stays valid, in ms. */
 const RECHECK_MS = 500;
 
-/** What can be found out about the disk that the data is on. */
+/** Checks of the disk that holds the data. */
 export interface Disk {
   freeBytes(): Promise<number>;
-  /** Whether a write where the data would grow fails for lack of room. */
+  /** True if a write at the end of the data fails for lack of space. */
   refuses(): Promise<boolean>;
 }
 
-/** Room for the data on its disk, as far as it is known. */
+/** Whether the disk has room for the data to grow, as of the last check. */
 export class Space {
   private lacking = false;
-  /** By the monotonic clock. */
+  /** Monotonic time. */
   private checkedAt = 0;
-  /** A look for room that calls wait for. */
+  /** A check in progress. All calls that need one share it. */
   private recheck: Promise<boolean> | undefined;
 
   constructor(
@@ -34,14 +34,14 @@ export class Space {
     private readonly clock: Clock,
   ) {}
 
-  /** Whether there is no room for the data to grow. To be called when a commit has failed. */
+  /** True if the disk has no room for the data to grow. Call it when a commit has failed. */
   async isLacking(): Promise<boolean> {
     this.lacking = (await this.isLow()) || (await this.disk.refuses());
     this.checkedAt = this.clock.monotonic();
     return this.lacking;
   }
 
-  /** Throws STORE_FULL if there was no room, and still is none. */
+  /** Throws STORE_FULL if the last check found no room and, once that is stale, a new check finds none either. */
   async assert(): Promise<void> {
     if (!this.lacking) return;
     const recent = this.clock.monotonic() - this.checkedAt < RECHECK_MS;
@@ -50,15 +50,15 @@ export class Space {
       throw new StoreError('STORE_FULL', 'the disk of the data directory is full');
   }
 
-  /** Whether there is so little room that a write that fails now would fail for lack of it. */
+  /** True if so little space is free that it explains a failed write. */
   async isLow(): Promise<boolean> {
     return (await this.disk.freeBytes()) < MIN_FREE_BYTES;
   }
 }
 
 /**
- * The disk of a data directory. LMDB does not tell why a commit failed: for a write that was cut short, as the first one
- * beyond a limit is, it reports only EIO. So this class tries a write of its own.
+ * The disk of a data directory. LMDB does not say why a commit failed: if a write was cut short, like the first one
+ * beyond a limit, it reports only EIO. This class therefore makes a test write.
  */
 export class DirectoryDisk implements Disk {
   constructor(private readonly directory: string) {}
