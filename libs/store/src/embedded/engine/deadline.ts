@@ -8,7 +8,7 @@ export function assertInTime(deadline: number): void {
 }
 
 /**
- * Resolves with the result of `work`, or throws STORE_UNAVAILABLE at the deadline. The work itself goes on, and its
+ * Resolves with the result of `work`, or throws STORE_UNAVAILABLE at the deadline. The work itself continues, and its
  * change is recorded under its operation, so a repeat gets the same answer.
  */
 export async function byDeadline<T>(deadline: number, work: Promise<T>): Promise<T> {

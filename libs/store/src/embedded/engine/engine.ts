@@ -14,43 +14,45 @@ import { Session, type SessionOptions } from './session.js';
 import { DirectoryDisk, Space, type Disk } from '../directory/space.js';
 import { DamagedRow } from '../database/table.js';
 
-/** Row of the table `meta` that a trial write puts. */
+/** Row of the table `meta` that a test write puts. */
 const PROBE = Buffer.from('probe');
 const FIRST_RETRY_MS = 100;
 const LAST_RETRY_MS = 10_000;
-/** How long a read without a deadline waits for the commit of what it saw. */
+/** How long a read without a deadline waits for the commit of the changes that it saw, in ms. */
 const READ_MS = 10_000;
 
-/** What the engine is to know of a change. */
+/** Options of a change. */
 export interface MutationOptions {
-  /** Refused while the disk is full. */
+  /** The change needs space on disk, so it is refused while the disk is full. */
   readonly grows?: boolean;
-  /** Milliseconds since the epoch. After it a change is not begun; one that had begun may still be committed. */
+  /**
+   * Milliseconds since the epoch. No change starts after the deadline; one that started before may still be committed.
+   */
   readonly deadline?: number;
-  /** How much work the change is. */
+  /** Amount of work, in items. */
   readonly items?: number;
 }
 
-/** What an engine owns. */
+/** The resources that an engine owns. */
 export interface Place {
   readonly database: Database;
-  /** The database is on it. */
+  /** The disk that holds the database. */
   readonly disk: Disk;
   readonly lock: Pick<DirectoryLock, 'release'>;
 }
 
 /**
- * The owner of a data directory. It runs mutations and reads on a session. After a failed commit memory is ahead of the
- * database, so it loads a new session exactly as at the start. Reads go on at once. Mutations wait for a pause, which
- * doubles while no commit succeeds, so that they do not reload everything again and again.
+ * The owner of a data directory. It runs mutations and reads on a session. A failed commit leaves memory ahead of the
+ * database, so the engine loads a new session, exactly as at the start. Reads continue at once. Mutations wait for a
+ * pause, which doubles while no commit succeeds, so that they do not reload everything again and again.
  */
 export class Engine {
   private session: Session | undefined;
   private loading: Promise<Session> | undefined;
   private failures = 0;
-  /** The last write failed. Reads may go on. */
+  /** The last write failed. Reads may continue. */
   private writesFail = false;
-  /** By the monotonic clock. */
+  /** Mutations are refused until this monotonic time. */
   private retryAt = 0;
   private readonly database: Database;
   private readonly space: Space;
@@ -67,7 +69,7 @@ export class Engine {
     this.space = new Space(place.disk, options.clock);
   }
 
-  /** Owns a place whose data file has been inspected. */
+  /** Creates an engine on a place whose data file has been inspected. */
   static async on(place: Place, options: SessionOptions): Promise<Engine> {
     await place.database.checkFormat();
     const engine = new Engine(place, options);
@@ -96,7 +98,10 @@ export class Engine {
     return this.options.clock;
   }
 
-  /** Runs `change` in a transaction, and resolves when it is committed. STORE_UNAVAILABLE after the deadline. */
+  /**
+   * Runs `change` in a transaction, and resolves with its result once it is committed. Throws STORE_UNAVAILABLE after
+   * the deadline.
+   */
   async mutate<T>(change: (session: Session) => T, options: MutationOptions = {}): Promise<T> {
     const { grows = false, deadline = Infinity, items = 1 } = options;
     const work = this.call(async () => {
@@ -115,7 +120,10 @@ export class Engine {
     return byDeadline(deadline, work);
   }
 
-  /** Answers what `look` finds in memory, once that is committed; STORE_UNAVAILABLE after the `deadline`. */
+  /**
+   * Resolves with the result of `look` once all changes that it may have seen are committed. Throws STORE_UNAVAILABLE
+   * after the deadline.
+   */
   async read<T>(
     look: (memory: Memory, now: number, database: Database) => T,
     deadline = deadlineIn(READ_MS),
@@ -125,7 +133,7 @@ export class Engine {
       try {
         return look(session.memory, session.now, this.database);
       } finally {
-        // A refusal, too, may depend on a change that is not committed yet.
+        // An error, too, may depend on a change that is not committed yet.
         await session.commits.committed();
       }
     });
@@ -133,8 +141,8 @@ export class Engine {
   }
 
   /**
-   * Throws the error that a write would get now. If the last write failed, this tries one, so that recovery shows
-   * without traffic.
+   * Throws the error that a write would get now. If the last write failed, this makes a test write, so that recovery
+   * shows without traffic.
    */
   async assertWritable(): Promise<void> {
     if (!this.writesFail) return;
@@ -143,12 +151,12 @@ export class Engine {
     });
   }
 
-  /** What an operator should know about the disk. */
+  /** Warnings for the operator about the disk. */
   async warnings(): Promise<string[]> {
     return (await this.space.isLow()) ? ['the disk of the data directory is almost full'] : [];
   }
 
-  /** Refuses new calls, waits for those under way, checkpoints, and releases the directory. Idempotent. */
+  /** Refuses new calls, waits for those in progress, checkpoints, and releases the directory. Idempotent. */
   close(): Promise<void> {
     this.closed ??= this.shutDown();
     return this.closed;
@@ -160,8 +168,8 @@ export class Engine {
     try {
       return await work();
     } catch (error) {
-      // If all is committed, a refusal waits for nothing. Without this pause a caller that retries at once would block
-      // the event loop.
+      // If everything is committed, a refusal waits for nothing. Without this pause, a caller that retries at once
+      // would block the event loop.
       await setImmediate();
       if (error instanceof DamagedRow) {
         this.session?.commits.spoil(error);
@@ -190,13 +198,13 @@ export class Engine {
     }
   }
 
-  /** The session. If a commit has failed, one call loads it again and the others wait. */
+  /** The session. After a failed commit, one call reloads it and the others wait. */
   private async current(): Promise<Session> {
     if (this.session && !this.session.commits.failed) return this.session;
     if (!this.loading) {
-      // There is no session because the last load failed.
+      // Without a session, the last load failed.
       if (!this.session) this.assertNotPausing();
-      // Damage is no failure of the disk, and concerns no others.
+      // Damage is not a failure of the disk and affects no other filter, so it causes no pause.
       if (!this.session?.commits.damaged) {
         const pause = Math.min(FIRST_RETRY_MS * 2 ** this.failures++, LAST_RETRY_MS);
         this.retryAt = this.options.clock.monotonic() + pause;
@@ -214,7 +222,7 @@ export class Engine {
     await old?.purger.stop();
     await this.checkpointing;
     await old?.commits.settled();
-    // Frees the old cells before the new ones are made.
+    // Free the old cells before new ones are allocated.
     this.session = undefined;
     try {
       this.session = await Session.load(this.database, this.options);
@@ -227,7 +235,7 @@ export class Engine {
 
   private considerCheckpoint(session: Session): void {
     if (this.checkpointing || !checkpointDue(session.memory, this.options.checkpointBytes)) return;
-    // A failed commit shows at the next call.
+    // The next call reports a failed commit.
     this.checkpointing = checkpoint(this.database, session.commits, session.memory)
       .catch(() => undefined)
       .finally(() => {
@@ -242,7 +250,7 @@ export class Engine {
     await session?.purger.stop();
     await this.checkpointing;
     if (session && !session.commits.failed) {
-      // The journal has everything. Without this checkpoint only the next start would be slower.
+      // The journal has every change. Without this checkpoint, only the next start would be slower.
       const { commits, memory } = session;
       const { blocksPerIdleSlice } = this.database.sizes;
       await checkpoint(this.database, commits, memory, blocksPerIdleSlice).catch(() => undefined);
@@ -252,7 +260,7 @@ export class Engine {
   }
 }
 
-/** Of a filter whose name is not known here; the next call for it says it. */
+/** The name of the filter is unknown here. The next call on the filter reports it. */
 function lost(cause: DamagedRow): StoreError {
   return new StoreError('STORE_DATA_LOST', `${cause.message}; restore, clear or delete its filter`, {
     cause,

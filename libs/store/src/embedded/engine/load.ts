@@ -27,16 +27,16 @@ import { readRemovals } from '../filters/removals.js';
 /** A filter while it is being loaded. */
 interface Loading {
   readonly state: FilterState;
-  /** By number of the layer, per block: sequence number of the last journal record that it includes. */
+  /** By layer number, for each block: sequence number of the last journal record that the block includes. */
   readonly includes: ReadonlyMap<number, Float64Array>;
-  /** Sequence number of its last journal record so far. */
+  /** Sequence number of the filter's last journal record so far. */
   lastRecord: number;
 }
 
 /**
  * Loads memory from the database: catalogue and states, then the checkpointed blocks, then the journal on top of them.
- * A filter is marked lost if anything of it is missing or damaged; the others are not affected. Throws DataFileError or
- * DamagedRow if it is unknown which filters there are.
+ * If data of a filter is missing or damaged, that filter is lost; other filters are not affected. Throws DataFileError
+ * or DamagedRow if it is unknown which filters exist.
  */
 export function loadMemory(database: Database, clock: Clock): Memory {
   database.damage.assertBearable();
@@ -79,7 +79,7 @@ function loadBlocks(database: Database, loading: ReadonlyMap<string, Loading>): 
     if (!filter) continue;
     const { state } = filter;
     const { layer: number, block: index } = place;
-    // A sync that is over has left them, and they are deleted soon.
+    // An ended sync has left these blocks. They are deleted soon.
     if (state.isRetired(number)) continue;
     const layer = state.layerOf(number);
     const includes = filter.includes.get(number);
@@ -129,7 +129,10 @@ function replayJournal(database: Database, memory: Memory, loading: ReadonlyMap<
   }
 }
 
-/** Replays a record, except for changes in blocks that were checkpointed after it. False if there is no such layer. */
+/**
+ * Replays a record, except for changes in blocks that were checkpointed after it. Returns false if the layer does not
+ * exist.
+ */
 function replay(record: JournalRecord, sequence: number, { state, includes }: Loading): boolean {
   if (record.operation === JournalOperation.None || state.isRetired(record.layer)) return true;
   const layer = state.layerOf(record.layer);
@@ -155,7 +158,7 @@ function replay(record: JournalRecord, sequence: number, { state, includes }: Lo
   return true;
 }
 
-/** The counts are not replayed: the state has them. */
+/** Counts are not replayed: the filter's state has them. */
 function replayAged(
   { operation, page, cell, hashes: k }: JournalRecord,
   { epoch, lasts }: Pick<AgedChange, 'epoch' | 'lasts'>,

@@ -15,7 +15,7 @@ import type { FilterState } from '../filters/filter-state.js';
 import type { Memory } from '../filters/memory.js';
 import { outdatedRecords } from '../operations/operation-records.js';
 
-/** Deletes data that nothing refers to any more, in the background, a slice per transaction. */
+/** Deletes unreferenced data in the background, one slice per transaction. */
 export class Purger {
   private readonly due: { table: Table; range: KeyRange }[] = [];
   private running: Promise<void> | undefined;
@@ -26,7 +26,7 @@ export class Purger {
     private readonly commits: Commits,
   ) {}
 
-  /** Deletes everything of a generation that is no longer in the catalogue. */
+  /** Deletes all data of a generation that is no longer in the catalogue. */
   generation(key: Buffer): void {
     for (const table of this.database.tablesByGeneration) this.range(table, prefixRange(key));
   }
@@ -35,32 +35,37 @@ export class Purger {
     this.range(this.database.records, range);
   }
 
-  /** Marks of a queue that are needed no more. */
+  /** Deletes the marks of a queue that are no longer needed. */
   marks({ key, queue }: FilterState): void {
     this.range(this.database.marks, { start: key, end: numberedKey(key, queue.firstMark) });
   }
 
-  /** Blocks of the layers from number `from` to before `end`. */
+  /** Deletes the blocks of the layers from number `from` up to, but not including, `end`. */
   layers({ key }: FilterState, from: number, end: number): void {
     this.range(this.database.blocks, { start: blockKey(key, from, 0), end: blockKey(key, end, 0) });
   }
 
-  /** Removals that were noted for a sync that is over, by the number of the first layer that it filled. */
+  /** Deletes the removals that were noted for an ended sync. `base` is the number of the sync's first layer. */
   removals({ key }: FilterState, base: number): void {
     this.range(this.database.removed, prefixRange(listPrefix(key, base)));
   }
 
-  /** What is hidden in a list of layers until before an epoch. */
+  /**
+   * Deletes the items whose hiding ended before `epoch`. `base` is the number of the first of the layers that hid them.
+   */
   hidden({ key }: FilterState, base: number, epoch: number): void {
     this.range(this.database.hidden, { start: listPrefix(key, base), end: hiddenBefore(key, base, epoch) });
   }
 
-  /** All that is hidden in the lists with first layers from number `from` to before `end`. */
+  /** Deletes all hidden items of the layers from number `from` up to, but not including, `end`. */
   hiddenOf({ key }: FilterState, from: number, end: number): void {
     this.range(this.database.hidden, { start: listPrefix(key, from), end: listPrefix(key, end) });
   }
 
-  /** What a crash left: generations not in the catalogue, records before the windows, marks that are needed no more. */
+  /**
+   * Deletes what a crash left behind: generations that are not in the catalogue, data of ended syncs, marks that are no
+   * longer needed, and records that are older than the windows.
+   */
   leftovers(memory: Memory): void {
     const states = [...memory.filters.values()];
     const known = new Set([memory.names, ...states].map(({ key }) => key.toString('hex')));
@@ -91,7 +96,7 @@ export class Purger {
     }
   }
 
-  /** Ends after the current slice. The next open finds the rest again. */
+  /** Stops after the current slice. The next start finds the rest again. */
   async stop(): Promise<void> {
     this.stopped = true;
     await this.running;
@@ -115,13 +120,13 @@ export class Purger {
         if (removed < most) this.due.shift();
       }
     } catch {
-      // A commit failed. The rest is found again when the store reloads.
+      // A commit failed. The reload finds the rest again.
       this.due.length = 0;
     }
   }
 }
 
-/** Ranges of numbers of layers that syncs which are over have left. */
+/** Ranges of layer numbers that ended syncs have left. */
 function retiredLayers({ lists, nextLayer }: FilterState): [from: number, end: number][] {
   const retired: [number, number][] = [];
   let from = 0;
@@ -143,7 +148,7 @@ function firstKey(table: Table, range: KeyRange): Buffer | undefined {
   return Array.from(table.getKeys({ ...range, limit: 1 }))[0];
 }
 
-/** The distinct generations that the keys of a table begin with. It skips from one to the next. */
+/** The distinct generations in the keys of a table. It skips from one generation to the next. */
 function generationsIn(table: Table): Buffer[] {
   const found: Buffer[] = [];
   let start: Buffer | undefined = Buffer.alloc(1);

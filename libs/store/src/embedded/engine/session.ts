@@ -14,13 +14,13 @@ import { Sweeper } from '../queue/sweeper.js';
 import { encodeScope, encodeState } from '../filters/state-codec.js';
 import type { Verb } from '../operations/verbs.js';
 
-/** What a session takes from the store's options. */
+/** The store's options that a session uses. */
 export interface SessionOptions {
-  /** Answers wait for the disk too, not only for the commit. */
+  /** Answers wait until their change is on disk, not only until its commit. */
   readonly fsync: boolean;
   /** Limit on the operation records of one scope and origin, in bytes. */
   readonly maxRecordBytes: number;
-  /** A checkpoint is due when the journal is larger than this, or than half of all cells if that is more. */
+  /** A checkpoint is due when the journal exceeds this many bytes, or half the size of all cells if that is more. */
   readonly checkpointBytes: number;
   /** See EmbeddedOptions. */
   readonly maxMarks: number;
@@ -32,18 +32,18 @@ export interface SessionOptions {
   readonly random: RandomSource;
 }
 
-/** What a mutation answers, and the journal records of the cells that it changed, one per layer. */
+/** The answer of a mutation, and the journal records of the cells that it changed, one per layer. */
 export interface Change<T> {
   readonly answer: T;
-  /** Each is written before the next is asked for. */
+  /** Each record is written before the next one is requested. */
   readonly records?: Iterable<Buffer>;
-  /** Makes the change, where the answer is known beforehand. If absent, the change has been made. */
+  /** Makes the change, if the answer is known in advance. Absent: the change has been made. */
   readonly apply?: () => void;
-  /** The answer is not kept: a repeat is like a first call. */
+  /** The answer is not recorded, so a repeat is executed like a first call. */
   readonly unrecorded?: true;
 }
 
-/** The database loaded into memory, for as long as commits succeed. */
+/** The database loaded into memory. A session ends when a commit fails. */
 export class Session {
   readonly memory: Memory;
   readonly commits: Commits;
@@ -67,7 +67,7 @@ export class Session {
     const { strayRecords } = session.memory;
     if (lost.length + strayRecords.length > 0) {
       await session.commits.run(() => {
-        // A sign of a loss, such as a gap in the journal, may be gone after the next checkpoint.
+        // Saved now, because the sign of a loss, such as a gap in the journal, may be gone after the next checkpoint.
         for (const state of lost) session.save(state);
         for (const key of strayRecords.splice(0)) database.journal.removeSync(key);
       });
@@ -85,9 +85,9 @@ export class Session {
   }
 
   /**
-   * Inside a transaction: executes an operation, or gives the answer it gave before. `change` throws before it changes
-   * anything, or not at all. Its answer is recorded together with the change. If the answer cannot be recorded and the
-   * change was still to be made, it throws UnchangedError.
+   * Executes an operation, or returns its recorded answer. `change` throws before it changes anything, or not at all.
+   * The answer is recorded together with the change. Throws UnchangedError if the answer cannot be recorded and `apply`
+   * has not made the change yet. Call it inside a transaction.
    */
   once<T>(identity: Identity<T>, change: () => Change<T>): T {
     const { scope, operation } = identity;
@@ -108,7 +108,10 @@ export class Session {
     return answer;
   }
 
-  /** Inside a transaction: keeps what a change did to a scope that answers nothing; see Change for the `records`. */
+  /**
+   * Writes the state and the journal records of a change that records no answer; see `Change.records`. Call it inside a
+   * transaction.
+   */
   keep(scope: RecordScope, records: Iterable<Buffer> = []): void {
     this.appendAll(scope, records);
     this.save(scope);
@@ -119,13 +122,13 @@ export class Session {
     return recall(this.database, identity, this.now);
   }
 
-  /** Inside a transaction: writes the small state of a scope. */
+  /** Writes the state row of a scope. Call it inside a transaction. */
   save(scope: RecordScope): void {
     const state = scope instanceof FilterState ? encodeState(scope) : encodeScope(scope);
     this.database.states.putSync(scope.key, state);
   }
 
-  /** The window that a record made now goes into. */
+  /** The window for a record that is made now. */
   private windowOf({ windows }: RecordScope, origin: Origin): RecordWindow {
     return windowAt(windows[origin], origin, this.now, this.options.maxRecordBytes);
   }
