@@ -2,7 +2,7 @@ import type { Filter, Sync } from '../../port/index.js';
 import { fromJson, toJson, type FilterJson } from '../database/filter-json.js';
 import type { FilterState, OpenSync } from './filter-state.js';
 
-/** What the catalogue stores under a filter's name. */
+/** The catalogue entry of a filter. */
 export interface CatalogueEntry {
   readonly filter: Filter;
   readonly nextLayer: number;
@@ -10,12 +10,12 @@ export interface CatalogueEntry {
   readonly endedSync?: Sync;
 }
 
-/** As JSON, with the seed in base64. */
+/** Encodes the entry as JSON, with the seed in base64. */
 export function encodeEntry({ filter, nextLayer, sync, endedSync }: FilterState): Buffer {
   return Buffer.from(JSON.stringify({ filter: toJson(filter), nextLayer, sync: sync?.opened, endedSync }));
 }
 
-/** The entry that `encodeEntry` wrote. */
+/** Decodes an entry that `encodeEntry` wrote. */
 export function decodeEntry(bytes: Uint8Array): CatalogueEntry {
   const entry = JSON.parse(Buffer.from(bytes).toString()) as Omit<CatalogueEntry, 'filter'> & {
     filter: FilterJson;

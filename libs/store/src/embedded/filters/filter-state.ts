@@ -8,19 +8,19 @@ import { QueueState } from './queue-state.js';
 import { freshWindows, type RecordScope, type RecordWindow } from '../operations/record-window.js';
 import { DEFAULT_SIZES, type Sizes } from '../database/sizes.js';
 
-/** Counts of calls on a filter; see FilterStats. Those of its items are its layers'. */
+/** Counts of calls on a filter: see FilterStats. The layers count the items. */
 export type Tally = { -readonly [K in Exclude<keyof CallCounts, 'items'>]: number };
 
-/** What does not change of a sync that is open. */
+/** The constant data of an open sync. */
 export interface OpenSync {
   readonly id: string;
   readonly plan: SyncPlan;
-  /** Number of the first layer that it fills. */
+  /** Number of the sync's first layer. */
   readonly base: number;
   readonly openedAt: number;
 }
 
-/** Counts of a sync that are kept with its filter's state, in this order. */
+/** Numbers of a sync that are stored with its filter's state, in this order. */
 export const SYNC_NUMBERS = [
   'listed',
   'new',
@@ -32,23 +32,23 @@ export const SYNC_NUMBERS = [
   'calledAt',
 ] as const;
 
-/** A sync that is open, in memory. */
+/** An open sync, in memory. */
 export class SyncState {
   readonly list: LayerList;
   listed = 0;
   new = 0;
   kept = 0;
-  /** See removals.ts: how many there are, the rows that hold them, and the hashes in these. */
+  /** See removals.ts: the number of removals, the rows that store them, and the hashes in these rows. */
   noted = 0;
   rows = 0;
   rowHashes = 0;
   readonly removals = new MarkTable();
-  /** 1 once all entries that were in the queue when it was opened are kept. */
+  /** 1 once all entries that were in the queue at the opening are kept. */
   copied = 0;
   /** Milliseconds since the epoch. */
   calledAt: number;
 
-  /** `cells` are those of the first layer. */
+  /** `cells`: the cells of the first layer. */
   constructor(
     readonly opened: OpenSync,
     cells: readonly Uint8Array[],
@@ -69,24 +69,24 @@ export const isSyncing = (state: FilterState): state is Syncing => state.sync !=
 export class FilterState implements RecordScope {
   readonly key: Buffer;
   readonly since: number;
-  /** Its own layers. */
+  /** The filter's own layers. */
   list: LayerList;
   sync: SyncState | undefined;
-  /** The last sync that is over, until another is opened. */
+  /** The last sync that has ended, until another is opened. */
   endedSync: Sync | undefined;
-  /** Number of the next layer of a list that is to come. */
+  /** Number of the first layer of the next sync. */
   nextLayer: number;
   readonly tally: Tally = { added: 0, duplicate: 0, removed: 0, refused: 0 };
-  /** Of a visited set. */
+  /** Used only in visited sets. */
   readonly queue = new QueueState();
   windows: { caller: RecordWindow; made: RecordWindow };
   lastChange = 0;
-  /** Part of its data is missing, so every call is refused. */
+  /** Part of the data is missing, so every call is refused. */
   lost = false;
 
-  /** `cells` are those of the first layer. */
+  /** `cells`: the cells of the first layer. */
   constructor(
-    /** Another one once a sync is committed. */
+    /** The commit of a sync replaces it. */
     public filter: Filter,
     cells: readonly Uint8Array[],
     now: number,
@@ -99,7 +99,7 @@ export class FilterState implements RecordScope {
     this.windows = freshWindows(now);
   }
 
-  /** Its own layers, and those that a sync fills. */
+  /** The filter's own layers and, during a sync, those of the sync. */
   get lists(): LayerList[] {
     return this.sync ? [this.list, this.sync.list] : [this.list];
   }
@@ -108,7 +108,7 @@ export class FilterState implements RecordScope {
     return this.lists.flatMap(({ layers }) => layers);
   }
 
-  /** The layer of a number, if there is one. */
+  /** The layer with this number, if it exists. */
   layerOf(number: number): LayerState | undefined {
     for (const { base, layers } of this.lists) {
       const layer = number >= base ? layers[number - base] : undefined;
@@ -117,17 +117,17 @@ export class FilterState implements RecordScope {
     return undefined;
   }
 
-  /** Whether a layer of this number has been given up, by a sync that is over. */
+  /** True if the layer with this number was dropped when a sync ended. */
   isRetired(number: number): boolean {
     return number < this.nextLayer && this.lists.every(({ base, end }) => number < base || number >= end);
   }
 
-  /** Has time go on, of a filter that ages. */
+  /** Advances the time of a filter that ages. */
   tick(now: number): void {
     for (const list of this.lists) list.tick(now);
   }
 
-  /** Bytes of all cells, also of those that are reserved. */
+  /** Bytes of all cells, reserved ones included. */
   get bytes(): number {
     return this.lists.reduce((sum, { bytes }) => sum + bytes, 0);
   }

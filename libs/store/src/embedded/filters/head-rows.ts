@@ -1,10 +1,10 @@
 import type { FilterState } from './filter-state.js';
 
-/** The first rows of the queues that were last used, as they were read: one is copied and checked as a whole when it is read. */
+/** A cache of the first rows of recently used queues. Reading a row copies and checks all of it. */
 export class HeadRows {
   private readonly rows = new Map<FilterState, { readonly number: number; readonly bytes: Buffer }>();
 
-  /** How many are kept, each of another queue. */
+  /** `most`: maximum number of rows, each of another queue. */
   constructor(private readonly most: number) {}
 
   get(state: FilterState, number: number, read: () => Buffer): Buffer {

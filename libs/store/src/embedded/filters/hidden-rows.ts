@@ -5,21 +5,21 @@ import type { LayerList } from '../layers/layer-list.js';
 import { HASH_BYTES, HASH_WORDS } from '../hashes/hash-bytes.js';
 
 /*
- * Items that are hidden (layers/hidden.ts) as rows of the database. A key is the list's prefix, the last epoch in which
- * the item is hidden (4 bytes) and its hash. The value is empty.
+ * Hidden items (layers/hidden.ts) as rows of the database. A key is `listPrefix`, the last epoch in which the item is
+ * hidden (4 bytes), and the item's hash. The value is empty.
  */
 
 const KEY_BYTES = PREFIX_BYTES + UNTIL_BYTES + HASH_BYTES;
 const NOTHING = new Uint8Array(0);
 
-/** The parts of a session that write what is hidden. */
+/** The parts of a session that write hidden items. */
 interface HidingSession {
   readonly database: Database;
-  /** Deletes the rows of a list of layers that expired before an epoch. */
+  /** Deletes the rows of items that expired before an epoch. */
   readonly purger: { hidden(state: FilterState, base: number, epoch: number): void };
 }
 
-/** Inside a transaction: writes what has changed in the lists of a filter, and deletes what has expired. */
+/** Writes the changes of a filter's hidden items, and deletes expired ones. Call it inside a transaction. */
 export function writeHidden({ database, purger }: HidingSession, state: FilterState): void {
   for (const { age, base } of state.lists) {
     if (!age) continue;
@@ -33,7 +33,7 @@ export function writeHidden({ database, purger }: HidingSession, state: FilterSt
   }
 }
 
-/** Reads the rows after a start. False if some of them are not there. */
+/** Reads the rows after a start. Returns false if some are missing. */
 export function readHidden(database: Database, state: FilterState): boolean {
   return state.lists.every((list) => readList(database, state, list));
 }

@@ -4,25 +4,27 @@ import { MarkTable } from '../hashes/mark-table.js';
 
 const CLOCK_BYTES = 6;
 
-/** The parts of a queue's entry that decide whether it has been forgotten. */
+/** The parts of an entry that decide whether it was forgotten. */
 interface Born {
   /** One of the four words of its item's hash. */
   word(i: number): number;
-  /** The queue's clock when the entry was made. */
+  /** The queue's clock when the entry was created. */
   readonly birth: number;
 }
 
 /**
- * What was forgotten. A queue has a clock, which every change that queues new items puts forward by one; an entry keeps the
- * time of its birth. To forget an item is to note its hash with the time then: whichever of its entries were born by then are
- * dead, wherever they are and however often they move, and one that is made later lives. So nothing is searched for.
+ * The forgotten items of a queue. The queue has a clock, which advances by one with each change that queues new items.
+ * An entry keeps the clock of its birth. To forget an item, the queue notes its hash and the current clock: entries of
+ * the item that were born by then are void, wherever they are and however often they move, and later entries are valid.
+ * So forgetting needs no search.
  *
- * The marks are in memory here. In the database they are rows of the items that a change forgot (`packMarks`), which a
- * start reads. A sweep (queue/sweeper.ts) takes dead entries out. After it, the marks from before it are not needed.
+ * This class has the marks in memory. The database has rows of the items that each change forgot (`packMarks`), and a
+ * start reads them. A sweep (queue/sweeper.ts) removes void entries. After it, the marks from before it are no longer
+ * needed.
  */
 export class Marks {
   private current = new MarkTable();
-  /** Those that a sweep is to do away with. */
+  /** The marks that are no longer needed once the current sweep ends. */
   private old: MarkTable | undefined;
   private readonly sought = new Uint32Array(HASH_WORDS);
 
@@ -30,7 +32,7 @@ export class Marks {
     return this.current.size + (this.old?.size ?? 0);
   }
 
-  /** Notes the items of a batch that were forgotten at a time. */
+  /** Notes that some items of a batch were forgotten at this time of the queue's clock. */
   note(clock: number, hashes: Uint32Array, items: Uint32Array): void {
     for (const item of items) this.current.set(hashes, item * HASH_WORDS, clock);
   }
@@ -44,7 +46,7 @@ export class Marks {
     }
   }
 
-  /** Whether an entry has been forgotten. */
+  /** True if the entry was forgotten. */
   cover(entry: Born): boolean {
     if (this.size === 0) return false;
     const { sought } = this;
@@ -53,13 +55,13 @@ export class Marks {
     return this.current.get(sought, 0) >= birth || (this.old?.get(sought, 0) ?? 0) >= birth;
   }
 
-  /** A sweep begins: it will have done away with the marks of now. */
+  /** Call it when a sweep begins: `dropOld` will drop the marks that exist now. */
   divide(): void {
     this.old = this.current;
     this.current = new MarkTable();
   }
 
-  /** The sweep has ended. */
+  /** Call it when the sweep has ended. */
   dropOld(): void {
     this.old = undefined;
   }
@@ -70,7 +72,7 @@ export class Marks {
   }
 }
 
-/** Rows of at most so many bytes: the clock, then the hashes of some of these items. */
+/** Rows of at most `rowBytes`: the clock, then the hashes of some of the items. */
 export function* packMarks(
   clock: number,
   hashes: Uint32Array,

@@ -7,7 +7,7 @@ import { GENERATION_BYTES } from '../database/keys.js';
 import { HeadRows } from './head-rows.js';
 import { freshWindows, type RecordScope } from '../operations/record-window.js';
 
-/** Room in a quota that a filter takes while it is being made. */
+/** Room in a quota that a filter takes while it is being created. */
 export interface TakenRoom {
   readonly name: string;
   readonly bytes: number;
@@ -40,14 +40,14 @@ export class Memory {
     this.names = { key: Buffer.alloc(GENERATION_BYTES), since: 0, lastChange: 0, windows };
   }
 
-  /** FILTER_NOT_FOUND if there is no filter of this kind under the name. */
+  /** Throws FILTER_NOT_FOUND if no filter of this kind has the name. */
   named(name: string, kind: FilterKind): FilterState {
     const state = this.filters.get(name);
     if (state?.filter.kind !== kind) throw notFound({ name, kind });
     return state;
   }
 
-  /** The state of a filter's generation, whose cells and queue are to be used. Throws as the port says. */
+  /** The state of a filter's generation, for work on its cells and queue. Throws the errors of `Counters`. */
   current(filter: Filter): FilterState {
     const state = this.filters.get(filter.name);
     if (!state || state.filter.kind !== filter.kind) throw notFound(filter);

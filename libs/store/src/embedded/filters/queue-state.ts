@@ -1,7 +1,7 @@
 import type { QueueStats } from '../../port/index.js';
 import { Marks } from './marks.js';
 
-/** Numbers of a queue that are kept with the state of its visited set, in this order. */
+/** Numbers of a queue that are stored with the state of its visited set, in this order. */
 export const QUEUE_NUMBERS = [
   'waiting',
   'leased',
@@ -19,31 +19,31 @@ export const QUEUE_NUMBERS = [
   'nextMark',
 ] as const;
 
-/** A visited set's queue in memory: how much there is of what, and where. The entries are in the database. */
+/** The counts and positions of a visited set's queue. The entries are in the database. */
 export class QueueState {
-  /** Entries by where they are. */
+  /** Entries by state. */
   waiting = 0;
   leased = 0;
   delayed = 0;
   dead = 0;
   /** See Marks. */
   clock = 0;
-  /** Where the log begins: row, offset in it, and when the entry there was discovered, if there is one. */
+  /** The head of the log: row, offset in the row, and when the entry there was discovered, if any. */
   headRow = 1;
   headAt = 0;
   headDiscoveredAt = 0;
-  /** Numbers that are given next. */
+  /** The next numbers to assign. */
   nextRow = 1;
   nextLease = 1;
   nextDelayed = 1;
   nextDead = 1;
-  /** Of the rows of marks; those before are needed no more. */
+  /** Numbers of the first row of marks that is needed, and of the next one to write. */
   firstMark = 1;
   nextMark = 1;
   readonly marks = new Marks();
-  /** No lease and no delay ends before (ms). */
+  /** No lease or delay ends before this time, in ms since the epoch. */
   earliestDue = 0;
-  /** None ends after. */
+  /** No lease or delay ends after this time. */
   latestDue = Infinity;
 
   get held(): number {

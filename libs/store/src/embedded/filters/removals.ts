@@ -6,20 +6,21 @@ import { viewOf } from '../database/row-view.js';
 import { HASH_BYTES, HASH_WORDS } from '../hashes/hash-bytes.js';
 
 /*
- * The removals since a sync was opened, by the items' hashes: exactly. A list that is sent later must not bring back what was
- * removed. In memory they are a table; in the database rows of what each batch removed, or added again, which a start reads.
+ * The items removed since a sync was opened, exactly, by hash: an input list that is sent later must not bring them
+ * back. Memory has them in a table. The database has rows of the items that each batch removed or added again, and a
+ * start reads them.
  */
 
-/** In the table, and the first byte of a row. */
+/** Values in the table, and the first byte of a row. */
 const Noted = { Added: 1, Removed: 2 } as const;
 type Noted = (typeof Noted)[keyof typeof Noted];
 
-/** Rows may hold so many hashes for each removal that may be noted: items that come and go are in several. */
+/** Maximum number of hashes in rows for each removal that may be noted: items that come and go are in several rows. */
 const HASHES_A_REMOVAL = 4;
 
 /**
- * Inside a transaction: notes the items of a batch as removed. False if that is more than `most` removals, or they have come and gone
- * too often.
+ * Notes the items of a batch as removed. Returns false if more than `most` removals are noted, or if items have come
+ * and gone too often. Call it inside a transaction.
  */
 export function noteRemovals(
   database: Database,
@@ -42,7 +43,7 @@ export function noteRemovals(
   return sync.noted <= most && sync.rowHashes <= HASHES_A_REMOVAL * most;
 }
 
-/** Inside a transaction: the items of a batch were added, so their removals no longer count. */
+/** Drops the removals of items that a batch has added. Call it inside a transaction. */
 export function dropRemovals(database: Database, state: FilterState, positions: Positions): void {
   const { sync } = state;
   if (!sync || sync.noted === 0) return;
@@ -58,7 +59,7 @@ export function dropRemovals(database: Database, state: FilterState, positions: 
   writeRows(database, state, sync, Noted.Added, positions, items.subarray(0, count));
 }
 
-/** 1 for each item of a batch that is noted. Undefined if none is. */
+/** One byte per item: 1 if it is noted as removed. Undefined if none is. */
 export function notedOf({ noted, removals }: SyncState, { hash, count }: Positions): Uint8Array | undefined {
   if (noted === 0) return undefined;
   const found = new Uint8Array(count);
@@ -68,7 +69,7 @@ export function notedOf({ noted, removals }: SyncState, { hash, count }: Positio
   return found.includes(1) ? found : undefined;
 }
 
-/** Reads the rows after a start. False if some of them are not there. */
+/** Reads the rows after a start. Returns false if some are missing. */
 export function readRemovals(database: Database, state: FilterState): boolean {
   const { sync } = state;
   if (!sync) return true;
@@ -109,7 +110,7 @@ function writeRows(
   }
 }
 
-/** The next row's key: the list's prefix and a number, from 0. */
+/** The next row's key: `listPrefix` and a number, from 0. */
 function rowKey(generation: Buffer, { opened, rows }: SyncState): Buffer {
   const key = Buffer.allocUnsafe(PREFIX_BYTES + SEQUENCE_BYTES);
   key.set(listPrefix(generation, opened.base));

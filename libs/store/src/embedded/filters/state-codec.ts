@@ -6,21 +6,21 @@ import { QUEUE_NUMBERS } from './queue-state.js';
 import type { RecordScope, RecordWindow } from '../operations/record-window.js';
 
 /**
- * The small state of a scope, which is written with every mutation of it: a row of doubles.
+ * The state row of a scope, which every mutation of the scope writes: doubles at these indexes.
  *
  *   0-3 caller's window  4-7 window of made ids  8 lost  9 last change  10-13 tally  14 number of layers
- *   15 number of layers that a sync fills
- *   16- numbers of the queue, those of the sync, then those of each list that ages, the sync's last, then the tally of each
- *       layer, those of the sync last
+ *   15 number of the sync's layers
+ *   16- numbers of the queue, numbers of the sync, ages, tallies of the layers. Ages and tallies of the sync come last.
  *
- * The names have windows only; filters that are no visited sets have no queue, and those without a sync have none of its.
+ * The scope of names has only windows. Only visited sets have numbers of a queue, and only filters with an open sync
+ * have numbers of a sync.
  */
 const LOST = 8;
 const TALLY = 10;
 const TALLY_FIELDS = ['added', 'duplicate', 'removed', 'refused'] as const;
 const LAYERS = TALLY + TALLY_FIELDS.length;
 const LAYER_FIELDS = ['items', 'nonZeroCells', 'saturatedCells'] as const;
-/** Of a list that ages: its epoch, and how many items are hidden. */
+/** Fields of the age of a filter or sync: its epoch, and the number of hidden items. */
 const AGE_FIELDS = 2;
 const SYNC_LAYERS = LAYERS + 1;
 const QUEUE = SYNC_LAYERS + 1;
@@ -45,14 +45,14 @@ export function encodeState(state: FilterState): Buffer {
   ]);
 }
 
-/** Encodes the windows of a scope that is no filter. */
+/** Encodes the windows of the scope of names. */
 export function encodeScope(scope: RecordScope): Buffer {
   return row(windowFields(scope));
 }
 
 /**
- * Puts the state in `bytes` into `state`, with layers of zero cells from `allocate` beside the first ones. False if `bytes`
- * hold none, or none of such a filter.
+ * Decodes `bytes` into `state`. Layers after the first get zero cells from `allocate`. Returns false if `bytes` are not
+ * the state of such a filter.
  */
 export function decodeState(
   bytes: Buffer | undefined,
@@ -86,7 +86,7 @@ export function decodeState(
   return true;
 }
 
-/** Puts the counts of calls and the numbers of the queue in `bytes` into `state`. */
+/** Decodes the counts of calls and the numbers of the queue into `state`. */
 export function decodeQueue(bytes: Buffer | undefined, state: FilterState): void {
   const fields = bytes && numbers(bytes, bytes.length / 8);
   if (fields) decodeCalls(fields, state);
@@ -119,7 +119,7 @@ function decodeLayers(
   }
 }
 
-/** Puts what encodeScope wrote into `scope`; nothing if there is none. */
+/** Decodes the result of `encodeScope` into `scope`. No-op if `bytes` is absent. */
 export function decodeScope(bytes: Buffer | undefined, scope: RecordScope): void {
   const fields = numbers(bytes, LOST);
   if (fields) scope.windows = windowsOf(fields);

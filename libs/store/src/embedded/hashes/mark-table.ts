@@ -2,21 +2,22 @@ const SHARDS = 64;
 const FIRST_SLOTS = 16;
 
 /**
- * Numbers above zero by 128-bit hashes, in typed arrays with open addressing: 50 to 100 bytes a hash, and nothing for the
- * garbage collector to follow. Small tables side by side, chosen by the first word, so that one that grows holds nobody up.
+ * Numbers above zero by 128-bit hashes, in typed arrays with open addressing: 50 to 100 bytes per hash, and no objects
+ * for the garbage collector to follow. It has many small tables, chosen by the first word, because growing a large one
+ * would cause a pause.
  *
- * A hash is four words of an array, from a place on: words passed one by one would each be made an object.
+ * A hash is four words of an array, from index `at` on: words passed one by one would each become an object.
  */
 export class MarkTable {
   private readonly shards: (Shard | undefined)[] = new Array<undefined>(SHARDS).fill(undefined);
   private entries = 0;
 
-  /** How many hashes there are. */
+  /** Number of hashes. */
   get size(): number {
     return this.entries;
   }
 
-  /** 0 if there is none. */
+  /** The number of a hash, or 0. */
   get(words: Uint32Array, at: number): number {
     return this.shards[shardOf(words, at)]?.get(words, at) ?? 0;
   }
@@ -26,7 +27,7 @@ export class MarkTable {
     if (shard.set(words, at, value)) this.entries++;
   }
 
-  /** Calls `visit` for each hash, with an array that has it from `at` on. */
+  /** Calls `visit` for each hash, with an array that contains the hash from index `at` on. */
   forEach(visit: (words: Uint32Array, at: number, value: number) => void): void {
     for (const shard of this.shards) shard?.forEach(visit);
   }
@@ -36,7 +37,10 @@ function shardOf(words: Uint32Array, at: number): number {
   return (words[at] as number) & (SHARDS - 1);
 }
 
-/** Words of a slot: the hash, then the number, its upper part first. Together, because each place costs a cache miss. */
+/**
+ * Words of a slot: the hash, then the number, high word first. They are side by side, because each separate place costs
+ * a cache miss.
+ */
 const SLOT_WORDS = 6;
 const NUMBER_AT = 4;
 const WORD = 2 ** 32;
@@ -50,7 +54,7 @@ class Shard {
     return this.numberAt(this.placeOf(words, at));
   }
 
-  /** Whether the hash is new. */
+  /** Returns true if the hash is new. */
   set(words: Uint32Array, at: number, value: number): boolean {
     let place = this.placeOf(words, at);
     const fresh = this.numberAt(place) === 0;
@@ -73,12 +77,12 @@ class Shard {
     }
   }
 
-  /** 0: the slot is free. */
+  /** The number in a slot; 0 if the slot is free. */
   private numberAt(place: number): number {
     return (this.table[place + NUMBER_AT] as number) * WORD + (this.table[place + NUMBER_AT + 1] as number);
   }
 
-  /** Where the slot of a hash begins, or would. */
+  /** Index of the slot of a hash, or of the free slot for it. */
   private placeOf(words: Uint32Array, at: number): number {
     const { table } = this;
     const last = this.slots - 1;
