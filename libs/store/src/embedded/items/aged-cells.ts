@@ -3,17 +3,17 @@ import { CYCLE, type Expiring, MOST_BEHIND, stampOf } from '../../age.js';
 import { SATURATED } from './packed-cells.js';
 
 /*
- * Cells of filters that age, as age.ts describes them. An item is k cells of the page that begins at byte `page`. The present is
- * `epoch`, or that of `expiring`, which counts cells by their last epoch.
+ * Cells of filters that age: see age.ts. An item is `k` cells of the page that begins at byte `page`. The current epoch
+ * is `epoch`, or that of `expiring`, which counts cells by their last epoch.
  */
 
 const COUNTER_UNIT = CYCLE;
 const FULL = SATURATED * COUNTER_UNIT;
 
-/** What `epochsLeft` answers if some cell of the item is zero or has expired. */
+/** Result of `epochsLeft` if some cell of the item is zero or has expired. */
 export const GONE = -1;
 
-/** Whether all cells of an item are live. */
+/** True if all cells of an item are live. */
 export function isLive(
   bytes: Uint8Array,
   page: number,
@@ -31,7 +31,7 @@ export function isLive(
   return true;
 }
 
-/** For how many more epochs all cells of an item are live; 0: in this one only. GONE if some cell is not. */
+/** Number of epochs after the current one in which all cells of an item are live. GONE if some cell is not live now. */
 export function epochsLeft(
   bytes: Uint8Array,
   page: number,
@@ -53,8 +53,8 @@ export function epochsLeft(
 }
 
 /**
- * Empties the expired cells of a page that is too far behind, and stamps it. Answers how many of them were at 15. To be called
- * before an item of the page is changed.
+ * Empties the expired cells of a page whose stamp is too far behind, and stamps the page. Returns how many of these
+ * cells were at 15. Call it before an item of the page is changed.
  */
 export function cleanPage(bytes: Uint8Array, page: number, pageCells: number, epoch: number): number {
   const stamp = stampOf(bytes, page);
@@ -72,8 +72,8 @@ export function cleanPage(bytes: Uint8Array, page: number, pageCells: number, ep
 }
 
 /**
- * Makes each cell live for `lasts` more epochs at least, with one more in its counter if `counts`; only then may cells of the item
- * have expired, or be zero. Answers by how many the cells at 15 have become more.
+ * Makes each cell of an item live for at least `lasts` more epochs. With `counts`, also increments its counter; only
+ * then may cells of the item be zero or expired. Returns the change in the number of cells at 15.
  */
 export function raiseAged(
   bytes: Uint8Array,
@@ -116,8 +116,8 @@ export function raiseAged(
 }
 
 /**
- * Takes one from each cell of an item that is below 15, all of them being live. Answers whether that emptied one; if not, the cells
- * claim the item as before.
+ * Decrements each cell of an item that is below 15. All cells must be live. Returns true if that emptied a cell;
+ * otherwise the cells claim the item as before.
  */
 export function lowerAged(
   bytes: Uint8Array,
@@ -145,7 +145,7 @@ export function lowerAged(
   return emptied;
 }
 
-/** The smallest of an item's counters, all of them being live. */
+/** The smallest of an item's counters. All cells must be live. */
 export function smallestAged(
   bytes: Uint8Array,
   page: number,

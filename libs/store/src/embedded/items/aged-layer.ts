@@ -8,7 +8,7 @@ import { cleanPage, epochsLeft, GONE, isLive, lowerAged, raiseAged, smallestAged
 import { type CellKind, LEFT, type Outcome, type Raising } from './cell-kind.js';
 import { fetchPages } from './fetch-pages.js';
 
-/** A layer of a list that ages. It does not claim items that are hidden in the list. */
+/** A layer that ages. It does not claim hidden items. */
 export class AgedLayer implements CellKind {
   constructor(private readonly age: Ageing) {}
 
@@ -26,7 +26,7 @@ export class AgedLayer implements CellKind {
     return claimed;
   }
 
-  /** The number of epochs, this one included, for which the layer claims the item. */
+  /** Number of epochs, the current one included, for which the layer claims the item. */
   left(layer: LayerState, positions: Positions): Uint8Array {
     const { epoch, hidden } = this.age;
     const { count, hashes: k, segment, page, cell, hash } = positions;
@@ -53,8 +53,8 @@ export class AgedLayer implements CellKind {
   }
 
   /**
-   * An item that the layer claims is live from then on for at least as long as it lasts. A hidden item is added anew
-   * where its cells are live, so that each of them counts it.
+   * An item that the layer claims then lives for at least `lasts`. A hidden item is added to its live cells once more,
+   * so that each of them counts it.
    */
   raise(layer: LayerState, positions: Positions, { room, lasts }: Raising): Outcome {
     const { hidden, epoch } = this.age;
@@ -109,7 +109,7 @@ export class AgedLayer implements CellKind {
       const bytes = layer.segments[s] as Uint8Array;
       const at = (page[i] as number) * layer.pageBytes;
       const remaining = epochsLeft(bytes, at, cell, i * k, k, epoch);
-      // The live cells of a hidden item are those of other items.
+      // The live cells of a hidden item belong to other items.
       if (remaining === GONE || hidden.has(hash, 4 * i)) continue;
       layer.tally.saturatedCells -= cleanPage(bytes, at, pageCells, epoch);
       layer.dirty[layer.blockOf(s, page[i] as number)] = 1;
@@ -127,7 +127,7 @@ function expiringOf({ expiring, number }: LayerState): Expiring {
   return expiring;
 }
 
-/** Items of a batch whose cells have changed, by what was done to them. */
+/** Items of a batch whose cells one kind of operation has changed. */
 class Changed {
   private readonly items: Uint32Array;
   private readonly lasts: Uint8Array;

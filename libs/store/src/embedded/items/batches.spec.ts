@@ -53,7 +53,7 @@ describe('a filter that grows', () => {
     ['set', 1e-2],
     ['multiset', 1e-2],
   ])(
-    `loses nothing in ${OPERATIONS} mixed operations in which only what was stored is removed: %s at %d, SEED=${SEED}`,
+    `loses nothing in ${OPERATIONS} mixed operations that remove only stored items: %s at %d, SEED=${SEED}`,
     (semantics, errorRate) => {
       const random = new Random();
       const state = growing(semantics, errorRate, random.bytes(16));
@@ -66,7 +66,7 @@ describe('a filter that grows', () => {
         );
       const { list } = state;
       const grow = () => list.grow(allocateCells(list.plan[list.layers.length]?.geometry ?? geometry));
-      // Copies of each key that can be taken back.
+      // Copies of each key that can be removed.
       const stored = new Uint8Array(KEYS);
       const absent: number[] = [];
       let lost = 0;
@@ -101,7 +101,7 @@ describe('a filter that grows', () => {
         for (const one of checkBatch(state, places(all.slice(from, from + BATCH)))) lost += 1 - one;
       }
       expect(lost).toBe(0);
-      // A set, whose false positives are not stored, keeps its rate also when items come and go.
+      // A set does not store false positives, so its error rate holds even when items come and go.
       const rate = absent.reduce((sum, one) => sum + one, 0) / absent.length;
       if (semantics === 'set') expect(rate).toBeLessThan(1.5 * errorRate);
     },

@@ -10,8 +10,8 @@ import { addTo, claims, epochsLeft, positionsOn, removeFrom, least } from './pas
 import { countOf, indexesOf, put } from './subsets.js';
 
 /*
- * What a batch does in a filter: in its own list of layers and, during a sync, in the list that the sync fills.
- * Positions are those in the first of the filter's own layers.
+ * The verbs on a filter: they work on its own layers and, during a sync, on those of the sync. Positions refer to the
+ * first of the filter's own layers.
  */
 
 /** One answer per item: 1 if some layer claims it, else 0. */
@@ -24,7 +24,7 @@ export function countBatch(state: FilterState, positions: Positions): Uint8Array
   return readBoth(state, positions, least);
 }
 
-/** Reads the list of a sync for the items for which the filter's own list answers 0. */
+/** Reads the sync's layers for the items for which the filter's own layers answer 0. */
 function readBoth({ list, sync }: FilterState, positions: Positions, read: typeof claims): Uint8Array {
   const answers = read(list, positions);
   if (!sync || !answers.includes(0)) return answers;
@@ -32,25 +32,25 @@ function readBoth({ list, sync }: FilterState, positions: Positions, read: typeo
   return put(answers, rest, read(sync.list, positionsOn(sync.list, list, positions, rest)));
 }
 
-/** Opens the next layer of the filter's own list, and of the list that a sync fills. */
+/** Functions that open the next layer of the filter and of the sync. */
 export interface Growers {
   readonly own?: (() => LayerState) | undefined;
   readonly sync?: (() => LayerState) | undefined;
 }
 
-/** How a batch is added. */
+/** Options of an add. */
 export interface AddOptions {
   readonly grow?: Growers;
-  /** How long the items are live, if the filter ages. Default: its whole age. */
+  /** Time to live of the items, if the filter ages. Default: the filter's maximum age. */
   readonly ttlMs?: number | undefined;
 }
 
-/** What an empty batch does. A caller that lists the same items again often has one. */
+/** The outcome of an empty batch, which is common if a caller lists the same items again. */
 const NOTHING: Outcome = { answers: new Uint8Array(0), changes: [] };
 
 /**
- * Adds the batch in memory. Answers one of Added per item. An item that the list of a sync claims is not new: it is not
- * stored, but if the filter ages it is live for longer in each list that claims it.
+ * Adds the batch in memory. Returns one of Added per item. An item that the sync's layers claim is not new and is not
+ * stored; if the filter ages, the item lives longer in the layers that claim it.
  */
 export function addBatch(
   state: FilterState,
@@ -69,7 +69,7 @@ export function addBatch(
   return outcome;
 }
 
-/** Adds the items of a batch that the list of a sync does not claim to both lists. */
+/** Adds the items that the sync's layers do not claim to the filter's own layers and to the sync's. */
 function addUnlisted(state: Syncing, positions: Positions, lasts: number, grow: Growers): Outcome {
   const { list, sync } = state;
   const listed = claims(sync.list, positionsOn(sync.list, list, positions));
@@ -84,7 +84,7 @@ function addUnlisted(state: Syncing, positions: Positions, lasts: number, grow: 
   };
 }
 
-/** Answers for the filter's own list. */
+/** Adds to both. The answers are those of the filter's own layers. */
 function addToBoth(
   { list, sync }: Syncing,
   positions: Positions,
@@ -92,7 +92,7 @@ function addToBoth(
   { grow = {}, onlyClaimed = false }: { readonly grow?: Growers; readonly onlyClaimed?: boolean },
 ): Outcome {
   if (positions.count === 0) return NOTHING;
-  // Read before the filter's own list is changed.
+  // Read before the filter's own layers change.
   const lastsThere = lastsBeside(list, positions, lasts);
   const own = addTo(list, positions, { lasts, onlyClaimed, grow: grow.own });
   const there = positionsOn(sync.list, list, positions);
@@ -102,8 +102,8 @@ function addToBoth(
 }
 
 /**
- * In the list of a sync, items live for as long as they are added for, or as long as they have left in the filter's own
- * list if that is longer.
+ * In the sync's layers, items live for `lasts`, or for their remaining time in the filter's own layers if that is
+ * longer.
  */
 function lastsBeside(list: LayerList, positions: Positions, lasts: number): Lasts {
   const { age } = list;
@@ -111,7 +111,10 @@ function lastsBeside(list: LayerList, positions: Positions, lasts: number): Last
   return epochsLeft(list, age, positions).map((left) => Math.max(left - 1, lasts));
 }
 
-/** Removes the batch in memory, from both lists; counting filters only. Answers one of Removed per item. */
+/**
+ * Removes the batch in memory, from the filter's own layers and from the sync's. Counting filters only. Returns one of
+ * Removed per item.
+ */
 export function removeBatch({ list, sync, tally }: FilterState, positions: Positions): Outcome {
   const { answers, changes } = removeFrom(list, positions);
   const all = [...changes];
@@ -130,8 +133,8 @@ export function removeBatch({ list, sync, tally }: FilterState, positions: Posit
 }
 
 /**
- * Keeps the batch in memory: adds it to the list that a sync fills, except for the items that are `noted` as removed.
- * Answers one of Kept per item.
+ * Keeps the batch in memory: adds it to the sync's layers, except for the items that are `noted` as removed. Returns
+ * one of Kept per item.
  */
 export function keepBatch(
   { list, sync }: Syncing,
@@ -155,9 +158,9 @@ export function keepBatch(
 }
 
 /**
- * For how long listed items live. A known item keeps the time that it has left, and a new one lives for a whole age.
- * An item that only the list of the sync claims lives for at least a whole age since the opening: it was listed before,
- * and has at least that time; or it is a false positive.
+ * How long listed items live. A known item keeps its remaining time, and a new item lives for the whole age. An item
+ * that only the sync's layers claim lives for at least the whole age, counted from the opening: either it was listed
+ * before and has at least that time, or it is a false positive.
  */
 function lastsOnceKept(age: Ageing, { list, opened }: SyncState, left: Uint8Array, there: Positions): Lasts {
   const listed = left.includes(0) ? claims(list, there) : left;

@@ -2,43 +2,45 @@ import type { Positions } from '#bloom';
 import type { LayerChange } from '../journal/journal.js';
 import type { LayerState } from '../layers/layer-state.js';
 
-/** What `raise` answers for an item that its layer neither claims nor has room for. No value of Added is the same. */
+/**
+ * Answer of `raise` for an item that its layer neither claims nor has room for. It differs from all values of Added.
+ */
 export const LEFT = 2;
 
-/** What a batch did: one answer per item, and the layers whose cells changed. */
+/** The outcome of a batch: one answer per item, and the layers whose cells changed. */
 export interface Outcome {
   readonly answers: Uint8Array;
   readonly changes: readonly LayerChange[];
 }
 
-/** For how many epochs after the present items are live: each of them, or all alike. */
+/** Number of epochs after the current one in which items are live: one number per item, or one for all. */
 export type Lasts = Uint8Array | number;
 
-/** How a batch is added to a layer. */
+/** Options of `raise`. */
 export interface Raising {
-  /** The number of new items that the layer may take. */
+  /** Number of new items that the layer may take. */
   readonly room: number;
-  /** Whether an item that is present is counted once more. Not if the layer ages. */
+  /** Count an item that is already present once more. Ignored if the layer ages. */
   readonly multiset: boolean;
   /** Used only if the layer ages. */
   readonly lasts: Lasts;
 }
 
 /**
- * What a batch does in one layer, for cells of one kind: packed counters and bits (packed-layer.ts), or bytes that age
- * (aged-layer.ts). Positions are those in the layer. There is one answer per item: 0 for an item that the layer leaves
- * to the other layers of its list, or LEFT from `raise`.
+ * The verbs on one layer, for cells of one kind: packed counters and bits (packed-layer.ts), or bytes that age
+ * (aged-layer.ts). Positions refer to the layer. Each method returns one answer per item: 0 for an item that the layer
+ * leaves to the other layers, or LEFT from `raise`.
  *
- * Each kind has its own loops over the items. V8 inlines the functions on an item's cells into a loop that calls those
- * of one kind only.
+ * Each kind has separate loops over the items: V8 inlines the functions on an item's cells into a loop that calls those
+ * of only one kind.
  */
 export interface CellKind {
   /** 1 if the layer claims the item. */
   claim(layer: LayerState, positions: Positions): Uint8Array;
   /** The smallest of the item's counters if the layer claims it. */
   least(layer: LayerState, positions: Positions): Uint8Array;
-  /** Adds items. Answers one of Added, or LEFT. */
+  /** Adds items. Answers are of Added, or LEFT. */
   raise(layer: LayerState, positions: Positions, raising: Raising): Outcome;
-  /** Removes items. Answers one of Removed. */
+  /** Removes items. Answers are of Removed. */
   lower(layer: LayerState, positions: Positions): Outcome;
 }

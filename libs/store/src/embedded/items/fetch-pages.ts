@@ -1,10 +1,10 @@
 import { type Positions, STAMP_BYTES } from '#bloom';
 import type { LayerState } from '../layers/layer-state.js';
 
-/** The size on most processors. */
+/** Size of a cache line on most processors. */
 const CACHE_LINE_BYTES = 64;
 
-/** Per item, the offsets of its first and last byte in the segment. The array grows as needed. */
+/** For each item, the offsets of its first and last byte in the segment. The array grows as needed. */
 let spans = new Int32Array(2_000);
 
 /**
@@ -35,7 +35,7 @@ function spansOf({ plan, pageBytes }: LayerState, { count, hashes: k, page, cell
   if (spans.length < 2 * count) spans = new Int32Array(2 * count);
   // A local name, because the compiler would read the module's variable again for every item.
   const found = spans;
-  // From the stamp on.
+  // Begin at the page's stamp.
   for (let i = 0; ages && i < count; i++) {
     found[2 * i] = (page[i] as number) * pageBytes;
     found[2 * i + 1] = (found[2 * i] as number) + STAMP_BYTES + (cell[i * k + k - 1] as number);

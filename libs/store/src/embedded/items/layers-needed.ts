@@ -7,8 +7,8 @@ import { claims, positionsOn } from './passes.js';
 import { countOf } from './subsets.js';
 
 /**
- * The number of layers that the filter may have to grow by for the batch. Throws FILTER_FULL if the batch's new items
- * would bring the filter above twice its capacity or, if it grows, above the capacity of its last layer.
+ * The number of layers that the filter may have to add for the batch. Throws FILTER_FULL if the batch's new items would
+ * bring the filter above twice its capacity or, if it grows, above the capacity of its last layer.
  */
 export function layersNeeded({ filter, list }: FilterState, positions: Positions): number {
   const room = roomIn(list, filter);
@@ -19,7 +19,7 @@ export function layersNeeded({ filter, list }: FilterState, positions: Positions
   return needed;
 }
 
-/** As layersNeeded, for the list that a sync fills. Undefined if that has no room. */
+/** Like `layersNeeded`, for the sync's layers. Undefined if they have no room for the batch. */
 export function layersNeededBy(
   { list, opened }: SyncState,
   own: LayerList,
@@ -30,18 +30,21 @@ export function layersNeededBy(
   return layersToHold(list, freshIn(list, positionsOn(list, own, positions)), room);
 }
 
-/** The number of new items that a list takes without growing. */
+/** The number of new items that fit without another layer. */
 function roomIn({ open }: LayerList, { layers, capacity }: Pick<SyncPlan, 'layers' | 'capacity'>): number {
   return layers ? open.room : Math.max(0, 2 * capacity - open.tally.items);
 }
 
-/** The number of items of a batch that the list does not claim. Equal items count once. */
+/** The number of items of a batch that no layer claims. Equal items count once. */
 function freshIn(list: LayerList, positions: Positions): number {
   const distinct = foldDuplicates(positions)?.positions ?? positions;
   return countOf(claims(list, distinct), 0);
 }
 
-/** The number of layers that the list has to grow by to take so many new items beyond `room`. Undefined: too many. */
+/**
+ * The number of layers to add for `fresh` new items, if `room` of them fit without. Undefined if the plan has too few
+ * layers.
+ */
 function layersToHold(list: LayerList, fresh: number, room: number): number | undefined {
   let needed = 0;
   for (let left = room; fresh > left; needed++) {

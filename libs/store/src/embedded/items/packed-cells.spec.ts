@@ -36,7 +36,7 @@ function counterOf(bytes: Uint8Array, cell: number): number {
 }
 
 describe('counters', () => {
-  it('do as plain numbers do, with 15 sticking', () => {
+  it('behave like plain numbers that stick at 15', () => {
     const below = generator(1);
     const bytes = new Uint8Array(CELLS / 2);
     const model = new Array<number>(CELLS).fill(0);
@@ -67,7 +67,7 @@ describe('counters', () => {
     expect(model).toContain(15);
   });
 
-  it('change nothing when all are at 15, or one is zero', () => {
+  it('stay unchanged if all are at 15, or if one is zero', () => {
     const cell = Uint16Array.of(0, 1, 2, 3, 4);
     const full = new Uint8Array(4).fill(0xff);
     expect(COUNTERS.add(full, 0, cell, 0, K)).toBe(0);
@@ -78,7 +78,7 @@ describe('counters', () => {
     expect([...gap]).toEqual([0x11, 0x10, 0x11, 0x11]);
   });
 
-  it('lie as BITFIELD u4 has them: even cells in the high nibble', () => {
+  it('are laid out like BITFIELD u4: even cells in the high nibble', () => {
     const bytes = new Uint8Array(2);
     COUNTERS.add(bytes, 0, Uint16Array.of(0, 3), 0, 2);
     expect([...bytes]).toEqual([0x10, 0x01]);
@@ -86,7 +86,7 @@ describe('counters', () => {
 });
 
 describe('bits', () => {
-  it('lie as SETBIT has them: cell 0 is the highest bit of the first byte', () => {
+  it('are laid out like SETBIT: cell 0 is the highest bit of the first byte', () => {
     const bytes = new Uint8Array(2);
     expect(crossedZero(BITS.add(bytes, 0, Uint16Array.of(0, 7, 8), 0, 3))).toBe(3);
     expect([...bytes]).toEqual([0x81, 0x80]);
@@ -95,7 +95,7 @@ describe('bits', () => {
     expect(crossedZero(BITS.add(bytes, 0, Uint16Array.of(0, 7, 9), 0, 3))).toBe(1);
   });
 
-  it('count no saturation', () => {
+  it('do not saturate', () => {
     const bytes = new Uint8Array(2);
     expect(becameSaturated(BITS.add(bytes, 0, Uint16Array.of(1, 2, 3), 0, 3))).toBe(0);
     expect(BITS.add(bytes, 0, Uint16Array.of(1, 2, 3), 0, 3)).toBe(0);

@@ -1,28 +1,28 @@
 import type { Geometry } from '#bloom';
 
 /**
- * Cells of one segment, laid out as Redis BITFIELD has them:
+ * Cells of one segment, laid out like Redis BITFIELD:
  *
  *   counters (4 bits)   cell i is a nibble of byte i >> 1: the high one for even i, the low one for odd i
  *   bits (1 bit)        cell i is bit 7 - (i & 7) of byte i >> 3
  *
  * An item is `k` cells: `base + cell[at] … base + cell[at + k - 1]`, with `base` its page's first cell. A counter at 15
- * is stuck: its true value is unknown, so taking one back could make a present item absent.
+ * is stuck: its true value is unknown, so decrementing it could make a present item absent.
  *
- * The functions run once an item and allocate nothing. They return several small numbers in one integer: the changed
+ * The functions run once per item and allocate nothing. They return several small numbers in one integer: the changed
  * cells from bit 16 up, the cells that became SATURATED in bits 8 to 15, and the cells that became non-zero (add) or
  * zero (remove) in bits 0 to 7. k is at most 32, so no field overflows.
  */
 export interface Cells {
-  /** All k cells are non-zero. */
+  /** True if all k cells are non-zero. */
   readonly contains: (bytes: Uint8Array, base: number, cell: Uint16Array, at: number, k: number) => boolean;
-  /** Adds one to each cell that is not at its limit. Packed as above. */
+  /** Increments each cell that is below its limit. Returns the changes, packed as above. */
   readonly add: (bytes: Uint8Array, base: number, cell: Uint16Array, at: number, k: number) => number;
 }
 
 /** The value at which a counter is stuck. */
 export const SATURATED = 15;
-/** What `removeCounters` returns when some counter is zero; nothing was changed. */
+/** Result of `removeCounters` if some counter is zero: nothing was changed. */
 export const ABSENT = -1;
 
 /** The lowest field: cells that became non-zero (add) or zero (remove). */
@@ -61,8 +61,8 @@ function addCounters(bytes: Uint8Array, base: number, cell: Uint16Array, at: num
 }
 
 /**
- * Takes one from each counter that is not at 15, if all counters are above zero; otherwise changes nothing. Returns
- * ABSENT if some counter is zero, 0 if all are at 15 (nothing changed), else the packed changes.
+ * Decrements each counter that is not at 15, if all counters are above zero; otherwise changes nothing. Returns ABSENT
+ * if some counter is zero, 0 if all are at 15 (nothing changed), else the packed changes.
  */
 export function removeCounters(
   bytes: Uint8Array,

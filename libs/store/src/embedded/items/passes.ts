@@ -9,21 +9,21 @@ import { PACKED } from './packed-layer.js';
 import { indexesOf, pick, put } from './subsets.js';
 
 /*
- * What a batch does in the layers of one list. Positions are those in its first layer.
+ * Takes batches through the layers of a filter or of a sync. Positions refer to the first of these layers.
  */
 
 /** Indexes of items in a batch. Undefined: all items. */
 type Some = Uint32Array | undefined;
 
-/** Does its work on some items in a layer, at these positions in it. */
+/** Works on some items in a layer, at their positions in it. */
 type Visit<T> = (layer: LayerState, here: Positions, some: Some) => T;
 
 const kindOf = ({ age }: LayerList): CellKind => (age ? new AgedLayer(age) : PACKED);
 
 /**
- * Takes a batch through layers of a list, one after the other. Each layer gets the items for which the layers before it
- * have answered `left`. The items keep their order in a layer, and layers have no cells in common, so the answers are
- * the same as item by item.
+ * Takes a batch through some layers, one after the other. Each layer gets the items for which the layers before it
+ * answered `left`. Items keep their order within a layer, and layers share no cells, so the answers are the same as
+ * item by item.
  */
 function pass(
   list: LayerList,
@@ -44,7 +44,7 @@ function pass(
   return answers as Uint8Array;
 }
 
-/** As `pass` through all layers, oldest first, for visits that change cells. */
+/** Like `pass` through all layers, oldest first, for visits that change cells. */
 function change(list: LayerList, positions: Positions, visit: Visit<Outcome>, left?: number): Outcome {
   const changes: LayerChange[] = [];
   const changing: Visit<Uint8Array> = (...visited) => {
@@ -55,13 +55,13 @@ function change(list: LayerList, positions: Positions, visit: Visit<Outcome>, le
   return { answers: pass(list, list.layers, positions, changing, left), changes };
 }
 
-/** The positions of a batch's items, all or some, in a layer. */
+/** The positions of all or some items of a batch in a layer. */
 function positionsIn(list: LayerList, layer: LayerState, positions: Positions, some?: Some): Positions {
   if (layer !== list.first) return relocate(positions, layer.plan.geometry, some);
   return some ? select(positions, some) : positions;
 }
 
-/** The positions of items, all or some, in the first layer of a list, from those in the first layer of another. */
+/** The positions of all or some items in the first layer of `list`, from those in the first layer of `from`. */
 export function positionsOn(list: LayerList, from: LayerList, positions: Positions, some?: Some): Positions {
   const [{ geometry }, { geometry: other }] = [list.plan[0], from.plan[0]];
   const same = geometry.hashes === other.hashes && geometry.pageCells === other.pageCells;
@@ -81,28 +81,31 @@ export function least(list: LayerList, positions: Positions): Uint8Array {
   return pass(list, list.layers, positions, (layer, here) => kind.least(layer, here));
 }
 
-/** The number of epochs, this one included, for which the oldest layer that claims an item does so; 0 if none does. */
+/**
+ * For each item, the number of epochs, the current one included, for which the oldest layer that claims it does so. 0
+ * if no layer claims it.
+ */
 export function epochsLeft(list: LayerList, age: Ageing, positions: Positions): Uint8Array {
   const kind = new AgedLayer(age);
   return pass(list, list.layers, positions, (layer, here) => kind.left(layer, here));
 }
 
-/** Removes the batch in memory, each item from the oldest layer that claims it. Answers one of Removed per item. */
+/** Removes the batch in memory, each item from the oldest layer that claims it. Returns one of Removed per item. */
 export function removeFrom(list: LayerList, positions: Positions): Outcome {
   const kind = kindOf(list);
   return change(list, positions, (layer, here) => kind.lower(layer, here));
 }
 
-/** How a batch is added to a list. */
+/** Options of `addTo`. */
 export interface Adding extends Pick<Raising, 'lasts'>, Partial<Pick<Raising, 'multiset'>> {
-  /** Adds nothing that no layer claims. The answers then mean nothing. */
+  /** Adds only items that some layer claims. The answers then have no meaning. */
   readonly onlyClaimed?: boolean;
-  /** Opens the next layer. It is called at most as often as layersNeeded has said. */
+  /** Opens the next layer. It is called at most as often as `layersNeeded` returned. */
   readonly grow?: (() => LayerState) | undefined;
 }
 
 /**
- * Adds the batch in memory, each item to the oldest layer that claims it, or else to the open layer. Answers one of
+ * Adds the batch in memory, each item to the oldest layer that claims it, or else to the open layer. Returns one of
  * Added per item.
  */
 export function addTo(
@@ -116,7 +119,7 @@ export function addTo(
     const room = closed ? 0 : list.next ? layer.room : Infinity;
     const wanted = some && typeof lasts !== 'number' ? pick(lasts, some) : lasts;
     const outcome = kind.raise(layer, here, { room, multiset, lasts: wanted });
-    // The pass goes on to the layer that this opens.
+    // The pass continues with the layer that this opens.
     if (!closed && room < here.count && outcome.answers.includes(LEFT)) grow();
     return outcome;
   };

@@ -3,7 +3,7 @@
  * are mixed, wrong predictions of the branch take longer than the rest of the loop.
  */
 
-/** The items whose value is this one, in the order of the batch. */
+/** Indexes of the items with this value, in batch order. */
 export function indexesOf(values: Uint8Array, value: number): Uint32Array {
   const indexes = new Uint32Array(values.length);
   let count = 0;
@@ -26,7 +26,7 @@ export function pick(values: Uint8Array, indexes: Uint32Array): Uint8Array {
   return Uint8Array.from(indexes, (index) => values[index] as number);
 }
 
-/** Writes the values of some items among those of all, which it returns. */
+/** Writes the values of some items into `all`, and returns `all`. */
 export function put(all: Uint8Array, indexes: Uint32Array, values: Uint8Array): Uint8Array {
   for (let i = 0; i < indexes.length; i++) all[indexes[i] as number] = values[i] as number;
   return all;
