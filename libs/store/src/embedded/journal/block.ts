@@ -1,9 +1,12 @@
 import { readNumber, writeNumber } from '../database/keys.js';
 
-/** The header of a checkpointed block: the sequence number of the last journal record it includes (8 bytes). */
+/**
+ * Length of the header of a checkpointed block, in bytes: the sequence number of the last journal record that the block
+ * includes.
+ */
 export const BLOCK_HEADER = 8;
 
-/** A block as it is stored. `sequence` is the number of the last journal record it includes. */
+/** Encodes a block. `sequence` is the number of the last journal record that it includes. */
 export function encodeBlock(sequence: number, cells: Uint8Array): Buffer {
   const value = Buffer.allocUnsafe(BLOCK_HEADER + cells.length);
   writeNumber(value, sequence, 0);
@@ -11,7 +14,7 @@ export function encodeBlock(sequence: number, cells: Uint8Array): Buffer {
   return value;
 }
 
-/** Undefined if the bytes are not a block of `length` bytes. */
+/** Decodes a block. Undefined if the bytes are not a block of `length` bytes. */
 export function decodeBlock(
   value: Buffer,
   length: number,

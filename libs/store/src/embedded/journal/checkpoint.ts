@@ -8,7 +8,8 @@ import { blockKey, numberKey, readNumber } from '../database/keys.js';
 import type { Memory } from '../filters/memory.js';
 
 /**
- * Whether a checkpoint is due. It keeps the journal within a constant factor of the cells, on disk and in loading time.
+ * True if a checkpoint is due. This keeps the size of the journal, and the time to load it, within a constant factor of
+ * the cells.
  */
 export function checkpointDue(memory: Memory, checkpointBytes: number): boolean {
   if (memory.journalBytes <= checkpointBytes) return false;
@@ -20,9 +21,9 @@ export function checkpointDue(memory: Memory, checkpointBytes: number): boolean 
 }
 
 /**
- * A fuzzy checkpoint. It writes the blocks that are dirty now, a slice per transaction, while mutations go on. Then it
- * cuts the journal up to where it ended at the start. Each block says which record it includes last, so that loading
- * applies only later ones.
+ * A fuzzy checkpoint. It writes the blocks that are dirty now, one slice per transaction, while mutations continue.
+ * Then it truncates the journal up to the record that was the last one at the start. Each block names the last record
+ * that it includes, so loading applies only later ones.
  */
 export async function checkpoint(
   database: Database,
@@ -32,7 +33,7 @@ export async function checkpoint(
 ): Promise<void> {
   const { sequence: last, journalBytes: bytes } = memory;
   for (const state of [...memory.filters.values()]) {
-    // A layer that comes to be meanwhile has nothing but what the journal keeps.
+    // The journal still has all changes of a layer that is opened meanwhile.
     for (const layer of state.lost ? [] : [...state.layers]) {
       const blocks = dirtyBlocks(layer);
       for (let at = 0; at < blocks.length; at += blocksPerSlice) {

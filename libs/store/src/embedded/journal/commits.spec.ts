@@ -26,7 +26,7 @@ describe('a change', () => {
     return new Commits(database, memory, false);
   };
 
-  it('is made where memory has the journal that the database has', async () => {
+  it('runs if memory and the database have the same journal', async () => {
     const commits = await commitsAt(3);
     expect(await commits.run(() => 'made')).toBe('made');
     expect(commits.failed).toBe(false);
@@ -35,7 +35,7 @@ describe('a change', () => {
   it.each([
     ['ahead of', 4],
     ['behind', 2],
-  ])('is not made on memory that is %s the database, nor is any after it', async (_, sequence) => {
+  ])('does not run if memory is %s the database, and neither does a later one', async (_, sequence) => {
     const commits = await commitsAt(sequence);
     let made = 0;
     for (let turn = 0; turn < 2; turn++) {

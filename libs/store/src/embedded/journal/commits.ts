@@ -6,7 +6,7 @@ import type { Memory } from '../filters/memory.js';
 import { Portions } from './portions.js';
 import { DamagedRow } from '../database/table.js';
 
-/** A commit failed, or a change broke off half way: memory no longer agrees with the database. */
+/** A commit failed, or a change failed halfway: memory no longer agrees with the database. */
 export class CommitError extends Error {
   constructor(cause: unknown) {
     super('a commit to the data directory failed', { cause });
@@ -23,13 +23,13 @@ export class UnchangedError extends Error {
 }
 
 /**
- * Runs changes of memory and database inside write transactions, and tells answers when they are committed. Memory is
- * ahead of the database until a commit. If the commit fails, memory stays ahead and this object must be replaced.
+ * Runs changes of memory and database inside write transactions, and tells when they are committed. Memory is ahead of
+ * the database until a commit. If the commit fails, memory stays ahead, and this object must be replaced.
  */
 export class Commits {
-  /** A commit has failed, or a change broke off half way. */
+  /** A commit has failed, or a change failed halfway. */
   failed = false;
-  /** That was because a row is damaged. */
+  /** The cause was a damaged row. */
   damaged = false;
   /** Settles with the commit of the last change that ran; undefined when all are committed. */
   private last: Promise<void> | undefined;
@@ -48,8 +48,8 @@ export class Commits {
   /**
    * Runs `change` alone in a write transaction, and resolves with its result once that is committed. If `change`
    * throws, the error is rethrown and the database keeps nothing of the change. Errors of the port and UnchangedError
-   * mean that memory was not changed either. Any other error, and a failed commit, becomes a CommitError: memory has
-   * left the database. `items` says how much work the change is.
+   * mean that memory was not changed either. Any other error, and a failed commit, becomes a CommitError: memory no
+   * longer agrees with the database. `items` is the amount of work.
    */
   async run<T>(change: () => T, items = 1): Promise<T> {
     const outcome: { value?: T; observed?: Promise<void> | undefined } = {};
@@ -81,33 +81,33 @@ export class Commits {
       this.failed = true;
       throw new CommitError(error);
     } finally {
-      // A transaction can also fail without having run.
+      // A transaction can also fail before it runs.
       leave();
       if (this.last === commit) this.last = undefined;
       if (--this.unfinished === 0) for (const resolve of this.idle.splice(0)) resolve();
     }
   }
 
-  /** Notes damage that was met: memory is to be loaded anew without what it concerns. */
+  /** Notes a damaged row that was read: memory must be reloaded without the filter that it concerns. */
   spoil(row: DamagedRow): void {
     this.failed = true;
     this.damaged = true;
     this.database.damage.add(row);
   }
 
-  /** Resolves when all that memory says now is committed; rejects with a CommitError if it never will be. */
+  /** Resolves when everything in memory is committed. Rejects with a CommitError if it never will be. */
   committed(): Promise<void> {
     return committed(this.last);
   }
 
-  /** Resolves when no change is under way. */
+  /** Resolves when no change is in progress. */
   async settled(): Promise<void> {
     if (this.unfinished > 0) await new Promise<void>((resolve) => this.idle.push(resolve));
   }
 
   /**
-   * An earlier commit may have failed before this process was told. Then the database lacks the last change that memory
-   * has, and nothing may build on it.
+   * An earlier commit may have failed without this process being told yet. Then the database lacks the last change in
+   * memory, and no change may build on it.
    */
   private assertInStep(): void {
     if (this.failed) throw new Error('an earlier commit failed');
@@ -125,7 +125,7 @@ async function committed(change: Promise<void> | undefined): Promise<void> {
   }
 }
 
-/** Whether an error is thrown before anything is changed: an error of the port, or UnchangedError. */
+/** True if the error was thrown before any change: an error of the port, or UnchangedError. */
 function isRefusal(error: unknown): boolean {
   return error instanceof StoreError || error instanceof StaleFilterError || error instanceof UnchangedError;
 }

@@ -16,7 +16,7 @@ function batch(count: number, k: number, pageCells: number): Positions {
   };
 }
 
-/** A layer whose pages have so many cells, and what was changed in it. */
+/** A layer with pages of this size, and the changed items. */
 function change(positions: Positions, changed: Uint32Array, pageCells: number) {
   const shape = { hashScheme: 2, cellBits: 4, pagesPerSegment: 1, segments: 1 } as const;
   const geometry = { ...shape, pageCells, hashes: positions.hashes };
@@ -28,7 +28,7 @@ describe('journal records', () => {
     { pageCells: 256, k: 7 },
     { pageCells: 4096, k: 20 },
     { pageCells: 128, k: 1 },
-  ])('come back as they were written: $pageCells cells a page, k=$k', ({ pageCells, k }) => {
+  ])('are decoded as they were encoded: $pageCells cells per page, k=$k', ({ pageCells, k }) => {
     const all = batch(1000, k, pageCells);
     const changed = Uint32Array.from([0, 5, 6, 998, 999]);
     const encoded = new JournalEncoder().encode(
@@ -58,7 +58,7 @@ describe('journal records', () => {
     ).toEqual(items);
   });
 
-  it('outgrow the buffers they share', () => {
+  it('may outgrow the shared buffers', () => {
     const encoder = new JournalEncoder();
     const decoder = new JournalDecoder();
     for (const count of [1, 50_000, 2]) {
@@ -77,7 +77,7 @@ describe('journal records', () => {
     expect(record).toMatchObject({ operation: JournalOperation.None, count: 0 });
   });
 
-  it('are refused when cut or grown', () => {
+  it('are refused if cut short or extended', () => {
     const changed = Uint32Array.from([0, 1]);
     const encoder = new JournalEncoder();
     const encoded = Buffer.from(

@@ -3,47 +3,53 @@ import { GENERATION_BYTES, readNumber, writeNumber } from '../database/keys.js';
 import type { LayerState } from '../layers/layer-state.js';
 
 /**
- * A journal record: the items whose cells one mutation changed in a layer, so that the change can be replayed. Blocks are
- * checkpointed at different moments, so that a replay could not tell which layer an item went to.
+ * A journal record: the items whose cells one mutation changed in a layer, so that the change can be replayed. It names
+ * the layer, because blocks are checkpointed at different moments and a replay could not find the layer of an item.
  *
- *   0  operation   1  k   2  bytes a cell index   4  n   8  generation   16  number of the record before it   24  layer
- *   3  1 if the layer ages: then behind the cells for how many epochs each item lasts (1 byte)   28  and here the epoch
+ *   0  operation   1  k   2  bytes per cell index   3  1 if the layer ages   4  n   8  generation
+ *   16  number of the previous record   24  layer   28  epoch, if the layer ages
  *   32  n pages (4 bytes)  then n segments (2 bytes)  then n·k cells (1 byte if pages have at most 256, else 2)
+ *       then, if the layer ages, for how many epochs each item lives (1 byte)
  *
- * The record before it is the one before it of the same generation. So the records of a generation form a chain, which
- * shows whether some are missing. Numbers in columns are in the machine's byte order, as LMDB's own numbers are.
- * Columns are read and written without making objects.
+ * The previous record is that of the same generation. So the records of a generation form a chain, which shows whether
+ * some are missing. Numbers in columns are in the machine's byte order, like LMDB's own numbers. Columns are read and
+ * written without creating objects.
  */
 export const JournalOperation = { None: 0, Add: 1, Remove: 2 } as const;
 export type JournalOperation = (typeof JournalOperation)[keyof typeof JournalOperation];
 
-/** What was done to items in a layer that ages. */
+/** The operations on items in a layer that ages. */
 export const AgedOperation = { Add: 3, Refresh: 4, Remove: 5 } as const;
 export type AgedOperation = (typeof AgedOperation)[keyof typeof AgedOperation];
 
-/** Of items in a layer that ages: what was done to them, when, and for how many epochs after that each lasts. */
+/**
+ * A change of items in a layer that ages: the operation, its epoch, and for how many epochs after that each item lives.
+ */
 export interface AgedChange {
   readonly operation: AgedOperation;
   readonly epoch: number;
   readonly lasts: Uint8Array;
 }
 
-/** What a batch did in one layer: the items whose cells changed, by their indexes in `positions`, which are the layer's. */
+/**
+ * The change of a batch in one layer. `positions` refer to the layer; `changed` has the indexes of the items whose
+ * cells changed.
+ */
 export interface LayerChange {
   readonly layer: LayerState;
   readonly positions: Positions;
   readonly changed: Uint32Array;
-  /** If the layer ages: what was done to these items. */
+  /** If the layer ages: the change of these items. */
   readonly aged?: AgedChange;
 }
 
-/** A change of cells as the journal has it. */
+/** A decoded journal record. */
 export interface JournalRecord {
   readonly operation: number;
   readonly layer: number;
   /** Hexadecimal. */
   readonly generation: string;
-  /** Sequence number of the record before it of its generation; 0 if there is none. */
+  /** Sequence number of the previous record of the same generation; 0 if there is none. */
   readonly previous: number;
   readonly count: number;
   readonly hashes: number;
@@ -56,7 +62,7 @@ export interface JournalRecord {
 
 /** Row of the table `meta`: the sequence number of the first record kept. */
 export const JOURNAL_FIRST = Buffer.from('journal-first');
-/** The same of the last record written. */
+/** Row of the table `meta`: the sequence number of the last record written. */
 export const JOURNAL_LAST = Buffer.from('journal-last');
 
 const HEADER = 32;
@@ -65,11 +71,11 @@ const LAYER_AT = 24;
 const EPOCH_AT = 28;
 const PREVIOUS_AT = 16;
 
-/** Writes records into one buffer that grows. A record is valid until the next one is written. */
+/** Writes records into one buffer, which grows as needed. A record is valid until the next one is written. */
 export class JournalEncoder {
   private buffer = Buffer.alloc(0x10000);
 
-  /** Encodes what a batch changed in a layer. */
+  /** Encodes the change of a batch in one layer. */
   encode(
     generation: Buffer,
     operation: JournalOperation,
@@ -105,7 +111,7 @@ export class JournalEncoder {
     return record;
   }
 
-  /** The records of what a batch changed, one per layer; each is valid until the next. */
+  /** The records of a batch's changes, one per layer. Each is valid until the next one. */
   *records(
     generation: Buffer,
     operation: JournalOperation,
@@ -129,18 +135,18 @@ export class JournalEncoder {
   }
 }
 
-/** Links a record to the one before it of its generation. */
+/** Links a record to the previous one of its generation. */
 export function setPrevious(record: Buffer, previous: number): void {
   writeNumber(record, previous, PREVIOUS_AT);
 }
 
 /** Reads records. A record is valid until the next one is read. */
 export class JournalDecoder {
-  /** Aligned, as typed columns need it; the database's buffers are not aligned. */
+  /** Aligned, as typed arrays require. The database's buffers are not aligned. */
   private aligned = new ArrayBuffer(0x10000);
   private wide = new Uint16Array(0);
 
-  /** Undefined for bytes that the encoder cannot have written. */
+  /** Decodes a record. Undefined for bytes that the encoder cannot have written. */
   decode(bytes: Buffer): JournalRecord | undefined {
     if (bytes.length < HEADER) return undefined;
     if (this.aligned.byteLength < bytes.length) this.aligned = new ArrayBuffer(bytes.length * 2);

@@ -4,7 +4,7 @@ import { Portions } from './portions.js';
 import { DEFAULT_SIZES } from '../database/sizes.js';
 
 interface Asked {
-  /** Numbers of the changes that may be handed over, in the order of admission. */
+  /** Numbers of the changes that may be handed over, in the order in which they were admitted. */
   readonly entered: number[];
   /** By number: tells the portions that the change has run. */
   readonly leave: (() => void)[];
@@ -23,7 +23,7 @@ function ask(portions: Portions, ...sizes: number[]): Asked {
 }
 
 describe('Portions', () => {
-  it('hands over a portion, and the next one when all of it has run, in order', async () => {
+  it('hands over a portion and, when all of it has run, the next one, in order', async () => {
     const { entered, leave } = ask(new Portions(DEFAULT_SIZES.itemsPerTurn), 8_000, 8_000, 1, 10_000, 5);
     await setImmediate();
     expect(entered).toEqual([0, 1]);
@@ -39,7 +39,7 @@ describe('Portions', () => {
     expect(entered).toEqual([0, 1, 2, 3, 4]);
   });
 
-  it('hands over nothing in the go in which a portion runs', async () => {
+  it('hands over nothing in the turn in which a portion runs', async () => {
     const portions = new Portions(DEFAULT_SIZES.itemsPerTurn);
     const first = ask(portions, 9_000, 1);
     await Promise.resolve();
@@ -51,7 +51,7 @@ describe('Portions', () => {
     expect([first.entered, second.entered]).toEqual([[0, 1], [0]]);
   });
 
-  it('has room again when all have left, each counted once', async () => {
+  it('has room again when all changes have left, each counted once', async () => {
     const portions = new Portions(DEFAULT_SIZES.itemsPerTurn);
     for (let round = 0; round < 3; round++) {
       const { entered, leave } = ask(portions, 9_000, 9_000);

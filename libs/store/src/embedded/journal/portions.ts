@@ -4,12 +4,12 @@ interface Waiting {
 }
 
 /**
- * Hands changes to the database in portions. When a commit is through, the database runs all changes that it has been
- * handed in one turn. A portion limits their number; the rest waits for the next commit.
+ * Hands changes to the database in portions. After a commit, the database runs all changes that it has been handed in
+ * one turn. A portion limits their number; the rest waits for the next commit.
  */
 export class Portions {
   private readonly waiting: Waiting[] = [];
-  /** Items of changes that were handed over and have not run. */
+  /** Items of the changes that were handed over and have not run yet. */
   private items = 0;
   private releasing = false;
 
@@ -18,7 +18,7 @@ export class Portions {
 
   /**
    * Resolves when a change of `items` items may be handed over, in order of arrival. The caller calls the returned
-   * function when the change has run; a second call does nothing.
+   * function when the change has run. A second call is a no-op.
    */
   async enter(items: number): Promise<() => void> {
     if (this.waiting.length > 0 || this.releasing || this.items >= this.most) {
@@ -37,7 +37,7 @@ export class Portions {
     this.items -= items;
     if (this.items > 0 || this.waiting.length === 0 || this.releasing) return;
     this.releasing = true;
-    // Not now: a change that is handed over while changes run would run in the same turn.
+    // Not at once: a change that is handed over while changes run would run in the same turn.
     setImmediate(() => this.release());
   }
 
