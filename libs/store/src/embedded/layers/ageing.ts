@@ -1,13 +1,13 @@
 import { epochMs, EPOCHS_OF_AGE, lastsFor } from '../../age.js';
 import { Hidden } from './hidden.js';
 
-/** The time of a list of layers that ages. It never goes back. */
+/** The time of a filter's or sync's layers that age. It never goes back. */
 export class Ageing {
   readonly epochMs: number;
   readonly hidden: Hidden;
-  /** While it is loaded: how many items were hidden when the state was written. */
+  /** Used while loading: how many items were hidden when the state was written. */
   stored = 0;
-  /** What was hidden until before this epoch has been deleted, or is being. */
+  /** Hidden items that expired before this epoch have been deleted, or are being deleted. */
   purgedTo = 0;
   private present = 0;
   private now = 0;
@@ -24,13 +24,13 @@ export class Ageing {
     return this.present;
   }
 
-  /** Whether another epoch has begun. */
+  /** Sets the time. Returns true if another epoch has begun. */
   tick(now: number): boolean {
     this.now = now;
     return this.goOn(Math.floor(now / this.epochMs));
   }
 
-  /** Whether that is later than the present. */
+  /** Advances to an epoch. Returns false if it is not later than the current one. */
   goOn(epoch: number): boolean {
     if (epoch <= this.present) return false;
     this.present = epoch;
@@ -38,12 +38,18 @@ export class Ageing {
     return true;
   }
 
-  /** For how many epochs after the present an item is live that is added now, for so long or the whole age. */
+  /**
+   * Number of epochs after the current one in which an item added now is live. `ttlMs`: its time to live, by default
+   * the maximum age.
+   */
   lasts(ttlMs = this.maxAgeMs): number {
     return lastsFor(this.present, this.now, ttlMs, this.epochMs);
   }
 
-  /** For how many more epochs an item lives that was added at an earlier time, for the whole age: 0 at least. */
+  /**
+   * Number of epochs after the current one in which an item is live that was added at `at` for the maximum age. At
+   * least 0.
+   */
   lastsSince(at: number): number {
     const epochs = Math.floor((at + this.maxAgeMs) / this.epochMs) - this.present;
     return Math.min(EPOCHS_OF_AGE, Math.max(0, epochs));

@@ -9,7 +9,7 @@ const SMALL: Geometry = {
 const full = expect.objectContaining({ code: 'STORE_FULL' });
 
 describe('memory for cells', () => {
-  it('is STORE_FULL when the machine has less of it free, whatever the kernel would promise', async () => {
+  it('is STORE_FULL if the machine has too little free, even if the kernel would promise it', async () => {
     expect(() => assertAvailable(2 * process.availableMemory())).toThrow(full);
     const pagesPerSegment = 2 ** 18;
     const segments = Math.ceil((2 * process.availableMemory()) / (pagesPerSegment * 64));

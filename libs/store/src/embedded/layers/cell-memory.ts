@@ -2,12 +2,12 @@ import { setImmediate } from 'node:timers/promises';
 import { filterBytes, segmentBytes, type Geometry } from '#bloom';
 import { StoreError } from '../../errors.js';
 
-/** The journal has two bytes for the number of a segment. */
+/** The journal stores the number of a segment in two bytes. */
 const MAX_SEGMENTS = 2 ** 16;
 const MEMORY_PAGE = 4096;
 
 /**
- * Zeroed cells, one array per segment. The memory is reserved now and taken page by page as it is written. Throws
+ * Zeroed cells, one array per segment. The memory is reserved now, and taken page by page as cells are written. Throws
  * STORE_FULL.
  */
 export function allocateCells(geometry: Geometry): Uint8Array[] {
@@ -30,7 +30,7 @@ function noMemory(geometry: Geometry, cause: unknown): StoreError {
   return new StoreError('STORE_FULL', `the machine has no memory for ${bytes} bytes of counters`, { cause });
 }
 
-/** Throws STORE_FULL if the machine has less memory free than `bytes`. */
+/** Throws STORE_FULL if the machine has less than `bytes` of free memory. */
 export function assertAvailable(bytes: number): void {
   const available = process.availableMemory();
   if (bytes <= available) return;
@@ -38,8 +38,8 @@ export function assertAvailable(bytes: number): void {
 }
 
 /**
- * Cells whose memory is already taken, so that a lack of it shows now and not in mid-crawl. The kernel hands out a page
- * of memory when it is first written. Throws STORE_FULL if there is not enough.
+ * Zeroed cells whose memory is already taken, so that a shortage shows now and not in the middle of a crawl: the kernel
+ * hands out a page of memory only when it is first written. Throws STORE_FULL if there is not enough.
  */
 export async function reserveCells(geometry: Geometry): Promise<Uint8Array[]> {
   assertAvailable(filterBytes(geometry));

@@ -1,10 +1,10 @@
 import { CYCLE } from '../../age.js';
 import { MarkTable } from '../hashes/mark-table.js';
 
-/** In a table: what the hash is in it. */
+/** Values in a table. */
 const Mark = { Hidden: 1, Shown: 2 } as const;
 
-/** A change that is to be written: the hash, four words, and the last epoch in which it is, or was, hidden. */
+/** A change to be written: the item's hash, four words, and the last epoch in which it is, or was, hidden. */
 export interface HiddenChange {
   readonly hash: Uint32Array;
   readonly until: number;
@@ -12,23 +12,24 @@ export interface HiddenChange {
 }
 
 /**
- * Items that were forgotten in a list of layers that ages, while others kept all their cells live: by hash, exactly. Each is kept
- * until nothing of it can be left in any of its cells: so long as the one of them that expires first was live when it was forgotten.
+ * Items of layers that age which were forgotten while other items kept all their cells live: exactly, by hash. An item
+ * stays hidden up to the last epoch in which its cells, as they were when it was forgotten, are all live. After that,
+ * its own additions keep no cell live.
  */
 export class Hidden {
-  /** By the last epoch, modulo CYCLE. */
+  /** By the last epoch of hiding, modulo CYCLE. */
   private readonly tables = new Array<MarkTable | undefined>(CYCLE).fill(undefined);
   private readonly sizes = new Float64Array(CYCLE);
-  /** Of those in a table that were shown since: they are left out when they are most of it. */
+  /** Items of each table that are no longer hidden. The table is rebuilt without them when they are most of it. */
   private readonly shown = new Float64Array(CYCLE);
   private epoch = 0;
-  /** Not written yet. */
+  /** Changes that are not written yet. */
   private changes: HiddenChange[] = [];
 
-  /** See Sizes. */
+  /** See `shownPerTable` in database/sizes.ts. */
   constructor(private readonly shownPerTable: number) {}
 
-  /** How many there are. */
+  /** Number of hidden items. */
   get size(): number {
     let size = 0;
     for (const some of this.sizes) size += some;
@@ -42,14 +43,14 @@ export class Hidden {
     return false;
   }
 
-  /** Hides an item up to the epoch so many after the present. */
+  /** Hides an item up to the epoch that is `epochs` after the current one. */
   hide(words: Uint32Array, at: number, epochs: number): void {
     const until = this.epoch + epochs;
     this.restore(words, at, until);
     this.changes.push({ hash: words.slice(at, at + 4), until, hidden: true });
   }
 
-  /** Hides an item again that is written already. */
+  /** Hides an item whose row is already written. */
   restore(words: Uint32Array, at: number, until: number): void {
     const slot = until % CYCLE;
     const table = (this.tables[slot] ??= new MarkTable());
@@ -60,7 +61,7 @@ export class Hidden {
     this.sizes[slot] = (this.sizes[slot] as number) + 1;
   }
 
-  /** Whether the item was hidden. */
+  /** Ends the hiding of an item. Returns true if it was hidden. */
   show(words: Uint32Array, at: number): boolean {
     let was = false;
     for (let epochs = 0; epochs < CYCLE; epochs++) {
@@ -88,7 +89,7 @@ export class Hidden {
     this.shown[slot] = 0;
   }
 
-  /** Goes on to an epoch, and lets go of those that were hidden until before it. */
+  /** Advances to an epoch, and drops items whose hiding ended before it. */
   advance(epoch: number): void {
     for (let past = Math.max(this.epoch, epoch - CYCLE); past < epoch; past++) {
       this.tables[past % CYCLE] = undefined;
@@ -98,14 +99,14 @@ export class Hidden {
     this.epoch = Math.max(this.epoch, epoch);
   }
 
-  /** What has changed since this was last called. */
+  /** The changes since the last call. */
   takeChanges(): readonly HiddenChange[] {
     const { changes } = this;
     if (changes.length > 0) this.changes = [];
     return changes;
   }
 
-  /** Calls `visit` for each, with an array that has its hash from `at` on. */
+  /** Calls `visit` for each hidden item, with an array that contains its hash from index `at` on. */
   forEach(visit: (words: Uint32Array, at: number, until: number) => void): void {
     for (let epochs = 0; epochs < CYCLE; epochs++) {
       const until = this.epoch + epochs;

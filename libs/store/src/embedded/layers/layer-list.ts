@@ -5,24 +5,24 @@ import { Ageing } from './ageing.js';
 import { LayerState } from './layer-state.js';
 import type { Sizes } from '../database/sizes.js';
 
-/** The layers of a filter, or those that a sync of it fills. */
+/** The layers of a filter or of a sync. */
 export class LayerList {
-  /** Those there are, oldest first. */
+  /** The layers that exist, oldest first. */
   readonly layers: [LayerState, ...LayerState[]];
-  /** Memory is being reserved for the next layer. */
+  /** True while memory is being reserved for the next layer. */
   reserving = false;
-  /** Memory that is reserved for the next layer. */
+  /** Memory reserved for the next layer. */
   reserved: readonly Uint8Array[] | undefined;
-  /** If it ages. */
+  /** Present if the layers age. */
   readonly age: Ageing | undefined;
-  /** There was none for it: when, by the monotonic clock, and why. */
+  /** The last failure to reserve memory for the next layer: its monotonic time and its code. */
   unreserved: { readonly at: number; readonly code: StoreErrorCode } | undefined;
 
-  /** `cells` are those of the first layer. */
+  /** `cells`: the cells of the first layer. */
   constructor(
-    /** Number of its first layer. */
+    /** Number of the first layer. */
     readonly base: number,
-    /** All that there may be. */
+    /** All layers that there may be, oldest first. */
     readonly plan: readonly [Layer, ...Layer[]],
     cells: readonly Uint8Array[],
     maxAgeSeconds: number | undefined,
@@ -32,7 +32,7 @@ export class LayerList {
     this.layers = [new LayerState(base, plan[0], cells, sizes)];
   }
 
-  /** Number of the first layer that is not of this list. */
+  /** Number of the last layer that there may be, plus one. */
   get end(): number {
     return this.base + this.plan.length;
   }
@@ -41,17 +41,17 @@ export class LayerList {
     return this.layers[0];
   }
 
-  /** The layer that takes what is new. */
+  /** The layer that accepts new items. */
   get open(): LayerState {
     return this.layers[this.layers.length - 1] as LayerState;
   }
 
-  /** The layer that comes after the newest. Undefined if that is the last. */
+  /** The layer after the newest one. Undefined if that is the last. */
   get next(): Layer | undefined {
     return this.plan[this.layers.length];
   }
 
-  /** Bytes of all cells, also of those that are reserved. */
+  /** Bytes of all cells, reserved ones included. */
   get bytes(): number {
     let bytes = 0;
     for (const layer of this.layers) bytes += layer.bytes;
@@ -69,18 +69,18 @@ export class LayerList {
     return layer;
   }
 
-  /** Has time go on, of a list that ages. */
+  /** Sets the time, if the layers age. */
   tick(now: number): void {
     if (this.age?.tick(now)) this.advance(this.age.epoch);
   }
 
-  /** Goes on to an epoch, of a list that ages. */
+  /** Advances to an epoch, if the layers age. */
   advance(epoch: number): void {
     this.age?.goOn(epoch);
     for (const layer of this.layers) layer.advance(epoch);
   }
 
-  /** The counts of the layers together. */
+  /** The sums of the layers' counts. */
   sums(): LayerStats {
     const sums = { items: 0, nonZeroCells: 0, saturatedCells: 0 };
     for (const { tally } of this.layers) {

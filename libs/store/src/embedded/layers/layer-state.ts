@@ -3,31 +3,31 @@ import { Expiring, itemsFromCells } from '../../age.js';
 import type { LayerStats } from '../../port/index.js';
 import { DEFAULT_SIZES } from '../database/sizes.js';
 
-/** The counts of a layer, while they change. */
+/** The counts of a layer, mutable. */
 export type LayerTally = { -readonly [K in keyof LayerStats]: LayerStats[K] };
 
-/** The cells of one layer of a filter, in memory. A filter that does not grow has one. */
+/** The cells of one layer of a filter, in memory. A filter that does not grow has one layer. */
 export class LayerState {
   readonly segmentBytes: number;
   readonly blocksPerSegment: number;
   readonly pageBytes: number;
   /** The last block of a segment may be shorter. No page straddles two blocks. */
   readonly blockBytes: number;
-  /** Per block: 1 if its cells differ from the checkpointed ones. */
+  /** For each block: 1 if its cells differ from the checkpointed ones. */
   readonly dirty: Uint8Array;
-  /** Per block: 1 if it has ever been checkpointed. The others are zero on load. */
+  /** For each block: 1 if it was ever checkpointed. Loading leaves the others at zero. */
   readonly written: Uint8Array;
   readonly tally: LayerTally = { items: 0, nonZeroCells: 0, saturatedCells: 0 };
-  /** See fetchPages in items/fetch-pages.ts. */
+  /** See items/fetch-pages.ts. */
   fetched = 0;
-  /** Of a filter that ages; the counts of the tally follow from it. */
+  /** Present if the layer ages. The counts of the tally then follow from it. */
   readonly expiring: Expiring | undefined;
 
   constructor(
-    /** From 0, the oldest, on. */
+    /** Number of the layer: 0 is the first layer of the generation. */
     readonly number: number,
     readonly plan: Layer,
-    /** The cells, an array per segment of the layer. */
+    /** The cells, one array per segment of the layer. */
     readonly segments: readonly Uint8Array[],
     { blockBytes } = DEFAULT_SIZES,
   ) {
@@ -46,12 +46,12 @@ export class LayerState {
     return this.segmentBytes * this.plan.geometry.segments;
   }
 
-  /** New items that it takes before it is at its capacity. */
+  /** Number of new items until the layer reaches its capacity. */
   get room(): number {
     return Math.max(0, this.plan.capacity - this.tally.items);
   }
 
-  /** The block that a page lies in. */
+  /** The block that contains a page. */
   blockOf(segment: number, page: number): number {
     return segment * this.blocksPerSegment + Math.floor((page * this.pageBytes) / this.blockBytes);
   }
@@ -63,13 +63,13 @@ export class LayerState {
     return segment.subarray(from, Math.min(from + this.blockBytes, this.segmentBytes));
   }
 
-  /** Goes on to an epoch, of a filter that ages. */
+  /** Advances to an epoch, if the layer ages. */
   advance(epoch: number): void {
     this.expiring?.advance(epoch);
     this.recount();
   }
 
-  /** Brings the tally up to date with the cells that are live, of a filter that ages. */
+  /** Recomputes the tally from the live cells, if the layer ages. */
   recount(): void {
     const { expiring, tally, plan } = this;
     if (!expiring) return;
