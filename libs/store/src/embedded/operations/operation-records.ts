@@ -7,7 +7,7 @@ import { windowAt, type RecordScope, type RecordWindow } from './record-window.j
 import { DamagedRow } from '../database/table.js';
 import type { Verb } from './verbs.js';
 
-/** An operation inside its scope. In the scope of names, `subject` (the name) is part of its identity. */
+/** An operation in its scope. In the scope of names, `subject` (the name) is part of its identity. */
 export interface Identity<T> {
   readonly scope: RecordScope;
   readonly verb: Verb<T>;
@@ -15,23 +15,26 @@ export interface Identity<T> {
   readonly subject?: string;
 }
 
-/** What an operation answered before; undefined if it is no repeat, or has not been executed. Throws as findRecord does. */
+/**
+ * The recorded answer of an operation. Undefined if the operation is no repeat or was not executed before. Throws like
+ * `findRecord`.
+ */
 export function recall<T>(database: Database, identity: Identity<T>, now: number): { answer: T } | undefined {
   const { scope, operation } = identity;
   if (!operation.repeat) return undefined;
-  // A full window is still kept until the next record ends it.
+  // A full window stays current until the next record starts a new one.
   const { origin } = operation;
   return findRecord(database, identity, windowAt(scope.windows[origin], origin, now, Infinity));
 }
 
-/** Bytes that a record takes in the database beside its key and value. */
+/** Bytes that a record takes in the database in addition to its key and value. */
 const ENTRY_OVERHEAD = 16;
 const NUMBER_OF_ORIGIN = { caller: 0, made: 1 } as const;
 
 /**
- * The answer of an operation that is recorded in `window` or the one before; undefined if there is none. Throws
- * IDEMPOTENCY_KEY_REUSED if the id was used for something else. Throws IDEMPOTENCY_KEY_EXPIRED if the operation may
- * have been executed and its record deleted since. Throws STORE_DATA_LOST if the record is damaged: the operation was
+ * The answer of an operation that is recorded in `window` or the window before it; undefined if there is none. Throws
+ * IDEMPOTENCY_KEY_REUSED if the id was used for another request, and IDEMPOTENCY_KEY_EXPIRED if the operation may have
+ * been executed and its record deleted since. Throws STORE_DATA_LOST if the record is damaged: the operation was
  * executed, but its answer is unknown.
  */
 export function findRecord<T>(
@@ -66,7 +69,7 @@ function readRecord(database: Database, key: Buffer): Buffer | undefined {
   }
 }
 
-/** Records an answer, as its verb encodes it, in `window`. Returns the number of bytes that took. */
+/** Records an encoded answer in `window`. Returns the number of bytes that this took. */
 export function putRecord<T>(
   database: Database,
   identity: Identity<T>,
@@ -82,7 +85,7 @@ export function putRecord<T>(
   return key.length + value.length + ENTRY_OVERHEAD;
 }
 
-/** The range of records that can be deleted: those of the windows before the previous one. */
+/** The records that can be deleted: those of the windows before the previous one. */
 export function outdatedRecords(scope: RecordScope, origin: Operation['origin']): KeyRange {
   const window = scope.windows[origin];
   return {

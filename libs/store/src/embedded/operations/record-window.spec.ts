@@ -6,14 +6,14 @@ const DAY = 24 * HOUR;
 const fresh = freshWindows(DAY).caller;
 
 describe('record windows', () => {
-  it('last their length, and are kept for another', () => {
+  it('last for their length, and are kept for as long again', () => {
     expect(windowAt(fresh, 'caller', DAY + 23 * HOUR, 1000)).toBe(fresh);
     const second = windowAt(fresh, 'caller', DAY + 25 * HOUR, 1000);
     expect(second).toEqual({ number: 2, startedAt: DAY + 25 * HOUR, previousStartedAt: DAY, bytes: 0 });
     expect(windowSeconds(second, 'caller', DAY + 25 * HOUR)).toBe(86_400);
   });
 
-  it('are both over after twice their length', () => {
+  it('have both ended after twice their length', () => {
     const later = windowAt(fresh, 'made', DAY + 10 * HOUR, 1000);
     expect(later).toEqual({
       number: 3,
@@ -24,20 +24,20 @@ describe('record windows', () => {
     expect(windowSeconds(later, 'made', DAY + 10 * HOUR)).toBe(60);
   });
 
-  it('keep their full length while there is nothing older', () => {
+  it('report their full length while none has been dropped', () => {
     expect(windowSeconds(fresh, 'caller', DAY)).toBe(86_400);
   });
 
-  it('shrink at the bound on bytes, and say so', () => {
+  it('shrink at the limit on bytes, and report it', () => {
     const second = windowAt({ ...fresh, bytes: 500 }, 'caller', DAY + HOUR, 1000);
     expect(second.number).toBe(2);
-    // The third window is what makes the first one be forgotten.
+    // The first window is dropped only when the third one starts.
     expect(windowSeconds(second, 'caller', DAY + HOUR)).toBe(86_400);
     const third = windowAt({ ...second, bytes: 500 }, 'caller', DAY + 2 * HOUR, 1000);
     expect(windowSeconds(third, 'caller', DAY + 2 * HOUR)).toBe(3600);
   });
 
-  it('stand still when the clock goes back', () => {
+  it('stay the same if the clock is set back', () => {
     const second = windowAt(fresh, 'caller', DAY + 25 * HOUR, 1000);
     expect(windowAt(second, 'caller', DAY + 24 * HOUR, 1000)).toBe(second);
   });

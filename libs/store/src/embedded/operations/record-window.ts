@@ -2,12 +2,12 @@ import { RETENTION_MS, retainedSeconds } from '../../retention.js';
 import type { Operation } from '../../port/index.js';
 
 /**
- * The time over which operation records are kept. Records go into the current window. The window before it is kept too,
- * and older ones are deleted. So a record is kept for at least one window length and at most two, unless the limit on
- * bytes made windows shorter.
+ * The time for which operation records are kept. New records go into the current window. The previous window is kept,
+ * too, and older ones are deleted. So a record is kept for at least one window length and at most two, unless the limit
+ * on bytes made windows shorter.
  */
 export interface RecordWindow {
-  /** Number of the current window. The previous one has the number before it. */
+  /** Number of the current window. The previous window has the number before it. */
   readonly number: number;
   /** Milliseconds since the epoch. */
   readonly startedAt: number;
@@ -18,21 +18,18 @@ export interface RecordWindow {
 
 export type Origin = Operation['origin'];
 
-/** What operation records belong to: a generation of a filter, or the names. */
+/** The owner of operation records: a generation of a filter, or the names. */
 export interface RecordScope {
-  /** Every key of a record begins with it. */
+  /** The prefix of every key of a record. */
   readonly key: Buffer;
-  /**
-   * Milliseconds since the epoch. Records of operations made before it, if there were any, were deleted with an earlier
-   * scope.
-   */
+  /** Milliseconds since the epoch. Records of operations made before it were deleted with an earlier scope. */
   readonly since: number;
-  /** Sequence number of its last journal record; 0 if there is none. */
+  /** Sequence number of the scope's last journal record; 0 if there is none. */
   lastChange: number;
   windows: { caller: RecordWindow; made: RecordWindow };
 }
 
-/** The windows of a new scope: the current one, and one without records before it. */
+/** The windows of a new scope: the current one, and a previous one without records. */
 export function freshWindows(now: number): { caller: RecordWindow; made: RecordWindow } {
   const fresh = (origin: Origin): RecordWindow => ({
     number: 1,
@@ -43,9 +40,7 @@ export function freshWindows(now: number): { caller: RecordWindow; made: RecordW
   return { caller: fresh('caller'), made: fresh('made') };
 }
 
-/**
- * The window that a record made now goes into. It is a new one if the current one has reached its time or its bytes.
- */
+/** The window for a record that is made now: a new one if the current one has reached its time or its bytes. */
 export function windowAt(window: RecordWindow, origin: Origin, now: number, maxBytes: number): RecordWindow {
   const age = now - window.startedAt;
   const length = RETENTION_MS[origin];
@@ -58,7 +53,7 @@ export function windowAt(window: RecordWindow, origin: Origin, now: number, maxB
   return window;
 }
 
-/** See FilterStats. When the second window is current the first is still kept, so nothing has been forgotten. */
+/** See FilterStats. While the second window is current, the first is still kept, so no record has been deleted. */
 export function windowSeconds(window: RecordWindow, origin: Origin, now: number): number {
   return retainedSeconds(origin, window.number > 2 ? now - window.previousStartedAt : undefined);
 }

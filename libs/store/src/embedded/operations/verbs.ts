@@ -3,7 +3,7 @@ import { decodeFilter, encodeFilter } from '../database/filter-json.js';
 import { numberKey, readNumber } from '../database/keys.js';
 
 /**
- * A kind of mutation: its number in operation records, and how its answer is encoded there. A number is never reused.
+ * A kind of mutation: its number in operation records, and the encoding of its answer there. A number is never reused.
  */
 export interface Verb<T> {
   readonly number: number;
@@ -22,7 +22,7 @@ export function packAnswers(answers: Uint8Array): Uint8Array {
   return packed;
 }
 
-/** What packAnswers packed. */
+/** Reads the result of `packAnswers`. */
 export function unpackAnswers(packed: Buffer): Uint8Array {
   const answers = new Uint8Array(packed.readUInt32LE(0));
   for (let i = 0; i < answers.length; i++) {
@@ -43,7 +43,7 @@ export const REMOVE = answers(2);
 export const ACK = answers(3);
 export const RELEASE = answers(4);
 
-/** Of a lease only its number is kept: a repeat answers what it still holds. */
+/** The record of a lease has only its number: a repeat returns the entries that the lease still holds. */
 export const LEASE: Verb<number> = {
   number: 5,
   encode: numberKey,
@@ -71,14 +71,14 @@ export const PUT_BACK = answers(11);
 export const PURGE = answers(12);
 export const KEEP = answers(13);
 
-/** Of opening a sync only the sync's id is kept: a repeat answers the sync as it is then. */
+/** The record of an opening has only the sync's id: a repeat returns the current state of the sync. */
 export const OPEN_SYNC: Verb<string> = {
   number: 14,
   encode: (id) => Buffer.from(id),
   decode: (bytes) => bytes.toString(),
 };
 
-/** How a sync ended, under the sync's own id: its end is answered again after others have been opened. */
+/** The end of a sync, recorded under the sync's id, so that it can be returned after other syncs were opened. */
 export const END_SYNC: Verb<Sync> = {
   number: 15,
   encode: (sync) => Buffer.from(JSON.stringify(sync)),
