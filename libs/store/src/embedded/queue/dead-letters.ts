@@ -12,7 +12,10 @@ export interface DeadEntry {
 
 const packer = new EntryPacker();
 
-/** The dead letters of a queue, inside a write transaction: a row each, in the order in which they died. */
+/**
+ * The dead letters of a queue, one row each, in the order in which they became dead letters. Use it inside a
+ * transaction.
+ */
 export class DeadLetters {
   private readonly key = Buffer.alloc(GENERATION_BYTES + 8);
 
@@ -39,7 +42,7 @@ export class DeadLetters {
     this.state.queue.dead--;
   }
 
-  /** At most `limit`, from a number on. */
+  /** At most `limit` dead letters, from this number on. */
   from(number: number, limit: number): DeadEntry[] {
     const { end } = prefixRange(this.state.key);
     const range = { start: Buffer.from(this.rowKey(number)), ...(end && { end }), limit };
@@ -54,7 +57,7 @@ export class DeadLetters {
   }
 }
 
-/** Length of the reason (2 bytes), reason, entry. */
+/** A row: length of the reason (2 bytes), reason, entry. */
 function packDead(entry: Entry, reason: string): Buffer {
   packer.clear();
   packer.add(entry);
@@ -64,7 +67,7 @@ function packDead(entry: Entry, reason: string): Buffer {
   return Buffer.concat([length, why, packer.packed()]);
 }
 
-/** The dead letter of a row. */
+/** Reads the dead letter of a row. */
 export function unpackDead(number: number, row: Buffer): DeadEntry {
   const at = 2 + row.readUInt16BE();
   return { number, reason: row.toString('utf8', 2, at), entry: new Entry(row, at) };

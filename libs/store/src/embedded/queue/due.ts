@@ -3,16 +3,16 @@ import type { FilterState } from '../filters/filter-state.js';
 import { GENERATION_BYTES, prefixRange, readNumber, writeNumber } from '../database/keys.js';
 import { MAX_LEASE_MS } from '../../port/index.js';
 
-/** What comes due. */
+/** Kinds of rows that become due. */
 export const DueKind = { LeaseEnd: 0, Delayed: 1 } as const;
 export type DueKind = (typeof DueKind)[keyof typeof DueKind];
 
-/** A row: when it is due (ms), its number (of the lease; of delayed entries just a number), and what there is. */
+/** A row. `at` is in ms since the epoch. `number` is that of the lease, or a number for a row of delayed entries. */
 export interface Due {
   readonly at: number;
   readonly kind: DueKind;
   readonly number: number;
-  /** LeaseEnd: how many entries of the lease end then (4 bytes). Delayed: these entries, packed. */
+  /** LeaseEnd: number of entries whose lease ends then (4 bytes). Delayed: these entries, packed. */
   readonly value: Buffer;
 }
 
@@ -27,15 +27,15 @@ interface CountChange {
 }
 
 /**
- * What a queue has to look after at a time, in the order of that: inside a write transaction. A row a lease and end, and rows
- * of delayed entries.
+ * The ends of leases and of delays in a queue, in order of time: one row per lease and end, and rows of delayed
+ * entries. Use it inside a transaction.
  */
 export class DueIndex {
   private readonly key = Buffer.alloc(KEY_BYTES);
   private readonly count = Buffer.alloc(4);
-  /** Changes of counts that are still to be written. */
+  /** Changes of counts that are not written yet. */
   private readonly changes = new Map<string, CountChange>();
-  /** The one that was changed last: mostly it is changed again. */
+  /** The count that was changed last. Usually it is changed again. */
   private last: CountChange | undefined;
 
   constructor(
@@ -45,7 +45,7 @@ export class DueIndex {
     this.key.set(state.key);
   }
 
-  /** So many more entries of a lease (fewer, if negative) end at a time. Written with the next flush. */
+  /** Changes the number of a lease's entries that end at `at`. Written with the next flush. */
   countEnds(lease: number, at: number, change: number): void {
     if (this.last?.lease !== lease || this.last.at !== at) {
       const name = `${lease} ${at}`;
@@ -79,14 +79,14 @@ export class DueIndex {
     this.database.due.removeSync(this.keyOf(at, kind, number));
   }
 
-  /** Writes other delayed entries in the place of a row's. */
+  /** Replaces the delayed entries of a row. */
   replace({ at, kind, number }: Due, entries: Buffer): void {
     this.database.due.putSync(this.keyOf(at, kind, number), entries);
   }
 
   /**
-   * The first row that is due, or is so far ahead that the clock must have been set back since. If there is none, that is known
-   * until something is added, or time has passed.
+   * The first row that is due, or that is due so late that the clock must have been set back since. If no such row
+   * exists, this is remembered until a row is added or time has passed.
    */
   next(now: number): Due | undefined {
     const { queue } = this.state;
@@ -101,7 +101,9 @@ export class DueIndex {
     return undefined;
   }
 
-  /** The first row that is due at `at` (ms) or later; of those that are due then, behind `after`. */
+  /**
+   * The first row that is due at `at` (ms) or later. `after`: of the rows that are due at `at`, only those behind it.
+   */
   first(at: number, after?: Due): Due | undefined {
     const { end } = prefixRange(this.state.key);
     const start = Buffer.from(this.keyOf(at, after?.kind ?? DueKind.LeaseEnd, after ? after.number + 1 : 0));
@@ -131,7 +133,7 @@ export class DueIndex {
   }
 }
 
-/** What a row is, by its key. */
+/** The kind of a row, from its key. */
 export function dueKindOf(key: Buffer): DueKind {
   return key[KIND_AT] as DueKind;
 }

@@ -1,7 +1,7 @@
 import { encodeEntryId, decodeEntryId, HASH_PREFIX_BYTES, type EntryId } from '../../entry-id.js';
 import type { Entry } from './entry.js';
 
-/** The embedded store keeps one queue a visited set, whatever its segments. */
+/** The embedded store has one queue per visited set, regardless of its segments. */
 const SEGMENT = 0;
 
 /** The id of an entry in a lease, or of a dead letter. */
@@ -10,14 +10,17 @@ export function idOf(of: EntryId['of'], number: number, index: number, entry: En
   return encodeEntryId({ of, segment: SEGMENT, number, index, hashPrefix });
 }
 
-/** The entry that an id names. Undefined for an id that was never given: numbers from `next` on are not in use yet. */
+/**
+ * The entry that an id names. Undefined for an id that the store has not issued: numbers from `next` on are not in use
+ * yet.
+ */
 export function namedBy(id: string, of: EntryId['of'], next: number): EntryId | undefined {
   const named = decodeEntryId(id);
   const given = named?.of === of && named.segment === SEGMENT && named.number > 0 && named.number < next;
   return given ? named : undefined;
 }
 
-/** Number of the dead letter that an id names; 0 for none. */
+/** Number of the dead letter that an id names; 0 if it names none. */
 export function deadLetterNumber(id: string | undefined): number {
   const named = id === undefined ? undefined : decodeEntryId(id);
   return named?.of === 'dead-letter' ? named.number : 0;

@@ -3,17 +3,17 @@ import { viewOf } from '../database/row-view.js';
 import { HASH_BYTES, HASH_WORDS } from '../hashes/hash-bytes.js';
 
 /**
- * A packed entry: hash of its item (16 bytes), birth (6), discovered at (4), attempts (4), length of the payload (4), payload in
- * UTF-8. All numbers are big-endian.
+ * A packed entry: hash of its item (16 bytes), birth (6), discovery time (4), attempts (4), length of the payload (4),
+ * payload in UTF-8. All numbers are big-endian.
  */
 const BIRTH_AT = HASH_BYTES;
 const DISCOVERED_AT = BIRTH_AT + 6;
 const ATTEMPT_AT = DISCOVERED_AT + 4;
 const LENGTH_AT = ATTEMPT_AT + 4;
-/** Bytes in front of an entry's payload. */
+/** Bytes of an entry before its payload. */
 export const ENTRY_HEAD_BYTES = LENGTH_AT + 4;
 
-/** An entry of a queue, wherever in it: packed, at a place of a row that was read. Nothing of it is copied before it is used. */
+/** An entry of a queue: packed, at a position of a row that was read. Its fields are read only when they are used. */
 export class Entry {
   constructor(
     readonly bytes: Buffer,
@@ -35,13 +35,13 @@ export class Entry {
     return this.bytes.subarray(this.at, this.at + bytes);
   }
 
-  /** Whether the hash begins so. */
+  /** True if the hash begins with `prefix`. */
   isOf(prefix: Uint8Array): boolean {
     for (let i = 0; i < prefix.length; i++) if (prefix[i] !== this.bytes[this.at + i]) return false;
     return true;
   }
 
-  /** The queue's clock when the entry was made: see filters/marks.ts. */
+  /** The queue's clock when the entry was created: see filters/marks.ts. */
   get birth(): number {
     return this.bytes.readUIntBE(this.at + BIRTH_AT, 6);
   }
@@ -69,13 +69,13 @@ export class Entry {
     return this.bytes.toString('utf8', this.at + ENTRY_HEAD_BYTES, this.end);
   }
 
-  /** Where it ends in the row. */
+  /** Position after the entry. */
   get end(): number {
     return this.at + ENTRY_HEAD_BYTES + this.payloadBytes;
   }
 }
 
-/** All entries of a row that holds nothing else from `at` on. */
+/** All entries of a row that contains nothing else from `at` on. */
 export function entriesOf(row: Buffer, at = 0): Entry[] {
   const entries: Entry[] = [];
   while (at < row.length) {
@@ -86,9 +86,9 @@ export function entriesOf(row: Buffer, at = 0): Entry[] {
   return entries;
 }
 
-/** Packs entries one behind the other into a buffer that grows and is used again. */
+/** Packs entries one after the other into a buffer, which grows as needed and is reused. */
 export class EntryPacker {
-  /** Of the entries since `clear`. */
+  /** Number and bytes of the entries since `clear`. */
   count = 0;
   length = 0;
   private buffer = Buffer.alloc(0x20000);
@@ -111,7 +111,7 @@ export class EntryPacker {
     this.end(at + end - from);
   }
 
-  /** A new entry: of the item whose hash are the four words of `hashes` from `word` on. */
+  /** Adds a new entry. Its item's hash is the four words of `hashes` from index `word` on. */
   addNew(hashes: Uint32Array, word: number, birth: number, discoveredAt: number, payload: string): void {
     const at = this.reserve(ENTRY_HEAD_BYTES + payload.length * 3);
     const { buffer, view } = this;
@@ -120,7 +120,7 @@ export class EntryPacker {
     this.writeNumbers(at, birth, discoveredAt, 0, length);
   }
 
-  /** An entry of an export. */
+  /** Adds an entry of an export. */
   addItem({ hash, discoveredAt, attempt, payload }: QueuedItem, birth: number): void {
     const at = this.reserve(ENTRY_HEAD_BYTES + payload.length);
     this.buffer.set(hash, at);
@@ -149,7 +149,7 @@ export class EntryPacker {
     this.count++;
   }
 
-  /** Has room for so many bytes; answers where they begin. */
+  /** Makes room for `bytes` more bytes. Returns the position where they begin. */
   private reserve(bytes: number): number {
     const needed = this.length + bytes;
     if (needed > this.buffer.length) {

@@ -7,9 +7,9 @@ import { Entry, EntryPacker } from './entry.js';
 
 /** An entry in a lease. */
 export interface HeldEntry {
-  /** Its place in the lease, from 0. */
+  /** Index in the lease, from 0. */
   readonly index: number;
-  /** When the lease of it ends, ms. */
+  /** When the entry's lease ends, in ms since the epoch. */
   readonly until: number;
   readonly entry: Entry;
 }
@@ -18,25 +18,28 @@ const PORTION_AT = GENERATION_BYTES + 8;
 const HEAD_BYTES = 8;
 const packer = new EntryPacker();
 
-/** A row as it is being changed. */
+/** A row while it is being changed. */
 interface Portion {
   readonly lease: number;
   readonly number: number;
-  /** Index of its first place. */
+  /** Index of the row's first place. */
   readonly first: number;
-  /** Undefined where none is held. */
+  /** Undefined at places that hold no entry. */
   readonly places: (HeldEntry | undefined)[];
   changed: boolean;
 }
 
-/** The entries that leases hold, inside a write transaction: a row each portion of them, which goes when none is left. */
+/**
+ * The leased entries, one row for each portion of a lease. A row is deleted when it holds no entry. Use it inside a
+ * transaction.
+ */
 export class Leases {
   private readonly key = Buffer.alloc(PORTION_AT + 2);
   /** See `leasePortion` in database/sizes.ts. */
   private readonly size: number;
-  /** The portions that were looked at since the last flush: callers name entries in any order. */
+  /** The portions used since the last flush: callers name entries in any order. */
   private readonly open = new Map<string, Portion>();
-  /** The one that was looked at last: mostly it is looked at again. */
+  /** The portion that was used last. Usually it is used again. */
   private last: Portion | undefined;
 
   constructor(
@@ -48,7 +51,7 @@ export class Leases {
     this.size = database.sizes.leasePortion;
   }
 
-  /** A new lease: its number. Each of the entries has been leased once more. */
+  /** Leases entries, each of which then has one more attempt. Returns the number of the new lease. */
   grant(entries: readonly Entry[], until: number): number {
     const { queue } = this.state;
     const { size } = this;
@@ -62,33 +65,33 @@ export class Leases {
     return lease;
   }
 
-  /** What a lease holds at a place. */
+  /** The entry that a lease holds at a place. */
   at(lease: number, index: number): HeldEntry | undefined {
     const { places, first } = this.portionOf(lease, index);
     return places[index - first];
   }
 
-  /** Takes an entry out of its lease. Written with the next flush. */
+  /** Removes an entry from its lease. Written with the next flush. */
   remove(lease: number, held: HeldEntry): void {
     this.change(lease, held);
     this.state.queue.leased--;
     this.due.countEnds(lease, held.until, -1);
   }
 
-  /** Has the lease of an entry end at another time. */
+  /** Changes the end of an entry's lease. Written with the next flush. */
   extend(lease: number, held: HeldEntry, until: number): void {
     this.change(lease, held, { ...held, until });
     this.due.countEnds(lease, held.until, -1);
     this.due.countEnds(lease, until, 1);
   }
 
-  /** To be called at the end of a change. */
+  /** Call it at the end of a change. */
   flush(): void {
     this.close();
     this.due.flush();
   }
 
-  /** All that a lease holds, in order. */
+  /** All entries that a lease holds, in order. */
   of(lease: number): HeldEntry[] {
     this.close();
     const found: HeldEntry[] = [];
@@ -97,7 +100,7 @@ export class Leases {
     return found;
   }
 
-  /** Number of the first lease from `lease` on that holds something. */
+  /** Number of the first lease from `lease` on that holds an entry. */
   nextHolding(lease: number): number | undefined {
     const { end } = prefixRange(this.state.key);
     const range = { start: Buffer.from(this.rowKey(lease, 0)), ...(end && { end }), limit: 1 };
@@ -149,7 +152,10 @@ export class Leases {
   }
 }
 
-/** Of each entry its index (2 bytes) and end (6), then the entries, in the same order, behind their number (2). */
+/**
+ * A row: number of entries (2 bytes), then for each entry its index (2) and end (6), then the entries in the same
+ * order.
+ */
 function packHeld(held: readonly HeldEntry[], attempts = 0): Buffer {
   packer.clear();
   for (const { entry } of held) packer.add(entry, attempts === 0 ? undefined : entry.attempt + attempts);
@@ -167,7 +173,7 @@ function packHeld(held: readonly HeldEntry[], attempts = 0): Buffer {
   return row;
 }
 
-/** The entries of a row of the table of leases. */
+/** Reads the entries of a row of the table of leases. */
 export function unpackHeld(row: Buffer): HeldEntry[] {
   const held: HeldEntry[] = [];
   const count = row.readUInt16BE();

@@ -5,12 +5,13 @@ import { DamagedRow, RowState } from '../database/table.js';
 import { entriesOf, Entry, ENTRY_HEAD_BYTES, EntryPacker } from './entry.js';
 import type { HeadRows } from '../filters/head-rows.js';
 
-/** Changes run one at a time. */
+/** Shared, because changes run one at a time. */
 const packer = new EntryPacker();
 
 /**
- * What waits in line, inside a write transaction: rows of packed entries, at most a page each unless one entry alone is larger,
- * numbered without a gap. What is taken goes from the first row, which goes with its last entry.
+ * The waiting entries: rows of packed entries, numbered without a gap. A row is at most one page, unless one entry
+ * alone is larger. Entries are taken from the first row, which is deleted after its last entry. Use it inside a
+ * transaction.
  */
 export class QueueLog {
   private readonly key = Buffer.alloc(GENERATION_BYTES + 8);
@@ -26,7 +27,7 @@ export class QueueLog {
     packer.clear();
   }
 
-  /** `attempt`: if it is to have another count of leases. */
+  /** `attempt`: another count of leases for the entry. */
   append(entry: Entry, attempt?: number): void {
     this.makeRoom(entry.payloadBytes, entry.discoveredAt);
     packer.add(entry, attempt);
@@ -38,14 +39,17 @@ export class QueueLog {
     packer.addNew(hashes, word, birth, discoveredAt, payload);
   }
 
-  /** Writes what has been appended: to be called before the head is looked at, and at the end of a change. */
+  /** Writes the appended entries. Call it before the head is read, and at the end of a change. */
   flush(): void {
     if (packer.count === 0) return;
     this.database.log.putSync(this.rowKey(this.state.queue.nextRow++), packer.packed());
     packer.clear();
   }
 
-  /** Takes entries off the head until one is not wanted. They stay readable. Notes since when the head is known. */
+  /**
+   * Takes entries off the head until one is not wanted. They stay readable. Also notes when the entry at the head was
+   * discovered.
+   */
   takeWhile(wanted: (entry: Entry) => boolean): void {
     const { queue } = this.state;
     for (let row = this.headRow(); row; row = this.headRow()) {
@@ -59,7 +63,7 @@ export class QueueLog {
     }
   }
 
-  /** Takes the entries of a row out that do not live. A row stays where it is, though nothing be left of it. */
+  /** Removes the entries of a row that are void. The row stays, even if it is empty. */
   sweep(number: number, lives: (entry: Entry) => boolean): void {
     const { queue } = this.state;
     const entries = entriesOf(this.load(number), number === queue.headRow ? queue.headAt : 0);
@@ -75,7 +79,7 @@ export class QueueLog {
     this.takeWhile(() => false);
   }
 
-  /** The row that the first entry is in; those before are done with. */
+  /** The row of the first entry. Deletes the rows before it. */
   private headRow(): Buffer | undefined {
     const { queue } = this.state;
     while (queue.headRow < queue.nextRow) {

@@ -4,14 +4,14 @@ import type { Database } from '../database/database.js';
 import type { Memory } from '../filters/memory.js';
 import { QueueSnapshot, type Place } from './queue-snapshot.js';
 
-/** The part of the engine that pages are read through. A read resolves once the state that `look` saw is committed. */
+/** The part of the engine that reads pages. A read resolves once the state that `look` saw is committed. */
 interface Reader {
   read<T>(look: (memory: Memory, now: number, database: Database) => T): Promise<T>;
 }
 
 /**
- * The entries of a queue as they are committed now, of a segment or of all. Entries move while they are read; of one moment each
- * is in one place.
+ * The entries of a queue, of one segment or of all, as of one commit. Entries that move during the read therefore
+ * appear exactly once.
  */
 export async function* queuePages(
   engine: Reader,

@@ -17,14 +17,14 @@ export interface Place {
   readonly start: Buffer;
 }
 
-/** Some entries, and where the next page begins. */
+/** Some entries, and the position of the next page. */
 export interface Page {
   readonly entries: QueuedItem[];
-  /** Absent on the last one. */
+  /** Absent on the last page. */
   readonly next?: Place;
 }
 
-/** In the order in which they are read. */
+/** The tables, in the order in which they are read. */
 const TABLES = ['log', 'leases', 'due', 'dead'] as const;
 
 interface Item {
@@ -32,7 +32,7 @@ interface Item {
   readonly reason?: string;
 }
 
-/** The queue of one visited set as it was at one moment, outside of transactions. */
+/** The queue of one visited set as it was at one moment, read outside transactions. */
 export class QueueSnapshot {
   private readonly state: FilterState;
 
@@ -47,14 +47,14 @@ export class QueueSnapshot {
     readMarks(database, this.state, snapshot);
   }
 
-  /** Removals from the set until then. */
+  /** Number of removals from the set up to that moment. */
   get removals(): number {
     return this.state.tally.removed;
   }
 
   /**
-   * Entries of a segment's items, of all if it is undefined, but for those that are forgotten: those that wait, in order, then those that are leased, that
-   * are delayed, and dead letters. A page is what there is of them in rows of `looked` entries or a few more.
+   * A page of the entries of a segment, or of all segments, without forgotten ones: first waiting entries, in order,
+   * then leased ones, delayed ones, and dead letters. A page reads rows until they have at least `looked` entries.
    */
   page(segment: number | undefined, looked: number, place: Place = this.startOf('log')): Page {
     const { segments } = this.state.filter.geometry;

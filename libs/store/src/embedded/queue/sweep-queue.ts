@@ -16,8 +16,8 @@ export interface SweptStore {
 }
 
 /**
- * One pass over the entries of a queue, which takes those out that are forgotten, and at its end the marks that there were at
- * its beginning. To be taken on inside transactions, a slice in each.
+ * One pass over the entries of a queue, which removes forgotten entries and, at its end, the marks that existed at its
+ * beginning. Each step runs inside a transaction.
  */
 export function* sweepQueue(session: SweptStore, state: FilterState): Generator<void, void, undefined> {
   const { queue } = state;
@@ -41,7 +41,7 @@ function* sweepLog({ database, memory }: SweptStore, state: FilterState, lives: 
   for (let row = 0; row < end;) {
     const log = new QueueLog(database, state, memory.headRows);
     for (let looked = 0; looked < sweptRowsPerSlice; looked++) {
-      // Those before have been taken since, or by this.
+      // Earlier rows have been taken since, or deleted here.
       row = Math.max(row, state.queue.headRow);
       if (row >= end) break;
       log.sweep(row++, lives);

@@ -3,7 +3,7 @@ import type { Commits } from '../journal/commits.js';
 import type { FilterState } from '../filters/filter-state.js';
 import { sweepQueue, type SweptStore } from './sweep-queue.js';
 
-/** A sweep is due when more is noted than this part of the entries, and than the bound. */
+/** A sweep is due when a queue has more marks than its entries divided by this, and more than `maxMarks`. */
 const PART_OF_ENTRIES = 8;
 
 /** The parts of a session that a sweeper uses. */
@@ -13,9 +13,9 @@ interface SweptSession extends SweptStore {
 }
 
 /**
- * Takes forgotten entries out of queues that have too many marks: in the background, a slice a transaction. An entry that moves
- * is looked at as it moves, so that one pass over what is there when a sweep begins is enough for the marks of then. After a
- * crash all marks are there, and it begins anew.
+ * Removes forgotten entries from queues that have too many marks, in the background, one slice per transaction. An
+ * entry is also checked whenever it moves, so one pass over the entries that exist when a sweep begins is enough for
+ * the marks of that moment. After a crash, all marks still exist, and the sweep starts over.
  */
 export class Sweeper {
   private readonly due = new Set<FilterState>();
@@ -27,7 +27,7 @@ export class Sweeper {
     private readonly maxMarks: number,
   ) {}
 
-  /** To be called when marks were added. */
+  /** Call it when marks were added. */
   consider(state: FilterState): void {
     const { marks, held } = state.queue;
     if (marks.size <= Math.max(this.maxMarks, held / PART_OF_ENTRIES)) return;
@@ -37,14 +37,14 @@ export class Sweeper {
     });
   }
 
-  /** Ends after the slice under way. */
+  /** Stops after the current slice. */
   async stop(): Promise<void> {
     this.stopped = true;
     await this.running;
   }
 
   private async run(): Promise<void> {
-    // Called inside a transaction, in which none may be begun.
+    // The caller is inside a transaction, where no other may begin.
     await setImmediate();
     try {
       for (const state of this.due) {
@@ -52,7 +52,7 @@ export class Sweeper {
         this.due.delete(state);
       }
     } catch {
-      // A commit failed: memory is loaded anew, and with it this.
+      // A commit failed: memory is reloaded, and a new sweeper with it.
       this.due.clear();
     }
   }

@@ -31,19 +31,19 @@ interface QueueSession extends SweptStore {
   readonly sweeper: Pick<Sweeper, 'consider'>;
 }
 
-/** What one go of a lease has found. */
+/** The result of one transaction of a lease. */
 export interface Lease {
-  /** 0 if nothing was found. */
+  /** Number of the lease; 0 if no entry was found. */
   readonly number: number;
   readonly entries: LeasedEntry[];
-  /** Nothing was found, but there is more to look at. */
+  /** No entry was found, but more entries remain to be checked. */
   readonly more: boolean;
 }
 
 /**
- * The queue of one visited set, inside a write transaction. An entry is in one place: in the log (log.ts), held by a lease
- * (leases.ts), delayed (due.ts), or a dead letter (dead-letters.ts). Wherever it moves, it is seen whether it has been forgotten
- * (filters/marks.ts). After the changes, and before the transaction ends, `flush`.
+ * The queue of one visited set. An entry is in one place: in the log (log.ts), held by a lease (leases.ts), delayed
+ * (due.ts), or a dead letter (dead-letters.ts). Whenever an entry moves, the queue checks whether it was forgotten
+ * (filters/marks.ts). Use it inside a transaction, and call `flush` at the end.
  */
 export class TodoQueue {
   private readonly log: QueueLog;
@@ -65,7 +65,7 @@ export class TodoQueue {
     this.letters = new DeadLetters(database, state);
   }
 
-  /** Queues the items of a batch that were new. */
+  /** Queues the new items of a batch. */
   push(hashes: Uint32Array, answers: Uint8Array, payloads: readonly string[], now: number): void {
     if (!answers.includes(Added.New)) return;
     this.moveDue(now);
@@ -107,7 +107,7 @@ export class TodoQueue {
     this.session.sweeper.consider(this.state);
   }
 
-  /** At most `max` entries until now + leaseMs. */
+  /** Leases at most `max` entries until `now + leaseMs`. */
   lease(max: number, now: number, leaseMs: number): Lease {
     const { queue } = this.state;
     this.moveDue(now);
@@ -120,7 +120,7 @@ export class TodoQueue {
     return { number, entries, more: false };
   }
 
-  /** What a lease still holds. */
+  /** The entries that a lease still holds. */
   heldBy(lease: number, now: number): LeasedEntry[] {
     return this.leases
       .of(lease)
@@ -128,7 +128,7 @@ export class TodoQueue {
       .map(({ index, entry }) => leasedEntry(lease, index, entry, entry.attempt));
   }
 
-  /** Settled.* of each id. */
+  /** One of Settled per id. */
   ack(ids: readonly string[], now: number): Uint8Array {
     return this.settle(ids, now, (lease, held) => {
       this.leases.remove(lease, held);
@@ -143,7 +143,7 @@ export class TodoQueue {
   ): Uint8Array {
     this.moveDue(now);
     const delayed: Entry[] = [];
-    // A lease counts from its beginning.
+    // The attempt was counted when the lease began.
     const uncounted = countAttempt ? 0 : 1;
     const answers = this.settle(ids, now, (lease, held) => {
       this.leases.remove(lease, held);
@@ -163,7 +163,7 @@ export class TodoQueue {
     return this.settle(ids, now, (lease, held) => this.leases.extend(lease, held, until));
   }
 
-  /** Dead letters behind the one of this number. */
+  /** Dead letters after the one with this number. */
   deadLetters(limit: number, after: number): DeadLetterPage {
     const most = Math.min(limit, this.session.database.sizes.lettersPerPage);
     const looked = this.letters.from(after + 1, most + 1);
@@ -191,7 +191,7 @@ export class TodoQueue {
     return this.takeLetters(ids, (entry) => this.takeOff(entry));
   }
 
-  /** Writes what is still to be written; drops all marks when there is no entry that they could concern. */
+  /** Writes pending changes. Drops all marks if the queue has no entry that they could concern. */
   flush(): void {
     this.log.flush();
     this.leases.flush();
@@ -203,8 +203,8 @@ export class TodoQueue {
   }
 
   /**
-   * Moves what is due to where it goes: entries whose lease has ended, those whose delay is over. They come into line before
-   * what a change brings itself.
+   * Moves due entries: those whose lease has ended, and those whose delay is over. They are queued before the entries
+   * that the current change adds.
    */
   private moveDue(now: number): void {
     const { queue } = this.state;
@@ -239,7 +239,7 @@ export class TodoQueue {
     }
   }
 
-  /** Takes entries off the head of the log, as many as one lease hands out. */
+  /** Takes entries off the head of the log, within the limits of one lease. */
   private take(max: number): Entry[] {
     this.log.flush();
     const taken: Entry[] = [];
@@ -317,7 +317,7 @@ function leasedEntry(number: number, index: number, entry: Entry, attempt: numbe
   return { id: idOf('lease', number, index, entry), payload: entry.text, attempt };
 }
 
-/** `uncounted`: leases of each that are taken back. */
+/** `uncounted`: number of attempts to subtract from each entry. */
 function pack(entries: readonly Entry[], uncounted: number): Buffer {
   packer.clear();
   for (const entry of entries) packer.add(entry, entry.attempt - uncounted);
