@@ -6,7 +6,7 @@ import type { Identity } from '../operations/operation-records.js';
 import type { Session } from '../engine/session.js';
 import { END_SYNC } from '../operations/verbs.js';
 
-/** What callers see of an open sync. */
+/** The state of an open sync, for callers. */
 export function viewOf(
   { list }: FilterState,
   { opened, listed, new: fresh, kept, list: filled }: SyncState,
@@ -28,7 +28,9 @@ export function viewOf(
   };
 }
 
-/** Inside a transaction: the list that the sync fills becomes the filter's own. Its handles are outdated from then on. */
+/**
+ * Replaces the filter's own layers with the sync's. Handles opened before become stale. Call it inside a transaction.
+ */
 export function commitSync(session: Session, state: FilterState, sync: SyncState): void {
   const { filter, list: old } = state;
   const { plan, base } = sync.opened;
@@ -50,7 +52,7 @@ export function commitSync(session: Session, state: FilterState, sync: SyncState
   session.purger.hiddenOf(state, old.base, old.end);
 }
 
-/** Inside a transaction: drops the list that the sync fills. */
+/** Drops the layers of the sync. Call it inside a transaction. */
 export function abandonSync(session: Session, state: FilterState, sync: SyncState, reason: string): void {
   close(session, state, sync.list.base, { ...ending(state, sync, 'abandoned'), reason });
   session.purger.layers(state, sync.list.base, sync.list.end);
@@ -61,7 +63,7 @@ function ending(state: FilterState, sync: SyncState, stage: Stage): Sync {
   return { ...viewOf(state, sync), state: stage, bytes: 0 };
 }
 
-/** The record of the end of a sync. It is kept as long as those of callers' operations. */
+/** The identity of the record of a sync's end, which is kept as long as those of callers' operations. */
 export function endIdentity(scope: FilterState, id: string): Identity<Sync> {
   const operation = { id, origin: 'caller', fingerprint: '', repeat: true, deadline: Infinity } as const;
   return { scope, verb: END_SYNC, operation };
@@ -71,7 +73,7 @@ function close(session: Session, state: FilterState, base: number, ended: Sync):
   state.sync = undefined;
   state.endedSync = ended;
   describeAnew(session, state);
-  // Blocks of layers that are gone no longer count; they are deleted in the background.
+  // Blocks of dropped layers no longer count. They are deleted in the background.
   let blocks = 0;
   for (const { written } of state.list.layers) blocks += written.reduce((sum, one) => sum + one, 0);
   session.database.blockCounts.putSync(state.key, numberKey(blocks));

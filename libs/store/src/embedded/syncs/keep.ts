@@ -17,10 +17,13 @@ import type { Session } from '../engine/session.js';
 import { abandonSync } from './end-sync.js';
 import { notedOf } from '../filters/removals.js';
 
-/** Whether entries that leave the queue now may have been in it when a sync was opened, and are not kept yet. */
+/** True if entries that leave the queue now may have been in it when the sync was opened, and are not kept yet. */
 export const isCopying = (state: FilterState): state is Syncing => state.sync?.copied === 0;
 
-/** Inside a transaction. Throws FILTER_FULL, STORE_FULL or QUOTA_EXCEEDED before any change. */
+/**
+ * Keeps a batch of an input list. Throws FILTER_FULL, STORE_FULL or QUOTA_EXCEEDED before any change. Call it inside a
+ * transaction.
+ */
 export function keepIn(
   session: Session,
   state: Syncing,
@@ -42,8 +45,9 @@ export function keepIn(
 }
 
 /**
- * Inside a transaction: keeps entries that were queued when the sync was opened. If the list that it fills has no room
- * for them, the sync is given up, because an acknowledgement must not fail for it. Answers the records of the changes.
+ * Keeps entries that were queued when the sync was opened. If the sync's layers have no room for them, abandons the
+ * sync, because an acknowledgement must not fail for it. Returns the journal records of the changes. Call it inside a
+ * transaction.
  */
 export function keepQueued(
   session: Session,
@@ -62,7 +66,7 @@ export function keepQueued(
   }
 }
 
-/** Of a list that ages, those of its items that have not expired: they stay queued, but are visited no more. */
+/** If the filter ages, only the items that have not expired: the others stay queued, but are no longer visited. */
 function liveIn(list: LayerList, positions: Positions): Positions {
   if (!list.age) return positions;
   return select(positions, indexesOf(claims(list, positions), 1));

@@ -35,9 +35,9 @@ import { keepIn, keepQueued } from './keep.js';
 
 const ID_BYTES = 8;
 
-/** See the port for what each method promises. A commit is one transaction, so none is ever seen committing. */
+/** See the port for the guarantees of each method. A commit is one transaction, so no sync is ever seen committing. */
 export class EmbeddedSyncs implements Syncs {
-  /** By id: what copies the queue. */
+  /** The copies of queues in progress, by the id of their sync. */
   private readonly copies = new Map<string, Promise<void>>();
 
   constructor(
@@ -149,8 +149,8 @@ export class EmbeddedSyncs implements Syncs {
   }
 
   /**
-   * Resolves once all that was in the queue when the sync was opened is kept. STORE_UNAVAILABLE when time is up; the copying
-   * goes on.
+   * Resolves once all entries that were in the queue at the opening are kept. Throws STORE_UNAVAILABLE at the deadline;
+   * the copy continues.
    */
   private async copied(filter: Filter, id: string, deadline: number): Promise<void> {
     const done = await this.engine.read((memory) => {
@@ -162,7 +162,7 @@ export class EmbeddedSyncs implements Syncs {
     if (!copy) {
       copy = this.copy(filter, id).finally(() => this.copies.delete(id));
       this.copies.set(id, copy);
-      // Callers that wait get the error.
+      // Waiting callers get the error.
       copy.catch(() => undefined);
     }
     await byDeadline(deadline, copy);
@@ -180,7 +180,7 @@ export class EmbeddedSyncs implements Syncs {
     });
   }
 
-  /** False if the sync is over. */
+  /** Returns false if the sync has ended. */
   private async keepEntries(filter: Filter, id: string, entries: readonly QueuedItem[]): Promise<boolean> {
     if (entries.length === 0) return true;
     return this.engine.mutate(
@@ -203,7 +203,7 @@ function openIn(session: Session, state: FilterState, plan: SyncPlan, cells: rea
     openedAt: session.now,
   };
   const sync = new SyncState(opened, cells, state.filter.maxAgeSeconds, session.database.sizes);
-  // Not by the clock, which may have been set back: time is that of the filter.
+  // Uses the filter's time instead of the clock, which may have been set back.
   if (state.list.age) sync.list.advance(state.list.age.epoch);
   if (state.queue.held === 0) sync.copied = 1;
   state.sync = sync;
@@ -223,13 +223,13 @@ function assertOpenable(
   if (quota) assertWithin(quota, usageOf(memory, quota.prefix), { filters: 0, bytes });
 }
 
-/** The state, if this sync of it is open. Throws SYNC_ENDED or SYNC_NOT_FOUND. */
+/** The state, if this sync is open. Throws SYNC_ENDED or SYNC_NOT_FOUND. */
 function openOf(session: Session, state: FilterState, id: string): Syncing {
   if (isSyncing(state) && state.sync.opened.id === id) return state;
   throw syncEnded(state.filter, endedOf(session, state, id));
 }
 
-/** The sync, if it is over; SYNC_ENDED if not as `expected`. */
+/** The sync, if it has ended. Throws SYNC_ENDED if its state is not `expected`, and SYNC_NOT_FOUND if it is unknown. */
 function endedOf(
   { database, now }: Pick<Session, 'database' | 'now'>,
   state: FilterState,
@@ -243,7 +243,7 @@ function endedOf(
   return ended;
 }
 
-/** The time of the call that opens a sync may be up before the queue is copied: that goes on. */
+/** Ignores a timeout of the call that opens a sync: the copy of the queue continues. */
 function ignoreTime(error: unknown): void {
   if (!(error instanceof StoreError) || error.code !== 'STORE_UNAVAILABLE') throw error;
 }
