@@ -8,7 +8,7 @@ interface Environment {
   close(): Promise<void>;
 }
 
-/** Copies the directory of an open store as a crash would leave it, without the checkpoint of a close. */
+/** Copies the directory of an open store as a crash would leave it, that is, without the checkpoint of a close. */
 export async function copyLive(dataDir: string, target: string): Promise<void> {
   const environment = open({ path: join(dataDir, DATA_FILE), noSubdir: true }) as unknown as Environment;
   await environment.backup(join(target, DATA_FILE), false);

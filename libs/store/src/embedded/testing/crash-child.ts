@@ -5,7 +5,7 @@ import { createFilter, keys, operation, positions } from './fixtures.js';
 
 /**
  * A program for crash.spec.ts. It adds batches to a multiset filter, with 16 calls in flight, until it is killed or a
- * call fails. It prints a line for every acknowledged batch, and at the end a line about what it found after a failure.
+ * call fails. It prints a line for every acknowledged batch and, after a failure, a line about the state of the store.
  */
 const BATCH = 100;
 const [dataDir = '', from = '0'] = process.argv.slice(2);
@@ -31,7 +31,7 @@ async function write(): Promise<void> {
 
 await joinAll(Array.from({ length: 16 }, write));
 if (failed) {
-  // Longer than the pause before memory is loaded again.
+  // Longer than the pause before memory is reloaded.
   await new Promise((resolve) => setTimeout(resolve, 300));
   const present = await store.counters.check(filter, positions(filter, keys(BATCH, failed.batch * BATCH)));
   const { added, duplicate } = await store.describe(filter);

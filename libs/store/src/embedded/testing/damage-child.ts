@@ -6,10 +6,10 @@ import { compare, facts, fill, type Model } from './full-store.js';
 /**
  * A program for damage.all.spec.ts.
  *
- *   fill DIRECTORY killed|closed    makes a full store in it, and dies or closes it
+ *   fill DIRECTORY killed|closed    fills a store in it, and then dies or closes the store
  *   ask DIRECTORY                   prints the facts of a copy of it
- *   try DIRECTORY MODEL FLIPS       for each of FLIPS (JSON) alters that byte in a copy, starts on it, starts again and
- *                                   asks everything; prints a line of both verdicts
+ *   try DIRECTORY MODEL FLIPS       for each of FLIPS (JSON): alters that byte in a copy, starts on it, starts again and
+ *                                   asks all questions; prints a line with both verdicts
  */
 /** The offset of a byte, and the bits to flip in it. */
 export type Flip = readonly [number, number];
@@ -18,13 +18,13 @@ export interface Verdict {
   /** Why the start was refused. */
   readonly refusal?: string;
   readonly wrong?: readonly string[];
-  /** Questions that were answered STORE_DATA_LOST. */
+  /** Number of questions that were answered STORE_DATA_LOST. */
   readonly refused?: number;
 }
 
 const [verb, directory = '', ...rest] = process.argv.slice(2);
 const say = (line: unknown): void => void writeSync(1, `${JSON.stringify(line)}\n`);
-/** One part of the journal is checkpointed while the store is filled, and one part is not. */
+/** While the store is filled, part of the journal is checkpointed and part is not. */
 const CHECKPOINT_BYTES = 40_000;
 
 function copyOf(flip?: Flip): string {
@@ -49,7 +49,7 @@ async function tryFlip(model: Model, flip: Flip): Promise<Verdict[]> {
   for (const asked of [false, true]) {
     try {
       const store = await EmbeddedStore.open({ dataDir });
-      // The questions change the store, so they are asked at the second start.
+      // The questions change the store, so only the second start asks them.
       verdicts.push(asked ? compare(model, await facts(store, model)) : {});
       await store.close();
     } catch (error) {

@@ -7,12 +7,10 @@ import { SYSTEM_CLOCK, type Clock } from '../../clock.js';
 import type { Filter, FilterSpec, Operation } from '../../port/index.js';
 import { EmbeddedStore, type EmbeddedOptions } from '../embedded-store.js';
 
-/** Of every filter: the same items have the same false positives in each run. */
+/** The seed of every filter, so that the same items have the same false positives in each run. */
 const SEED = Buffer.alloc(SEED_BYTES, 'unseen');
 
-/**
- * What the specs of this folder share: a temporary directory and the stores opened in it, which it closes and removes.
- */
+/** A temporary directory, and the stores that a spec opens in it. It closes and removes them. */
 export class Workbench {
   private directory: string | undefined;
   private readonly stores: EmbeddedStore[] = [];
@@ -35,7 +33,7 @@ export class Workbench {
   }
 }
 
-/** A counting set for 10,000 items, unless the changes say otherwise. */
+/** The spec of a counting filter for 10,000 items, with semantics `set`, unless `changes` say otherwise. */
 export function filterSpec(store: EmbeddedStore, changes: Partial<FilterSpec> = {}): FilterSpec {
   const chosen = {
     name: 'seen',
@@ -52,13 +50,13 @@ export function filterSpec(store: EmbeddedStore, changes: Partial<FilterSpec> = 
   return { geometry, seed: SEED, ...chosen };
 }
 
-/** Makes a filter as filterSpec describes it. */
+/** Creates a filter with the spec of `filterSpec`. */
 export async function createFilter(store: EmbeddedStore, changes: Partial<FilterSpec> = {}): Promise<Filter> {
   const { filter } = await store.create(filterSpec(store, changes), operation());
   return filter;
 }
 
-/** As createFilter, of one that grows. */
+/** Like `createFilter`, for a filter that grows. */
 export async function createGrowing(
   store: EmbeddedStore,
   changes: Partial<FilterSpec> = {},
@@ -80,7 +78,7 @@ export function operation(changes: Partial<Operation> = {}): Operation {
   };
 }
 
-/** The clock of the system, but for the time of day. */
+/** The system clock with another time of day. */
 export function clockOf(now: () => number): Clock {
   return { ...SYSTEM_CLOCK, now };
 }

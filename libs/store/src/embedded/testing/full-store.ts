@@ -6,7 +6,7 @@ import type { Filter, FilterSpec, Operation } from '../../port/index.js';
 import { EmbeddedStore } from '../embedded-store.js';
 import { filterSpec, keys, operation, positions } from './fixtures.js';
 
-/** What a full store was asked and answered, as JSON. */
+/** The questions to a full store and its answers, as JSON. */
 export interface Model {
   readonly facts: readonly Fact[];
 }
@@ -29,10 +29,10 @@ const LEASE_MS = 80_000_000;
 const CREDENTIALS = Array.from({ length: 40 }, (_, i) => ({ id: `key-${i + 10}`, value: `{"secret":${i}}` }));
 
 const LEASE = 'repeat of lease';
-/** The number of the visited set's items that are leased. The first ones of these are acknowledged. */
+/** Number of items of the visited set that are leased. The first ACKED of them are acknowledged. */
 const LEASED = 300;
 const ACKED = 100;
-/** Of the next ones: they are dead letters. Some before, among and behind them are forgotten. */
+/** The next OTHERS items become dead letters. Some items before, among and after these are forgotten. */
 const OTHERS = 40;
 const FORGOTTEN = 20;
 
@@ -40,7 +40,7 @@ const keyed = (id: string): Operation => operation({ id, origin: 'caller', repea
 const batch = (filter: Filter, from: number, count = BATCH): Positions =>
   positions(filter, keys(count, from));
 
-/** Puts something of every kind into an empty store. */
+/** Fills an empty store with data of every kind. */
 export async function fill(store: EmbeddedStore): Promise<void> {
   for (const credential of CREDENTIALS) await store.credentials.put(credential);
   for (const changes of [{ name: 'dropped', kind: 'visited-set' } as const, ...FILTERS]) {
@@ -68,8 +68,8 @@ function add(store: EmbeddedStore, filter: Filter, from: number): Promise<Uint8A
 }
 
 /**
- * Asks everything there is to ask of a store that was filled; the last questions change it. `known` is what the store
- * answered when it was whole, for ids that it no longer answers.
+ * Asks a filled store all questions. The last ones change it. `known` has the answers of the undamaged store, for ids
+ * that the store may no longer return.
  */
 export async function facts(store: EmbeddedStore, known?: Model): Promise<Fact[]> {
   const found: Fact[] = [];
@@ -112,7 +112,7 @@ async function askFilter(
 ): Promise<void> {
   const filter = await store.open(name, kind);
   const all = batch(filter, 0, 2 * ITEMS);
-  // But for what tells the time.
+  // Without the fields that depend on the time.
   const counts = async () => {
     const { recordWindowSeconds: _, queue, ...stats } = await store.describe(filter);
     return { ...stats, queue: { ...queue, oldestSeconds: 0 } };
@@ -148,7 +148,7 @@ function refusal(error: unknown): { refused: string } {
   throw error;
 }
 
-/** The facts that are neither unchanged nor refused for lost data, and how many were refused. */
+/** The facts that are neither unchanged nor refused with STORE_DATA_LOST, and the number that are refused so. */
 export function compare(model: Model, now: readonly Fact[]): { wrong: string[]; refused: number } {
   const known = new Map(model.facts.map(({ of, expected }) => [of, expected]));
   let refused = 0;
