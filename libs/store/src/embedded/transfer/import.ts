@@ -69,13 +69,13 @@ function refuseTaken({ memory }: Session, { name }: FilterSpec): void {
 }
 
 /**
- * A filter that is being filled under a generation that is not in the catalogue yet. Its blocks and queue entries are
- * written as they come. If it is not published, they are deleted now, or as leftovers at the next start.
+ * A filter that is being imported under a generation that is not in the catalogue yet. Blocks and queue entries are
+ * written as they arrive. If the filter is not published, they are deleted at once, or as leftovers at the next start.
  */
 class Making {
   private readonly state: FilterState;
   private readonly sizes: Sizes;
-  /** Of each layer, the cells of its segments. */
+  /** For each layer, the cells of its segments. */
   private readonly cells: Uint8Array[][] = [[]];
   /** Bytes of the current segment received so far. */
   private filled = 0;
@@ -127,7 +127,7 @@ class Making {
     }
   }
 
-  /** Makes the filter visible, unless its name has been taken since. */
+  /** Makes the filter visible, unless its name has been taken meanwhile. */
   async publish(): Promise<Filter> {
     const { operation, state } = this;
     const { name } = state.filter;
@@ -149,14 +149,14 @@ class Making {
     });
   }
 
-  /** Items that are hidden until an epoch which is over here are not. */
+  /** Hides items, except those whose hiding has already ended here. */
   private hide(session: Session, items: readonly HiddenItem[]): void {
     const { age } = this.state.list;
     if (!age) throw new RangeError(`filter ${this.state.filter.name} does not age`);
     this.state.tick(session.now);
     const hashes = hashesOf(items);
     for (const [n, { until }] of items.entries()) {
-      // Nothing is hidden for longer than a cell can tell.
+      // No item is hidden for longer than a cell can distinguish.
       const left = Math.min(until - age.epoch, CYCLE - 1);
       if (left >= 0) age.hidden.hide(hashes, 4 * n, left);
     }
@@ -165,13 +165,15 @@ class Making {
     writeHidden(session, this.state);
   }
 
-  /** Has the layers of a filter that ages, whose pages may have been written by a clock that is ahead, agree on the time. */
+  /**
+   * Brings the layers of a filter that ages to the same epoch: pages may have been written by a clock that is ahead.
+   */
   private bringTogether(): void {
     const { list } = this.state;
     list.advance(Math.max(...list.layers.map(({ expiring }) => expiring?.epoch ?? 0)));
   }
 
-  /** Makes the cells of layers in segments that had not grown so far. */
+  /** Allocates the cells of segments in which a layer was not open yet. */
   private async fillUp(): Promise<void> {
     for (const { number, plan } of this.state.list.layers) {
       const cells = this.cells[number] as Uint8Array[];
@@ -186,11 +188,11 @@ class Making {
   /** Deletes the data if the filter was not published. */
   async end(): Promise<void> {
     if (this.published) return;
-    // If even that fails now, the next start does it.
+    // If this fails, too, the next start deletes the data.
     await this.write(({ purger }) => purger.generation(this.state.key), false).catch(() => undefined);
   }
 
-  /** The next layer, which counts like a filter that is made. */
+  /** Opens the next layer. It counts towards the quota like a new filter. */
   private async openLayer(number: number): Promise<LayerState> {
     const { next, layers } = this.state.list;
     if (!next || number !== layers.length) throw new RangeError(`an import has no layer ${number} now`);
@@ -201,7 +203,7 @@ class Making {
   }
 
   private async takeCells(layer: LayerState, segment: number, cells: Uint8Array): Promise<void> {
-    // Memory is taken segment by segment, so that it grows with what has arrived and not with what the header says.
+    // Memory is allocated per segment, so that it grows with the received data and not with the sizes in the header.
     const bytes = ((this.cells[layer.number] as Uint8Array[])[segment] ??= allocateSegment(
       layer.plan.geometry,
     ));
@@ -220,7 +222,7 @@ class Making {
     }
   }
 
-  /** Blocks that are all zero are not stored, as in a checkpoint. */
+  /** Blocks of zeros are not stored, as in a checkpoint. */
   private writeBlocks({ database, memory }: Session, layer: LayerState, from: number, end: number): void {
     for (let index = from; index < end; index++) {
       const cells = layer.block(index);
@@ -232,9 +234,7 @@ class Making {
     }
   }
 
-  /**
-   * After a failed commit memory is loaded again and data outside the catalogue is deleted, so the import cannot go on.
-   */
+  /** Fails after a failed commit: memory is then reloaded and data outside the catalogue is deleted. */
   private write<T>(change: (session: Session) => T, grows = true): Promise<T> {
     return this.engine.mutate(
       (session) => {

@@ -4,7 +4,7 @@ import type { Engine } from '../engine/engine.js';
 import { EmbeddedSource } from './export-source.js';
 import { importParts } from './import.js';
 
-/** See the port for what each method promises. */
+/** See the port for the guarantees of each method. */
 export class EmbeddedTransfer implements Transfer {
   constructor(private readonly engine: Engine) {}
 
