@@ -24,10 +24,10 @@ afterEach(() => bench.tidy());
 const keyed = (id: string, deadline = Infinity): Operation =>
   operation({ id, origin: 'caller', repeat: true, deadline });
 
-/** Repeats a call until the store has loaded its memory again. */
+/** Repeats a call until the store has reloaded its memory. */
 async function patiently<T>(call: () => Promise<T>): Promise<T> {
   const answers: T[] = [];
-  await until('the store has loaded its memory again', async () => {
+  await until('the store has reloaded its memory', async () => {
     try {
       answers.push(await call());
       return true;
@@ -39,8 +39,8 @@ async function patiently<T>(call: () => Promise<T>): Promise<T> {
   return answers[0] as T;
 }
 
-describe('a change that breaks off after it has written something', () => {
-  it('is an error and is undone, and costs the changes beside it nothing', async () => {
+describe('a change that fails after it has written data', () => {
+  it('is an error, is rolled back, and does not affect parallel changes', async () => {
     const store = await bench.open();
     const visited = await createFilter(store, { name: 'visited', kind: 'visited-set' });
     const counted = await createFilter(store, { name: 'counted', semantics: 'multiset' });
@@ -68,23 +68,23 @@ describe('a change that breaks off after it has written something', () => {
     await store.close();
     const again = await bench.open();
     expect((await again.describe(counted)).added).toBe(200);
-    // Its entries have become older meanwhile.
+    // The entries have aged meanwhile.
     const oldestSeconds = expect.any(Number);
     expect(await again.describe(visited)).toEqual({ ...before, queue: { ...before.queue, oldestSeconds } });
   });
 });
 
 describe('a store whose last write failed', () => {
-  it('is not ready until a write succeeds, for which it sees itself', async () => {
+  it('is not ready until a write succeeds, and makes a test write itself', async () => {
     const store = await bench.open();
     const visited = await createFilter(store, { kind: 'visited-set' });
     const broken = [undefined as unknown as string];
     let unready: string | undefined;
-    // On a busy machine the pause after the failure may be over before readiness is asked.
+    // On a busy machine, the pause after the failure may be over before readiness is checked.
     for (let attempt = 0; attempt < 20 && unready === undefined; attempt++) {
       const failing = store.counters.add(visited, positions(visited, keys(1)), operation(), broken);
       await expect(failing).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' });
-      // Makes the store load its memory again, which begins the pause.
+      // Makes the store reload its memory, which starts the pause.
       await store.describe(visited);
       unready = (await store.readiness()).reason;
     }
@@ -135,13 +135,13 @@ describe('a read that sees a change before it is committed', () => {
   });
 });
 
-describe('a row of a queue that is gone or damaged while the store runs', () => {
+describe('a row of a queue that goes missing or is damaged while the store runs', () => {
   const BREAK: Record<string, (database: Database, key: Buffer) => void> = {
-    gone: (database, key) => void database.log.removeSync(key),
+    missing: (database, key) => void database.log.removeSync(key),
     damaged: (database, key) => flipRow(database, 'log', key),
   };
 
-  it.each(Object.keys(BREAK))('and %s loses its visited set, for good, and nothing else', async (how) => {
+  it.each(Object.keys(BREAK))('loses its visited set permanently, and no other data: %s', async (how) => {
     const store = await bench.open();
     const visited = await createFilter(store, { name: 'visited', kind: 'visited-set' });
     const counted = await createFilter(store, { name: 'counted', semantics: 'multiset' });
@@ -153,7 +153,7 @@ describe('a row of a queue that is gone or damaged while the store runs', () => 
 
     const lease = () => store.queue.lease(visited, 1, 60_000, operation());
     await expect(lease()).rejects.toMatchObject({ code: 'STORE_DATA_LOST' });
-    // At once: nobody waits for a disk that is whole.
+    // At once: the disk works, so no call has to wait.
     const add = () => store.counters.add(counted, positions(counted, keys(5)), keyed('add'));
     expect([...(await add())]).toEqual(keys(5).map(() => 1));
     await expect(lease()).rejects.toMatchObject({ code: 'STORE_DATA_LOST' });
@@ -166,7 +166,7 @@ describe('a row of a queue that is gone or damaged while the store runs', () => 
 });
 
 describe('a change whose answer cannot be recorded', () => {
-  it('fails alone, before anything is changed: nothing is loaded anew', async () => {
+  it('fails alone, before it changes anything, and causes no reload', async () => {
     const store = await bench.open();
     const counted = await createFilter(store, { name: 'counted', semantics: 'multiset' });
     const other = filterSpec(store, { name: 'other' });
@@ -193,7 +193,7 @@ describe('a change whose answer cannot be recorded', () => {
     } finally {
       unspeakable.mockRestore();
     }
-    // It made nothing, so its id may come again.
+    // The operation changed nothing, so its id can be used again.
     expect(await store.create(other, keyed('create'))).toMatchObject({ created: true });
     await store.close();
     const again = await bench.open();
@@ -207,7 +207,7 @@ describe('a change whose answer cannot be recorded', () => {
 });
 
 describe('a disk that does not answer (another process holds the database’s write lock)', () => {
-  it('is STORE_UNAVAILABLE at the deadline; reads go on; what nobody waits for is not begun', async () => {
+  it('is STORE_UNAVAILABLE at the deadline; reads continue; expired changes do not start', async () => {
     const store = await bench.open();
     const filter = await createFilter(store, { semantics: 'multiset' });
     const batch = positions(filter, keys(10));
@@ -225,7 +225,7 @@ describe('a disk that does not answer (another process holds the database’s wr
   });
 });
 
-/** Begins a transaction in a process of its own, which lasts until `release`. */
+/** Begins a transaction in a separate process, which lasts until `release`. */
 async function holdWriteLock(path: string): Promise<{ release(): Promise<void> }> {
   const program = `
     import { open } from 'lmdb';
@@ -250,8 +250,8 @@ async function holdWriteLock(path: string): Promise<{ release(): Promise<void> }
   };
 }
 
-describe('a change of the same filter, right behind one that breaks off', () => {
-  it('is made upon what was there before', async () => {
+describe('a change of the same filter right after a failed one', () => {
+  it('builds on the state before the failed one', async () => {
     const store = await bench.open();
     const visited = await createFilter(store, { kind: 'visited-set' });
     await store.counters.add(visited, positions(visited, keys(2)), operation(), keys(2));

@@ -45,7 +45,7 @@ describe('a batch of a visited set that takes several rows of the log', () => {
     });
   });
 
-  it('is refused before any change when all of it would be too much', async () => {
+  it('is refused before any change if the whole batch does not fit', async () => {
     const { store, filter } = await visitedSet(1_000);
     const call = store.counters.add(filter, positions(filter, URLS), operation(), URLS);
     await expect(call).rejects.toMatchObject({ code: 'FILTER_FULL' });

@@ -50,7 +50,7 @@ async function runChild(
   return { acknowledged, end: said.find((line) => !('acknowledged' in line)) };
 }
 
-/** Every acknowledged batch is there once, with its record. Any other batch is there whole or not at all. */
+/** Every acknowledged batch is present once, with its record. Any other batch is present whole or not at all. */
 async function expectWhole(store: EmbeddedStore, acknowledged: readonly number[]): Promise<void> {
   const filter = await store.open('seen', 'filter');
   const before = await store.describe(filter);
@@ -69,7 +69,7 @@ async function expectWhole(store: EmbeddedStore, acknowledged: readonly number[]
 }
 
 describe('kill -9', () => {
-  it('in the middle of writes and checkpoints loses nothing that was acknowledged', async () => {
+  it('during writes and checkpoints loses no acknowledged batch', async () => {
     const acknowledged: number[] = [];
     for (const [round, killAfterMs] of [150, 300, 200].entries()) {
       const { acknowledged: more } = await runChild(round * 1_000_000, { killAfterMs });
@@ -80,11 +80,11 @@ describe('kill -9', () => {
   });
 });
 
-/** At least so many batches are acknowledged between a copy and the next. */
+/** Minimum number of batches that are acknowledged between two copies. */
 const BATCHES_A_COPY = 5;
 
 describe('a copy of a live directory, as a crash would leave it', () => {
-  it('has every mutation acknowledged before it, during checkpoints too', async () => {
+  it('has every mutation that was acknowledged before it, even during checkpoints', async () => {
     const store = await bench.open({ checkpointBytes: 20_000 });
     const dataDir = await bench.dataDir();
     const filter = await createGrowing(store, { semantics: 'multiset', capacity: 500, errorRate: 1e-6 });
@@ -104,7 +104,7 @@ describe('a copy of a live directory, as a crash would leave it', () => {
     const copies: { directory: string; acknowledged: number[] }[] = [];
     for (let copy = 0; copy < 6; copy++) {
       const enough = (copy + 1) * BATCHES_A_COPY;
-      await until('more is acknowledged', async () => acknowledged.length >= enough);
+      await until('more batches are acknowledged', async () => acknowledged.length >= enough);
       const directory = join(dataDir, `copy-${copy}`);
       copies.push({ directory, acknowledged: [...acknowledged] });
       await environment.backup(join(directory, 'data.mdb'), false);
@@ -128,7 +128,7 @@ interface Environment {
 }
 
 describe('a write that fails', () => {
-  it('is an error, changes nothing, and costs nothing that was acknowledged', async () => {
+  it('is an error, changes nothing, and loses no acknowledged batch', async () => {
     const { acknowledged, end } = await runChild(0, { fileBlocks: 4000 });
     expect(acknowledged.length).toBeGreaterThan(10);
     expect(end).toMatchObject({ present: 0, items: acknowledged.length * BATCH });

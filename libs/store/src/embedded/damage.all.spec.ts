@@ -7,7 +7,7 @@ import { Random, SEED } from '../../../../test/support/random.js';
 import { compileInto } from './testing/compiled.js';
 import type { Flip, Verdict } from './testing/damage-child.js';
 
-/** Flips in all: half of them in a store that was killed, half in one that was closed. */
+/** Total number of flips: half of them in a store that was killed, half in one that was closed. */
 const FLIPS = Number(process.env['DAMAGE_RUNS'] ?? 300);
 const PROCESSES = 2;
 /** A child that prints nothing for this long hangs, even on a busy machine. */
@@ -20,7 +20,7 @@ const program = join(workshop, 'libs/store/src/embedded/testing/damage-child.js'
 beforeAll(() => compileInto(workshop));
 afterAll(() => rmSync(workshop, { recursive: true }));
 
-/** A full store, and the file of what it answers. */
+/** A full store, and the file of its answers. */
 function makeStore(end: 'killed' | 'closed'): { directory: string; model: string } {
   const directory = join(workshop, end);
   const filled = spawnSync(process.execPath, [program, 'fill', directory, end]);
@@ -64,7 +64,7 @@ interface Outcome {
   readonly verdicts: readonly Verdict[] | string;
 }
 
-/** Tries the flips one after the other in a child process. A new child goes on when one dies. */
+/** Tries the flips one after the other in a child process. If it dies, a new one continues. */
 async function tryAll(
   store: { directory: string; model: string },
   flips: readonly Flip[],
@@ -96,7 +96,7 @@ async function tryAll(
 }
 
 /**
- * What a service may make of damage, at both starts alike: it finds all data, says which part is lost, or refuses to
+ * Judges how the store handles damage. At both starts, it must find all data, or report the lost part, or refuse to
  * start.
  */
 function judge(verdicts: Outcome['verdicts']): 'whole' | 'lost' | 'refused' | 'wrong' {

@@ -11,7 +11,7 @@ import { blockKey, generationKey, numberKey } from './database/keys.js';
 const bench = new Workbench();
 afterEach(() => bench.tidy());
 
-/** Makes two filters with items, checkpointed or in the journal only, closes the store, and then does the damage. */
+/** Creates two filters with items, closes the store, and then damages its data. */
 async function damaged(damage: (database: Database, generation: Buffer) => void): Promise<{
   store: EmbeddedStore;
   hurt: Filter;
@@ -47,7 +47,7 @@ const DAMAGES: Record<string, (database: Database, generation: Buffer) => void> 
   'no state': (database, generation) => database.states.removeSync(generation),
 };
 
-describe('a filter of which something is missing', () => {
+describe('a filter with missing data', () => {
   it.each(Object.keys(DAMAGES))('answers STORE_DATA_LOST to every call: %s', async (name) => {
     const { store, hurt, whole } = await damaged(DAMAGES[name] as (typeof DAMAGES)[string]);
     const batch = positions(hurt, keys(500));
@@ -68,7 +68,7 @@ describe('a filter of which something is missing', () => {
     });
   });
 
-  it('is found by a look at the directory that changes nothing, and so is one that is whole', async () => {
+  it('is reported by verifyDirectory, as is a whole one, without a change', async () => {
     const { store } = await damaged((database, generation) => {
       database.blocks.removeSync(blockKey(generation, 0, 0));
     });
@@ -91,7 +91,7 @@ describe('a filter of which something is missing', () => {
     await reading.close();
   });
 
-  it('stays lost over restarts, until it is cleared', async () => {
+  it('stays lost across restarts, until it is cleared', async () => {
     const { store, hurt } = await damaged((database, generation) => {
       database.blocks.removeSync(blockKey(generation, 0, 0));
     });
@@ -106,7 +106,7 @@ describe('a filter of which something is missing', () => {
 });
 
 describe('a filter that ages', () => {
-  it('is lost with one of the rows of what is hidden in it, and whole with all of them', async () => {
+  it('is lost if a row of its hidden items is missing, and whole otherwise', async () => {
     const store = await bench.open();
     const filter = await createFilter(store, {
       ...{ kind: 'visited-set', maxAgeSeconds: 86_400, capacity: 400, errorRate: 0.1 },
@@ -131,13 +131,13 @@ describe('a filter that ages', () => {
   });
 });
 
-/** Tables of what is kept of removals, and a byte of their rows that is checked. */
+/** Tables that store removals, and a byte of their rows that is checked. */
 const OF_REMOVALS = [
   ['removed', 3],
   ['hidden', 7],
 ] as const;
 
-describe('what is kept of removals', () => {
+describe('stored removals', () => {
   it.each(OF_REMOVALS)('a damaged row of %s loses its filter, and no other', async (table, at) => {
     const store = await bench.open();
     const whole = await createFilter(store, { name: 'whole' });
@@ -180,7 +180,7 @@ describe('a journal', () => {
     ['a damaged record', (database: Database) => flipRow(database, 'journal', numberKey(4))],
     ['a missing record', (database: Database) => database.journal.removeSync(numberKey(4))],
     ['a damaged last record', (database: Database) => flipRow(database, 'journal', numberKey(8))],
-  ])('with %s loses its filter, and none that changed after it', async (_, damage) => {
+  ])('with %s loses the filter of that record, and none that changed after it', async (_, damage) => {
     const store = await bench.open({ checkpointBytes: 2 ** 30 });
     const hurt = await createFilter(store, { name: 'hurt' });
     const whole = await createFilter(store, { name: 'whole' });
@@ -194,7 +194,7 @@ describe('a journal', () => {
     expect((await opened.describe(whole)).items).toBe(300);
     const present = await opened.counters.check(whole, positions(whole, keys(300)));
     expect([...present]).not.toContain(0);
-    // A loss stays reported: the damaged record itself is deleted by the next checkpoint.
+    // The loss stays reported, although the next checkpoint deletes the damaged record.
     await opened.close();
     const again = await bench.open({ dataDir: `${await bench.dataDir()}/copy` });
     await expect(again.describe(hurt)).rejects.toMatchObject({ code: 'STORE_DATA_LOST' });
@@ -202,7 +202,7 @@ describe('a journal', () => {
   });
 });
 
-/** A store on a damaged copy of the open one's data, as a kill would leave it. The creations took records 1 and 2. */
+/** A store on a damaged copy of the open store's data, as a kill would leave it. Records 1 and 2 are the creations. */
 async function killedThen(damage: (database: Database) => unknown): Promise<EmbeddedStore> {
   const database = Database.open(await bench.dataDir());
   const copy = `${await bench.dataDir()}/copy`;
@@ -214,7 +214,7 @@ async function killedThen(damage: (database: Database) => unknown): Promise<Embe
   return bench.open({ dataDir: copy });
 }
 
-/** What the library has, and its types have not. */
+/** The library has this property, but its types lack it. */
 interface Inside {
   readonly root: { backup(path: string, compact: boolean): Promise<void> };
 }

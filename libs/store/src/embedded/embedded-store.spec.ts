@@ -25,13 +25,13 @@ const bench = new Workbench();
 afterEach(() => bench.tidy());
 
 describe('a data directory', () => {
-  it('is made if absent, with its parents', async () => {
+  it('is created if absent, with its parents', async () => {
     const dataDir = join(await bench.dataDir(), 'a', 'b');
     const store = await bench.open({ dataDir });
     expect(await store.readiness()).toEqual({ ready: true, warnings: [] });
   });
 
-  it('is for its owner alone if the store made it; one that was there is left as it is', async () => {
+  it('is private to its owner if the store created it; an existing one keeps its mode', async () => {
     const parent = await bench.dataDir();
     mkdirSync(join(parent, 'there'), { recursive: true });
     chmodSync(join(parent, 'there'), 0o755);
@@ -44,14 +44,14 @@ describe('a data directory', () => {
     expect(modes).toEqual({ made: 0o700, there: 0o755 });
   });
 
-  it('has the room on the disk that LMDB maps before it is mapped, so that a full disk is an error', async () => {
+  it('has disk space for the lock file before LMDB maps it, so that a full disk is an error', async () => {
     await bench.open();
     const { size, blocks } = statSync(join(await bench.dataDir(), 'data.mdb-lock'));
     expect(size).toBeGreaterThan(8_192);
     expect(blocks * 512).toBeGreaterThanOrEqual(size);
   });
 
-  it('has one owner, named in the refusal, until that closes', async () => {
+  it('has one owner until that closes; the refusal of another names the directory', async () => {
     const first = await bench.open();
     const dataDir = await bench.dataDir();
     await expect(EmbeddedStore.open({ dataDir })).rejects.toThrow(dataDir);
@@ -60,7 +60,7 @@ describe('a data directory', () => {
     await bench.open();
   });
 
-  it('that cannot be made is an error, and nothing is left open', async () => {
+  it('that cannot be created is an error, and nothing stays open', async () => {
     const dataDir = await bench.dataDir();
     await expect(EmbeddedStore.open({ dataDir: '/dev/null/data' })).rejects.toThrow('/dev/null');
     await bench.open({ dataDir });
@@ -69,7 +69,7 @@ describe('a data directory', () => {
 
 describe('a restart', () => {
   it('keeps cells, counts, descriptions and queue', async () => {
-    // The description tells the age of the oldest entry.
+    // The description contains the age of the oldest entry.
     const start = Date.now();
     const options = { clock: clockOf(() => start) };
     const store = await bench.open(options);
@@ -98,7 +98,7 @@ describe('a restart', () => {
     expect(rest.map(({ payload }) => payload)).toEqual(keys(4, 1));
   });
 
-  it('removes what a dropped filter left', async () => {
+  it('deletes the data of a dropped filter', async () => {
     const store = await bench.open();
     const filter = await createFilter(store, { kind: 'visited-set' });
     await store.counters.add(filter, positions(filter, keys(2000)), operation(), keys(2000));
@@ -111,11 +111,11 @@ describe('a restart', () => {
     const database = Database.open(await bench.dataDir());
     const range = prefixRange(generationKey(filter.generation));
     const left = () => database.tablesByGeneration.flatMap((table) => [...table.getKeys(range)]).length;
-    await until('nothing of it is left', async () => left() === 0);
+    await until('its data is deleted', async () => left() === 0);
     await database.close();
   });
 
-  it('with fsync over a directory written without it keeps everything', async () => {
+  it('with fsync keeps everything in a directory that was written without it', async () => {
     const store = await bench.open();
     const filter = await createFilter(store);
     await store.counters.add(filter, positions(filter, keys(100)), operation());
@@ -127,14 +127,14 @@ describe('a restart', () => {
 });
 
 describe('creation', () => {
-  it('answers STORE_FULL for more memory than there is, and goes on', async () => {
+  it('is STORE_FULL if memory is too small, and the store continues', async () => {
     const store = await bench.open();
     const huge = filterSpec(store, { capacity: 10 ** 13 });
     await expect(store.create(huge, operation())).rejects.toMatchObject({ code: 'STORE_FULL' });
     await createFilter(store);
   });
 
-  it('under one name by many at once makes one filter', async () => {
+  it('by parallel calls under one name creates one filter', async () => {
     const store = await bench.open();
     const spec = filterSpec(store);
     const made = await Promise.all(Array.from({ length: 8 }, () => store.create(spec, operation())));
@@ -144,7 +144,7 @@ describe('creation', () => {
 });
 
 describe('a closed store', () => {
-  it('refuses every call, after those under way are answered', async () => {
+  it('refuses every call after it has answered those in progress', async () => {
     const store = await bench.open();
     const filter = await createFilter(store);
     const adding = store.counters.add(filter, positions(filter, keys(1000)), operation());
@@ -155,7 +155,7 @@ describe('a closed store', () => {
     await store.close();
   });
 
-  it('leaves a directory that may be deleted', async () => {
+  it('leaves a directory that can be deleted', async () => {
     const dataDir = join(await bench.dataDir(), 'gone');
     mkdirSync(dataDir);
     const store = await bench.open({ dataDir });
@@ -164,7 +164,7 @@ describe('a closed store', () => {
   });
 });
 
-it('rows of a queue, and of what was forgotten, are a page each, but for a URL that is longer', async () => {
+it('rows of entries and of marks fit in a page, unless one URL is longer', async () => {
   const store = await bench.open();
   const filter = await createFilter(store, { kind: 'visited-set', capacity: 10_000 });
   const long = `https://example.org/${'x'.repeat(6_000)}`;
@@ -184,7 +184,7 @@ it('rows of a queue, and of what was forgotten, are a page each, but for a URL t
   }
 });
 
-it('all that one call has forgotten stays forgotten after a restart', async () => {
+it('all items that one call forgot stay forgotten after a restart', async () => {
   const store = await bench.open();
   const filter = await createFilter(store, { kind: 'visited-set', capacity: 10_000, errorRate: 1e-9 });
   const urls = keys(1_000);
@@ -201,7 +201,7 @@ it('all that one call has forgotten stays forgotten after a restart', async () =
   expect(leased.map(({ payload }) => payload)).toEqual(urls.slice(900));
 });
 
-it('who waits is called for a lease that has ended before its end could be waited for', async () => {
+it('a waiting caller is woken for a lease that ended before its timer was set', async () => {
   let ahead = 0;
   const store = await bench.open({ clock: clockOf(() => Date.now() + ahead) });
   const filter = await createFilter(store, { kind: 'visited-set' });
@@ -212,7 +212,7 @@ it('who waits is called for a lease that has ended before its end could be waite
       if (++calls > 0 && ahead > 0) resolve();
     });
   });
-  // As on a machine that is held up once the lease is committed.
+  // As on a machine that stalls after the commit of the lease.
   await store.queue.lease(filter, 1, 1_000, operation()).then(() => (ahead = 5_000));
   await called;
   expect(await store.queue.lease(filter, 1, 1_000, operation())).toMatchObject([{ attempt: 2 }]);
@@ -221,7 +221,7 @@ it('who waits is called for a lease that has ended before its end could be waite
   expect(calls - before).toBeLessThan(3);
 });
 
-it('a waiting caller is called for a lease that ends while its timer is being set', async () => {
+it('a waiting caller is woken for a lease that ends while its timer is being set', async () => {
   const HOUR_MS = 3_600_000;
   const moved = new MovedClock();
   let isArmed = false;
@@ -243,8 +243,8 @@ it('a waiting caller is called for a lease that ends while its timer is being se
   expect(isArmed).toBe(false);
 });
 
-it('the room of what has left a queue is used again', async () => {
-  // What a queue leaves behind otherwise: the journal, and the answers of operations, up to their bounds.
+it('the space of entries that left a queue is reused', async () => {
+  // A queue also leaves the journal and the records of operations behind, up to these limits.
   const store = await bench.open({ checkpointBytes: 200_000, maxRecordBytes: 50_000 });
   const filter = await createFilter(store, { kind: 'visited-set', capacity: 10_000 });
   const size = async (): Promise<number> => statSync(join(await bench.dataDir(), 'data.mdb')).size;
@@ -268,11 +268,11 @@ it('the room of what has left a queue is used again', async () => {
     await store.counters.remove(filter, positions(filter, keys(4_000)), operation());
     sizes.push(await size());
   }
-  // Five rounds of entries that stay would make it more than twice as large.
+  // Five rounds of entries that stay would more than double the size.
   expect(sizes[7]).toBeLessThanOrEqual(1.5 * (sizes[2] as number));
 });
 
-it('warns of a filter that is nearly full while there is no memory for its next layer, and refuses what needs it', async () => {
+it('warns of a nearly full filter without memory for its next layer, and refuses items that need it', async () => {
   const store = await bench.open();
   const spec = filterSpec(store, { capacity: 100 });
   const first = { capacity: 100, errorRate: 0.001, geometry: spec.geometry };
@@ -300,7 +300,7 @@ it('warns of a filter that is nearly full while there is no memory for its next 
   expect((await store.readiness()).warnings).toEqual([]);
 });
 
-it('memory that is reserved for a layer counts in the quota, and is not reserved beyond it', async () => {
+it('memory that is reserved for a layer counts towards the quota, and is not reserved beyond it', async () => {
   const clock = new MovedClock();
   const store = await bench.open({ clock });
   const filter = await createGrowing(store, { name: 'a.seen', capacity: 200, errorRate: 1e-9 });

@@ -42,28 +42,28 @@ import { EmbeddedSyncs } from './syncs/syncs.js';
 import { EmbeddedTransfer } from './transfer/transfer.js';
 import { Watches } from './calls/watches.js';
 
-/** Where the store keeps its data, and its bounds. All but `dataDir` have defaults. */
+/** The directory and the limits of a store. All but `dataDir` have defaults. */
 export interface EmbeddedOptions {
-  /** The directory is made if it is missing. One store at a time owns it. */
+  /** Created if it is missing. Only one store at a time owns it. */
   readonly dataDir: string;
-  /** Every answer waits until the change is on disk, too. */
+  /** Every answer also waits until its change is on disk. */
   readonly fsync?: boolean;
   /**
-   * Limit on the operation records of one filter and origin, in bytes. When it is reached, records are kept for a
-   * shorter time.
+   * Limit on the operation records of one filter and origin, in bytes. At the limit, records are kept for a shorter
+   * time.
    */
   readonly maxRecordBytes?: number;
-  /** Cells are checkpointed when the journal is larger than this, or than half of all cells if that is more. */
+  /** Cells are checkpointed when the journal exceeds this many bytes, or half the size of all cells if that is more. */
   readonly checkpointBytes?: number;
-  /** Forgotten items of a queue that are noted, unless an eighth of its entries is more, before its entries are swept. */
+  /** Number of marks, or an eighth of the entries if that is more, above which a queue is swept. */
   readonly maxMarks?: number;
-  /** A sync that nobody has called for so long is given up, in ms. */
+  /** Time without a call after which a sync is abandoned, in ms. */
   readonly syncIdleMs?: number;
-  /** Removals that are noted while a sync is open; one more ends it. */
+  /** Limit on the removals that are noted while a sync is open. One more abandons the sync. */
   readonly maxSyncForgets?: number;
   /**
-   * Items of a filter that ages which are forgotten while others keep all their cells live: so many are noted until they have
-   * expired. One more is refused.
+   * Limit on the hidden items of a filter that ages: forgotten items whose cells other items keep live. They are noted
+   * until they expire. One more is refused.
    */
   readonly maxHidden?: number;
   readonly clock?: Clock;
@@ -73,12 +73,12 @@ export interface EmbeddedOptions {
 const DEFAULT_CHECKPOINT_BYTES = 64 * 2 ** 20;
 
 /**
- * The store of one process: cells in memory, everything durable in an LMDB environment.
+ * The store of one process: cells in memory, and all durable data in an LMDB environment.
  *
- * A mutation is one transaction: operation record, journal record of the cells it changed, queue entries and counts.
- * Its callback runs alone and changes memory, too. The answer leaves after the commit. A checkpoint in the background
- * writes cells in blocks. A start loads these blocks and applies the journal after them. A call waits only for its
- * commit, and no longer than its deadline.
+ * A mutation is one transaction: operation record, journal record of the changed cells, queue entries and counts. Its
+ * callback runs alone and changes memory, too. The answer leaves after the commit. A background checkpoint writes cells
+ * in blocks. A start loads these blocks and applies the later part of the journal. A call waits only for its commit,
+ * and at most until its deadline.
  */
 export class EmbeddedStore implements Store {
   readonly counters: EmbeddedCounters;
@@ -115,7 +115,7 @@ export class EmbeddedStore implements Store {
     return EmbeddedStore.on(options, (session) => Engine.open(options.dataDir, session));
   }
 
-  /** As `open`, on an engine that `start` makes. */
+  /** Like `open`, on an engine that `start` creates. */
   static async on(
     options: Omit<EmbeddedOptions, 'dataDir'>,
     start: (session: SessionOptions) => Promise<Engine>,
@@ -180,7 +180,10 @@ export class EmbeddedStore implements Store {
     return this.lifeCycle.clear(name, kind, operation);
   }
 
-  /** A copy of the cells of a segment of the first layer, in the layout that Redis has. RangeError if the filter has no such segment. */
+  /**
+   * A copy of the cells of one segment of the first layer, in the same layout as in Redis. Throws RangeError if the
+   * filter has no such segment.
+   */
   async segmentBytes(filter: Filter, segment: number): Promise<Uint8Array> {
     return this.engine.read((memory) => {
       const bytes = memory.current(filter).list.first.segments[segment];

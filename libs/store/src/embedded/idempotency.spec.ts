@@ -41,7 +41,7 @@ describe('operation records', () => {
     });
   });
 
-  it("of callers' keys are kept for a day, and gone after two", async () => {
+  it("of callers' keys are kept for a day, and deleted after two", async () => {
     const { clock, store } = await clocked();
     const filter = await createFilter(store);
     await store.counters.add(filter, positions(filter, keys(1)), repeated('k'));
@@ -57,7 +57,7 @@ describe('operation records', () => {
     ]);
   });
 
-  it('of made ids, once gone, refuse the id', async () => {
+  it('of made ids: a repeat is refused once the record is deleted', async () => {
     const { clock, store } = await clocked();
     const filter = await createFilter(store);
     const made = operation({ repeat: true, madeAt: START });
@@ -70,7 +70,7 @@ describe('operation records', () => {
     });
   });
 
-  it('keep to their bound on bytes by shrinking the window, as the description says', async () => {
+  it('stay within their limit on bytes by a shorter window, as the description shows', async () => {
     const { clock, store } = await clocked({ maxRecordBytes: 20_000 });
     const filter = await createFilter(store);
     expect((await store.describe(filter)).recordWindowSeconds).toEqual({ caller: 86_400, made: 60 });

@@ -8,7 +8,7 @@ import { createGrowing, keys, operation, positions, Workbench } from './testing/
 const bench = new Workbench();
 afterEach(() => bench.tidy());
 
-/** Everything that must be the same in a copy. */
+/** All data that must be the same in a copy. */
 async function contents(store: EmbeddedStore, filter: Filter): Promise<unknown> {
   const { recordWindowSeconds: _, ...stats } = await store.describe(filter);
   const cells: string[] = [];
@@ -20,9 +20,9 @@ async function contents(store: EmbeddedStore, filter: Filter): Promise<unknown> 
 
 describe('a start after a crash', () => {
   it.each([
-    { name: 'with nothing but a journal', checkpointBytes: 2 ** 30 },
-    { name: 'with blocks, and a journal that goes on from them', checkpointBytes: 10_000 },
-  ])('makes adds and removals again, each once: $name', async ({ checkpointBytes }) => {
+    { name: 'with only a journal', checkpointBytes: 2 ** 30 },
+    { name: 'with blocks and the journal after them', checkpointBytes: 10_000 },
+  ])('replays adds and removals, each once: $name', async ({ checkpointBytes }) => {
     const store = await bench.open({ checkpointBytes });
     const filter = await createGrowing(store, { semantics: 'multiset', capacity: 300 });
     for (let round = 0; round < 6; round++) {
@@ -34,7 +34,7 @@ describe('a start after a crash', () => {
       const wanted = await contents(store, filter);
       const dataDir = join(await bench.dataDir(), `copy-${round}`);
       await copyLive(await bench.dataDir(), dataDir);
-      // Each copy is opened twice: what the first start replays must be there at the second.
+      // Each copy is opened twice: the second start must find all changes that the first has replayed.
       for (let start = 0; start < 2; start++) {
         const copy = await bench.open({ dataDir });
         expect(await contents(copy, await copy.open(filter.name, filter.kind))).toEqual(wanted);

@@ -16,14 +16,14 @@ export interface VerifiedFilter {
 
 export interface VerifiedDirectory {
   readonly filters: readonly VerifiedFilter[];
-  /** Why no store would start on the directory: it is unknown which filters there are. */
+  /** Why no store would start on the directory. Then it is unknown which filters exist. */
   readonly refusal?: string;
 }
 
 /**
- * Reads everything in a data directory as a start does, and answers what a store would find. LMDB opens the data file
- * for reading only; only the lock files beside it are written. Throws if another store owns the directory, another
- * version wrote it, or there is no data in it.
+ * Reads all data of a directory like a start, and returns what a store would find. LMDB opens the data file read-only;
+ * only the lock files beside it are written. Throws if another store owns the directory, another version wrote it, or
+ * it contains no data.
  */
 export async function verifyDirectory(directory: string): Promise<VerifiedDirectory> {
   if (!hasData(directory)) throw new Error(`${DATA_FILE} is missing or empty`);
