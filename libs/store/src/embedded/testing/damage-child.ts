@@ -8,8 +8,8 @@ import { compare, facts, fill, type Model } from './full-store.js';
  *
  *   fill DIRECTORY killed|closed    fills a store in it, and then dies or closes the store
  *   ask DIRECTORY                   prints the facts of a copy of it
- *   try DIRECTORY MODEL FLIPS       for each of FLIPS (JSON): alters that byte in a copy, starts on it, starts again and
- *                                   asks all questions; prints a line with both verdicts
+ *   try DIRECTORY MODEL FLIPS       for each of FLIPS (JSON): alters that byte in a copy, starts on it, starts again
+ *                                   and asks all questions; prints a line with both verdicts
  */
 /** The offset of a byte, and the bits to flip in it. */
 export type Flip = readonly [number, number];
