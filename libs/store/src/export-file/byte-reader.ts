@@ -1,6 +1,6 @@
 import { ExportFileError } from './export-file-error.js';
 
-/** Reads a stream of chunks as runs of known lengths. It holds no more than one run and one chunk. */
+/** Reads runs of known lengths from a stream of chunks. Holds at most one run and one chunk in memory. */
 export class ByteReader {
   /** Bytes taken so far. */
   position = 0;
@@ -11,7 +11,9 @@ export class ByteReader {
     this.chunks = source[Symbol.asyncIterator]();
   }
 
-  /** The next `length` bytes. Throws ExportFileError if the stream ends before. Memory grows as the bytes arrive. */
+  /**
+   * The next `length` bytes. Throws ExportFileError if the stream ends before that. Memory grows as the bytes arrive.
+   */
   async take(length: number): Promise<Buffer> {
     const pieces: Uint8Array[] = [];
     for (let missing = length; missing > 0;) {
@@ -29,7 +31,7 @@ export class ByteReader {
     return Buffer.concat(pieces, length);
   }
 
-  /** Whether the stream has ended. */
+  /** True if the stream has ended. */
   async atEnd(): Promise<boolean> {
     return this.chunk.length === 0 && !(await this.next());
   }

@@ -35,16 +35,15 @@ interface Frame {
 }
 
 /**
- * Reads an export file as its bytes arrive: first the header, then the parts. The parts must not be used before all
- * have arrived. Anything that is not a whole, unaltered export throws ExportFileError, at the latest when the iteration
- * would end. Errors of the source are rethrown. No length in the file makes it allocate more than the bytes that
- * arrive.
+ * Reads an export file as its bytes arrive: first the header, then the parts. Use the parts only when all have arrived:
+ * anything but a complete, unaltered export throws ExportFileError, but perhaps only at the end of the iteration.
+ * Errors of the source are rethrown. No length in the file makes the reader allocate more than the bytes that arrive.
  */
 export class ExportFileReader {
   private readonly bytes: ByteReader;
   private readonly sha256 = createHash('sha256');
 
-  /** `now`: the time of the store that takes the parts, in ms since the epoch. */
+  /** `now`: the time of the store that imports the parts, in ms since the epoch. */
   constructor(
     source: AsyncIterable<Uint8Array>,
     private readonly now = (): number => SYSTEM_CLOCK.now(),
@@ -52,7 +51,7 @@ export class ExportFileReader {
     this.bytes = new ByteReader(source);
   }
 
-  /** To be called first, and once. */
+  /** Reads the header. Call it first, once. */
   async header(): Promise<ExportHeader> {
     const start = await this.bytes.take(MAGIC.length).catch((error: unknown) => {
       throw error instanceof ExportFileError ? foreign() : error;
@@ -71,7 +70,7 @@ export class ExportFileReader {
     return decodeHeader(parseJson(payload));
   }
 
-  /** To be iterated once, after `header`. */
+  /** Reads the parts. Iterate once, after `header`. */
   async *parts(header: ExportHeader): AsyncGenerator<Part, void, undefined> {
     const order = new SegmentOrder(header);
     const held: ItemsHeld[] = [];
@@ -122,17 +121,17 @@ export class ExportFileReader {
     }
   }
 
-  /** Reads and discards the rest of the source, whatever it is. */
+  /** Reads and discards the rest of the source. */
   drain(): Promise<void> {
     return this.bytes.drain();
   }
 
-  /** Releases the source, wherever reading stopped. */
+  /** Releases the source, even if it was not read to its end. */
   close(): Promise<void> {
     return this.bytes.close();
   }
 
-  /** The next frame, with its checksum verified. All but the last frame go into the hash of the file. */
+  /** Reads the next frame and verifies its checksum. All but the last frame go into the hash of the file. */
   private async frame(): Promise<Frame> {
     const at = this.bytes.position;
     const head = await this.bytes.take(FRAME_HEAD_BYTES);
@@ -176,10 +175,10 @@ export class ExportFileReader {
   }
 }
 
-/** How far the clock may have been ahead by which the pages of a filter that ages were written. */
+/** How far ahead the clock may have been that stamped the pages of a filter that ages, in ms. */
 const MOST_AHEAD_MS = 86_400_000;
 
-/** Time never goes back in a filter: pages of a far future would make it stand still for ever. */
+/** Throws if a page is from the far future: since a filter's time never goes back, such a page would stop it. */
 function refuseFuture(
   cells: Uint8Array,
   geometry: Geometry,
@@ -198,7 +197,7 @@ function refuseFuture(
   }
 }
 
-/** Items of each layer. They must be what the layer's cells can hold. */
+/** The items of each layer. The layer's cells must be able to hold them. */
 function layerItemsOf(
   json: Readonly<Record<string, unknown>>,
   held: readonly ItemsHeld[],

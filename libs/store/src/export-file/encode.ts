@@ -15,7 +15,10 @@ import {
 } from './format.js';
 import { encodeHeader, type ExportHeader } from './header.js';
 
-/** An export file in pieces of at most a frame. It throws what `parts` throws; a file without its end is not valid. */
+/**
+ * Encodes an export file, in pieces of at most one frame. Errors of `parts` are rethrown; a file without its last frame
+ * is invalid.
+ */
 export async function* encodeExportFile(
   header: ExportHeader,
   parts: AsyncIterable<Part>,
@@ -57,7 +60,7 @@ export async function* encodeExportFile(
   }
 }
 
-/** A frame in pieces. Those of the payload are not copied. */
+/** A frame in pieces. The pieces of its payload are not copied. */
 function frame(type: string, payload: readonly Uint8Array[]): Uint8Array[] {
   const length = payload.reduce((sum, piece) => sum + piece.length, 0);
   if (length > MAX_PAYLOAD_BYTES) throw new RangeError(`a frame of ${length} bytes is too long`);

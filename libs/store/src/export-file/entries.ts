@@ -10,11 +10,14 @@ const ATTEMPT_AT = 20;
 const REASON_LENGTH_AT = 24;
 const PAYLOAD_LENGTH_AT = 26;
 
-/** Entries decoded at a time, and the bytes after which no further entry is begun: a few milliseconds of work. */
+/**
+ * Maximum number of entries in a piece, and the size in bytes after which it gets no further entry: a few milliseconds
+ * of work.
+ */
 const PIECE_ENTRIES = 200;
 const PIECE_BYTES = 65_536;
 
-/** The queue entries of a frame's payload, a piece at a time. All must be items of this segment. */
+/** The queue entries of a frame's payload, in pieces. All must belong to this segment. */
 export function* decodeEntries(
   payload: Buffer,
   { geometry }: ExportHeader,
@@ -35,7 +38,7 @@ export function* decodeEntries(
   }
 }
 
-/** An entry of a frame from `at` on, and where it ends. */
+/** The entry that begins at byte `at` of a frame, and the position of its end. */
 function decodeEntry(frame: Buffer, at: number): { entry: QueuedItem; end: number } {
   const head = frame.subarray(at, at + ENTRY_HEAD_BYTES);
   if (head.length < ENTRY_HEAD_BYTES) throw longerThanFrame();

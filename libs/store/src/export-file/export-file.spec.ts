@@ -132,7 +132,7 @@ describe('an export file', () => {
     file = await encode(HEADER, parts());
   });
 
-  it.each([1, 7, 1_000_000])('gives back what was put in, arriving %i bytes at a time', async (size) => {
+  it.each([1, 7, 1_000_000])('is decoded as it was encoded, %i bytes at a time', async (size) => {
     const chunks = [];
     for (let at = 0; at < file.length; at += size)
       chunks.push(file.subarray(at, at + size), new Uint8Array(0));
@@ -158,11 +158,11 @@ describe('an export file', () => {
     }
   });
 
-  it('with bytes behind its end is refused', async () => {
-    expect(await refusal(Buffer.concat([file, Buffer.of(0)]))).toContain('continues after the end');
+  it('with bytes after its end is refused', async () => {
+    expect(await refusal(Buffer.concat([file, Buffer.of(0)]))).toContain('something follows');
   });
 
-  it('of another program, or another version, is refused, saying so', async () => {
+  it('of another program or version is refused with that reason', async () => {
     for (const foreign of ['', '{"name":"crawl"}', 'GIF89a', '\0'.repeat(1_000)].map((text) =>
       Buffer.from(text),
     )) {
@@ -177,7 +177,7 @@ describe('an export file', () => {
     expect(await refusal(later)).toContain('format version 99; this service reads only version 1');
   });
 
-  it('takes no memory on the word of a length', async () => {
+  it('takes no memory for a false length', async () => {
     const lying = Buffer.concat([file.subarray(0, 12), Buffer.from('48ffffffff', 'hex'), Buffer.alloc(100)]);
     const before = process.memoryUsage().arrayBuffers;
     expect(await refusal(lying)).toContain('the export is damaged');
@@ -197,7 +197,7 @@ describe('a forged header', () => {
     ['a name too long', { name: 'x'.repeat(65) }, 'name must match'],
     ['another kind', { kind: 'map' }, 'kind must be one of'],
     ['another type', { type: 'quotient' }, 'type must be one of'],
-    ['semantics of none', { semantics: 'bag' }, 'semantics must be one of'],
+    ['unknown semantics', { semantics: 'bag' }, 'semantics must be one of'],
     ['a visited set that counts', { semantics: 'multiset' }, 'a visited set is a counting filter'],
     [
       'a standard multiset',
@@ -221,11 +221,11 @@ describe('a forged header', () => {
       /the geometry holds 2\d items at errorRate 0.01, fewer than the capacity 1000/,
     ],
     [
-      'a rate that its cells do not keep',
+      'an error rate too low for its cells',
       { errorRate: 1e-9 },
       'items at errorRate 1e-9, fewer than the capacity 10',
     ],
-    ['more hashes than its rate bears', geometry({ hashes: 32 }), 'fewer than the capacity 10'],
+    ['too many hashes for its error rate', geometry({ hashes: 32 }), 'fewer than the capacity 10'],
     ['errorRate as text', { errorRate: '0.01' }, 'errorRate'],
     ['a short seed', { seed: '00' }, 'seed must match'],
     ['another generation', { generation: '0' }, 'generation must match'],
@@ -235,7 +235,7 @@ describe('a forged header', () => {
     ['k 0', geometry({ hashes: 0 }), 'hashes must be a whole number from 1 to 32, not 0'],
     ['k 33', geometry({ hashes: 33 }), 'hashes'],
     ['k 2.5', geometry({ hashes: 2.5 }), 'hashes'],
-    ['bits of another type', geometry({ cellBits: 1 }), 'cellBits must be 4'],
+    ['the cell width of another type', geometry({ cellBits: 1 }), 'cellBits must be 4'],
     ['pages of 100', geometry({ pageCells: 100 }), 'pageCells'],
     ['pages of 8192', geometry({ pageCells: 8192 }), 'pageCells'],
     ['no pages', geometry({ pagesPerSegment: 0 }), 'pagesPerSegment'],
@@ -256,16 +256,16 @@ describe('a forged header', () => {
       { layers: [LAYER, layer({ hashes: 5 })] },
       'every layer must have the hash scheme',
     ],
-    ['a layer of other pages', { layers: [LAYER, layer({ pageCells: 256 })] }, 'every layer must have'],
+    ['a layer of another page size', { layers: [LAYER, layer({ pageCells: 256 })] }, 'every layer must have'],
     ['a layer of three segments', { layers: [LAYER, layer({ segments: 3 })] }, 'every layer must have'],
     ['a layer without a rate', { layers: [{ ...LAYER, errorRate: 0 }] }, 'errorRate'],
     ['a layer too small', { layers: [LAYER, { ...LAYER, capacity: 1_000 }] }, 'fewer than the capacity 1000'],
     [
-      'layers that break the rate',
+      'layers that exceed the error rate',
       { layers: [LAYER, LAYER, LAYER] },
       'add up to 0.015, more than errorRate 0.01',
     ],
-    ['a layer that is none', { layers: [7] }, 'a layer of the header must be an object'],
+    ['a layer that is no object', { layers: [7] }, 'a layer of the header must be an object'],
     ['an unknown hash scheme', geometry({ hashScheme: 99 }), 'hash scheme 99 is unknown to this version'],
   ])('with %s is refused', async (_, changes, message) => {
     expect(await refusal(forged([['H', json({ ...headerJson, ...changes })]]))).toMatch(message);
@@ -292,38 +292,30 @@ describe('forged frames', () => {
     ['Q', inSegment(segment, Buffer.concat(entries))] as const;
   const end = { ...COUNTS, items: 0, layerItems: [0], nonZero: 0, saturated: 0, queued: 0 };
 
-  it('are taken when they are right', async () => {
+  it('are accepted if they are valid', async () => {
     const found = await decode([forged([header, cells(0), cells(1)], end)]);
     expect(found.parts.at(-1)).toEqual({ type: 'counts', counts: { ...COUNTS, items: 0 }, layerItems: [0] });
   });
 
   it.each([
-    ['no header', [cells(0)], 'must be the header, not "C"'],
-    ['two headers', [header, header], 'an unexpected frame of type "H"'],
-    ['an unknown type', [header, ['Z', Buffer.of(1)] as const], 'an unexpected frame of type "Z"'],
-    ['no cells at all', [header], 'the export lacks counters of segment 0 of 2'],
-    ['a segment missing', [header, cells(0)], 'the export lacks counters of segment 1 of 2'],
-    ['cells missing', [header, cells(0), cells(1, 63)], 'the export lacks counters of segment 1 of 2'],
-    ['cells too many', [header, cells(0, 65)], 'more than 64 bytes'],
+    ['no header', [cells(0)], 'the first frame is "C"'],
+    ['two headers', [header, header], 'no frame of type "H"'],
+    ['an unknown type', [header, ['Z', Buffer.of(1)] as const], 'no frame of type "Z"'],
+    ['no cells at all', [header], 'the cells of segment 0 of 2 are not all there'],
+    ['a missing segment', [header, cells(0)], 'the cells of segment 1 of 2'],
+    ['missing cells', [header, cells(0), cells(1, 63)], 'the cells of segment 1 of 2'],
+    ['too many cells', [header, cells(0, 65)], 'more than 64 bytes'],
     ['segments out of order', [header, cells(1)], 'segment 1 is out of order'],
     ['a segment twice', [header, cells(0), cells(0)], 'segment 0 is out of order'],
-    ['a segment of none', [header, cells(0), cells(1), cells(2)], 'segment 2 is out of order'],
-    ['an empty frame', [header, cells(0, 0)], 'the export has an empty frame'],
-    [
-      'a queue behind the cells',
-      [header, cells(0, 1), queue(0, entry(0, Buffer.of()))],
-      'after its counters',
-    ],
-    [
-      'an entry of another segment',
-      [header, queue(0, entry(0x80, Buffer.of()))],
-      'belongs to another segment',
-    ],
+    ['an unknown segment', [header, cells(0), cells(1), cells(2)], 'segment 2 is out of order'],
+    ['an empty frame', [header, cells(0, 0)], 'a frame is empty'],
+    ['a queue after the cells', [header, cells(0, 1), queue(0, entry(0, Buffer.of()))], 'behind its cells'],
+    ['an entry of another segment', [header, queue(0, entry(0x80, Buffer.of()))], 'belongs to another'],
     ['an entry cut short', [header, queue(0, Buffer.alloc(29))], 'longer than its frame'],
     ['a payload cut short', [header, queue(0, entry(0, Buffer.of(), 2 ** 32 - 1))], 'longer than its frame'],
-    ['a payload of no characters', [header, queue(0, entry(0, Buffer.of(0xff)))], 'not valid UTF-8'],
+    ['a payload that is not UTF-8', [header, queue(0, entry(0, Buffer.of(0xff)))], 'not valid UTF-8'],
     [
-      'a reason of no characters',
+      'a reason that is not UTF-8',
       [header, queue(0, entry(0, Buffer.of(), 0, 0, Buffer.of(0xff)))],
       'not valid UTF-8',
     ],
@@ -333,7 +325,7 @@ describe('forged frames', () => {
       'a reason of 257 bytes; the limit is 256',
     ],
     [
-      'more leases than there can have been',
+      'an impossible number of leases',
       [header, queue(0, entry(0, Buffer.of(), 0, 2 ** 32 - 1))],
       'was leased 4294967295 times',
     ],
@@ -354,7 +346,7 @@ describe('forged frames', () => {
     ['items', { items: 1 }],
     ['added', { added: 0.5 }],
     ['refused', { refused: undefined }],
-  ])('with an end that lies about %s are refused', async (name, lie) => {
+  ])('with a wrong %s in the last frame are refused', async (name, lie) => {
     expect(await refusal(forged([header, cells(0), cells(1)], { ...end, ...lie }))).toContain(
       `${name} must be`,
     );
@@ -370,36 +362,33 @@ describe('forged frames', () => {
 
   it.each([
     ['a set', set, few, { removed: 0, items: [3, 3] }],
-    ['a set from which others were removed', set, few, { removed: 2, items: [3, 5] }],
+    ['a set with removals of other items', set, few, { removed: 2, items: [3, 5] }],
     ['a multiset', { ...set, semantics: 'multiset' }, few, { removed: 2, items: [0, 5] }],
     ['a standard filter', standard, fewBits, { removed: 0, items: [2, 8] }],
-    ['an empty one', set, Buffer.alloc(64), { removed: 2, items: [0, 0] }],
-  ] as const)(
-    'of %s are refused with items that its cells contradict',
-    async (_, header, bytes, expected) => {
-      const { removed, items } = expected;
-      const nonZero = header === standard ? 8 : bytes === few ? 14 : 0;
-      const frames = [0, 1].map((segment) => {
-        return ['C', ofLayer(0, segment, segment === 0 ? bytes : Buffer.alloc(bytes.length))] as const;
+    ['an empty filter', set, Buffer.alloc(64), { removed: 2, items: [0, 0] }],
+  ] as const)('of %s are refused if items contradict the cells', async (_, header, bytes, expected) => {
+    const { removed, items } = expected;
+    const nonZero = header === standard ? 8 : bytes === few ? 14 : 0;
+    const frames = [0, 1].map((segment) => {
+      return ['C', ofLayer(0, segment, segment === 0 ? bytes : Buffer.alloc(bytes.length))] as const;
+    });
+    const of = (count: number) =>
+      forged([['H', json(header)], ...frames], {
+        ...end,
+        nonZero,
+        removed,
+        items: count,
+        layerItems: [count],
       });
-      const of = (count: number) =>
-        forged([['H', json(header)], ...frames], {
-          ...end,
-          nonZero,
-          removed,
-          items: count,
-          layerItems: [count],
-        });
-      const [least, most] = items;
-      for (const taken of new Set([least, most])) {
-        expect((await decode([of(taken)])).parts.at(-1)).toMatchObject({ counts: { items: taken } });
-      }
-      const limit = least === most ? `layerItems must be ${least}` : `from ${least} to ${most}`;
-      for (const refused of [least - 1, most + 1]) {
-        expect(await refusal(of(refused))).toContain(`${limit}, not ${refused}`);
-      }
-    },
-  );
+    const [least, most] = items;
+    for (const taken of new Set([least, most])) {
+      expect((await decode([of(taken)])).parts.at(-1)).toMatchObject({ counts: { items: taken } });
+    }
+    const limit = least === most ? `layerItems must be ${least}` : `from ${least} to ${most}`;
+    for (const refused of [least - 1, most + 1]) {
+      expect(await refusal(of(refused))).toContain(`${limit}, not ${refused}`);
+    }
+  });
 });
 
 function plain(given: readonly Part[]): unknown {

@@ -2,21 +2,22 @@
  * The layout of an export file, version 1; docs/export-format.md describes it for other programs. A version is never
  * edited, only added. All numbers are unsigned and big-endian.
  *
- *   magic   11 bytes: 89 "UNSEEN" 0D 0A 1A 0A, broken by whatever converts line ends
+ *   magic   11 bytes: 89 "UNSEEN" 0D 0A 1A 0A, which a conversion of line endings breaks
  *   version  1 byte
  *   frames  type (1 byte), length of the payload (4), payload, CRC-32 of all these (4)
  *
  *   H  once, first   the filter: JSON (header.ts)
- *   Q  any number    segment (4), then entries: hash (16), discovered at (4, seconds since 1970), attempts (4), length of the
- *                    reason (2), length of the payload (4), reason and payload in UTF-8. Only a dead letter has a reason.
- *   X  any number    of a filter that ages: segment (4), then items that are hidden: hash (16), last epoch of that (4)
- *   C  any number    segment (4), layer (1), then cells as they lie in the store
+ *   Q  any number    segment (4), then entries: hash (16), discovery time (4, seconds since 1970), attempts (4), length
+ *                    of the reason (2), length of the payload (4), reason and payload in UTF-8. Only dead letters have
+ *                    a reason.
+ *   X  any number    if the filter ages: segment (4), then hidden items: hash (16), last epoch of hiding (4)
+ *   C  any number    segment (4), layer (1), then cells as in the store
  *   E  once, last    counts, and the SHA-256 of everything before this frame: JSON
  *
- * Segments come in order. The queue of each segment comes before what is hidden in it, and that before its cells. Cells of a filter
- * that ages come in whole pages. In a filter that grows a segment has those of
- * each layer there is, oldest first; a layer may have several segments of its own for each of the filter's, which then follow
- * one another, and `segment` is the layer's.
+ * Segments come in order. Each segment has its queue first, then its hidden items, and then its cells. If the filter
+ * ages, a frame of cells has whole pages. If the filter grows, a segment has the cells of each existing layer, oldest
+ * first. A layer may have several segments for each of the filter's. These follow one another, and `segment` is the
+ * layer's.
  */
 export const MAGIC = Buffer.from('89554e5345454e0d0a1a0a', 'hex');
 export const VERSION = 1;
@@ -29,7 +30,7 @@ export const END = 'E';
 
 export const FRAME_HEAD_BYTES = 5;
 export const CRC_BYTES = 4;
-/** Bytes before the contents of Q. */
+/** Bytes before the contents of Q and X. */
 export const SEGMENT_BYTES = 4;
 /** Bytes before the contents of C. */
 export const CELLS_HEAD_BYTES = 5;
@@ -37,6 +38,6 @@ export const CELLS_HEAD_BYTES = 5;
 export const HIDDEN_BYTES = 20;
 /** Bytes before an entry's reason and payload. */
 export const ENTRY_HEAD_BYTES = 30;
-/** Longest payload of a frame. For H and E it is MAX_JSON_BYTES. */
+/** Maximum length of a frame's payload, in bytes. For H and E, it is MAX_JSON_BYTES. */
 export const MAX_PAYLOAD_BYTES = 2 * 2 ** 20;
 export const MAX_JSON_BYTES = 65_536;

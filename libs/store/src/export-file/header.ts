@@ -19,11 +19,11 @@ import { MAX_ATTEMPT, type Filter, type FilterSpec } from '../port/index.js';
 import { ExportFileError } from './export-file-error.js';
 import { isObject, oneOf, text, whole } from './members.js';
 
-/** What the first frame says about a filter. */
+/** The contents of the first frame: a filter's description. */
 export interface ExportHeader extends FilterSpec {
   /** Unique to this export. */
   readonly id: string;
-  /** Generation of the filter that was exported. */
+  /** Generation of the exported filter. */
   readonly generation: string;
   /** Milliseconds since the epoch. */
   readonly createdAt: number;
@@ -64,7 +64,7 @@ const MAX_HASHES = 32;
 const MAX_PAGES_PER_SEGMENT = 2 ** 21;
 const MAX_NAME_LENGTH = 64;
 
-/** Reads a header from any source. Every member is checked, and nothing is reserved on its word. */
+/** Reads a header from an untrusted source. Checks every member, and reserves nothing. */
 export function decodeHeader(json: unknown): ExportHeader {
   if (!isObject(json)) throw new ExportFileError('the header must be a JSON object');
   const type = oneOf(json, 'type', ['counting', 'standard'] as const);
@@ -101,11 +101,11 @@ function errorRateOf(json: Readonly<Record<string, unknown>>, least = MIN_ERROR_
   throw new ExportFileError(`errorRate of the header must be from ${least} to ${MAX_ERROR_RATE}`);
 }
 
-/** Layers that a filter has at most. */
+/** Maximum number of layers of a filter. */
 const MAX_LAYERS = 6;
-/** A layer has a part of the filter's error rate. */
+/** Minimum error rate of a layer, which has a share of the filter's error rate. */
 const MIN_LAYER_RATE = MIN_ERROR_RATE / 100;
-/** Shares of a rate are added again. */
+/** Tolerance for rounding when the shares of an error rate are added up. */
 const ROUNDING = 1e-9;
 
 function layersOf(json: unknown, cellBits: Geometry['cellBits']): Layer[] {
@@ -162,7 +162,9 @@ function refuseTooSmall({ capacity, errorRate, geometry }: Layer): void {
   );
 }
 
-/** An item has the same cells in every layer, and is in the same segment. */
+/**
+ * Throws unless an item has the same cells in its page, and belongs to the same segment of the filter, in every layer.
+ */
 function refuseOtherLayers({ layers, geometry, capacity, errorRate }: ExportHeader): void {
   if (!layers) return;
   const [first] = layers;

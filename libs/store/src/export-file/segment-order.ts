@@ -3,23 +3,23 @@ import { ExportFileError } from './export-file-error.js';
 import type { ExportHeader } from './header.js';
 
 /**
- * Checks the order of an export's frames: segment by segment, first the queue of a segment and then all its cells, layer by
- * layer.
+ * Checks the order of an export's frames: segment by segment, first the queue and the hidden items of a segment, and
+ * then all its cells, layer by layer.
  */
 export class SegmentOrder {
   private readonly plan: readonly Pick<Layer, 'geometry'>[];
   private current = 0;
-  /** The layer whose cells come, of the current segment, and its segments that have come whole. */
+  /** The layer of the current segment whose cells are next, and how many of its segments are complete. */
   private layer = 0;
   private pieces = 0;
-  /** Bytes of the piece that is coming. */
+  /** Bytes of the layer's current segment that have arrived. */
   private filled = 0;
 
   constructor(private readonly header: ExportHeader) {
     this.plan = header.layers ?? [{ geometry: header.geometry }];
   }
 
-  /** Accepts a frame of queue entries, and answers its segment. */
+  /** Accepts a frame of queue entries, and returns its segment. */
   queue(segment: number): number {
     if (this.header.kind !== 'visited-set') throw new ExportFileError('only a visited set has a queue');
     if (segment === this.current + 1 && this.layersWhole()) this.nextSegment();
@@ -30,14 +30,14 @@ export class SegmentOrder {
     return segment;
   }
 
-  /** Accepts a frame with what is hidden, and answers its segment. */
+  /** Accepts a frame of hidden items, and returns its segment. */
   hidden(segment: number): number {
     if (this.header.maxAgeSeconds === undefined)
       throw new ExportFileError('only a visited set that ages has hidden items');
     return this.queue(segment);
   }
 
-  /** Accepts a frame with `length` bytes of cells of a layer's segment, and answers the layer's geometry. */
+  /** Accepts a frame with `length` bytes of cells of a layer's segment, and returns the layer's geometry. */
   cells(layer: number, segment: number, length: number): Geometry {
     if (layer === 0 && segment === this.current + 1 && this.layersWhole()) this.nextSegment();
     const geometry = this.plan[layer]?.geometry;
@@ -71,7 +71,7 @@ export class SegmentOrder {
     throw new ExportFileError(`the export lacks counters of segment ${this.current} of ${segments}`);
   }
 
-  /** Whether the current segment has the cells of at least one layer, and none by halves. */
+  /** True if the current segment has the cells of at least one layer, and no incomplete layer. */
   private layersWhole(): boolean {
     return this.layer > 0 && this.pieces === 0 && this.filled === 0;
   }
