@@ -1,6 +1,6 @@
 import { type Geometry, pageBytes, STAMP_BYTES } from '#bloom';
 
-/** The cells of a piece of a segment, by value. */
+/** Counts of the cells in a piece of a segment. */
 export interface CellCounts {
   readonly nonZero: number;
   /** Counters at 15; 0 for bits. */
@@ -18,8 +18,8 @@ const NIBBLES_SUM = Uint8Array.from({ length: 256 }, (_, byte) => (byte >> 4) + 
 const BITS_SET = Uint8Array.from({ length: 256 }, (_, byte) => byte.toString(2).replaceAll('0', '').length);
 
 /**
- * Counts the cells of whole bytes, which gives the counts that stores keep beside them. About 1 ns per byte. Of a filter that ages the
- * bytes are whole pages, and cells that have expired count until they are emptied.
+ * Counts the cells in whole bytes. The counts are those that stores keep beside the cells. Takes about 1 ns per byte.
+ * If the filter ages, the bytes must be whole pages, and expired cells count until they are emptied.
  */
 export function countCells(
   bytes: Uint8Array,

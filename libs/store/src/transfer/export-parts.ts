@@ -4,47 +4,53 @@ import type { CallCounts, Filter, HiddenItem, Part, QueuedItem } from '../port/i
 import { countCells } from './cell-counts.js';
 import { ItemsHeld } from './items-held.js';
 
-/** Cells go in pieces of at most this size, of whole pages. The last piece of a segment may be shorter. */
+/**
+ * Maximum size of a piece of cells, in bytes. A piece has whole pages, and the last piece of a segment may be shorter.
+ */
 export const PIECE_BYTES = 2 ** 20;
 const HIDDEN_PER_PART = 10_000;
 
 /**
- * How often a segment is read at most, if items are removed from it all the while. Once is enough if none is removed.
+ * Maximum number of times to read a segment from which items are removed meanwhile. Without removals, one read is
+ * enough.
  */
 const ATTEMPTS = 3;
 
-/** A segment at one moment. */
+/** A snapshot of a segment. */
 export interface SegmentSnapshot {
-  /** Of its open layer, those of the first segment of that layer. */
+  /** The cells of the open layer, in the first of its segments that correspond to this one. */
   readonly cells: Uint8Array;
   /**
-   * Counts of the segment, and items of its layers, of which the last is open. A store that counts over the whole filter
-   * gives the counts with the last segment, and zeros before.
+   * Counts of the segment, and the items of its layers; the last layer is open. A store that counts over the whole
+   * filter returns the counts with the last segment, and zeros before.
    */
   readonly counts: Omit<CallCounts, 'items'>;
   readonly layerItems: readonly number[];
   /** Number of removals so far, of the segment or the filter. */
   readonly removals: number;
-  /** Of a filter that ages: what is hidden in the segment. */
+  /** If the filter ages: the hidden items of the segment. */
   readonly hidden?: readonly HiddenItem[];
 }
 
 /** Some entries of a segment's queue. */
 export interface QueuePage {
   readonly entries: readonly QueuedItem[];
-  /** As in the snapshot, at the moment of this page. */
+  /** Like `SegmentSnapshot.removals`, as of this page. */
   readonly removals: number;
 }
 
-/** How an adapter reads a segment. Both throw as `Counters` does when the filter is gone, changed or damaged. */
+/**
+ * Reads the segments of a filter in one store. Throws the errors of `Counters` if the filter is gone, changed or
+ * damaged.
+ */
 export interface SegmentSource {
-  /** Cells and counts in one atomic step. */
+  /** The cells and counts of a segment, in one atomic step. */
   snapshot(segment: number): Promise<SegmentSnapshot>;
   /** The cells of a segment of a layer, in one atomic step. */
   layerCells(layer: number, segment: number): Promise<Uint8Array>;
   /**
-   * All entries that are in the queue from the first page to the last, and perhaps others, in any order and perhaps
-   * twice.
+   * All entries that are in the queue from the first page to the last, and possibly others. Entries come in any order,
+   * and may come twice.
    */
   queue(segment: number): AsyncIterable<QueuePage>;
 }
@@ -52,26 +58,27 @@ export interface SegmentSource {
 /**
  * A filter's contents, segment by segment. Transfer defines their order and consistency.
  *
- * A queue can be too large for the atomic step that reads the cells, so it is read after them, page by page. What
- * happens in between must never make an item visited in the export but missing from its queue, since nobody would ever
- * fetch it. With the cells read first,
+ * A queue can be too large for the atomic step that reads the cells, so it is read after them, page by page. A change
+ * in between must never make an item visited in the export but missing from its queue: it would never be fetched.
+ * The cells are read first. In the export, an item that is meanwhile
  *
- *   queued in between      in the queue, not yet visited: found again one day, at worst fetched twice
- *   leased, released       in the queue either way
- *   acknowledged           visited, not in the queue: it has been fetched
- *   removed                visited, not in the queue: lost. (With the queue read first, every item queued in between is.)
+ *   queued                 is in the queue, not yet visited: discovered again later, at worst fetched twice
+ *   leased, released       is in the queue either way
+ *   acknowledged           is visited, not in the queue: it has been fetched
+ *   removed                is visited, not in the queue: lost. (If the queue were read first, every item that is
+ *                          queued meanwhile would be lost.)
  *
- * So removals are counted, and a segment from which something was removed meanwhile is read again. Entries read before
- * stay in the export: one too many is an item fetched twice. After the last attempt only an item that was both queued
- * and removed during the export of its segment can be lost, and only until it is removed once more, as all removals
- * made since an export began have to be after its import.
+ * So removals are counted, and a segment from which items were removed meanwhile is read again. Entries read before
+ * stay in the export: one too many is an item fetched twice. After the last attempt, only an item that was both queued
+ * and removed during the export of its segment can be lost, and only until it is removed again: all removals made since
+ * an export began must be repeated after its import.
  *
- * What is hidden in a filter that ages is read with the open layer, so that it is that of the same moment: what is hidden later is a
- * removal since the export began, and what is added again later is found again.
+ * If the filter ages, hidden items are read in the same step as the open layer. An item that is hidden later was
+ * removed after the export began, and an item that is added again later is discovered again.
  *
- * Of a filter that grows, all that is true of the layer that is open, which is therefore read first and held while the queue is
- * read. Closed layers are read after it. They get no new items, and a cell of theirs at zero stays zero, so that also in the
- * export the oldest layer that claims an item is the one that holds it.
+ * If the filter grows, all this applies to the open layer, which is therefore read first and held in memory while the
+ * queue is read. Closed layers are read after it. They get no new items, and their cells at zero stay zero. So in the
+ * export, too, the oldest layer that claims an item is the one that holds it.
  */
 export async function* exportParts(
   filter: Pick<Filter, 'capacity' | 'errorRate' | 'geometry' | 'layers' | 'kind' | 'semantics'>,
@@ -106,7 +113,7 @@ export async function* exportParts(
       yield* partsOf(newest, reader.piecesOf(newest)[n] ?? 0, cells, held);
     snapshot.layerItems.forEach((items, layer) => (layerItems[layer] = (layerItems[layer] ?? 0) + items));
   }
-  // The counts include what has changed meanwhile in segments that had been read; the cells do not.
+  // The counts include changes in segments after these were read; the cells do not.
   let items = 0;
   for (const [layer, counted] of layerItems.entries()) {
     const { least, most } = (held[layer] as ItemsHeld).bounds(total);
@@ -140,7 +147,7 @@ class SegmentReader {
     return { snapshot, open };
   }
 
-  /** The segments of a layer that are in this one. */
+  /** The segments of a layer that correspond to this segment. */
   piecesOf(layer: number): number[] {
     const [first, planned] = [this.plan[0] as Layer, this.plan[layer] as Layer];
     const each = piecesOf(planned, first.geometry);

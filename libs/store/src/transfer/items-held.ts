@@ -2,7 +2,7 @@ import type { Geometry } from '#bloom';
 import type { CallCounts, FilterSpec } from '../port/index.js';
 import type { CellCounts } from './cell-counts.js';
 
-/** Adds up the cells of a layer of a filter, piece by piece, and computes how many items can have left them so. */
+/** Adds up the cells of a layer, piece by piece, and computes how many items they can hold. */
 export class ItemsHeld {
   private nonZero = 0;
   private saturated = 0;
@@ -21,10 +21,10 @@ export class ItemsHeld {
   }
 
   /**
-   * The least and the most that `items` can be after `removed` removals. Bits: each item has set at least one and at
-   * most k. Counters: each stored item adds k to their sum, and each removal takes k from it. But a multiset counts
-   * copies in the sum and not as items. And the removal of an item that was never added, but tested positive, may take
-   * no item away. Once a counter is stuck at 15 the sum tells nothing.
+   * Minimum and maximum of `items` after `removed` removals. Bits: each item has set at least one bit and at most k.
+   * Counters: each stored item adds k to their sum, and each removal subtracts k. But a multiset counts copies in the
+   * sum and not as items, and removing an item that was never added, but tested positive, may not reduce the number of
+   * items. Once a counter is stuck at 15, the sum tells nothing.
    */
   bounds({ removed }: Pick<CallCounts, 'removed'>): { readonly least: number; readonly most: number } {
     const { nonZero, saturated, sum } = this;
@@ -32,7 +32,7 @@ export class ItemsHeld {
     const { cellBits, hashes } = geometry;
     if (nonZero === 0) return { least: 0, most: 0 };
     if (cellBits === 1) return { least: Math.ceil(nonZero / hashes), most: nonZero };
-    // Items of a filter that ages are counted by the cells that are live.
+    // If the filter ages, items are counted from live cells.
     if (cellBits === 8 || saturated > 0) return { least: 0, most: Number.MAX_SAFE_INTEGER };
     const least = Math.ceil(sum / hashes);
     return { least: semantics === 'set' ? least : 0, most: least + removed };
