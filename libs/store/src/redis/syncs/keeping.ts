@@ -14,9 +14,9 @@ import type { SyncSums } from '../segments/sync-sums.js';
 import type { NotedCalls } from './noted-calls.js';
 import { keepField } from './sync-queue.js';
 
-/** How long the last counts of the second list are relied on for its room, in ms. */
+/** How long the last counts of the sync's layers are used to compute their room, in ms. */
 const ITEMS_SEEN_FOR_MS = 1_000;
-/** Error codes of a sync that takes no more items. Repeats are still answered from its records. */
+/** Error codes of a sync that accepts no more items. Repeats are still answered from its records. */
 const OVER: readonly string[] = ['SYNC_ENDED', 'SYNC_NOT_FOUND'];
 
 interface Parts {
@@ -30,7 +30,7 @@ interface Parts {
   readonly calls: NotedCalls;
 }
 
-/** Keeps items in an open sync: adds them to the list that the sync fills. */
+/** Keeps items in an open sync: adds them to the sync's layers. */
 export class Keeping {
   constructor(private readonly parts: Parts) {}
 
@@ -89,7 +89,7 @@ export class Keeping {
     return missing.length === 0 ? answers : undefined;
   }
 
-  /** Has the filter know that it has this sync, in all segments. Throws SYNC_NOT_FOUND or SYNC_ENDED. */
+  /** Makes the handle take part in this sync, in all segments. Throws SYNC_NOT_FOUND or SYNC_ENDED. */
   private async learn(filter: RedisFilter, id: string, deadline: number): Promise<void> {
     const { entry } = await this.parts.catalogue.learn(filter, deadline);
     const { sync } = entry;
@@ -103,7 +103,7 @@ export class Keeping {
     filter.known.takePart();
   }
 
-  /** Keeps the items of one script's share of a batch. Throws SYNC_ENDED if the sync is over. */
+  /** Keeps the items of one script's share of a batch. Throws SYNC_ENDED if the sync has ended. */
   async keepChunk(call: ChunkCall, id: string, counted: boolean): Promise<Answer> {
     for (;;) {
       const answer = await this.parts.itemCalls.keep(call, id, counted);
@@ -113,9 +113,9 @@ export class Keeping {
   }
 
   /**
-   * Has the filter know that its segments take part in a sync, after one of them was not known to, or has answered that it
-   * can note no more removals. Gives the sync up only if the segments themselves say that it cannot go on. Throws SYNC_ENDED
-   * if it is over.
+   * Makes the handle take part in a sync again, after a segment was not known to take part or has answered that it can
+   * note no more removals. Abandons the sync only if the segments themselves say that it cannot continue. Throws
+   * SYNC_ENDED if it has ended.
    */
   private async rejoin(filter: RedisFilter, id: string, deadline: number): Promise<void> {
     const read = await this.parts.catalogue.learn(filter, deadline);
@@ -128,8 +128,8 @@ export class Keeping {
   }
 
   /**
-   * Throws FILTER_FULL if the second list has too little room, unless an earlier try has kept all of the batch. `queued`:
-   * the items are from the queue; expired ones are not kept and need no room.
+   * Throws FILTER_FULL if the sync's layers have too little room, unless an earlier attempt has kept the whole batch.
+   * `queued`: the items are from the queue; expired ones are not kept and need no room.
    */
   async refuseOverfull(
     filter: RedisFilter,
@@ -140,7 +140,7 @@ export class Keeping {
   ): Promise<void> {
     const { deadline } = operation;
     const { sync } = filter;
-    // The segments find out what has become of it.
+    // The segments will find out whether the sync has ended.
     if (sync?.id !== id) return;
     const { list } = sync;
     if (!list.isCountedSince(this.parts.connection.now() - ITEMS_SEEN_FOR_MS)) {
@@ -148,9 +148,9 @@ export class Keeping {
       list.counted(this.parts.connection.now());
     }
     if (positions.count <= list.room) return;
-    // What was kept before needs no room.
+    // Items that were kept before need no room.
     const absent = await countUnlisted(this.parts.itemCalls, filter, positions, deadline, queued);
-    // The count may have found that the sync is over.
+    // The count may have found that the sync has ended.
     if (filter.sync !== sync) return;
     if (absent <= list.room || (await this.recall(filter, positions, operation))) return;
     const { name, kind } = filter;

@@ -3,12 +3,12 @@ import type { SyncChanges } from '../catalogue/sync-changes.js';
 import type { Connection } from '../connection/connection.js';
 import type { RedisFilter } from '../layout/filter.js';
 
-/** A call is noted at most so often by an instance, in ms, or ten times in the time after which a sync is given up. */
+/** Minimum time between two notes of one instance, in ms, unless a tenth of the idle time is shorter. */
 const NOTED_MS = 30_000;
 
-/** Notes calls on open syncs, so that a sync which nobody calls can be given up. */
+/** Notes calls on open syncs, so that idle syncs can be abandoned. */
 export class NotedCalls {
-  /** By id: when the last call was noted. */
+  /** When the last call was noted, by the id of the sync. */
   private readonly notedAt = new Map<string, number>();
 
   constructor(

@@ -94,7 +94,7 @@ export class SyncQueue {
     }
   }
 
-  /** Notes that a segment's queue has been copied, unless copiedScript returns why it is not complete. */
+  /** Notes that a segment's queue has been copied. Returns MORE or ANEW if it is incomplete: see copiedScript. */
   private async endCopy(
     filter: RedisFilter,
     segment: number,

@@ -89,7 +89,7 @@ export class RedisSyncs implements Syncs {
       if (opened !== undefined) return this.get(filter, opened);
       const isOurs = sync?.operation.id === operation.id;
       if (isOurs && sync.operation.fingerprint !== operation.fingerprint) throw keyReused(operation);
-      // Its opening was recorded after this call had looked for the record.
+      // The opening was recorded after this call had looked for the record.
       if (isOurs && sync.stage !== 'opening') return this.get(filter, sync.id);
       if (entry.left || sync?.stage === 'abandoning') {
         await changes.goOn(filter.name, deadline);
@@ -106,7 +106,7 @@ export class RedisSyncs implements Syncs {
       if (!found) continue;
       const { id } = found.entry.sync;
       try {
-        // The filter may have grown in the meantime. All steps are then repeated, which changes nothing more.
+        // The filter may have grown in the meantime. Then all steps are repeated, which is harmless.
         if (!(await changes.open(found, operation)) && !(await this.hasOpened(entry, id, operation)))
           continue;
       } catch (error) {
@@ -133,7 +133,7 @@ export class RedisSyncs implements Syncs {
    */
   private async opened(filter: RedisFilter, id: string, deadline: number): Promise<Sync> {
     try {
-      // From here on the handle knows the sync.
+      // From here on, the handle knows the sync.
       await this.parts.catalogue.learn(filter, deadline);
       await this.queue.kept(filter, id, deadline).catch(ignoreTime);
       return await this.get(filter, id);
@@ -161,7 +161,7 @@ export class RedisSyncs implements Syncs {
     const view = await this.viewOf(filter, sync, deadline);
     if (view) return view;
     await this.ends.giveUp(filter.name, id, ABANDONED.forgets, deadline);
-    // By now it is over, or is committing.
+    // By now the sync has ended or is committing.
     return this.get(filter, id);
   }
 
@@ -216,7 +216,7 @@ export class RedisSyncs implements Syncs {
       throw syncEnded(filter, { id, state: 'committing' });
     }
     await this.ends.giveUp(filter.name, id, ABANDONED.caller, deadline);
-    // By now it is over, or a commit has begun first.
+    // By now the sync has ended, or a commit has begun first.
     return this.abandon(filter, id, deadline);
   }
 
@@ -286,7 +286,7 @@ export class RedisSyncs implements Syncs {
     return this.parts.changes.announce(read, sync, plannedIn(plan), deadline, quota);
   }
 
-  /** Undefined if it can go on no longer, since more was removed than can be noted. */
+  /** Undefined if the sync cannot continue, because more items were removed than it can note. */
   private async viewOf(filter: RedisFilter, sync: EntrySync, deadline: number): Promise<Sync | undefined> {
     if (sync.ended) return { ...sync.ended, state: stateOf(sync) };
     if (sync.stage === 'open') filter.known.takePart();
