@@ -27,7 +27,7 @@ describe('QueueReader', () => {
     return { reader, asked };
   };
 
-  it('reads a growing queue once, up to its first length, and then each other place', async () => {
+  it('reads a growing queue once, up to its initial length, and then each other place', async () => {
     const { reader, asked } = growingQueue(10 * PAGE);
     for await (const { entries } of reader.once()) expect(entries).toEqual([]);
     expect(asked).toEqual({ pages: 10, rest: ['leases', 'delayed', 'dead'] });

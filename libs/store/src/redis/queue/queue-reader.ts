@@ -4,13 +4,13 @@ import { readEntry } from './queue-entry.js';
 import type { Script } from '../scripts/script.js';
 import { exportLogScript, exportRestScript } from '../scripts/transfer.js';
 
-/** About how many entries and leases one script reads. */
+/** Approximate number of entries and of leases that one script reads. */
 const PAGE_ENTRIES = 250;
 const PAGE_LEASES = 16;
 
 /** The answer of a script that reads a page of a queue. */
 export interface RawPage {
-  /** Where the next page begins. */
+  /** Position of the next page. */
   readonly next: string;
   /** Id of the server's run. */
   readonly run: string;

@@ -7,7 +7,7 @@ import type { RedisFilter } from '../layout/filter.js';
 import { AWAITED_MS, awaitScript } from '../scripts/await.js';
 import type { Segments } from '../segments/segments.js';
 
-/** How often to look at a watched queue, in ms, for lost messages and entries that become due later. */
+/** Interval between two looks at a watched queue, in ms: messages may be lost, and entries become due later. */
 const LOOK_MS = 1_000;
 
 /** Resolution of the clock, and so the maximum delay in noticing that an entry becomes due, in ms. */
