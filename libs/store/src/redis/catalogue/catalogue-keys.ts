@@ -10,7 +10,7 @@ export const UNCOUNTED = 'UNCOUNTED';
 
 const KINDS: readonly FilterKind[] = ['filter', 'visited-set'];
 
-/** Makes the keys of the catalogue. If the usage was lost it counts it again; if the descriptions were, it throws. */
+/** Creates the keys of the catalogue. If the usage was lost, counts it again. If the descriptions were lost, throws. */
 export class CatalogueKeys {
   private areMade = false;
 
@@ -28,15 +28,15 @@ export class CatalogueKeys {
   }
 
   /**
-   * Makes every key of the catalogue, each by itself: while their slot moves to another node, a script is refused if
-   * some of its keys do not exist.
+   * Creates every key of the catalogue, each by a separate script: while their slot moves to another node, a script is
+   * refused if some of its keys do not exist.
    */
   private async make(deadline: number): Promise<void> {
     if (this.areMade) return;
     const { filters, names, operations, unfinished, usage, syncs } = CATALOGUE;
     const { caller, made } = operations;
     const hashes = [caller.current, caller.previous, made.current, made.previous, usage];
-    // This key is made first: see assertWhole.
+    // This key is created first: see assertWhole.
     await this.connection.mutate(makeHashScript, [filters], [], deadline);
     await joinAll([
       ...hashes.map((key) => this.connection.mutate(makeHashScript, [key], [], deadline)),
@@ -50,21 +50,21 @@ export class CatalogueKeys {
 
   /**
    * Throws STORE_DATA_LOST if the descriptions are gone, for example evicted, while another key of the catalogue
-   * exists. The descriptions are made first, so they must have existed. Without this check every filter would seem
-   * never to have existed, and could be made anew, empty.
+   * exists. The descriptions are created first, so they must have existed. Without this check, every filter would seem
+   * never to have existed, and could be created again, empty.
    */
   async assertWhole(deadline: number): Promise<void> {
     const { client } = this.connection;
     const made = () => this.connection.repeat(() => client.exists(CATALOGUE.filters), deadline);
     if ((await made()) === 1) return;
-    // Redis may have been emptied, so the keys must be made again.
+    // Redis may have been emptied, so the keys must be created again.
     this.areMade = false;
     const { caller } = CATALOGUE.operations;
     const others = [...KINDS.map(CATALOGUE.names), caller.current, caller.previous];
     const found = await joinAll(
       others.map((key) => this.connection.repeat(() => client.exists(key), deadline)),
     );
-    // The key may also have been made since the first look.
+    // The key may also have been created since the first look.
     if (!found.includes(1) || (await made()) === 1) return;
     throw new StoreError('STORE_DATA_LOST', 'the catalogue of filters is missing: restore it');
   }

@@ -51,8 +51,8 @@ interface SetOptions {
 }
 
 /**
- * The names among which an entry's name is kept, by its state. A filter that is being cleared is in neither: a clear
- * that dies leaves no more behind than the filter that existed before.
+ * The set of names that contains an entry's name, by the entry's state. A filter that is being cleared is in neither
+ * set: a clear that dies leaves no more behind than the filter that existed before.
  */
 const LISTS: Readonly<Record<EntryState, string>> = {
   ready: 'listed',
@@ -247,7 +247,7 @@ export class Catalogue {
     return { raw, entry };
   }
 
-  /** As `entryOf`. From then on the handle knows what the entry says of a sync. */
+  /** Like `entryOf`. The handle also learns the state of the sync from the entry. */
   async learn(filter: RedisFilter, deadline: number): Promise<FoundEntry> {
     const found = await this.entryOf(filter, deadline);
     filter.known.learn(found.entry);

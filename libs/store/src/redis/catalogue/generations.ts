@@ -14,7 +14,7 @@ const GENERATION_BYTES = 8;
 /** Extra time for a failed operation to clean up before its error is thrown, in ms. */
 const GIVE_UP_MS = 2_000;
 
-/** How to make a new generation. */
+/** How to create a new generation. */
 export interface Making extends Pick<CatalogueChange, 'quota' | 'makeRoom'> {
   readonly operation: Pick<Operation, 'id' | 'origin' | 'fingerprint' | 'deadline'>;
   /** If given, the operation is recorded under this verb. */
@@ -25,7 +25,7 @@ export interface Making extends Pick<CatalogueChange, 'quota' | 'makeRoom'> {
   readonly publishMs?: number | undefined;
 }
 
-/** The changes that make and remove a generation of a filter. */
+/** The changes that create and remove a generation of a filter. */
 export class Generations {
   constructor(
     private readonly catalogue: Catalogue,
@@ -70,7 +70,7 @@ export class Generations {
     return { ...emptied, ...(original && { original }), state: 'clearing' };
   }
 
-  /** Makes the generation of an entry from `describe` or `emptied`, and deletes the keys that the entry retires. */
+  /** Creates the generation of an entry from `describe` or `emptied`, and deletes the keys that the entry retires. */
   making(entry: CatalogueEntry, how: Making): CatalogueChange {
     const { operation, verb, quota, makeRoom, publishMs } = how;
     const { deadline, fingerprint } = operation;

@@ -30,9 +30,9 @@ const FREE_MS = 10_000;
 export class Growth {
   /** By generation and first layer, since several handles may share them. */
   private readonly underWay = new Map<string, Promise<void>>();
-  /** By the same key: when there was last no memory for the next layer, by the clock's monotonic(). */
+  /** By the same key: monotonic time of the last lack of memory for the next layer. */
   private readonly lacking = new Map<string, number>();
-  /** When a layer may be created ahead of need again after a failure, by the clock's monotonic(). */
+  /** Monotonic time from which a layer may be created ahead of need again, after a failure. */
   private readonly pausedUntil = new WeakMap<RedisList, number>();
   private closed = false;
 
@@ -43,8 +43,8 @@ export class Growth {
   ) {}
 
   /**
-   * Makes `list` learn of more layers than `known`: those that others have created, or else a new one. Throws
-   * QUOTA_EXCEEDED, STORE_FULL, or the error for a filter that is gone. Does nothing for a sync that is over.
+   * Tells `list` of more layers than `known`: those that others have created, or else a new one. Throws QUOTA_EXCEEDED,
+   * STORE_FULL, or the error for a filter that is gone. No-op for a sync that has ended.
    */
   async grow(
     filter: RedisFilter,
@@ -113,7 +113,7 @@ export class Growth {
     const entry = current(read.entry, filter);
     const found = listIn(entry, list);
     if (entry && !found && list !== filter.list) {
-      // A sync that is over needs no more layers. The next call takes another view.
+      // A sync that has ended needs no more layers. The next call uses another view.
       filter.known.learn(entry);
       return;
     }

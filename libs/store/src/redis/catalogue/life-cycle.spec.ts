@@ -41,7 +41,7 @@ class InterruptedCatalogue extends Catalogue {
 }
 
 describe('a life-cycle operation whose twin is executed right after the look for its record', () => {
-  it('answers as its twin did, and is not executed again', async () => {
+  it('returns the same answer as its twin, and is not executed again', async () => {
     const catalogue = new InterruptedCatalogue(connection, 5_000, 2 ** 20);
     const lifeCycle = lifeCycleWith(catalogue);
     const other = lifeCycleWith(new Catalogue(connection, 5_000, 2 ** 20));
@@ -141,7 +141,7 @@ describe('a filter that another instance changes before its creation learns that
   });
 });
 
-describe('a creation that is repeated while another instance removes the remains of its first try', () => {
+describe('a creation that is repeated while another instance removes the remains of its first attempt', () => {
   it('waits, and then creates the filter', async () => {
     const catalogue = new InterruptedCatalogue(connection, 5_000, 2 ** 20);
     const generations = generationsWith(catalogue);

@@ -171,8 +171,8 @@ export class LifeCycle {
   }
 
   /**
-   * Makes the generation that `entry` describes. Before the quota refuses it, dead changes that count under the quota's
-   * prefix are removed. Undefined if another call was faster.
+   * Creates the generation that `entry` describes. Before the quota refuses it, dead changes that count under the
+   * quota's prefix are removed. Undefined if another call was faster.
    */
   private async make(
     read: EntryRead,

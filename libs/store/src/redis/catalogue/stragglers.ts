@@ -14,8 +14,8 @@ import { abandonSyncScript, commitSyncScript } from '../scripts/sync.js';
 const SYNCED = /^([^.+]+)(?:\.(\d+))?\+(.+)$/;
 
 /**
- * Segments that still take part in a sync that is over: a failover lost the step that ended it there, or a stalled
- * instance went on with opening it. The token names the sync, and the catalogue tells whether it was committed.
+ * Segments that still take part in a sync that has ended: a failover lost the step that ended it there, or a stalled
+ * instance continued to open it. The token names the sync, and the catalogue tells whether it was committed.
  */
 export class Stragglers {
   constructor(
@@ -24,14 +24,17 @@ export class Stragglers {
     private readonly allocation: Allocation,
   ) {}
 
-  /** Ends, in all segments of a filter, syncs that are over. Call this before the catalogue forgets the last sync. */
+  /**
+   * Ends syncs in all segments of a filter if the catalogue says that they have ended. Call this before the catalogue
+   * forgets the last sync.
+   */
   async endAll({ name, generation, tags }: CatalogueEntry, deadline: number): Promise<void> {
     await joinAll(tags.map((tag) => this.end(name, generation, tag, deadline)));
   }
 
   /**
-   * Ends, in a segment, a sync that is over. False if the segment takes part in none, or the result of that sync is
-   * unknown.
+   * Ends a sync in a segment if the catalogue says that it has ended. False if the segment takes part in none, or the
+   * result of that sync is unknown.
    */
   async end(name: string, generation: string, tag: string, deadline: number): Promise<boolean> {
     const { meta } = segmentKeys(tag);
@@ -40,7 +43,7 @@ export class Stragglers {
     const [, of, before = '0', id] = SYNCED.exec(token) ?? [];
     if (of !== generation) return false;
     // Read after the token: a sync is in the catalogue before segments take part in it, so a sync that is missing there
-    // is over.
+    // has ended.
     const { entry } = await this.catalogue.read(name, deadline);
     if (entry?.generation !== generation || entry.state !== 'ready') return false;
     const { base = 0, endedSync, sync } = entry;
