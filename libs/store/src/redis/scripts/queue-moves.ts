@@ -6,11 +6,11 @@ import { CAN_ROTATE } from './script.js';
  * Lua that moves entries between the places of an open queue (queue-state.ts), unless they were forgotten.
  */
 
-/** What has become due that one script moves at most: leases, and delayed entries. */
+/** Maximum numbers of due leases and of delayed entries that one script moves. */
 const DUE_LEASES = 8;
 const DUE_DELAYED = 250;
 
-/** `queue.forgotten`: which of these entries, or heads of entries, have been forgotten. */
+/** `queue.forgotten` returns which of these entries, or heads of entries, were forgotten. */
 export const MARKS = `
 function queue.forgotten(entries)
   local gone = {}
@@ -31,8 +31,9 @@ end
 `;
 
 /**
- * `queue.append`: entries to the end of the line; whoever waits is told. `queue.bringBack`: entries that come back, to the
- * end of the line, or to the dead letters with this reason; none that was forgotten. Answers which were.
+ * `queue.append` adds entries at the end of the queue and wakes waiting callers. `queue.bury` makes entries dead
+ * letters. `queue.bringBack` adds entries that come back at the end of the queue, or to the dead letters with this
+ * reason. It leaves out forgotten entries, and returns which these are.
  */
 export const bringBack = (maxAttempts: string) => `
 local maxAttempts = tonumber(${maxAttempts})
@@ -69,9 +70,9 @@ end
 `;
 
 /**
- * `queue.open`: leases by their keys, those that are there. `queue.take`: an entry out of its lease. `queue.forget`:
- * those that were forgotten. `queue.returned`: an entry as it comes back, leased so many times more.
- * `queue.close`: writes what has changed of open leases; a lease of which nothing is left goes.
+ * `queue.open` reads the leases with these keys, if they exist. `queue.take` takes an entry out of its lease.
+ * `queue.forget` takes forgotten entries out of a lease. `queue.returned` returns an entry as it comes back, with
+ * `leases` added to its attempts. `queue.close` writes changes of open leases, and deletes leases without entries.
  */
 export const LEASES = `
 function queue.open(keys)
@@ -138,19 +139,20 @@ function queue.close(opened)
 end
 `;
 
-/** `queue.dueAt`: something is to be brought back at this time. */
+/** `queue.dueAt` notes that an entry comes back at this time. */
 export const DUE_AT = `
 function queue.dueAt(at)
   if queue.due == 0 or at < queue.due then queue.set('due', at) end
 end
 `;
 
-/** Lua: whether anything may be due. A time too far ahead was given before the clock was set back. */
+/** Lua: whether an entry may be due. A time too far ahead was set before the clock was set back. */
 export const MAY_BE_DUE = `(queue.due > 0 and (queue.due <= now or queue.due > now + ${MAX_LEASE_MS}))`;
 
 /**
- * `queue.moveDue`: brings back what is due, in the order of its times, but not too much at once. `queue.due` is no later
- * than the first time there is, or 0 if there is none. Answers whether there may be more. Needs MARKS, bringBack and LEASES.
+ * `queue.moveDue` brings back due entries in the order of their times, up to the limits above. It sets `queue.due` to
+ * no later than the first remaining time, or to 0 if none remains. Returns whether more entries may be due. Needs
+ * MARKS, bringBack and LEASES.
  */
 export const MOVE_DUE = `
 local function move(from, to)
@@ -210,14 +212,14 @@ function queue.moveDue()
 end
 `;
 
-/** Whether an end or a delay is over. A time too far ahead was given before the clock was set back. */
+/** `isDue` returns whether a lease or a delay has ended. A time too far ahead was set before the clock was set back. */
 export const IS_DUE = `
 local function isDue(at)
   return not at or tonumber(at) <= now or tonumber(at) > now + ${MAX_LEASE_MS}
 end
 `;
 
-/** Lets go of the marks once nothing is queued that they could mean. */
+/** Deletes the marks once the queue has no entry that they could concern. */
 export const TIDY = `
 if queue.marked > 0 and queue.leased == 0 and call('LLEN', queue.logs[0]) + call('LLEN', queue.logs[1]) == 2
   and call('ZCARD', queue.delayed) + call('ZCARD', queue.letters) == 2 and ${CAN_ROTATE} then

@@ -37,7 +37,10 @@ export const OVER = 49;
 export const EXTENDED = 50;
 export const FORGOTTEN = 51;
 
-/** Number of the first of a queue's keys in KEYS: behind cells and meta; in scripts that change something behind the records, too. */
+/**
+ * Index in KEYS of the queue's first key: after cells and meta and, in scripts that change the queue, after the
+ * records.
+ */
 const READ_KEYS_AT = 3;
 export const CHANGE_KEYS_AT = 5;
 /**

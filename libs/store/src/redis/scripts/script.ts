@@ -49,7 +49,7 @@ export const END_OF_LIST = -1;
  * - during a sync, noted removals, by `maxSyncForgets`;
  * - until a sync has copied the queue, notes of entries that leave it, at most one for each entry queued at the
  *   opening. An acknowledgement must not fail because of a sync: at the limit the copy fails, the sync is abandoned,
- *   and the notes go.
+ *   and the notes are deleted.
  */
 export const ALLOW_OOM = '#!lua flags=allow-oom';
 
