@@ -61,8 +61,9 @@ export class SyncEnds {
   }
 
   /**
-   * Gives a sync up because its segments can note no more removals, or (without `sums`) because one of them has lost it. The
-   * latter is certain only if the catalogue entry is still as it was `read` before the segments were asked.
+   * Abandons a sync because its segments can note no more removals or, without `sums`, because one of them has lost it.
+   * The loss is certain only if the catalogue entry has not changed since it was `read`, before the segments were
+   * asked.
    */
   async giveUpUnlessChanged(
     { raw, entry: { name } }: FoundEntry,
@@ -75,11 +76,11 @@ export class SyncEnds {
     await this.giveUp(name, id, reason, deadline);
   }
 
-  /** Gives up a sync whose layers have no room for an add. Throws as `Counters` do if the handle is stale. */
+  /** Abandons a sync whose layers have no room for an add. Throws the errors of `Counters` if the handle is stale. */
   async giveUpFull(filter: RedisFilter, id: string, deadline: number): Promise<void> {
     try {
       await this.giveUp(filter.name, id, ABANDONED.full, deadline);
-      // A commit cannot be given up. It makes the handle stale.
+      // A commit cannot be abandoned. It makes the handle stale.
       const { entry } = await this.catalogue.learn(filter, deadline);
       if (entry.sync?.id === id) await this.changes.goOn(filter.name, deadline);
     } catch (error) {
