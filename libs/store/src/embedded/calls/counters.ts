@@ -21,7 +21,7 @@ import type { Watches } from './watches.js';
 /** Cost of an item that also changes the queue, in items that do not. */
 const QUEUED_ITEM_COST = 2;
 
-/** See the port for what each method promises. */
+/** See the port for the guarantees of each method. */
 export class EmbeddedCounters implements Counters {
   constructor(
     private readonly engine: Engine,

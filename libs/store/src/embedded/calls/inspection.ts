@@ -7,7 +7,7 @@ import type { Engine } from '../engine/engine.js';
 import type { LayerList } from '../layers/layer-list.js';
 import type { LayerState } from '../layers/layer-state.js';
 
-/** See the port for what each method promises. */
+/** See the port for the guarantees of each method. */
 export class EmbeddedInspection implements Inspection {
   constructor(private readonly engine: Engine) {}
 

@@ -7,7 +7,7 @@ import { isCopying, keepQueued } from '../syncs/keep.js';
 import { ACK, EXTEND, LEASE, PURGE, PUT_BACK, RELEASE, type Verb } from '../operations/verbs.js';
 import type { Watches } from './watches.js';
 
-/** See the port for what each method promises. */
+/** See the port for the guarantees of each method. */
 export class EmbeddedQueue implements Queue {
   constructor(
     private readonly engine: Engine,
@@ -99,7 +99,7 @@ export class EmbeddedQueue implements Queue {
   }
 }
 
-/** One transaction of a lease. `more`: the lease goes on in another transaction. */
+/** One transaction of a lease. `more`: the lease continues in another transaction. */
 function leaseIn(
   session: Session,
   filter: Filter,

@@ -6,7 +6,7 @@ import { DueIndex } from '../queue/due.js';
 
 interface Watch {
   readonly wakes: Set<() => void>;
-  /** Cancels its timer. */
+  /** Cancels the timer. */
   cancel: () => void;
   /** Entries that became due by this time have woken the watch. Milliseconds since the epoch. */
   woken: number;

@@ -7,7 +7,7 @@ import { CLEAR, CREATE, DROP } from '../operations/verbs.js';
 import { newGeneration, publish, withdraw } from './generation.js';
 import { Room } from './room.js';
 
-/** Creates, clears and drops filters. See the port for what each method promises. */
+/** Creates, clears and drops filters. See the port for the guarantees of each method. */
 export class LifeCycle {
   constructor(private readonly engine: Engine) {}
 

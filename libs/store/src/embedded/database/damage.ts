@@ -56,7 +56,7 @@ export class Damage {
   /** Throws DataFileError if a damaged row cannot be attributed to one of these generations. */
   assertKnown(generations: ReadonlySet<string>): void {
     for (const [generation, row] of this.doubtful) {
-      // Damage does not turn one generation's key into that of another existing one by accident.
+      // Accidental damage does not turn the key of one existing generation into that of another.
       if (!generations.has(generation)) throw new DataFileError(row.message);
     }
   }

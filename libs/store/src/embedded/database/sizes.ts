@@ -7,15 +7,15 @@ export const ONE_PAGE_BYTES = 4_096 - 64;
 
 /**
  * The sizes of rows, and of the work in one transaction or turn of the event loop: a few milliseconds. The rest of the
- * work waits for the next one. Tests use small sizes, to have such a rest. `rowBytes`, `leasePortion` and `blockBytes`
- * are part of the format: a directory is always opened with the same values.
+ * work waits for the next one. Tests use small sizes to exercise this. `rowBytes`, `leasePortion` and `blockBytes` are
+ * part of the format: a directory is always opened with the same values.
  */
 export interface Sizes {
   /** Size of a row of packed entries, marks or removals, in bytes, unless one entry alone is longer. */
   readonly rowBytes: number;
   /**
    * Entries of a lease in one row. Settling one of them rewrites the row: two pages of the database with URLs of usual
-   * length. In return, there are fewer rows than entries by this factor.
+   * length. In return, a lease has fewer rows than entries by this factor.
    */
   readonly leasePortion: number;
   /** Size of a block of cells in a checkpoint, in bytes: as many whole pages as fit, but at least one. */

@@ -8,7 +8,7 @@ const SEAL_BYTES = 8;
 export const RowState = { Whole: 0, ValueDamaged: 1, KeyDamaged: 2 } as const;
 export type RowState = (typeof RowState)[keyof typeof RowState];
 
-/** A row that is not as it was written. */
+/** A row whose bytes differ from those that were written. */
 export class DamagedRow extends Error {
   constructor(
     readonly table: string,
@@ -25,7 +25,7 @@ export function sealSeed(table: string): number {
   return checksum(Buffer.from(table), 0);
 }
 
-/** The state of a row as it is in the database. */
+/** The state of a row in the database. */
 export function rowState(seed: number, key: Uint8Array, sealed: Buffer): RowState {
   const end = sealed.length - SEAL_BYTES;
   if (end < 0) return RowState.KeyDamaged;

@@ -50,9 +50,7 @@ export class Purger {
     this.range(this.database.removed, prefixRange(listPrefix(key, base)));
   }
 
-  /**
-   * Deletes the items whose hiding ended before `epoch`. `base` is the number of the first of the layers that hid them.
-   */
+  /** Deletes the items whose hiding ended before `epoch`. `base` is the number of the first of their layers. */
   hidden({ key }: FilterState, base: number, epoch: number): void {
     this.range(this.database.hidden, { start: listPrefix(key, base), end: hiddenBefore(key, base, epoch) });
   }

@@ -127,7 +127,7 @@ function expiringOf({ expiring, number }: LayerState): Expiring {
   return expiring;
 }
 
-/** Items of a batch whose cells one kind of operation has changed. */
+/** The items of a batch whose cells an operation has changed. */
 class Changed {
   private readonly items: Uint32Array;
   private readonly lasts: Uint8Array;

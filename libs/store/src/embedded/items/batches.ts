@@ -69,7 +69,7 @@ export function addBatch(
   return outcome;
 }
 
-/** Adds the items that the sync's layers do not claim to the filter's own layers and to the sync's. */
+/** Adds items to the filter's own layers and to the sync's, unless the sync's layers claim them. */
 function addUnlisted(state: Syncing, positions: Positions, lasts: number, grow: Growers): Outcome {
   const { list, sync } = state;
   const listed = claims(sync.list, positionsOn(sync.list, list, positions));

@@ -39,8 +39,8 @@ export interface CellKind {
   claim(layer: LayerState, positions: Positions): Uint8Array;
   /** The smallest of the item's counters if the layer claims it. */
   least(layer: LayerState, positions: Positions): Uint8Array;
-  /** Adds items. Answers are of Added, or LEFT. */
+  /** Adds items. Each answer is one of Added, or LEFT. */
   raise(layer: LayerState, positions: Positions, raising: Raising): Outcome;
-  /** Removes items. Answers are of Removed. */
+  /** Removes items. Each answer is one of Removed. */
   lower(layer: LayerState, positions: Positions): Outcome;
 }

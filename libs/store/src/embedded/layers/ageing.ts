@@ -1,7 +1,7 @@
 import { epochMs, EPOCHS_OF_AGE, lastsFor } from '../../age.js';
 import { Hidden } from './hidden.js';
 
-/** The time of a filter's or sync's layers that age. It never goes back. */
+/** The time of layers that age. It never goes back. */
 export class Ageing {
   readonly epochMs: number;
   readonly hidden: Hidden;

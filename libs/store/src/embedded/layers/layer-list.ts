@@ -22,7 +22,7 @@ export class LayerList {
   constructor(
     /** Number of the first layer. */
     readonly base: number,
-    /** All layers that there may be, oldest first. */
+    /** All planned layers, oldest first. */
     readonly plan: readonly [Layer, ...Layer[]],
     cells: readonly Uint8Array[],
     maxAgeSeconds: number | undefined,
@@ -32,7 +32,7 @@ export class LayerList {
     this.layers = [new LayerState(base, plan[0], cells, sizes)];
   }
 
-  /** Number of the last layer that there may be, plus one. */
+  /** The number after that of the last planned layer. */
   get end(): number {
     return this.base + this.plan.length;
   }

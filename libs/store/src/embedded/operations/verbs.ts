@@ -37,7 +37,7 @@ const answers = (number: number): Verb<Uint8Array> => ({
   decode: unpackAnswers,
 });
 
-/** Of each verb its number in records. */
+/** Each verb has a number in records. */
 export const ADD = answers(1);
 export const REMOVE = answers(2);
 export const ACK = answers(3);
