@@ -38,7 +38,7 @@ export interface CatalogueRecord {
   readonly generation?: string;
 }
 
-/** What is recorded in the same step as a change of an entry. */
+/** The record to write in the same step as a change of an entry. */
 export interface RecordedOperation {
   readonly verb: string;
   readonly operation: Pick<Operation, 'id' | 'origin'>;

@@ -223,7 +223,7 @@ export class LifeCycle {
       if (!isStale(entry.since, now)) continue;
       try {
         await this.remove(read, this.generations.removing(entry, now, deadline));
-        // Also if another instance was faster: there may be room now.
+        // True even if another instance was faster: the quota may have room now.
         freed = true;
       } catch (error) {
         // Its master is unavailable, or the call timed out. It still counts.

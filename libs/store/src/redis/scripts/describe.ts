@@ -3,7 +3,7 @@ import { LEASES } from './queue-moves.js';
 import { CHECK_QUEUE, LEASED } from './queue-state.js';
 import { CHECK_SEGMENT, NOW, type Script } from './script.js';
 
-/** Which counts a description has besides those of layers. */
+/** The counts of a description besides those of layers. */
 export interface DescribeTask {
   readonly queued: boolean;
   readonly ages: boolean;
