@@ -35,9 +35,10 @@ interface Frame {
 }
 
 /**
- * Reads an export file as its bytes arrive: first the header, then the parts. Use the parts only when all have arrived:
- * anything but a complete, unaltered export throws ExportFileError, but perhaps only at the end of the iteration.
- * Errors of the source are rethrown. No length in the file makes the reader allocate more than the bytes that arrive.
+ * Reads an export file as its bytes arrive: first the header, then the parts. If the file is not a complete, unaltered
+ * export, it throws ExportFileError, at the latest at the end of the iteration, so use the parts only when all have
+ * arrived. Errors of the source are rethrown. No length in the file makes the reader allocate more than the bytes that
+ * arrive.
  */
 export class ExportFileReader {
   private readonly bytes: ByteReader;

@@ -6,8 +6,8 @@ export const PageKind = { Branch: 1, Leaf: 2, Overflow: 4 } as const;
 export type PageKind = (typeof PageKind)[keyof typeof PageKind];
 
 /**
- * LMDB does not write free pages at the end of the file. A file that lacks more than this many times its own pages was
- * cut short.
+ * LMDB does not write free pages at the end of the file. If the missing pages are more than this many times the pages
+ * in the file, it was cut short.
  */
 const MOST_PAGES_FEWER = 64;
 

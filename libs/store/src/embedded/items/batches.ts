@@ -50,7 +50,7 @@ const NOTHING: Outcome = { answers: new Uint8Array(0), changes: [] };
 
 /**
  * Adds the batch in memory. Returns one of Added per item. An item that the sync's layers claim is not new and is not
- * stored; if the filter ages, the item lives longer in the layers that claim it.
+ * stored. If the filter ages, its lifetime is extended in the layers that claim it.
  */
 export function addBatch(
   state: FilterState,
