@@ -1,3 +1,5 @@
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import {
   apiTexts,
@@ -8,8 +10,12 @@ import {
   type UserText,
 } from '../support/user-texts.js';
 
-/** Pages whose prose is checked. A page joins once it is free of these phrases. */
-const PAGES = ['README.md'];
+/** All pages in Markdown. */
+const PAGES = ['docs', 'examples', 'libs', '.'].flatMap((folder) =>
+  readdirSync(folder, { recursive: folder !== '.', encoding: 'utf8' })
+    .filter((file) => file.endsWith('.md') && !file.includes('node_modules'))
+    .map((file) => join(folder, file)),
+);
 
 /**
  * Phrases that no text for users needs, because a plain one names the thing: "URLs" and not "what was not seen", "the

@@ -159,7 +159,7 @@ describe('an export file', () => {
   });
 
   it('with bytes after its end is refused', async () => {
-    expect(await refusal(Buffer.concat([file, Buffer.of(0)]))).toContain('something follows');
+    expect(await refusal(Buffer.concat([file, Buffer.of(0)]))).toContain('continues after the end');
   });
 
   it('of another program or version is refused with that reason', async () => {
@@ -298,19 +298,23 @@ describe('forged frames', () => {
   });
 
   it.each([
-    ['no header', [cells(0)], 'the first frame is "C"'],
-    ['two headers', [header, header], 'no frame of type "H"'],
-    ['an unknown type', [header, ['Z', Buffer.of(1)] as const], 'no frame of type "Z"'],
-    ['no cells at all', [header], 'the cells of segment 0 of 2 are not all there'],
-    ['a missing segment', [header, cells(0)], 'the cells of segment 1 of 2'],
-    ['missing cells', [header, cells(0), cells(1, 63)], 'the cells of segment 1 of 2'],
+    ['no header', [cells(0)], 'must be the header, not "C"'],
+    ['two headers', [header, header], 'an unexpected frame of type "H"'],
+    ['an unknown type', [header, ['Z', Buffer.of(1)] as const], 'an unexpected frame of type "Z"'],
+    ['no cells at all', [header], 'the export lacks counters of segment 0 of 2'],
+    ['a missing segment', [header, cells(0)], 'the export lacks counters of segment 1 of 2'],
+    ['missing cells', [header, cells(0), cells(1, 63)], 'the export lacks counters of segment 1 of 2'],
     ['too many cells', [header, cells(0, 65)], 'more than 64 bytes'],
     ['segments out of order', [header, cells(1)], 'segment 1 is out of order'],
     ['a segment twice', [header, cells(0), cells(0)], 'segment 0 is out of order'],
     ['an unknown segment', [header, cells(0), cells(1), cells(2)], 'segment 2 is out of order'],
-    ['an empty frame', [header, cells(0, 0)], 'a frame is empty'],
-    ['a queue after the cells', [header, cells(0, 1), queue(0, entry(0, Buffer.of()))], 'behind its cells'],
-    ['an entry of another segment', [header, queue(0, entry(0x80, Buffer.of()))], 'belongs to another'],
+    ['an empty frame', [header, cells(0, 0)], 'the export has an empty frame'],
+    ['a queue after the cells', [header, cells(0, 1), queue(0, entry(0, Buffer.of()))], 'after its counters'],
+    [
+      'an entry of another segment',
+      [header, queue(0, entry(0x80, Buffer.of()))],
+      'belongs to another segment',
+    ],
     ['an entry cut short', [header, queue(0, Buffer.alloc(29))], 'longer than its frame'],
     ['a payload cut short', [header, queue(0, entry(0, Buffer.of(), 2 ** 32 - 1))], 'longer than its frame'],
     ['a payload that is not UTF-8', [header, queue(0, entry(0, Buffer.of(0xff)))], 'not valid UTF-8'],
