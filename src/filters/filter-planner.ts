@@ -30,7 +30,9 @@ export class FilterPlanner {
   planSync(filter: Filter, asked: Partial<Pick<PlanDto, 'capacity' | 'errorRate'>>): SyncPlan {
     const { capacity = filter.capacity, errorRate = filter.errorRate } = asked;
     const growth = filter.layers === undefined ? 'none' : 'auto';
-    const segmentation = { ...this.store.segmentation, minSegments: filter.spread, minSegmentBytes: 0 };
+    const { spread } = filter.geometry;
+    const segments = { minSegments: filter.spread, minSegmentBytes: 0, spread };
+    const segmentation = { ...this.store.segmentation, ...segments };
     const { type, maxAgeSeconds } = filter;
     const aged = maxAgeSeconds === undefined ? {} : { maxAgeSeconds };
     const planned = this.within({ type, capacity, errorRate, growth, ...aged }, segmentation);

@@ -7,6 +7,7 @@ import { credentialsContract } from './credentials.js';
 import { dataLossContract } from './data-loss.js';
 import { errorRateContract } from './error-rate.js';
 import { growthContract } from './growth.js';
+import { hostsContract } from './hosts.js';
 import { honestRemovalContract } from './honest-removal.js';
 import { importsContract } from './imports.js';
 import { inspectionContract } from './inspection.js';
@@ -53,6 +54,7 @@ export function storeContract<H extends StoreHarness>(
     cellsContract(subject);
     noFalseNegativesContract(subject);
     errorRateContract(subject);
+    hostsContract(subject);
     growthContract(subject);
     atomicAddContract(subject);
     honestRemovalContract(subject);

@@ -13,7 +13,8 @@ export interface PlanOptions {
 export function syncPlan(filter: Filter, options: PlanOptions = {}): SyncPlan {
   const { capacity = filter.capacity, errorRate = filter.errorRate } = options;
   const { hashScheme, cellBits } = filter.geometry;
-  const spread = { ...SEGMENTED, maxSegmentBytes: 2 ** 20, minSegments: filter.spread, minSegmentBytes: 0 };
+  const segments = { maxSegmentBytes: 2 ** 20, minSegments: filter.spread, minSegmentBytes: 0 };
+  const spread = { ...SEGMENTED, ...segments, spread: filter.geometry.spread };
   const sizing = { capacity, errorRate, cellBits };
   if (!filter.layers)
     return { capacity, errorRate, geometry: { ...planGeometry(sizing, spread), hashScheme } };

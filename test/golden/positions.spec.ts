@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
-import { HASH_SCHEMES, positionsOf, type Geometry } from '#bloom';
+import { HASH_SCHEMES, HOST_HASH_SCHEME, positionsOf, type Geometry } from '#bloom';
 
 /**
  * Positions must never change, because a stored filter would be lost. These vectors pin them, also for programs in
@@ -43,7 +43,16 @@ const SHAPES: readonly Omit<Geometry, 'hashScheme'>[] = [
   { cellBits: 1, hashes: 26, pageCells: 4096, pagesPerSegment: 2_000_003, segments: 100_003 },
 ];
 /** Ordered by scheme, so that those of a new one come after all others. */
-const GEOMETRIES = HASH_SCHEMES.flatMap((hashScheme) => SHAPES.map((shape) => ({ hashScheme, ...shape })));
+const GEOMETRIES = HASH_SCHEMES.flatMap((hashScheme) =>
+  SHAPES.map((shape) => ({
+    ...{ hashScheme, ...shape },
+    ...(hashScheme === HOST_HASH_SCHEME && { spread: spreadOf(shape) }),
+  })),
+);
+
+function spreadOf({ segments }: Pick<Geometry, 'segments'>): number {
+  return segments % 3 === 0 ? 3 : 1;
+}
 
 function vectorOf(key: string, seed: string, geometry: Geometry): Vector {
   const { hash, segment, page, cell } = positionsOf([key], Buffer.from(seed, 'hex'), geometry);

@@ -10,8 +10,10 @@ export const SLACK: i32 = 8;
 
 /** The seed, 16 bytes. */
 export const SEED: usize = 64;
+/** The hash of a key's host, 16 bytes. */
+export const HOST_HASH: usize = SEED + 16;
 /** Start and end of each key, as offsets from BYTES: two u32 per key. */
-export const SPAN: usize = SEED + 16;
+export const SPAN: usize = HOST_HASH + 16;
 /** Four u32 per key. */
 export const HASH: usize = SPAN + 8 * BLOCK_KEYS;
 /** One u32 per key. */

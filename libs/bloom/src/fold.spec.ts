@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { foldDuplicates } from './fold.js';
 import type { Geometry } from './geometry.js';
+import { HOST_HASH_SCHEME } from './hash-scheme.js';
 import { positionsOf, select } from './positions.js';
 
 const geometry: Geometry = {
@@ -31,6 +32,26 @@ describe('folding a batch', () => {
     const keys = Array.from({ length: 10_000 }, (_, i) => `item ${i % 3_333}`);
     const folded = foldDuplicates(positions(keys));
     expect([...(folded?.original ?? [])]).toEqual(Array.from({ length: 3_333 }, (_, i) => i));
+  });
+});
+
+describe('folding a batch of URLs of one host', () => {
+  it('looks at few slots for each', () => {
+    const keys = Array.from({ length: 10_000 }, (_, i) => `http://example.org/${i}`);
+    const all = positionsOf(keys, new Uint8Array(16), {
+      ...geometry,
+      hashScheme: HOST_HASH_SCHEME,
+      spread: 1,
+    });
+    let reads = 0;
+    const hash = new Proxy(all.hash, {
+      get: (words, at) => {
+        reads++;
+        return Reflect.get(words, at) as unknown;
+      },
+    });
+    expect(foldDuplicates({ ...all, hash })).toBeUndefined();
+    expect(reads / keys.length).toBeLessThan(10);
   });
 });
 

@@ -22,7 +22,8 @@ export function foldDuplicates(positions: Positions): Folded | undefined {
   let kept = 0;
   for (let i = 0; i < count; i++) {
     const h = i * 4;
-    let slot = (hash[h] as number) & (size - 1);
+    // All URLs of a host may share the first word.
+    let slot = ((hash[h] as number) ^ (hash[h + 1] as number)) & (size - 1);
     let other = slots[slot] as number;
     while (other >= 0 && !sameHash(hash, h, (original[other] as number) * 4)) {
       slot = (slot + 1) & (size - 1);

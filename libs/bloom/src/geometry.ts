@@ -15,6 +15,11 @@ export interface Geometry {
   readonly pageCells: number;
   readonly pagesPerSegment: number;
   readonly segments: number;
+  /**
+   * Number of runs of segments, under HOST_HASH_SCHEME. The host of an item chooses the run, and the rest of its hash
+   * chooses the segment in it. `segments` is a multiple of it.
+   */
+  readonly spread?: number;
 }
 
 /** 4: counting filter. 1: standard filter. 8: counting filter that ages. */
@@ -24,6 +29,16 @@ export type CellBits = 1 | 4 | 8;
  * Length in bytes of the stamp that precedes the cells of each page in a filter that ages. See libs/store/src/age.ts.
  */
 export const STAMP_BYTES = 4;
+
+/** Number of runs of segments. Without a `spread`, each segment is a run. */
+export function runsOf({ segments, spread = segments }: Pick<Geometry, 'segments' | 'spread'>): number {
+  return spread;
+}
+
+/** Number of segments in each run. */
+export function segmentsPerRun(geometry: Pick<Geometry, 'segments' | 'spread'>): number {
+  return geometry.segments / runsOf(geometry);
+}
 
 /** m: cells of the whole filter. */
 export function cellCount(geometry: Geometry): number {

@@ -1,3 +1,8 @@
+import type { Geometry } from './geometry.js';
+
+/** The scheme that keeps all URLs of a host in one run of segments. */
+export const HOST_HASH_SCHEME = 3;
+
 /**
  * The known hash schemes. A hash scheme computes the 128-bit hash of a key's UTF-8 bytes from a filter's seed. Each
  * filter stores the number of its scheme. Schemes are added but never edited, because stored counters cannot be
@@ -5,8 +10,9 @@
  *
  *   1  murmur3 x86_128, seeded with the first four bytes of the seed, little-endian
  *   2  SipHash-2-4-128, with the whole seed as its key
+ *   3  as 2, but the first word is that of the hash of the URL's host: see findHost in the kernel
  */
-export const HASH_SCHEMES: readonly number[] = [1, 2];
+export const HASH_SCHEMES: readonly number[] = [1, 2, HOST_HASH_SCHEME];
 
 /** Length of a filter's seed, in bytes. */
 export const SEED_BYTES = 16;
@@ -21,4 +27,18 @@ export const DEFAULT_HASH_SCHEME = 2;
 export function assertKnown(scheme: number): void {
   if (HASH_SCHEMES.includes(scheme)) return;
   throw new RangeError(`hash scheme ${scheme} is unknown to this version; known: ${HASH_SCHEMES.join(', ')}`);
+}
+
+/** Throws RangeError for a `spread` that does not fit the hash scheme or the number of segments. */
+export function assertSpread({
+  hashScheme,
+  segments,
+  spread,
+}: Pick<Geometry, 'hashScheme' | 'segments' | 'spread'>): void {
+  if (hashScheme !== HOST_HASH_SCHEME) {
+    if (spread === undefined) return;
+    throw new RangeError(`hash scheme ${hashScheme} has no spread, not ${spread}`);
+  }
+  if (spread !== undefined && Number.isInteger(spread) && spread >= 1 && segments % spread === 0) return;
+  throw new RangeError(`spread must divide the ${segments} segments, not be ${spread}`);
 }

@@ -1,4 +1,4 @@
-import type { Geometry } from './geometry.js';
+import { type Geometry, segmentsPerRun } from './geometry.js';
 import { KERNEL_BINARY } from './kernel-binary.js';
 import { isPacked, type Keys } from './keys.js';
 
@@ -9,7 +9,14 @@ interface Exports {
   /** Signed: -1 if the kernel met anything but a string without escapes. */
   readonly stopped: WebAssembly.Global;
   readonly closed: WebAssembly.Global;
-  place(count: number, segments: number, pagesPerSegment: number, hashes: number, shift: number): void;
+  place(
+    count: number,
+    segments: number,
+    perRun: number,
+    pagesPerSegment: number,
+    hashes: number,
+    shift: number,
+  ): void;
   readonly BLOCK_KEYS: WebAssembly.Global;
   readonly MAX_HASHES: WebAssembly.Global;
   readonly SLACK: WebAssembly.Global;
@@ -95,7 +102,7 @@ function loadKeys(keys: Keys): number {
 /** The parts of a geometry that, with the seed, decide where items lie. */
 export type Placement = Pick<
   Geometry,
-  'hashScheme' | 'segments' | 'pagesPerSegment' | 'pageCells' | 'hashes'
+  'hashScheme' | 'segments' | 'spread' | 'pagesPerSegment' | 'pageCells' | 'hashes'
 >;
 
 /** The arrays that receive the positions. See Positions. */
@@ -128,15 +135,12 @@ export function locateHashes(count: number, placement: Placement, out: Places, a
 }
 
 /** Computes the positions of the items whose hashes are in the memory. */
-function place(
-  count: number,
-  { segments, pagesPerSegment, pageCells, hashes }: Placement,
-  out: Places,
-  at: number,
-): void {
+function place(count: number, placement: Placement, out: Places, at: number): void {
+  const { segments, pagesPerSegment, pageCells, hashes } = placement;
   const most = Math.min(MAX_HASHES, pageCells);
   if (hashes > most) throw new RangeError(`${hashes} cells an item: at most ${most}`);
-  kernel.place(count, segments, pagesPerSegment, hashes, 32 - Math.log2(pageCells));
+  const perRun = placement.spread === undefined ? 0 : segmentsPerRun(placement);
+  kernel.place(count, segments, perRun, pagesPerSegment, hashes, 32 - Math.log2(pageCells));
   out.segment.set(views.segment.subarray(0, count), at);
   out.page.set(views.page.subarray(0, count), at);
   out.cell.set(views.cell.subarray(0, hashes * count), hashes * at);

@@ -3,6 +3,7 @@ import { filterBytes } from './geometry.js';
 import {
   assertSizing,
   geometryOf,
+  inRuns,
   MAX_CAPACITY,
   pageShapeFor,
   type PageShape,
@@ -50,8 +51,8 @@ export function planLayers(
   assertSizing(sizing);
   const shape = pageShapeFor(sizing.errorRate * (SHARES[0] as number));
   // The first layer sets the number of segments for the fully grown filter, so it may have very small segments.
-  const spread = { ...segmentation, minSegmentBytes: 0 };
-  const layers = [layerOf(sizing, 0, spread, shape)] as [Layer, ...Layer[]];
+  const split = inRuns({ ...segmentation, minSegmentBytes: 0 });
+  const layers = [layerOf(sizing, 0, split, shape)] as [Layer, ...Layer[]];
   const { segments } = layers[0].geometry;
   let bytes = filterBytes(layers[0].geometry);
   for (let number = 1; number < SHARES.length; number++) {

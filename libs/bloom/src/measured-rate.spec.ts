@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { PagedErrorRate } from './error-rate.js';
 import { cellCount, type Geometry } from './geometry.js';
-import { DEFAULT_HASH_SCHEME, HASH_SCHEMES } from './hash-scheme.js';
+import { DEFAULT_HASH_SCHEME, HASH_SCHEMES, HOST_HASH_SCHEME } from './hash-scheme.js';
 import { positionsOf } from './positions.js';
 import { planGeometry } from './sizing.js';
 
@@ -24,7 +24,9 @@ class PlainFilter {
   private readonly cells: Uint8Array;
 
   constructor(hashScheme: number, capacity: number, errorRate: number, seed: number) {
-    this.geometry = { ...planGeometry({ capacity, errorRate, cellBits: 1 }, segmentation), hashScheme };
+    const spread = hashScheme === HOST_HASH_SCHEME ? 1 : undefined;
+    const sizing = { capacity, errorRate, cellBits: 1 } as const;
+    this.geometry = { ...planGeometry(sizing, { ...segmentation, spread }), hashScheme };
     this.cells = new Uint8Array(cellCount(this.geometry));
     this.seed = new Uint8Array(16).fill(seed);
   }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Geometry } from './geometry.js';
-import { HASH_SCHEMES, SEED_BYTES } from './hash-scheme.js';
-import { positionsOf, positionsOfHashes, type Positions } from './positions.js';
+import { HASH_SCHEMES, HOST_HASH_SCHEME, SEED_BYTES } from './hash-scheme.js';
+import { positionsOf, positionsOfHashes, relocate, type Positions } from './positions.js';
 import { planGeometry } from './sizing.js';
 
 const SEED = Uint8Array.from({ length: SEED_BYTES }, (_, i) => (i * 37 + 5) & 0xff);
@@ -15,6 +15,12 @@ const geometry: Geometry = {
   pagesPerSegment: 1000,
   segments: 7,
 };
+
+/** The geometry of a scheme. No key here has a host, so a single run takes all of them. */
+const underScheme = (hashScheme: number): Geometry => ({
+  ...{ ...geometry, hashScheme },
+  ...(hashScheme === HOST_HASH_SCHEME && { spread: 1 }),
+});
 
 /** i in base 36, padded to `width` characters: 36^4 = 1.7 million keys of four bytes. */
 const short = (width: number) => (i: number) => i.toString(36).padStart(width, '0');
@@ -62,10 +68,10 @@ function batch(key: (i: number) => string, of: Geometry = geometry): Positions {
 }
 
 /** The cells of an item, computed from its hash directly by their definition: one by one, with a Set. */
-function cellsOf(hash: Uint32Array, { pageCells, hashes }: Geometry): number[] {
+function cellsOf(hash: Uint32Array, { hashScheme, pageCells, hashes }: Geometry): number[] {
   const turn = (word: number, bits: number) => ((word << bits) | (word >>> (32 - bits))) >>> 0;
   const [h0, , h2, h3] = hash as unknown as [number, number, number, number];
-  let [s0, s1] = [h2, (h3 ^ turn(h0, 16)) >>> 0];
+  let [s0, s1] = [h2, hashScheme === HOST_HASH_SCHEME ? h3 : (h3 ^ turn(h0, 16)) >>> 0];
   const cells = new Set<number>();
   while (cells.size < hashes) {
     const draw = Math.imul(turn(Math.imul(s0, 0x9e3779bb) >>> 0, 5), 5) >>> 0;
@@ -80,7 +86,7 @@ function cellsOf(hash: Uint32Array, { pageCells, hashes }: Geometry): number[] {
 const CASES = HASH_SCHEMES.flatMap((scheme) => KEYS.map(([name, key]) => ({ scheme, name, key })));
 
 describe.each(CASES)('positions of $name, hash scheme $scheme', ({ scheme, key }) => {
-  const { segment, page, cell, hashes } = batch(key, { ...geometry, hashScheme: scheme });
+  const { segment, page, cell, hashes } = batch(key, underScheme(scheme));
   const at = (values: ArrayLike<number>, i: number) => values[i] as number;
 
   it('spread evenly over segments, pages and cells', () => {
@@ -129,7 +135,7 @@ describe('positions', () => {
     const keys = Array.from({ length: 20 }, (_, i) => `key ${i}`);
     for (const pageCells of [128, 256, 512, 1024, 2048, 4096]) {
       for (let hashes = 1; hashes <= 32; hashes++) {
-        const shape = { ...geometry, hashScheme: 1 + (hashes % 2), pageCells, hashes };
+        const shape = { ...underScheme(1 + (hashes % 3)), pageCells, hashes };
         const { hash, cell } = positionsOf(keys, SEED, shape);
         const cells = keys.map((_, i) => [...cell.subarray(i * hashes, (i + 1) * hashes)]);
         expect(cells).toEqual(keys.map((_, i) => cellsOf(hash.subarray(4 * i, 4 * i + 4), shape)));
@@ -195,6 +201,74 @@ describe('positions', () => {
     expect(words / ITEMS).toBeCloseTo(0.5, 2);
     expect(offsets / ITEMS).toBeCloseTo(0.75, 2);
     expect(Math.max(...segment.subarray(0, 1000))).toBeGreaterThan(65_536);
+  });
+});
+
+describe('positions by host', () => {
+  const spreads: Geometry = { ...geometry, hashScheme: HOST_HASH_SCHEME, segments: 12, spread: 3 };
+  const runOf = (url: string) => Math.floor((positionsOf([url], SEED, spreads).segment[0] as number) / 4);
+  const hostWord = (url: string) => positionsOf([url], SEED, spreads).hash[0];
+
+  it.each([
+    'http://example.org/',
+    'https://example.org/other?a=b#c',
+    'https://example.org:8443/',
+    'http://user@example.org/',
+    'http://user:pass@example.org:8080/x',
+    'http://example.org?x=http://other.example/',
+    'http://example.org#@other.example',
+    'http://example.org/a@other.example:80/',
+    'http://example.org',
+  ])('are in the run of the host: %s', (url) => {
+    expect(hostWord(url)).toBe(hostWord('http://example.org/'));
+    expect(runOf(url)).toBe(runOf('http://example.org/'));
+  });
+
+  it.each([
+    ['http://[::1]/', 'http://[::1]:8080/x'],
+    ['http://[2001:db8::1]/', 'http://u:p@[2001:db8::1]:1/'],
+    // No URLs.
+    ['', 'isbn:9780262033848'],
+    ['a', 'urn:a/b://c'],
+    ['http:/', 'http:/example.org/'],
+  ])('are the same for %s and %s', (one, other) => {
+    expect(hostWord(one)).toBe(hostWord(other));
+  });
+
+  it.each([
+    ['http://example.org/', 'http://www.example.org/'],
+    ['http://example.org/', 'http://example.orga/'],
+    ['http://[::1]/', 'http://[::1:8080]/'],
+    ['http://a:b@c/', 'http://a/'],
+  ])('are others for %s and %s', (one, other) => {
+    expect(hostWord(one)).not.toBe(hostWord(other));
+  });
+
+  it('spread the URLs of a host evenly over the segments of its run, pages and cells', () => {
+    const { segment, page, cell, hashes } = batch((i) => `https://www.example.org/${i}`, spreads);
+    const run = Math.floor((segment[0] as number) / 4);
+    expect(new Set(segment)).toEqual(new Set([0, 1, 2, 3].map((n) => 4 * run + n)));
+    const joint = (size: number, bucket: (i: number) => number) =>
+      uniformityScore(tally(size, ITEMS, bucket));
+    const inRun = (i: number) => (segment[i] as number) - 4 * run;
+    const someCell = (i: number) => (cell[i * hashes + (i % hashes)] as number) >> 3;
+    expect(joint(4 * 1000, (i) => inRun(i) * 1000 + (page[i] as number))).toBeLessThan(5);
+    expect(joint(4 * 64, (i) => inRun(i) * 64 + someCell(i))).toBeLessThan(5);
+    expect(joint(125 * 64, (i) => ((page[i] as number) >> 3) * 64 + someCell(i))).toBeLessThan(5);
+  });
+
+  it('spread hosts evenly over the runs', () => {
+    const { segment } = batch((i) => `https://h${i}.example/`, spreads);
+    expect(uniformityScore(tally(12, ITEMS, (i) => segment[i] as number))).toBeLessThan(5);
+  });
+
+  it('are those of relocated items, in a layer with more segments', () => {
+    const keys = Array.from({ length: 2_000 }, (_, i) => `http://${i % 40}.example/${i}`);
+    const larger = { ...spreads, segments: 30, pagesPerSegment: 77 };
+    const { hash } = positionsOf(keys, SEED, spreads);
+    const there = positionsOf(keys, SEED, larger);
+    expect(relocate(positionsOf(keys, SEED, spreads), larger)).toEqual(there);
+    expect(positionsOfHashes(hash, larger)).toEqual(there);
   });
 });
 

@@ -1,5 +1,5 @@
-import type { Geometry } from './geometry.js';
-import { assertKnown, SEED_BYTES } from './hash-scheme.js';
+import { type Geometry, segmentsPerRun } from './geometry.js';
+import { assertKnown, assertSpread, SEED_BYTES } from './hash-scheme.js';
 import { BLOCK_KEYS, locate, locateHashes, type Places } from './kernel.js';
 import { isPacked, sliceKeys, type Keys } from './keys.js';
 
@@ -87,6 +87,7 @@ export function* positionsByBlock(
 ): Generator<undefined, Positions, undefined> {
   if (seed.length !== SEED_BYTES) throw new RangeError(`a seed has ${SEED_BYTES} bytes, not ${seed.length}`);
   assertKnown(geometry.hashScheme);
+  assertSpread(geometry);
   const positions = blankPositions(keys.length, geometry.hashes);
   for (let from = 0; from < keys.length;) {
     if (from > 0) yield undefined;
@@ -101,17 +102,16 @@ export function* positionsByBlock(
  * The positions of all items, or of those at `indexes`, in another layer of their filter. The cells and page shapes are
  * the same; the segment and page are computed from the hash.
  */
-export function relocate(
-  positions: Positions,
-  { hashes, segments, pagesPerSegment }: Geometry,
-  indexes?: Uint32Array,
-): Positions {
+export function relocate(positions: Positions, geometry: Geometry, indexes?: Uint32Array): Positions {
+  const { hashes, pagesPerSegment } = geometry;
   if (hashes !== positions.hashes) throw new RangeError(`${hashes} cells an item, not ${positions.hashes}`);
   const relocated = indexes ? select(positions, indexes) : { ...positions, ...blankPlaces(positions.count) };
   const { count, hash, segment, page } = relocated;
+  const perRun = segmentsPerRun(geometry);
   for (let i = 0; i < count; i++) {
-    segment[i] = scale(hash[4 * i] as number, segments);
-    page[i] = scale(hash[4 * i + 1] as number, pagesPerSegment);
+    const h1 = hash[4 * i + 1] as number;
+    segment[i] = segmentOf(hash[4 * i] as number, h1, geometry);
+    page[i] = scale(Math.imul(h1, perRun) >>> 0, pagesPerSegment);
   }
   return relocated;
 }
@@ -162,9 +162,12 @@ export function select(positions: Positions, indexes: Uint32Array): Positions {
   return chosen;
 }
 
-/** The segment of an item, from the first word of its hash. */
-export function segmentOf(word: number, segments: number): number {
-  return scale(word, segments);
+/** The segment of an item, from the first two words of its hash. */
+export function segmentOf(h0: number, h1: number, geometry: Pick<Geometry, 'segments' | 'spread'>): number {
+  const { segments, spread } = geometry;
+  if (spread === undefined) return scale(h0, segments);
+  const perRun = segmentsPerRun(geometry);
+  return scale(h0, spread) * perRun + scale(h1, perRun);
 }
 
 /** Maps a 32-bit hash word evenly onto [0, n). For n up to 2^21 the product is below 2^53 and thus exact. */

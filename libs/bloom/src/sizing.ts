@@ -1,6 +1,6 @@
 import { classicCellsPerItem, PagedErrorRate } from './error-rate.js';
 import { type CellBits, type Geometry, pageBytes } from './geometry.js';
-import { DEFAULT_HASH_SCHEME } from './hash-scheme.js';
+import { DEFAULT_HASH_SCHEME, HOST_HASH_SCHEME } from './hash-scheme.js';
 
 /** The size that a caller requests for a filter. */
 export interface Sizing {
@@ -24,6 +24,11 @@ export interface Segmentation {
    * allocator wastes little.
    */
   readonly allocatedBytes?: (bytes: number) => number;
+  /**
+   * Number of runs of segments, if the hosts of URLs choose the run (HOST_HASH_SCHEME). The number of segments is a
+   * multiple of it.
+   */
+  readonly spread?: number | undefined;
 }
 
 /** The smallest supported rate: 26 hashes in pages of 2,048 cells. */
@@ -85,7 +90,13 @@ function bestHashes(pageCells: number, errorRate: number, least: number): PageSh
  */
 export function planGeometry(sizing: Sizing, segmentation: Segmentation): Geometry {
   assertSizing(sizing);
-  return geometryOf(sizing, segmentation, pageShapeFor(sizing.errorRate));
+  return geometryOf(sizing, inRuns(segmentation), pageShapeFor(sizing.errorRate));
+}
+
+/** If there are runs, their number replaces the smallest number of segments. */
+export function inRuns(segmentation: Segmentation): Segmentation {
+  const { spread } = segmentation;
+  return spread === undefined ? segmentation : { ...segmentation, minSegments: spread, minSegmentBytes: 0 };
 }
 
 /** Throws RangeError if a value is outside the limits above. */
@@ -115,13 +126,15 @@ export function geometryOf(
   const held = cellBits === 8 ? capacity * AGED_ALLOWANCE : capacity;
   const pages = Math.ceil(held / itemsPerPage);
   const segments = segmentsFor(pages, pageBytes({ pageCells, cellBits }), segmentation);
+  const { spread } = segmentation;
   return {
-    hashScheme: DEFAULT_HASH_SCHEME,
+    hashScheme: spread === undefined ? DEFAULT_HASH_SCHEME : HOST_HASH_SCHEME,
     cellBits,
     hashes,
     pageCells,
     pagesPerSegment: Math.ceil(pages / segments),
     segments,
+    ...(spread === undefined ? {} : { spread }),
   };
 }
 

@@ -50,6 +50,14 @@ export function full(filter: Named & Pick<Filter, 'capacity' | 'layers'>, items:
   );
 }
 
+/** There is room for `room` more URLs of the hosts in a batch, but `more` would be new. */
+export function hostsFull(filter: Named, room: number, more: number): StoreError {
+  return new StoreError(
+    'FILTER_FULL',
+    `${called(filter)} has room for ${room} more URLs of these hosts, but the batch has ${more} new ones; nothing was added. Forget URLs of these hosts, or sync the set with a larger capacity`,
+  );
+}
+
 /** A warning that names no filter, since everyone may read it. */
 export function cannotGrow(filters: number): string {
   return `${filters === 1 ? 'a filter is' : `${filters} filters are`} nearly full, and the store has no memory for another layer`;

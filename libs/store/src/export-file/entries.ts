@@ -28,7 +28,7 @@ export function* decodeEntries(
     const last = Math.min(payload.length, at + PIECE_BYTES);
     while (at < last && entries.length < PIECE_ENTRIES) {
       const { entry, end } = decodeEntry(payload, at);
-      if (segmentOf(payload.readUInt32BE(at), geometry.segments) !== segment) {
+      if (segmentOf(payload.readUInt32BE(at), payload.readUInt32BE(at + 4), geometry) !== segment) {
         throw new ExportFileError(`a queue entry of segment ${segment} belongs to another segment`);
       }
       entries.push(entry);

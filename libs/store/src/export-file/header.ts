@@ -3,6 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import {
   filterBytes,
   assertKnown,
+  assertSpread,
   capacityAt,
   MAX_CAPACITY,
   MAX_ERROR_RATE,
@@ -132,7 +133,9 @@ function geometryOf(json: unknown, cellBits: Geometry['cellBits']): Geometry {
     pageCells: oneOf(json, 'pageCells', [128, 256, 512, 1024, 2048, 4096] as const),
     pagesPerSegment: whole(json, 'pagesPerSegment', 1, MAX_PAGES_PER_SEGMENT),
     segments: whole(json, 'segments', 1, MAX_SEGMENTS),
+    ...('spread' in json && { spread: whole(json, 'spread', 1, MAX_SEGMENTS) }),
   };
+  fitting(() => assertSpread(geometry));
   const bytes = segmentBytes(geometry);
   if (bytes > MAX_SEGMENT_BYTES) {
     throw new ExportFileError(`a segment of ${bytes} bytes is too large; the limit is ${MAX_SEGMENT_BYTES}`);
@@ -146,9 +149,13 @@ function geometryOf(json: unknown, cellBits: Geometry['cellBits']): Geometry {
 }
 
 function knownScheme(number: number): number {
+  fitting(() => assertKnown(number));
+  return number;
+}
+
+function fitting(check: () => void): void {
   try {
-    assertKnown(number);
-    return number;
+    check();
   } catch (cause) {
     throw new ExportFileError(cause instanceof Error ? cause.message : String(cause), { cause });
   }
@@ -179,12 +186,15 @@ function refuseOtherLayers({ layers, geometry, capacity, errorRate }: ExportHead
   }
   let before = 0;
   for (const layer of layers) {
-    const { hashScheme, hashes, pageCells, segments } = layer.geometry;
+    const { hashScheme, hashes, pageCells, segments, spread } = layer.geometry;
     const same =
-      hashScheme === geometry.hashScheme && hashes === geometry.hashes && pageCells === geometry.pageCells;
+      hashScheme === geometry.hashScheme &&
+      hashes === geometry.hashes &&
+      pageCells === geometry.pageCells &&
+      spread === geometry.spread;
     if (!same || segments % geometry.segments !== 0 || segments < before) {
       throw new ExportFileError(
-        'every layer must have the hash scheme, hashes and page size of the first layer, a multiple of its segments, and no fewer segments than the layer before',
+        'every layer must have the hash scheme, hashes, page size and spread of the first layer, a multiple of its segments, and no fewer segments than the layer before',
       );
     }
     before = segments;

@@ -10,7 +10,7 @@ export function decodeHidden(bytes: Buffer, { geometry }: ExportHeader, segment:
     throw new ExportFileError('a frame of hidden items ends in the middle of an item');
   return Array.from({ length: bytes.length / HIDDEN_BYTES }, (_, n) => {
     const hash = bytes.subarray(n * HIDDEN_BYTES, n * HIDDEN_BYTES + 16);
-    if (segmentOf(hash.readUInt32BE(), geometry.segments) !== segment)
+    if (segmentOf(hash.readUInt32BE(), hash.readUInt32BE(4), geometry) !== segment)
       throw new ExportFileError(`a hidden item of segment ${segment} belongs to another segment`);
     return { hash, until: bytes.readUInt32BE(n * HIDDEN_BYTES + 16) };
   });

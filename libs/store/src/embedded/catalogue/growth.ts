@@ -43,7 +43,7 @@ export function layersFor(
 
 /** True if the newest layer is nearly full. */
 export function isNearlyFull({ open }: LayerList): boolean {
-  return open.tally.items >= NEARLY_FULL * open.plan.capacity;
+  return open.fill >= NEARLY_FULL;
 }
 
 /** Reserves memory for the next layer in the background, once the newest layer is nearly full. */

@@ -1,9 +1,10 @@
-const SHARDS = 64;
+const SHARD_BITS = 6;
+const SHARDS = 2 ** SHARD_BITS;
 const FIRST_SLOTS = 16;
 
 /**
  * Numbers above zero by 128-bit hashes, in typed arrays with open addressing: 50 to 100 bytes per hash, and no objects
- * for the garbage collector to follow. It has many small tables, chosen by the first word, because growing a large one
+ * for the garbage collector to follow. It has many small tables, chosen by the second word, because growing a large one
  * would cause a pause.
  *
  * A hash is four words of an array, from index `at` on: words passed one by one would each become an object.
@@ -33,8 +34,9 @@ export class MarkTable {
   }
 }
 
+/** Takes the upper bits of the second word: all URLs of a host may share the first word, and placeOf uses the last. */
 function shardOf(words: Uint32Array, at: number): number {
-  return (words[at] as number) & (SHARDS - 1);
+  return (words[at + 1] as number) >>> (32 - SHARD_BITS);
 }
 
 /**

@@ -1,22 +1,27 @@
-import { foldDuplicates, type Positions } from '#bloom';
-import { full } from '../../refusals.js';
+import { foldDuplicates, select, type Positions } from '#bloom';
+import { full, hostsFull } from '../../refusals.js';
 import type { SyncPlan } from '../../port/index.js';
 import type { FilterState, SyncState } from '../filters/filter-state.js';
 import type { LayerList } from '../layers/layer-list.js';
 import { claims, positionsOn } from './passes.js';
-import { countOf } from './subsets.js';
+import { countInRuns } from './runs.js';
+import { indexesOf } from './subsets.js';
 
 /**
  * The number of layers that the filter may have to add for the batch. Throws FILTER_FULL if the batch's new items would
- * bring the filter above twice its capacity or, if it grows, above the capacity of its last layer.
+ * bring the filter above twice its capacity or, if it grows, above the capacity of its last layer. If there are several
+ * runs of segments, each run has its own share of these limits.
  */
 export function layersNeeded({ filter, list }: FilterState, positions: Positions): number {
-  const room = roomIn(list, filter);
-  if (positions.count <= room) return 0;
+  const rooms = roomsIn(list, filter);
+  if (positions.count <= Math.min(...rooms)) return 0;
   const fresh = freshIn(list, positions);
-  const needed = layersToHold(list, fresh, room);
-  if (needed === undefined) throw full(filter, list.sums().items, fresh);
-  return needed;
+  const needed = layersToHold(list, fresh, rooms);
+  if (needed !== undefined) return needed;
+  if (!list.open.runs) throw full(filter, list.sums().items, sumOf(fresh));
+  const later = sharesFrom(list, rooms.length);
+  const run = fresh.findIndex((items, n) => items > (rooms[n] as number) + later);
+  throw hostsFull(filter, Math.floor((rooms[run] as number) + later), fresh[run] as number);
 }
 
 /** Like `layersNeeded`, for the sync's layers. Undefined if they have no room for the batch. */
@@ -25,32 +30,41 @@ export function layersNeededBy(
   own: LayerList,
   positions: Positions,
 ): number | undefined {
-  const room = roomIn(list, opened.plan);
-  if (positions.count <= room) return 0;
-  return layersToHold(list, freshIn(list, positionsOn(list, own, positions)), room);
+  const rooms = roomsIn(list, opened.plan);
+  if (positions.count <= Math.min(...rooms)) return 0;
+  return layersToHold(list, freshIn(list, positionsOn(list, own, positions)), rooms);
 }
 
-/** The number of new items that fit without another layer. */
-function roomIn({ open }: LayerList, { layers, capacity }: Pick<SyncPlan, 'layers' | 'capacity'>): number {
-  return layers ? open.room : Math.max(0, 2 * capacity - open.tally.items);
+/** The number of new items in each run that fit without another layer. Most filters have one run. */
+function roomsIn({ open }: LayerList, { layers, capacity }: Pick<SyncPlan, 'layers' | 'capacity'>): number[] {
+  if (!layers) return [Math.max(0, 2 * capacity - open.tally.items)];
+  if (!open.runs) return [open.room];
+  return Array.from(open.runs, (_, run) => open.roomIn(run));
 }
 
-/** The number of items of a batch that no layer claims. Equal items count once. */
-function freshIn(list: LayerList, positions: Positions): number {
+/** The number of items of a batch in each run that no layer claims. Equal items count once. */
+function freshIn(list: LayerList, positions: Positions): Uint32Array {
   const distinct = foldDuplicates(positions)?.positions ?? positions;
-  return countOf(claims(list, distinct), 0);
+  return countInRuns(list.first, select(distinct, indexesOf(claims(list, distinct), 0)));
 }
 
 /**
- * The number of layers to add for `fresh` new items, if `room` of them fit without. Undefined if the plan has too few
- * layers.
+ * The number of layers to add for `fresh` new items in each run, if `rooms` of them fit without. Undefined if the plan
+ * has too few layers.
  */
-function layersToHold(list: LayerList, fresh: number, room: number): number | undefined {
+function layersToHold(list: LayerList, fresh: Uint32Array, rooms: readonly number[]): number | undefined {
   let needed = 0;
-  for (let left = room; fresh > left; needed++) {
+  for (let later = 0; fresh.some((items, run) => items > (rooms[run] as number) + later); needed++) {
     const next = list.plan[list.layers.length + needed];
     if (!next) return undefined;
-    left += next.capacity;
+    later += next.capacity / rooms.length;
   }
   return needed;
 }
+
+/** Each run's share of the layers that can still be added. */
+function sharesFrom({ layers, plan }: LayerList, runs: number): number {
+  return plan.slice(layers.length).reduce((sum, { capacity }) => sum + capacity / runs, 0);
+}
+
+const sumOf = (counts: Uint32Array): number => counts.reduce((sum, count) => sum + count, 0);

@@ -6,17 +6,12 @@ import type { LayerState } from '../layers/layer-state.js';
 import { AgedLayer } from './aged-layer.js';
 import { type CellKind, LEFT, type Outcome, type Raising } from './cell-kind.js';
 import { PACKED } from './packed-layer.js';
+import { byRun, type Some, type Visit } from './runs.js';
 import { indexesOf, pick, put } from './subsets.js';
 
 /*
  * Takes batches through the layers of a filter or of a sync. Positions refer to the first of these layers.
  */
-
-/** Indexes of items in a batch. Undefined: all items. */
-type Some = Uint32Array | undefined;
-
-/** Works on some items in a layer, at their positions in it. */
-type Visit<T> = (layer: LayerState, here: Positions, some: Some) => T;
 
 const kindOf = ({ age }: LayerList): CellKind => (age ? new AgedLayer(age) : PACKED);
 
@@ -93,7 +88,11 @@ export function epochsLeft(list: LayerList, age: Ageing, positions: Positions): 
 /** Removes the batch in memory, each item from the oldest layer that claims it. Returns one of Removed per item. */
 export function removeFrom(list: LayerList, positions: Positions): Outcome {
   const kind = kindOf(list);
-  return change(list, positions, (layer, here) => kind.lower(layer, here));
+  return change(
+    list,
+    positions,
+    byRun((layer, here) => kind.lower(layer, here)),
+  );
 }
 
 /** Options of `addTo`. */
@@ -114,13 +113,17 @@ export function addTo(
   { lasts, multiset = false, onlyClaimed = false, grow = cannotGrow }: Adding,
 ): Outcome {
   const kind = kindOf(list);
-  const visit: Visit<Outcome> = (layer, here, some) => {
+  const raise = byRun((layer, here, some, run) => {
     const closed = onlyClaimed || layer !== list.open;
-    const room = closed ? 0 : list.next ? layer.room : Infinity;
+    const room = closed ? 0 : list.next ? layer.roomIn(run) : Infinity;
     const wanted = some && typeof lasts !== 'number' ? pick(lasts, some) : lasts;
-    const outcome = kind.raise(layer, here, { room, multiset, lasts: wanted });
+    return kind.raise(layer, here, { room, multiset, lasts: wanted });
+  });
+  const visit: Visit<Outcome> = (layer, here, some) => {
+    const mayGrow = !onlyClaimed && layer === list.open && list.next !== undefined;
+    const outcome = raise(layer, here, some);
     // The pass continues with the layer that this opens.
-    if (!closed && room < here.count && outcome.answers.includes(LEFT)) grow();
+    if (mayGrow && outcome.answers.includes(LEFT)) grow();
     return outcome;
   };
   return change(list, positions, visit, LEFT);

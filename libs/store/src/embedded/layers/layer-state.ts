@@ -18,6 +18,8 @@ export class LayerState {
   /** For each block: 1 if it was ever checkpointed. Loading leaves the others at zero. */
   readonly written: Uint8Array;
   readonly tally: LayerTally = { items: 0, nonZeroCells: 0, saturatedCells: 0 };
+  /** Items of each run of segments, if there are several (Geometry.spread). Their sum is `tally.items`. */
+  readonly runs: Float64Array | undefined;
   /** See items/fetch-pages.ts. */
   fetched = 0;
   /** Present if the layer ages. The counts of the tally then follow from it. */
@@ -37,6 +39,8 @@ export class LayerState {
     this.blockBytes = Math.max(1, Math.floor(blockBytes / this.pageBytes)) * this.pageBytes;
     this.blocksPerSegment = Math.ceil(this.segmentBytes / this.blockBytes);
     this.expiring = geometry.cellBits === 8 ? new Expiring() : undefined;
+    const { spread = 1 } = geometry;
+    this.runs = spread > 1 ? new Float64Array(spread) : undefined;
     this.dirty = new Uint8Array(this.blocksPerSegment * geometry.segments);
     this.written = new Uint8Array(this.dirty.length);
   }
@@ -49,6 +53,27 @@ export class LayerState {
   /** Number of new items until the layer reaches its capacity. */
   get room(): number {
     return Math.max(0, this.plan.capacity - this.tally.items);
+  }
+
+  /** Number of new items that a run takes before it reaches its share of the capacity. */
+  roomIn(run: number): number {
+    const { runs, plan } = this;
+    if (!runs) return this.room;
+    return Math.max(0, Math.ceil(plan.capacity / runs.length) - Math.round(runs[run] as number));
+  }
+
+  /** Items of the fullest run over its share of the capacity. */
+  get fill(): number {
+    const { runs, plan, tally } = this;
+    return (runs ? Math.max(...runs) * runs.length : tally.items) / plan.capacity;
+  }
+
+  /** Scales the items of the runs so that their sum is `tally.items` again. */
+  scaleRuns(): void {
+    const { runs, tally } = this;
+    if (!runs) return;
+    const sum = runs.reduce((all, items) => all + items, 0);
+    if (sum > 0) runs.forEach((items, run) => (runs[run] = (items * tally.items) / sum));
   }
 
   /** The block that contains a page. */
@@ -67,6 +92,7 @@ export class LayerState {
   advance(epoch: number): void {
     this.expiring?.advance(epoch);
     this.recount();
+    this.scaleRuns();
   }
 
   /** Recomputes the tally from the live cells, if the layer ages. */

@@ -57,7 +57,7 @@ export class QueueSnapshot {
    * then leased ones, delayed ones, and dead letters. A page reads rows until they have at least `looked` entries.
    */
   page(segment: number | undefined, looked: number, place: Place = this.startOf('log')): Page {
-    const { segments } = this.state.filter.geometry;
+    const { geometry } = this.state.filter;
     const { marks } = this.state.queue;
     const entries: QueuedItem[] = [];
     let left = looked;
@@ -68,7 +68,8 @@ export class QueueSnapshot {
       if (left <= 0) return { entries, next: { ...place, start: key } };
       for (const { entry, reason } of this.unpack(place.table, key, value)) {
         left--;
-        const elsewhere = segment !== undefined && segmentOf(entry.word(0), segments) !== segment;
+        const elsewhere =
+          segment !== undefined && segmentOf(entry.word(0), entry.word(1), geometry) !== segment;
         if (elsewhere || marks.cover(entry)) continue;
         const { hash, attempt, discoveredAt, payload } = entry;
         entries.push({ hash, attempt, discoveredAt, payload, ...(reason !== undefined && { reason }) });

@@ -1,4 +1,4 @@
-import { piecesOf, segmentOf } from '#bloom';
+import { type Geometry, piecesOf, segmentOf } from '#bloom';
 import type { Filter, HiddenItem } from '../../port/index.js';
 import type { QueuePage, SegmentSnapshot, SegmentSource } from '../../transfer/export-parts.js';
 import type { Ageing } from '../layers/ageing.js';
@@ -26,7 +26,7 @@ export class EmbeddedSource implements SegmentSource {
         counts: last ? { ...tally } : NO_COUNTS,
         layerItems: layers.map(({ tally: { items } }) => (last ? items : 0)),
         removals: tally.removed,
-        ...(list.age && { hidden: hiddenIn(list.age, segment, first.segments.length) }),
+        ...(list.age && { hidden: hiddenIn(list.age, segment, first.plan.geometry) }),
       };
     });
   }
@@ -45,10 +45,10 @@ export class EmbeddedSource implements SegmentSource {
   }
 }
 
-function hiddenIn({ hidden }: Ageing, segment: number, segments: number): HiddenItem[] {
+function hiddenIn({ hidden }: Ageing, segment: number, geometry: Geometry): HiddenItem[] {
   const found: HiddenItem[] = [];
   hidden.forEach((words, at, until) => {
-    if (segmentOf(words[at] as number, segments) !== segment) return;
+    if (segmentOf(words[at] as number, words[at + 1] as number, geometry) !== segment) return;
     const hash = Buffer.allocUnsafe(HASH_BYTES);
     for (let word = 0; word < HASH_WORDS; word++) hash.writeUInt32BE(words[at + word] as number, 4 * word);
     found.push({ hash, until });

@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import { filterBytes } from '#bloom';
+import { filterBytes, segmentsPerRun } from '#bloom';
 import { CYCLE } from '../../age.js';
 import { StoreError } from '../../errors.js';
 import { hidingFull, taken } from '../../refusals.js';
@@ -114,6 +114,10 @@ class Making {
         const layer = this.state.list.layers[part.layer] ?? (await this.openLayer(part.layer));
         layer.tally.nonZeroCells += part.nonZero;
         layer.tally.saturatedCells += part.saturated;
+        // The counts of the runs follow at the end, in proportion to these.
+        const { runs, plan } = layer;
+        const run = Math.floor(part.segment / segmentsPerRun(plan.geometry));
+        if (runs) runs[run] = (runs[run] as number) + part.nonZero;
         await this.takeCells(layer, part.segment, part.cells);
         break;
       }
@@ -123,6 +127,7 @@ class Making {
         if (this.state.list.age) this.bringTogether();
         else
           for (const { number, tally } of this.state.list.layers) tally.items = part.layerItems[number] ?? 0;
+        for (const layer of this.state.list.layers) layer.scaleRuns();
       }
     }
   }

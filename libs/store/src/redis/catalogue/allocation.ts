@@ -1,5 +1,6 @@
 import { type Geometry, segmentBytes } from '#bloom';
 import { joinAll } from '../../join-all.js';
+import { plannedLayers } from '../../planned-layers.js';
 import type { Connection } from '../connection/connection.js';
 import type { CatalogueEntry } from '../layout/entry.js';
 import {
@@ -26,10 +27,8 @@ export class Allocation {
    * yet fails while their slot moves.
    */
   async allocate(entry: CatalogueEntry, tag: string, deadline: number): Promise<void> {
-    const last = segmentBytes(entry.geometry) - 1;
     const keys = segmentKeys(tag);
-    await this.connection.mutate(createCellsScript, [keys.cells], [last], deadline);
-    for (let layer = 1; layer < (entry.made ?? 1); layer++) {
+    for (let layer = 0; layer < (entry.made ?? 1); layer++) {
       await this.allocateLayer(entry, tag, layer, deadline);
     }
     const { caller, made } = keys.operations;
@@ -42,9 +41,9 @@ export class Allocation {
     ]);
   }
 
-  /** Creates the cells of a layer (not the first) of a new filter, in a segment. */
+  /** Creates the cells of a layer of a new filter, in a segment. */
   async allocateLayer(entry: CatalogueEntry, tag: string, layer: number, deadline: number): Promise<void> {
-    const geometry = entry.layers?.[layer]?.geometry;
+    const geometry = plannedLayers(entry)[layer]?.geometry;
     if (!geometry) throw new RangeError(`filter ${entry.name} has no layer ${layer}`);
     await this.makeLayer(tag, layer, geometry, entry.tags.length, deadline);
   }

@@ -1,3 +1,4 @@
+import { runsOf } from '#bloom';
 import { deadlineIn } from '../../clock.js';
 import { StoreError } from '../../errors.js';
 import type { RandomSource } from '../../random-source.js';
@@ -53,7 +54,7 @@ export class Generations {
       seed: Buffer.from(spec.seed).toString('hex'),
       generation,
       createdAt: now,
-      tags: segmentTags(generation, geometry.segments),
+      tags: segmentTags(generation, runsOf(geometry)),
       itemsPerScript: itemsPerScript(layers ? layers.map((layer) => layer.geometry) : [geometry]),
       state: 'creating',
       since: now,

@@ -1,14 +1,14 @@
 import type { Positions } from '#bloom';
 import type { Clock } from '../../clock.js';
 import { joinAll } from '../../join-all.js';
-import { assertCounting, assertPayloads, assertTtl, full } from '../../refusals.js';
+import { assertCounting, assertPayloads, assertTtl } from '../../refusals.js';
 import type { Counters, Filter, Operation } from '../../port/index.js';
 import { RedisFilter } from '../layout/filter.js';
 import type { RedisList } from '../layout/layer-list.js';
 import type { ItemCalls } from './item-calls.js';
 import type { ItemCounts } from '../segments/item-counts.js';
 import { itemsPerRead, segmentsOf } from '../layout/packing.js';
-import { countDistinct, countUnlisted, perChunk } from './per-chunk.js';
+import { countDistinct, countInSegments, countUnlisted, perChunk } from './per-chunk.js';
 import type { Segments } from '../segments/segments.js';
 import type { SyncEnds } from '../segments/sync-ends.js';
 
@@ -107,20 +107,21 @@ export class RedisCounters implements Counters {
       await this.counts.refresh(filter);
       list.counted(this.clock.now());
     }
-    const short = (of: RedisList | undefined) => of !== undefined && positions.count > of.room;
+    const most = countInSegments(filter, positions);
+    const short = (of: RedisList | undefined) => of !== undefined && !of.takes(most);
     if (short(list)) {
       // Only absent items count, each once.
       const present = await this.check(filter, positions, operation.deadline);
-      const absent = countDistinct(positions, (i) => present[i] === 0);
-      if (absent > list.room && !(await this.wasBegun(filter, positions, operation))) {
-        throw full(filter, list.items, absent);
+      const absent = countDistinct(filter, positions, (i) => present[i] === 0);
+      if (!list.takes(absent) && !(await this.wasBegun(filter, positions, operation))) {
+        throw list.fullFor(filter, absent);
       }
     }
     if (!sync || !short(sync.list)) return;
     // The sync's layers must also hold items that the filter has. If only they lack room, the add is not refused: the
     // sync is abandoned.
     const unlisted = await countUnlisted(this.itemCalls, filter, positions, operation.deadline);
-    if (unlisted > sync.list.room && !(await this.wasBegun(filter, positions, operation)))
+    if (!sync.list.takes(unlisted) && !(await this.wasBegun(filter, positions, operation)))
       await this.ends.giveUpFull(filter, sync.id, operation.deadline);
   }
 

@@ -31,18 +31,34 @@ export async function perChunk(
   return results;
 }
 
-/** Number of distinct items of a batch for which `isCounted` is true. */
-export function countDistinct(positions: Positions, isCounted: (index: number) => boolean): number {
+/** Number of items of a batch in each segment of the filter. */
+export function countInSegments({ spread, list }: RedisFilter, positions: Positions): Uint32Array {
+  const counts = new Uint32Array(spread);
+  for (const segment of segmentsOf(positions, list.piecesOf(0)))
+    counts[segment] = (counts[segment] as number) + 1;
+  return counts;
+}
+
+/** Number of distinct items of a batch in each segment for which `isCounted` is true. */
+export function countDistinct(
+  { spread, list }: RedisFilter,
+  positions: Positions,
+  isCounted: (index: number) => boolean,
+): Uint32Array {
+  const counts = new Uint32Array(spread);
   const counted = new Set<string>();
-  for (let i = 0; i < positions.count; i++) {
-    if (isCounted(i)) counted.add(positions.hash.subarray(i * 4, i * 4 + 4).join());
-  }
-  return counted.size;
+  segmentsOf(positions, list.piecesOf(0)).forEach((segment, i) => {
+    const hash = positions.hash.subarray(i * 4, i * 4 + 4).join();
+    if (!isCounted(i) || counted.has(hash)) return;
+    counted.add(hash);
+    counts[segment] = (counts[segment] as number) + 1;
+  });
+  return counts;
 }
 
 /**
- * Number of distinct items of a batch that the sync's layers do not claim. `queued`: the items are from the queue;
- * expired ones are not kept and do not count.
+ * Number of distinct items of a batch in each segment that the sync's layers do not claim. `queued`: the items are from
+ * the queue; expired ones are not kept and do not count.
  */
 export async function countUnlisted(
   itemCalls: ItemCalls,
@@ -50,16 +66,16 @@ export async function countUnlisted(
   positions: Positions,
   deadline: number,
   queued = false,
-): Promise<number> {
+): Promise<Uint32Array> {
   const { itemsPerScript, maxAgeSeconds } = filter;
   const listed = await perChunk(filter, positions, itemsPerScript, (chunk) =>
     itemCalls.listed(filter, positions, chunk, deadline),
   );
-  if (!queued || maxAgeSeconds === undefined) return countDistinct(positions, (i) => listed[i] === 0);
+  if (!queued || maxAgeSeconds === undefined) return countDistinct(filter, positions, (i) => listed[i] === 0);
   // This check finds items in either group of layers, so an item that is found and not listed is live in the filter's
   // own layers.
   const seen = await perChunk(filter, positions, itemsPerScript, (chunk) =>
     itemCalls.read('check', filter, positions, chunk, deadline),
   );
-  return countDistinct(positions, (i) => listed[i] === 0 && seen[i] !== 0);
+  return countDistinct(filter, positions, (i) => listed[i] === 0 && seen[i] !== 0);
 }

@@ -1,6 +1,8 @@
 import { cellCount, filterBytes, type Layer } from '#bloom';
 import { plannedLayers } from '../../planned-layers.js';
+import type { StoreError } from '../../errors.js';
 import type { SyncPlan } from '../../port/index.js';
+import { full, hostsFull, type Named } from '../../refusals.js';
 
 /** Share of a layer at which the next one is created ahead of need. */
 const NEARLY_FULL = 0.9;
@@ -81,6 +83,42 @@ export class RedisList {
   /** Items in all segments and layers, as last seen. */
   get items(): number {
     return this.itemsSeen.reduce((sum, items) => sum + items, 0);
+  }
+
+  /**
+   * Whether there is room for this number of new items in each segment. If hosts choose the segments, each segment has its
+   * own limit; otherwise the limit is on the sum.
+   */
+  takes(fresh: Uint32Array): boolean {
+    if (!this.isByHost) return fresh.reduce((sum, items) => sum + items, 0) <= this.room;
+    return fresh.every((items, segment) => items <= this.roomIn(segment));
+  }
+
+  /** The error for new items for which there is no room: FILTER_FULL. */
+  fullFor({ name, kind }: Named, fresh: Uint32Array): StoreError {
+    const { capacity } = this.plan[0];
+    const filter = { name, kind, capacity, ...(this.grows && { layers: this.plan }) };
+    const short = this.isByHost ? fresh.findIndex((items, segment) => items > this.roomIn(segment)) : -1;
+    if (short >= 0) return hostsFull(filter, this.roomIn(short), fresh[short] as number);
+    return full(
+      filter,
+      this.items,
+      fresh.reduce((sum, items) => sum + items, 0),
+    );
+  }
+
+  /** Whether all URLs of a host lie in one segment. */
+  get isByHost(): boolean {
+    return this.plan[0].geometry.spread !== undefined;
+  }
+
+  /** Room of a segment in its open layer and the later ones, each up to the segment's share of the capacity. */
+  roomIn(segment: number): number {
+    let room = 0;
+    for (let layer = this.openSeen[segment] as number; layer < this.plan.length; layer++) {
+      room += Math.max(0, this.shareOf(layer) - this.itemsIn(segment, layer));
+    }
+    return room;
   }
 
   /**

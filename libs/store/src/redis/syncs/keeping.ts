@@ -1,12 +1,12 @@
 import type { Positions } from '#bloom';
 import { StoreError } from '../../errors.js';
-import { called, full, syncEnded } from '../../refusals.js';
+import { called, syncEnded } from '../../refusals.js';
 import type { Operation } from '../../port/index.js';
 import type { Catalogue } from '../catalogue/catalogue.js';
 import type { SyncChanges } from '../catalogue/sync-changes.js';
 import type { Connection } from '../connection/connection.js';
 import type { ChunkCall, ItemCalls } from '../items/item-calls.js';
-import { countUnlisted, perChunk } from '../items/per-chunk.js';
+import { countInSegments, countUnlisted, perChunk } from '../items/per-chunk.js';
 import type { RedisFilter } from '../layout/filter.js';
 import type { Answer, Segments } from '../segments/segments.js';
 import { stateOf, type SyncEnds } from '../segments/sync-ends.js';
@@ -147,14 +147,13 @@ export class Keeping {
       await this.parts.sums.of(filter, sync, deadline);
       list.counted(this.parts.connection.now());
     }
-    if (positions.count <= list.room) return;
+    if (list.takes(countInSegments(filter, positions))) return;
     // Items that were kept before need no room.
     const absent = await countUnlisted(this.parts.itemCalls, filter, positions, deadline, queued);
     // The count may have found that the sync has ended.
     if (filter.sync !== sync) return;
-    if (absent <= list.room || (await this.recall(filter, positions, operation))) return;
-    const { name, kind } = filter;
-    throw full({ ...list.plan[0], name, kind, ...(list.grows && { layers: list.plan }) }, list.items, absent);
+    if (list.takes(absent) || (await this.recall(filter, positions, operation))) return;
+    throw list.fullFor(filter, absent);
   }
 }
 

@@ -1,4 +1,4 @@
-import { segmentBytes, segmentOf } from '#bloom';
+import { type Geometry, segmentBytes, segmentOf } from '#bloom';
 import { deadlineIn, msUntil } from '../../clock.js';
 import type { HiddenItem, QueuedItem } from '../../port/index.js';
 import type { QueuePage, SegmentSnapshot, SegmentSource } from '../../transfer/export-parts.js';
@@ -76,12 +76,12 @@ export class RedisSource implements SegmentSource {
 
   /** From a segment's hidden items, as Redis returns them, those in one piece. */
   private hiddenIn(piece: number, members: readonly Buffer[]): HiddenItem[] {
-    const { segments } = this.filter.geometry;
+    const { geometry } = this.filter;
     const found: HiddenItem[] = [];
     for (let at = 0; at < members.length; at += 2) {
       const [hash, until] = members.slice(at, at + 2) as [Buffer, Buffer];
       // The first member is no item.
-      if (hash.length === 0 || segmentOf(hash.readUInt32BE(), segments) !== piece) continue;
+      if (hash.length === 0 || segmentOfHash(hash, geometry) !== piece) continue;
       found.push({ hash, until: Number(until.toString()) });
     }
     return found;
@@ -132,8 +132,7 @@ export class RedisSource implements SegmentSource {
     const { list, geometry } = this.filter;
     const each = list.piecesOf(0);
     for await (const { entries, removals } of this.queueOf(Math.floor(piece / each))) {
-      const isHere = ({ hash }: QueuedItem) =>
-        segmentOf(Buffer.from(hash).readUInt32BE(), geometry.segments) === piece;
+      const isHere = ({ hash }: QueuedItem) => segmentOfHash(Buffer.from(hash), geometry) === piece;
       yield { entries: each === 1 ? entries : entries.filter(isHere), removals };
     }
   }
@@ -180,3 +179,6 @@ export class RedisSource implements SegmentSource {
     }
   }
 }
+
+const segmentOfHash = (hash: Buffer, geometry: Geometry): number =>
+  segmentOf(hash.readUInt32BE(), hash.readUInt32BE(4), geometry);

@@ -1,4 +1,4 @@
-import { cellCount, type Geometry, type Layer, piecesOf, segmentBytes } from '#bloom';
+import { cellCount, type Geometry, type Layer, segmentBytes, segmentsPerRun } from '#bloom';
 import { CYCLE, epochMs, Expiring, itemsFromCells } from '../../age.js';
 import { deadlineIn } from '../../clock.js';
 import { busy, hidingFull } from '../../refusals.js';
@@ -60,7 +60,7 @@ export class RedisImport {
       return;
     }
     if (part.type === 'queue') {
-      const segment = await this.segment(part.segment);
+      const segment = await this.segment(this.runOf(part.segment));
       const { keys } = segment;
       for (let at = 0; at < part.entries.length; at += ENTRIES_PER_SCRIPT) {
         const packed = packEntries(part.entries.slice(at, at + ENTRIES_PER_SCRIPT));
@@ -81,7 +81,7 @@ export class RedisImport {
     const present = Math.floor(this.connection.now() / epochMs(maxAgeSeconds));
     this.hidden += items.length;
     if (this.hidden > this.maxHidden) throw hidingFull(entry, this.hidden, this.maxHidden);
-    const { keys } = await this.segment(piece);
+    const { keys } = await this.segment(this.runOf(piece));
     // An item cannot be hidden for longer than a cell can live.
     const members = items
       .filter(({ until }) => until >= present)
@@ -134,7 +134,7 @@ export class RedisImport {
     const { entry } = this.claim;
     const layer = (entry.layers ?? [entry])[part.layer];
     if (!layer) throw new RangeError(`filter ${entry.name} has no layer ${part.layer}`);
-    const pieces = piecesOf(layer, entry.geometry);
+    const pieces = layer.geometry.segments / entry.tags.length;
     const index = Math.floor(part.segment / pieces);
     const piece = part.segment % pieces;
     const segment = await this.segment(index);
@@ -149,7 +149,7 @@ export class RedisImport {
       };
     }
     if (entry.maxAgeSeconds !== undefined) filled.expiring.countPages(part.cells, layer.geometry);
-    const key = part.layer === 0 ? keys.cells : pieceKey(keys, part.layer, piece);
+    const key = pieceKey(keys, part.layer, piece);
     for (let at = 0; at < part.cells.length; at += BYTES_PER_SCRIPT) {
       const cells = Buffer.from(part.cells.subarray(at, at + BYTES_PER_SCRIPT));
       const from = filled.pieces[piece] ?? 0;
@@ -175,6 +175,11 @@ export class RedisImport {
       fields.push([countOf('items', layer), itemsFromCells(later.live, cells, geometry)]);
     }
     return fields;
+  }
+
+  /** The segment of the filter that contains a segment of its first layer. */
+  private runOf(segment: number): number {
+    return Math.floor(segment / segmentsPerRun(this.claim.entry.geometry));
   }
 
   private async segment(index: number) {

@@ -1,0 +1,125 @@
+import { describe, expect, it } from '@jest/globals';
+import { positionsOf } from '#bloom';
+import type { Filter } from '#store';
+import { exportFile, importFile } from '../support/export-files.js';
+import {
+  add,
+  check,
+  discover,
+  inBatches,
+  made,
+  makeFilter,
+  remove,
+  tally,
+  type FilterOptions,
+} from './calls.js';
+import type { Subject } from './subject.js';
+import { SyncCalls } from './sync-calls.js';
+
+const ERROR_RATE = 1e-2;
+const QUERIES = 20_000;
+/** Without false positives, in effect. */
+const EXACT = { errorRate: 1e-9 } as const;
+
+/** So that layers have several segments in each run. */
+const segmentation = (spread: number) => ({
+  ...{ maxSegmentBytes: 16_384, minSegments: 1, minSegmentBytes: 1, spread },
+});
+
+const hostsOf = (count: number, prefix: string): string[] =>
+  Array.from({ length: count }, (_, n) => `http://${prefix}${n}.example/`);
+const pagesOf = (host: string, count: number): string[] =>
+  Array.from({ length: count }, (_, n) => `http://${host}/${n}`);
+
+export function hostsContract(subject: Subject): void {
+  const make = (spread: number, options: FilterOptions = {}): Promise<Filter> =>
+    makeFilter(subject.store, {
+      ...{ kind: 'visited-set', capacity: 2_000, errorRate: ERROR_RATE, growsTo: Infinity },
+      ...{ segmentation: segmentation(spread), ...options },
+    });
+  const runOf = (filter: Filter, key: string): number => {
+    const { segments, spread = segments } = filter.geometry;
+    const { segment } = positionsOf([key], filter.seed, filter.geometry);
+    return Math.floor((segment[0]! * spread) / segments);
+  };
+
+  describe('a set whose segments hosts choose', () => {
+    it.each([1, 3, 6])(
+      'keeps its error rate with 90 % of its URLs from one host, %d runs',
+      async (spread) => {
+        const { store } = subject;
+        const filter = await make(spread);
+        const total = 12_000;
+        const big = pagesOf('big.example', 0.9 * total);
+        const small = hostsOf(0.1 * total, 'small');
+        // Mixed, as a crawl finds them.
+        const urls = small.flatMap((url, n) => [url, ...big.slice(9 * n, 9 * n + 9)]);
+        expect(new Set(big.map((url) => runOf(filter, url))).size).toBe(1);
+        await inBatches(discover, store, filter, urls);
+        expect(await inBatches(check, store, filter, urls)).toEqual(urls.map(() => 1));
+        for (const absent of [
+          pagesOf('big.example', total + QUERIES).slice(total),
+          hostsOf(QUERIES, 'absent'),
+        ]) {
+          const positives = tally(await inBatches(check, store, filter, absent), 1);
+          expect(positives).toBeLessThan(QUERIES * ERROR_RATE + 4 * Math.sqrt(QUERIES * ERROR_RATE));
+        }
+        const stats = await store.describe(filter);
+        expect(stats.items).toBeGreaterThan(0.97 * total);
+        expect(stats.queue?.waiting).toBe(stats.items);
+      },
+    );
+
+    it('that is full for one host takes URLs of the others, and nothing of a batch that it refuses', async () => {
+      // One layer.
+      const made = await make(3, { capacity: 600, growsTo: 1 });
+      const big = pagesOf('big.example', 200);
+      const elsewhere = hostsOf(30, 'other').filter((url) => runOf(made, url) !== runOf(made, big[0]!));
+      await discover(subject.store, made, big);
+      await subject.reopen();
+      const { store } = subject;
+      const filter = await store.open(made.name, made.kind);
+      const refused = [...elsewhere.slice(0, 2), ...pagesOf('big.example', 210).slice(200)];
+      await expect(discover(store, filter, refused)).rejects.toMatchObject({
+        ...{ name: 'StoreError', code: 'FILTER_FULL' },
+        message: expect.stringMatching(/room for \d+ more URLs of these hosts/),
+      });
+      expect(await check(store, filter, refused)).toEqual(refused.map(() => 0));
+      expect(await discover(store, filter, elsewhere)).toEqual(elsewhere.map(() => 1));
+      expect(await remove(store, filter, big.slice(0, 50))).toEqual(big.slice(0, 50).map(() => 1));
+      expect(tally(await add(store, filter, pagesOf('big.example', 240).slice(200)), 1)).toBe(40);
+    });
+
+    it.each([1, 3])('is the same once it is exported and imported, %d runs', async (spread) => {
+      const { store } = subject;
+      const filter = await make(spread, EXACT);
+      const urls = [...pagesOf('big.example', 3_000), ...hostsOf(500, 'small')];
+      await inBatches(discover, store, filter, urls);
+      const file = await exportFile(store, filter);
+      await store.drop(filter.name, filter.kind, made());
+      const imported = await importFile(store, file, made());
+      expect(imported.geometry).toEqual(filter.geometry);
+      expect(await inBatches(check, store, imported, urls)).toEqual(urls.map(() => 1));
+      const { items, queue } = await store.describe(imported);
+      expect([items, queue?.waiting]).toEqual([urls.length, urls.length]);
+      expect(tally(await inBatches(remove, store, imported, urls), 1)).toBe(urls.length);
+    });
+
+    it.each([1, 3])('keeps what a sync lists, %d runs', async (spread) => {
+      const { store } = subject;
+      const syncs = new SyncCalls(subject);
+      const filter = await make(spread, EXACT);
+      const urls = [...pagesOf('big.example', 3_000), ...hostsOf(500, 'small')];
+      await inBatches(add, store, filter, urls);
+      const sync = await syncs.open(filter, { capacity: 4_000 });
+      const live = urls.filter((_, n) => n % 2 === 0);
+      await syncs.keep(filter, sync, live);
+      await syncs.commit(filter, sync);
+      const current = await syncs.current(filter);
+      expect(current.geometry.spread).toBe(spread);
+      expect(await inBatches(check, store, current, live)).toEqual(live.map(() => 1));
+      const added = await inBatches(add, store, current, urls);
+      expect(added).toEqual(urls.map((_, n) => n % 2));
+    });
+  });
+}
