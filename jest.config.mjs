@@ -5,8 +5,8 @@ export default {
   testEnvironment: '<rootDir>/test/support/node-environment.mjs',
   roots: ['<rootDir>/libs', '<rootDir>/src', '<rootDir>/test'],
   ...specsOf(currentLane()),
-  // Many files wait for servers more than they compute.
-  maxWorkers: 4,
+  // Many files wait for servers more than they compute, above all those that only `npm run test:all` runs.
+  maxWorkers: currentLane() === 'all' ? 6 : 4,
   testSequencer: '<rootDir>/test/support/longest-first.mjs',
   // Only what hangs takes so long, also on a machine that has a tenth of its time to give.
   testTimeout: 240_000,
