@@ -484,7 +484,7 @@ describeExample(`examples/cms${why}`, () => {
       // A leap second, which JavaScript does not know.
       expect(await wrong({ ...draft, liveUntil: '2016-12-31T23:59:60Z' })).toEqual([
         400,
-        'no time: 2016-12-31T23:59:60Z',
+        'not a time: 2016-12-31T23:59:60Z',
       ]);
       expect((await cms.call('DELETE', '/articles/7')).status).toBe(404);
       // SQLite ends a text at U+0000: it is written as browsers read it.
