@@ -63,7 +63,7 @@ describe(`${redisCluster.name} store`, () => {
       for (const { reason } of failed) {
         const { code, message } = reason as StoreError;
         expect(code).toBe('STORE_UNAVAILABLE');
-        expect(message).toContain('name the cluster instead');
+        expect(message).toContain('name the nodes in REDIS_CLUSTER');
       }
     } finally {
       await store.close();
