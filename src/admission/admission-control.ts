@@ -15,11 +15,11 @@ import { RequestPermit } from './request-permit.js';
 import { contextOf, nextRequestId } from '../request/context.js';
 import { Turns } from './turns.js';
 
-/** How often refusals are logged at most: the log must not be one more load. */
+/** Minimum interval between two log lines on refusals, so that the log does not add to an overload. */
 const LOG_EVERY_MS = 10_000;
 
 export interface AdmissionOptions {
-  /** Of every answer. */
+  /** Headers of every answer. */
   readonly headers: Headers;
   readonly logger: Logger;
   readonly callers: Callers;
@@ -27,8 +27,9 @@ export interface AdmissionOptions {
 }
 
 /**
- * Answers OVERLOADED to a request that finds no room, by its head alone. It stands before the HTTP framework because a
- * refusal must cost a fraction of an answer: if it does not, refusing is the overload.
+ * Answers requests that exceed a bound with OVERLOADED, after reading only their head. It runs before the HTTP
+ * framework, because a refusal must cost far less than an answer; otherwise the refusals themselves overload the
+ * service.
  */
 export class AdmissionControl implements Guard {
   private readonly turns = new Turns();
@@ -45,16 +46,17 @@ export class AdmissionControl implements Guard {
     );
   }
 
-  /** Lets requests of `server` through to `handle` as there is room. */
+  /** Passes the requests of `server` to `handle` as far as the bounds allow. */
   guard(server: Server, handle: RequestListener): void {
     server.on('request', (request, response) => {
       this.take(request, response, () => handle(request, response));
     });
-    // Other expectations than 100-continue may be ignored (RFC 9110, 10.1.1); Node's own 417 is no problem document.
+    // A server may ignore expectations other than 100-continue (RFC 9110, 10.1.1). Node would answer them with a 417
+    // that is not a problem document.
     server.on('checkExpectation', (request, response) => {
       this.take(request, response, () => handle(request, response));
     });
-    // What a client asks before it sends its body: refused, it never does.
+    // The client has not sent its body yet, and does not send it if the request is refused.
     server.on('checkContinue', (request, response) => {
       response.shouldKeepAlive = false;
       this.take(request, response, () => {
@@ -64,7 +66,9 @@ export class AdmissionControl implements Guard {
     });
   }
 
-  /** Calls `start` when it is the request's turn on its connection and in the event loop, if there is room for it. */
+  /**
+   * Admits or refuses the request when its turn on the connection comes; `start` runs in its turn of the event loop.
+   */
   private take(request: IncomingMessage, response: ServerResponse, start: () => void): void {
     const { socket } = request;
     const { callers, routes } = this.options;
@@ -78,7 +82,8 @@ export class AdmissionControl implements Guard {
         return;
       }
       contextOf(request).permit = permit;
-      // What the kernel has taken of an answer is no memory of ours; what all answers share is so once.
+      // Bytes that the kernel has taken no longer use our memory. An answer that all requests share is in memory only
+      // once.
       response.once('prefinish', () => permit.answered(sharedAnswer ? 0 : socket.writableLength));
       ends.push(() => permit.over());
       if (kind === 'probes') start();

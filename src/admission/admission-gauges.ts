@@ -4,7 +4,7 @@ import type { InFlight } from './in-flight.js';
 
 const REQUEST_KINDS: readonly RequestKind[] = ['requests', 'streams', 'probes'];
 
-/** What is in flight, the bounds it is held to, and what they have refused, as of each scrape. */
+/** Registers the gauges of requests and bytes in flight and the counter of refusals. They are read at each scrape. */
 export function registerAdmissionGauges(inFlight: InFlight, registry: Registry): void {
   const registers = [registry];
   new Gauge({

@@ -7,7 +7,7 @@ function openRateLimit({ rateLimit }: Config, store: Store): RateLimit | null {
   return rateLimit === undefined ? null : new RateLimit(store.rateLimiter(rateLimit), rateLimit);
 }
 
-/** Provides a RateLimit, or null if none is set. */
+/** Provides a RateLimit, or null if the settings have no limit. */
 @Global()
 @Module({
   providers: [{ provide: RateLimit, useFactory: openRateLimit, inject: [Config, Store] }],

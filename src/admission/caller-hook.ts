@@ -5,11 +5,14 @@ import { contextOf } from '../request/context.js';
 import { ANONYMOUS } from '../request/principal.js';
 import type { Callers } from './callers.js';
 
-/** Counts each request as its caller's, before a body is read. After authentication, which says who that is. */
+/**
+ * Charges each request to its caller, before its body is read. It runs after authentication, which identifies the
+ * caller.
+ */
 export function countByCaller(server: FastifyInstance, callers: Callers): void {
   server.addHook('onRequest', (request, _reply, done) => {
     const { permit, principal } = contextOf(request.raw);
-    // On public routes nobody is asked who they are: what the head said of it is kept.
+    // Public routes do not authenticate, so the request stays charged to the caller that its head suggested.
     if (!permit || !principal) {
       done();
       return;

@@ -2,19 +2,20 @@ import { hash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Connection } from '../http/connection.js';
 
-/** Credentials that are remembered at most; those learnt first are forgotten first. */
+/** Maximum number of credentials remembered. The oldest are forgotten first. */
 const MOST_KNOWN = 10_000;
 
 const SCHEME = /^Bearer +/i;
 
 /**
- * Finds the caller that a request is counted for, by its head alone: the principal if its credentials have been accepted
- * before, else the address. This is for counting only; the credentials are checked again every time.
+ * Finds the caller that a request is charged to, from its head alone: the principal if its credentials were accepted
+ * before, otherwise the address. This is only for counting; authentication still checks the credentials of each
+ * request.
  */
 export class Callers {
   private readonly known = new Map<string, string>();
 
-  /** Whether nobody has to say who they are. */
+  /** True if the service requires no credentials. */
   open = false;
 
   of({ headers }: IncomingMessage, { address, anonymous }: Connection): string | undefined {
@@ -24,7 +25,7 @@ export class Callers {
     return known ?? address;
   }
 
-  /** Says whose credentials these are. */
+  /** Remembers that these credentials belong to `caller`. */
   learn(authorization: string, caller: string): void {
     const key = digest(authorization);
     if (this.known.has(key)) return;
@@ -35,13 +36,15 @@ export class Callers {
     this.known.set(key, caller);
   }
 
-  /** Says that these credentials are taken no longer: whoever has them is counted by the address again. */
+  /** Forgets credentials that are no longer accepted. Requests that use them are charged to their address again. */
   forget(authorization: string): void {
     this.known.delete(digest(authorization));
   }
 }
 
-/** So that no credentials are kept. Of the credentials alone: the scheme before them has many spellings. */
+/**
+ * A digest, so that no credentials stay in memory. The scheme is left out, because it can be spelled in several ways.
+ */
 function digest(authorization: string): string {
   return hash('sha256', authorization.replace(SCHEME, ''), 'base64');
 }

@@ -20,7 +20,7 @@ const counts = (inFlight: InFlight) => BOUNDED.map((of) => inFlight.count(of));
 const NOTHING = [0, 0, 0, 0, 0];
 
 describe('InFlight', () => {
-  it('admits up to each bound, says which one is reached, and counts what it refuses', () => {
+  it('admits requests up to each bound, names the bound that is reached, and counts refusals', () => {
     const inFlight = new InFlight(BOUNDS);
     admitted(inFlight, 'requests').cover(60);
     expect(admit(inFlight, 'requests', undefined, 41)).toBe(REFUSALS.bytes.all);
@@ -34,25 +34,25 @@ describe('InFlight', () => {
     expect(BOUNDED.map((by) => inFlight.refused(by))).toEqual([1, 1, 1, 1, 0]);
   });
 
-  it('takes what has no body while all bytes are taken', () => {
+  it('admits a request without a body while all bytes are in use', () => {
     const inFlight = new InFlight(BOUNDS);
     admitted(inFlight, 'streams').hold(1_000);
     expect(admit(inFlight, 'requests', undefined, 1)).toBe(REFUSALS.bytes.all);
     admitted(inFlight, 'requests');
   });
 
-  it('takes no bytes that are only announced', () => {
+  it('does not reserve the bytes that a request announces', () => {
     const inFlight = new InFlight(BOUNDS);
     expect(admit(inFlight, 'requests', undefined, 100)).toBeInstanceOf(RequestPermit);
     expect(admit(inFlight, 'requests', undefined, 100)).toBeInstanceOf(RequestPermit);
   });
 });
 
-describe('one caller’s part', () => {
+describe('the share of one caller', () => {
   const BOUND = 64;
   const wide = () => new InFlight({ ...BOUNDS, requests: BOUND, streams: 5 });
 
-  /** Takes requests of each caller in turn until all are refused; how many each has. */
+  /** Admits requests of each caller in turn until all are refused. Returns how many each caller has. */
   function fill(inFlight: InFlight, ...callers: string[]): number[] {
     const taken = callers.map(() => 0);
     for (let round = 0; round < BOUND; round++) {
@@ -63,7 +63,7 @@ describe('one caller’s part', () => {
     return taken;
   }
 
-  it('is half of all places if it is alone, and equal parts leave as much for one more', () => {
+  it('is half of the bound for a single caller; equal shares leave as much for the next caller', () => {
     expect(fill(wide(), 'a')).toEqual([32]);
     expect(fill(wide(), 'a', 'b')).toEqual([22, 21]);
     expect(fill(wide(), 'a', 'b', 'c')).toEqual([16, 16, 16]);
@@ -73,19 +73,19 @@ describe('one caller’s part', () => {
     expect(fill(inFlight, 'b')).toEqual([16]);
   });
 
-  it('is rounded up, so that one place is for whoever comes', () => {
+  it('is rounded up, so that a new caller finds a place', () => {
     const inFlight = wide();
     for (let i = 0; i < 3; i++) admitted(inFlight, 'streams', 'a');
     expect(admit(inFlight, 'streams', 'a')).toBe(REFUSALS.streams.caller);
     expect(admit(new InFlight({ ...BOUNDS, requests: 1 }), 'requests', 'a')).toBeInstanceOf(RequestPermit);
   });
 
-  it('is nobody’s where nobody is told apart', () => {
+  it('does not limit requests without a known caller', () => {
     const inFlight = wide();
     for (let i = 0; i < BOUND; i++) admitted(inFlight, 'requests');
   });
 
-  it('is of bytes, too; the largest body finds room for one that holds nothing', () => {
+  it('limits bytes, too; a caller that holds nothing may send the largest body', () => {
     const inFlight = new InFlight({ ...BOUNDS, requests: 9, bytes: 64 });
     const bodies = [0, 1, 2, 3].map(() => admitted(inFlight, 'requests', 'a'));
     expect(bodies.map((permit) => permit.cover(16)?.message ?? 'covered')).toEqual([
@@ -99,7 +99,7 @@ describe('one caller’s part', () => {
     expect(admitted(empty, 'requests', 'a').cover(16)).toBeUndefined();
   });
 
-  it('moves with the permit to whose it turns out to be', () => {
+  it('moves with the permit to the caller that authentication finds', () => {
     const inFlight = wide();
     const permit = admitted(inFlight, 'requests', 'address:192.0.2.1');
     expect(permit.chargeTo('key:a')).toBeUndefined();
@@ -112,7 +112,7 @@ describe('one caller’s part', () => {
     expect(inFlight.count('requests')).toBe(31);
   });
 
-  it('of answers that nobody reads is half; beyond, its next request is refused, and nobody else’s', () => {
+  it('is half of the unread answers; above that, only this caller’s next request is refused', () => {
     const inFlight = new InFlight({ ...BOUNDS, requests: 9 });
     const first = admitted(inFlight, 'requests', 'a');
     first.answered(50);
@@ -129,7 +129,7 @@ describe('one caller’s part', () => {
     expect(counts(inFlight)).toEqual(NOTHING);
   });
 
-  it('is remembered no longer than it holds anything', () => {
+  it('is forgotten when the caller holds nothing', () => {
     const inFlight = wide();
     const permit = admitted(inFlight, 'requests', 'a');
     permit.cover(10);

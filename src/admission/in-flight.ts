@@ -4,10 +4,11 @@ import { overloaded, REFUSALS, type Refusal } from './refusal.js';
 import { RequestPermit, type Admission, type Ledger } from './request-permit.js';
 
 /**
- * What is in flight, how much may be, and how much each caller has. Nothing waits here: a request without room is refused.
+ * Counts what requests in flight hold, in total and for each caller, against the bounds. Requests never wait here: one
+ * that exceeds a bound is refused.
  *
- * A caller may take what leaves at least as much free as it then holds (dynamic thresholds, Choudhury and Hahne 1998):
- * one that is alone gets half of all, two get a third each, and there is always as much for the next one.
+ * A caller may use up to the amount that then remains free (dynamic thresholds, Choudhury and Hahne 1998). A single
+ * caller gets half of the bound, two callers get a third each, and a new caller always finds as large a share free.
  */
 export class InFlight implements Ledger {
   private readonly taken = noCounts();
@@ -16,7 +17,7 @@ export class InFlight implements Ledger {
 
   constructor(readonly bounds: Bounds) {}
 
-  /** A permit for a request, or why there is none. */
+  /** Returns a permit for a request, or the reason to refuse it. */
   admit(admission: Admission): RequestPermit | Refusal {
     const { kind, bytes, caller } = admission;
     const refusal =
@@ -26,7 +27,9 @@ export class InFlight implements Ledger {
     return refusal ? this.refuse(refusal) : new RequestPermit(this, admission);
   }
 
-  /** Why there is no room for so many more of something. A request that takes none of it is not refused for it. */
+  /**
+   * The reason why `more` of a resource is not available, or undefined. A request that needs none of it is not refused.
+   */
   lack(of: Bounded, more: number, caller: string | undefined): Refusal | undefined {
     if (more === 0) return undefined;
     const free = this.bounds[of] - this.taken[of];
@@ -35,23 +38,25 @@ export class InFlight implements Ledger {
     return this.heldBy(caller, of) + more > free ? REFUSALS[of].caller : undefined;
   }
 
-  /** Whether a caller holds more than half of something. It may come to that with what exists and cannot be refused. */
+  /**
+   * True if a caller holds more than half of a resource. This is possible for bytes that are already in memory, which
+   * cannot be refused.
+   */
   exceedsHalf(of: Bounded, caller: string | undefined): boolean {
     return caller !== undefined && this.heldBy(caller, of) > this.bounds[of] / 2;
   }
 
-  /** Counts a refusal. */
   refuse(refusal: Refusal): Refusal {
     this.refusals[refusal.bound]++;
     return refusal;
   }
 
-  /** Counts a refusal; what its caller is told. */
+  /** Counts a refusal and returns the error for its caller. */
   problem(refusal: Refusal): ProblemError {
     return overloaded(this.refuse(refusal), this.bounds);
   }
 
-  /** Counts so many more as held, or fewer if negative, room or not. */
+  /** Adds `more` to the amount held, without a check of the bounds. `more` may be negative. */
   add(of: Bounded, more: number, caller: string | undefined): void {
     this.taken[of] += more;
     if (caller === undefined) return;
@@ -65,12 +70,12 @@ export class InFlight implements Ledger {
     return this.taken[of];
   }
 
-  /** Callers that hold anything. */
+  /** Number of callers that hold anything. */
   get callerCount(): number {
     return this.callers.size;
   }
 
-  /** How often each bound has refused, since the start. */
+  /** Number of refusals by a bound since the start. */
   refused(by: Bounded): number {
     return this.refusals[by];
   }
@@ -79,7 +84,7 @@ export class InFlight implements Ledger {
     return this.callers.get(caller)?.[of] ?? 0;
   }
 
-  /** Answers are there already, so that it is the caller's next request that is refused. */
+  /** Answers already exist and cannot be refused, so the next request of their caller is. */
   private lackOfReaders(caller: string | undefined): Refusal | undefined {
     if (caller !== undefined) {
       return this.exceedsHalf('answers', caller) ? REFUSALS.answers.caller : undefined;

@@ -5,7 +5,7 @@ import { contextOf } from '../request/context.js';
 import type { Request } from '../request/request.js';
 import type { RateLimit } from './rate-limit.js';
 
-/** Holds callers to the limit, before a body is read; a streamed one counts as one request. After authentication. */
+/** Applies the rate limit before a body is read, after authentication. A streamed body counts as one request. */
 export function useRateLimit(server: FastifyInstance, rateLimit: RateLimit): void {
   server.addHook('onRequest', async (request) => {
     if (request.routeOptions.config.probe) return;
@@ -18,7 +18,9 @@ export function useRateLimit(server: FastifyInstance, rateLimit: RateLimit): voi
   });
 }
 
-/** Keeps the request's permit meanwhile: clients that give up on a slow Redis and come again must not pile up calls. */
+/**
+ * Keeps the request's permit during the count: clients that time out on a slow Redis and retry must not pile up calls.
+ */
 function counted(rateLimit: RateLimit, { raw, ip }: Request): Promise<void> {
   const { permit, principal } = contextOf(raw);
   const count = (): Promise<void> => rateLimit.count(callerOf(principal, ip));

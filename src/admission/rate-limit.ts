@@ -1,14 +1,14 @@
 import type { RateLimiter } from '#store';
 import { ProblemError } from '../errors/problem.js';
 
-/** The limit on requests a second of one caller. */
+/** Limits the requests per second of each caller. */
 export class RateLimit {
   constructor(
     private readonly limiter: RateLimiter,
     private readonly perSecond: number,
   ) {}
 
-  /** Counts a request of `caller`. RATE_LIMITED if it is one too many. */
+  /** Counts a request of `caller`. Throws RATE_LIMITED if the caller exceeds the limit. */
   async count(caller: string): Promise<void> {
     const waitMs = await this.limiter.take(caller);
     if (waitMs === 0) return;

@@ -1,7 +1,7 @@
 import { ProblemError } from '../errors/problem.js';
 import type { Bounded, Bounds } from './bounds.js';
 
-/** Why there is no room: the bound that is reached, by all together or by one caller's part of it. */
+/** Why a request is refused: the bound it exceeds, and whether all callers together or its own caller reached it. */
 export interface Refusal {
   readonly bound: Bounded;
   readonly ofCaller: boolean;
@@ -12,7 +12,7 @@ const refusal = (bound: Bounded) => ({
   caller: { bound, ofCaller: true } satisfies Refusal,
 });
 
-/** All that there are. */
+/** All refusals. */
 export const REFUSALS = {
   requests: refusal('requests'),
   streams: refusal('streams'),
@@ -29,7 +29,7 @@ const WORDS: Readonly<Record<Bounded, string>> = {
   answers: 'bytes of unread answers at a time (MAX_BYTES_IN_FLIGHT)',
 };
 
-/** What a request is told that finds no room. It has not been executed. */
+/** The error for a request that is refused. The request has not been executed. */
 export function overloaded({ bound, ofCaller }: Refusal, bounds: Bounds): ProblemError {
   const words = `the service takes at most ${bounds[bound]} ${WORDS[bound]}`;
   return new ProblemError('OVERLOADED', `${words}${ofCaller ? PARTS[bound] : ''}; retry later`);
@@ -38,7 +38,7 @@ export function overloaded({ bound, ofCaller }: Refusal, bounds: Bounds): Proble
 const LEFT = ', and leaves part of that to other callers';
 const HALF = ', and at most half of that for one caller';
 
-/** What one caller may have of it. */
+/** The share of one caller, as the error states it. */
 const PARTS: Readonly<Record<Bounded, string>> = {
   requests: LEFT,
   streams: LEFT,

@@ -19,7 +19,7 @@ const counts = (inFlight: InFlight) => BOUNDED.map((of) => inFlight.count(of));
 const NOTHING = [0, 0, 0, 0, 0];
 
 describe('a permit', () => {
-  it('grows while there is room, and gives all back', () => {
+  it('takes more bytes while they are available, and gives all back', () => {
     const inFlight = new InFlight(BOUNDS);
     const permit = admitted(inFlight, 'requests');
     expect(permit.cover(70)).toBeUndefined();
@@ -31,7 +31,7 @@ describe('a permit', () => {
     expect(counts(inFlight)).toEqual(NOTHING);
   });
 
-  it('counts what a stream holds, as it grows and shrinks', () => {
+  it('counts the bytes that a stream holds as they grow and shrink', () => {
     const inFlight = new InFlight(BOUNDS);
     const permit = admitted(inFlight, 'streams');
     expect(permit.hold(500)).toBeUndefined();
@@ -42,7 +42,7 @@ describe('a permit', () => {
     expect(counts(inFlight)).toEqual(NOTHING);
   });
 
-  it('says that a stream holds too much once its caller’s hold more than half of all, and it grows', () => {
+  it('reports an error when a stream grows while its caller holds more than half of all bytes', () => {
     const inFlight = new InFlight(BOUNDS);
     const one = admitted(inFlight, 'streams', 'a');
     expect(one.hold(50)).toBeUndefined();
@@ -51,7 +51,7 @@ describe('a permit', () => {
     expect(admitted(inFlight, 'streams', 'b').hold(50)).toBeUndefined();
   });
 
-  it('is kept until the exchange is over and all work has ended, failed work too', async () => {
+  it('is kept until the exchange is over and all its work has ended, even by a failure', async () => {
     const inFlight = new InFlight(BOUNDS);
     const permit = admitted(inFlight, 'requests');
     permit.cover(10);
@@ -64,7 +64,7 @@ describe('a permit', () => {
     expect(counts(inFlight)).toEqual(NOTHING);
   });
 
-  it('is taken again by work that begins when the exchange is over, and given back once each time', async () => {
+  it('is taken again by work that begins after the exchange, and given back once each time', async () => {
     const inFlight = new InFlight(BOUNDS);
     const permit = admitted(inFlight, 'streams');
     permit.hold(30);
@@ -75,7 +75,7 @@ describe('a permit', () => {
     expect(counts(inFlight)).toEqual(NOTHING);
   });
 
-  it('has no place while its body is waited for, and takes it again if there is one', () => {
+  it('gives its place back while it waits for its body, and takes a place again if one is free', () => {
     const inFlight = new InFlight(BOUNDS);
     const permit = admitted(inFlight, 'requests');
     permit.cover(10);
@@ -93,7 +93,7 @@ describe('a permit', () => {
     expect(counts(inFlight)).toEqual(NOTHING);
   });
 
-  it('that ends while its body is waited for gives back what it has, and no more', () => {
+  it('gives back only what it holds if it ends while it waits for its body', () => {
     const inFlight = new InFlight(BOUNDS);
     const permit = admitted(inFlight, 'requests');
     permit.cover(10);
@@ -103,7 +103,7 @@ describe('a permit', () => {
     expect(counts(inFlight)).toEqual(NOTHING);
   });
 
-  it('whose client left while it was found out who that is leaves nothing counted for anyone', () => {
+  it('counts for no caller if its client left during authentication', () => {
     const inFlight = new InFlight(BOUNDS);
     const permit = admitted(inFlight, 'requests', 'address');
     permit.over();
@@ -112,7 +112,7 @@ describe('a permit', () => {
     expect(inFlight.callerCount).toBe(0);
   });
 
-  it('tells its connection when it has a place', () => {
+  it('tells its connection when it takes or gives back its place', () => {
     const places: boolean[] = [];
     const connection = { setBusy: (busy: boolean) => void places.push(busy) };
     const inFlight = new InFlight(BOUNDS);

@@ -3,38 +3,39 @@ import type { Permit } from '../request/permit.js';
 import type { Bounded, RequestKind } from './bounds.js';
 import { REFUSALS, type Refusal } from './refusal.js';
 
-/** What a request asks for. */
+/** The resources that a request needs. */
 export interface Admission {
   readonly kind: RequestKind;
-  /** Of its body, as announced. They are not taken: what is announced may never come. */
+  /** Announced bytes of the body. They are checked but not reserved, because they may never arrive. */
   readonly bytes: number;
-  /** The caller that the request counts for. A request without one may have all that is free. */
+  /** The caller that the request is charged to. A request without a caller may use all that is free. */
   readonly caller: string | undefined;
-  /** Told when the request gets its place, and when it gives it back. */
+  /** Told when the request takes its place, and when it gives it back. */
   readonly connection?: { setBusy(busy: boolean): void };
 }
 
-/** Where a permit counts what it holds. */
+/** Counts what permits hold. */
 export interface Ledger {
-  /** Why there is no room for so many more of something, if there is none. */
+  /** The reason why `more` of a resource is not available, or undefined. */
   lack(of: Bounded, more: number, caller: string | undefined): Refusal | undefined;
-  /** Whether a caller holds more than half of something. */
+  /** True if a caller holds more than half of a resource. */
   exceedsHalf(of: Bounded, caller: string | undefined): boolean;
-  /** Counts so many more as held, or fewer if negative, room or not. */
+  /** Adds `more` to the amount held, without a check of the bounds. `more` may be negative. */
   add(of: Bounded, more: number, caller: string | undefined): void;
-  /** Counts a refusal, and returns the error for its caller. */
+  /** Counts a refusal and returns the error for its caller. */
   problem(refusal: Refusal): ProblemError;
 }
 
 /**
- * One request's part of what is in flight. It has its place while something is done for it: not while its body is waited
- * for at length, nor while its answer waits to be read. The store goes on with a call whose client is gone, and clients
- * that give up and come again must not pile up calls, so the place is kept until all work for it has ended.
+ * The share of one request in what is in flight. The request has a place while the service works on it, but not while
+ * it waits long for its body or while its answer waits to be read. The store finishes a call even if its client has
+ * left, and clients that time out and retry must not pile up calls. So the request keeps its place until all its work
+ * has ended.
  */
 export class RequestPermit implements Permit {
-  /** Who is counted for it, if anyone. */
+  /** The caller that the request is charged to, if any. */
   caller: string | undefined;
-  /** Its exchange, until that has its answer, and the work that goes on for it. */
+  /** Number of uses: the exchange until its answer is complete, and each piece of work in progress. */
   private uses = 1;
   private parked = false;
   private bytes = 0;
@@ -49,9 +50,9 @@ export class RequestPermit implements Permit {
     this.count(1);
   }
 
-  /** Counts the request as another caller's from now on, or says why that has no room for it. */
+  /** Charges the request to another caller from now on. Returns an error if that caller has no room for it. */
   chargeTo(caller: string | undefined): ProblemError | undefined {
-    // Without a use its client left while it was found out who that was: nothing is counted for it any more.
+    // Without uses, the client left during authentication, and the request no longer counts.
     if (caller === this.caller || this.uses === 0) return undefined;
     const { kind } = this.admission;
     this.count(-1);
@@ -61,7 +62,7 @@ export class RequestPermit implements Permit {
     return refusal && this.inFlight.problem(refusal);
   }
 
-  /** Takes what it lacks for so many bytes of body in all, or says why there is no room. */
+  /** Takes the missing bytes for a body of `bytes` in total. Returns an error if they are not available. */
   cover(bytes: number): ProblemError | undefined {
     const more = bytes - this.bytes;
     if (more <= 0) return undefined;
@@ -73,8 +74,8 @@ export class RequestPermit implements Permit {
   }
 
   /**
-   * Says how many bytes of body it holds now. They are there already, so they are not refused;
-   * the answer is an error if the caller then holds more than half of all.
+   * Sets the bytes of body that the request holds now. They are already in memory, so they always count. Returns an
+   * error if they have grown and the caller then holds more than half of all bytes.
    */
   hold(bytes: number): ProblemError | undefined {
     const more = bytes - this.bytes;
@@ -84,14 +85,14 @@ export class RequestPermit implements Permit {
     return this.inFlight.problem(REFUSALS.bytes.caller);
   }
 
-  /** Gives its place back until `unpark`: there is nothing to be done but to wait for the rest of the body. */
+  /** Gives the place back until `unpark`, while the request only waits for the rest of its body. */
   park(): void {
     if (this.parked) return;
     if (this.uses > 0) this.count(-1, 0);
     this.parked = true;
   }
 
-  /** Takes the place again, or says why there is none. */
+  /** Takes the place again. Returns an error if none is free. */
   unpark(): ProblemError | undefined {
     if (!this.parked) return undefined;
     const refusal = this.uses > 0 ? this.inFlight.lack(this.admission.kind, 1, this.caller) : undefined;
@@ -101,7 +102,10 @@ export class RequestPermit implements Permit {
     return undefined;
   }
 
-  /** Keeps the permit while `work` goes on; takes it again if it was given back, as when that outlives its sender. */
+  /**
+   * Keeps the permit during `work`. Takes it again if it was given back, for example if work starts after the client
+   * left.
+   */
   async during<T>(work: () => Promise<T>): Promise<T> {
     if (this.uses++ === 0) this.count(1);
     try {
@@ -111,7 +115,7 @@ export class RequestPermit implements Permit {
     }
   }
 
-  /** Once: its answer is made, and so many bytes of that wait in memory for the client to take them. */
+  /** The answer is complete, and `unread` bytes of it wait in memory for the client. Only the first call counts. */
   answered(unread: number): void {
     if (this.isAnswered) return;
     this.isAnswered = true;
@@ -120,14 +124,14 @@ export class RequestPermit implements Permit {
     if (--this.uses === 0) this.count(-1);
   }
 
-  /** The answer is taken, or will never be. */
+  /** The client has received the answer, or never will. */
   over(): void {
     this.answered(0);
     if (this.unread > 0) this.inFlight.add('answers', -this.unread, this.caller);
     this.unread = 0;
   }
 
-  /** Counts its place, unless it is parked, and bytes that it holds: once more, or once less. */
+  /** Adds its bytes, and its place unless it is parked, to what is held, or subtracts them. */
   private count(sign: 1 | -1, bytes = this.bytes): void {
     if (!this.parked) {
       this.inFlight.add(this.admission.kind, sign, this.caller);

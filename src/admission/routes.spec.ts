@@ -12,7 +12,7 @@ function classOf(headers: Record<string, string>, config = {}): object {
   return routes.classOf({ method: 'POST', url: '/n%61me?results=none', headers });
 }
 
-describe('what a request is counted as', () => {
+describe('the class of a request', () => {
   it.each([
     ['no body', {}, 'requests', 0],
     ['an empty body', { 'content-length': '0' }, 'requests', 0],
@@ -44,23 +44,23 @@ describe('what a request is counted as', () => {
       0,
     ],
     ['a body of no type', { 'content-length': '9' }, 'streams', 0],
-  ])('%s, where lines are taken', (_, headers, kind, bytes) => {
+  ])('%s, on a route that accepts lines', (_, headers, kind, bytes) => {
     expect(classOf(headers, TAKES_LINES)).toMatchObject({ kind, bytes });
   });
 
-  it('takes no body for a stream on a route that takes none', () => {
+  it('is not a stream on a route that accepts no streamed body', () => {
     const headers = { 'content-type': 'text/plain', 'transfer-encoding': 'chunked' };
     expect(classOf(headers)).toMatchObject({ kind: 'requests', bytes: 0 });
     expect(classOf(headers, { takesExports: true })).toMatchObject({ kind: 'streams', bytes: 0 });
   });
 
-  it('takes exports and probes for what their routes say, whatever they send', () => {
+  it('depends only on the route for exports and probes', () => {
     const headers = { 'content-type': 'application/json', 'content-length': '500' };
     expect(classOf(headers, { exports: true })).toMatchObject({ kind: 'streams', bytes: 0 });
     expect(classOf(headers, { probe: true })).toMatchObject({ kind: 'probes', bytes: 0 });
   });
 
-  it('takes what is no route for a request', () => {
+  it('is a request for an unknown route', () => {
     const headers = { 'content-type': 'text/plain', 'content-length': '500' };
     const routes = new Routes(1_000);
     expect(routes.classOf({ method: 'POST', url: '/nowhere', headers })).toMatchObject({

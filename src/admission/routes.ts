@@ -6,29 +6,29 @@ import { announcedBody } from '../request/announced-body.js';
 import { contextOf } from '../request/context.js';
 import type { RequestKind } from './bounds.js';
 
-/** What a request asks for, as far as its head and its route say. */
+/** The resources that a request needs, as far as its head and its route tell. */
 export interface RequestClass {
   readonly kind: RequestKind;
-  /** Of a JSON body, as announced. */
+  /** Announced bytes of a JSON body. */
   readonly bytes: number;
   /** See FastifyContextConfig. */
   readonly sharedAnswer: boolean;
 }
 
 /**
- * The routes as admission knows them, before the framework has a request. By the framework's own router, told of the same
- * routes: it decodes and matches a path exactly as the framework will.
+ * The routes, for admission, which runs before the framework. It uses a second instance of the framework's router with
+ * the same routes, so it decodes and matches paths exactly as the framework does.
  */
 export class Routes {
   private readonly router = createRouter(ROUTER_OPTIONS);
 
-  /** `maxBodyBytes`: of a JSON body. */
+  /** `maxBodyBytes` limits JSON bodies. */
   constructor(private readonly maxBodyBytes: number) {}
 
   /**
-   * Has each route keep its request's permit while its controller works, also when its client is gone. Call it before
-   * routes are registered: their handlers are wrapped. One of the framework's interceptors would do it, too, at a fifth of
-   * the CPU time of a small request.
+   * Makes each route keep its request's permit while its controller works, even if the client has left. Call it before
+   * routes are registered, because it wraps their handlers. An interceptor of the framework would also work, but takes
+   * a fifth of the CPU time of a small request.
    */
   watch(server: FastifyInstance): void {
     server.addHook('onRoute', (route) => {
@@ -45,8 +45,8 @@ export class Routes {
   }
 
   /**
-   * A body that is not JSON is a stream where the route takes any, read in blocks, and counted by what of it is held at a
-   * time; so is an export, the other way round. A JSON body above `maxBodyBytes` is refused unread.
+   * Classifies a request. An export is a stream. So is a body that is not JSON, if the route accepts one: it is read in
+   * blocks, and only the bytes held at a time count. A JSON body above `maxBodyBytes` is refused unread.
    */
   classOf(request: Pick<IncomingMessage, 'method' | 'url' | 'headers'>): RequestClass {
     const { method = '', url = '', headers } = request;
@@ -64,5 +64,5 @@ export class Routes {
   }
 }
 
-/** Of a path that is no route. */
+/** The settings of a path without a route. */
 const NONE: FastifyContextConfig = {};

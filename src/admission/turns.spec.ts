@@ -4,7 +4,7 @@ import { Turns } from './turns.js';
 
 const KIB = 1024;
 
-/** Begins requests with so many bytes of body; a list of those that have been started. */
+/** Begins requests with bodies of these sizes. Returns the indexes of those that have started, as they start. */
 function begin(turns: Turns, ...bodies: number[]): number[] {
   const started: number[] = [];
   bodies.forEach((bytes, i) => turns.begin(undefined, bytes, () => started.push(i)));
@@ -12,11 +12,11 @@ function begin(turns: Turns, ...bodies: number[]): number[] {
 }
 
 describe('Turns', () => {
-  it('begins what little comes at once', () => {
+  it('begins a few small requests at once', () => {
     expect(begin(new Turns(), 100, 100 * KIB, 0)).toEqual([0, 1, 2]);
   });
 
-  it('begins the rest in later turns, in order, at least one a turn', async () => {
+  it('begins the rest in later turns, in order, at least one per turn', async () => {
     const started = begin(new Turns(), 200 * KIB, 100 * KIB, 9_000 * KIB, 1, 1);
     expect(started).toEqual([0, 1]);
     await setImmediate();
@@ -25,7 +25,7 @@ describe('Turns', () => {
     expect(started).toEqual([0, 1, 2, 3, 4]);
   });
 
-  it('bounds requests without a body, too', async () => {
+  it('limits requests without a body, too', async () => {
     const started = begin(new Turns(), ...new Array<number>(100).fill(0));
     expect(started).toHaveLength(32);
     await setImmediate();
@@ -34,7 +34,7 @@ describe('Turns', () => {
     expect(started).toEqual(Array.from({ length: 100 }, (_, i) => i));
   });
 
-  it('lets nobody in before those that wait', async () => {
+  it('starts no request before those that wait', async () => {
     const turns = new Turns();
     const order: string[] = [];
     turns.begin('a', 900 * KIB, () => order.push('large'));
@@ -47,7 +47,7 @@ describe('Turns', () => {
     expect(order).toEqual(['large', 'first', 'second', 'third']);
   });
 
-  it('shares the bytes of work between callers: who sends little waits for one piece of others’ work', async () => {
+  it('shares bytes of work between callers: a caller that sends little waits for one piece of another’s work', async () => {
     const turns = new Turns();
     const order: string[] = [];
     for (let i = 0; i < 20; i++) turns.begin('greedy', 900 * KIB, () => order.push('greedy'));
@@ -59,7 +59,7 @@ describe('Turns', () => {
     expect(order).toHaveLength(25);
   });
 
-  it('gives callers who send alike as much each, however many requests they make of it', async () => {
+  it('gives callers with equal demand equal bytes, whatever the number of their requests', async () => {
     const turns = new Turns();
     const done = { large: 0, small: 0 };
     for (let i = 0; i < 20; i++) turns.begin('large', 248 * KIB, () => (done.large += 256));

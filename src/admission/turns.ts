@@ -1,29 +1,29 @@
-/** Bytes of bodies whose requests are begun in one turn of the event loop: about 3,000 URLs, so 2 to 5 ms of work. */
+/** Bytes of bodies that one turn of the event loop begins: about 3,000 URLs, so 2 to 5 ms of work. */
 const BYTES_A_TURN = 256 * 1024;
-/** What a request costs beside its body, in bytes of body that take as long. */
+/** Cost of a request besides its body, as the number of body bytes that take as long. */
 const BYTES_A_REQUEST = 8 * 1024;
 
 interface Work {
   readonly cost: number;
-  /** How many bytes have been begun when it is due. */
+  /** The virtual time at which the work is due, in bytes begun. */
   readonly tag: number;
   readonly start: () => void;
 }
 
-/** One caller's work, in order. */
+/** The work of one caller, in order. */
 interface Line {
   readonly waiting: Work[];
-  /** The tag of its next work, if that comes before. */
+  /** The earliest tag of its next work. */
   end: number;
 }
 
 /**
- * Deals work over the turns of the event loop, and among callers. All that can be read in one turn would otherwise be
- * worked on in that turn, and nothing else done in it: no connection accepted (Node accepts one a turn), no request refused.
+ * Spreads work over turns of the event loop, and shares it between callers. Otherwise one turn would process everything
+ * that it can read, while no connection is accepted (Node accepts one per turn) and no request is refused.
  *
- * Between callers the bytes are shared by start-time fair queueing (Goyal, Vin and Cheng 1996): work is due when its
- * caller's earlier work is done, counted in bytes, but not before the work that was begun last, and what is due first is
- * next. So a caller that sends little waits for one piece of work of each other one, not for their queues.
+ * Callers share the bytes by start-time fair queueing (Goyal, Vin and Cheng 1996). Work is due when its caller's
+ * earlier work is done, counted in bytes, but no earlier than the work begun last. The work that is due first comes
+ * next. So a caller that sends little waits for one piece of work of each other caller, not for their queues.
  */
 export class Turns {
   private readonly lines = new Map<string | undefined, Line>();
@@ -31,7 +31,7 @@ export class Turns {
   private left = BYTES_A_TURN;
   private now = 0;
 
-  /** Calls `start` for work of a caller on so many bytes: now or in a later turn. */
+  /** Calls `start` for a caller's work on a body of `bytes`, now or in a later turn. */
   begin(caller: string | undefined, bytes: number, start: () => void): void {
     const cost = BYTES_A_REQUEST + bytes;
     if (this.left === BYTES_A_TURN) setImmediate(() => this.next());
@@ -65,7 +65,7 @@ export class Turns {
     }
   }
 
-  /** What is due first, if anything waits; and forgets callers with nothing left that could hold their next work up. */
+  /** Takes the work that is due first, if any. Forgets callers whose past work can no longer delay their next work. */
   private take(): Work | undefined {
     let next: Line | undefined;
     for (const [caller, line] of this.lines) {
