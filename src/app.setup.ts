@@ -35,7 +35,7 @@ import { Routes } from './admission/routes.js';
 import { RateLimit } from './admission/rate-limit.js';
 import { useRateLimit } from './admission/rate-limit-hook.js';
 
-/** The service as main.ts and the tests start it: complete, but not listening yet. */
+/** Builds the complete service, as main.ts and the tests start it, but does not listen yet. */
 export async function createApp(config: Config): Promise<NestFastifyApplication> {
   const logger = createLogger(config);
   const headers = securityHeaders();
@@ -46,7 +46,7 @@ export async function createApp(config: Config): Promise<NestFastifyApplication>
   const answer: AnswerError = (error, request, reply) => app.get(ProblemFilter).answer(error, request, reply);
   const adapter = new FastifyAdapter({
     ...fastifyOptions(logger, headers, answer),
-    // Nest's middleware: there is none, and its engine would look at every request.
+    // Skips the engine of Nest middleware: the service has none, and the engine would check every request.
     skipMiddie: true,
     serverFactory: (handle: RequestListener) => createHttpServer(handle, admission, config),
   });
@@ -65,9 +65,9 @@ export async function createApp(config: Config): Promise<NestFastifyApplication>
   useBodyParsers(server, config, BATCH_READERS);
   const watchers = { lifecycle: app.get(Lifecycle), metrics: app.get(Metrics) };
   useRequestHooks(server, { config, headers, logger, ...watchers });
-  // Before authentication: browsers ask without credentials whether they may send them.
+  // Before authentication: browsers send preflight requests without credentials.
   await useCors(server, config.corsOrigins, answer);
-  // Before authentication, too: the page asks for the key.
+  // Before authentication, too: the dashboard itself asks for the key.
   leadBrowsersToDashboard(server);
   const authenticator = app.get(Authenticator);
   authenticator.watch((open) => {
@@ -79,9 +79,9 @@ export async function createApp(config: Config): Promise<NestFastifyApplication>
   countByCaller(server, callers);
   const rateLimit = app.get<RateLimit | null>(RateLimit);
   if (rateLimit) useRateLimit(server, rateLimit);
-  // After the check of what a route says of itself: one that is refused is none.
+  // After the check of route declarations, so that routes that it rejects are not added.
   routes.watch(server);
-  // After CORS, whose own route is for paths of all kinds.
+  // After CORS, which registers a route for all paths.
   refuseOtherMethods(server);
   serveDocument(app);
   serveDocsPage(server);

@@ -1,15 +1,13 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 
-/** The bytes of a file, and the tag that changes with them. */
+/** The bytes of a file, and a tag that changes with them. */
 export interface AssetContent {
   readonly bytes: Buffer;
   readonly tag: string;
 }
 
-/**
- * A file that is read when it is first asked for, and then kept. However many slow clients read it, there is one copy.
- */
+/** A file that is read on first use and then kept in memory. All clients, however slow, share one copy. */
 export class Asset {
   private content: Promise<AssetContent> | undefined;
 
