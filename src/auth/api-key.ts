@@ -1,17 +1,19 @@
 import type { Credential, Quota } from '#store';
 import { SCOPES, type Scope } from '../request/scope.js';
 
-/** An API key as the service knows it: everything but the secret. */
+/** An API key without its secret. */
 export interface ApiKey {
   readonly id: string;
-  /** For people. */
+  /** A label for people. */
   readonly name: string;
   readonly scopes: readonly Scope[];
-  /** Empty: all names. */
+  /** Empty if the key may use all names. */
   readonly prefix: string;
-  /** Filters and visited sets there may be of the prefix for this key to make another; undefined: no bound. */
+  /**
+   * The key may create a filter or visited set only while fewer than this exist under its prefix; undefined: no limit.
+   */
   readonly maxFilters: number | undefined;
-  /** And bytes of their cells. */
+  /** The same limit for bytes of cells. */
   readonly maxBytes: number | undefined;
   /** SHA-256 of the secret. */
   readonly digest: Buffer;
@@ -21,12 +23,12 @@ export interface ApiKey {
   readonly expiresAt: number | undefined;
 }
 
-/** What the store keeps of a key: JSON, the digest in hex. */
+/** A key as the store keeps it: JSON, with the digest in hex. */
 export function encodeKey({ id, digest, ...rest }: ApiKey): Credential {
   return { id, value: JSON.stringify({ ...rest, sha256: digest.toString('hex') }) };
 }
 
-/** Undefined if the value is not one of ours: a key that cannot be read opens nothing. */
+/** Undefined if the value is invalid. An unreadable key grants no access. */
 export function decodeKey({ id, value }: Credential): ApiKey | undefined {
   const kept = parse(value);
   if (!kept) return undefined;
@@ -47,7 +49,7 @@ export function decodeKey({ id, value }: Credential): ApiKey | undefined {
   return { id, name, scopes, prefix, maxFilters, maxBytes, digest, createdAt, expiresAt };
 }
 
-/** What the key may make; undefined: no bound. */
+/** The quota of the key; undefined: no limits. */
 export function quotaOf({ prefix, maxFilters, maxBytes }: ApiKey): Quota | undefined {
   return maxFilters === undefined && maxBytes === undefined ? undefined : { prefix, maxFilters, maxBytes };
 }

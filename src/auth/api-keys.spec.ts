@@ -17,7 +17,7 @@ const key: ApiKey = {
   expiresAt: undefined,
 };
 
-/** A store that counts how often it is asked, and holds back its answers. */
+/** A store that counts its calls and can delay its answers. */
 class SlowStore {
   kept: Credential[] = [];
   lists = 0;
@@ -56,7 +56,7 @@ class SlowStore {
 }
 
 describe('API keys', () => {
-  it('are read back as they were kept, without the secret', () => {
+  it('are read back as they were stored, without the secret', () => {
     expect(decodeKey(encodeKey(key))).toEqual(key);
     expect(decodeKey(encodeKey({ ...key, prefix: '', expiresAt: 5 }))).toEqual({
       ...key,
@@ -80,7 +80,7 @@ describe('API keys', () => {
       encodeKey({ ...key, maxFilters: 5 }).value.replace('"maxFilters":5', `"maxFilters":${limit}`),
       encodeKey({ ...key, maxBytes: 5 }).value.replace('"maxBytes":5', `"maxBytes":${limit}`),
     ]),
-  ])('open nothing if they cannot be read: %.40s', async (value) => {
+  ])('grant no access if they are unreadable: %.40s', async (value) => {
     expect(decodeKey({ id: key.id, value })).toBeUndefined();
     const store = new SlowStore();
     store.kept = [{ id: key.id, value }];
@@ -90,7 +90,7 @@ describe('API keys', () => {
     expect(await keys.list()).toEqual([]);
   });
 
-  it('are judged by id, secret and time', async () => {
+  it('are checked by id, secret and time', async () => {
     const keys = new ApiKeys(new SlowStore(), SYSTEM_CLOCK);
     expect(await keys.judge(text)).toEqual({ key: undefined, reason: 'unknown key' });
     await keys.add(key);
@@ -101,14 +101,14 @@ describe('API keys', () => {
     expect(await keys.judge(text)).toEqual({ key: undefined, reason: 'expired key' });
   });
 
-  it('cost the store one call, however many ids are made up', async () => {
+  it('cost the store one call, whatever the number of made-up ids', async () => {
     const store = new SlowStore();
     const keys = new ApiKeys(store, SYSTEM_CLOCK);
     await Promise.all(Array.from({ length: 1_000 }, () => keys.judge(makeKeyText())));
     expect(store.lists).toBe(1);
   });
 
-  it('are refused here as soon as they are revoked, whatever was being read meanwhile', async () => {
+  it('are refused by this instance as soon as they are revoked, even during a read', async () => {
     const store = new SlowStore();
     const keys = new ApiKeys(store, SYSTEM_CLOCK);
     await keys.add(key);
@@ -117,14 +117,14 @@ describe('API keys', () => {
     expect(await keys.revoke(key.id)).toBe(true);
     const late = keys.judge(text);
     store.release();
-    // Whoever asked before the key was revoked may be told so; whoever asks afterwards may not.
+    // A request that began before the revocation may be accepted, but not one that begins after it.
     expect(await early).toEqual({ key });
     expect(await late).toMatchObject({ reason: 'unknown key' });
     expect(await keys.judge(text)).toMatchObject({ reason: 'unknown key' });
     expect(await keys.revoke(key.id)).toBe(false);
   });
 
-  it('are asked for again after a failure, not kept as unknown', async () => {
+  it('are read again after a failure, and not remembered as unknown', async () => {
     const store = new SlowStore();
     const keys = new ApiKeys(store, SYSTEM_CLOCK);
     await keys.add(key);

@@ -4,27 +4,29 @@ import { decodeKey, encodeKey, type ApiKey } from './api-key.js';
 import { Cached } from './cached.js';
 import { digestSecret, type KeyText } from './key-text.js';
 
-/** How long a key that another instance has revoked may still be taken here, and one it has made be unknown. */
+/**
+ * How long this instance may accept a key that another one has revoked, or not know a key that another one has created.
+ */
 export const KEYS_LIFETIME_MS = 2_000;
 
 /** No secret has this digest. */
 const NO_DIGEST = Buffer.alloc(32);
 
-/** The outcome of a key that was shown: whose it is, or why not (for the log, never for the caller). */
+/** The result of checking a key: the key, or why it was rejected. The reason is for the log, never for the caller. */
 export type Verdict =
   | { readonly key: ApiKey }
   | { readonly key: undefined; readonly reason: 'unknown key' | 'wrong secret' | 'expired key' };
 
 /**
- * The keys in the store. All of them are read at once and kept for KEYS_LIFETIME_MS: so neither known nor made-up ids
- * cost the store a call each.
+ * The API keys in the store. One call reads all of them, and they are kept for KEYS_LIFETIME_MS. So requests do not
+ * cost the store a call each, whether their key ids are known or made up.
  */
 export class ApiKeys {
-  /** There are no keys, as far as this instance can know, until the clock's `monotonic()` is so much. */
+  /** Until the clock's `monotonic()` reaches this, no keys exist, as far as this instance can know. */
   noneUntil = -Infinity;
-  /** Keys made here. */
+  /** Number of keys created by this instance. */
   private made = 0;
-  /** When each key was last let in here, in ms since the epoch. It has no more ids than there are keys. */
+  /** When this instance last accepted each key, in ms since the epoch. It has no more ids than there are keys. */
   private readonly used = new Map<string, number>();
   private readonly known: Cached<ReadonlyMap<string, ApiKey | undefined>>;
 
@@ -35,24 +37,24 @@ export class ApiKeys {
     this.known = new Cached(KEYS_LIFETIME_MS, clock, () => this.read());
   }
 
-  /** Whether there are keys at all, expired and unreadable ones included. */
+  /** True if any keys exist, including expired and unreadable ones. */
   async any(): Promise<boolean> {
     return (await this.known.get()).size > 0;
   }
 
-  /** The same work for ids that are known and that are not. */
+  /** Checks a key. An unknown id takes the same work as a known one. */
   async judge({ id, secret }: KeyText): Promise<Verdict> {
     const key = (await this.known.get()).get(id);
     const right = timingSafeEqual(digestSecret(secret), key?.digest ?? NO_DIGEST);
     return key && !right ? { key: undefined, reason: 'wrong secret' } : this.verdictOn(key);
   }
 
-  /** Of a key whose secret has been shown before. */
+  /** Checks a key again whose secret was verified before. */
   async judgeKnown(id: string): Promise<Verdict> {
     return this.verdictOn((await this.known.get()).get(id));
   }
 
-  /** When a key was last let in by this process, in ms since the epoch; undefined: not since it began. */
+  /** When this process last accepted a key, in ms since the epoch; undefined: not since it started. */
   lastUsed(id: string): number | undefined {
     return this.used.get(id);
   }
@@ -64,14 +66,14 @@ export class ApiKeys {
     this.known.forget();
   }
 
-  /** Keeps a key that is there as it now is. False, with nothing kept, if it has been revoked. */
+  /** Replaces an existing key. Returns false, and stores nothing, if the key has been revoked. */
   async replace(key: ApiKey): Promise<boolean> {
     const replaced = await this.credentials.replace(encodeKey(key));
     this.known.forget();
     return replaced;
   }
 
-  /** From the store itself, sorted by id. */
+  /** Reads the keys from the store, not from the cache, sorted by id. */
   async list(): Promise<ApiKey[]> {
     const found = await this.credentials.list();
     const ids = new Set(found.map(({ id }) => id));
@@ -79,7 +81,9 @@ export class ApiKeys {
     return found.map(decodeKey).filter((key) => key !== undefined);
   }
 
-  /** False if there was none. Refused by this instance from now on, by others after KEYS_LIFETIME_MS at most. */
+  /**
+   * False if the key did not exist. This instance refuses the key from now on, others after at most KEYS_LIFETIME_MS.
+   */
   async revoke(id: string): Promise<boolean> {
     const revoked = await this.credentials.delete(id);
     this.known.forget();
@@ -91,7 +95,7 @@ export class ApiKeys {
     const until = this.clock.monotonic() + KEYS_LIFETIME_MS;
     const { made } = this;
     const found = await this.credentials.list();
-    // A reading that began before a key was made may end after it.
+    // A read that began before a key was created may end after it.
     this.noneUntil = found.length === 0 && made === this.made ? until : -Infinity;
     return new Map(found.map((credential) => [credential.id, decodeKey(credential)]));
   }

@@ -11,14 +11,14 @@ import { RootLogger } from '../logging/logger.js';
 
 type Actor = Pick<Principal, 'id' | 'name'>;
 
-/** Failed authentications that get a line of their own in a minute: who guesses keys must not fill the disk. */
+/** Failed authentications logged per minute. Someone who guesses keys must not fill the disk. */
 const FAILURES_A_MINUTE = 60;
-/** Refused admin calls of one principal that do: it may not make another one's calls hard to find. */
+/** Refused admin calls of one principal logged per minute, so that they do not hide calls of other principals. */
 const REFUSED_CALLS_A_MINUTE = 60;
 
 /**
- * Who did what: log lines with `audit: true`, in the service's log at every LOG_LEVEL but `silent`. They hold ids and
- * names, never secrets.
+ * Logs who did what: log lines with `audit: true`, in the service's log at every LOG_LEVEL but `silent`. They contain
+ * ids and names, never secrets.
  */
 @Injectable()
 export class AuditLog {
@@ -31,14 +31,17 @@ export class AuditLog {
   }
 
   /**
-   * Logs a call of a route for administrators by a principal who may call it, whatever its outcome: every call has a line.
-   * Without `status` its client left before the answer was out.
+   * Logs a call of an admin route by a principal with permission, whatever its outcome. Each call has a line. If
+   * `status` is undefined, the client left before the answer was complete.
    */
   adminCall(principal: Principal, request: Request, status: number | undefined): void {
     this.logger.info({ ...adminCall(principal, request), status }, 'admin call');
   }
 
-  /** Logs a call by a principal who may not; `unreported` counts its calls since its last line that have none. */
+  /**
+   * Logs a call by a principal without permission. `unreported` counts this principal's calls without a line since its
+   * last line.
+   */
   refusedAdminCall(principal: Principal, request: Request, status: number | undefined): void {
     const unreported = this.refusedCalls.take(principal.id);
     if (unreported === undefined) return;
@@ -46,7 +49,7 @@ export class AuditLog {
     this.logger.info(call, 'admin call');
   }
 
-  /** Credentials that were missing or not taken. `reason` is for operators; the caller is not told it. */
+  /** Logs missing or rejected credentials. `reason` is for operators; the caller does not see it. */
   failedAuthentication(request: Request, reason: string): void {
     const unreported = this.failures.take();
     if (unreported === undefined) return;
@@ -61,7 +64,7 @@ export class AuditLog {
     this.logger.info({ ...calledBy(by), key }, 'key created');
   }
 
-  /** `key` as it is from now on, and the id of the one that takes its place. */
+  /** Logs the old key with its new end, and the id of the key that replaces it. */
   keyRotated(by: Actor, key: KeyView, successor: string): void {
     this.logger.info({ ...calledBy(by), key, successor }, 'key rotated');
   }
@@ -83,7 +86,7 @@ function called(request: Request): object {
   return { requestId: request.id, method: request.method, route: request.routeOptions.url ?? 'unknown' };
 }
 
-/** The name or id that a call is about: of the path, or of what is to be made, as far as it was read. */
+/** The name or id that a call is about: from the path, or from the body, as far as it was read. */
 function targetOf({ params, body, raw }: Request): string | undefined {
   const { auditTarget } = contextOf(raw);
   const { name, id } = params as { name?: string; id?: string };

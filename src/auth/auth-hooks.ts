@@ -10,8 +10,8 @@ import { authorise } from './authorise.js';
 import type { RequestAuthenticator } from './request-authenticator.js';
 
 /**
- * Finds out who asks, and whether they may, before anything of a body is read; and has admin calls audited. From now on
- * no route can be registered that does not say who may use it.
+ * Authenticates and authorises each request before its body is read, and audits admin calls. From now on, a route that
+ * does not declare its callers cannot be registered.
  */
 export function useAuthentication(
   server: FastifyInstance,
@@ -20,7 +20,7 @@ export function useAuthentication(
   audit: AuditLog,
 ): void {
   const auditCall = (principal: Principal, request: Request, reply: Reply, allowed: boolean): void => {
-    // Not on response: Fastify says nothing of an answer whose client left before it was out.
+    // Fastify's onResponse does not run if the client leaves before the answer is complete.
     connectionOf(request.raw.socket).whenOver(request.raw, (answered) => {
       const status = answered ? reply.statusCode : undefined;
       if (allowed) audit.adminCall(principal, request, status);

@@ -11,7 +11,7 @@ import { Authenticator } from './authenticator.js';
 import { RequestAuthenticator } from './request-authenticator.js';
 import { TokenVerifier } from './token-verifier.js';
 
-/** Who may do what, and who did it. */
+/** Authentication, API keys, and the audit log. */
 @Global()
 @Module({
   controllers: [KeysController, MeController],

@@ -9,7 +9,7 @@ import { Unauthenticated } from './unauthenticated.js';
 let time = 1_000;
 const clock: Clock = { now: () => time, monotonic: () => time };
 
-/** A store in memory whose first list comes when it is told to. */
+/** A store in memory that holds back its first list until `deliver` is called. */
 function storeWithLateList(): { credentials: Credentials; deliver: () => void } {
   let kept: Credential[] = [];
   let lists = 0;
@@ -32,8 +32,8 @@ function storeWithLateList(): { credentials: Credentials; deliver: () => void } 
   return { credentials, deliver };
 }
 
-describe('the door that the first key closes', () => {
-  it('is not opened again by a reading that began before the key was made', async () => {
+describe('a service that the first key has closed', () => {
+  it('is not opened again by a read that began before the key was created', async () => {
     const { credentials, deliver } = storeWithLateList();
     const keys = new ApiKeys(credentials, clock);
     const authenticator = new Authenticator('open', keys, undefined, clock);
@@ -56,7 +56,7 @@ describe('the door that the first key closes', () => {
   });
 });
 
-describe('a service that is open', () => {
+describe('an open service', () => {
   const key = { ...ANONYMOUS, scopes: ['admin'] as const, maxFilters: undefined, maxBytes: undefined };
 
   async function made(keys: ApiKeys): Promise<void> {
@@ -64,7 +64,7 @@ describe('a service that is open', () => {
     await keys.add({ ...key, id, digest: digestSecret(secret), createdAt: 1, expiresAt: undefined });
   }
 
-  it('asks the store for keys before anyone is let in, and again once what it said is old', async () => {
+  it('reads the keys before it accepts the first request, and again when the result is stale', async () => {
     const { credentials, deliver } = storeWithLateList();
     deliver();
     const authenticator = new Authenticator('open', new ApiKeys(credentials, clock), undefined, clock);
@@ -76,7 +76,7 @@ describe('a service that is open', () => {
     expect(authenticator.isOpen()).toBe(false);
   });
 
-  it('is closed as soon as a key is made here, and stays closed when a reading from before ends', async () => {
+  it('is closed as soon as this instance creates a key, and stays closed when an earlier read ends', async () => {
     const { credentials, deliver } = storeWithLateList();
     const keys = new ApiKeys(credentials, clock);
     const authenticator = new Authenticator('open', keys, undefined, clock);
@@ -87,7 +87,7 @@ describe('a service that is open', () => {
     expect(authenticator.isOpen()).toBe(false);
   });
 
-  it('tells who watches what it finds', async () => {
+  it('reports changes to its watcher', async () => {
     const { credentials, deliver } = storeWithLateList();
     deliver();
     const keys = new ApiKeys(credentials, clock);
@@ -109,7 +109,7 @@ describe('a service that is open', () => {
   });
 });
 
-describe('credentials of a request that goes on', () => {
+describe('credentials of a long request', () => {
   const rest = {
     name: 'ops',
     prefix: '',
@@ -131,7 +131,7 @@ describe('credentials of a request that goes on', () => {
     return { authenticator, keys, principal, id: text.id, list };
   }
 
-  it('are confirmed out of the keys in memory until the key is revoked', async () => {
+  it('are confirmed from the keys in memory until the key is revoked', async () => {
     const { authenticator, keys, principal, id, list } = await letIn();
     for (let i = 0; i < 1_000; i++) await authenticator.confirm(principal);
     expect(list.mock.calls.length).toBeLessThan(100);
@@ -147,7 +147,7 @@ describe('credentials of a request that goes on', () => {
     await expect(authenticator.confirm(principal)).rejects.toMatchObject({ reason: 'expired key' });
   });
 
-  it('are confirmed until the token ends, and without any for ever, asking nobody', async () => {
+  it('are confirmed until the token expires, and always if anonymous, without a call of the store', async () => {
     const { authenticator, list } = await letIn();
     const token = { ...ANONYMOUS, credential: { validUntil: time + 3_600_000 } };
     time += 3_599_999;

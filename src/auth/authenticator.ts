@@ -9,9 +9,9 @@ import { Unauthenticated } from './unauthenticated.js';
 
 const BEARER = /^Bearer +([^\s]+)$/i;
 
-/** Finds out who sent a request, from its Authorization headers. */
+/** Identifies the principal of a request from its Authorization headers. */
 export class Authenticator {
-  /** With mode `open`: whether the store is known to have had no keys, and whether it is known to have had some. */
+  /** In mode `open`: what the store last said about keys. Once this instance has seen a key, it stays at `keys`. */
   private seen: 'nothing' | 'no keys' | 'keys' = 'nothing';
   private onChange: ((open: boolean) => void) | undefined;
 
@@ -22,22 +22,24 @@ export class Authenticator {
     private readonly clock: Clock,
   ) {}
 
-  /** Whether nobody has to say who they are, for sure and without asking the store. */
+  /** True if requests surely need no credentials, without a call of the store. */
   isOpen(): boolean {
     return this.mode === 'none' || (this.seen === 'no keys' && this.clock.monotonic() < this.keys.noneUntil);
   }
 
-  /** Tells `onChange` whether nobody has to say who they are, as far as is known: now, and when that changes. */
+  /**
+   * Tells `onChange` whether requests need no credentials, as far as this instance knows: now, and after each change.
+   */
   watch(onChange: (open: boolean) => void): void {
     this.onChange = onChange;
     onChange(this.mode === 'none' || this.seen === 'no keys');
   }
 
-  /** Throws Unauthenticated, or what the store or the issuer of tokens throws while it cannot be asked. */
+  /** Throws Unauthenticated, or an error of the store or of the token issuer if one of them is unavailable. */
   async authenticate(authorizations: readonly string[]): Promise<Principal> {
     if (this.isOpen() || (this.mode === 'open' && (await this.hasNoKeys()))) return ANONYMOUS;
     const [authorization, ...others] = authorizations;
-    // Of two, a proxy before the service may have read the other one.
+    // With two headers, a proxy in front may have checked the other one.
     if (others.length > 0) throw new Unauthenticated('several Authorization headers');
     if (authorization === undefined) throw new Unauthenticated('no credentials');
     const credentials = BEARER.exec(authorization)?.[1];
@@ -47,8 +49,8 @@ export class Authenticator {
   }
 
   /**
-   * Throws Unauthenticated if the credentials that `principal` was let in with are taken no longer: for requests that go
-   * on for long. Keys are asked for as in `authenticate`; a token is valid until it ends, and costs nothing.
+   * Checks the credentials of `principal` again during a long request. Throws Unauthenticated if they are no longer
+   * accepted. A key is looked up as in `authenticate`; a token is valid until it expires, and costs nothing to check.
    */
   async confirm({ credential }: Principal): Promise<void> {
     if (credential === undefined) return;
@@ -71,8 +73,8 @@ export class Authenticator {
   }
 
   /**
-   * An operator who makes a key wants it to be needed. So from the first key on the service is not open any more, even if
-   * that key is revoked. Nobody is let in before the store has said once that there is no key.
+   * An operator who creates a key wants it to be required. So the first key closes the service for good, even if that
+   * key is revoked later. The service accepts no request until the store has answered once that it has no keys.
    */
   private async hasNoKeys(): Promise<boolean> {
     if (this.seen === 'keys') return false;
@@ -84,7 +86,7 @@ export class Authenticator {
     return this.seen === 'no keys';
   }
 
-  /** A reading that began before the first key was made may end after one that has seen it. */
+  /** A read that began before the first key was created may end after one that has seen the key. */
   private note(found: 'keys' | 'no keys'): void {
     if (this.seen === 'keys' || this.seen === found) return;
     this.seen = found;

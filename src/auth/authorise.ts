@@ -12,8 +12,8 @@ const KINDS: readonly (readonly [path: string, kind: FilterKind])[] = [
 ];
 
 /**
- * Whether a principal may use the route of its request, and on the name in its path. Throws FORBIDDEN; for a name
- * outside the prefix the same as if there were nothing of that name, before anyone has looked whether there is.
+ * Checks that a principal may use the route of its request and the name in its path. Throws FORBIDDEN. A name outside
+ * the prefix gets the answer for a name that does not exist, without a look-up.
  */
 export function authorise(principal: Principal, request: Request): void {
   const { access, allNames } = request.routeOptions.config;
@@ -28,7 +28,7 @@ export function authorise(principal: Principal, request: Request): void {
     throw new ProblemError('FORBIDDEN', 'this route needs credentials without a name prefix');
   }
   const { name } = request.params as { name?: string };
-  // A text that is no name at all is refused as such later, for every caller.
+  // An invalid name is refused later, for every caller.
   if (name === undefined || name.startsWith(principal.prefix) || !NAME_PATTERN.test(name)) return;
   const { url: route = '' } = request.routeOptions;
   const kind = KINDS.find(([path]) => route.startsWith(path))?.[1];
@@ -37,7 +37,7 @@ export function authorise(principal: Principal, request: Request): void {
     : new ProblemError('ROUTE_NOT_FOUND', 'this route does not exist; see /docs');
 }
 
-/** Throws FORBIDDEN, whether or not there is anything of that name. */
+/** Throws FORBIDDEN if the name is outside the prefix, whether or not it exists. */
 export function authoriseCreation({ prefix }: Principal, name: string): void {
   if (name.startsWith(prefix)) return;
   throw new ProblemError('FORBIDDEN', `the credentials allow only names that begin with "${prefix}"`);

@@ -1,8 +1,8 @@
 import type { Clock } from '#store';
 
 /**
- * A value that is read anew by whoever asks for it once it is `lifetimeMs` old, counted from when its reading began.
- * Everyone who asks meanwhile shares one reading. A reading that fails is not kept.
+ * A value that is read again by the next call once it is `lifetimeMs` old, counted from the start of its read.
+ * Concurrent calls share one read. A failed read is not kept.
  */
 export class Cached<T> {
   private current: { readonly value: Promise<T>; readonly since: number } | undefined;
@@ -24,7 +24,7 @@ export class Cached<T> {
     return next.value;
   }
 
-  /** Nobody who asks from now on is answered by a reading that has already begun. */
+  /** Later calls do not get the result of a read that has already begun. */
   forget(): void {
     this.current = undefined;
   }

@@ -9,7 +9,7 @@ const MIB = 1_024 * 1_024;
 const HEADER = { alg: 'ES256', kid: 'first' };
 const TOKEN = { payload: '', protected: '', signature: '' };
 
-/** An issuer that sends spaces, for ever unless cut off. */
+/** An issuer that sends spaces until the connection closes. */
 let server: Server;
 let url: string;
 let endless: (path: string) => boolean;
@@ -40,7 +40,7 @@ function sendSpaces(reply: ServerResponse): void {
 it.each([
   ['configuration', (path: string) => path.startsWith('/.well-known/'), '/.well-known/openid-configuration'],
   ['keys', (path: string) => path === '/jwks', '/jwks'],
-])('%s without end are given up at 1 MiB', async (_, isEndless, path) => {
+])('stops reading endless %s at 1 MiB', async (_, isEndless, path) => {
   endless = isEndless;
   const keys = new IssuerKeys({ issuer: url, jwksUrl: undefined }, SYSTEM_CLOCK);
   const refusal: unknown = await keys.find(HEADER, TOKEN).catch((error: unknown) => error);

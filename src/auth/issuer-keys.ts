@@ -11,21 +11,23 @@ import { ProblemError } from '../errors/problem.js';
 import { isKeyUrl, type OidcSettings } from '../config/auth.js';
 
 const FETCH_TIMEOUT_MS = 5_000;
-/** Of a configuration, or a set of keys, which are some KiB. */
+/** Maximum size of a configuration or a key set. Usual ones have a few KiB. */
 const MAX_ANSWER_BYTES = 1_024 * 1_024;
-/** How long the issuer is left alone after an answer that was no use. */
+/** Pause between requests to the issuer after a useless answer. */
 const PAUSE_MS = 1_000;
-/** How old keys must be before a token signed by an unknown one has them fetched anew. */
+/** Minimum age of the keys before a token signed with an unknown key makes the service fetch them again. */
 const ROTATION_MS = 5_000;
-/** How old keys may be. */
+/** Maximum age of the keys. */
 const MAX_AGE_MS = 600_000;
 
 type KeySet = ReturnType<typeof createRemoteJWKSet>;
 
-/** What is wrong with a token, and not with the issuer's address. */
+/** Errors that are faults of the token, not of the issuer. */
 const TOKEN_FAULTS = [errors.JWKSNoMatchingKey, errors.JWKSMultipleMatchingKeys, errors.JOSENotSupported];
 
-/** The signing keys of an issuer: fetched when first needed, kept, and fetched anew when it signs with another key. */
+/**
+ * The signing keys of an issuer. They are fetched on first use, kept, and fetched again when the issuer uses a new key.
+ */
 export class IssuerKeys {
   private keySet: Promise<KeySet> | undefined;
   private restUntil = -Infinity;
@@ -35,7 +37,9 @@ export class IssuerKeys {
     private readonly clock: Pick<Clock, 'monotonic'>,
   ) {}
 
-  /** The key that a token says it is signed with. Throws JOSEError if there is no such key, OVERLOADED while nobody knows. */
+  /**
+   * Finds the key that a token names. Throws JOSEError if it does not exist, OVERLOADED while the keys are unavailable.
+   */
   async find(header: JWTHeaderParameters, token: FlattenedJWSInput): Promise<CryptoKey> {
     try {
       this.keySet ??= this.open();
@@ -64,7 +68,7 @@ export class IssuerKeys {
     }
   }
 
-  /** Where the issuer's configuration says its keys are. */
+  /** Reads the URL of the keys from the issuer's configuration. */
   private async discover(): Promise<string> {
     const { issuer } = this.settings;
     const url = `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`;
@@ -79,7 +83,7 @@ export class IssuerKeys {
     throw new Error(`the configuration at ${url} has no usable jwks_uri`);
   }
 
-  /** Waits after a failure before it asks again: nobody can have the issuer flooded by sending tokens. */
+  /** Pauses after a failure, so that callers cannot flood the issuer by sending tokens. */
   private async fetch(url: string, options: RequestInit): Promise<Response> {
     if (this.clock.monotonic() < this.restUntil) throw new Error(`${url} has just failed`);
     const response = await fetch(url, options);
@@ -87,7 +91,7 @@ export class IssuerKeys {
   }
 }
 
-/** All of a body, as unpacked; null for an answer that can have none. Throws if it is more than MAX_ANSWER_BYTES. */
+/** The decompressed body; null if the answer cannot have one. Throws if it exceeds MAX_ANSWER_BYTES. */
 async function bodyOf({ body }: Response, url: string): Promise<Buffer<ArrayBuffer> | null> {
   if (body === null) return null;
   const chunks: Uint8Array[] = [];

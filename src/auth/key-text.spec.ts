@@ -3,7 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import { digestSecret, formatKey, makeKeyText, parseKey } from './key-text.js';
 
 describe('the text of a key', () => {
-  it('holds an id and 256 random bits, and is read as it was written', () => {
+  it('contains an id and 256 random bits, and parses back to the same key', () => {
     const keys = Array.from({ length: 1_000 }, makeKeyText);
     for (const key of keys) {
       expect(formatKey(key)).toMatch(/^unseen_[0-9a-f]{16}_[\w-]{43}$/);
@@ -22,11 +22,11 @@ describe('the text of a key', () => {
     ['an upper-case id', (key: string) => key.replace(/_.{16}_/, '_ABCDEF0123456789_')],
     ['padding', (key: string) => `${key.slice(0, -1)}=`],
     ['no secret', (key: string) => key.slice(0, 24)],
-  ])('is no key with %s', (_, change) => {
+  ])('is invalid with %s', (_, change) => {
     expect(parseKey(change(formatKey(makeKeyText())))).toBeUndefined();
   });
 
-  it('is digested as text, so that no other spelling of the same bytes is the same secret', () => {
+  it('is digested as text, so that another spelling of the same bytes is another secret', () => {
     const secret = 'A'.repeat(43);
     const other = `${'A'.repeat(42)}B`;
     expect(Buffer.from(secret, 'base64url')).toEqual(Buffer.from(other, 'base64url'));

@@ -6,14 +6,14 @@ const SECRET_BYTES = 32;
 /** 43 characters of base64url are 32 bytes. */
 const KEY = /^unseen_([0-9a-f]{16})_([A-Za-z0-9_-]{43})$/;
 
-/** An API key taken apart. Only the text that its owner has contains the secret. */
+/** The parts of an API key. Only its owner has the text with the secret. */
 export interface KeyText {
-  /** 16 hex digits; no secret. */
+  /** 16 hex digits; not secret. */
   readonly id: string;
   readonly secret: string;
 }
 
-/** What all keys begin with, so that one in the wrong place is recognised. */
+/** Prefix of all keys, so that people and scanners recognise a leaked one. */
 export const KEY_BEGIN = 'unseen_';
 
 /** A new key: a random id and 256 random bits. */
@@ -29,13 +29,16 @@ export function formatKey({ id, secret }: KeyText): string {
   return `${KEY_BEGIN}${id}_${secret}`;
 }
 
-/** Undefined if the text is no key. */
+/** Undefined if the text is not a valid key. */
 export function parseKey(text: string): KeyText | undefined {
   const [, id, secret] = KEY.exec(text) ?? [];
   return id === undefined || secret === undefined ? undefined : { id, secret };
 }
 
-/** SHA-256 of a secret's text: what is kept of it. A slow hash would protect weak secrets; these have 256 bits. */
+/**
+ * SHA-256 of a secret's text, which the service stores instead of the secret. A slow hash would protect weak secrets;
+ * these have 256 bits.
+ */
 export function digestSecret(secret: string): Buffer {
   return createHash('sha256').update(secret).digest();
 }

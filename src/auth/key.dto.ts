@@ -22,7 +22,7 @@ const TIME_PATTERN = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,3})?)?(Z|[+-]\d\d:
 const SCOPES_REQUIREMENT = 'be a list of "read", "write" and "admin"';
 const SCOPE_LIST = must(SCOPES_REQUIREMENT);
 
-/** The message for a list of scopes with a word in it that is none. */
+/** The message for a list of scopes that has an unknown one. */
 function namesNoScope({ property, value }: ValidationArguments): string {
   const words: readonly unknown[] = Array.isArray(value) ? value : [value];
   const wrong = words.find((word) => !SCOPES.some((scope) => scope === word));
@@ -31,14 +31,14 @@ function namesNoScope({ property, value }: ValidationArguments): string {
 
 const LIMIT = must(`be a whole number from 1 to ${Number.MAX_SAFE_INTEGER}`);
 
-/** A bound on what the key may make. */
+/** A limit on what the key may create. */
 function Limit(description: string): PropertyDecorator {
   const documented = { type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER, description } as const;
   const rules = [Optional(), IsInt(LIMIT), Min(1, LIMIT), Max(Number.MAX_SAFE_INTEGER, LIMIT)];
   return applyDecorators(ApiPropertyOptional(documented), ...rules);
 }
 
-/** What a key is made from. */
+/** The body of a request that creates a key. */
 export class CreateKeyDto {
   @ApiProperty({ pattern: NAME_PATTERN.source, example: 'nightly import', description: 'A label for people' })
   @Matches(NAME_PATTERN, must('be 1 to 64 printable ASCII characters'))
@@ -83,13 +83,13 @@ export class CreateKeyDto {
   readonly expiresAt?: string;
 }
 
-/** Longest time for which a key that is rotated goes on beside the new one: 30 days. */
+/** Longest time that a rotated key stays valid beside the new one: 30 days. */
 const MAX_OVERLAP_SECONDS = 2_592_000;
 export const DEFAULT_OVERLAP_SECONDS = 86_400;
 
 const OVERLAP = must(`be a whole number from 0 to ${MAX_OVERLAP_SECONDS}`);
 
-/** How a key is rotated. */
+/** The body of a request that rotates a key. */
 export class RotateKeyDto {
   @ApiPropertyOptional({
     type: 'integer',

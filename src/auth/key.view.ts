@@ -3,7 +3,7 @@ import type { Usage } from '#store';
 import { SCOPES, type Scope } from '../request/scope.js';
 import type { ApiKey } from './api-key.js';
 
-/** A key as lists show it: nothing of its secret. */
+/** A key in lists, without its secret. */
 export class KeyView {
   @ApiProperty({ description: '16 hex digits, a part of the key' }) readonly id!: string;
   @ApiProperty() readonly name!: string;
@@ -45,7 +45,7 @@ export class KeyListView {
   @ApiProperty({ type: [ListedKeyView] }) readonly keys!: ListedKeyView[];
 }
 
-/** A key as administrators see it. */
+/** Converts a key to its view for administrators. */
 export function keyView({
   id,
   name,
@@ -68,7 +68,9 @@ export function keyView({
   };
 }
 
-/** The same in a list. `usage` is that of its prefix, if it has one; `lastUsed` in ms since the epoch. */
+/**
+ * The same, for lists. `usage` is the usage of the key's prefix, if it has one; `lastUsed` is in ms since the epoch.
+ */
 export function listedKeyView(
   key: ApiKey,
   usage: Usage | undefined,

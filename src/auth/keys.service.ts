@@ -12,10 +12,10 @@ import { DEFAULT_OVERLAP_SECONDS, type CreateKeyDto, type RotateKeyDto } from '.
 import { digestSecret, formatKey, makeKeyText } from './key-text.js';
 import { keyView, listedKeyView, type KeyListView, type NewKeyView } from './key.view.js';
 
-/** Who keys are managed for. */
+/** The administrator who manages keys. */
 export type Manager = Pick<Principal, 'id' | 'name'>;
 
-/** Keys as administrators see them, over REST and on the command line. Every change is audited. */
+/** Manages keys for administrators, over REST and on the command line. Audits every change. */
 @Injectable()
 export class KeysService {
   constructor(
@@ -25,7 +25,10 @@ export class KeysService {
     @Inject(Clock) private readonly clock: Clock,
   ) {}
 
-  /** The one time that the secret is shown: not kept, it cannot be shown again, not even to a repeated request. */
+  /**
+   * Creates a key. Only this answer has the secret: the service does not store it, so even a repeat cannot show it
+   * again.
+   */
   async create(dto: CreateKeyDto, manager: Manager): Promise<NewKeyView> {
     const { name, scopes, prefix = '', maxFilters, maxBytes } = dto;
     refuseUnprefixed(dto);
@@ -39,8 +42,8 @@ export class KeysService {
   }
 
   /**
-   * Makes a key that may do what another may, and is valid for as long as that was made for; then has the other end when both
-   * have been taken for `overlapSeconds`. Whatever happens in between, one of them is valid. KEY_NOT_FOUND.
+   * Replaces a key. The new key has the permissions and the lifetime of the old one, and the old one expires after
+   * `overlapSeconds`. One of the two is valid at any time, even if a step fails. Throws KEY_NOT_FOUND.
    */
   async rotate(id: string, dto: RotateKeyDto, manager: Manager): Promise<NewKeyView> {
     const { overlapSeconds = DEFAULT_OVERLAP_SECONDS } = dto;
@@ -51,7 +54,7 @@ export class KeysService {
     const made = await this.make({ ...old, createdAt: now, expiresAt }, manager);
     const end = Math.min(old.expiresAt ?? Infinity, now + overlapSeconds * 1_000);
     if (!(await this.keys.replace({ ...old, expiresAt: end }))) {
-      // It was revoked meanwhile, and so is what has come of it.
+      // The old key was revoked meanwhile, so its successor is revoked, too.
       await this.revoke(made.id, manager);
       throw noKey(id);
     }
@@ -59,7 +62,7 @@ export class KeysService {
     return made;
   }
 
-  /** Makes a key with a secret of its own. */
+  /** Creates a key with a new secret. */
   private async make(described: Omit<ApiKey, 'id' | 'digest'>, manager: Manager): Promise<NewKeyView> {
     const text = makeKeyText();
     const key = { ...described, id: text.id, digest: digestSecret(text.secret) };
@@ -80,7 +83,7 @@ export class KeysService {
     };
   }
 
-  /** KEY_NOT_FOUND, so that a mistyped id is not taken for a revoked key. */
+  /** Throws KEY_NOT_FOUND if the key does not exist, so that a mistyped id does not look like a revoked key. */
   async revoke(id: string, manager: Manager): Promise<void> {
     if (!(await this.keys.revoke(id))) throw noKey(id);
     this.audit.keyRevoked(manager, id);
@@ -91,7 +94,7 @@ function noKey(id: string): ProblemError {
   return new ProblemError('KEY_NOT_FOUND', `API key ${show(id)} does not exist`);
 }
 
-/** VALIDATION_FAILED: a bound over all names would be one on everybody. */
+/** Throws VALIDATION_FAILED if a limit has no prefix: it would count the filters of all callers. */
 function refuseUnprefixed(dto: CreateKeyDto): void {
   if (dto.prefix !== undefined) return;
   for (const limit of ['maxFilters', 'maxBytes'] as const) {
@@ -101,7 +104,9 @@ function refuseUnprefixed(dto: CreateKeyDto): void {
   }
 }
 
-/** The time that an ISO 8601 text of the DTO's form says. VALIDATION_FAILED if there is no such time, or it is past. */
+/**
+ * Parses an ISO 8601 time that the DTO has accepted. Throws VALIDATION_FAILED if it does not exist or is in the past.
+ */
 function timeAfter(now: number, text: string): number {
   const time = Date.parse(text);
   if (Number.isNaN(time) || !isDay(text.slice(0, 10))) {
@@ -112,7 +117,7 @@ function timeAfter(now: number, text: string): number {
   throw invalid('#/expiresAt', `expiresAt must be in the future, not ${show(text)}`);
 }
 
-/** Whether a month has the day of `2030-02-31`, which Date takes for the third of March. */
+/** False for a day such as `2030-02-31`, which Date reads as 3 March. */
 function isDay(date: string): boolean {
   return new Date(`${date}T00:00:00Z`).toISOString().startsWith(date);
 }

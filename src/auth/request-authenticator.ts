@@ -6,7 +6,7 @@ import { AuditLog } from './audit-log.js';
 import { Authenticator } from './authenticator.js';
 import { Unauthenticated } from './unauthenticated.js';
 
-/** Finds out who sent a request. Failures are audited. */
+/** Identifies the principal of a request. Audits failures. */
 @Injectable()
 export class RequestAuthenticator {
   private onRejected: ((authorization: string) => void) | undefined;
@@ -16,18 +16,18 @@ export class RequestAuthenticator {
     private readonly audit: AuditLog,
   ) {}
 
-  /** Has `onRejected` told of credentials that are not accepted, or no longer. */
+  /** Calls `onRejected` with credentials that are not accepted, or no longer accepted. */
   whenRejected(onRejected: (authorization: string) => void): void {
     this.onRejected = onRejected;
   }
 
-  /** The principal of a request. Throws Unauthenticated, and what Authenticator throws. */
+  /** Returns the principal of a request. Throws Unauthenticated, and the errors of Authenticator. */
   identify(request: Request): Promise<Principal> {
     const authorizations = request.raw.headersDistinct['authorization'] ?? [];
     return this.orAudit(request, this.authenticator.authenticate(authorizations));
   }
 
-  /** Throws Unauthenticated once a request's credentials are no longer accepted: for requests that go on for long. */
+  /** Checks the credentials of a long request again. Throws Unauthenticated if they are no longer accepted. */
   async confirm(request: Request): Promise<void> {
     const { principal } = contextOf(request.raw);
     if (principal) await this.orAudit(request, this.authenticator.confirm(principal));

@@ -8,15 +8,15 @@ import type { Principal } from '../request/principal.js';
 import { SCOPES, type Scope } from '../request/scope.js';
 import { Unauthenticated } from './unauthenticated.js';
 
-/** Public-key signatures only: with a shared secret, whoever can check a token could make one. */
+/** Only public-key signatures: with a shared secret, everyone who can check a token could also make one. */
 const ALGORITHMS = [
   ...['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512'],
   ...['ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519'],
 ];
 const CLOCK_TOLERANCE_S = 10;
-/** As OpenID Connect bounds it. */
+/** The limit of OpenID Connect. */
 const LONGEST_SUBJECT = 255;
-/** What scopes of this service are called among those of others. */
+/** Prefix of this service's scopes among those of other services. */
 const SCOPE_BEGIN = 'unseen:';
 
 /** Checks the tokens of one issuer. */
@@ -30,7 +30,7 @@ export class TokenVerifier {
     this.keys = new IssuerKeys(settings, clock);
   }
 
-  /** Whom a token was made for. Throws Unauthenticated; OVERLOADED while the issuer's keys cannot be fetched. */
+  /** Returns the principal of a token. Throws Unauthenticated; OVERLOADED while the issuer's keys are unavailable. */
   async verify(token: string): Promise<Principal> {
     const { issuer, audience } = this.settings;
     try {
@@ -55,7 +55,7 @@ export class TokenVerifier {
     if (typeof sub !== 'string' || sub === '' || sub.length > LONGEST_SUBJECT) {
       throw new Unauthenticated('token: sub');
     }
-    // Absent: all names. Anything else that is no prefix must not be taken for that.
+    // An absent prefix allows all names, so an invalid one must not count as absent.
     if (prefix !== undefined && (typeof prefix !== 'string' || !PREFIX_PATTERN.test(prefix))) {
       throw new Unauthenticated(`token: ${prefixClaim}`);
     }
@@ -65,13 +65,13 @@ export class TokenVerifier {
   }
 }
 
-/** Of a claim that is a text with spaces, as OAuth has it, or a list; scopes of others are left out. */
+/** Reads the scopes of this service from a claim: a text with spaces, as in OAuth, or a list. */
 function scopesOf(claim: unknown): Scope[] {
   const words: unknown[] = typeof claim === 'string' ? claim.split(' ') : Array.isArray(claim) ? claim : [];
   return SCOPES.filter((scope) => words.includes(SCOPE_BEGIN + scope));
 }
 
-/** In words of the library's own: nothing that came with the token. */
+/** The reason in fixed words of the library, without text from the token. */
 function reasonOf(error: unknown): string {
   if (error instanceof errors.JWTClaimValidationFailed || error instanceof errors.JWTExpired) {
     return `token: ${error.code} ${error.claim}`;

@@ -1,6 +1,6 @@
 import { ProblemError } from '../errors/problem.js';
 
-/** UNAUTHENTICATED, in the same words whatever is wrong with the credentials: who guesses must not learn from it. */
+/** UNAUTHENTICATED. The message is the same for all faults, so that it does not help anyone guess credentials. */
 export class Unauthenticated extends ProblemError {
   /** `reason` is for the log. */
   constructor(readonly reason: string) {
