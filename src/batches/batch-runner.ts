@@ -29,30 +29,32 @@ import type { OrderedOperation } from './ordered-operation.js';
 import { PackedItems } from './packed-items.js';
 import { answerLines, streamEvents } from './stream-answer.js';
 
-/** The entries of a batch: URLs with a payload come to routes of discoveries only. */
+/** The entries of a batch. Only the routes for discoveries get URLs with payloads. */
 type Batch = Keys | readonly Discovery[];
 
 /**
- * What a route does with a batch: once with all entries of a JSON body, once with each block of a stream. `C`: the operation of
- * a route that changes something, the deadline (ms since the epoch) of one that reads.
+ * Executes the entries of a JSON body at once, or each block of a stream. `C` is the operation on a route that changes
+ * data, and the deadline (ms since the epoch) on a route that reads.
  */
 export type Act<E extends Batch, C> = (entries: E, call: C) => Promise<BatchResult>;
 
-/** Refuses a stream before its body is read, if it can be refused at all by then. */
+/** Runs the checks that can refuse a stream before its body is read. */
 export type Admit = () => Promise<unknown>;
 
-/** What a route does with the batch of one request. */
+/** How to execute the batch of one request. */
 interface Task<E extends Batch, C> {
   readonly act: Act<E, C>;
   readonly admit: Admit;
   readonly whole: C;
-  /** Of a block. The store may be told of it once `ready` resolves. */
+  /** The call for a block. The block may reach the store once `ready` resolves. */
   readonly ofBlock: (block: LineBlock, ready: () => Promise<void>) => C | Promise<C>;
-  /** Whether the request may be sent again and is known then: blocks must be the same ones each time. */
+  /** True if a repeat of the request must have the same blocks, because each block is an operation. */
   readonly wholeBlocks: boolean;
 }
 
-/** Runs the batch of a request through the function that its route names, and answers in kind: JSON to JSON, lines to lines. */
+/**
+ * Runs the batch of a request through the function of its route. A JSON body gets a JSON answer, and lines get lines.
+ */
 @Injectable()
 export class BatchRunner {
   private readonly limits: BatchLimits;
@@ -67,7 +69,7 @@ export class BatchRunner {
     this.limits = batchLimits(config);
   }
 
-  /** Of a route that changes something. */
+  /** Runs the batch of a route that changes data. */
   mutate<E extends Batch>(request: Request, act: Act<E, Operation>, admit: Admit): Promise<object> {
     const whole = operationOf(request);
     return this.run(request, {
@@ -86,7 +88,7 @@ export class BatchRunner {
     });
   }
 
-  /** Of a route that reads. */
+  /** Runs the batch of a route that reads. */
   read<E extends Batch>(request: Request, act: Act<E, number>, admit: Admit): Promise<object> {
     return this.run(request, {
       act,
@@ -117,13 +119,13 @@ export class BatchRunner {
       body instanceof PackedItems
         ? await body.entries(this.limits)
         : jsonBatch(body, batch.entries, this.limits, batch.ttl);
-    // Packed items come to routes of items only: see BATCH_READERS.
+    // Only routes of items get packed items: see BATCH_READERS.
     const result = await task.act(entries as E, task.whole);
     this.metrics.countItems(batch.verb, result.counts);
     return batch.entries === 'items' ? { results: result.results } : result;
   }
 
-  /** Nothing is sent before the first block is through, so that what fails at once is an ordinary error answer. */
+  /** Sends nothing until the first block is done, so that an early failure becomes an ordinary error answer. */
   private async answerStream<E extends Batch, C>(
     request: Request,
     { entries, verb }: BatchConfig,
@@ -136,7 +138,7 @@ export class BatchRunner {
       input.during(async () => {
         const ready = async (): Promise<void> => {
           await before;
-          // Before each block, since a stream may outlive its credentials.
+          // Checked before each block, because a stream may outlive its credentials.
           await this.authenticator.confirm(request);
         };
         const result = await act(block.items as Batch as E, await ofBlock(block, ready));
@@ -163,7 +165,7 @@ export class BatchRunner {
     });
     const first = await events.next();
     if (!first.done && first.value.refusal) {
-      // Lets go of the body, which is discarded with the answer.
+      // Releases the body, so that it is discarded with the answer.
       await events.return();
       throw first.value.refusal;
     }
@@ -176,8 +178,8 @@ const QUERY_MEMBERS = new Set(['results']);
 const WITH_TTL = new Set(['results', 'ttlSeconds']);
 
 /**
- * Whether a query asks for a stream's last line only (`?results=none`), as clients do that send everything before they read.
- * Throws VALIDATION_FAILED.
+ * True if the query asks for only the last line of a stream's answer (`?results=none`), for clients that send the whole
+ * body before they read. Throws VALIDATION_FAILED.
  */
 function isLastLineOnly(query: unknown, ttl = false): boolean {
   const { results } = jsonObject(query, ttl ? WITH_TTL : QUERY_MEMBERS);

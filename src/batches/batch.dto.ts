@@ -1,7 +1,7 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { MAX_URL_PAYLOAD_BYTES, type Discovery } from './entries.js';
 
-// Shapes of bodies for the API description; they are read by jsonBatch().
+// Shapes of bodies, only for the API description: jsonBatch() reads the bodies.
 
 const BATCH = { type: String, isArray: true } as const;
 
@@ -25,7 +25,7 @@ export class UrlsDto {
   readonly urls!: string[];
 }
 
-/** How long the URLs of a body live. */
+/** How long the URLs of a body stay seen. */
 const TtlSeconds = (): PropertyDecorator =>
   ApiPropertyOptional({
     type: 'integer',

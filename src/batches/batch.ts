@@ -1,13 +1,13 @@
-/** How many items got which verdict. */
+/** Number of items by verdict. */
 export type Counts = Readonly<Record<string, number>>;
 
 export interface InvalidEntry {
-  /** Place in `results`, from 0. */
+  /** Index in `results`, from 0. */
   readonly index: number;
   readonly reason: string;
 }
 
-/** What became of a batch, or of a block of a stream: a result per item, in order. */
+/** The outcome of a batch or of a block of a stream: one result per item, in order. */
 export interface BatchResult {
   readonly results: readonly (string | number | boolean)[];
   readonly counts: Counts;

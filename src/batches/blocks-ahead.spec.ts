@@ -5,7 +5,7 @@ import type { LineBlock } from './line-blocks.js';
 
 const RESULT = { results: [true], counts: {} };
 
-/** Five blocks of one line, and a store that takes each until it is told. Says what happens, in order. */
+/** Five blocks of one line, and a store that holds each until the test completes it. `events` records what happens. */
 function fiveBlocks() {
   const events: string[] = [];
   const inStore = new Map<number, { succeed: () => void; fail: () => void }>();
@@ -27,13 +27,13 @@ function fiveBlocks() {
   return { events, inStore, blocks, taken: blocks.begun() };
 }
 
-/** Everything that can happen without the store has happened. */
+/** Waits until everything has happened that does not need the store. */
 async function settled(): Promise<void> {
   for (let i = 0; i < 20; i++) await setImmediate();
 }
 
 describe('BlocksAhead', () => {
-  it('makes one block ready while the one before is in the store, and no more', async () => {
+  it('prepares only one block while the one before is in the store', async () => {
     const { events, inStore, taken } = fiveBlocks();
     await taken.next();
     await settled();
@@ -46,7 +46,7 @@ describe('BlocksAhead', () => {
     expect(events.slice(6)).toEqual(['read 3', 'ready 3']);
   });
 
-  it('gives the blocks in order, with their results', async () => {
+  it('yields the blocks in order, with their results', async () => {
     const { inStore, taken } = fiveBlocks();
     for (let from = 1; from <= 5; from++) {
       const { value } = await taken.next();
@@ -58,7 +58,7 @@ describe('BlocksAhead', () => {
     expect(await taken.next()).toEqual({ done: true, value: undefined });
   });
 
-  it('tells the store of no block after one that failed', async () => {
+  it('sends the store no block after one that failed', async () => {
     const { events, inStore, taken } = fiveBlocks();
     const { value } = await taken.next();
     await settled();
@@ -71,7 +71,7 @@ describe('BlocksAhead', () => {
     expect(events).not.toContain('store 3');
   });
 
-  it('tells the store of no block once it is stopped', async () => {
+  it('sends the store no block after stop', async () => {
     const { events, inStore, blocks, taken } = fiveBlocks();
     const { value } = await taken.next();
     await settled();
@@ -82,7 +82,7 @@ describe('BlocksAhead', () => {
     expect(events).not.toContain('store 2');
   });
 
-  it('gives no block after one with a fault', async () => {
+  it('yields no block after one with a fault', async () => {
     const events: number[] = [];
     const fault = { line: 2, problem: new Error() as never };
     async function* source(): AsyncGenerator<LineBlock, void, undefined> {

@@ -3,16 +3,16 @@ import { turn } from '../event-loop/turn.js';
 import type { BatchResult } from './batch.js';
 import type { LineBlock } from './line-blocks.js';
 
-/** Runs a block. The store may be told of it when `before` resolves, and never if that rejects. */
+/** Runs a block. The block may reach the store once `before` resolves, and never if it rejects. */
 export type RunBlock = (block: LineBlock, before: Promise<unknown>) => Promise<BatchResult>;
 
-/** A block that is being run; without a result if it has no items. */
+/** A block in progress. It has no result if it has no items. */
 interface BegunBlock {
   readonly block: LineBlock;
   readonly result?: Promise<BatchResult>;
 }
 
-/** The blocks of a stream, of which one more is begun while one is waited for. */
+/** Runs the blocks of a stream, and prepares the next block while one is in the store. */
 export class BlocksAhead {
   private stopped = false;
   /** The last block with items that was begun. */
@@ -23,24 +23,24 @@ export class BlocksAhead {
     private readonly run: RunBlock,
   ) {}
 
-  /** In order. Read it once. */
+  /** The blocks in order. Call it once. */
   async *begun(): AsyncGenerator<BegunBlock, void, undefined> {
     let ahead = this.begin();
     for (;;) {
       const begun = await ahead;
       if (begun === undefined) return;
       if (!begun.block.fault) ahead = this.begin();
-      // Whoever takes the blocks may leave before.
+      // The consumer may leave before this settles.
       ahead.catch(() => undefined);
       yield begun;
       if (begun.block.fault) return;
     }
   }
 
-  /** The store is told of no block that it has not been told of yet. Leaves the body to whoever takes it next. */
+  /** Sends the store no further block. The next reader takes over the body. */
   stop(): void {
     this.stopped = true;
-    // Not awaited: it may be waiting for the sender.
+    // Not awaited, because it may wait for the sender.
     void this.blocks.return();
   }
 
@@ -48,14 +48,14 @@ export class BlocksAhead {
     const { done, value: block } = await this.blocks.next();
     if (done || this.stopped) return undefined;
     if (block.items.length === 0) return { block };
-    // What the store has just been told of leaves first: the work on this block would hold it up.
+    // Lets the call of the store leave first: the work on this block would delay it.
     await setImmediate();
     if (turn.isSpent()) await turn.next();
     const before = this.last.then(() => {
       if (this.stopped) throw new Error('the stream has ended');
     });
     const result = this.run(block, before);
-    // Of an error that nobody waits for any more, the one before it has been told.
+    // These may reject after the consumer has left; the error before them has been reported.
     before.catch(() => undefined);
     result.catch(() => undefined);
     this.last = result;

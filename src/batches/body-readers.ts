@@ -3,7 +3,7 @@ import { LINE_FORMATS, type LineFormat } from './line-format.js';
 import { LineInput } from './line-input.js';
 import { PackedItems } from './packed-items.js';
 
-/** How the bodies of batch routes are read. */
+/** The readers of the bodies of batch routes. */
 export const BATCH_READERS: BodyReaders = {
   streamed: [
     {

@@ -4,7 +4,7 @@ import { show } from '../errors/show.js';
 import type { BatchConfig } from '../request/request.js';
 import { jsonObject, refused } from '../validation/json-object.js';
 
-/** What a batch may hold. */
+/** The limits of a batch. */
 export interface BatchLimits {
   readonly maxItems: number;
   /** UTF-8 bytes. */
@@ -15,10 +15,10 @@ export function batchLimits(config: Pick<Config, 'maxBatchItems' | 'maxItemBytes
   return { maxItems: config.maxBatchItems, maxItemBytes: config.maxItemBytes };
 }
 
-/** What a batch takes. */
+/** The kind of a batch's entries. */
 export type Entries = BatchConfig['entries'] | 'ids';
 
-/** A URL that was discovered, and what a worker is to be given with it. */
+/** A discovered URL with the payload for its worker. */
 export interface UrlWithPayload {
   readonly url: string;
   readonly payload: string;
@@ -29,15 +29,15 @@ export type Discovery = string | UrlWithPayload;
 /** Longest payload of a URL, in UTF-8 bytes. */
 export const MAX_URL_PAYLOAD_BYTES = 1_024;
 
-/** Whether an item has more bytes in UTF-8 than so many. */
+/** True if an item has more than `bytes` bytes in UTF-8. */
 export function isLonger(item: string, bytes: number): boolean {
-  // UTF-8 takes one to three bytes a UTF-16 unit: counting is for the few that are near the limit.
+  // UTF-8 needs one to three bytes per UTF-16 unit, so only items near the limit must be counted.
   return item.length > bytes || (item.length * 3 > bytes && Buffer.byteLength(item) > bytes);
 }
 
 /**
- * What is wrong with one entry of a batch, naming the limit; undefined if nothing is. A lone surrogate is refused, since
- * encoding to UTF-8 would merge it with other ones.
+ * What is wrong with one entry of a batch, with the limit; undefined if it is valid. A lone surrogate is invalid,
+ * because encoding to UTF-8 would give all lone surrogates the same bytes.
  */
 export function entryFault(entry: unknown, entries: Entries, maxItemBytes: number): string | undefined {
   if (entries === 'discoveries' && typeof entry === 'object') return discoveryFault(entry);
@@ -71,7 +71,7 @@ const ENTRY_KINDS: Readonly<Record<Entries, string>> = {
   discoveries: 'a string, or an object of url and payload',
 };
 
-/** The member of a JSON body that holds the batch. */
+/** The member of a JSON body that has the batch. */
 const MEMBER = { items: 'items', urls: 'urls', ids: 'ids', discoveries: 'urls' } as const satisfies Record<
   Entries,
   string
@@ -82,15 +82,15 @@ const MEMBERS: Readonly<Record<(typeof MEMBER)[Entries], ReadonlySet<string>>> =
   urls: new Set(['urls']),
   ids: new Set(['ids']),
 };
-/** Those of a route whose URLs may live for a time: ttlOf reads it. */
+/** The members on a route that accepts a time to live: ttlOf reads it. */
 const WITH_TTL: ReadonlySet<string> = new Set(['urls', 'ttlSeconds']);
 
-/** Entries of a batch that one error names at most. */
+/** Maximum number of entries that one error names. */
 export const MAX_NAMED_FAULTS = 100;
 
 /**
- * The entries of a parsed body such as `{"urls": […]}`. Throws VALIDATION_FAILED that names the first MAX_NAMED_FAULTS entries
- * that are wrong, and the limits.
+ * The entries of a parsed body such as `{"urls": […]}`. Throws VALIDATION_FAILED, which names the limits and the first
+ * MAX_NAMED_FAULTS invalid entries.
  */
 export function jsonBatch(
   body: unknown,

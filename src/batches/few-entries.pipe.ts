@@ -3,12 +3,14 @@ import { Config } from '../config/config.js';
 import { invalid } from '../errors/problem.js';
 import { jsonBatch } from './entries.js';
 
-/** Entries that are explained in one request at most. */
+/** Maximum number of entries that one request can have explained. */
 export const MOST_EXPLAINED = 100;
-/** Their characters together, unless an entry may have more: each may be answered with a text of its own for every rule. */
+/**
+ * Maximum total length in characters, unless one entry may be longer: the answer may repeat each entry for every rule.
+ */
 const MOST_CHARACTERS = 65_536;
 
-/** `@Body(FewEntriesPipe('items')) items: readonly string[]`: the entries of a body that are to be explained. */
+/** `@Body(FewEntriesPipe('items')) items: readonly string[]`: the entries that a request asks to explain. */
 export function FewEntriesPipe(entries: 'items' | 'urls'): Type<PipeTransform<unknown, readonly string[]>> {
   @Injectable()
   class Pipe implements PipeTransform<unknown, readonly string[]> {

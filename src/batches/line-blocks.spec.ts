@@ -34,7 +34,7 @@ function* cut(bytes: Buffer, size: number): Generator<Buffer> {
 describe('lineBlocks', () => {
   const lines = Array.from({ length: 2_345 }, (_, i) => (i % 10 === 0 ? `€ ${i} 😀` : `line ${i}`));
 
-  it.each([1, 7, 100, 65_536, 1e6])('gives the same blocks whatever the chunks: %i bytes', async (size) => {
+  it.each([1, 7, 100, 65_536, 1e6])('yields the same blocks for any chunk size: %i bytes', async (size) => {
     for (const [format, text] of [
       ['text', lines.join('\r\n')],
       ['ndjson', `${lines.map((line) => JSON.stringify(line)).join('\n')}\n`],
@@ -49,7 +49,7 @@ describe('lineBlocks', () => {
     }
   });
 
-  it('begins blocks by line, not by item', async () => {
+  it('counts lines, not items, to find where blocks begin', async () => {
     const text = `${'\n'.repeat(999)}a\nb\n`;
     const blocks = await blocksOf('text', [Buffer.from(text)]);
     expect(blocks).toEqual([
@@ -58,7 +58,7 @@ describe('lineBlocks', () => {
     ]);
   });
 
-  it('takes a byte order mark at the very start of a text for none of its own', async () => {
+  it('ignores a byte order mark only at the very start of a text', async () => {
     const text = `\ufeff${'x'.repeat(100)}\r\n\ufeffb\n`;
     for (const size of [1, 2, 1e6]) {
       expect(await blocksOf('text', cut(Buffer.from(text), size))).toEqual([
@@ -73,7 +73,7 @@ describe('lineBlocks', () => {
     expect(await blocksOf('ndjson', [Buffer.from('\ufeff"a"\n')])).toMatchObject([{ fault: { line: 1 } }]);
   });
 
-  it.each([1, 64, 1e6])('names the bad line whatever the chunks: %i bytes', async (size) => {
+  it.each([1, 64, 1e6])('names the bad line for any chunk size: %i bytes', async (size) => {
     for (const bad of [
       '{}',
       '"',
@@ -94,8 +94,8 @@ describe('lineBlocks', () => {
     }
   });
 
-  it('does not take lines for strings that only fit together', async () => {
-    // Joined by commas alone, these would be as many strings as lines.
+  it('does not accept lines that are strings only if joined', async () => {
+    // Joined by commas alone, these lines would be two strings.
     const blocks = await blocksOf('ndjson', [Buffer.from('"a\nb"\n"c","d"\n')]);
     expect(blocks).toMatchObject([{ from: 1, items: [], fault: { line: 1 } }]);
   });
@@ -112,7 +112,7 @@ describe('lineBlocks', () => {
     const encoded = (format: LineFormat, lines: readonly string[]): Buffer =>
       Buffer.from(lines.map((line) => `${wire(format, line)}\n`).join(''));
 
-    it.each([1, 64, 1_000, 1e6])('is one item, whatever the chunks: %i bytes', async (size) => {
+    it.each([1, 64, 1_000, 1e6])('is one item for any chunk size: %i bytes', async (size) => {
       for (const format of ['text', 'ndjson'] as const) {
         for (const long of ['x'.repeat(110), 'x'.repeat(700), `${'é'.repeat(500)}\r`, 'x'.repeat(3_000)]) {
           const lines = [...Array<string>(999).fill('a'), long, 'b', long];
@@ -133,7 +133,7 @@ describe('lineBlocks', () => {
       }
     });
 
-    it('is the same item in any chunks, and another one if a byte of it differs', async () => {
+    it('is the same item for any chunk size, and another item if one byte differs', async () => {
       for (const format of ['text', 'ndjson'] as const) {
         const item = async (line: string, size: number): Promise<string> => {
           const blocks = await blocksOf(format, cut(encoded(format, [line]), size), urlLimits(format));
@@ -148,7 +148,7 @@ describe('lineBlocks', () => {
       }
     });
 
-    it('keeps no more of it than of others, and hides no fault of a line after it', async () => {
+    it('takes no more memory than other lines, and hides no fault of a later line', async () => {
       const limits = urlLimits('ndjson');
       const long = Buffer.from(`"${'x'.repeat(10_000)}"\n`);
       const notUtf8 = Buffer.concat([Buffer.alloc(700, 0xff), Buffer.from('\n')]);

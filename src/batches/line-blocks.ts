@@ -6,16 +6,19 @@ import { entryFault, type Discovery, type Entries } from './entries.js';
 import { BYTE_ORDER_MARK, type LineFormat } from './line-format.js';
 import type { LineInput, LineLimits } from './line-input.js';
 
-/** Lines of the input that go to the store in one call. Fixed, because operation ids go by the first line's number. */
+/**
+ * Number of lines that go to the store in one call. It is fixed, because the id of a block's operation depends on its
+ * first line number.
+ */
 export const BLOCK_LINES = 1_000;
 
-/** How long the sender lets lines wait before they are a block. */
+/** A block ends early if the sender pauses for this long. */
 export const PAUSE_MS = 20;
 
-/** Characters of lines that are read without asking for another turn of the event loop. */
+/** Number of characters that are read before the next check of the turn's budget. */
 const PORTION_LENGTH = 16 * PORTION;
 
-/** The items of up to BLOCK_LINES lines. `fault`: what is wrong with the line after them; it is the last block. */
+/** The items of up to BLOCK_LINES lines. `fault` is the error of the line after them; no block follows. */
 export interface LineBlock {
   /** Number of the first line, from 1. */
   readonly from: number;
@@ -23,7 +26,7 @@ export interface LineBlock {
   readonly fault?: LineFault;
 }
 
-/** A problem that names its line. */
+/** An error that names its line. */
 export interface LineFault {
   readonly line: number;
   readonly problem: ProblemError;
@@ -34,15 +37,15 @@ export interface ItemLimits extends LineLimits {
   /** UTF-8 bytes. */
   readonly maxItemBytes: number;
   /**
-   * Whether a block ends where its lines say so only, and never because of the time: the operation of a block is known by
-   * its lines, so those of a repeated stream must be the same ones.
+   * True if only lines end a block, never a pause. The operation of a block is identified by its lines, so a repeat of
+   * the stream must have the same blocks.
    */
   readonly wholeBlocks: boolean;
 }
 
 /**
- * A streamed body in blocks, each of them up to a line whose number is a multiple of BLOCK_LINES. Unless they must be
- * whole, one ends earlier when the sender pauses. Never throws: a fault is the last block's.
+ * Splits a streamed body into blocks. A block ends at a line whose number is a multiple of BLOCK_LINES, or earlier if
+ * the sender pauses and `wholeBlocks` is false. Never throws: the last block has the fault.
  */
 export async function* lineBlocks(
   input: LineInput,
@@ -52,7 +55,7 @@ export async function* lineBlocks(
   const runs = input.lines(limits);
   let from = 1;
   let lines: string[] = [];
-  // Of the block that was given last: it is in the store while the next one is read.
+  // Length of the last block yielded: it is in the store while the next one is read.
   let given = 0;
   const take = (count: number): Promise<LineBlock> => {
     const taken = lines.slice(0, count);
@@ -65,7 +68,7 @@ export async function* lineBlocks(
   try {
     for (;;) {
       const arriving = runs.next();
-      // Whoever takes the blocks may leave before it has arrived.
+      // The consumer may leave before this arrives.
       arriving.catch(() => undefined);
       if (!wholeBlocks && lines.length > 0 && (await isPausing(arriving))) {
         yield await take(lines.length);
@@ -88,12 +91,12 @@ export async function* lineBlocks(
     }
     if (lines.length > 0) yield await take(lines.length);
   } finally {
-    // Not awaited: it may be waiting for the sender.
+    // Not awaited, because it may wait for the sender.
     void runs.return();
   }
 
   async function lastBlock(fault: ProblemError): Promise<LineBlock> {
-    // Another try need not come to its end here: what is no whole block is left to it.
+    // A repeat may get further, so it must find no operation for an incomplete block.
     if (wholeBlocks && OF_TIME.has(fault.code)) return { from, items: [], fault: atLine(from, fault) };
     const end = from + lines.length;
     const block = await take(lines.length);
@@ -101,7 +104,7 @@ export async function* lineBlocks(
   }
 }
 
-/** Errors that do not come from what a stream says, but from when it does. */
+/** Errors that depend on when the lines arrive, not on their contents. */
 const OF_TIME: ReadonlySet<ErrorCode> = new Set(['REQUEST_TIMEOUT', 'OVERLOADED']);
 
 function leftInBlock(from: number): number {
@@ -120,14 +123,14 @@ async function isPausing(arriving: Promise<unknown>): Promise<boolean> {
   }
 }
 
-/** About the bytes that lines hold; the rest of a chunk that is no line yet is as little as one line. */
+/** Approximate size of lines in bytes. The incomplete line at the end of a chunk is small enough to leave out. */
 function lengthOf(lines: readonly string[]): number {
   let length = 0;
   for (const line of lines) length += line.length;
   return length;
 }
 
-/** Lines to items, up to the first bad one, some lines at a time. */
+/** Reads items from lines, up to the first bad line, in portions. */
 async function readBlock(
   format: LineFormat,
   from: number,
@@ -145,7 +148,7 @@ async function readBlock(
   return { from, items };
 }
 
-/** Where a portion of the lines ends that begins at `start`: a block of ordinary lines is one. */
+/** End of the portion that begins at `start`. A block of ordinary lines is one portion. */
 function portionEnd(lines: readonly string[], start: number): number {
   let end = start;
   for (let length = 0; end < lines.length && length < PORTION_LENGTH; end++)
@@ -153,7 +156,7 @@ function portionEnd(lines: readonly string[], start: number): number {
   return end;
 }
 
-/** Puts the items of some lines, of which the first one has the number `from`, to `items`; returns what is wrong. */
+/** Appends the items of some lines to `items`; `from` is the number of the first line. Returns the first fault. */
 function readLines(
   format: LineFormat,
   from: number,
@@ -176,7 +179,7 @@ function readLines(
   return undefined;
 }
 
-/** `problem` as one that names the line it was met at. */
+/** The problem, with its line number. */
 export function atLine(line: number, problem: ProblemError): LineFault {
   const detail = `line ${line}: ${problem.message}`;
   return {
@@ -197,17 +200,17 @@ function withoutCr(line: string): string {
 }
 
 /**
- * The values of NDJSON lines, `undefined` for broken ones. All at once, as one array, which costs half of parsing
- * line by line. That is safe: a string cannot hold the line feed put between lines, so no string spans two lines; every
- * line thus adds at least one value to the array or breaks it, and if the values are strings and as many as the lines,
- * each line is one of them.
+ * The values of NDJSON lines, `undefined` for invalid ones. All lines are parsed as one array, in half the time of
+ * parsing them one by one. This is safe: a string cannot contain the line feed between two lines, so no string spans
+ * two lines, and each line adds at least one value or makes the array invalid. So if all values are strings and as many
+ * as the lines, each line is one string.
  */
 function parseLines(lines: readonly string[]): unknown[] {
   try {
     const values = JSON.parse(`[${lines.join(',\n')}]`) as unknown[];
     if (values.length === lines.length && values.every((value) => typeof value === 'string')) return values;
   } catch {
-    // Line by line, then, to find the bad one.
+    // Parse line by line, to find the bad one.
   }
   return lines.map(parseLine);
 }

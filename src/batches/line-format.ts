@@ -1,4 +1,4 @@
-/** `ndjson`: a JSON string a line. `text`: a line an item, LF or CRLF. */
+/** `ndjson`: one JSON string per line. `text`: one item per line, which ends with LF or CRLF. */
 export type LineFormat = 'ndjson' | 'text';
 
 /** The formats of streamed batches, by media type. */
@@ -7,15 +7,15 @@ export const LINE_FORMATS: ReadonlyMap<string, LineFormat> = new Map([
   ['text/plain', 'text'],
 ]);
 
-/** At the start of a text it says that the text is UTF-8, and is no part of it; editors put it there unasked. */
+/** At the start of a text, it only marks the text as UTF-8 and is not part of it. Some editors add it on their own. */
 export const BYTE_ORDER_MARK = '\ufeff';
 
-/** What `{"url": "…", "payload": "…"}` takes beside both texts, with some white space. */
+/** Bytes of `{"url": "…", "payload": "…"}` without the two texts, with some white space. */
 const OBJECT_BYTES = 64;
 
 /**
- * Bytes a line may have on the wire: JSON writes a byte in up to six (`\u0041`), between two quotes; a line of text may
- * have a CR behind it, the first one a byte order mark before it.
+ * Maximum bytes of a line as sent. JSON may write a byte as six (`\u0041`), and adds two quotes. A line of text may end
+ * with a CR, and the first one may begin with a byte order mark.
  */
 export function maxLineBytes(format: LineFormat, maxItemBytes: number, maxPayloadBytes = 0): number {
   if (format === 'ndjson' && maxPayloadBytes > 0) return (maxItemBytes + maxPayloadBytes) * 6 + OBJECT_BYTES;

@@ -8,7 +8,7 @@ import { LongLine } from './long-line.js';
 
 export type LineLimits = StreamLimits & LengthLimits;
 
-/** A streamed body that has not been read yet. Memory: one chunk and one line. */
+/** An unread streamed body. Reading it holds one chunk and one line in memory. */
 export class LineInput extends StreamedBody {
   constructor(
     payload: IncomingMessage,
@@ -18,7 +18,7 @@ export class LineInput extends StreamedBody {
     super(payload, permit);
   }
 
-  /** The lines in the runs they arrive in. Does not throw: a fault is the last run's. Read it once. */
+  /** The lines, in runs as they arrive. Never throws: the last run has the fault. Call it once. */
   async *lines(limits: LineLimits): AsyncGenerator<Lines, void, undefined> {
     let rest: Buffer[] = [];
     let restBytes = 0;

@@ -5,13 +5,13 @@ import type { LineFormat } from './line-format.js';
 import { LongLine } from './long-line.js';
 
 export interface LengthLimits {
-  /** Bytes of one line on the wire. */
+  /** Maximum bytes of a line as sent. */
   readonly maxLineBytes: number;
-  /** A longer line stands as an item of more bytes than this (see LongLine); undefined: it is a fault. */
+  /** A longer line becomes an item longer than this (see LongLine); if undefined, it is a fault. */
   readonly cutTo?: number | undefined;
 }
 
-/** A run of decoded lines. `fault`: what is wrong with the line after them; no more lines follow. */
+/** A run of decoded lines. `fault` is the error of the line after them; no lines follow. */
 export interface Lines {
   readonly lines: string[];
   readonly fault?: ProblemError;
@@ -22,8 +22,8 @@ export function tooLong(maxLineBytes: number): ProblemError {
 }
 
 /**
- * Bytes that hold whole lines, decoded; only the very last line may lack its end. What becomes of a line does not depend on
- * the run it is in.
+ * Decodes whole lines; only the very last line may lack its line feed. The result for a line does not depend on its
+ * run.
  */
 export function decodeLines(bytes: Buffer, format: LineFormat, limits: LengthLimits): Lines {
   const ascii = isAscii(bytes);
@@ -37,7 +37,7 @@ export function decodeLines(bytes: Buffer, format: LineFormat, limits: LengthLim
 
 const LF = 0x0a;
 
-/** For lines one of which is too long, or no UTF-8: those before it count. */
+/** For a run with a line that is too long or not UTF-8. The lines before the fault count. */
 function decodeOneByOne(bytes: Buffer, format: LineFormat, { maxLineBytes, cutTo }: LengthLimits): Lines {
   const lines: string[] = [];
   for (let start = 0; start < bytes.length;) {

@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import type { LineFormat } from './line-format.js';
 
 /**
- * What is kept of a line that is longer than a line may be, while the rest of it is skipped. It stands for an item that is
- * too long as well. The item differs if the line does, so that a repeat can be told from another request.
+ * What remains of a line that is too long while the rest of it is skipped. It becomes an item that is also too long.
+ * Different lines become different items, so a repeat differs from another request.
  */
 export class LongLine {
   private readonly digest = createHash('sha256');
@@ -16,18 +16,17 @@ export class LongLine {
     private readonly cutTo: number,
   ) {}
 
-  /** Takes the next bytes of the line. */
   skip(bytes: Buffer): void {
     this.digest.update(bytes);
     const missing = this.cutTo - this.headBytes;
     if (missing === 0) return;
-    // A copy: a part of a chunk would keep all of it in memory.
+    // Copies the bytes, because a slice would keep the whole chunk in memory.
     const kept = Buffer.from(bytes.subarray(0, missing));
     this.head.push(kept);
     this.headBytes += kept.length;
   }
 
-  /** The beginning of the line, byte by byte, and a digest of all of it: a line of the format. Call it once. */
+  /** The beginning of the line, byte by byte, and a digest of the whole line, as a line of the format. Call it once. */
   text(): string {
     const text = Buffer.concat(this.head).toString('latin1') + this.digest.digest('hex');
     return this.format === 'ndjson' ? JSON.stringify(text) : text;

@@ -16,7 +16,7 @@ function texts({ keys: { bytes, span, length } }: Pick<PackedItems, 'keys'>): st
   );
 }
 
-/** The items that a body stands for, or the words in which it is refused. */
+/** The items of a body, or the error that refuses it. */
 async function outcome(body: unknown): Promise<readonly string[] | string> {
   try {
     const batch = body instanceof PackedItems ? await body.entries(LIMITS) : jsonBatch(body, 'items', LIMITS);
@@ -26,14 +26,14 @@ async function outcome(body: unknown): Promise<readonly string[] | string> {
   }
 }
 
-/** What may stand in a body where it should not. */
+/** Texts that the test puts into bodies at wrong places. */
 const PIECES = [
   ...['{', '}', '[', ']', ':', ',', '"', '\\', 'x', '//', '""', '"a"', '"\\u0061"', '"items"', '"items":'],
   ...['"items":["b"],', ',"items":["b"]', '"x":1,', 'null', '1', '{}', '[]'],
   ...['\n', '\0', '\x7f', '\u00a0', '\u2028', '\ufeff'],
 ];
 
-/** Bodies of items, most of them with a piece put in, taken out, doubled or replaced at some place. */
+/** Bodies of items. Most have a piece inserted, deleted, doubled or replaced at some place. */
 function bodies(): fc.Arbitrary<string> {
   const space = fc.constantFrom('', '', '', ' ', '\n', '\r\n\t ');
   const short = fc.oneof(fc.string({ maxLength: 7 }), fc.string({ unit: 'binary', maxLength: 2 }));
@@ -68,7 +68,7 @@ describe('PackedItems', () => {
     ' \t\r\n{ "items" : [ "a" , "b" ] } \n',
     '{"items":["日本","😀"]}',
     `{"items":["${'x'.repeat(100_000)}"]}`,
-  ])('takes what has plain items only', async (json) => {
+  ])('accepts a body of plain items', async (json) => {
     const packed = pack(json)!;
     expect({ items: texts(packed) }).toEqual(JSON.parse(json));
     expect(await packed.parse()).toEqual(JSON.parse(json));
@@ -94,7 +94,7 @@ describe('PackedItems', () => {
     '{"items":\u00a0["a"]}',
     `${' '.repeat(100)}{"items":["a"]}`,
     `{"items":["${'x'.repeat(2 ** 21)}"]}`,
-  ])('leaves all else to the parser: %#', (json) => {
+  ])('leaves other bodies to the parser: %#', (json) => {
     expect(pack(json)).toBeUndefined();
   });
 
@@ -106,18 +106,18 @@ describe('PackedItems', () => {
     ['{"items":["日本"]}', true],
     ['{"items":["日本語"]}', false],
     ['{"items":["a",""]}', false],
-  ])('knows its limits: %s', (json, within) => {
+  ])('checks its limits: %s', (json, within) => {
     expect(pack(json)?.isWithin(LIMITS)).toBe(within);
   });
 
-  it(`is answered as the parsed body is, whatever its bytes (${RUNS} bodies)`, async () => {
+  it(`gets the same answer as its parsed form (${RUNS} bodies)`, async () => {
     let packed = 0;
     let taken = 0;
     const holds = async (json: string): Promise<void> => {
       const fast = pack(json);
       if (fast === undefined) return;
       packed++;
-      // JSON.parse throws for what is no JSON, so that such a body must not be packed.
+      // JSON.parse throws for invalid JSON, so the test fails if such a body was packed.
       const slow = await outcome(JSON.parse(json));
       expect(await outcome(fast)).toEqual(slow);
       if (Array.isArray(slow)) taken++;

@@ -5,21 +5,20 @@ const HEAD = /^[ \t\n\r]*\{[ \t\n\r]*"items"[ \t\n\r]*:[ \t\n\r]*\[[ \t\n\r]*/;
 const MAX_HEAD_BYTES = 64;
 const TAIL = /^[ \t\n\r]*\}[ \t\n\r]*$/;
 
-/** Larger ones are parsed: the memory that they are read in does not shrink. */
+/** Larger bodies are parsed, because the memory for packed ones does not shrink. */
 const MAX_BYTES = 2 ** 21;
 
 /**
- * A JSON body that has nothing but items, none of them with an escape, as most have: it can be used without making a
- * string of any item.
+ * A JSON body that has only items, without escapes, as most do. The service can use it without a string for each item.
  */
 export class PackedItems {
   private constructor(
     readonly keys: PackedKeys,
-    /** The body as JSON.parse has it. */
+    /** Parses the body with JSON.parse. */
     readonly parse: () => Promise<unknown>,
   ) {}
 
-  /** Undefined if `raw`, which is valid UTF-8, is another kind of body. */
+  /** Packs `raw`, which is valid UTF-8. Undefined if it is another kind of body. */
   static of(raw: Buffer, parse: () => Promise<unknown>): PackedItems | undefined {
     if (raw.length > MAX_BYTES) return undefined;
     const head = HEAD.exec(raw.toString('latin1', 0, MAX_HEAD_BYTES))?.[0];
@@ -30,7 +29,7 @@ export class PackedItems {
     return new PackedItems({ bytes: raw, span, length: span.length / 2 }, parse);
   }
 
-  /** The items, packed. What is beyond a limit is parsed after all: the error, as jsonBatch throws it, is to say what it is. */
+  /** The packed items. A body beyond a limit is parsed, so that jsonBatch throws the error with its details. */
   async entries(limits: BatchLimits): Promise<Keys> {
     return this.isWithin(limits) ? this.keys : jsonBatch(await this.parse(), 'items', limits);
   }

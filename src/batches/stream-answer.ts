@@ -6,11 +6,11 @@ import { BlocksAhead, type RunBlock } from './blocks-ahead.js';
 import { atLine, lineBlocks, type ItemLimits, type LineFault } from './line-blocks.js';
 import type { LineInput } from './line-input.js';
 
-/** One step of a stream: at most one line of the answer. */
+/** One step of a stream, with at most one line of the answer. */
 export interface StreamEvent {
-  /** Without its line feed; absent if there is nothing to say. */
+  /** The line without its line feed; absent if the step has none. */
   readonly text?: string;
-  /** Why the stream ended early before anything was done: the whole answer, then. */
+  /** Why the stream ended before any block was done. It is then the whole answer. */
   readonly refusal?: ProblemError;
 }
 
@@ -18,14 +18,14 @@ export interface StreamOptions {
   readonly requestId: string;
   readonly lastLineOnly: boolean;
   readonly limits: ItemLimits;
-  /** Told of the error that ended the stream early. */
+  /** Called with the error that ended the stream early. */
   readonly onProblem: (problem: ProblemError) => void;
 }
 
 /**
- * Runs a stream block by block. While one is in the store the next one is read and made ready; the one after that not
- * before this one's event has been taken, which is the back-pressure. If a block fails, the store is told of no later one.
- * The lines before a bad one keep their answers. Never throws.
+ * Runs a stream block by block. While one block is in the store, the next one is read and prepared. The block after
+ * that waits until the consumer has taken this one's event, which creates back-pressure. After a block fails, no later
+ * block goes to the store. The lines before a bad line keep their answers. Never throws.
  */
 export async function* streamEvents(
   input: LineInput,
@@ -61,7 +61,7 @@ export async function* streamEvents(
         return;
       }
     }
-    // An empty stream is an empty batch: refused as that would be, and counted.
+    // An empty stream is an empty batch, with the same refusal and the same count.
     if (!done) {
       try {
         addTo(totals, (await run({ from: 1, items: [] }, Promise.resolve())).counts);

@@ -1,22 +1,22 @@
 import type { BatchResult } from './batch.js';
 
-/** What one byte of the store's answer means. */
+/** The meaning of one byte of the store's answer. */
 export interface Verdict {
-  /** As counted. */
+  /** The name in the counts. */
   readonly name: string;
-  /** As answered. */
+  /** The value in the results. */
   readonly result: string | number | boolean;
 }
 
 /** Verdicts by byte. */
 export type Verdicts = readonly Verdict[];
 
-/** Verdicts that are answered by their names. */
+/** Verdicts whose results are their names. */
 export function named(...names: string[]): Verdicts {
   return names.map((name) => ({ name, result: name }));
 }
 
-/** The store's bytes as results and counts; verdicts that nobody got are counted as 0. */
+/** Converts the store's bytes to results and counts. A verdict without items has the count 0. */
 export function tally(bytes: Uint8Array, verdicts: Verdicts): BatchResult {
   const results = new Array<Verdict['result']>(bytes.length);
   const tallies = new Uint32Array(verdicts.length);
