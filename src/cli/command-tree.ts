@@ -14,16 +14,16 @@ import type { Interruption } from './interruption.js';
 import type { OfflineKeys } from './offline-keys.js';
 import { decimal, seconds, whole } from './values.js';
 
-/** What a command leaves behind for the program. */
+/** What a command returns to the program. */
 export interface Outcome {
   exit: Exit;
   /** Resolves when all results are written. */
   flush: () => Promise<void>;
-  /** Have signals end the command. */
+  /** Makes signals end the command. */
   listen: () => void;
 }
 
-/** That of package.json. */
+/** The same as in package.json. */
 export const VERSION = '0.1.0';
 
 const MOST = Number.MAX_SAFE_INTEGER;
@@ -52,14 +52,14 @@ export function commandTree(interruption: Interruption, outcome: Outcome): Comma
     .showHelpAfterError('(add --help for the options)')
     .exitOverride();
 
-  /** Runs a command that asks the service. */
+  /** Runs a command that calls the service. */
   const run: Runner =
     (act) =>
     async (...args) => {
       outcome.listen();
       const context = contextOf(program.opts<GlobalOptions>(), interruption);
       outcome.flush = () => context.output.flush();
-      // A service that is away is told at once. One that goes away later is waited for.
+      // Fails at once if the service is unavailable now. Later calls wait for it.
       await context.client.ready({ signal: interruption.soft });
       // The last argument is the command itself.
       outcome.exit = await act(context, ...(args.slice(0, -1) as never[]));
@@ -80,11 +80,11 @@ export function commandTree(interruption: Interruption, outcome: Outcome): Comma
   return program;
 }
 
-/** Arguments and options as commander has read them: their types are those that the command was declared with. */
+/** Parsed arguments and options. Their types follow from the declaration of the command. */
 type Act = (context: Context, ...args: never[]) => Promise<Exit>;
 type Runner = (act: Act) => (...args: unknown[]) => Promise<void>;
 
-/** What there is. */
+/** Adds the commands on sets and filters. */
 function addSets(program: Command, run: Runner): void {
   const shape = (command: Command): Command =>
     command
@@ -182,7 +182,7 @@ function addTransfers(program: Command, run: Runner): void {
     .requiredOption('--redis <url>', 'URL of the Redis server, redis:// or rediss://')
     .requiredOption('--key <key>', 'Redis key of the SET')
     .option('--parallel <calls>', 'number of parallel calls', whole(1, 16), 4)
-    // The client of Redis is loaded only for this.
+    // Loads the Redis client only for this command.
     .action(
       run(async (context: Context, name: string, options: ImportSetOptions) =>
         (await import('./commands/import-set.js')).importSet(context, name, options),
@@ -190,7 +190,7 @@ function addTransfers(program: Command, run: Runner): void {
     );
 }
 
-/** A command that reads sources. */
+/** Adds sources and their options to a command. */
 function fed(command: Command): Command {
   return command
     .argument('[sources...]', SOURCES)
@@ -202,7 +202,7 @@ function fed(command: Command): Command {
     .option('--parallel <calls>', 'number of parallel calls', whole(1, 16), 4);
 }
 
-/** What sources are to change. */
+/** Descriptions of the commands that change data. */
 const CHANGES: Readonly<Record<ChangingVerb, string>> = {
   discover: 'visit the URLs of the sources and queue the new ones',
   visit: 'visit the URLs of the sources',
@@ -247,7 +247,7 @@ function addChanges(program: Command, run: Runner): void {
     .action(run(sync));
 }
 
-/** Those that change nothing by themselves. */
+/** Adds the commands that change nothing themselves. */
 function addQuestions(program: Command, run: Runner): void {
   fed(
     program
@@ -292,7 +292,7 @@ function addKeys(program: Command, run: Runner): void {
     (online: Act, offline: (...args: never[]) => OfflineKeys) =>
     async (...args: unknown[]): Promise<void> => {
       if (keys.opts<{ offline?: boolean }>().offline !== true) return run(online)(...args);
-      // The store and its frameworks are loaded only for this.
+      // Loads the store and its frameworks only for this command.
       const { offlineKeys } = await import('./offline-keys.js');
       const failure = await offlineKeys(offline(...(args as never[])));
       if (failure) throw new Ending(failure.exit, failure.message);

@@ -6,9 +6,9 @@ import type { Interruption } from './interruption.js';
 import { Output } from './terminal/output.js';
 
 export const DEFAULT_URL = 'http://127.0.0.1:3000';
-/** A service that is restarted is back by then. */
+/** Long enough for a restart of the service. */
 const PATIENCE_MS = 120_000;
-/** The progress may stand on it. */
+/** The line may show progress. */
 const CLEAR_LINE = '\r\u001b[K';
 
 /** Options of all commands. */
@@ -18,7 +18,7 @@ export interface GlobalOptions {
   readonly quiet?: boolean;
 }
 
-/** The context of a command that asks the service. Throws UsageError for a bad URL or key. */
+/** The context of a command that calls the service. Throws UsageError for an invalid URL or key. */
 export function contextOf(
   { url, json = false, quiet = false }: GlobalOptions,
   interruption: Interruption,

@@ -1,22 +1,22 @@
 import { AnswerError, ServiceError, UnavailableError, UnreachableError } from '#client';
 
-/** How `unseen` ends. docs/cli.md has the table. */
+/** Exit statuses of `unseen`. docs/cli.md has the table. */
 export const Exit = {
   Done: 0,
   /** `check` found nothing to print, or some items were refused. */
   Partial: 1,
-  /** The call is not understood, or a file cannot be read or written. */
+  /** The arguments are invalid, or a file cannot be read or written. */
   Usage: 2,
   Unreachable: 3,
   Refused: 4,
-  /** A fault of the program itself. */
+  /** A defect in the program. */
   Defect: 70,
   Interrupted: 130,
 } as const;
 
 export type Exit = (typeof Exit)[keyof typeof Exit];
 
-/** An end that was foreseen. The message is one line, for people. */
+/** An expected end of the program. The message is one line, for people. */
 export class Ending extends Error {
   override readonly name: string = 'Ending';
 
@@ -29,7 +29,9 @@ export class Ending extends Error {
   }
 }
 
-/** The call is not understood, or something local cannot be read or written: the message names it and what is allowed. */
+/**
+ * The arguments are invalid, or something local cannot be read or written. The message names it and what is allowed.
+ */
 export class UsageError extends Ending {
   override readonly name = 'UsageError';
 
@@ -38,7 +40,7 @@ export class UsageError extends Ending {
   }
 }
 
-/** What was to be fetched from the web was not there. */
+/** Something could not be fetched from the web. */
 export class Unreachable extends Ending {
   override readonly name = 'Unreachable';
 
@@ -47,7 +49,7 @@ export class Unreachable extends Ending {
   }
 }
 
-/** A signal asked for the end. */
+/** A signal ended the program. */
 export class Interrupted extends Ending {
   override readonly name = 'Interrupted';
 
@@ -56,10 +58,10 @@ export class Interrupted extends Ending {
   }
 }
 
-/** How an error ends the program; undefined for a defect. */
+/** The exit status for an error; undefined for a defect. */
 export function exitOf(error: unknown): Exit | undefined {
   if (error instanceof Ending) return error.exit;
-  // Nobody answered, or none that could serve.
+  // The service did not answer, or was unavailable.
   if ([UnreachableError, AnswerError, UnavailableError].some((type) => error instanceof type))
     return Exit.Unreachable;
   return error instanceof ServiceError ? Exit.Refused : undefined;
@@ -67,7 +69,7 @@ export function exitOf(error: unknown): Exit | undefined {
 
 const LONGEST = 500;
 
-/** What went wrong, in one line that is safe on a terminal. */
+/** The text as one line that is safe on a terminal. */
 export function oneLine(text: string): string {
   const line = text
     .replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]+/g, ' ')
@@ -75,12 +77,12 @@ export function oneLine(text: string): string {
   return line.length > LONGEST ? `${line.slice(0, LONGEST)}…` : line;
 }
 
-/** The reason of an error of the system or a library, without its stack. */
+/** The reason of a system or library error, without its stack. */
 export function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const { message, cause } = error;
   const code = 'code' in error && typeof error.code === 'string' ? error.code : undefined;
-  // fetch says no more than that it failed, or ended early; its cause does.
+  // The message of fetch gives no reason; its cause does.
   if (cause instanceof Error && ['fetch failed', 'terminated', ''].includes(message)) return reasonOf(cause);
   if (code?.startsWith('Z_') === true) return `the gzip data is corrupt: ${message}`;
   return message === '' ? (code ?? error.name) : message;

@@ -1,14 +1,14 @@
 import { Interrupted } from './ending.js';
 
-/** How long what is under way may take to end by itself, unless a command asks for more. */
+/** How long work in progress may take to end after the first signal, unless a command asks for more. */
 const GRACE_MS = 5_000;
-/** For the last clean-up after the second signal. */
+/** How long the final clean-up may take after the second signal. */
 const LAST_MS = 5_000;
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 /**
- * The wish of the user to end. `soft` begins nothing new and lets what is under way end; `hard` gives it up. The first
- * signal is soft, and hard after a while; the second is hard at once.
+ * The user's request to end the program. `soft` starts no new work and lets work in progress finish; `hard` cancels it.
+ * The first signal is soft, and becomes hard after GRACE_MS; the second is hard at once.
  */
 export class Interruption {
   private readonly softly = new AbortController();
@@ -17,7 +17,7 @@ export class Interruption {
 
   private isPatient = false;
 
-  /** What is under way may take as long as it takes: the user decides, by a second signal. */
+  /** Lets work in progress take as long as it needs. Only a second signal cancels it. */
   bePatient(): void {
     this.isPatient = true;
   }
@@ -30,7 +30,10 @@ export class Interruption {
     return this.hardly.signal;
   }
 
-  /** Listens to the signals of the process. `lastResort` ends it if nothing else does. The result stops listening. */
+  /**
+   * Listens for signals to the process. `lastResort` ends the process if nothing else does. Returns a function that
+   * stops listening.
+   */
   listen(lastResort: () => void): () => void {
     const onSignal = (): void => {
       if (this.soft.aborted) {

@@ -15,13 +15,13 @@ import type { ListedKeyView } from '../auth/key.view.js';
 import { KeysService } from '../auth/keys.service.js';
 import { Exit, UsageError } from './ending.js';
 
-/** What is to be done with keys. The members of a key are checked as those of a request are. */
+/** A command on keys. The members of a key are validated like those of a request. */
 export type OfflineKeys =
   | { readonly verb: 'list' }
   | { readonly verb: 'create'; readonly key: Readonly<Record<string, unknown>> }
   | { readonly verb: 'revoke'; readonly id: string };
 
-/** A failure that was foreseen. */
+/** An expected failure. */
 export interface Failure {
   readonly exit: Exit;
   /** For people. */
@@ -29,8 +29,8 @@ export interface Failure {
 }
 
 /**
- * Makes, lists or revokes keys in the store that the settings of the service name. Keys and lists go to stdout, audit lines to
- * stderr. Answers how it has failed, if it has.
+ * Creates, lists or revokes keys in the store that the settings name. Keys and lists go to stdout, audit lines to
+ * stderr. Returns the failure, if any.
  */
 export async function offlineKeys(command: OfflineKeys): Promise<Failure | undefined> {
   try {
@@ -64,7 +64,9 @@ async function manage(command: OfflineKeys, config: Config): Promise<void> {
   }
 }
 
-/** Opening the embedded store would make its directory. For list and revoke a missing directory is a typing error. */
+/**
+ * Opening the embedded store would create its directory, but for list and revoke a missing directory is a typing error.
+ */
 async function assertData({ store, dataDir }: Config): Promise<void> {
   if (store !== 'embedded') return;
   const { hasData } = await import('#store/embedded');
@@ -74,7 +76,7 @@ async function assertData({ store, dataDir }: Config): Promise<void> {
   );
 }
 
-/** The name of the system's user. In a container the user may be a number without a name. */
+/** Name of the operating system's user. In a container, the user may have only a number. */
 function operatorName(): string {
   try {
     return userInfo().username;
@@ -89,7 +91,7 @@ function line(key: ListedKeyView): string {
   return [id, scopes.join(','), names(key), ...times, name].join('  ');
 }
 
-/** The names that a key is for, with their usage and its limits. */
+/** The names that a key may use, with their usage and its limits. */
 function names({ prefix, maxFilters, maxBytes, usage }: ListedKeyView): string {
   if (prefix === undefined) return 'all names';
   const of = (limit: number | undefined): string => (limit === undefined ? '' : ` of ${limit}`);

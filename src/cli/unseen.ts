@@ -7,7 +7,7 @@ import { commandTree, type Outcome } from './command-tree.js';
 const interruption = new Interruption();
 const outcome: Outcome = { exit: Exit.Done, flush: async () => undefined, listen: () => undefined };
 let ignore: (() => void) | undefined;
-// Not for what listens to signals itself, as the service does.
+// Not for commands that handle signals themselves, as the service does.
 outcome.listen = () => (ignore = interruption.listen(() => process.exit(Exit.Interrupted)));
 
 try {
@@ -20,11 +20,11 @@ try {
 } finally {
   ignore?.();
 }
-// Connections and sources that are still open are nobody's any more.
+// Exits although connections and sources may still be open.
 if (ignore) process.exit();
 
 function ended(error: unknown): Exit {
-  // It has said what was wrong, or what was asked for.
+  // Commander has already printed the error or the help.
   if (error instanceof CommanderError) return error.exitCode === 0 ? Exit.Done : Exit.Usage;
   const interrupted = interruption.soft.aborted && !(error instanceof Interrupted);
   const exit = interrupted ? Exit.Interrupted : exitOf(error);

@@ -12,7 +12,7 @@ describe('values of options', () => {
   });
 
   it.each(['', '0', '1.5', '-1', '1e10', 'many', ' 1', '0x10', '1e', 'Infinity'])(
-    '%j is no whole number from 1 to 1000000000, and is named',
+    '%j is not a whole number from 1 to 1000000000, as the message says',
     (text) => {
       expect(() => whole(1, 1e9)(text)).toThrow(`from 1 to 1000000000, not ${JSON.stringify(text)}`);
     },
@@ -35,7 +35,10 @@ describe('values of options', () => {
     expect(seconds(1, 86_400)(text)).toBe(value);
   });
 
-  it.each(['0', '2d', '1500ms', '1.5h', 'h', '5 m', '5w'])('%j is no time of 1 to 86400 seconds', (text) => {
-    expect(() => seconds(1, 86_400)(text)).toThrow(`of 1 to 86400 seconds, not ${JSON.stringify(text)}`);
-  });
+  it.each(['0', '2d', '1500ms', '1.5h', 'h', '5 m', '5w'])(
+    '%j is not a time of 1 to 86400 seconds',
+    (text) => {
+      expect(() => seconds(1, 86_400)(text)).toThrow(`of 1 to 86400 seconds, not ${JSON.stringify(text)}`);
+    },
+  );
 });

@@ -1,14 +1,14 @@
 import { InvalidArgumentError } from 'commander';
 import { show } from '../errors/show.js';
 
-// Readers of the values of options. They throw errors of commander, which names the option.
+// Parsers for option values. They throw errors of commander, which names the option.
 
 const WHOLE = /^\d{1,16}$/;
 const DECIMAL = /^\d{1,16}(?:\.\d{1,20})?(?:e[+-]?\d{1,3})?$/i;
 const TIME = /^(\d{1,9})(ms|s|m|h|d)?$/;
 const MS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 
-/** A reader of whole numbers: `1000000`, `1_000_000`, `1e6`. */
+/** A parser for whole numbers: `1000000`, `1_000_000`, `1e6`. */
 export function whole(min: number, max: number): (text: string) => number {
   return (text) => {
     const plain = text.replaceAll('_', '');
@@ -18,7 +18,7 @@ export function whole(min: number, max: number): (text: string) => number {
   };
 }
 
-/** A reader of decimal numbers: `0.001`, `1e-3`. The service knows the bounds of most. */
+/** A parser for decimal numbers: `0.001`, `1e-3`. The service checks most limits. */
 export function decimal(min: number, max: number): (text: string) => number {
   return (text) => {
     const number = DECIMAL.test(text) ? Number(text) : NaN;
@@ -27,7 +27,7 @@ export function decimal(min: number, max: number): (text: string) => number {
   };
 }
 
-/** A reader of times, in seconds unless they have a unit: `90`, `90s`, `90m`, `2h`, `1d`. The result is in whole seconds. */
+/** A parser for times: `90`, `90s`, `90m`, `2h`, `1d`. The default unit is seconds. Returns whole seconds. */
 export function seconds(min: number, max: number): (text: string) => number {
   return (text) => {
     const [, digits, unit = 's'] = TIME.exec(text) ?? [];

@@ -15,7 +15,7 @@ export interface ChangeOptions extends FeedOptions, JobFlags {
   readonly dryRun?: boolean;
 }
 
-/** Counted, so that none is missing from the summary though there were none. */
+/** The verdicts that the summary shows, including those with no entries. */
 const VERDICTS: Readonly<Record<ChangingVerb, readonly string[]>> = {
   visit: ['new', 'seen', 'invalid'],
   discover: ['new', 'seen', 'invalid'],
@@ -70,17 +70,17 @@ async function changing({ client }: Context, verb: ChangingVerb, name: string): 
   }
   const found = await findSet(client, name, verb);
   const { visit, discover, forget } = found.handle;
-  // URLs without payloads.
+  // The command line sends URLs without payloads.
   const sends = { visit, discover: discover as typeof visit, forget };
   return [found, { send: sends[verb] }];
 }
 
-/** Whether an item that is added twice is there twice. */
+/** True if each addition of an item counts as a copy. */
 function countsCopies({ description }: Found): boolean {
   return 'semantics' in description && description.semantics === 'multiset';
 }
 
-/** `isLeft`: whether the job left its checkpoint. */
+/** `isLeft` is true if the job left a checkpoint. */
 export function interrupted(job: Job, isLeft: boolean): Interrupted {
   const far = `interrupted after ${number(job.checkpoint.entries)} lines`;
   return new Interrupted(
@@ -90,7 +90,7 @@ export function interrupted(job: Job, isLeft: boolean): Interrupted {
   );
 }
 
-/** Says what would be forgotten, by checks. */
+/** Reports what the command would change, by checks alone. */
 async function tryOut(
   context: Context,
   verb: ChangingVerb,
@@ -112,7 +112,7 @@ async function tryOut(
   return partialOr(counts);
 }
 
-/** Numbers of entries of a list, by verdict. */
+/** The counts by verdict, with zeros, and the number of refused entries. */
 export function withAll(
   verdicts: readonly string[],
   { counts: found, refused }: Pick<Checkpoint, 'counts' | 'refused'>,
@@ -134,7 +134,7 @@ export function partialOr(counts: Counts): Exit {
   return refusedIn(counts) > 0 ? Exit.Partial : Exit.Done;
 }
 
-/** Entries that were not taken. */
+/** Number of entries that were not accepted. */
 export function refusedIn(counts: Counts): number {
   return (counts.invalid ?? 0) + (counts[REFUSED] ?? 0);
 }

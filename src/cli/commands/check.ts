@@ -5,11 +5,11 @@ import { find } from './found.js';
 import { checking, wordOf } from './line-verb.js';
 
 export interface CheckOptions extends FeedOptions {
-  /** Print what is seen, not what is unseen. */
+  /** Prints the seen entries instead of the unseen ones. */
   readonly seen?: boolean;
 }
 
-/** Prints the items that are unseen, or seen, in their order, as grep prints lines. */
+/** Prints the unseen entries, or the seen ones, in their order, like grep. */
 export async function check(
   context: Context,
   name: string,

@@ -5,33 +5,33 @@ import { environmentWith } from '../../config/config.js';
 import { oneLine, reasonOf } from '../ending.js';
 
 const MAX_LINE = 1_024;
-/** EX_TEMPFAIL of sysexits.h: try again later. */
+/** EX_TEMPFAIL of sysexits.h: the command asks for a retry. */
 const TRY_LATER = 75;
-/** How long a command may take to end once it is told to. */
+/** How long a command may take to end after SIGTERM. */
 const GRACE_MS = 2_000;
 const LOOK_MS = 20;
 
-/** Why a command failed, in a line. */
+/** Why a command failed, in one line. */
 export interface Failure {
   readonly reason: string;
-  /** How long the command asks to wait. */
+  /** How long the command asks to wait before a retry. */
   readonly retryAfterSeconds: number | undefined;
 }
 
-/** A command of the shell that runs for one URL. What it writes goes to where the output of `unseen` goes. */
+/** A shell command that runs for one URL. Its output goes where the output of `unseen` goes. */
 export class Child {
   private lastLine = '';
   private readonly process: ChildProcess;
-  /** Present once the command was told to end. */
+  /** Set once the command was told to end. */
   private ending: Promise<void> | undefined;
   /** Resolves with undefined if the exit status was 0. */
   readonly failure: Promise<Failure | undefined>;
 
   constructor(command: string, { url, attempt, payload }: LeasedUrl, errors: NodeJS.WritableStream) {
-    // The URL is an argument, not a part of the command's text, so nothing in it is read by the shell.
+    // The URL is an argument, not part of the command text, so the shell does not interpret it.
     const child: ChildProcess = spawn('/bin/sh', ['-c', `${command} "$@"`, 'unseen-work', url], {
       stdio: ['ignore', 'inherit', 'pipe'],
-      // A group of its own: Ctrl-C on the terminal ends the leasing, not what is under way.
+      // A separate process group: Ctrl-C in the terminal ends the leasing, not the commands in progress.
       detached: true,
       env: environmentWith({
         UNSEEN_ITEM: url,
@@ -40,7 +40,7 @@ export class Child {
       }),
     });
     this.process = child;
-    // Without a file descriptor for it there is no stderr. The error comes as an event.
+    // If no file descriptor is free, `stderr` is missing, and the error arrives as an event.
     child.stderr?.on('data', (chunk: Buffer) => {
       errors.write(chunk);
       this.remember(chunk.toString());
@@ -49,21 +49,24 @@ export class Child {
       child.once('error', (error) =>
         resolve({ reason: `cannot run: ${reasonOf(error)}`, retryAfterSeconds: undefined }),
       );
-      // What a grandchild holds open does not keep the URL leased.
+      // Not `close`: a grandchild that keeps stderr open must not keep the URL leased.
       child.once('exit', (code, signal) =>
         setImmediate(() => resolve(Promise.resolve(this.ending).then(() => this.failureOf(code, signal)))),
       );
     });
   }
 
-  /** Ends the command and what it has started: by force if they take long. */
+  /** Ends the command and its child processes, by force after GRACE_MS. */
   kill(): void {
     if (this.process.exitCode !== null || this.process.signalCode !== null) return;
     this.signal('SIGTERM');
     this.ending ??= this.untilGone();
   }
 
-  /** The shell may end before what it has started. A URL must not come back while its command still runs. */
+  /**
+   * Waits for the whole group, because the shell may end before its children. A URL must not become available again
+   * while its command still runs.
+   */
   private async untilGone(): Promise<void> {
     for (let waited = 0; waited < GRACE_MS; waited += LOOK_MS) {
       if (!this.signal(0)) return;
@@ -72,7 +75,7 @@ export class Child {
     this.signal('SIGKILL');
   }
 
-  /** Sends it to the command's group. False if no process is left in it. */
+  /** Sends a signal to the command's group. Returns false if the group has no process left. */
   private signal(signal: NodeJS.Signals | 0): boolean {
     const { pid } = this.process;
     try {

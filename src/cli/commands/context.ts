@@ -2,10 +2,10 @@ import type { UnseenClient } from '#client';
 import type { Interruption } from '../interruption.js';
 import type { Output } from '../terminal/output.js';
 
-/** What every command that asks the service has. */
+/** The context of each command that calls the service. */
 export interface Context {
   readonly client: UnseenClient;
-  /** Of the service, as it was given: part of what a job is. */
+  /** URL of the service as given. It is part of a job's identity. */
   readonly url: string;
   readonly output: Output;
   /** Where progress and complaints go. */
@@ -17,7 +17,7 @@ export interface Context {
   readonly stateFolder: string | undefined;
 }
 
-/** Says what was done: a line, or JSON. */
+/** Reports the result, as a line of text or as JSON. */
 export async function tell({ output, json, quiet }: Context, value: unknown, line: string): Promise<void> {
   if (quiet) return;
   await (json ? output.json(value) : output.line(line));

@@ -14,17 +14,19 @@ import type { LineVerb } from './line-verb.js';
 /** Options of all commands that read sources. */
 export interface FeedOptions {
   readonly format: SourceFormat;
-  /** Calls at once. */
+  /** Number of parallel calls. */
   readonly parallel: number;
 }
 
 export interface JobFlags {
-  /** false: none is kept. */
+  /** `false` for no checkpoint. */
   readonly checkpoint?: string | false;
   readonly restart?: boolean;
 }
 
-/** Where the checkpoint of a job is. What comes through stdin has no name, so it has a checkpoint only if that is named. */
+/**
+ * Where to keep the checkpoint of a job. stdin has no name, so such a job has a checkpoint only if the user names one.
+ */
 export function keepingOf(
   sources: readonly string[],
   { checkpoint, restart = false }: JobFlags,
@@ -36,12 +38,12 @@ export function keepingOf(
   return { folder: stateFolder, restart };
 }
 
-/** The names of sources as another call from another folder has them, too. */
+/** The names of the sources, as a call from another folder would also have them. */
 export function identityOf(sources: readonly string[]): readonly string[] {
   return sources.map((name) => (name === STDIN || isRemote(name) ? name : resolve(name)));
 }
 
-/** The sources that a call names. Throws UsageError if a local one cannot be read. */
+/** Opens the sources of a call. Throws UsageError if a local one cannot be read. */
 export async function sourcesOf(
   { interruption }: Context,
   names: readonly string[],
@@ -50,18 +52,18 @@ export async function sourcesOf(
   return Sources.of(names, format, interruption.soft);
 }
 
-/** Entries of sources that were answered. */
+/** Entries of sources with their answers. */
 export type FedBlock = SentBlock<string | BadEntry, string | boolean>;
 
 export interface Feed {
   readonly source: Source;
   readonly label: string;
   readonly verb: LineVerb;
-  /** Calls at once. */
+  /** Number of parallel calls. */
   readonly parallel: number;
-  /** Of a call that changes something. */
+  /** The job, if the call changes data. */
   readonly job?: Job;
-  /** Takes answered blocks, in order. */
+  /** Receives answered blocks, in order. */
   readonly took?: (block: FedBlock) => Promise<void>;
 }
 
@@ -71,11 +73,11 @@ export interface Fed {
   readonly checkpoint: Checkpoint;
 }
 
-/** How long lines wait for others that are typed, or come from a crawl, in a job without a checkpoint. */
+/** How long a line waits for more lines, for example from a terminal or a crawl, in a job without a checkpoint. */
 const MAX_WAIT_MS = 100;
 
 /**
- * Reads sources, sends them in blocks, and shows the progress. If an error ends it early, it first takes all answers
+ * Reads sources, sends them in blocks, and shows progress. If an error ends it early, it first handles all answers
  * before that error.
  */
 export async function feed(context: Context, feeding: Feed): Promise<Fed> {
@@ -116,7 +118,7 @@ export async function feed(context: Context, feeding: Feed): Promise<Fed> {
   }
 }
 
-/** Why entries of a block were not taken, a line each: first those that were not sent. */
+/** Why entries of a block were not accepted, one line each. Entries that were not sent come first. */
 function complaintsIn({ from, entries, results, reasons }: FedBlock, places: Places): string[] {
   const faults: string[] = [];
   const refused: string[] = [];
@@ -133,7 +135,7 @@ function complaintsIn({ from, entries, results, reasons }: FedBlock, places: Pla
   return [...faults, ...refused];
 }
 
-/** A bar would be drawn between the lines of results on the same terminal. */
+/** Where progress goes; undefined if it is off. */
 function progressOutput({ quiet, errors }: Context): NodeJS.WriteStream | undefined {
   return quiet ? undefined : errors;
 }

@@ -16,7 +16,7 @@ export interface FoundFilter {
 
 export type Found = FoundSet | FoundFilter;
 
-/** The visited set or filter of a name: they share one name space. Throws an Ending if there is neither. */
+/** Finds a visited set or filter by name: both share one name space. Throws an Ending if neither exists. */
 export async function find(client: UnseenClient, name: string): Promise<Found> {
   const set = client.visitedSet(name);
   try {
@@ -36,14 +36,14 @@ export async function find(client: UnseenClient, name: string): Promise<Found> {
   }
 }
 
-/** The visited set of a name. Throws UsageError if it is a filter. */
+/** Finds a visited set by name. Throws UsageError if it is a filter. */
 export async function findSet(client: UnseenClient, name: string, verb: string): Promise<FoundSet> {
   const found = await find(client, name);
   if (found.kind === 'visited set') return found;
   throw new UsageError(`${verb} works on visited sets only, and ${show(name)} is a filter`);
 }
 
-/** The filter of a name. Throws UsageError if it is a visited set. */
+/** Finds a filter by name. Throws UsageError if it is a visited set. */
 export async function findFilter(client: UnseenClient, name: string, verb: string): Promise<FoundFilter> {
   const found = await find(client, name);
   if (found.kind === 'filter') return found;

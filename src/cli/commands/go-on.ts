@@ -4,25 +4,25 @@ import type { Job } from '../jobs/job.js';
 import { STDIN } from '../sources/names.js';
 import type { Context } from './context.js';
 
-/** A job cannot go on, for a reason that it found before it read its sources. */
+/** A job cannot resume, for a reason that it found before it read its sources. */
 export class CannotGoOn extends Error {}
 
 export interface Going<T> {
-  /** Such as `visit crawl`. */
+  /** For example `visit crawl`. */
   readonly label: string;
   readonly job: Job;
   readonly sources: readonly string[];
-  /** Does the job, from its checkpoint or from its beginning. */
+  /** Runs the job, from its checkpoint or from the start. */
   readonly attempt: () => Promise<T>;
   /** Abandons the sync of the job. */
   readonly giveUp?: (() => Promise<void>) | undefined;
-  /** Whether doing the job twice has the same result as doing it once. */
+  /** True if running the job twice has the same result as running it once. */
   readonly isRepeatable: boolean;
 }
 
 /**
- * Does a job. If an earlier call began it and it cannot go on from there, it starts over, once: a job that runs every
- * night must not be stuck because of one night.
+ * Runs a job. If it cannot resume from the checkpoint of an earlier call, it starts over once, so that a nightly job
+ * does not stay stuck after one bad night.
  */
 export async function goOn<T>(context: Context, going: Going<T>): Promise<T> {
   const { label, job, sources, attempt, giveUp, isRepeatable } = going;
@@ -47,7 +47,7 @@ export async function goOn<T>(context: Context, going: Going<T>): Promise<T> {
   }
 }
 
-/** Why a job cannot go on; undefined if something else is wrong. */
+/** Why a job cannot resume; undefined for other errors. */
 function whyNot(error: unknown): string | undefined {
   if (error instanceof CannotGoOn) return error.message;
   if (error instanceof ChangedListError) return `the sources changed: ${error.detail}`;

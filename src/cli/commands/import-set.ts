@@ -13,11 +13,11 @@ export interface ImportSetOptions {
   /** A redis:// or rediss:// URL. */
   readonly redis: string;
   readonly key: string;
-  /** Calls at once. */
+  /** Number of parallel calls. */
   readonly parallel: number;
 }
 
-/** Marks the members of a Redis SET as seen: as URLs in a visited set, as items in a filter. */
+/** Adds the members of a Redis SET: to a visited set as visited URLs, to a filter as items. */
 export async function importSet(context: Context, name: string, options: ImportSetOptions): Promise<Exit> {
   const { redis, key, parallel } = options;
   const found = await find(context.client, name);
@@ -25,7 +25,7 @@ export async function importSet(context: Context, name: string, options: ImportS
   const members = await RedisSet.open(redis, key, context.interruption.soft);
   try {
     const { generation } = found.description;
-    // Each member is marked once, however often it is sent: to begin anew is to go on.
+    // Each member counts once, however often it is sent, so starting over is safe.
     const job = await Job.open({ verb: 'import-set', name, generation, about: [key], keeping: undefined });
     const label = `import-set ${name}`;
     const { seconds } = await feed(context, { source: members, label, verb, parallel, job }).catch(

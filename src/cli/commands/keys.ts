@@ -2,7 +2,7 @@ import type { CreateKey } from '#client';
 import { Exit, UsageError } from '../ending.js';
 import { tell, type Context } from './context.js';
 
-/** A key to be made, as options give it. The service checks the values. */
+/** The options for a new key. The service checks the values. */
 export interface KeyOptions {
   readonly name: string;
   readonly scope: readonly string[];
@@ -12,7 +12,7 @@ export interface KeyOptions {
   readonly expiresAt?: string;
 }
 
-/** Prints the key, which is shown this once. */
+/** Prints the new key, which only this answer shows. */
 export async function createKey(context: Context, { scope, ...others }: KeyOptions): Promise<Exit> {
   if (context.quiet) throw new UsageError('--quiet would hide the new key; leave it out');
   const made = await context.client.createKey({ ...others, scopes: scope as CreateKey['scopes'] });

@@ -4,22 +4,22 @@ import type { Found } from './found.js';
 
 type Result = string | boolean;
 
-/** A verb of the client for the lines of sources. */
+/** A call of the client on the lines of sources. */
 export interface LineVerb {
   readonly send: ListVerb<string, Result, ChangeOptions>;
-  /** Words for results that are not words. */
+  /** Names of results that are not strings. */
   readonly words?: Readonly<Record<string, string>>;
 }
 
-/** Counts entries that were not taken. */
+/** The name that counts entries that were not accepted. */
 export const REFUSED = 'refused';
 
-/** Adds items to a filter, in the words of visited sets. */
+/** Adds items to a filter, with the result names of visited sets. */
 export function adding({ add }: Filter): LineVerb {
   return { send: add, words: { true: 'new', false: 'seen' } };
 }
 
-/** Asks whether items are there, in the same words for both kinds. */
+/** Checks items, with the same result names for both kinds. */
 export function checking(found: Found): LineVerb {
   if (found.kind === 'visited set') return { send: found.handle.check };
   return { send: found.handle.has, words: { true: 'seen', false: 'unseen' } };
@@ -29,7 +29,7 @@ export function wordOf({ words }: LineVerb, result: Result | undefined): string 
   return words?.[String(result)] ?? String(result);
 }
 
-/** Counts by result as counts by word. */
+/** Converts counts by result to counts by name. */
 export function countsIn(verb: LineVerb, counts: Readonly<Counts>): Counts {
   return Object.fromEntries(Object.entries(counts).map(([result, count]) => [wordOf(verb, result), count]));
 }

@@ -7,8 +7,9 @@ import { CannotGoOn } from './go-on.js';
 const ABANDON_MS = 5_000;
 
 /**
- * The sync of a job: the one that an earlier call opened, or a new one. Throws CannotGoOn if that sync was given up or
- * committed; it waits for a commit to end. The list of a committed sync says nothing about URLs visited since.
+ * Returns the sync of a job: the one that an earlier call opened, or a new one. Waits for a commit in progress to end.
+ * Throws CannotGoOn if the sync was abandoned or committed: the input list of a committed sync says nothing about URLs
+ * visited since then.
  */
 export async function syncOf(
   { syncs }: Found['handle'],
@@ -29,7 +30,9 @@ export async function syncOf(
   throw new CannotGoOn(`an earlier call committed sync ${id}`);
 }
 
-/** Opens the sync of a job. If no answer came to that before, the same call answers the sync that it opened. */
+/**
+ * Opens the sync of a job. If the answer to an earlier attempt was lost, the same call returns the sync that it opened.
+ */
 async function openOwn(
   syncs: Found['handle']['syncs'],
   job: Job,
@@ -48,15 +51,15 @@ async function openOwn(
   } catch (error) {
     const isRefused =
       error instanceof ServiceError && error.status < 500 && !(error instanceof UnavailableError);
-    // A refused call opens nothing, but an earlier one may have.
+    // A refused call opens no sync, but an earlier attempt may have opened one.
     if (isRefused && !isRepeat) job.opened();
     throw error;
   }
 }
 
 /**
- * Abandons a sync. `found`: the set of the command; the sync may be of another one. A failure is not reported: the
- * service abandons the sync later.
+ * Abandons a sync. `found` is the set of the command, but the sync may belong to another set. Does not report a
+ * failure, because the service abandons the sync later.
  */
 export async function abandon(client: UnseenClient, found: Found, sync: OwnSync | undefined): Promise<void> {
   if (sync === undefined) return;

@@ -8,7 +8,7 @@ import { find, type Found } from './found.js';
 export interface CreateOptions {
   readonly capacity: number;
   readonly errorRate?: number;
-  /** Of a filter; a visited set if it is absent. */
+  /** The type of a filter; absent for a visited set. */
   readonly type?: CreateFilter['type'];
   readonly semantics?: NonNullable<CreateFilter['semantics']>;
   readonly growth?: NonNullable<CreateFilter['growth']>;
@@ -45,7 +45,7 @@ export async function create(context: Context, name: string, options: CreateOpti
   return Exit.Done;
 }
 
-/** Names are checked by the service. */
+/** Parses the rules. The service checks a name. */
 function profileIn(text: string): 'safe' | UrlProfile {
   if (!text.trimStart().startsWith('{')) return text as 'safe';
   try {
@@ -61,7 +61,7 @@ function sizes({ capacity, errorRate, memoryBytes }: Found['description']): stri
 
 type Whole = Extract<Found['description'], { readonly items: number }>;
 
-/** A line for each visited set, then each filter. */
+/** Prints a line for each visited set, then for each filter. */
 export async function list(context: Context): Promise<Exit> {
   const { client } = context;
   for await (const one of client.visitedSets()) await tellOne(context, 'visited set', one);
@@ -77,14 +77,14 @@ async function tellOne(context: Context, kind: Found['kind'], one: Found['descri
   await tell(context, { kind, ...one }, line);
 }
 
-/** How many items there are, and how many there is room for: in all the layers of one that has grown. */
+/** The number of items and the capacity, over all layers. */
 function fillOf({ items, capacity, layers }: Whole): string {
   if (layers.length === 1) return `${number(items)} of ${number(capacity)} items`;
   const grown = layers.reduce((sum, layer) => sum + layer.capacity, 0);
   return `${number(items)} of ${number(grown)} items (grown from ${number(capacity)})`;
 }
 
-/** All members of a description, a line each. */
+/** Prints all members of a description, one per line. */
 export async function showOne(context: Context, name: string): Promise<Exit> {
   const { output, json, quiet, client } = context;
   const { kind, description } = await find(client, name);
@@ -99,7 +99,7 @@ export async function showOne(context: Context, name: string): Promise<Exit> {
   return Exit.Done;
 }
 
-/** `clear` and `drop`. */
+/** Runs `clear` and `drop`. */
 export async function empty(
   context: Context,
   verb: 'clear' | 'drop',
@@ -129,7 +129,7 @@ export async function plan(
     Omit<PlanOptions, 'type' | 'maxAgeSeconds'> & { readonly maxAge?: number },
 ): Promise<Exit> {
   const planned = await context.client.plan({
-    // As `create` makes them: visited sets grow, and filters do not, unless it is said.
+    // The defaults of `create`: visited sets grow, and filters do not.
     ...(type === undefined && { growth: 'auto' }),
     type: type ?? 'counting',
     ...options,

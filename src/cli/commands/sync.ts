@@ -19,7 +19,7 @@ export interface SyncOptions extends FeedOptions, JobFlags {
   readonly abandon?: boolean;
 }
 
-/** A source is empty, or an entry was refused: a commit would forget the URLs that are missing. */
+/** A source is empty, or an entry was refused. A commit would forget the missing URLs. */
 class Incomplete extends UsageError {}
 
 class InterruptedInCommit extends Interrupted {
@@ -30,7 +30,7 @@ class InterruptedInCommit extends Interrupted {
   }
 }
 
-/** Forgets what the sources do not list. */
+/** Forgets everything that the sources do not contain. */
 export async function sync(
   context: Context,
   name: string,
@@ -42,7 +42,7 @@ export async function sync(
   const { capacity, errorRate, format } = options;
   const about = [context.url, identityOf(sources), format, capacity, errorRate];
   const { generation } = found.description;
-  // A dry run leaves nothing that a later call could go on with.
+  // A dry run has no checkpoint, because a later call has nothing to resume.
   const keeping = options.dryRun ? undefined : keepingOf(sources, options, context);
   const job = await Job.open({
     ...{ verb: 'sync', name, generation, about, keeping },
@@ -68,8 +68,8 @@ export async function sync(
 }
 
 /**
- * Whether a repeat of the command would fail the same way. Then the sync is abandoned, so that it does not block the
- * next one. With other credentials, or later, the same command may go on.
+ * True if a repeat of the command would fail the same way. The sync is then abandoned, so that it does not block the
+ * next one. With other credentials, or later, the same command may succeed.
  */
 function isOver(error: unknown): boolean {
   if (error instanceof Incomplete) return true;
@@ -78,7 +78,7 @@ function isOver(error: unknown): boolean {
   );
 }
 
-/** An error that says how to end a sync that is in the way. */
+/** Adds to the error how to abandon the sync that blocks this one. */
 function withAdvice(error: unknown, name: string): unknown {
   if (!(error instanceof ServiceError) || error.code !== 'SYNC_EXISTS') return error;
   return new Ending(Exit.Refused, `${error.message}; to abandon it, run: unseen sync ${name} --abandon`);
@@ -113,12 +113,12 @@ async function run(
     const done = await opened.commit(asked, { signal: context.interruption.soft });
     return { done, seconds };
   } catch (error) {
-    // The service goes on with the commit.
+    // The service finishes the commit.
     throw error instanceof Interrupted && dryRun !== true ? new InterruptedInCommit() : error;
   }
 }
 
-/** Throws Incomplete if a source is empty, or if an entry was refused. */
+/** Throws Incomplete if a source is empty or an entry was refused. */
 function assertComplete(label: string, job: Job, empty: readonly string[]): void {
   const refused = refusedIn(withAll([], job.checkpoint));
   const faults: string[] = [];
@@ -140,7 +140,7 @@ function assertComplete(label: string, job: Job, empty: readonly string[]): void
   throw new Incomplete(`${label} has forgotten nothing: ${faults.join('; ')}. ${advice}`);
 }
 
-/** Abandons the open sync, also if another command opened it. */
+/** Abandons the open sync, even if another command opened it. */
 async function giveUp(
   context: Context,
   { kind, handle, description }: Found,

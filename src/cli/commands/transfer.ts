@@ -11,7 +11,7 @@ import { bytes } from '../terminal/progress.js';
 import { tell, type Context } from './context.js';
 import { find, type Found } from './found.js';
 
-/** Writes an export to a file, which then is whole or not there, or to stdout. */
+/** Writes an export to stdout or to a file. The file appears only when it is complete. */
 export async function exportTo(context: Context, name: string, file: string): Promise<Exit> {
   const isStdout = file === STDIN;
   if (isStdout && context.output.isTerminal)
@@ -41,7 +41,7 @@ export async function exportTo(context: Context, name: string, file: string): Pr
   }
 }
 
-/** Resolves with the number of bytes when all of the answer is written. */
+/** Resolves with the number of bytes when the whole export is written. */
 async function receive(
   { interruption }: Context,
   handle: Found['handle'],
@@ -49,7 +49,7 @@ async function receive(
   end: boolean,
 ): Promise<number> {
   const { soft } = interruption;
-  // The types of the web's streams are declared twice.
+  // The DOM and Node declare different types for web streams.
   const stream = (await handle.export({ signal: soft })) as Parameters<typeof Readable.fromWeb>[0];
   const source = Readable.fromWeb(stream);
   let written = 0;
@@ -61,7 +61,7 @@ async function receive(
   } catch (error) {
     if (soft.aborted) throw new Interrupted();
     const { code } = error as NodeJS.ErrnoException;
-    // Whoever reads the pipe has enough.
+    // The reader of the pipe has closed it.
     if (code === 'EPIPE') process.exit(Exit.Done);
     if (code?.startsWith('E') === true && failed === undefined) throw cannotWrite('the export', error);
     throw new UnreachableError(`the export broke off after ${written} bytes: ${reasonOf(failed ?? error)}`);
@@ -73,7 +73,7 @@ function cannotWrite(what: string, error: unknown): UsageError {
   return new UsageError(`cannot write ${show(what)}: ${reasonOf(error)}`);
 }
 
-/** A file is replaced by renaming another one: what is no file would be lost. */
+/** Renaming replaces the target, which would destroy a pipe or a device. */
 async function assertReplaceable(file: string): Promise<void> {
   const found = await stat(file).catch(() => undefined);
   if (found && !found.isFile())
@@ -82,7 +82,7 @@ async function assertReplaceable(file: string): Promise<void> {
     );
 }
 
-/** Makes a set or filter of an export. */
+/** Creates a set or filter from an export. */
 export async function importFrom(
   context: Context,
   file: string,
@@ -101,7 +101,7 @@ export async function importFrom(
 }
 
 const START = Buffer.from('\x89UNSEEN\r\n\x1a\n', 'latin1');
-/** Start, version, type and length of the first frame. */
+/** Signature, version, type, and length of the first frame. */
 const HEAD_BYTES = START.length + 6;
 const MAX_HEADER_BYTES = 64 * 1024;
 
@@ -110,7 +110,7 @@ interface Header {
   readonly name: string;
 }
 
-/** What an export is of, by its first frame, and all of it. The service checks the rest. */
+/** Reads the header of an export. `body` still has all bytes. The service checks the rest. */
 async function opened(file: string, stream: Readable): Promise<{ header: Header; body: Readable }> {
   const chunks = (stream as AsyncIterable<Buffer>)[Symbol.asyncIterator]();
   let head: Buffer = Buffer.alloc(0);

@@ -6,19 +6,19 @@ import { tell, type Context } from './context.js';
 import { findSet } from './found.js';
 
 export interface WorkOptions {
-  /** A command of the shell, which gets the URL as its last argument. */
+  /** A shell command, which gets the URL as its last argument. */
   readonly exec: string;
   readonly parallel: number;
-  /** Seconds. */
+  /** In seconds. */
   readonly lease: number;
-  /** Seconds before a URL that failed is retried. Absent: twice as long each time. */
+  /** Delay in seconds before a failed URL is retried. Absent: doubles with each attempt. */
   readonly delay?: number;
   readonly untilEmpty?: boolean;
-  /** With `untilEmpty`. */
+  /** Used with `untilEmpty`. */
   readonly tries?: number;
 }
 
-/** Leases URLs, and runs a command for each. */
+/** Leases URLs and runs a command for each. */
 export async function work(context: Context, name: string, options: WorkOptions): Promise<Exit> {
   const { interruption, errors, quiet } = context;
   interruption.bePatient();
@@ -34,7 +34,7 @@ export async function work(context: Context, name: string, options: WorkOptions)
       const failure = await child.failure;
       for (const signal of [hard, task.signal]) signal.removeEventListener('abort', kill);
       if (failure === undefined) return;
-      // A command that was ended with the program has not failed.
+      // A command that ended because the program was stopped has not failed.
       if (hard.aborted) throw new RetryAfterError('the worker was stopped', 0, { countAttempt: false });
       const { reason, retryAfterSeconds } = failure;
       throw retryAfterSeconds === undefined

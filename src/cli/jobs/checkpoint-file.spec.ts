@@ -25,13 +25,13 @@ describe('a checkpoint', () => {
     return file.found;
   };
 
-  it('holds the last state that was written', () => {
+  it('has the last state that was written', () => {
     expect(found()).toBeUndefined();
     written({ entries: 1 }, { entries: 2 }, { entries: 3 });
     expect(found()).toEqual({ entries: 3 });
   });
 
-  it('holds the state before, wherever the last one was torn', () => {
+  it('has the previous state, wherever the last write was torn', () => {
     written({ entries: 1 }, { entries: 2 });
     const whole = readFileSync(path);
     // The first state is in the second slot, and the second in the first.
@@ -45,7 +45,7 @@ describe('a checkpoint', () => {
     }
   });
 
-  it('is left as it is if it is something else, and is owned by one process at a time', () => {
+  it('keeps a file that is not a checkpoint, and locks out other processes', () => {
     written({ entries: 1 });
     const file = CheckpointFile.open(path);
     expect(() => CheckpointFile.open(path)).toThrow('another process runs this job');

@@ -17,7 +17,7 @@ import { show } from '../../errors/show.js';
 import { reasonOf, UsageError } from '../ending.js';
 
 const MARK = 'unseen-checkpoint-1';
-/** Two places that are written in turn, so that one of them is whole whatever happens. */
+/** Size of a slot. Writes alternate between two slots, so that one of them is always complete. */
 const SLOT_BYTES = 4_096;
 const OPEN_ATTEMPTS = 10;
 
@@ -27,26 +27,26 @@ interface Slot {
 }
 
 /**
- * A small file that one process owns, by a lock of the kernel that ends with the process. It holds the last state that was
- * written whole.
+ * A small file that one process owns, through a kernel lock that ends with the process. It has the last state that was
+ * written completely.
  */
 export class CheckpointFile {
   private constructor(
     private readonly path: string,
     private readonly fd: number,
     private number: number,
-    /** As it was read; undefined in a new file. */
+    /** The state found on opening; undefined in a new file. */
     readonly found: unknown,
   ) {}
 
-  /** Throws UsageError if another process owns it, or if the file is something else, which is left as it is. */
+  /** Throws UsageError if another process owns the file, or if the file is not a checkpoint, which stays unchanged. */
   static open(path: string): CheckpointFile {
     for (let attempt = 1; attempt <= OPEN_ATTEMPTS; attempt++) {
       const fd = opened(path);
       try {
         if (!tryLock(fd))
           throw new UsageError(`another process runs this job and holds ${show(path)}; wait until it ends`);
-        // The one that had the lock before may have finished its job, and removed the file.
+        // The previous owner of the lock may have finished its job and removed the file.
         if (isStill(path, fd)) {
           const last = lastOf(path, fd);
           return new CheckpointFile(path, fd, last?.number ?? 0, last?.state);
@@ -60,7 +60,7 @@ export class CheckpointFile {
     throw new UsageError(`other processes keep creating and removing ${show(path)}; retry`);
   }
 
-  /** Replaces the state. `durable`: it survives a failure of the machine, too. */
+  /** Replaces the state. If `durable`, the state also survives a crash of the machine. */
   write(state: unknown, durable = false): void {
     this.number++;
     const body = JSON.stringify({ number: this.number, state });
@@ -77,7 +77,7 @@ export class CheckpointFile {
     }
   }
 
-  /** Removes it: the job is over. */
+  /** Removes the file when the job is done. */
   remove(): void {
     unlinkSync(this.path);
     this.close();

@@ -5,26 +5,26 @@ import { show } from '../../errors/show.js';
 import { UsageError } from '../ending.js';
 import { CheckpointFile } from './checkpoint-file.js';
 
-/** A member for each verdict. */
+/** A count for each verdict. */
 export type Counts = Record<string, number>;
 
 interface JobState extends Omit<Checkpoint, 'key' | 'cuts'> {
   /** Absent in files of earlier versions. */
   readonly cuts?: readonly number[];
-  /** Idempotency-Keys begin with it. */
+  /** Prefix of the job's operation keys. */
   readonly job: string;
   readonly identity: string;
   /** Name of the set or filter. */
   readonly name: string;
-  /** For people: verb and name. */
+  /** Verb and name, for people. */
   readonly title: string;
-  /** Of the set or filter: another one has no records of the calls that were made. */
+  /** Generation of the set or filter. Another generation has no records of the job's operations. */
   readonly generation: string;
-  /** The first entry that was refused, and why. */
+  /** The first refused entry, with the reason. */
   readonly firstRefused?: string;
-  /** Of a sync: its id. */
+  /** The id of the job's sync. */
   readonly sync?: string;
-  /** What a sync is opened with, until the answer of that call is known. */
+  /** The options of the call that opens the sync, until its answer is known. */
   readonly opening?: Opening;
 }
 
@@ -33,46 +33,51 @@ export interface Opening {
   readonly errorRate?: number;
 }
 
-/** A sync that a job has opened, or may have opened: then the same call under the same key answers its id. */
+/**
+ * A sync that a job has opened, or may have opened. In the second case, a repeat of the call with the same operation
+ * key returns its id.
+ */
 export type OwnSync = { readonly name: string } & (
   | { readonly id: string }
   | { readonly opening: Opening; readonly key: string }
 );
 
-/** A checkpoint has little room. */
+/** Maximum length of `firstRefused`, because a checkpoint has little space. */
 const MOST_REFUSED = 400;
 
 export interface JobOptions {
   readonly verb: string;
   readonly name: string;
   readonly generation: string;
-  /** Whatever makes another call another job. */
+  /** Everything else that distinguishes the job from other jobs. */
   readonly about: readonly unknown[];
   readonly keeping: Keeping;
-  /** Ends the sync of a former job in the checkpoint that this one replaces. It may be of another set. */
+  /** Abandons the sync of a former job whose checkpoint this job replaces. The sync may belong to another set. */
   readonly abandon?: (sync: OwnSync) => Promise<void>;
 }
 
-/** Where the checkpoint is: in a file of the user, in one among others in a folder, or nowhere. */
+/** Where the checkpoint is: in a file that the user names, in a folder of checkpoints, or nowhere. */
 export type Keeping =
   | { readonly file: string; readonly restart: boolean }
   | { readonly folder: string; readonly restart: boolean }
   | undefined;
 
-/** How far a job has come. It is kept in a checkpoint, so that the same call goes on where an earlier one was ended. */
+/** The progress of a job. It is stored in a checkpoint, so that a repeat of the same command resumes it. */
 export class Job {
   private constructor(
     private state: JobState,
     private readonly file: CheckpointFile | undefined,
-    /** Whether an earlier call has begun it. */
+    /** True if an earlier call has begun the job. */
     private isResumed: boolean,
-    /** Why a former job in the checkpoint cannot go on. Undefined if there is none, or if the user restarts it. */
+    /**
+     * Why the job in the checkpoint cannot resume. Undefined if the checkpoint had no job, or if the user restarts it.
+     */
     readonly whyReplaced?: string,
   ) {}
 
   private hasSent = false;
 
-  /** Throws UsageError for a checkpoint of another job. A job of a set that was cleared since starts over. */
+  /** Throws UsageError if the checkpoint belongs to another job. A job starts over if its set was cleared since. */
   static async open(options: JobOptions): Promise<Job> {
     const { verb, name, generation, about, keeping, abandon } = options;
     const identity = digestOf([verb, name, ...about]);
@@ -88,7 +93,8 @@ export class Job {
       const goesOn = found !== undefined && !isGone && !keeping.restart;
       const why =
         isGone && !keeping.restart ? 'the set was cleared, or deleted and created again' : undefined;
-      // First abandon the sync, then overwrite the checkpoint: a call after a kill in between finds the sync there.
+      // Abandons the sync before it overwrites the checkpoint: a call after a kill in between still finds the sync
+      // there.
       const former = found && ownSyncOf(found);
       if (!goesOn && former !== undefined) await abandon?.(former);
       const job = goesOn ? new Job(found, file, true) : new Job(fresh, file, false, why);
@@ -104,18 +110,18 @@ export class Job {
     return this.isResumed;
   }
 
-  /** Whether something may have been done. */
+  /** True if the job may have changed data. */
   get hasBegun(): boolean {
     return this.isResumed || this.hasSent || this.state.opening !== undefined;
   }
 
-  /** How far its list has come. */
+  /** The position in the job's input list. */
   get checkpoint(): Checkpoint {
     const { job, entries, digest, counts, refused, cuts = [] } = this.state;
     return { key: keyOf(job), entries, digest, counts, refused, cuts };
   }
 
-  /** The first line that was refused, and why. */
+  /** The first refused line, with the reason. */
   get firstRefused(): string | undefined {
     return this.state.firstRefused;
   }
@@ -128,30 +134,31 @@ export class Job {
     return ownSyncOf(this.state);
   }
 
-  /** Whether an interrupted job goes on when it is called again. */
+  /** True if an interrupted job can resume. */
   get isKept(): boolean {
     return this.file !== undefined;
   }
 
-  /** The Idempotency-Key of the call that opens its sync. */
+  /** The operation key of the call that opens the sync. */
   get openingKey(): string {
     return openingKeyOf(this.state);
   }
 
-  /** A line was refused. Kept with the next checkpoint. */
+  /** Notes a refused line. The next checkpoint stores it. */
   refuses(line: string): void {
     if (this.state.firstRefused !== undefined) return;
     this.state = { ...this.state, firstRefused: line.slice(0, MOST_REFUSED) };
   }
 
-  /** Its list has come so far, and goes on. */
+  /** Stores the position in the input list. */
   keep({ key, ...come }: Checkpoint): void {
     this.hasSent = true;
     this.update(come);
   }
 
   /**
-   * A sync is about to be opened. Returns its options: those of the first call, because a repeat must send the same.
+   * Call it before opening a sync. Returns the options of the first attempt, because a repeat must send the same
+   * options.
    */
   opens(asked: Opening): Opening {
     const { opening = asked } = this.state;
@@ -159,14 +166,14 @@ export class Job {
     return opening;
   }
 
-  /** The sync was opened, or refused. */
+  /** The sync was opened, or refused if `sync` is undefined. */
   opened(sync?: string): void {
     const { opening, ...rest } = this.state;
     this.state = rest;
     this.update(sync === undefined ? {} : { sync });
   }
 
-  /** Forgets how far it has come, so that it does all of its work again. */
+  /** Discards the progress, so that the job starts over. */
   beginAnew(): void {
     const { identity, name, title, generation } = this.state;
     this.state = freshState(identity, name, title, generation);
@@ -174,12 +181,14 @@ export class Job {
     this.save(true);
   }
 
-  /** The job is over: called again, it starts over. */
+  /** The job is done, and a repeat of the command starts over. */
   finish(): void {
     this.file?.remove();
   }
 
-  /** It may go on later, if something may have been done. Answers whether it left a checkpoint. */
+  /**
+   * Closes the job, and removes its checkpoint if it cannot have changed data. Returns true if it left a checkpoint.
+   */
   leave(): boolean {
     if (this.hasBegun) this.file?.close();
     else this.finish();
@@ -201,7 +210,7 @@ function freshState(identity: string, name: string, title: string, generation: s
   return { job, identity, name, title, generation, entries: 0, digest: '', counts: {}, refused: 0 };
 }
 
-/** The Idempotency-Keys of a job begin with it. */
+/** The prefix of the job's operation keys. */
 function keyOf(job: string): string {
   return `unseen-${job}`;
 }

@@ -16,7 +16,7 @@ async function* runs(): AsyncGenerator<Run> {
   yield { items: ['e'] };
 }
 
-describe('the places of entries', () => {
+describe('places of entries', () => {
   it('count faults as entries', async () => {
     const places = new Places();
     const given: unknown[] = [];
@@ -27,9 +27,9 @@ describe('the places of entries', () => {
     ]);
   });
 
-  it('are not kept of entries that are done', async () => {
+  it('are not kept for entries that are done', async () => {
     const places = new Places();
-    // The first three are done already, and then the fourth.
+    // The first three entries are already done, and then the fourth.
     for await (const _ of places.entriesOf(runs(), 3)) places.forget(4);
     expect([0, 1, 3, 4].map((entry) => places.of(entry))).toEqual([
       ...[undefined, undefined, 'two, line 1', 'two, line 2'],

@@ -1,12 +1,12 @@
 import { BadEntry } from '#client';
 import type { Run } from '../sources/runs.js';
 
-/** The entries of sources as a list, in which a fault is an entry, too; and where they are in the sources. */
+/** The entries of sources, including faults, as one sequence, with their places in the sources. */
 export class Places {
-  /** Runs whose entries may be asked about, with the numbers of entries before them and up to their ends. */
+  /** Runs whose entries may still be looked up, with the number of entries before each run and up to its end. */
   private readonly runs: { readonly from: number; readonly end: number; readonly run: Run }[] = [];
 
-  /** `done`: the number of entries at the beginning that are not asked about. */
+  /** `done` is the number of entries at the beginning that need no place. */
   async *entriesOf(
     runs: AsyncIterable<Run>,
     done: number,
@@ -23,13 +23,13 @@ export class Places {
     }
   }
 
-  /** Where an entry is in the sources, for people; undefined if it has no place. */
+  /** The place of an entry in the sources, for people; undefined if it has none. */
   of(entry: number): string | undefined {
     const found = this.runs.find(({ from, end }) => from <= entry && entry < end);
     return found?.run.placeOf?.(entry - found.from);
   }
 
-  /** Entries before this one are not asked about any more. Their lines are no longer held in memory. */
+  /** Drops the lines of entries before this one from memory. Their places are not looked up again. */
   forget(entry: number): void {
     while (this.runs[0] && this.runs[0].end <= entry) this.runs.shift();
   }

@@ -7,10 +7,10 @@ import { cannotRead } from './local.js';
 import { shown, xmlBy } from './names.js';
 import type { Chunks } from './runs.js';
 
-/** What the first bytes of a source say. `undefined`: more of them are needed. */
+/** Decides by the first bytes of a source. Returns `undefined` if it needs more bytes. */
 type Look<T> = (head: Buffer) => T | undefined;
 
-/** Reads as many bytes as `look` needs to say what they are, and hands out all bytes from the first on. */
+/** Reads as many bytes as `look` needs to decide. `chunks` still has all bytes. */
 async function peek<T>(
   chunks: Chunks,
   look: Look<T>,
@@ -46,7 +46,7 @@ async function* resumed(head: Buffer, iterator: AsyncIterator<Buffer>): AsyncGen
 
 const GZIP = [0x1f, 0x8b];
 
-/** The bytes of a source; unpacked if the first ones are those of gzip, whatever its name is. */
+/** The bytes of a source. Decompresses them if they begin like gzip, whatever the name of the source. */
 export async function unpacked(name: string, source: Chunks): Promise<Chunks> {
   const isGzip: Look<boolean> = (head) =>
     head.length < GZIP.length && head[0] === GZIP[0] ? undefined : head[0] === GZIP[0] && head[1] === GZIP[1];
@@ -71,7 +71,7 @@ const MARKS = [
   { encoding: 'utf-16be', bytes: [0xfe, 0xff] },
 ] as const;
 
-/** The bytes of a text in UTF-8; of one in UTF-16, which a byte order mark says, as well. */
+/** The bytes of a text as UTF-8. Converts a text in UTF-16 if it has a byte order mark. */
 export async function inUtf8(name: string, source: Chunks): Promise<Chunks> {
   const look: Look<string> = (head) =>
     MARKS.find(({ bytes }) => bytes.every((byte, i) => head[i] === byte))?.encoding ??
@@ -99,16 +99,15 @@ async function* transcoded(name: string, encoding: string, chunks: Chunks): Asyn
 const SPACE = new Set([0x20, 0x09, 0x0a, 0x0d]);
 const XML = ['<?xml', '<!--', '<urlset', '<sitemapindex'];
 const HTML = ['<!doctype html', '<html'];
-/** A root element with a prefix. */
+/** A root element with a namespace prefix. */
 const PREFIXED = /^<[\w.-]+:(?:urlset|sitemapindex)\b/;
 const LONGEST_START = 128;
-/** As much white space before a sitemap as anybody writes. */
+/** Maximum white space before the root of a sitemap. */
 const MAX_SPACE = 1024;
 
 /**
- * Whether a source is a sitemap or lines, by its first bytes: those of XML begin a sitemap. Throws UsageError for a
- * page of HTML, and for a source that is no XML although its name or `type` says so: mostly an error page in place of
- * a sitemap.
+ * Decides by the first bytes whether a source is a sitemap (it begins like XML) or lines. Throws UsageError for an HTML
+ * page, and for a source that is not XML although its name or `type` says so: often an error page instead of a sitemap.
  */
 export async function sitemapOrLines(
   name: string,

@@ -2,7 +2,7 @@ import { isAscii, isUtf8 } from 'node:buffer';
 import { placeIn } from './names.js';
 import type { Chunks, Run } from './runs.js';
 
-/** The longest line that any service takes, in bytes. It bounds the memory of a source. */
+/** The longest line that any service accepts, in bytes. It limits the memory for a source. */
 export const MAX_LINE_BYTES = 1024 * 1024;
 
 const LF = 0x0a;
@@ -10,8 +10,8 @@ const CR = '\r';
 const BYTE_ORDER_MARK = '\uFEFF';
 
 /**
- * The lines of a text as the service splits them: at LF or CRLF, without empty ones and without a byte order mark before
- * the first. A line that is not UTF-8, or has more than MAX_LINE_BYTES, is a fault of its own.
+ * The lines of a text, split as in the service: at LF or CRLF, without empty lines, and without a byte order mark at
+ * the start. A line that is not UTF-8 or exceeds MAX_LINE_BYTES is a fault.
  */
 export async function* lineRuns(name: string, chunks: Chunks): AsyncGenerator<Run, void, undefined> {
   const lines = new LineReader(name);
@@ -22,9 +22,9 @@ export async function* lineRuns(name: string, chunks: Chunks): AsyncGenerator<Ru
 class LineReader {
   private rest: Buffer[] = [];
   private restBytes = 0;
-  /** Lines before those that are read next. */
+  /** Number of lines before those that are read next. */
   private before = 0;
-  /** The line that is being read is too long, and is skipped up to its end. */
+  /** True while a line that is too long is skipped. */
   private skipping = false;
 
   constructor(private readonly name: string) {}
@@ -63,7 +63,7 @@ class LineReader {
     return { items: [], fault: this.fault(`the line has more than ${MAX_LINE_BYTES} bytes`) };
   }
 
-  /** Whole lines; only the last of the source may lack its end. */
+  /** Decodes whole lines; only the last line of the source may lack its line feed. */
   private *decode(bytes: Buffer): Generator<Run, void, undefined> {
     const ascii = isAscii(bytes);
     if (!ascii && !isUtf8(bytes)) {

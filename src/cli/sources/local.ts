@@ -10,20 +10,20 @@ export function cannotRead(name: string, why: string): UsageError {
   return new UsageError(`cannot read ${shown(name)}: ${why}`);
 }
 
-/** What is known of a local source without opening it: its size, if it has one. Throws UsageError. */
+/** The size of a local source, if it has one. Does not open it. Throws UsageError. */
 export async function sizeOf(path: string): Promise<number | undefined> {
   const { isFile, size } = await described(path);
   return isFile ? size : undefined;
 }
 
 /**
- * Opens a file, a named pipe or a device. Nothing of it holds a thread while it waits, since a process whose threads wait
- * for the other end of a pipe can be ended by SIGKILL only. Throws UsageError.
+ * Opens a file, a named pipe or a device. No thread blocks while it waits: only SIGKILL can end a process whose threads
+ * wait for the other end of a pipe. Throws UsageError.
  */
 export async function openLocal(path: string): Promise<Readable> {
   const { isFile, isPipe } = await described(path);
   if (isFile) return createReadStream(path, { highWaterMark: 256 * 1024 });
-  // A pipe that is opened without waiting has no writer yet: what waits for one is the event loop.
+  // With O_NONBLOCK, opening a pipe does not wait for a writer; the event loop does.
   const handle = await open(path, constants.O_RDONLY | (isPipe ? constants.O_NONBLOCK : 0)).catch(
     (error: unknown) => {
       throw cannotRead(path, reasonOf(error));
@@ -34,7 +34,7 @@ export async function openLocal(path: string): Promise<Readable> {
   return handle.createReadStream();
 }
 
-/** The descriptor of a handle, which is kept so that the garbage collector does not close it. */
+/** Takes the descriptor of a handle. Keeps the handle, so that the garbage collector does not close it. */
 function releasedFd(handle: { readonly fd: number }): number {
   KEPT.add(handle);
   return handle.fd;

@@ -1,12 +1,12 @@
 import type { Meter } from './runs.js';
 
-/** Counts the bytes of all sources as they are read. */
+/** Counts the bytes read from all sources. */
 export class SourceMeter implements Meter {
   read = 0;
   private known = 0;
   private unknown = 0;
 
-  /** A source of so many bytes is there to be read; undefined if nobody knows. */
+  /** Adds a source of `size` bytes, or of unknown size. */
   expect(size: number | undefined): void {
     if (size === undefined) this.unknown++;
     else this.known += size;

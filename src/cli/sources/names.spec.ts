@@ -1,11 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
 import { shown } from './names.js';
 
-describe('a source as messages name it', () => {
+describe('the name of a source in messages', () => {
   it.each([
     ...['access_token', 'api_key', 'auth', 'X-Amz-Credential', 'X-Amz-Signature', 'sig', 'sign'],
     ...['code', 'authCode', 'hmac', 'X-Hub-HMAC', 'hash', 'url_hash', 'jwt', 'password', 'PHPSESSION'],
-  ])('has no value of %s', (name) => {
+  ])('hides the value of %s', (name) => {
     expect(shown(`https://example.org/map.xml?page=2&${name}=s3cret#top`)).toBe(
       `"https://example.org/map.xml?page=2&${name}=***#top"`,
     );
@@ -18,15 +18,15 @@ describe('a source as messages name it', () => {
     ['?page=1?token=s3cret', '?page=1?token=***'],
     ['?hdnts=exp=1~acl=/*~hmac=s3cret&page=2', '?hdnts=exp=1~acl=/*~hmac=***&page=2'],
     ['?a=1;token=s3cret;b=2', '?a=1;token=***;b=2'],
-  ])('has none however the query is written: %s', (query, masked) => {
+  ])('hides secrets in every form of query: %s', (query, masked) => {
     expect(shown(`https://example.org/${query}`)).toBe(`"https://example.org/${masked}"`);
   });
 
-  it('has none of a URL that is not http either', () => {
+  it('hides secrets of URLs that are not http, too', () => {
     expect(shown('ftp://example.org/?token=s3cret')).toBe('"ftp://example.org/?token=***"');
   });
 
-  it('is otherwise as it was given', () => {
+  it('is otherwise unchanged', () => {
     for (const source of ['https://example.org/code/hash=1/map.xml?page=2&lang=de&empty&x=', 'a?token=1'])
       expect(shown(source)).toBe(`"${source}"`);
     expect(shown('-')).toBe('stdin');

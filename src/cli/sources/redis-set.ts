@@ -6,14 +6,14 @@ import { MAX_LINE_BYTES } from './lines.js';
 import type { Run, Source } from './runs.js';
 
 const CONNECT_MS = 10_000;
-/** Members that Redis looks at in one step: it answers others meanwhile. */
+/** Number of members that Redis scans in one step. Between steps, it serves other clients. */
 const STEP = 1_000;
 const ATTEMPTS = 5;
 const LONGEST_WAIT_MS = 2_000;
 
 /**
- * The members of a Redis SET. It is read in small steps, each of which can be repeated, while others go on writing: what is
- * in it from beginning to end is met, some of it more than once.
+ * The members of a Redis SET. It is read in small steps that can be repeated, while other clients write to it. A member
+ * that stays in the SET for the whole read is read at least once.
  */
 export class RedisSet implements Source {
   readonly meter: { read: number; total: number };
@@ -21,14 +21,14 @@ export class RedisSet implements Source {
   private constructor(
     private readonly redis: Redis,
     private readonly key: string,
-    /** Members when it was opened. */
+    /** Number of members when the SET was opened. */
     readonly size: number,
     private readonly signal: AbortSignal,
   ) {
     this.meter = { read: 0, total: size };
   }
 
-  /** Throws UsageError if it is no SET, or none is there, and Unreachable if Redis does not answer. */
+  /** Throws UsageError if the Redis key is missing or not a SET, and Unreachable if Redis does not answer. */
   static async open(url: string, key: string, signal: AbortSignal): Promise<RedisSet> {
     const redis = connect(url);
     try {
@@ -54,7 +54,7 @@ export class RedisSet implements Source {
     } while (cursor !== '0');
   }
 
-  /** How many members it has now. */
+  /** The current number of members. */
   async sizeNow(): Promise<number> {
     return asked(() => this.redis.scard(this.key));
   }
@@ -71,10 +71,10 @@ function connect(url: string): Redis {
     connectTimeout: CONNECT_MS,
     maxRetriesPerRequest: ATTEMPTS,
     retryStrategy: (attempt) => Math.min(100 * 2 ** attempt, LONGEST_WAIT_MS),
-    // It needs a permission that Redis 7.0 does not know.
+    // It needs a permission that does not exist in Redis 7.0.
     disableClientInfo: true,
   });
-  // Each command says what is wrong.
+  // Each command reports its own error.
   redis.on('error', () => undefined);
   return redis;
 }
@@ -93,7 +93,7 @@ async function asked<T>(call: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Members that no set takes are faults, as lines of files are. */
+/** Members that no set can accept are faults, as in files. */
 function* runsOf(members: readonly Buffer[]): Generator<Run, void, undefined> {
   let items: string[] = [];
   for (const member of members) {

@@ -7,12 +7,12 @@ import { openRemote, Silence } from './remote.js';
 
 const LIMIT_MS = 60_000;
 
-describe('a source of the web', () => {
+describe('a source on the web', () => {
   afterEach(() => {
     jest.useRealTimers();
   });
 
-  it('is not silent while its reader is busy, and is silent when it is waited for and sends nothing', async () => {
+  it('is not silent while its reader is busy, only while its reader waits', async () => {
     jest.useFakeTimers();
     const silence = new Silence(LIMIT_MS);
     const aborted = new Promise<never>((_, reject) => {
@@ -40,7 +40,7 @@ describe('a source of the web', () => {
   it.each<[string, RequestListener]>([
     ['before its answer', () => undefined],
     ['in its answer', (_, response) => void response.write('first\n')],
-  ])('that is silent %s is given up', async (_, listener) => {
+  ])('is given up if it is silent %s', async (_, listener) => {
     const server = createServer(listener).listen(0, '127.0.0.1');
     await once(server, 'listening');
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/list`;

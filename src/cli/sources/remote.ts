@@ -4,16 +4,16 @@ import { shown } from './names.js';
 
 const IDLE_MS = 60_000;
 
-/** What a web server sends. */
+/** The answer of a web server. */
 export interface Fetched {
   readonly stream: Readable;
-  /** Undefined if the server does not say. */
+  /** Undefined if the server does not send it. */
   readonly size: number | undefined;
-  /** Its media type, if the server says one. */
+  /** The media type, if the server sends one. */
   readonly type: string | null;
 }
 
-/** Aborts a source that sends nothing for so long while it is waited for. */
+/** Aborts a source that sends nothing for `idleMs` while its reader waits. */
 export class Silence {
   private readonly aborting = new AbortController();
   private timer: NodeJS.Timeout | undefined;
@@ -24,7 +24,7 @@ export class Silence {
     return this.aborting.signal;
   }
 
-  /** The source is waited for from now on. */
+  /** The reader begins to wait for the source. */
   begin(): void {
     const error = new Error(`it sent nothing for ${this.idleMs / 1_000} s`);
     this.timer = setTimeout(() => this.aborting.abort(error), this.idleMs);
@@ -34,7 +34,7 @@ export class Silence {
     clearTimeout(this.timer);
   }
 
-  /** Chunks as they come. While their reader is busy, the source is not waited for. */
+  /** Passes chunks on. While the reader is busy, it does not wait for the source. */
   async *watch<T>(chunks: AsyncIterable<T>): AsyncGenerator<T> {
     this.begin();
     try {
@@ -49,7 +49,7 @@ export class Silence {
   }
 }
 
-/** Fetches a list or sitemap. Gives up on a server that is silent for a minute. Throws Unreachable. */
+/** Fetches an input list or sitemap. Gives up if the server is silent for a minute. Throws Unreachable. */
 export async function openRemote(url: string, signal: AbortSignal, idleMs = IDLE_MS): Promise<Fetched> {
   const silence = new Silence(idleMs);
   silence.begin();
@@ -61,7 +61,7 @@ export async function openRemote(url: string, signal: AbortSignal, idleMs = IDLE
     const type = answer.headers.get('content-type');
     const size = answer.headers.has('content-encoding') || stated === null ? undefined : Number(stated);
     if (answer.body === null) return { stream: Readable.from([]), size: 0, type };
-    // The types of the web's streams are declared twice.
+    // The DOM and Node declare different types for web streams.
     const body = Readable.fromWeb(answer.body);
     return { stream: Readable.from(told(silence.watch(body), url), { objectMode: false }), size, type };
   } catch (error) {
@@ -85,7 +85,8 @@ function failed(url: string, error: unknown): Unreachable {
 }
 
 /**
- * A URL without its user and password, and the header in their place: fetch refuses URLs with either, and shows them.
+ * Moves the user and password of a URL to a header, because fetch refuses URLs that have them, and shows them in
+ * errors.
  */
 function withoutUser(text: string): [URL, Record<string, string>] {
   if (!URL.canParse(text)) throw new Error('it is not a valid URL');
@@ -98,8 +99,8 @@ function withoutUser(text: string): [URL, Record<string, string>] {
 }
 
 /**
- * The URL of a sitemap that an index names, with the user and password of the index's URL if both have one origin. A
- * URL with a user of its own keeps it.
+ * The URL of a sitemap in an index, with the user and password of the index's URL if both have the same origin. A URL
+ * that has a user keeps it.
  */
 export function withUserOf(index: string, child: string): string {
   if (!URL.canParse(index) || !URL.canParse(child)) return child;
@@ -110,7 +111,7 @@ export function withUserOf(index: string, child: string): string {
   return url.href;
 }
 
-/** A percent sign may stand for itself. */
+/** A percent sign may be literal. */
 function decoded(text: string): string {
   try {
     return decodeURIComponent(text);

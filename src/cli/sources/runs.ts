@@ -1,25 +1,25 @@
-/** Items of a source in order, and what is wrong with the entry after them, if something is: that is left out. */
+/** Items of a source in order, and the fault of the entry after them, if it has one. That entry is skipped. */
 export interface Run {
   readonly items: readonly string[];
-  /** One line that names the place. */
+  /** The fault in one line, with its place. */
   readonly fault?: string;
-  /** Where an item is, by its index, for people. Absent: it has no place. */
+  /** The place of an item by its index, for people. Absent if items have no places. */
   readonly placeOf?: (index: number) => string;
 }
 
-/** What a job reads: once, from its beginning. */
+/** The input of a job. It can be read once, from its start. */
 export interface Source {
   readonly meter: Meter;
   runs(): AsyncGenerator<Run, void, undefined>;
 }
 
-/** How much of it has been read. */
+/** How much of a source has been read. */
 export interface Meter {
-  /** Bytes of files, members of a set. */
+  /** Bytes of files, or members of a SET. */
   readonly read: number;
-  /** Undefined while it is unknown, as for a pipe. */
+  /** Undefined while unknown, for example for a pipe. */
   readonly total: number | undefined;
 }
 
-/** Bytes of a source as they come. */
+/** Bytes of a source as they arrive. */
 export type Chunks = AsyncIterable<Buffer>;

@@ -4,21 +4,22 @@ import { oneLine, reasonOf, UsageError } from '../ending.js';
 import { placeIn, shown } from './names.js';
 import type { Chunks, Run } from './runs.js';
 
-/** The sitemap protocol allows 50 MB; more than a few times that is no sitemap. */
+/** The sitemap protocol allows 50 MB. A file several times as large is not a sitemap. */
 const MAX_BYTES = 256 * 1024 * 1024;
-/** A `loc` has at most 2,048 characters by the protocol, and no service takes an item of more bytes than this. */
+/** The protocol allows 2,048 characters in a `loc`, and no service accepts an item of more bytes than this. */
 const MAX_LOC = 64 * 1024;
-/** urlset, url, and what extensions put there. */
+/** Enough for urlset, url, and elements of extensions. */
 const MAX_DEPTH = 32;
 
-/** A part of a sitemap: URLs of pages, or URLs of the sitemaps that an index names. */
+/** A part of a sitemap: URLs of pages, or URLs of the sitemaps in an index. */
 export interface SitemapPart extends Run {
   readonly kind: 'pages' | 'sitemaps';
 }
 
 /**
- * Reads a sitemap or a sitemap index as it comes. Only the `loc` of a `url` or `sitemap` counts, not those of images and the
- * like. Throws UsageError for what is none, names the line, and bounds what a hostile one can make it keep.
+ * Reads a sitemap or a sitemap index as it arrives. Takes only the `loc` of a `url` or `sitemap`, not those of images
+ * and other elements. Throws UsageError with the line number for an invalid sitemap. A hostile sitemap uses only
+ * limited memory.
  */
 export async function* sitemapParts(
   name: string,
@@ -54,14 +55,14 @@ class SitemapReader {
   private readonly parser: SAXParser = sax.parser(true, { trim: false, position: true });
   private parts: SitemapPart[] = [];
   private locs: string[] = [];
-  /** Of the locs. */
+  /** Line numbers of `locs`. */
   private lines: number[] = [];
-  /** The entry that is open has a loc. */
+  /** True if the open entry has a loc. */
   private hasLoc = false;
   private readonly open: string[] = [];
   private loc: string | undefined;
   private root: string | undefined;
-  /** The name of the elements that are entries, with the prefix of the root. */
+  /** The name of entry elements, with the prefix of the root. */
   private entry: string | undefined;
 
   constructor(private readonly name: string) {
@@ -72,7 +73,7 @@ class SitemapReader {
     this.parser.onclosetag = () => this.closed();
     this.parser.ontext = (text) => this.text(text);
     this.parser.oncdata = (text) => this.text(text);
-    // Entities of its own are no part of a sitemap.
+    // Sitemaps do not declare entities.
     this.parser.ondoctype = () => {
       throw this.failure('it has a DOCTYPE, which sitemaps must not have');
     };
@@ -87,7 +88,7 @@ class SitemapReader {
     if (this.root === undefined) throw this.failure('it has no elements');
   }
 
-  /** What has been read since the last call. */
+  /** Returns what has been read since the last call. */
   take(): SitemapPart[] {
     this.part();
     const { parts } = this;
@@ -149,7 +150,7 @@ class SitemapReader {
     return this.parser.line + 1;
   }
 
-  /** Whether the innermost element is the `loc` of an entry. */
+  /** True if the innermost element is the `loc` of an entry. */
   private isLoc(): boolean {
     const { open, entry } = this;
     if (entry === undefined || open.length !== 3 || open[1] !== entry) return false;

@@ -15,13 +15,15 @@ import { sitemapParts } from './sitemap.js';
 const MAX_INDEX_DEPTH = 3;
 const MAX_SITEMAPS = 50_000;
 
-/** `auto`: a source that begins as XML is a sitemap. */
+/** `auto`: a source that begins like XML is a sitemap. */
 export type SourceFormat = 'auto' | 'lines' | 'sitemap';
 
-/** Files, `-` for stdin, and URLs, read one after the other: lines or sitemaps, packed by gzip or not. */
+/**
+ * Files, URLs, and `-` for stdin, read one after the other. Each has lines or a sitemap, and may be compressed by gzip.
+ */
 export class Sources implements Source {
   readonly meter = new SourceMeter();
-  /** Sources that had no entry, as messages name them: all of them once all are read. */
+  /** Names of sources without entries, for messages. Complete once all sources are read. */
   readonly empty: string[] = [];
   private readonly seenSitemaps = new Set<string>();
 
@@ -43,7 +45,7 @@ export class Sources implements Source {
     return sources;
   }
 
-  /** Read it once. */
+  /** Call it once. */
   async *runs(): AsyncGenerator<Run, void, undefined> {
     for (const name of this.names) yield* this.runsOf(name, 0);
   }
@@ -55,7 +57,7 @@ export class Sources implements Source {
     const { kind, chunks } =
       wanted === 'auto' ? await sitemapOrLines(name, type, raw) : { kind: wanted, chunks: raw };
     let isEmpty = true;
-    // An index that names a sitemap is not empty, even if the sitemap is skipped because it was read already.
+    // An index that names a sitemap is not empty, even if the sitemap is skipped because it was already read.
     const named = (): boolean => (isEmpty = false);
     const runs = kind === 'lines' ? lineRuns(name, chunks) : this.sitemap(name, chunks, depth, named);
     for await (const run of runs) {
@@ -65,7 +67,7 @@ export class Sources implements Source {
     if (isEmpty) this.empty.push(shown(name));
   }
 
-  /** `named` is called for each sitemap that it names. */
+  /** Calls `named` for each sitemap in an index. */
   private async *sitemap(
     name: string,
     chunks: Chunks,

@@ -3,7 +3,7 @@ import { number, type Progress } from './progress.js';
 
 const SHOWN = 20;
 
-/** What was not taken, a line each on stderr; of many, the first ones and how many more there are. */
+/** Writes entries that were not accepted to stderr, one per line: the first ones, and how many more follow. */
 export class Complaints {
   private count = 0;
 

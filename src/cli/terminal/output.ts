@@ -1,13 +1,13 @@
 import { once } from 'node:events';
 import { Exit, oneLine, UsageError } from '../ending.js';
 
-/** Where results go. */
+/** Writes the results. */
 export class Output {
   private failure: Error | undefined;
 
   constructor(private readonly stream: NodeJS.WriteStream) {
     stream.on('error', (error: NodeJS.ErrnoException) => {
-      // Whoever reads has enough, as `head` has: that is no fault of anyone.
+      // The reader has closed the pipe, as `head` does, which is not an error.
       if (error.code === 'EPIPE') process.exit(Exit.Done);
       this.failure = error;
     });
@@ -17,13 +17,13 @@ export class Output {
     return this.stream.isTTY;
   }
 
-  /** Resolves when more may be written. Throws UsageError if that cannot be. */
+  /** Resolves when the stream can take more. Throws UsageError if writing fails. */
   async write(text: string): Promise<void> {
     if (text !== '' && !this.stream.write(text)) await this.drained();
     this.check();
   }
 
-  /** A line of plain text from the service or of a file name, safe on a terminal. */
+  /** Writes a line of text from the service or from a file name, made safe for a terminal. */
   async line(text: string): Promise<void> {
     await this.write(`${oneLine(text)}\n`);
   }
@@ -32,7 +32,7 @@ export class Output {
     await this.write(`${JSON.stringify(value)}\n`);
   }
 
-  /** Resolves when all is written. */
+  /** Resolves when everything is written. */
   async flush(): Promise<void> {
     await new Promise<void>((resolve) => this.stream.write('', () => resolve()));
     this.check();

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { bytes, Progress, time } from './progress.js';
 
-/** What is written, and a clock that the test moves. */
+/** The text that is written, and a clock that the test moves. */
 function shown(isTTY: boolean, total: number | undefined) {
   const written: string[] = [];
   const meter = { read: 0, total };
@@ -12,7 +12,7 @@ function shown(isTTY: boolean, total: number | undefined) {
 }
 
 describe('progress', () => {
-  it('is a bar on a terminal, with rate and time left, and is taken away at the end', () => {
+  it('is a bar on a terminal, with rate and time left, and is cleared at the end', () => {
     const { written, meter, progress, pass } = shown(true, 1_000);
     pass(2_000);
     meter.read = 250;
@@ -20,7 +20,7 @@ describe('progress', () => {
     expect(written).toEqual([
       '\r[######..................]  25 % visit crawl: 50,000 lines, 25,000/s, 6 s left\x1b[K',
     ]);
-    // Not more often than eyes can follow.
+    // Not redrawn too often.
     pass(10);
     progress.add(1);
     expect(written).toHaveLength(1);
@@ -28,9 +28,9 @@ describe('progress', () => {
     expect(written.at(-1)).toBe('\r\x1b[K');
   });
 
-  it('of a job that goes on tells the rate and the time left of what is done now', () => {
+  it('of a resumed job shows the rate and the time left of this run', () => {
     const { written, meter, progress, pass } = shown(true, 1_000);
-    // What an earlier call did is read again, and not sent.
+    // Entries that an earlier run sent are read again, but not sent.
     pass(1_000);
     meter.read = 500;
     progress.resume();
@@ -42,7 +42,7 @@ describe('progress', () => {
     ]);
   });
 
-  it('is a plain line now and then elsewhere, without a bar', () => {
+  it('is a plain line from time to time elsewhere, without a bar', () => {
     const { written, progress, pass } = shown(false, undefined);
     for (let i = 0; i < 20; i++) {
       pass(1_000);
@@ -53,7 +53,7 @@ describe('progress', () => {
     expect(written).toHaveLength(2);
   });
 
-  it('tells times and sizes as people do', () => {
+  it('formats times and sizes for people', () => {
     expect([5, 65, 7_265].map(time)).toEqual(['5 s', '1:05', '2:01:05']);
     expect([0, 999, 11_736_320, 2e12].map(bytes)).toEqual(['0 B', '999 B', '11.7 MB', '2.0 TB']);
   });

@@ -1,6 +1,6 @@
 import type { Meter } from '../sources/runs.js';
 
-/** Where progress is shown: stderr. */
+/** The stream that shows progress: stderr. */
 export interface ProgressOutput {
   readonly isTTY?: boolean;
   readonly columns?: number;
@@ -12,27 +12,27 @@ const REDRAW_MS = 100;
 const PLAIN_MS = 10_000;
 const WIDE = 80;
 
-/** The progress of a job: a line that is redrawn on a terminal, plain lines now and then elsewhere. */
+/** The progress of a job: a line that is redrawn on a terminal, or plain lines from time to time elsewhere. */
 export class Progress {
   private items = 0;
   private shown = false;
   private shownAt: number;
   private readonly startedAt: number;
-  /** Where the work begins that the rate and the time left are of: behind the part that an earlier call did. */
+  /** Where this run begins, after the part that an earlier run did. The rate and the time left count from here. */
   private from: { readonly at: number; readonly share: number };
 
   constructor(
     private readonly output: ProgressOutput | undefined,
     private readonly label: string,
     private readonly meter: Meter,
-    /** In ms. */
+    /** Returns the time in ms. */
     private readonly clock = (): number => performance.now(),
   ) {
     this.startedAt = this.shownAt = clock();
     this.from = { at: this.startedAt, share: 0 };
   }
 
-  /** All that has been read up to now was done by an earlier call. */
+  /** An earlier run did everything that has been read so far. */
   resume(): void {
     this.from = { at: this.clock(), share: this.share() ?? 0 };
   }
@@ -53,7 +53,7 @@ export class Progress {
     this.output.write(`\r${`${this.bar()}${this.text(seconds)}`.slice(0, width)}\x1b[K`);
   }
 
-  /** Takes the line away from a terminal, so that another may be written. Returns the seconds since the start. */
+  /** Clears the line on a terminal, so that other text can be written. Returns the seconds since the start. */
   clear(): number {
     if (this.shown) this.output?.write('\r\x1b[K');
     this.shown = false;
