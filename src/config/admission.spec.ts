@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { readConfig } from './config.js';
 
-describe('settings of overload', () => {
+describe('settings of limits', () => {
   it('have defaults, and no rate limit', () => {
     expect(readConfig({})).toMatchObject({
       maxRequestsInFlight: 64,
@@ -34,7 +34,7 @@ describe('settings of overload', () => {
     },
   );
 
-  it('take a rate limit', () => {
+  it('accept a rate limit', () => {
     expect(readConfig({ RATE_LIMIT: '50' }).rateLimit).toBe(50);
     expect(readConfig({ RATE_LIMIT: '' }).rateLimit).toBeUndefined();
   });

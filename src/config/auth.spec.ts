@@ -3,8 +3,8 @@ import { ConfigError, readConfig } from './config.js';
 
 const OIDC = { OIDC_ISSUER: 'https://issuer.example/realm', OIDC_AUDIENCE: 'unseen' };
 
-describe('settings of who may do what', () => {
-  it('ask for keys anywhere, if told so', () => {
+describe('settings of authentication', () => {
+  it('require keys on any address if AUTH is "keys"', () => {
     for (const HOST of ['127.0.0.1', '0.0.0.0', '::']) {
       expect(readConfig({ HOST, AUTH: 'keys' })).toMatchObject({ auth: 'keys', allowedHosts: [] });
     }
@@ -15,7 +15,7 @@ describe('settings of who may do what', () => {
     expect(() => readConfig({ HOST: '0.0.0.0' })).toThrow('AUTH=keys');
   });
 
-  it('name an issuer, and then never let anyone in without credentials', () => {
+  it('require credentials from everyone if they name an issuer', () => {
     expect(readConfig({ ...OIDC, HOST: '0.0.0.0' })).toMatchObject({
       auth: 'keys',
       oidc: {
@@ -39,7 +39,7 @@ describe('settings of who may do what', () => {
     });
   });
 
-  it('need issuer and audience together', () => {
+  it('require issuer and audience together', () => {
     expect(() => readConfig({ OIDC_ISSUER: OIDC.OIDC_ISSUER })).toThrow('OIDC_AUDIENCE is not set');
     expect(() => readConfig({ OIDC_AUDIENCE: 'x' })).toThrow('OIDC_ISSUER is not set');
     expect(() => readConfig({ OIDC_JWKS_URL: 'https://h/k' })).toThrow('OIDC_ISSUER is not set');
@@ -53,7 +53,7 @@ describe('settings of who may do what', () => {
     'ftp://issuer.example',
     'issuer.example',
     'http://127.0.0.1.evil.example',
-  ])('take keys of issuers over https only, not from %s', (url) => {
+  ])('allow an issuer’s keys only over https, not from %s', (url) => {
     for (const name of ['OIDC_ISSUER', 'OIDC_JWKS_URL']) {
       const read = (): unknown => readConfig({ ...OIDC, [name]: url });
       expect(read).toThrow(ConfigError);
@@ -61,7 +61,7 @@ describe('settings of who may do what', () => {
     }
   });
 
-  it('know web origins as browsers send them', () => {
+  it('convert web origins to the form that browsers send', () => {
     expect(
       readConfig({ CORS_ORIGINS: 'HTTPS://App.Example:443, http://localhost:5173' }).corsOrigins,
     ).toEqual(['https://app.example', 'http://localhost:5173']);

@@ -3,12 +3,12 @@ import { show } from '../errors/show.js';
 import { isLoopback } from './loopback.js';
 import { ConfigError, type SettingReader } from './reader.js';
 
-/** An issuer of JSON Web Tokens, and which of its tokens are for this service. */
+/** An issuer of JSON Web Tokens, and which of its tokens the service accepts. */
 export interface OidcSettings {
   /** The value of the `iss` claim. */
   readonly issuer: string;
   readonly audience: string;
-  /** If undefined, the issuer's configuration gives it. */
+  /** Undefined if the issuer's configuration gives it. */
   readonly jwksUrl: string | undefined;
   readonly scopeClaim: string;
   readonly prefixClaim: string;
@@ -16,7 +16,7 @@ export interface OidcSettings {
 
 export type AuthMode = 'keys' | 'open' | 'none';
 
-/** An operator who names an issuer wants tokens to be required, even without AUTH=keys. */
+/** If an issuer is set, the operator wants tokens to be required, even without AUTH=keys. */
 export function authMode(read: SettingReader, host: string, hasIssuer: boolean): AuthMode {
   const auth = read.oneOf('AUTH', ['keys', 'none'], hasIssuer ? 'keys' : undefined);
   if (auth === 'none' && hasIssuer) {
@@ -32,8 +32,8 @@ export function authMode(read: SettingReader, host: string, hasIssuer: boolean):
 }
 
 /**
- * The names that are set, and HOST. With AUTH=keys or none it is empty if no name is set, because the service may have
- * names that only its operator knows.
+ * The configured names, and HOST. With AUTH=keys or none, it is empty if no name is configured, because the service may
+ * have names that only its operator knows.
  */
 export function allowedHosts(read: SettingReader, host: string, auth: AuthMode): string[] {
   const names = read.list(
@@ -45,7 +45,7 @@ export function allowedHosts(read: SettingReader, host: string, auth: AuthMode):
   return [...names, isIP(host) === 6 ? `[${host}]` : host].map((name) => name.toLowerCase());
 }
 
-/** As browsers send them: lower case, without a default port. */
+/** The origins as browsers send them: lower case, without a default port. */
 export function webOrigins(read: SettingReader): string[] {
   const allowed = 'origins such as https://app.example, comma separated';
   const origins = read.list('CORS_ORIGINS', /^https?:\/\/[^\s/?#@*]+$/i, allowed);
@@ -57,7 +57,7 @@ export function webOrigins(read: SettingReader): string[] {
   });
 }
 
-/** Undefined if no issuer is named. */
+/** Undefined if no issuer is set. */
 export function oidcSettings(read: SettingReader): OidcSettings | undefined {
   const issuer = keyUrl(read, 'OIDC_ISSUER');
   const audience = read.text('OIDC_AUDIENCE', undefined);
@@ -72,7 +72,7 @@ export function oidcSettings(read: SettingReader): OidcSettings | undefined {
   throw new ConfigError(`${missing} is not set: OIDC_ISSUER and OIDC_AUDIENCE need each other`);
 }
 
-/** Requires HTTPS, because keys that came over plain HTTP could be anyone's. */
+/** Requires HTTPS, because anyone on the network could replace keys sent over plain HTTP. */
 function keyUrl(read: SettingReader, name: string): string | undefined {
   const value = read.text(name, undefined);
   if (value === undefined || isKeyUrl(value)) return value;
@@ -81,7 +81,7 @@ function keyUrl(read: SettingReader, name: string): string | undefined {
   );
 }
 
-/** Whether an issuer's keys may be fetched from an address. */
+/** True if an issuer's keys may be fetched from the URL. */
 export function isKeyUrl(text: string): boolean {
   if (!URL.canParse(text) || /[?#]/.test(text)) return false;
   const { protocol, hostname, username, password } = new URL(text);

@@ -35,16 +35,16 @@ describe('settings', () => {
     });
   });
 
-  it('take shares from 0 to 1', () => {
+  it('accept shares from 0 to 1', () => {
     const share = (SYNC_MAX_FORGET_SHARE: string) => readConfig({ SYNC_MAX_FORGET_SHARE }).syncMaxForgetShare;
     expect(['0', '1', '0.25', '1.0'].map(share)).toEqual([0, 1, 0.25, 1]);
   });
 
-  it('take an empty value for none', () => {
+  it('treat an empty value as unset', () => {
     expect(readConfig({ PORT: '', REDIS_URL: ' ', STORE: '' })).toEqual(readConfig({}));
   });
 
-  it('choose Redis where it is named', () => {
+  it('choose Redis if REDIS_URL is set', () => {
     expect(readConfig({ REDIS_URL: 'redis://h:1' })).toMatchObject({
       store: 'redis',
       redis: { url: 'redis://h:1', timeoutMs: 2_000, waitReplicas: 0 },
@@ -57,7 +57,7 @@ describe('settings', () => {
     expect(readConfig({ STORE: 'embedded', REDIS_URL: 'redis://h:1' })).toMatchObject({ store: 'embedded' });
   });
 
-  it('let loopback addresses be open, and no others', () => {
+  it('leave the service open on loopback addresses only', () => {
     for (const HOST of ['127.0.0.1', '127.1.2.3', '::1', 'localhost']) {
       expect(readConfig({ HOST })).toMatchObject({ auth: 'open' });
     }
@@ -74,7 +74,7 @@ describe('settings', () => {
     }
   });
 
-  it('know more names of the service', () => {
+  it('accept more host names of the service', () => {
     expect(readConfig({ HOST: '::1', ALLOWED_HOSTS: 'A.example, [FD00::1]' }).allowedHosts).toEqual([
       'a.example',
       '[fd00::1]',
@@ -109,25 +109,25 @@ describe('settings', () => {
     ['SYNC_MAX_FORGET_SHARE', '50%'],
     ['SYNC_MAX_FORGET_SHARE', '-0'],
     ['SYNC_MAX_FORGET_SHARE', '.5'],
-  ])('refuse %s=%s, naming variable and value', (name, value) => {
+  ])('refuse %s=%s, with variable and value in the message', (name, value) => {
     const read = (): unknown => readConfig({ [name]: value });
     expect(read).toThrow(ConfigError);
     expect(read).toThrow(new RegExp(`^${name} is "${value.trim()}"; it must be .+$`));
   });
 
-  it('refuse what has no meaning for the store', () => {
+  it('refuse settings that have no effect on the chosen store', () => {
     expect(() => readConfig({ EMBEDDED_FSYNC: 'true', REDIS_URL: 'redis://h' })).toThrow(
       'EMBEDDED_FSYNC is set, but has no effect without STORE=embedded',
     );
     expect(() => readConfig({ REDIS_WAIT_REPLICAS: '1' })).toThrow(/^REDIS_WAIT_REPLICAS is set, but/);
     const harmless = { REDIS_TIMEOUT_MS: '2000', REDIS_WAIT_REPLICAS: '0', REDIS_TLS: 'false' };
     expect(readConfig(harmless)).toEqual(readConfig({}));
-    // The image of the container sets the directory.
+    // The container image sets the directory.
     const image = { DATA_DIR: '/data', EMBEDDED_FSYNC: 'false', REDIS_URL: 'redis://h' };
     expect(readConfig(image)).toMatchObject({ store: 'redis' });
   });
 
-  it('refuse both ways to Redis at once, and never show its password', () => {
+  it('refuse invalid URLs of Redis, and never show its password', () => {
     expect(() => readConfig({ REDIS_URL: 'tcp://user:secret@a' })).toThrow(/^REDIS_URL (?!.*secret)/);
     expect(() => readConfig({ REDIS_URL: 'redis://user:secret%@a' })).toThrow(/^REDIS_URL (?!.*secret)/);
   });

@@ -18,12 +18,12 @@ export interface Config extends AdmissionSettings {
   readonly store: 'embedded' | 'redis';
   readonly dataDir: string;
   readonly embeddedFsync: boolean;
-  /** Undefined if no setting says where Redis is. It contains passwords. */
+  /** Undefined if no setting names a Redis server. It contains passwords. */
   readonly redis: RedisSettings | undefined;
   readonly logLevel: (typeof LOG_LEVELS)[number];
   /**
-   * `keys`: credentials are required. `open`: they are required once the store has keys; loopback only. `none`: they
-   * are never required, and the operator has said so.
+   * `keys`: the service requires credentials. `open`: it requires them once the store has keys; only on loopback.
+   * `none`: it never requires them, because the operator has set this.
    */
   readonly auth: 'keys' | 'open' | 'none';
   /**
@@ -33,7 +33,7 @@ export interface Config extends AdmissionSettings {
   readonly allowedHosts: readonly string[];
   /** Origins whose web pages may use the service. */
   readonly corsOrigins: readonly string[];
-  /** The issuer whose tokens are accepted beside keys. Undefined for none. */
+  /** The issuer whose tokens are accepted in addition to keys. Undefined for none. */
   readonly oidc: OidcSettings | undefined;
   readonly maxBatchItems: number;
   readonly maxItemBytes: number;
@@ -53,7 +53,7 @@ export interface Config extends AdmissionSettings {
 /** The Nest token of the settings. */
 export const Config = Symbol('Config');
 
-/** What the environment tells the command line. */
+/** Settings of the command line from the environment. */
 export interface CommandLineEnvironment {
   /** UNSEEN_URL */
   readonly url: string | undefined;
@@ -76,7 +76,7 @@ export function commandLineEnvironment(): CommandLineEnvironment {
   };
 }
 
-/** The environment of the process with more variables, for a child process. */
+/** The environment of the process plus the given variables, for a child process. */
 export function environmentWith(more: Readonly<Record<string, string>>): NodeJS.ProcessEnv {
   return { ...process.env, ...more };
 }

@@ -3,7 +3,7 @@ import { isIP } from 'node:net';
 /** The prefix of IPv4 addresses as an IPv6 socket shows them. */
 const MAPPED = /^::ffff:/i;
 
-/** Whether a host, or the address of a peer, is this machine: `localhost`, `::1`, or any address in 127.0.0.0/8. */
+/** True if the host name or peer address is this machine: `localhost`, `::1`, or any address in 127.0.0.0/8. */
 export function isLoopback(host: string): boolean {
   const address = host.replace(MAPPED, '');
   return host === 'localhost' || host === '::1' || (isIP(address) === 4 && address.startsWith('127.'));

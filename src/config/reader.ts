@@ -1,13 +1,13 @@
 import { show } from '../errors/show.js';
 
-/** A setting that cannot be used. The message names the variable, its value and what is allowed. */
+/** An invalid setting. The message names the variable, its value and what is allowed. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
 }
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Typed access to the environment, with errors that say what to do. */
+/** Typed access to the environment. Its errors say how to correct a setting. */
 export class SettingReader {
   constructor(private readonly env: Environment) {}
 
@@ -63,7 +63,7 @@ export class SettingReader {
     );
   }
 
-  /** Refuses a setting that would be ignored. An operator who changes its default expects an effect. */
+  /** Refuses a setting that has no effect, because an operator who changes its default expects one. */
   refuseWithout(name: string, needed: string, fallback?: string): void {
     if (this.text(name, fallback) === fallback) return;
     throw new ConfigError(`${name} is set, but has no effect without ${needed}`);
@@ -71,8 +71,8 @@ export class SettingReader {
 }
 
 /**
- * Whether a URL has a host, no broken percent escape in user and password, and no query, from which Redis' client would
- * take options.
+ * True if a URL has a host, valid percent escapes in user and password, and no query, because the Redis client would
+ * read options from a query.
  */
 function isRedisUrl(text: string): boolean {
   if (!/^rediss?:\/\/[^?#]+$/.test(text)) return false;

@@ -23,7 +23,7 @@ describe('settings of Redis', () => {
   });
   afterAll(() => rmSync(dir, { recursive: true }));
 
-  it('are none where nothing says where Redis is', () => {
+  it('are undefined if nothing names a Redis server', () => {
     expect(read({})).toBeUndefined();
     expect(read({ STORE: 'redis' })).toEqual({
       url: 'redis://127.0.0.1:6379',
@@ -39,7 +39,7 @@ describe('settings of Redis', () => {
     },
   );
 
-  it('name Sentinels, their master, and the credentials of both', () => {
+  it('have Sentinels, their master, and the credentials of both', () => {
     const env = { ...sentinel, REDIS_SENTINEL_PASSWORD: 's', REDIS_USERNAME: 'u', REDIS_PASSWORD: 'p' };
     expect(read(env)).toMatchObject({
       sentinel: { nodes: ['a:1', 'b:2'], master: 'main', password: 's' },
@@ -48,7 +48,7 @@ describe('settings of Redis', () => {
     });
   });
 
-  it('wait for replicas, and have TLS with files of their own', () => {
+  it('wait for replicas, and use TLS with their own files', () => {
     const env = { ...cluster, REDIS_TLS: 'true', REDIS_TLS_CA: CA, REDIS_TLS_CERT: CERT, REDIS_TLS_KEY: KEY };
     expect(read({ ...env, REDIS_WAIT_REPLICAS: '2' })).toMatchObject({
       clusterNodes: ['a:1'],
@@ -106,13 +106,13 @@ describe('settings of Redis', () => {
       { ...cluster, REDIS_WAIT_REPLICAS: '-1' },
       /^REDIS_WAIT_REPLICAS is "-1"; it must be a whole number from 0/,
     ],
-  ])('refuse %p, and show no password', (env, message) => {
+  ])('refuse %p, without the password in the message', (env, message) => {
     expect(() => read(env)).toThrow(ConfigError);
     expect(() => read(env)).toThrow(message);
     expect(() => read(env)).not.toThrow(/hidden/);
   });
 
-  it('refuse a file that cannot be read, or is no PEM file, naming it', () => {
+  it('refuse an unreadable or invalid PEM file, with its name in the message', () => {
     const env = { ...cluster, REDIS_TLS: 'true' };
     const absent = join(dir, 'absent.pem');
     expect(() => read({ ...env, REDIS_TLS_CA: absent })).toThrow(

@@ -5,7 +5,7 @@ import { ConfigError, type SettingReader } from './reader.js';
 /** The address of Redis, and options for its use. */
 export type RedisSettings = Omit<RedisStoreOptions, 'maxRecordBytes'>;
 
-/** The settings that hold an address of Redis. At most one of them may be set. */
+/** The settings that name a Redis server. At most one of them may be set. */
 const PLACES = ['REDIS_URL', 'REDIS_CLUSTER', 'REDIS_SENTINEL'];
 
 /** Settings that are accepted without Redis if they have these values. */
@@ -18,7 +18,7 @@ const DEFAULTS = [
 const NODE = /^(\[[0-9a-f:.]+\]|[^\s:/[\]]+):\d{1,5}$/i;
 const NODES = 'host:port,host:port,…';
 
-/** Undefined if no setting says where Redis is. Throws ConfigError, which shows no password. */
+/** Undefined if no setting names a Redis server. Throws ConfigError, without passwords in its message. */
 export function redisSettings(read: SettingReader): RedisSettings | undefined {
   const place = PLACES.filter((name) => read.text(name, undefined) !== undefined);
   if (place.length > 1) throw new ConfigError(`${place.join(' and ')} are set; set only one of them`);
@@ -67,7 +67,7 @@ function sentinelSettings(read: SettingReader): RedisSettings['sentinel'] {
   };
 }
 
-/** Credentials of the servers of a cluster, or of those behind Sentinels. A URL has its own. */
+/** Credentials for the servers of a cluster or behind Sentinels. A URL contains its own. */
 function credentials(read: SettingReader, place: string | undefined) {
   const username = read.text('REDIS_USERNAME', undefined);
   const password = read.text('REDIS_PASSWORD', undefined);
@@ -123,7 +123,7 @@ function pemFile(read: SettingReader, name: string): string | undefined {
   return text;
 }
 
-/** In Redis a user always needs a password. */
+/** A Redis user always needs a password. */
 function needsPassword(
   userName: string,
   user: string | undefined,
