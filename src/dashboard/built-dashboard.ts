@@ -7,7 +7,7 @@ export interface BuiltAsset {
   readonly name: string;
   readonly type: string;
   readonly path: string;
-  /** The same compressed, best first. */
+  /** Compressed versions of the file, best first. */
   readonly encodings: readonly { readonly name: string; readonly path: string }[];
 }
 
@@ -28,7 +28,7 @@ const ENCODINGS = [
   { name: 'gzip', suffix: '.gz' },
 ];
 
-/** What `npm run build` has made of libs/dashboard; undefined if it has not. */
+/** The output of `npm run build` for libs/dashboard; undefined if it is not built. */
 export function builtDashboard(): BuiltDashboard | undefined {
   const folder = join(packageFolder(), 'dist', 'dashboard');
   const page = join(folder, 'index.html');
@@ -46,7 +46,7 @@ export function builtDashboard(): BuiltDashboard | undefined {
   return { page, assets };
 }
 
-/** Where package.json is, above this file: it runs from `src`, from `dist`, and bundled. */
+/** Finds the folder of package.json above this file, which runs from `src`, from `dist`, and bundled. */
 function packageFolder(): string {
   let folder = dirname(fileURLToPath(import.meta.url));
   while (!existsSync(join(folder, 'package.json')) && folder !== dirname(folder)) folder = dirname(folder);

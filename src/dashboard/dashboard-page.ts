@@ -5,7 +5,7 @@ import { builtDashboard } from './built-dashboard.js';
 import { encodingFor } from './encoding.js';
 
 /**
- * The page loads what was built with it, and talks to this service. Nothing inline, nothing from elsewhere, in no frame.
+ * The page loads only its own built files and calls only this service. It has no inline code, and no page may frame it.
  */
 const POLICY = [
   "default-src 'none'",
@@ -20,10 +20,13 @@ const POLICY = [
   "trusted-types 'none'",
 ].join('; ');
 
-// The page contains no caller's data, and asks for the key itself.
+// The page contains no data of callers, and asks for the key itself.
 const OPEN = { config: { access: 'public', sharedAnswer: true } } as const;
 
-/** `/dashboard`, and the files that it loads. Their names change with what is in them, so they may be kept for ever. */
+/**
+ * Serves `/dashboard` and the files that it loads. Clients may cache these without limit, because their names change
+ * with their contents.
+ */
 export function serveDashboard(server: FastifyInstance, logger: Logger): void {
   const built = builtDashboard();
   if (!built) {
@@ -55,10 +58,7 @@ export function serveDashboard(server: FastifyInstance, logger: Logger): void {
   }
 }
 
-/**
- * A browser that is given the address of the service finds the dashboard. `/` is no route: for programs it stays one of the paths
- * that there are not.
- */
+/** Redirects browsers from `/` to the dashboard. For programs, `/` remains an unknown route. */
 export function leadBrowsersToDashboard(server: FastifyInstance): void {
   if (!builtDashboard()) return;
   server.addHook('onRequest', (request, reply, done) => {

@@ -11,11 +11,11 @@ describe('the encoding of an asset', () => {
     ['zstd', undefined],
     ['', undefined],
     [undefined, undefined],
-  ])('of %j is %s', (accepted, encoding) => {
+  ])('for %j is %s', (accepted, encoding) => {
     expect(encodingFor(accepted, ['br', 'gzip'])).toBe(encoding);
   });
 
-  it('is none where there is none', () => {
+  it('is undefined if the asset has no encodings', () => {
     expect(encodingFor('br', [])).toBeUndefined();
   });
 });

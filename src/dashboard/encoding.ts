@@ -1,4 +1,4 @@
-/** The first of the encodings there are that an Accept-Encoding takes. */
+/** The first available encoding that an Accept-Encoding header accepts. */
 export function encodingFor(accepted: string | undefined, there: readonly string[]): string | undefined {
   const taken = new Set<string>();
   for (const part of accepted?.split(',') ?? []) {

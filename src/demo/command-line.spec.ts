@@ -10,11 +10,11 @@ describe('the command line of the demo', () => {
     { args: ['--file', 'a.txt'] },
     { args: ['a.txt'] },
     { args: ['a.txt', '--url', 'http://127.0.0.1:3000', '--error-rate', '0.01'] },
-  ])('takes the list by name or by place: $args', ({ args }) => {
+  ])('accepts the input list as an option or as an argument: $args', ({ args }) => {
     expect(readCommandLine(args).file).toBe('a.txt');
   });
 
-  it('takes two lists to sync', () => {
+  it('accepts two input lists to sync', () => {
     for (const args of [
       ['--sync', 'old.txt', 'new.txt'],
       ['old.txt', 'new.txt', '--sync'],

@@ -15,11 +15,11 @@ Streams a list of URLs, one per line, through a visited set, forgets every fifth
 
 export interface CommandLine {
   readonly help: boolean;
-  /** Undefined for the shipped sample. */
+  /** Undefined for the sample that is shipped. */
   readonly file: string | undefined;
-  /** The two lists of a sync, instead of `file`. */
+  /** The two input lists of a sync, instead of `file`. */
   readonly sync?: { readonly old: string; readonly now: string };
-  /** Undefined for a service that the demo starts. */
+  /** Undefined if the demo starts its own service. */
   readonly url: URL | undefined;
   readonly errorRate: number;
 }

@@ -2,7 +2,7 @@ import { DemoError } from './demo-error.js';
 import { Mark, type UrlList } from './url-list.js';
 import type { VisitedSet } from './visited-set.js';
 
-/** The results of a visited set on a list, compared with those of an exact set. */
+/** The results of a visited set for an input list, compared with those of an exact set. */
 export interface Comparison {
   readonly discovered: Discovered;
   readonly forgotten: Forgotten;
@@ -19,30 +19,30 @@ export interface Discovered extends Pass {
   readonly invalid: number;
   readonly fresh: number;
   readonly seen: number;
-  /** Places of first occurrences that were answered seen. These URLs are not stored. */
+  /** Positions of first occurrences with the result seen. These URLs are not stored. */
   readonly falsePositives: ReadonlySet<number>;
-  /** Repetitions that were answered new. */
+  /** Repeated URLs with the result new. */
   readonly falseNegatives: number;
 }
 
-/** Counts of different URLs. */
+/** Counts of distinct URLs. */
 export interface Forgotten extends Pass {
   readonly stale: number;
   readonly forgotten: number;
 }
 
-/** Counts of different URLs. */
+/** Counts of distinct URLs. */
 export interface Checked extends Pass {
   readonly kept: number;
-  /** Forgotten and still answered seen. */
+  /** Forgotten URLs with the result seen. */
   readonly falsePositives: number;
-  /** Kept but answered unseen. */
+  /** Kept URLs with the result unseen. */
   readonly falseNegatives: number;
-  /** Those of them that were answered seen at their first occurrence, and so were never stored. */
+  /** The false negatives whose first occurrence had the result seen, so that they were never stored. */
   readonly neverStored: number;
 }
 
-/** Runs a list through an empty visited set in three passes. */
+/** Runs an input list through an empty visited set in three passes. */
 export async function compare(list: UrlList, visited: VisitedSet): Promise<Comparison> {
   const discovered = await discover(list, visited);
   const forgotten = await forget(list, visited);

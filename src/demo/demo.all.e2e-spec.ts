@@ -33,7 +33,7 @@ describe('the demo against a running service', () => {
   const visitedSet = (url: string, capacity: number, signal = NEVER): Promise<VisitedSet> =>
     VisitedSet.create(new UnseenClient({ url }), { capacity, errorRate: 1e-6 }, SILENT, signal);
 
-  it('finds no difference from an exact set on the sample', async () => {
+  it('gets the same results as an exact set on the sample', async () => {
     const list = await readUrlList(SAMPLE, SILENT, NEVER);
     const visited = await visitedSet(app.url, list.distinct);
     const { discovered, forgotten, checked } = await compare(list, visited);
@@ -47,7 +47,7 @@ describe('the demo against a running service', () => {
     expect((await call(app, 'GET', '/v1/visited-sets')).body).toEqual({ visitedSets: [] });
   });
 
-  it('reads while it writes, so that answers larger than all buffers do not stop it', async () => {
+  it('reads while it writes, so that answers larger than all buffers do not block it', async () => {
     const path = join(folder, 'long.txt');
     const lines = Array.from({ length: 100_000 }, (_, i) => `no URL, number ${i}`);
     await writeFile(path, ['http://a.example/', ...lines].join('\n'));
@@ -57,7 +57,7 @@ describe('the demo against a running service', () => {
     expect(discovered).toMatchObject({ given: 100_001, invalid: 100_000, fresh: 1 });
   });
 
-  it('counts a URL that is too long for the service as invalid, as that does', async () => {
+  it('counts a URL that is too long as invalid, like the service', async () => {
     const path = join(folder, 'too-long.txt');
     await writeFile(path, ['http://a.example/', `http://a.example/${'a'.repeat(9_000)}`].join('\n'));
     const list = await readUrlList(path, SILENT, NEVER);
@@ -65,12 +65,12 @@ describe('the demo against a running service', () => {
     expect(discovered).toMatchObject({ given: 2, invalid: 1, fresh: 1 });
   });
 
-  it('says what the service refuses', async () => {
+  it('reports errors of the service', async () => {
     const path = join(folder, 'too-many.txt');
     const lines = Array.from({ length: 2_500 }, (_, i) => `http://a.example/${i}`);
     await writeFile(path, lines.join('\n'));
     const list = await readUrlList(path, SILENT, NEVER);
-    // The set is full with the third block of a thousand.
+    // The set is full in the third block of 1,000 lines.
     const visited = await visitedSet(app.url, 1_100);
     await expect(compare(list, visited)).rejects.toThrow(/FILTER_FULL/);
     await visited.drop(NEVER);
@@ -86,7 +86,7 @@ describe('the demo against a running service', () => {
     await expect(running).rejects.toThrow('interrupted');
   });
 
-  it('tells a service that is not there from one that is not ours', async () => {
+  it('distinguishes an unreachable service from a server that is not Unseen', async () => {
     const listener = createServer().listen(0, '127.0.0.1');
     await once(listener, 'listening');
     const url = `http://127.0.0.1:${(listener.address() as AddressInfo).port}`;
@@ -108,14 +108,14 @@ describe('the demo against a running service', () => {
   });
 });
 
-describe('the demo with a service of its own', () => {
+describe('the demo with its own service', () => {
   const run = (root: string, args: readonly string[]) =>
     spawn(process.execPath, [join(root, 'src', 'demo', 'main.js'), ...args], {
       stdio: ['ignore', 'pipe', 'pipe'],
     });
-  /** The output of `npm run build`, as `npm run demo` runs it: false positives are up to chance. */
+  /** The output of `npm run build`, as `npm run demo` runs it. Its false positives vary. */
   const demo = (...args: string[]) => run('dist', args);
-  /** With the fixed seed of the tests. */
+  /** Uses the fixed seed of the tests. */
   const seededDemo = async (...args: string[]) => run(await serviceProgram(), args);
   const exitCode = (child: ChildProcess): Promise<number | null> =>
     new Promise((resolve) => child.once('exit', resolve));
@@ -137,7 +137,7 @@ describe('the demo with a service of its own', () => {
     expect(await leftovers()).toEqual(before);
   });
 
-  it('syncs one list to another, says that nothing was lost, and leaves nothing behind', async () => {
+  it('syncs one input list to another, reports no losses, and leaves nothing behind', async () => {
     const before = await leftovers();
     const lists = ['sync-old.txt', 'sync-new.txt'].map((name) => join('test', 'data', name));
     const child = await seededDemo('--sync', ...lists);
@@ -156,7 +156,7 @@ describe('the demo with a service of its own', () => {
   it.each(['SIGINT', 'SIGTERM'] as const)('cleans up after %s', async (signal) => {
     const before = await leftovers();
     const child = demo();
-    // By now the list has been read, and the service is starting or in use.
+    // The demo has now read the input list, and the service is starting or in use.
     const [first] = (await once(child.stderr, 'data')) as [Buffer];
     expect(first.toString()).toMatch(/^read +3,000 lines in /);
     child.kill(signal);
@@ -166,7 +166,7 @@ describe('the demo with a service of its own', () => {
     expect(await leftovers()).toEqual(before);
   });
 
-  it('fails in one line', async () => {
+  it('prints an error in one line', async () => {
     const child = demo('no-such-file.txt');
     const [words, code] = await Promise.all([text(child.stderr), exitCode(child)]);
     expect(words).toMatch(/^demo: cannot read the list: ENOENT[^\n]*\n$/);

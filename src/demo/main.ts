@@ -28,7 +28,7 @@ try {
 } catch (error) {
   if (!(error instanceof DemoError || error instanceof UnseenError)) throw error;
   const hint = error instanceof UnreachableError ? '; start the service with "npm start"' : '';
-  // The message replaces a progress bar that was left half drawn.
+  // Clears a partly drawn progress bar before the message.
   process.stderr.write(`${process.stderr.isTTY ? '\r\x1b[K' : ''}demo: ${error.message}${hint}\n`);
   process.exitCode = interruption.signal.aborted ? INTERRUPTED : 1;
 }
@@ -59,7 +59,10 @@ async function run({ file, url, errorRate }: CommandLine, signal: AbortSignal): 
   }
 }
 
-/** Two lists, read before anything is started. Fails if the sync has lost anything that is on the new one. */
+/**
+ * Syncs one input list to another. Reads both before it starts anything. Fails if the sync lost a URL of the new input
+ * list.
+ */
 async function runSync(
   { url, errorRate }: CommandLine,
   sync: { readonly old: string; readonly now: string },

@@ -13,7 +13,7 @@ const STOP_MS = 15_000;
 const POLL_MS = 20;
 const MAIN = fileURLToPath(new URL('../main.js', import.meta.url));
 
-/** The demo's own service: a child process on the embedded store, with its data in a temporary folder. */
+/** A service for the demo: a child process with the embedded store and its data in a temporary folder. */
 export class OwnService {
   private words = '';
 
@@ -29,11 +29,13 @@ export class OwnService {
     }
   }
 
-  /** Resolves when it serves. Throws DemoError, or the signal's reason, and then leaves nothing behind. */
+  /**
+   * Resolves when the service accepts requests. Throws DemoError or the signal's reason; then it leaves nothing behind.
+   */
   static async start(signal: AbortSignal): Promise<OwnService> {
     const folder = await mkdtemp(join(tmpdir(), 'unseen-demo-'));
     const port = await freePort();
-    // The caller's environment is not used, so a REDIS_URL or LOG_LEVEL that happens to be set has no effect.
+    // The environment of the demo is not passed on, so that a REDIS_URL or LOG_LEVEL in it has no effect.
     const env = {
       HOST: '127.0.0.1',
       PORT: String(port),

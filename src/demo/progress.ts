@@ -2,7 +2,9 @@ const BAR_WIDTH = 30;
 const REDRAW_MS = 100;
 const LABEL_WIDTH = 10;
 
-/** Where progress is shown. The line of a terminal is redrawn. Any other output gets a line when a step ends. */
+/**
+ * The stream that shows progress. On a terminal, the line is redrawn; any other output gets a line when a step ends.
+ */
 export interface ProgressOutput {
   readonly isTTY?: boolean;
   write(text: string): unknown;
@@ -14,7 +16,7 @@ export class Progress {
   private drawnAt = 0;
   private readonly startedAt = performance.now();
 
-  /** `total` is the amount of work, or undefined while it is unknown. */
+  /** `total` is the amount of work; undefined while it is unknown. */
   constructor(
     private readonly output: ProgressOutput,
     private readonly label: string,
@@ -29,7 +31,7 @@ export class Progress {
     this.output.write(`\r${this.line()}`);
   }
 
-  /** Shows the step as done. Returns the seconds that it took. */
+  /** Shows the step as done. Returns its duration in seconds. */
   end(): number {
     const seconds = (performance.now() - this.startedAt) / 1000;
     const line = `${this.line()} in ${seconds.toFixed(1)} s\n`;

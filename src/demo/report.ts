@@ -1,8 +1,8 @@
 import type { Checked, Comparison } from './comparison.js';
 
 /**
- * Bytes per entry of a Redis set of hexadecimal SHA-1 fingerprints, which crawlers use today. Measured with Redis
- * 7.0.15 at 10^6 entries. The report only multiplies this figure.
+ * Bytes per entry of a Redis SET of hexadecimal SHA-1 fingerprints, as crawlers use today. Measured with Redis 7.0.15
+ * at 10^6 entries. The report only multiplies this figure.
  */
 export const SHA1_ENTRY_BYTES = 88;
 
@@ -10,14 +10,14 @@ const LABEL_WIDTH = 24;
 const NUMBER_WIDTH = 11;
 
 export interface ReportInput extends Comparison {
-  /** The name of the list. */
+  /** The name of the input list. */
   readonly title: string;
   readonly distinct: number;
   readonly errorRate: number;
   readonly memoryBytes: number;
 }
 
-/** The table that the demo ends with. */
+/** The final table of the demo. */
 export function report(input: ReportInput): string {
   const { discovered, forgotten, checked, distinct, errorRate, memoryBytes } = input;
   const exactBytes = distinct * SHA1_ENTRY_BYTES;

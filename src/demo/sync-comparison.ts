@@ -1,16 +1,19 @@
 import type { SyncedSet } from './synced-set.js';
 import type { UrlFile } from './url-file.js';
 
-/** What a visited set said while it was synced from one list to another, beside an exact set. Counts of different URLs. */
+/**
+ * The results of a visited set during a sync between two input lists, compared with an exact set. Counts of distinct
+ * URLs.
+ */
 export interface SyncComparison {
-  /** Of the old list, told that they were seen: they are not stored. */
+  /** URLs of the old input list with the result seen. They are not stored. */
   readonly oldSeen: number;
   readonly listed: Listed;
-  /** As the sync itself says. */
+  /** The count that the sync itself reports. */
   readonly forgotten: number;
-  /** Of the new list, not seen after the commit: there must be none. */
+  /** URLs of the new input list that are unseen after the commit. It must be 0. */
   readonly wronglyLost: number;
-  /** Only on the old list, and seen after the commit. */
+  /** URLs only in the old input list that are seen after the commit. */
   readonly wronglyKept: number;
   readonly seconds: { readonly ingest: number; readonly list: number; readonly commit: number };
 }
@@ -18,13 +21,13 @@ export interface SyncComparison {
 interface Listed {
   readonly fresh: number;
   readonly kept: number;
-  /** Answered kept, though an exact set of the old list does not have them. */
+  /** URLs with the result kept that an exact set of the old input list does not have. */
   readonly wronglyKept: number;
-  /** Answered new, though an exact set of the old list has them. */
+  /** URLs with the result new that an exact set of the old input list has. */
   readonly wronglyNew: number;
 }
 
-/** Fills an empty set with the old list, and syncs it to the new one. */
+/** Fills an empty set with the old input list, and syncs it to the new one. */
 export async function compareSync(old: UrlFile, now: UrlFile, set: SyncedSet): Promise<SyncComparison> {
   let oldSeen = 0;
   const ingest = await set.pass('ingest', 'visit', old.urls.values(), (answer) => {
@@ -51,7 +54,7 @@ export async function compareSync(old: UrlFile, now: UrlFile, set: SyncedSet): P
   return { oldSeen, listed, forgotten, wronglyLost, wronglyKept, seconds: { ingest, list, commit } };
 }
 
-/** The URLs of a list that another one does not have. */
+/** The URLs of one input list that another one does not have. */
 export function* onlyIn(list: UrlFile, other: UrlFile): Generator<string> {
   for (const [key, url] of list.urls) if (!other.urls.has(key)) yield url;
 }

@@ -9,20 +9,20 @@ import { runSyncDemo } from './sync-demo.js';
 import { SyncedSet } from './synced-set.js';
 import { readUrlFile, type UrlFile } from './url-file.js';
 
-/** 500 URLs each; 100 of the old list are not on the new one, and the other way round. */
+/** 500 URLs each. The input lists share 400 URLs. */
 const OLD = join('test', 'data', 'sync-old.txt');
 const NEW = join('test', 'data', 'sync-new.txt');
 const SILENT = { write: () => true };
 const NEVER = new AbortController().signal;
 
 const read = (path: string): Promise<UrlFile> => readUrlFile(path, SILENT, NEVER);
-/** The figures of a line of the table. */
+/** The figure in a line of the table. */
 const rowOf = (report: string, label: string): number | undefined => {
   const found = new RegExp(`^ *${label} +([\\d,]+) `, 'm').exec(report)?.[1];
   return found === undefined ? undefined : Number(found.replaceAll(',', ''));
 };
 
-describe('the lists of a sync', () => {
+describe('the input lists of a sync', () => {
   let folder: string;
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'unseen-lists-'));
@@ -51,21 +51,21 @@ describe('the lists of a sync', () => {
     expect([...list.urls.values()]).toEqual(['http://a.example', 'http://b.example/']);
   });
 
-  it('are refused if they are broken or empty', async () => {
+  it('are refused if they are invalid or empty', async () => {
     await expect(listOf('["http://a.example"')).rejects.toThrow(/begins like JSON, but is not valid JSON/);
     await expect(listOf('nonsense\n')).rejects.toThrow(/has no http or https URLs/);
     await expect(read(join(folder, 'none'))).rejects.toThrow(/cannot read the list/);
   });
 });
 
-describe('a sync from one shipped list to the other', () => {
+describe('a sync between the shipped input lists', () => {
   let app: TestApp;
   beforeAll(async () => {
     app = await startApp();
   });
   afterAll(() => app.close());
 
-  it('keeps and forgets as an exact set does, and leaves nothing behind', async () => {
+  it('keeps and forgets the same URLs as an exact set, and leaves nothing behind', async () => {
     const [old, now] = [await read(OLD), await read(NEW)];
     const { report, lost } = await runSyncDemo(
       { old, now, errorRate: 1e-6 },
@@ -80,13 +80,13 @@ describe('a sync from one shipped list to the other', () => {
     expect((await call(app, 'GET', '/v1/visited-sets')).body).toEqual({ visitedSets: [] });
   });
 
-  it('counts what a filter of a high error rate gets wrong, and loses nothing', async () => {
+  it('counts the errors of a filter with a high error rate, and loses nothing', async () => {
     const [old, now] = [await read(OLD), await read(NEW)];
     const client = new UnseenClient({ url: app.url });
     const set = await SyncedSet.create(client, { capacity: old.urls.size, errorRate: 0.2 }, SILENT, NEVER);
     const { oldSeen, listed, wronglyKept, wronglyLost } = await compareSync(old, now, set);
     expect(wronglyLost).toBe(0);
-    // One in five at the most, of hundreds: none would be a wonder.
+    // With an error rate of 0.2 and hundreds of URLs, zero errors are practically impossible.
     expect(oldSeen).toBeGreaterThan(0);
     expect(listed.wronglyKept + wronglyKept).toBeGreaterThan(0);
     expect(listed.kept + listed.fresh).toBe(500);

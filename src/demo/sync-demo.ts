@@ -7,14 +7,14 @@ import type { UrlFile } from './url-file.js';
 
 const CLEAN_UP_MS = 10_000;
 
-/** What is told of a sync, and whether it kept its promise. */
+/** The report of a sync, and whether it kept its promise. */
 export interface SyncDemo {
   readonly report: string;
-  /** URLs of the new list that were lost: there must be none. */
+  /** URLs of the new input list that were lost. It must be 0. */
   readonly lost: number;
 }
 
-/** Runs a sync in a service, from one list to another, and leaves nothing behind there. */
+/** Runs a sync between two input lists in a service, and leaves nothing behind there. */
 export async function runSyncDemo(
   lists: { readonly old: UrlFile; readonly now: UrlFile; readonly errorRate: number },
   url: URL,

@@ -6,14 +6,14 @@ import type { UrlFile } from './url-file.js';
 export interface SyncReportInput {
   readonly old: UrlFile;
   readonly now: UrlFile;
-  /** URLs on both lists. */
+  /** URLs in both input lists. */
   readonly shared: number;
   readonly errorRate: number;
   readonly comparison: SyncComparison;
   readonly memory: SetMemory;
 }
 
-/** The table that a demo of a sync ends with. */
+/** The final table of the demo of a sync. */
 export function syncReport({ old, now, shared, errorRate, comparison, memory }: SyncReportInput): string {
   const { oldSeen, listed, forgotten, wronglyKept, wronglyLost, seconds } = comparison;
   const stale = old.urls.size - shared;

@@ -3,10 +3,10 @@ import type { CallOptions, Sync, UnseenClient, Verb, VisitedSet } from '#client'
 import { DemoError } from './demo-error.js';
 import { Progress, type ProgressOutput } from './progress.js';
 
-/** Memory of its counters, in bytes. */
+/** Memory of the set's counters, in bytes. */
 export interface SetMemory {
   readonly before: number;
-  /** While the sync is open, of both lists together. */
+  /** While the sync is open, for both input lists together. */
   during: number;
   after: number;
 }
@@ -32,15 +32,15 @@ export class SyncedSet {
     output: ProgressOutput,
     signal: AbortSignal,
   ): Promise<SyncedSet> {
-    // It fails at once where the client would be patient.
+    // Fails at once if the service is unavailable, while other calls of the client would retry.
     await client.ready({ signal });
     const set = client.visitedSet(`demo-${randomUUID()}`);
-    // The numbers of URLs are known.
+    // The set need not grow, because the number of URLs is known.
     const { memoryBytes } = await set.create({ capacity, errorRate, growth: 'none' }, { signal });
     return new SyncedSet(set, errorRate, output, signal, memoryBytes);
   }
 
-  /** Opens the sync, for so many URLs. */
+  /** Opens the sync, for `capacity` URLs. */
   async openSync(capacity: number): Promise<void> {
     const { errorRate, signal } = this;
     this.sync = await this.set.syncs.open({ capacity, errorRate }, { signal });
@@ -48,7 +48,7 @@ export class SyncedSet {
     this.memory.during = this.memory.before + memoryBytes;
   }
 
-  /** Forgets what was not listed, however much it is: whoever names two lists means them. Answers how many were forgotten. */
+  /** Forgets the URLs that are not in the new input list, whatever their share. Returns how many it forgot. */
   async commitSync(): Promise<{ forgotten: number; seconds: number }> {
     const begun = performance.now();
     const { wouldForget } = await this.opened.commit({ force: true }, { signal: this.signal });
@@ -57,7 +57,10 @@ export class SyncedSet {
     return { forgotten: wouldForget, seconds };
   }
 
-  /** Sends URLs by a verb of the set, or of its sync. `take` gets the answer of each, and its place. Returns the seconds it took. */
+  /**
+   * Sends URLs with a call of the set or of its sync. `take` gets the result of each URL and its index. Returns the
+   * duration in seconds.
+   */
   async pass(
     label: string,
     verb: 'visit' | 'check' | 'keep',
@@ -74,7 +77,7 @@ export class SyncedSet {
     return progress.end();
   }
 
-  /** With a signal of its own, because that of the set may have been aborted. */
+  /** Takes another signal, because the signal of the set may have been aborted. */
   drop(signal: AbortSignal): Promise<void> {
     return this.set.drop({ signal });
   }

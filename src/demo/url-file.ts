@@ -5,22 +5,22 @@ import { DEFAULT_MAX_ITEM_BYTES } from '../config/config.js';
 import { DemoError } from './demo-error.js';
 import { Progress, type ProgressOutput } from './progress.js';
 
-/** What a file of URLs holds. */
+/** The contents of a file of URLs. */
 export interface UrlFile {
   readonly path: string;
-  /** The different URLs, by the key that the service itself uses: each as it is first spelt. In the file's order. */
+  /** The distinct URLs in the order of the file, in their first spelling, by the URL key that the service uses. */
   readonly urls: ReadonlyMap<string, string>;
-  /** Texts of the file, repetitions and what is no URL included. */
+  /** Number of texts in the file, including repeated and invalid ones. */
   readonly given: number;
   readonly invalid: number;
 }
 
-/** Texts that are read between two looks at the signal. */
+/** Number of texts read before the next check of the signal. */
 const PORTION = 10_000;
 
 /**
- * Reads a list of URLs: one a line; or JSON, an array of them, or an object whose values they are, such as the list of the npm
- * package all-the-package-repos, in which null stands for none. Throws DemoError.
+ * Reads a list of URLs: one per line, or a JSON array, or a JSON object with the URLs as values. The npm package
+ * all-the-package-repos has such an object, with null for missing URLs. Throws DemoError.
  */
 export async function readUrlFile(
   path: string,
@@ -33,13 +33,13 @@ export async function readUrlFile(
   const progress = new Progress(output, 'read', texts.length);
   let invalid = 0;
   for (let from = 0; from < texts.length; from += PORTION) {
-    // Signals of the system are told between turns of the event loop only.
+    // The process receives signals only between turns of the event loop.
     await new Promise((resolve) => setImmediate(resolve));
     signal.throwIfAborted();
     const portion = texts.slice(from, from + PORTION);
     for (const text of portion) {
       const key = isLonger(text, DEFAULT_MAX_ITEM_BYTES) ? undefined : canonicaliser.key(text);
-      // A text with a line feed would be two lines.
+      // A text with a line feed would become two lines.
       if (typeof key !== 'string' || text.includes('\n')) invalid++;
       else if (!urls.has(key)) urls.set(key, text);
     }

@@ -26,32 +26,32 @@ describe('a list of URLs', () => {
     return text;
   };
 
-  it('marks what is no URL, first occurrences, and repetitions by the key, not the spelling', async () => {
+  it('flags invalid URLs, first occurrences, and repeated URLs by key, not by spelling', async () => {
     const list = await listOf('http://a.example\nHTTP://A.example:80/\nnonsense\nhttp://b.example/\n');
     expect(list.distinct).toBe(2);
     expect([...list.marks]).toEqual([Mark.Url | Mark.First, Mark.Url, Mark.Invalid, Mark.Url | Mark.First]);
   });
 
-  it('takes every fifth different URL for stale, its repetitions too', async () => {
+  it('treats every fifth distinct URL as stale, including its repetitions', async () => {
     const lines = Array.from({ length: 12 }, (_, i) => `http://a.example/${i}`);
     const list = await listOf([...lines, lines[4], lines[5], lines[9]].join('\n'));
     const stale = [...list.marks].flatMap((mark, i) => ((mark & Mark.Stale) === 0 ? [] : [i]));
     expect(stale).toEqual([4, 9, 12, 14]);
   });
 
-  it('is cut as the service cuts it: LF or CRLF, no empty lines, the last one with or without its end', async () => {
+  it('is split as in the service: at LF or CRLF, without empty lines, with or without a final line feed', async () => {
     const list = await listOf('http://a.example/1\r\n\r\n\nhttp://a.example/2\nhttp://a.example/3');
     expect(await sent(list)).toBe('http://a.example/1\nhttp://a.example/2\nhttp://a.example/3\n');
   });
 
-  it('sends the lines that are wanted, also over the chunks the file is read in', async () => {
+  it('sends the wanted lines, even across chunks of the file', async () => {
     const lines = Array.from({ length: 20_000 }, (_, i) => `http://ä.example/${i}`);
     const list = await listOf(lines.join('\n'));
     const stale = lines.filter((_, i) => i % 5 === 4);
     expect(await sent(list, (mark) => (mark & Mark.Stale) !== 0)).toBe(`${stale.join('\n')}\n`);
   });
 
-  it('says what is wrong with a file', async () => {
+  it('reports what is wrong with a file', async () => {
     await expect(readUrlList(join(folder, 'none'), SILENT, NEVER)).rejects.toThrow(
       'cannot read the list: ENOENT',
     );
@@ -59,7 +59,7 @@ describe('a list of URLs', () => {
     await expect(listOf('\nno URL\n')).rejects.toThrow('has no lines with http or https URLs');
   });
 
-  it('notices a file that grows between two readings', async () => {
+  it('detects a file that grows between two reads', async () => {
     const list = await listOf('http://a.example/1\n');
     await writeFile(list.path, 'http://a.example/1\nhttp://a.example/2\n');
     await expect(sent(list)).rejects.toThrow('grew while');

@@ -5,23 +5,23 @@ import { DEFAULT_MAX_ITEM_BYTES } from '../config/config.js';
 import { DemoError } from './demo-error.js';
 import { Progress, type ProgressOutput } from './progress.js';
 
-/** What the exact set knows of a line, as flags that are combined by OR. */
+/** What the exact set knows about a line, as flags that are combined by OR. */
 export const Mark = { Invalid: 0, Url: 1, First: 2, Stale: 4 } as const;
 
-/** A list of URLs that has been read once and compared with an exact set. */
+/** An input list that has been read once and compared with an exact set. */
 export interface UrlList {
   readonly path: string;
   /** Flags of Mark, one byte per line that is not empty. */
   readonly marks: Uint8Array;
-  /** Number of distinct URLs, by the key that the service itself uses. */
+  /** Number of distinct URLs, by the URL key that the service uses. */
   readonly distinct: number;
 }
 
 const STALE_EVERY = 5;
 
 /**
- * Reads a list and marks every line by an exact set of canonical keys, with which the service is compared. Every fifth
- * distinct URL is stale, with all its repetitions. Throws DemoError.
+ * Reads an input list and sets the flags of each line by an exact set of URL keys, the reference for the service. Every
+ * fifth distinct URL is stale, with all its repetitions. Throws DemoError.
  */
 export async function readUrlList(
   path: string,
@@ -52,7 +52,7 @@ export async function readUrlList(
   return { path, marks: Uint8Array.from(marks), distinct: staleByKey.size };
 }
 
-/** Reads the list again and gives the lines whose mark is wanted. Throws DemoError. */
+/** Reads the input list again, and yields the lines with wanted flags. Throws DemoError. */
 export async function* linesOf(list: UrlList, wanted: (mark: number) => boolean): AsyncGenerator<string> {
   let at = 0;
   for await (const lines of blocksOfLines(list.path)) {

@@ -4,7 +4,7 @@ import { DemoError } from './demo-error.js';
 import { Progress, type ProgressOutput } from './progress.js';
 import { linesOf, type UrlList } from './url-list.js';
 
-/** So that it is clear which occurrence of a URL is the first. */
+/** One call at a time, so that the first occurrence of each URL is certain. */
 const IN_ORDER = { ahead: 1 } as const;
 
 /** A visited set with a random name in a running service. The caller must drop it. */
@@ -13,7 +13,7 @@ export class VisitedSet {
     private readonly set: RemoteSet,
     private readonly output: ProgressOutput,
     private readonly signal: AbortSignal,
-    /** Memory of its counters. */
+    /** Memory of its counters, in bytes. */
     readonly memoryBytes: number,
   ) {}
 
@@ -23,17 +23,17 @@ export class VisitedSet {
     output: ProgressOutput,
     signal: AbortSignal,
   ): Promise<VisitedSet> {
-    // It fails at once where the client would be patient.
+    // Fails at once if the service is unavailable, while other calls of the client would retry.
     await client.ready({ signal });
     const set = client.visitedSet(`demo-${randomUUID()}`);
-    // The number of URLs is known.
+    // The set need not grow, because the number of URLs is known.
     const { memoryBytes } = await set.create({ ...parameters, growth: 'none' }, { signal });
     return new VisitedSet(set, output, signal, memoryBytes);
   }
 
   /**
-   * Sends the wanted lines of a list. `take` gets the mark and the answer of each, and its place among them. Returns
-   * lines per second of wall time.
+   * Sends the wanted lines of an input list. `take` gets the flags and the result of each line, and its index among
+   * them. Returns lines per second of wall time.
    */
   async pass(
     verb: 'discover' | 'forget' | 'check',
@@ -58,7 +58,7 @@ export class VisitedSet {
     return marks.length / progress.end();
   }
 
-  /** With a signal of its own, because that of the visited set may have been aborted. */
+  /** Takes another signal, because the signal of the visited set may have been aborted. */
   drop(signal: AbortSignal): Promise<void> {
     return this.set.drop({ signal });
   }
