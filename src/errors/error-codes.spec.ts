@@ -37,7 +37,7 @@ describe('the table of errors', () => {
     });
   });
 
-  it('says when to try again wherever it answers 503 or 429', () => {
+  it('says when to retry for each 503 and 429', () => {
     for (const code of ERROR_CODES) {
       const { status, retryAfter } = errorEntry(code);
       expect({ code, retries: retryAfter !== undefined }).toEqual({

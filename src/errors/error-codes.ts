@@ -1,14 +1,14 @@
-/** What a code means in HTTP. `title` never changes between occurrences (RFC 9457), but the detail does. */
+/** The HTTP answer for a code. `title` is the same for every occurrence (RFC 9457); the detail differs. */
 export interface ErrorEntry {
   readonly status: number;
   readonly title: string;
-  /** Seconds to wait before trying again, sent as Retry-After. */
+  /** Seconds to wait before a retry, sent as Retry-After. */
   readonly retryAfter?: number;
 }
 
 /**
- * Every error that the service answers. Codes are stable; titles and details may change. Tests compare the table in
- * docs/errors.md and the list of the OpenAPI document with this one.
+ * All errors that the service answers. Codes are stable; titles and details may change. Tests compare the table in
+ * docs/errors.md and the list in the OpenAPI document with this one.
  */
 export const ERRORS = {
   VALIDATION_FAILED: { status: 400, title: 'The request is not valid' },

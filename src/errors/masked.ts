@@ -1,16 +1,17 @@
-/** A line break inside a secret that was pasted with it: as it is, or as JSON escapes it. */
+/** A line break in a secret that was pasted with it, as it is or as JSON escapes it. */
 const BREAK = String.raw`[\n\r\t]|\\+[nrt]`;
 const PART = String.raw`(?:[\w-]|${BREAK})+`;
 
 const API_KEY = new RegExp(String.raw`(unseen_(?:(?:${BREAK})*[0-9a-f]){16}(?:${BREAK})*_)${PART}`, 'g');
 /**
- * A token, or only the first part of one: that is passed over as a whole, so that it is not searched again and again.
+ * A token, or only its first part. The pattern also consumes a lone first part, so that no later match starts inside
+ * it.
  */
 const TOKEN = new RegExp(String.raw`\beyJ${PART}(\.${PART}\.(?:${PART})?)?`, 'g');
 /** Up to the last "@" before the host ends, because URL parsers count earlier ones as part of the password. */
 const USERINFO = new RegExp(String.raw`(\/\/)(?:[^\s/?#"\\]|${BREAK})*@`, 'g');
 
-/** A text for a log, an answer or a screen without the API keys, tokens and userinfo that can be recognised in it. */
+/** A text without recognisable API keys, tokens, and userinfo, for a log, an answer or a screen. */
 export function masked(text: string): string {
   return text
     .replace(API_KEY, '$1***')

@@ -1,13 +1,13 @@
 import { errorEntry, type ErrorCode } from './error-codes.js';
 import { masked } from './masked.js';
 
-/** What is wrong with one member of a request: an RFC 6901 pointer as a URI fragment, and a sentence. */
+/** A fault in one member of a request: an RFC 6901 pointer as a URI fragment, and a sentence. */
 export interface Fault {
   readonly pointer: string;
   readonly detail: string;
 }
 
-/** The body of an error answer: RFC 9457 with `code`, `requestId` and, where they help, `errors` and `line`. */
+/** The body of an error answer: RFC 9457 with `code` and `requestId`, and with `errors` and `line` where they help. */
 export interface ProblemBody {
   readonly type: string;
   readonly title: string;
@@ -26,7 +26,7 @@ export interface ProblemOptions extends ErrorOptions {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** An error that is shown to the caller of the service as it is. Anything else that is thrown is a defect. */
+/** An error that callers get as it is. Any other thrown error is a defect. */
 export class ProblemError extends Error {
   readonly errors: readonly Fault[] | undefined;
   readonly line: number | undefined;
@@ -68,7 +68,7 @@ export class ProblemError extends Error {
   }
 }
 
-/** VALIDATION_FAILED about one member. */
+/** VALIDATION_FAILED for one member. */
 export function invalid(pointer: string, detail: string): ProblemError {
   return new ProblemError('VALIDATION_FAILED', detail, { errors: [{ pointer, detail }] });
 }

@@ -52,13 +52,13 @@ describe('show', () => {
     expect(show(text)).toContain('***');
   });
 
-  it('masks a user with the begin of a password, and no port', () => {
+  it('masks a user with the beginning of a password, but no port', () => {
     expect(show('"https://user:secret')).toBe('"\\"https://***"');
     expect(show('https://host:8080')).toBe('"https://host:8080"');
     expect(show('http://[::1]')).toBe('"http://[::1]"');
   });
 
-  // Searches that begin again at each character take minutes, and end by the timeout.
+  // A search that restarts at each character would take minutes and time out.
   it.each([':', '//a:', 'a:b', '-eyJ', '\neyJ', 'eyJ.', 'eyJ.eyJ.', 'unseen_', '\\', '//\n@'])(
     'masks a long text of %j in one pass',
     (part) => {
@@ -71,7 +71,7 @@ describe('show', () => {
     },
   );
 
-  it.each([':', '/', ':/', '@', 'a:'])('reads the start of long values only: of %j', (part) => {
+  it.each([':', '/', ':/', '@', 'a:'])('reads only the start of long values: of %j', (part) => {
     const counted = loadCounted<typeof Show>(join(import.meta.dirname, 'show.ts'));
     const steps = (times: number): number => counted.steps(() => counted.exports.show(part.repeat(times)));
     expect(steps(500_000)).toBe(steps(5_000));

@@ -1,22 +1,24 @@
 import { masked } from './masked.js';
 
 const LONGEST = 80;
-/** Number of characters that are read: enough to see the end of any userinfo. */
+/** Number of characters to read: enough to find the end of any userinfo. */
 const HEAD = 1024;
 
 /**
- * A text that may have `user:password@` in it, which must not reach logs or screens: also with spaces and line
- * breaks, and after backslashes and missing slashes, because URL parsers accept all of that. No match begins inside
- * another, so each character is read once.
+ * A text that may contain `user:password@`, which must not reach logs or screens. It may also contain spaces and line
+ * breaks, and follow backslashes or missing slashes, because URL parsers accept all of these. No match begins inside
+ * another one, so each character is read once.
  */
 const AUTHORITY = /(:[/\\]*|[/\\]{2,})((?:[^/?#\\:]|:(?![/\\]))*)/g;
 
-/** A user and the begin of a password, of a URL that a line break has cut: no port has other characters than digits. */
+/**
+ * A user and the beginning of a password in a URL that a line break has cut. It is not a port, which has only digits.
+ */
 const USER_CUT = /([/\\]{2})(?=[^/?#\\@[]*$)[^:]*:(?!\d*$)[^]*/;
 
 /**
- * A value as an error message shows it: userinfo, keys and tokens masked, escaped, cut at 80 characters. It is safe for
- * any JSON value.
+ * A value as error messages show it: with userinfo, keys and tokens masked, escaped, cut at 80 characters. It is safe
+ * for any JSON value.
  */
 export function show(value: unknown): string {
   if (typeof value === 'string') return showString(value);
@@ -33,10 +35,10 @@ function showString(value: string): string {
   return safe.length > LONGEST || isCut ? `${shown}…` : shown;
 }
 
-/** `isCut`: there was more of the text. */
+/** `isCut` is true if the text was cut off. */
 export function withoutUserinfo(text: string, isCut: boolean): string {
   const hidden = (all: string, start: string, authority: string, at: number): string => {
-    // The `@` may be in the part that was cut off.
+    // The part that was cut off may contain the `@`.
     if (isCut && at + all.length === text.length) return `${start}***@`;
     const end = authority.lastIndexOf('@');
     return end < 0 ? all : `${start}***${authority.slice(end)}`;

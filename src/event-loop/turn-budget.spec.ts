@@ -6,14 +6,14 @@ import { TurnBudget } from './turn-budget.js';
 
 const BUDGET_MS = 10;
 
-/** A budget by a clock that only work moves on. */
+/** A budget with a clock that only work advances. */
 function budgetWithClock(): { budget: TurnBudget; work: (ms: number) => void } {
   let now = 0;
   const budget = new TurnBudget(BUDGET_MS, () => now);
   return { budget, work: (ms) => (now += ms) };
 }
 
-/** The rest of the caller runs in a callback of I/O: the event loop looks for more I/O after its immediates only. */
+/** Resolves in an I/O callback: there, the event loop runs its immediates before it polls for more I/O. */
 async function afterIo(): Promise<void> {
   const { port1, port2 } = new MessageChannel();
   const arrived = once(port2, 'message');
@@ -22,13 +22,13 @@ async function afterIo(): Promise<void> {
   port1.close();
 }
 
-/** As workers ask. */
+/** Asks the budget as workers do. */
 async function ask(budget: TurnBudget): Promise<void> {
   if (budget.isSpent()) await budget.next();
 }
 
 describe('the budget of a turn', () => {
-  it('lets work go on at once until it is spent, and again in the next turn', async () => {
+  it('allows work until it is spent, and again in the next turn', async () => {
     const { budget, work } = budgetWithClock();
     for (let i = 0; i < BUDGET_MS; i++) {
       expect(budget.isSpent()).toBe(false);
@@ -39,7 +39,7 @@ describe('the budget of a turn', () => {
     expect(budget.isSpent()).toBe(false);
   });
 
-  it('is one for all who work, and each of them gets on', async () => {
+  it('is shared by all workers, and each of them makes progress', async () => {
     const { budget, work } = budgetWithClock();
     const [workers, pieces] = [64, 25];
     const turns = [0];
@@ -64,7 +64,7 @@ describe('the budget of a turn', () => {
     expect(done).toEqual(Array.from({ length: workers }, (_, number) => number));
   });
 
-  it('goes to who has waited longest, not to who came in between', async () => {
+  it('goes to the work that has waited longest, not to new work', async () => {
     const { budget, work } = budgetWithClock();
     await ask(budget);
     work(BUDGET_MS);

@@ -1,28 +1,29 @@
 /**
- * The time that work on large bodies may take of each turn of the event loop, all requests together: until a turn ends, a
- * process answers nobody. Code that does such work asks before each piece, and goes on in the same step (an `await` in
- * between would let others pass the same question). Once the budget of a turn is spent it waits in line, and each coming
- * turn belongs to the first in the line. So a turn lasts for the budget and one piece, however many requests there are.
+ * The time that work on large bodies may take in each turn of the event loop, for all requests together: until a turn
+ * ends, the process answers no request. Such work asks the budget before each piece, and continues in the same step,
+ * because during an `await` other work could get the same permission. Once the budget of a turn is spent, work waits in
+ * a queue, and each following turn belongs to the first in the queue. So a turn takes at most the budget and one piece,
+ * whatever the number of requests.
  */
 export class TurnBudget {
   private readonly waiting: (() => void)[] = [];
-  /** By the clock, when this turn's budget is spent; undefined until someone asks in this turn. */
+  /** When this turn's budget is spent, by the clock; undefined before the first call in a turn. */
   private spentAt: number | undefined;
 
-  /** `ms` of each turn, by a clock of milliseconds. */
+  /** `ms` is the budget of each turn, by a clock in milliseconds. */
   constructor(
     private readonly ms: number,
     private readonly clock: () => number = () => performance.now(),
   ) {}
 
-  /** Whether to wait for the `next` turn before going on. */
+  /** True if the caller must wait for the `next` turn before it continues. */
   isSpent(): boolean {
     if (this.spentAt !== undefined) return this.clock() >= this.spentAt;
     this.open(() => this.endOfFirst());
     return false;
   }
 
-  /** Resolves in a turn to come, whose budget is the caller's: first come, first served. */
+  /** Resolves in a later turn, whose budget belongs to this caller: first come, first served. */
   next(): Promise<void> {
     return new Promise((resolve) => this.waiting.push(resolve));
   }
@@ -33,8 +34,8 @@ export class TurnBudget {
   }
 
   /**
-   * The first immediate after an I/O callback comes before the loop looks for more I/O. Work that waits is left to the
-   * one after it, or it would take a second budget from the same turn.
+   * The first immediate after an I/O callback runs before the loop polls for more I/O. Waiting work starts in the
+   * immediate after that one; otherwise it would get a second budget in the same turn.
    */
   private endOfFirst(): void {
     if (this.waiting.length === 0) this.spentAt = undefined;
