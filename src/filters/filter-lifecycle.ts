@@ -29,13 +29,13 @@ export interface Described {
   readonly stats: FilterStats;
 }
 
-/** A filter in a list. Without `stats` its data is lost. */
+/** A filter in a list. Without `stats`, its data is lost. */
 export interface Listed {
   readonly filter: Filter;
   readonly stats?: FilterStats;
 }
 
-/** The life cycle of filters of either kind. The services that know the kind make the views. */
+/** The life cycle of filters of both kinds. The services of each kind create the views. */
 @Injectable()
 export class FilterLifecycle {
   constructor(
@@ -47,8 +47,8 @@ export class FilterLifecycle {
   ) {}
 
   /**
-   * `created` is false if the same filter exists. Throws FORBIDDEN, FILTER_TOO_LARGE, FILTER_EXISTS, QUOTA_EXCEEDED and
-   * what the port throws.
+   * Creates a filter. `created` is false if the same filter already exists. Throws FORBIDDEN, FILTER_TOO_LARGE,
+   * FILTER_EXISTS, QUOTA_EXCEEDED, and the errors of the port.
    */
   async create(
     { growth, ...spec }: Omit<FilterSpec, 'geometry' | 'layers' | 'seed'> & { readonly growth: Growth },
@@ -71,8 +71,8 @@ export class FilterLifecycle {
   }
 
   /**
-   * Makes a filter with contents from elsewhere. Throws FORBIDDEN, FILTER_TOO_LARGE, QUOTA_EXCEEDED, what `parts`
-   * throws, and what the port throws.
+   * Creates a filter with the contents of an export. Throws FORBIDDEN, FILTER_TOO_LARGE, QUOTA_EXCEEDED, the errors of
+   * `parts`, and the errors of the port.
    */
   async import(
     spec: FilterSpec,
@@ -100,8 +100,8 @@ export class FilterLifecycle {
   }
 
   /**
-   * A page of the caller's filters, and the cursor of the next page. A filter that was dropped meanwhile is left out.
-   * One whose data is lost must not hide the others.
+   * A page of the caller's filters, and the cursor of the next page. Leaves out filters that were dropped meanwhile. A
+   * filter whose data is lost does not hide the others.
    */
   async list(
     kind: FilterKind,
@@ -131,7 +131,7 @@ export class FilterLifecycle {
     return this.describe(filter);
   }
 
-  /** Undefined if the filter is gone. */
+  /** Undefined if the filter was dropped. */
   private async describeListed(filter: Filter): Promise<Listed | undefined> {
     try {
       return await this.describe(filter);
@@ -142,7 +142,7 @@ export class FilterLifecycle {
     }
   }
 
-  /** The spec without the layers that would bring the filter above MAX_FILTER_BYTES. */
+  /** The spec without the layers that would exceed MAX_FILTER_BYTES. */
   private bounded(spec: FilterSpec): FilterSpec {
     let bytes = 0;
     const layers = spec.layers?.filter(({ geometry }, number) => {
@@ -152,7 +152,7 @@ export class FilterLifecycle {
     return layers ? { ...spec, layers } : spec;
   }
 
-  /** Throws FILTER_TOO_LARGE if there is anything in more layers than the filter may have here. */
+  /** Throws FILTER_TOO_LARGE if the export has cells in a layer that the limit does not allow. */
   private async *refuseBeyond(
     parts: AsyncIterable<Part>,
     layers: number,
@@ -181,7 +181,8 @@ export class FilterLifecycle {
 }
 
 /**
- * The error for a repeated creation. The repeat changes nothing, even if the filter that the first one made is gone.
+ * The error of a repeated creation. A repeat changes nothing, even if the filter of the first attempt was dropped
+ * since.
  */
 function droppedSince({ kind, name }: Pick<FilterSpec, 'kind' | 'name'>, error: unknown): unknown {
   const problem = inWordsOf(kind, name, error);

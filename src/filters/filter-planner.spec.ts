@@ -5,14 +5,14 @@ import type { Config } from '../config/config.js';
 import type { Store } from '../store/store.token.js';
 import { FilterPlanner } from './filter-planner.js';
 
-/** As on a cluster: filters made there begin with four segments. */
+/** The segmentation of a cluster, where new filters have at least four segments. */
 const CLUSTER: Segmentation = { maxSegmentBytes: 2 ** 20, minSegments: 4, minSegmentBytes: 1_024 };
 
 function planner(segmentation: Segmentation, maxFilterBytes = 2 ** 30): FilterPlanner {
   return new FilterPlanner({ segmentation } as Store, { maxFilterBytes } as Config);
 }
 
-/** A filter that was planned with a segmentation, by hash scheme 1. */
+/** A filter planned with this segmentation, with hash scheme 1. */
 function filterOf(growth: 'auto' | 'none', segmentation: Segmentation): Filter {
   const sizing = { type: 'counting', capacity: 100_000, errorRate: 0.001 } as const;
   const { geometry, layers } = planner(segmentation).plan({ ...sizing, growth });
@@ -29,7 +29,7 @@ describe.each(['auto', 'none'] as const)('the plan of a sync, growth %s', (growt
   const filter = filterOf(growth, CLUSTER);
   const ONE = { ...CLUSTER, minSegments: 1 };
 
-  it('is that of the filter by default, with its hash scheme in every layer', () => {
+  it('has the filter’s parameters by default, and its hash scheme in every layer', () => {
     const { capacity, errorRate, geometry, layers } = planner(ONE).planSync(filter, {});
     expect({ capacity, errorRate }).toEqual({ capacity: 100_000, errorRate: 0.001 });
     expect(geometry).toEqual(filter.geometry);
@@ -40,7 +40,7 @@ describe.each(['auto', 'none'] as const)('the plan of a sync, growth %s', (growt
   });
 
   it.each([1, 1_000, 1_000_000, 10_000_000])(
-    'has a whole multiple of the filter’s segments, for %d items',
+    'has a multiple of the filter’s segments, for %d items',
     (capacity) => {
       for (const segmentation of [ONE, CLUSTER, { ...CLUSTER, minSegments: 7 }]) {
         const { geometry, layers } = planner(segmentation).planSync(filter, { capacity });
@@ -50,7 +50,7 @@ describe.each(['auto', 'none'] as const)('the plan of a sync, growth %s', (growt
     },
   );
 
-  it('is bounded as a filter is', () => {
+  it('has the limits of a filter', () => {
     const bytes = filterBytes(filter.geometry);
     expect(planner(CLUSTER, bytes).planSync(filter, {}).layers?.length ?? 1).toBe(1);
     expect(() => planner(CLUSTER, bytes - 1).planSync(filter, {})).toThrow(/MAX_FILTER_BYTES allows/);

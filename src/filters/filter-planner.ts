@@ -9,7 +9,7 @@ import type { PlanDto } from './filter.dto.js';
 
 type Planned = Pick<FilterSpec, 'geometry' | 'layers'>;
 
-/** Plans where the items of filters lie. */
+/** Plans the geometry of filters. */
 @Injectable()
 export class FilterPlanner {
   constructor(
@@ -17,15 +17,15 @@ export class FilterPlanner {
     @Inject(Config) private readonly config: Config,
   ) {}
 
-  /** Of a filter that grows, all the layers that it may have within MAX_FILTER_BYTES. */
+  /** For a filter that grows, plans all layers that fit MAX_FILTER_BYTES. */
   plan(dto: PlanDto): Planned {
     return this.within(dto, this.store.segmentation);
   }
 
   /**
-   * The layers that a sync of a filter fills: of another capacity or rate if asked for, and growing as the filter does. An item
-   * keeps its hash and its segment, so the scheme is the filter's own, and the segments are a whole multiple of those it
-   * was made with. Throws FILTER_TOO_LARGE.
+   * Plans the layers that a sync fills. They grow as the filter does, and may have another capacity or error rate. Each
+   * item keeps its hash and its segment: so the plan has the filter's hash scheme, and a multiple of the segments that
+   * the filter was created with. Throws FILTER_TOO_LARGE.
    */
   planSync(filter: Filter, asked: Partial<Pick<PlanDto, 'capacity' | 'errorRate'>>): SyncPlan {
     const { capacity = filter.capacity, errorRate = filter.errorRate } = asked;
@@ -50,7 +50,7 @@ export class FilterPlanner {
     };
   }
 
-  /** Throws FILTER_TOO_LARGE if so much is more than one filter may take. */
+  /** Throws FILTER_TOO_LARGE if the geometry exceeds the limit for one filter. */
   refuseTooLarge(geometry: Geometry): void {
     const bytes = filterBytes(geometry);
     const { maxFilterBytes } = this.config;

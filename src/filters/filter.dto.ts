@@ -14,7 +14,7 @@ export type Growth = 'auto' | 'none';
 
 const GROWTHS: readonly Growth[] = ['auto', 'none'];
 
-/** Decorates the member of a body that says whether a filter grows. */
+/** Decorates the member of a body that decides whether a filter grows. */
 export function GrowthOption(byDefault: Growth): PropertyDecorator {
   return applyDecorators(
     ApiPropertyOptional({
@@ -32,7 +32,7 @@ export function GrowthOption(byDefault: Growth): PropertyDecorator {
 
 const MAX_AGE = must(`be a whole number from ${MIN_MAX_AGE_SECONDS} to ${MAX_MAX_AGE_SECONDS}`);
 
-/** Decorates the member of a body that says how old the items of a visited set become. */
+/** Decorates the member of a body that sets the age of a visited set. */
 export function MaxAgeOption(): PropertyDecorator {
   return applyDecorators(
     ApiPropertyOptional({
@@ -76,7 +76,7 @@ export class SizeDto {
   readonly growth?: Growth;
 }
 
-/** What is planned: a filter, or with an age a visited set. */
+/** The parameters of a plan: for a filter, or for a visited set with an age. */
 export class PlanDto extends SizeDto {
   @MaxAgeOption()
   readonly maxAgeSeconds?: number;
@@ -100,8 +100,7 @@ export class CreateFilterDto extends SizeDto {
 export const MAX_PAGE = 1_000;
 export const DEFAULT_PAGE = 100;
 
-/** A page of a list. Both members are strings, because they are query parameters. */
-/** How many a page of a list holds: a query's member is text. */
+/** Size of a page. It is a pattern, because query parameters are strings. */
 export const PAGE_PATTERN = /^([1-9]\d{0,2}|1000)$/;
 export const PAGE = must(`be a whole number from 1 to ${MAX_PAGE}`);
 

@@ -13,13 +13,13 @@ import type { Filter, FilterStats, FilterType, LayerStats, Semantics } from '#st
 import type { Growth } from './filter.dto.js';
 import { SyncView, syncView } from './sync.view.js';
 
-/** A list whose entries are filters, or filters whose data is lost. Both views must be named in ApiExtraModels. */
+/** A list of filters, and filters whose data is lost. Name both views in ApiExtraModels. */
 export function eitherOf(view: Type<object>, lost: Type<object>): ApiPropertyOptions {
   const schemas = [view, lost].map((type) => ({ $ref: getSchemaPath(type) }));
   return { type: 'array', items: { oneOf: schemas } };
 }
 
-/** The shape of a filter in memory. */
+/** The geometry of a filter. */
 export class GeometryView {
   @ApiProperty({ type: 'integer' }) readonly segments!: number;
   @ApiProperty({ type: 'integer', description: 'Counters per page. All counters of an item are in one page' })
@@ -63,7 +63,7 @@ export class PlanView extends SizedView {
   readonly plannedLayers?: PlannedLayerView[];
 }
 
-/** A layer of a filter, oldest first. What is new goes to the last. */
+/** A layer of a filter, oldest first. New items go to the last one. */
 export class LayerView {
   @ApiProperty({ type: 'integer' }) readonly capacity!: number;
   @ApiProperty({ type: 'integer' }) readonly items!: number;
@@ -74,7 +74,7 @@ export class LayerView {
   @ApiProperty({ type: 'integer' }) readonly memoryBytes!: number;
 }
 
-/** The parts that do not change within a generation of a filter. */
+/** The members that do not change within a generation. */
 class FilterDescriptionView extends SizedView {
   @ApiProperty() readonly name!: string;
   @ApiProperty({ enum: ['set', 'multiset'] }) readonly semantics!: Semantics;
@@ -128,7 +128,7 @@ export function geometryView(geometry: Geometry): GeometryView {
   return { segments, pageSize: pageCells, hashes, hashScheme, counters: cellCount(geometry) };
 }
 
-/** The type of an object literal with a view's shape. */
+/** The type of an object literal with the shape of a view. */
 type Plain<T> = { readonly [K in keyof T]: T[K] };
 
 export function growthOf(layers: readonly Layer[] | undefined): Growth {
@@ -155,12 +155,12 @@ function descriptionView(filter: Filter): Plain<FilterDescriptionView> {
   };
 }
 
-/** A filter whose data is lost, as lists show it: everything that is known without the data. */
+/** A filter whose data is lost, as lists show it: everything known without the data. */
 export function lostFilterView(filter: Filter): Plain<LostFilterView> {
   return { ...descriptionView(filter), state: 'lost' };
 }
 
-/** A filter as callers see it: everything but the seed. */
+/** A filter as callers see it: everything except the seed. */
 export function filterView(filter: Filter, stats: FilterStats): Plain<FilterView> {
   const planned = plannedLayers(filter);
   const layers = stats.layers.map((layer, number) => layerView(layer, planned[number] ?? planned[0]));
@@ -170,7 +170,7 @@ export function filterView(filter: Filter, stats: FilterStats): Plain<FilterView
     memoryBytes: layers.reduce((sum, layer) => sum + layer.memoryBytes, 0),
     items: stats.items,
     fill: fillOf(filter, stats),
-    // With one layer it is the layer's own, to the last digit.
+    // With one layer, this is exactly the layer's own rate.
     estimatedErrorRate: layers.length === 1 ? (layers[0] as LayerView).estimatedErrorRate : 1 - absent,
     saturatedCounters: stats.saturatedCells,
     overCapacity: stats.items > capacityOf(filter, stats),

@@ -6,7 +6,9 @@ import { Store } from '../store/store.token.js';
 import { countersView, findingView, type CountersView, type ExplainedItemsView } from './inspection.view.js';
 import { OpenFilters } from './open-filters.js';
 
-/** Shows people what is in a filter, and why it answers as it does. Throws what the port throws, and FILTER_NOT_FOUND. */
+/**
+ * Shows people the contents of a filter, and why it gives a result. Throws FILTER_NOT_FOUND and the errors of the port.
+ */
 @Injectable()
 export class InspectionService {
   constructor(
@@ -32,7 +34,7 @@ export class InspectionService {
     });
   }
 
-  /** One finding per key: few of them, and short ones. */
+  /** Returns one finding per key. Keys must be few and short. */
   find(filter: Filter, keys: readonly string[], deadline = this.deadline()): Promise<Finding[]> {
     return this.store.inspection.explain(filter, positionsOf(keys, filter.seed, filter.geometry), deadline);
   }

@@ -75,7 +75,7 @@ const LAYERS: { type: [typeof LayerFindingView]; description: string } = {
   description: 'Layers, oldest first',
 };
 
-/** What an item finds. */
+/** The cells of an item, and the result. */
 class FindingView {
   @ApiProperty(ANSWER) readonly answer!: 'seen' | 'unseen';
   @ApiProperty(HIDDEN) readonly hidden?: true;
@@ -98,7 +98,7 @@ export class UrlStepView {
   @ApiProperty() readonly after!: string;
 }
 
-/** An invalid URL has `invalid` beside it only, all others the rest. */
+/** An invalid URL has only `url` and `invalid`; a valid one has all other members. */
 export class ExplainedUrlView {
   @ApiProperty({ description: 'As received' }) readonly url!: string;
   @ApiProperty({ required: false, description: 'Why the URL has no key' }) readonly invalid?: string;

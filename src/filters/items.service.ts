@@ -24,8 +24,8 @@ const COUNT: Verdicts = Array.from({ length: 16 }, (_, n) => ({
 }));
 
 /**
- * The work of the routes `items/*`, on a JSON batch or on one block of a stream. Throws what the port throws, and
- * FILTER_NOT_FOUND.
+ * Executes the routes `items/*`, for a JSON batch or one block of a stream. Throws FILTER_NOT_FOUND and the errors of
+ * the port.
  */
 @Injectable()
 export class ItemsService {
@@ -62,7 +62,7 @@ export class ItemsService {
     );
   }
 
-  /** Lists items for a sync. */
+  /** Adds items to the input list of a sync. */
   keep(name: string, sync: string, items: Keys, operation: Operation): Promise<BatchResult> {
     return this.filters.withFilter(name, 'filter', async (filter) =>
       tally(await this.membership.keep(filter, sync, items, operation), KEEP),

@@ -5,20 +5,20 @@ import { whenInTurn, type OrderedOperation } from '../batches/ordered-operation.
 import { turn } from '../event-loop/turn.js';
 import { Store } from '../store/store.token.js';
 
-/** How keys are added: see Counters.add. */
+/** Options of an addition: see Counters.add. */
 export interface AddOptions {
   readonly payloads?: readonly string[] | undefined;
   readonly ttlMs?: number | undefined;
 }
 
-/** Joins positions and counters: it takes the keys of items and gives one byte per item, as the port defines it. */
+/** Connects positions and counters: takes the keys of items, and returns one byte per item, as the port defines it. */
 @Injectable()
 export class Membership {
   constructor(@Inject(Store) private readonly store: Store) {}
 
   /**
-   * Added.New or Added.Present per key. In `set` semantics the first of equal keys is new and the others are not,
-   * whatever the store does in parallel. The port explains the options.
+   * Returns Added.New or Added.Present per key. With `set` semantics, only the first of equal keys is new, even if the
+   * store works in parallel. The port explains the options.
    */
   async add(
     filter: Filter,
@@ -54,7 +54,7 @@ export class Membership {
     return this.store.counters.remove(filter, positions, await whenInTurn(operation));
   }
 
-  /** Kept.… per key, for the sync of this id. Of equal keys each is listed by itself. */
+  /** Returns Kept.… per key, for the sync with this id. Each of several equal keys counts separately. */
   async keep(filter: Filter, id: string, keys: Keys, operation: OrderedOperation): Promise<Uint8Array> {
     const positions = await positionsIn(filter, keys);
     return this.store.syncs.keep(filter, id, positions, await whenInTurn(operation));
@@ -65,7 +65,7 @@ export class Membership {
   }
 }
 
-/** The positions of keys in a filter. For many keys, or long ones, this takes several turns of the event loop. */
+/** The positions of keys in a filter. For many or long keys, this takes several turns of the event loop. */
 async function positionsIn({ seed, geometry }: Filter, keys: Keys): Promise<Positions> {
   const blocks = positionsByBlock(keys, seed, geometry);
   for (;;) {

@@ -4,15 +4,15 @@ import { notFound } from '../errors/not-found.js';
 import { ProblemError } from '../errors/problem.js';
 import { Store } from '../store/store.token.js';
 
-/** How often a call is tried. A filter that is cleared during each try is busy. */
+/** Number of attempts for a call. It fails if the filter is cleared during each of them. */
 const ATTEMPTS = 3;
 
-/** Opens filters by name, and keeps callers away from outdated generations. */
+/** Opens filters by name, and repeats calls on stale generations. */
 @Injectable()
 export class OpenFilters {
   constructor(@Inject(Store) private readonly store: Store) {}
 
-  /** FILTER_NOT_FOUND or VISITED_SET_NOT_FOUND, by the kind asked for. */
+  /** Throws FILTER_NOT_FOUND or VISITED_SET_NOT_FOUND, depending on the kind. */
   async open(name: string, kind: FilterKind): Promise<Filter> {
     try {
       return await this.store.open(name, kind);
@@ -22,8 +22,9 @@ export class OpenFilters {
   }
 
   /**
-   * Runs `action` on the current generation. If the filter turns out to have a newer one, nothing was changed and the
-   * action runs again on that. Positions and URL keys belong to a generation, so the action must compute them itself.
+   * Runs `action` on the current generation. If the filter turns out to have a newer one, nothing was changed, and the
+   * action runs again on that one. Positions and URL keys belong to a generation, so the action must compute them
+   * itself.
    */
   async withFilter<T>(name: string, kind: FilterKind, action: (filter: Filter) => Promise<T>): Promise<T> {
     for (let attempt = 1; ; attempt++) {
@@ -36,7 +37,10 @@ export class OpenFilters {
   }
 }
 
-/** The port knows only filters, and its messages for lost data may name keys. Callers get the filter's name instead. */
+/**
+ * The port knows only filters, and its messages for lost data may name keys. Callers get the name of the filter or set
+ * instead.
+ */
 export function inWordsOf(kind: FilterKind, name: string, error: unknown): unknown {
   if (!(error instanceof StoreError)) return error;
   if (error.code === 'STORE_DATA_LOST') {
