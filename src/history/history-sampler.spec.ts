@@ -34,11 +34,11 @@ function filterOf(name: string, kind: FilterKind, generation: string): Filter {
   };
 }
 
-/** A store that has names only. */
+/** A store that has only names. */
 class Names {
   readonly sets = new Map<string, string>();
   readonly filters = new Map<string, string>();
-  /** What a description throws, by name. */
+  /** Errors that descriptions throw, by name. */
   readonly faults = new Map<string, Error>();
   described: string[] = [];
   lists = 0;
@@ -86,7 +86,7 @@ const points = (sampler: HistorySampler, name: string): number | undefined =>
   sampler.of(name)?.ring.from(0).length;
 
 describe('the history of filters', () => {
-  it('takes a point of each filter a round, one after the other', async () => {
+  it('samples one filter after the other, once per round', async () => {
     const store = new Names();
     for (const name of ['a', 'b']) store.filters.set(name, '1');
     store.sets.set('z', '1');
@@ -102,7 +102,7 @@ describe('the history of filters', () => {
     expect(first?.estimatedErrorRate).toBeLessThan(1e-3);
   });
 
-  it('watches so many and no more, visited sets first', async () => {
+  it('watches a limited number of filters, visited sets first', async () => {
     const store = new Names();
     for (let n = 0; n < MOST_WATCHED - 10; n++) store.sets.set(`set-${n}`, '1');
     for (let n = 10; n < 60; n++) store.filters.set(`f-${n}`, '1');
@@ -115,11 +115,11 @@ describe('the history of filters', () => {
     const { lists } = store;
     for (let n = 0; n < 10_000; n++) store.filters.set(`more-${n}`, '1');
     await sampler.round(0);
-    // There is no room for what a list would find.
+    // Without a free place, the round does not list filters.
     expect([store.described.length, store.lists]).toEqual([2 * MOST_WATCHED, lists]);
   });
 
-  it('goes on with those that it watches, however many others come, and fills a place that is left', async () => {
+  it('keeps the filters that it watches despite new ones, and fills a place that becomes free', async () => {
     const store = new Names();
     for (let n = 0; n < MOST_WATCHED; n++) store.filters.set(`old-${n}`, '1');
     const { sampler } = samplerOf(store);
@@ -133,7 +133,7 @@ describe('the history of filters', () => {
     expect(['old-0', 'old-7', 'a-0'].map((name) => points(sampler, name))).toEqual([3, undefined, 1]);
   });
 
-  it('knows that all are watched while there are not too many, also those to come', async () => {
+  it('watches all filters, including new ones, while they are not too many', async () => {
     const store = new Names();
     for (let n = 0; n < MOST_WATCHED - 1; n++) store.filters.set(`f-${n}`, '1');
     const { sampler } = samplerOf(store);
@@ -142,7 +142,7 @@ describe('the history of filters', () => {
     expect(sampler.watches('new')).toBe(true);
   });
 
-  it('begins anew with another generation, and lets go of what is gone', async () => {
+  it('starts again with a new generation, and forgets filters that are gone', async () => {
     const store = new Names();
     for (const name of ['cleared', 'dropped', 'stays']) store.filters.set(name, '1');
     const { sampler } = samplerOf(store);
@@ -154,7 +154,7 @@ describe('the history of filters', () => {
     expect(sampler.of('cleared')?.generation).toBe('2');
   });
 
-  it('has a gap where a filter is lost or cleared meanwhile, and goes on with the others', async () => {
+  it('has a gap if a filter is lost or cleared meanwhile, and continues with the others', async () => {
     const store = new Names();
     for (const name of ['a', 'b', 'c']) store.filters.set(name, '1');
     const { sampler } = samplerOf(store);
@@ -167,7 +167,7 @@ describe('the history of filters', () => {
     expect(['a', 'b', 'c'].map((name) => points(sampler, name))).toEqual([2, 2, 3]);
   });
 
-  it('asks for nothing more while the store is away, and keeps what it has', async () => {
+  it('ends the round while the store is unavailable, and keeps its points', async () => {
     const store = new Names();
     for (const name of ['a', 'b', 'c']) store.filters.set(name, '1');
     const { sampler } = samplerOf(store);
@@ -180,7 +180,7 @@ describe('the history of filters', () => {
     expect(points(sampler, 'c')).toBe(1);
   });
 
-  it('does not overtake itself', async () => {
+  it('does not overlap with itself', async () => {
     const store = new Names();
     for (const name of ['a', 'b', 'c']) store.filters.set(name, '1');
     const { sampler } = samplerOf(store);
@@ -188,13 +188,13 @@ describe('the history of filters', () => {
     expect(store.described).toEqual(['a', 'b', 'c']);
   });
 
-  it('takes a point of each filter a minute', async () => {
+  it('takes a point of each filter every minute', async () => {
     const store = new Names();
     store.filters.set('a', '1');
     const clock = new MovedClock();
     const { sampler, lifecycle } = samplerOf(store, clock);
     sampler.onApplicationBootstrap();
-    // A minute that ends during a round has none of its own.
+    // A minute that ends during a round does not start another round.
     await until('there are three points', async () => {
       clock.advance(INTERVAL_MS);
       return points(sampler, 'a') === 3;
@@ -205,7 +205,7 @@ describe('the history of filters', () => {
     expect((second?.at ?? 0) - (first?.at ?? 0)).toBeGreaterThanOrEqual(INTERVAL_MS);
   });
 
-  it('ends in mid-round when the service does', async () => {
+  it('ends in the middle of a round when the service ends', async () => {
     const store = new Names();
     for (const name of ['a', 'b', 'c']) store.filters.set(name, '1');
     const { sampler, lifecycle } = samplerOf(store);

@@ -24,14 +24,14 @@ import { Store } from '../store/store.token.js';
 import { PointRing, type Point } from './point-ring.js';
 
 export const INTERVAL_MS = 60_000;
-/** For how long points are kept. */
+/** How long points are kept. */
 export const WINDOW_MS = 6 * 3_600_000;
 const POINTS = WINDOW_MS / INTERVAL_MS;
-/** The most filters watched: each costs the store a description a minute, and the process 34 KiB. */
+/** Maximum number of filters watched. Each costs the store one description per minute, and the process 34 KiB. */
 export const MOST_WATCHED = 500;
-/** Filters are listed so many at a time, since a store may have to read each of them. */
+/** Size of a page of filters. It is small, because a store may have to read each filter of a page. */
 const PAGE = 100;
-/** The share of a minute that a round over MOST_WATCHED filters takes, if the store answers at once. */
+/** The share of a minute that a round over MOST_WATCHED filters takes if the store answers at once. */
 const BUSY_SHARE = 0.9;
 const SLOT_MS = (BUSY_SHARE * INTERVAL_MS) / MOST_WATCHED;
 const KINDS: readonly FilterKind[] = ['visited-set', 'filter'];
@@ -46,9 +46,8 @@ export interface History {
 }
 
 /**
- * Notes once a minute how filters are, at most MOST_WATCHED. A round goes from one filter to
- * the next with a pause in between, so that it is nobody's burden however many there are; one that is late is not overtaken by the
- * next. What the store does not answer is a gap.
+ * Records the state of at most MOST_WATCHED filters once a minute. A round pauses between filters to spread the load. A
+ * slow round delays the next one. If the store does not answer, the history has a gap.
  */
 @Injectable()
 export class HistorySampler implements OnApplicationBootstrap, BeforeApplicationShutdown {
@@ -56,9 +55,9 @@ export class HistorySampler implements OnApplicationBootstrap, BeforeApplication
   private readonly end = new AbortController();
   private endRounds: () => void = () => undefined;
   private running: Promise<void> | undefined;
-  /** Whether so many are watched as may be. */
+  /** True if MOST_WATCHED filters are watched. */
   private full = false;
-  /** Whether the last round failed in a way that nobody foresaw: then that has been logged. */
+  /** True if the last round failed unexpectedly. The failure has been logged. */
   private failing = false;
 
   constructor(
@@ -74,23 +73,25 @@ export class HistorySampler implements OnApplicationBootstrap, BeforeApplication
     void this.round();
   }
 
-  /** Resolves when nothing is under way: the store is closed next. */
+  /** Resolves when no round is in progress, because the store is closed next. */
   async beforeApplicationShutdown(): Promise<void> {
     this.stop();
     await this.running;
   }
 
-  /** Of the filter of this name, if it has any. */
+  /** The history of the filter with this name, if any. */
   of(name: string): History | undefined {
     return this.histories.get(name);
   }
 
-  /** Whether a filter is watched, or will be from the next round on. */
+  /** True if a filter is watched, or will be from the next round. */
   watches(name: string): boolean {
     return !this.full || this.histories.has(name);
   }
 
-  /** Takes a point of each filter, unless the last round goes on. Never throws. `slotMs`: from one filter to the next. */
+  /**
+   * Takes a point of each filter, unless a round is in progress. Never throws. `slotMs` is the time for each filter.
+   */
   round(slotMs = SLOT_MS): Promise<void> {
     this.running ??= this.try(slotMs).finally(() => {
       this.running = undefined;
@@ -141,7 +142,7 @@ export class HistorySampler implements OnApplicationBootstrap, BeforeApplication
     });
   }
 
-  /** Those that are watched already, and others while there is room: nobody makes filters that end the history of another's. */
+  /** Watched filters first, then others while places are free, so that new filters never end the history of others. */
   private async *filters(): AsyncGenerator<Filter> {
     const seen = new Set<string>();
     for (const [name, { kind }] of this.histories)
@@ -168,7 +169,7 @@ export class HistorySampler implements OnApplicationBootstrap, BeforeApplication
     this.full = seen.size === MOST_WATCHED;
   }
 
-  /** Throws STORE_UNAVAILABLE: what comes next would only be waited for in vain. */
+  /** Throws STORE_UNAVAILABLE, which ends the round, because further calls would only time out. */
   private async sample(filter: Filter): Promise<void> {
     try {
       const stats = await this.store.describe(filter);
@@ -182,7 +183,7 @@ export class HistorySampler implements OnApplicationBootstrap, BeforeApplication
       history.ring.push(pointOf(filter, stats, at));
     } catch (error) {
       const isAway = error instanceof StoreError && error.code === 'STORE_UNAVAILABLE';
-      // Cleared, dropped or lost: the next round sees what is there then.
+      // The filter was cleared, dropped or lost. The next round finds its new state.
       if (isAway || !(error instanceof StoreError || error instanceof StaleFilterError)) throw error;
     }
   }

@@ -4,7 +4,7 @@ import { HistorySampler } from './history-sampler.js';
 import { HistoryService } from './history.service.js';
 import { VisitedSetHistoryController } from './visited-set-history.controller.js';
 
-/** How filters and visited sets were in the last hours. */
+/** The history of filters and visited sets over the last hours. */
 @Module({
   controllers: [FilterHistoryController, VisitedSetHistoryController],
   providers: [HistoryService, HistorySampler],

@@ -7,7 +7,7 @@ import { HistorySampler, INTERVAL_MS } from './history-sampler.js';
 import { MOST_SECONDS, type HistoryQueryDto } from './history.dto.js';
 import { pointView, type HistoryView } from './history.view.js';
 
-/** How filters were, as far as this instance has seen it. */
+/** The history of filters, as this instance has recorded it. */
 @Injectable()
 export class HistoryService {
   constructor(
@@ -16,9 +16,9 @@ export class HistoryService {
     @Inject(Clock) private readonly clock: Clock,
   ) {}
 
-  /** Throws FILTER_NOT_FOUND or VISITED_SET_NOT_FOUND, and what the port throws. */
+  /** Throws FILTER_NOT_FOUND or VISITED_SET_NOT_FOUND, and the errors of the port. */
   async of(name: string, kind: FilterKind, { seconds }: HistoryQueryDto): Promise<HistoryView> {
-    // Fresh, since another instance may have cleared it.
+    // Not from a cache, because another instance may have cleared the filter.
     const { generation } = await this.store.open(name, kind, { fresh: true }).catch((error: unknown) => {
       throw inWordsOf(kind, name, error);
     });

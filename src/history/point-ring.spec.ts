@@ -7,7 +7,7 @@ const point = (at: number): Point => ({
 });
 
 describe('a ring of points', () => {
-  it('gives back what was put in, oldest first, and of too many the last', () => {
+  it('returns its points, oldest first, and keeps the last ones if they are too many', () => {
     const ring = new PointRing(3);
     expect(ring.from(0)).toEqual([]);
     for (let n = 1; n <= 8; n++) {
@@ -17,7 +17,7 @@ describe('a ring of points', () => {
     }
   });
 
-  it('leaves out what is older than is asked for', () => {
+  it('leaves out points older than the requested time', () => {
     const ring = new PointRing(5);
     for (const at of [10, 20, 30]) ring.push(point(at));
     expect(ring.from(20).map(({ at }) => at)).toEqual([20, 30]);

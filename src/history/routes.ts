@@ -4,7 +4,7 @@ import type { ErrorCode } from '../errors/error-codes.js';
 import { Documented } from '../openapi/decorators.js';
 import { HistoryView } from './history.view.js';
 
-/** The route of both kinds. `missing`: if there is nothing of the name. */
+/** The history route of both kinds. `missing` is the error if the name does not exist. */
 export function HistoryRoute(missing: ErrorCode): MethodDecorator {
   return applyDecorators(
     Documented({
