@@ -13,7 +13,7 @@ import { parseJson, readWhole } from './json-body.js';
 import { StreamedBody } from './streamed-body.js';
 import { utf8ErrorAt } from './utf8-error.js';
 
-/** A kind of streamed body, by the routes that take it. */
+/** A kind of streamed body, and the routes that accept it. */
 export interface StreamedKind {
   readonly mediaTypes: readonly string[];
   readonly isTakenBy: (route: FastifyContextConfig) => boolean;
@@ -22,11 +22,11 @@ export interface StreamedKind {
 
 export interface BodyReaders {
   readonly streamed: readonly StreamedKind[];
-  /** A JSON body of items in a form that spares its parsing; undefined: it is to be parsed. */
+  /** Packs a JSON body of items, so that it need not be parsed; undefined if it must be parsed. */
   readonly packed: (raw: Buffer, parse: () => Promise<unknown>) => object | undefined;
 }
 
-/** Media types of an export file; what it is, it says itself. */
+/** Media types of an export file, whose header gives its kind. */
 export const EXPORT_TYPES = ['application/vnd.unseen.filter', 'application/octet-stream'] as const;
 
 const EXPORTS: StreamedKind = {
@@ -35,7 +35,10 @@ const EXPORTS: StreamedKind = {
   open: (payload, _, permit) => new StreamedBody(payload, permit),
 };
 
-/** Replaces Fastify's parsers: JSON is read whole, with its bytes kept for the fingerprint; streams are handed on unread. */
+/**
+ * Replaces Fastify's parsers. A JSON body is read completely, and its bytes are kept for the fingerprint. A streamed
+ * body is passed on unread.
+ */
 export function useBodyParsers(
   server: FastifyInstance,
   config: Pick<Config, 'maxBatchItems' | 'maxBodyBytes' | 'requestTimeoutMs'>,
@@ -75,7 +78,7 @@ export function useBodyParsers(
   }
 }
 
-/** So that a batch with somewhat too many items is told how many it may have. */
+/** Larger than the limits need, so that a batch with slightly too many items gets an error with the limit. */
 const PARTS_AN_ITEM = 4;
 const OTHER_PARTS = 1_000;
 

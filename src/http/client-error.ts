@@ -7,14 +7,14 @@ import { nextRequestId } from '../request/context.js';
 import type { Headers } from './security-headers.js';
 
 /**
- * Answers bytes that are no HTTP request (broken syntax, headers too large or too slow) on the bare socket: Fastify has no
- * request to reply to. Requests before them that came whole are answered first. They may have been executed, and an error
- * in the place of their answers would deny that.
+ * Answers bytes that are not a valid HTTP request (broken syntax, or headers that are too large or too slow) on the
+ * socket itself, because Fastify has no request to reply to. First answers earlier complete requests: they may have
+ * been executed, and an error instead of their answers would say otherwise.
  */
 export function answerClientError(error: Error & { code?: string }, socket: Socket, headers: Headers): void {
   const answer = (): void => {
     socket.end(problemAnswer(error, headers));
-    // A client may go on sending, or keep its half open.
+    // A client may continue to send, or keep its side open.
     setTimeout(() => socket.destroy(), LINGER_MS).unref();
   };
   const isGone = error.code === 'ECONNRESET' || !socket.writable;
@@ -22,7 +22,7 @@ export function answerClientError(error: Error & { code?: string }, socket: Sock
 }
 
 function problemAnswer(error: Error & { code?: string }, headers: Headers): string {
-  // The parser's own codes (HPE_…) all mean that the client's bytes are at fault.
+  // All codes of the parser itself (HPE_…) mean that the client sent invalid bytes.
   const fault = error.code?.startsWith('HPE_') || error.code?.startsWith('ERR_HTTP_');
   const problem = toProblem(Object.assign(error, fault && { statusCode: 400 }));
   const requestId = nextRequestId();

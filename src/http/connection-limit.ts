@@ -4,14 +4,14 @@ import { connectionOf } from './connection.js';
 /** The connections of one address. */
 interface Peer {
   count: number;
-  /** Those that nothing is done for, the longest first. */
+  /** Idle connections, those that have been idle longest first. */
   readonly waiting: Set<Socket>;
 }
 
 /**
- * How many connections there may be. One more takes the place of another: of the address that has most, that which has
- * waited longest without anything being done for it, be it for a request, for the rest of one, or for its answer to be
- * read. If something is done for each of them, the new one is closed.
+ * Limits the number of connections. A connection is idle if the service does no work for it: it waits for a request,
+ * for the rest of one, or for the client to read an answer. A new connection above the limit replaces the longest idle
+ * one of the address with the most connections. If none is idle, the new one is closed.
  */
 export class ConnectionLimit {
   private readonly peers = new Map<string, Peer>();
@@ -41,7 +41,7 @@ export class ConnectionLimit {
       if (peer.waiting.size > 0 && peer.count > (largest?.count ?? 0)) largest = peer;
     }
     const [longest] = largest?.waiting ?? [];
-    // It counts until it is closed, but is no candidate for the next one.
+    // It counts until it is closed, but cannot be chosen again.
     if (longest) largest?.waiting.delete(longest);
     return longest;
   }

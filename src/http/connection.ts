@@ -3,13 +3,13 @@ import type { Socket } from 'node:net';
 import { isLoopback } from '../config/loopback.js';
 import { callerOf } from '../request/caller.js';
 
-/** Requests that may wait on one connection behind the one that is worked on. */
+/** Maximum number of requests that wait on one connection behind the current one. */
 export const MOST_WAITING = 100;
 
-/** `answered`: whether all of the answer is out; if not, it never can be. */
+/** `answered` is true if the answer was sent completely; if not, it never will be. */
 type Over = (answered: boolean) => void;
 
-/** `ends`: what is to be called once, when the exchange has ended. */
+/** `ends` collects callbacks that run once, when the exchange has ended. */
 type Start = (ends: Over[]) => void;
 
 interface Exchange {
@@ -34,19 +34,22 @@ export function connectionOf(socket: Connected): Connection {
 }
 
 /**
- * A connection's exchanges, in the order of its requests, which are begun one at a time. A request that is pipelined behind
- * one that changes something must wait for its answer (RFC 9112, 9.3.2), and for a client that reads no answers no more
- * than one is made.
+ * The exchanges of a connection. They begin one at a time, in the order of the requests. A pipelined request behind one
+ * that changes data must wait for its answer (RFC 9112, 9.3.2). And for a client that does not read, the service
+ * prepares at most one answer.
  */
 export class Connection {
-  /** The caller that is counted for requests whose credentials are not known. */
+  /** The caller that requests with unknown credentials are charged to. */
   readonly address: string;
-  /** The one where none are asked for: nobody on this machine, where all have one address. */
+  /**
+   * The caller if no credentials are required: the address, or undefined on loopback, where all clients share one
+   * address.
+   */
   readonly anonymous: string | undefined;
   private readonly exchanges: Exchange[] = [];
   private last: (() => void) | undefined;
   private onBusy: ((busy: boolean) => void) | undefined;
-  /** What is done for it, side by side: work for a request may outlive its answer. */
+  /** Number of pieces of work in progress for the connection. Work for a request may outlive its answer. */
   private works = 0;
 
   constructor(private readonly socket: Socket) {
@@ -58,12 +61,12 @@ export class Connection {
     });
   }
 
-  /** Has `onBusy` told whether something is done for the connection. */
+  /** Calls `onBusy` when work for the connection begins, and when all of it has ended. */
   watch(onBusy: (busy: boolean) => void): void {
     this.onBusy = onBusy;
   }
 
-  /** Says that something more, or something less, is done for the connection. */
+  /** A piece of work for the connection has begun or ended. */
   setBusy(busy: boolean): void {
     const before = this.works;
     this.works += busy ? 1 : -1;
@@ -71,12 +74,12 @@ export class Connection {
   }
 
   /**
-   * Calls `start` once all earlier requests have been answered. A connection that has too many waiting is closed. A
-   * response's own `close` does not tell that an exchange has ended: of requests pipelined on one connection, only the first
-   * has it when the connection breaks.
+   * Calls `start` once all earlier requests have been answered. Closes a connection with too many waiting requests. The
+   * `close` event of a response does not show that an exchange has ended: if a connection breaks, only the first of its
+   * pipelined requests gets this event.
    */
   begin(request: IncomingMessage, response: ServerResponse, start: Start): void {
-    // Not writable: nothing can be answered any more, though what its client still sends is read.
+    // If the socket is not writable, nothing can be answered any more, although Node still reads requests from it.
     if (this.last || !this.socket.writable) return;
     if (this.exchanges.length > MOST_WAITING) {
       this.socket.destroy();
@@ -96,8 +99,8 @@ export class Connection {
   }
 
   /**
-   * Begins nothing more, and calls `last` when all requests that came whole are answered: at once if there are none. False
-   * if that cannot be, because an answer has begun to a request that will never be whole.
+   * Begins no further exchange, and calls `last` when all complete requests are answered, or at once if there are none.
+   * Returns false if this is impossible, because an answer has begun to a request that will never be complete.
    */
   endWith(last: () => void): boolean {
     if (this.last) return true;
@@ -112,7 +115,7 @@ export class Connection {
     if (this.exchanges[0] !== exchange) return;
     this.exchanges.shift();
     for (const over of exchange.ends) over(exchange.response.writableFinished);
-    // An answer may have been the connection's last: then nothing can be answered any more.
+    // The answer may have closed the connection, so nothing else can be answered.
     if (!this.socket.writable) return;
     const next = this.exchanges.at(0);
     if (this.last && !next?.request.complete) this.last();

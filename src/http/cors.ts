@@ -7,13 +7,13 @@ const SHARED: FastifyCorsOptions = {
   methods: ['GET', 'HEAD', 'POST', 'DELETE'],
   allowedHeaders: ['Authorization', 'Content-Type', 'Idempotency-Key'],
   exposedHeaders: ['Idempotency-Key', 'Location', 'Retry-After', 'X-Request-Id'],
-  // Seconds.
+  // In seconds.
   maxAge: 600,
 };
 
 /**
- * Lets pages of these origins read the answers; browsers keep those of all others from it, as if this were not there.
- * `answer`: see fastifyOptions.
+ * Allows pages of these origins to read answers. For all other origins, the answers are the same as without CORS, and
+ * browsers do not show them to the page. `answer`: see fastifyOptions.
  */
 export async function useCors(
   server: FastifyInstance,
@@ -21,14 +21,14 @@ export async function useCors(
   answer: AnswerError,
 ): Promise<void> {
   if (origins.length === 0) return;
-  // The library's route for OPTIONS of any path comes before the application has set how errors are answered.
+  // The library adds its route for OPTIONS before the application has set its error handler.
   server.addHook('onRoute', (route) => {
     if (route.url === '*') route.errorHandler = answer;
   });
   await server.register(cors, {
     delegator: ({ headers }, answer) => {
       const allowed = headers.origin !== undefined && origins.includes(headers.origin);
-      // An OPTIONS that asks for no permission is answered like any other.
+      // OPTIONS without this header is not a preflight request, and is answered like other requests.
       const preflight = headers['access-control-request-method'] !== undefined;
       answer(null, allowed ? { ...SHARED, preflight } : { origin: false });
     },

@@ -1,6 +1,6 @@
 import type { Reply } from '../request/request.js';
 
-/** Answers a creation: 201 and where it is, or 200 if the same was there already. */
+/** Answers a creation: 201 with the location, or 200 if the same filter or set already exists. */
 export function answerCreated<T extends { name: string }>(
   reply: Reply,
   collection: string,

@@ -2,12 +2,12 @@ import type { IncomingMessage } from 'node:http';
 import { Socket } from 'node:net';
 import type { Readable } from 'node:stream';
 
-/** How long a client may go on sending what nobody reads. */
+/** How long a client may continue to send data that the service discards. */
 export const LINGER_MS = 5_000;
 
 /**
- * Lets a client finish sending a body that nobody reads, because a connection closed at once would be reset before the
- * client has read the answer. But not for ever.
+ * Reads and discards the rest of a body for a limited time. If the connection were closed at once, a reset could reach
+ * the client before it has read the answer.
  */
 export function discard(payload: Readable): void {
   if (payload.destroyed || payload.readableEnded) return;
@@ -16,19 +16,19 @@ export function discard(payload: Readable): void {
   payload.on('error', () => undefined);
   payload.once('end', () => clearTimeout(timer));
   payload.once('close', () => clearTimeout(timer));
-  // A listener, not only resume(): an iterator that has just been left may still hold the stream back.
+  // A listener, because resume() alone may not suffice: an iterator that has just been left may still pause the stream.
   payload.on('data', () => undefined);
   payload.resume();
 }
 
 /**
- * Has a connection that ends with the answer to `request` closed in the manner of nginx's lingering_close, if its client
- * is still sending then: the service ends its own side, and reads on, within the bounds of `discard`, before it closes
- * the other. Node closes both at once: the client then sees a broken connection, and not the answer.
+ * If the client is still sending when the connection ends with the answer to `request`, closes it as nginx's
+ * lingering_close does: the service ends its own side, and continues to read, within the limits of `discard`, before it
+ * closes the other side. Node closes both sides at once, so the client sees a broken connection instead of the answer.
  */
 export function lingerAtEnd(request: IncomingMessage): void {
   const { socket } = request;
-  // What Node calls once the last answer of a connection is out.
+  // Node calls this after the last answer of a connection.
   socket.destroySoon = () => {
     const close = (): void => Socket.prototype.destroySoon.call(socket);
     if (request.complete) {

@@ -10,30 +10,35 @@ import { hasTooManyParts } from './json-parts.js';
 export interface WholeBodyOptions {
   readonly maxBytes: number;
   readonly timeoutMs: number;
-  /** Where the bytes are counted as they come. */
+  /** The permit that counts the bytes as they arrive. */
   readonly permit: Permit | undefined;
 }
 
-/** For how long a body is waited for with the request's place held: bodies come within milliseconds of their heads. */
+/**
+ * How long a request keeps its place while it waits for its body. Bodies usually arrive within milliseconds of their
+ * heads.
+ */
 const PROMPT_MS = 250;
 
 /**
- * All bytes of a body. Throws ProblemError: BODY_TOO_LARGE, REQUEST_TIMEOUT, OVERLOADED. Fastify's own reader knows no
- * timeout, and Node's would cut long streams off as well.
+ * Reads a whole body. Throws ProblemError: BODY_TOO_LARGE, REQUEST_TIMEOUT, OVERLOADED. Fastify's own reader has no
+ * timeout, and Node's would also cut off long streams.
  */
 export async function readWhole(payload: IncomingMessage, options: WholeBodyOptions): Promise<Buffer> {
   const isThere = payload.complete && !payload.destroyed && payload.readableLength <= options.maxBytes;
   if (isThere) return readArrived(payload, options);
   const chunks = await readArriving(payload, options);
   if (chunks.length === 1) return chunks[0] as Buffer;
-  // Joining takes long enough to count.
+  // Joining the chunks takes long enough to count.
   if (turn.isSpent()) await turn.next();
   return Buffer.concat(chunks);
 }
 
 const NO_BYTES = Buffer.alloc(0);
 
-/** A small body as a rule comes with its head: it takes neither timers nor listeners, which cost more than it does. */
+/**
+ * A small body usually arrives with its head. It needs no timers and listeners, which would cost more than reading it.
+ */
 function readArrived(payload: IncomingMessage, { permit }: WholeBodyOptions): Buffer {
   const body = (payload.read() as Buffer | null) ?? NO_BYTES;
   const problem = permit?.cover(body.length);
@@ -55,7 +60,7 @@ function readArriving(payload: IncomingMessage, options: WholeBodyOptions): Prom
         discard(payload);
         reject(problem);
       } else resolve(chunks);
-      // The listeners stay as long as the request: they must not hold the body beside it.
+      // The listeners live as long as the request, and must not keep the body in memory.
       chunks = [];
     };
     const late = (): void => settle(tooLate(`the body did not arrive within ${timeoutMs} ms`));
@@ -67,10 +72,10 @@ function readArriving(payload: IncomingMessage, options: WholeBodyOptions): Prom
             parked = true;
             timer = setTimeout(late, timeoutMs - PROMPT_MS);
           }, PROMPT_MS);
-    // An aborted request errs before it closes; who caused it is gone and gets no answer.
+    // An aborted request emits an error before it closes. Its client has left, and gets no answer.
     payload.on('error', () => undefined);
     if (Number(payload.headers['content-length']) > maxBytes) settle(tooLarge(maxBytes));
-    // Its client left while someone else was waited for: nothing more will happen to it.
+    // The client left while the request waited for other work, so no further event will come.
     else if (payload.destroyed) settle(cutOff());
     else {
       payload.on('data', (chunk: Buffer) => {
@@ -106,8 +111,8 @@ function tooLate(detail: string): ProblemError {
 }
 
 /**
- * The value of a JSON text, in valid UTF-8. VALIDATION_FAILED if it is none, or has more than `mostParts`. A step that
- * works on the whole text cannot be cut, but the steps need not be in one turn.
+ * Parses a JSON text in valid UTF-8. Throws VALIDATION_FAILED if it is invalid or has more than `mostParts` parts. A
+ * step on the whole text cannot be interrupted, but different steps may run in different turns.
  */
 export async function parseJson(raw: Buffer, mostParts: number): Promise<unknown> {
   const large = raw.length > PORTION;
@@ -134,7 +139,7 @@ export async function parseJson(raw: Buffer, mostParts: number): Promise<unknown
   return value;
 }
 
-/** Where the text stops being JSON. */
+/** The position of the first error in a JSON text. */
 async function errorAt(text: string): Promise<number> {
   const search = jsonErrorAt(text);
   for (;;) {

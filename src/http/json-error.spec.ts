@@ -5,7 +5,7 @@ import * as jsonError from './json-error.js';
 
 const counted = loadCounted<typeof jsonError>(join(import.meta.dirname, 'json-error.ts'));
 
-/** What a search comes to that nobody interrupts. */
+/** The result of a search without interruption. */
 function errorAt(text: string, { jsonErrorAt } = jsonError): number {
   const search = jsonErrorAt(text);
   for (;;) {
@@ -44,20 +44,20 @@ describe('jsonErrorAt', () => {
     ['NaN', 0],
     ['[] []', 3],
     ['[[[[', 4],
-  ])('finds the fault of %j at %i', (text, position) => {
+  ])('finds the error of %j at %i', (text, position) => {
     expect(() => JSON.parse(text) as unknown).toThrow();
     expect(errorAt(text)).toBe(position);
   });
 
   it.each(['{}', '[]', ' [1, -2.5e+3, "\\u00e9\\n", true, false, null, {"a": [{}]}] ', '"x"', '0'])(
-    'finds none in %j',
+    'finds no error in %j',
     (text) => {
       expect(() => JSON.parse(text) as unknown).not.toThrow();
       expect(errorAt(text)).toBe(text.length);
     },
   );
 
-  it('never disagrees with JSON.parse on where a good text was damaged', () => {
+  it('agrees with JSON.parse on every damaged text', () => {
     const good = JSON.stringify({ items: ['a', 'b\n', '\u20ac'], n: [1, -2.5e-7, true, null], o: { p: {} } });
     for (let at = 0; at < good.length; at++) {
       for (const damage of ['', '}', ']', ',', '"', 'x', '\u0001', '\\']) {
@@ -70,14 +70,14 @@ describe('jsonErrorAt', () => {
         }
         const position = errorAt(text);
         if (!broken) expect(position).toBe(text.length);
-        // What stands before the fault is the beginning of some JSON text; a damaged string may end much later.
+        // The text before the error begins a valid JSON text; the error of a damaged string may be much later.
         else expect(position).toBeGreaterThanOrEqual(Math.min(at, text.length) === at ? 0 : at);
         if (broken) expect(position).toBeLessThanOrEqual(text.length);
       }
     }
   });
 
-  it('takes any depth', () => {
+  it('accepts any depth', () => {
     expect(errorAt('['.repeat(1_000_000))).toBe(1_000_000);
   });
 

@@ -1,21 +1,21 @@
-/** What may come next. */
+/** The tokens that may come next. */
 type Expected = 'value' | 'value or ]' | 'key' | 'key or }' | 'colon' | 'comma or end';
 /** A token, by its first character. */
 type Token = '[' | ']' | '{' | '}' | ':' | ',' | 'string' | 'scalar';
 
 const SCALAR = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?|true|false|null/y;
 const HEX = /[0-9a-fA-F]{4}/y;
-/** What may follow a backslash. */
+/** Characters that may follow a backslash. */
 const ESCAPED = new Set(Array.from('"\\/bfnrt', (char) => char.charCodeAt(0)));
 const [QUOTE, BACKSLASH, LETTER_U] = [0x22, 0x5c, 0x75];
 
-/** Characters of a string that are looked at between two pauses of the search. */
+/** Number of characters of a string between two pauses of the search. */
 const STRIDE = 64 * 1024;
 
 /**
- * Where a text stops being JSON, in characters from 0; its length if it merely ends too early. Run only on texts that
- * JSON.parse has refused, because its messages do not always say where. Linear time, no recursion. Yields where a long
- * search may be interrupted.
+ * The position of the first error in a JSON text, in characters from 0; its length if it only ends too early. Call it
+ * only for texts that JSON.parse has refused: its messages do not always have a position. Takes linear time, without
+ * recursion. Yields at points where a long search may pause.
  */
 export function* jsonErrorAt(text: string): Generator<undefined, number, undefined> {
   const open: ('[' | '{')[] = [];
@@ -39,7 +39,7 @@ function tokenAt(text: string, at: number): Token {
   return '[]{}:,'.includes(char) ? (char as Token) : 'scalar';
 }
 
-/** What may follow `token`, or undefined if it is not what was expected. Keeps the open brackets. */
+/** What may follow `token`; undefined if the token was not expected. Updates the open brackets. */
 function follow(expected: Expected, token: Token, open: ('[' | '{')[]): Expected | undefined {
   const container = open.at(-1);
   const closes = (token === ']' && container === '[') || (token === '}' && container === '{');
@@ -72,7 +72,7 @@ function skipSpace(text: string, from: number): number {
   return at;
 }
 
-/** Where a token ends or, if it is not whole, where it breaks. */
+/** The end of a token, or the position of its error if it is not complete. */
 interface End {
   readonly at: number;
   readonly whole: boolean;
@@ -102,7 +102,7 @@ function* stringEnd(text: string, from: number): Generator<undefined, End, undef
   return { at, whole: false };
 }
 
-/** Where the escape at `at` ends; undefined if it is none. An expression would take ten times as long. */
+/** The end of the escape at `at`; undefined if it is invalid. A regular expression would take ten times as long. */
 function escapeEnd(text: string, at: number): number | undefined {
   const c = text.charCodeAt(at + 1);
   if (ESCAPED.has(c)) return at + 2;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { hasTooManyParts } from './json-parts.js';
 
-/** Long enough to be looked at. */
+/** Long enough for the check to apply. */
 const LONG = ' '.repeat(2 ** 18);
 
 describe('hasTooManyParts', () => {
@@ -14,7 +14,7 @@ describe('hasTooManyParts', () => {
     ['["\\"[[","\\\\",",,"]', 3],
     ['["https://example.org/[a],{b}:c"]', 1],
     ['["\\', 1],
-  ])('counts what a text is made of, strings aside: %s', (text, parts) => {
+  ])('counts the parts of a text outside its strings: %s', (text, parts) => {
     const raw = Buffer.from(LONG + text);
     expect(hasTooManyParts(raw, parts)).toBe(false);
     if (parts > 0) expect(hasTooManyParts(raw, parts - 1)).toBe(true);

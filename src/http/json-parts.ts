@@ -1,16 +1,16 @@
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
-/** Each of these begins a part of a JSON text or follows one: `[`, `{`, `:`, `,`. */
+/** Characters that begin a part of a JSON text or follow one: `[`, `{`, `:`, `,`. */
 const MARKS = new Uint8Array(256);
 for (const mark of Buffer.from('[{:,')) MARKS[mark] = 1;
 
-/** Shorter texts are parsed within some 40 ms, whatever is in them. */
+/** Shorter texts are parsed within about 40 ms, whatever they contain. */
 const HARMLESS_BYTES = 2 ** 18;
 
 /**
- * Whether a JSON text has more arrays, objects, members and elements than `most`. They cost the parser up to a hundred
- * times the time and memory of the byte or two that each takes: 16 MiB of brackets hold the process for seconds. What
- * is no JSON is counted as it comes.
+ * True if a JSON text has more than `most` arrays, objects, members and elements. Each takes only one or two bytes, but
+ * up to a hundred times the time and memory of other bytes: 16 MiB of brackets block the process for seconds. The count
+ * does not check that the text is valid JSON.
  */
 export function hasTooManyParts(raw: Buffer, most: number): boolean {
   if (raw.length <= HARMLESS_BYTES) return false;

@@ -1,16 +1,16 @@
 import { setMaxListeners } from 'node:events';
 import { Injectable } from '@nestjs/common';
 
-/** Whether the service is on its way out: it then takes nothing new. */
+/** The shutdown of the service. Once it has begun, the service accepts no new requests. */
 @Injectable()
 export class Lifecycle {
-  /** Since `beginShutdown`. */
+  /** True after `beginShutdown`. */
   shuttingDown = false;
   private readonly end = new AbortController();
   private readonly grace = new AbortController();
 
   constructor() {
-    // Every stream that waits listens: many are no leak.
+    // Every waiting stream adds a listener, so a large number is not a leak.
     setMaxListeners(0, this.grace.signal);
   }
 
@@ -19,7 +19,7 @@ export class Lifecycle {
     return this.end.signal;
   }
 
-  /** Aborted when the requests in flight have had their time: streams then end with a last line that says so. */
+  /** Aborted when the grace time of requests in flight is over. Streams then end with a last line that says so. */
   get graceOver(): AbortSignal {
     return this.grace.signal;
   }

@@ -1,16 +1,16 @@
 import type { FastifyInstance } from 'fastify';
 import { ProblemError } from '../errors/problem.js';
 
-/** A path that is known: its pattern's parts, and the methods it takes. */
+/** A known path: the parts of its pattern, and its methods. */
 interface KnownPath {
   readonly parts: readonly string[];
   readonly methods: Set<string>;
 }
 
 /**
- * Answers 405 with Allow for the methods that a known path does not take, where Fastify would say 404, before a body is
- * read. Call it before routes are registered, and after the hooks that find out who may know of them. A route for each
- * other method of each path would say the same, and cost a fifth of the time of a start.
+ * Answers 405 with Allow, before reading the body, if a known path does not have the method. Fastify would answer 404.
+ * Call it before routes are registered, and after the hooks that check who may know the path. A route for each other
+ * method of each path would have the same effect, but take a fifth of the start time.
  */
 export function refuseOtherMethods(server: FastifyInstance): void {
   const known = new Map<string, KnownPath>();
@@ -20,13 +20,13 @@ export function refuseOtherMethods(server: FastifyInstance): void {
     known.set(url, path);
   });
   server.addHook('onRequest', (request, _reply, done) => {
-    // CORS has a route of its own for OPTIONS of any path.
+    // CORS has its own route for OPTIONS of any path.
     if (!request.is404 && request.routeOptions.url !== '*') {
       done();
       return;
     }
     const parts = partsOf(request.url);
-    // A name may be the same as a fixed part of a path: /v1/filters/import is a filter, too.
+    // A name may equal a fixed part of a path: /v1/filters/import is also a filter.
     const methods = [...known.values()]
       .filter((path) => takes(path, parts))
       .flatMap((path) => [...path.methods]);
@@ -38,7 +38,7 @@ export function refuseOtherMethods(server: FastifyInstance): void {
   });
 }
 
-/** Of the path, without its escapes. The framework has refused escapes that are broken. */
+/** The parts of the path, unescaped. The framework has refused invalid escapes. */
 function partsOf(url: string): string[] {
   const [path = ''] = url.split(/[?#]/, 1);
   return path.split('/').map((part) => decodeURIComponent(part));

@@ -7,13 +7,14 @@ import { show } from '../errors/show.js';
 const LOOPBACK = ['localhost', '127.0.0.1', '[::1]'];
 
 /**
- * What keeps web pages out where no keys need be shown: every page can make a browser send requests to this machine, some
- * of them (a text/plain POST) without asking first, and a name that resolves to 127.0.0.1 makes them same-origin.
+ * Keeps web pages out of a service that requires no keys. Every page can make a browser send requests to this machine,
+ * some of them (a text/plain POST) without a preflight request, and a name that resolves to 127.0.0.1 makes them
+ * same-origin.
  *
- * Refuses a Host that is not known to be this service, and whatever a browser marks as coming from elsewhere, unless
- * CORS_ORIGINS has it. With AUTH=none others may reach it under its addresses, too, which no page can make up. With
- * AUTH=keys no page has a key that was not given to it: its origin is left to CORS, and Host is checked only if
- * ALLOWED_HOSTS says what it may be.
+ * Refuses a Host that is not a known name of this service, and requests that a browser marks as cross-origin, unless
+ * CORS_ORIGINS has the origin. With AUTH=none, clients may also use any address of the service as Host, because a page
+ * cannot forge an address. With AUTH=keys, a page has a key only if someone gave it one. So CORS alone decides about
+ * origins, and Host is checked only if ALLOWED_HOSTS is set.
  */
 export class OriginGuard {
   private readonly hosts: ReadonlySet<string> | undefined;
@@ -30,10 +31,10 @@ export class OriginGuard {
   }
 
   /**
-   * Throws VALIDATION_FAILED unless a request of HTTP/1.1 names one Host (RFC 9112, 3.2), since of two a proxy before the
-   * service may have read the other one; Node would answer the first case without a problem document, and the second not
-   * at all. Throws FORBIDDEN for a Host or an origin that is refused. A probe needs no Host, as in HTTP/1.0, in which load
-   * balancers ask; browsers always send one.
+   * Throws VALIDATION_FAILED unless an HTTP/1.1 request has exactly one Host header (RFC 9112, 3.2): if it has two, a
+   * proxy in front of the service may have used the other one. Node would answer a missing Host without a problem
+   * document, and accept two. Throws FORBIDDEN for a refused Host or origin. A probe needs no Host, because load
+   * balancers may send HTTP/1.0; browsers always send one.
    */
   check({ headers, httpVersion, rawHeaders }: IncomingMessage, isProbe = false): void {
     const { host = '', origin, 'sec-fetch-site': site } = headers;

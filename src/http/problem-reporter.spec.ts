@@ -28,13 +28,13 @@ describe('error lines in the log', () => {
   it.each<ErrorCode>(['OVERLOADED', 'STORE_UNAVAILABLE'])('are few for %s, however many are met', (code) => {
     report(code, 3_000);
     expect(lines.length).toBeGreaterThan(0);
-    // Two spans of the budget, should this take more than one of them.
+    // The test may take longer than one span of the budget, so it allows two.
     expect(lines.length).toBeLessThanOrEqual(120);
     expect(lines[0]).toMatchObject({ code, requestId: `${code} 0` });
     expect(counted).toEqual(Array<ErrorCode>(3_000).fill(code));
   });
 
-  it('of one code leave room for those of another', () => {
+  it('of one code leave room for lines of other codes', () => {
     report('OVERLOADED', 1_000);
     report('STORE_DATA_LOST', 1);
     expect(lines.at(-1)).toMatchObject({ code: 'STORE_DATA_LOST' });
@@ -45,7 +45,7 @@ describe('error lines in the log', () => {
     expect(lines.map(({ requestId }) => requestId)).toEqual(counted.map((code, i) => `${code} ${i}`));
   });
 
-  it('are not written for what is the caller’s', () => {
+  it('are not written for errors of the caller', () => {
     report('VALIDATION_FAILED', 1);
     expect([lines, counted]).toEqual([[], ['VALIDATION_FAILED']]);
   });

@@ -6,13 +6,13 @@ import { Metrics } from '../metrics/metrics.js';
 import type { ErrorCode } from '../errors/error-codes.js';
 import type { ProblemError } from '../errors/problem.js';
 
-/** Lines of one code, of errors that were foreseen. */
+/** Maximum number of lines per minute for expected errors of one code. */
 const LINES_A_MINUTE = 60;
 
 /**
- * Counts every error answered and logs those that are not the caller's. A defect is logged with its stack, an
- * error that was foreseen with its causes only, and at most LINES_A_MINUTE of a code: every request meets an outage or a
- * full filter, also those of strangers while their credentials cannot be checked.
+ * Counts every error answer, and logs those that the caller did not cause. A defect is logged with its stack. An
+ * expected error is logged with its causes, at most LINES_A_MINUTE times per code: an outage or a full filter affects
+ * every request, even those of strangers while the service cannot check credentials.
  */
 @Injectable()
 export class ProblemReporter {

@@ -7,7 +7,7 @@ import { errorEntry } from '../errors/error-codes.js';
 import { ProblemReporter } from './problem-reporter.js';
 import { toProblem } from './to-problem.js';
 
-/** Answers every error of the service, whoever threw it, as problem+json. */
+/** Answers every error of the service as problem+json. */
 @Catch()
 @Injectable()
 export class ProblemFilter implements ExceptionFilter {
@@ -21,7 +21,7 @@ export class ProblemFilter implements ExceptionFilter {
     this.answer(error, http.getRequest<Request>(), http.getResponse<Reply>());
   }
 
-  /** Also for what fails before Nest is reached. */
+  /** Also handles errors before Nest is reached. */
   answer(error: unknown, request: Request, reply: Reply): void {
     if (request.raw.socket.destroyed || reply.sent) return;
     const problem = toProblem(error);
@@ -29,8 +29,8 @@ export class ProblemFilter implements ExceptionFilter {
     if (request.body instanceof StreamedBody) discard(request.body.payload);
     const { retryAfter } = errorEntry(problem.code);
     if (retryAfter !== undefined) reply.header('retry-after', String(retryAfter));
-    // Fastify closes the connection when a body cannot be parsed; ours are read to their end, or discarded. But what
-    // will be closed for another reason has to say so: the client would send its next request into the void.
+    // Fastify closes the connection if a body cannot be parsed, but this service reads bodies to the end or discards
+    // them. Only an answer on a connection that will close anyway must say so, or the client's next request is lost.
     const stays = reply.raw.shouldKeepAlive && !this.lifecycle.shuttingDown;
     if (stays && reply.hasHeader('connection')) reply.removeHeader('connection');
     void reply

@@ -9,14 +9,14 @@ import type { Headers } from './security-headers.js';
 
 interface Watchers {
   readonly config: Config;
-  /** Of every answer. */
+  /** Headers of every answer. */
   readonly headers: Headers;
   readonly logger: Logger;
   readonly lifecycle: Lifecycle;
   readonly metrics: Metrics;
 }
 
-/** What happens to every request, known path or not, before its body is read and after its answer is sent. */
+/** Adds the hooks of every request, even for unknown paths: before its body is read, and after its answer is sent. */
 export function useRequestHooks(
   server: FastifyInstance,
   { config, headers, logger, lifecycle, metrics }: Watchers,

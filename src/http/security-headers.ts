@@ -5,8 +5,9 @@ import helmet from 'helmet';
 export type Headers = Readonly<Record<string, string>>;
 
 /**
- * What tells browsers to make nothing of an answer but what it is. The same for all answers, so asked of the library
- * once: built anew for every request they cost as much as the rest of a small one (37 µs of CPU beside 50).
+ * Headers that stop browsers from interpreting an answer as anything else. All answers have the same headers, so the
+ * library creates them once: for each request, they would cost almost as much CPU time (37 µs) as the rest of a small
+ * one (50 µs).
  */
 export function securityHeaders(): Headers {
   const request = new IncomingMessage(new Socket());
@@ -17,9 +18,9 @@ export function securityHeaders(): Headers {
       directives: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] },
     },
     frameguard: { action: 'deny' },
-    // The service speaks plain HTTP; whatever ends TLS before it says this.
+    // The service speaks plain HTTP. The proxy that terminates TLS adds this header.
     strictTransportSecurity: false,
-    // Of old browsers, or about pages only.
+    // These are only for old browsers or for pages.
     originAgentCluster: false,
     xDnsPrefetchControl: false,
     xDownloadOptions: false,
@@ -27,7 +28,7 @@ export function securityHeaders(): Headers {
     xXssProtection: false,
   });
   set(request, response, () => undefined);
-  // Answers are about someone's data, and old by the next request.
+  // Answers contain private data, and are stale by the next request.
   response.setHeader('cache-control', 'no-store');
   return Object.fromEntries(
     Object.entries(response.getHeaders()).map(([name, value]) => [name, String(value)]),

@@ -1,23 +1,23 @@
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { Lifecycle } from './lifecycle.js';
 
-/** How often connections that have become idle are closed while the last requests finish. */
+/** Interval between closing idle connections while the last requests finish. */
 const REAP_MS = 50;
 
-/** For the last lines of streams to leave. */
+/** Time for the last lines of streams to be sent. */
 const LAST_LINES_MS = 500;
 
 /**
- * Takes nothing new, lets requests in flight finish for at most `graceMs`, ends the streams that are left with a last
- * line, closes the connections, then the store.
- * `close()` alone would wait for kept-alive connections.
+ * Accepts no new requests, lets requests in flight finish for at most `graceMs`, ends the remaining streams with a last
+ * line, closes the connections, then the store. `close()` alone would wait for keep-alive connections.
  */
 export async function shutDown(app: NestFastifyApplication, graceMs: number): Promise<void> {
   const lifecycle = app.get(Lifecycle);
   lifecycle.beginShutdown();
   const server = app.getHttpServer();
   const reaper = setInterval(() => server.closeIdleConnections(), REAP_MS);
-  // The second timer is set by the first: a process that was held up for longer than both still sends the last lines.
+  // The first timer sets the second one, so that a process that was blocked for longer than both still sends the last
+  // lines.
   let timer = setTimeout(() => {
     lifecycle.endGrace();
     timer = setTimeout(() => server.closeAllConnections(), LAST_LINES_MS);
@@ -30,7 +30,7 @@ export async function shutDown(app: NestFastifyApplication, graceMs: number): Pr
   }
 }
 
-/** SIGTERM and SIGINT shut down and exit with 0; a second one exits at once with 1. */
+/** SIGTERM and SIGINT shut down the service and exit with 0; a second signal exits at once with 1. */
 export function shutdownOnSignals(app: NestFastifyApplication, graceMs: number): void {
   let ending = false;
   const onSignal = (): void => {

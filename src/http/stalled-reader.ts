@@ -1,4 +1,4 @@
-/** Passes chunks on as they are taken. A reader that takes none for `idleMs` is cut off. */
+/** Passes chunks on as they are read. Calls `cutOff` if the reader takes none for `idleMs`. */
 export async function* cutOffStalled<T>(
   chunks: AsyncIterable<T>,
   idleMs: number,

@@ -11,7 +11,7 @@ afterEach(() => {
 });
 
 describe('StreamedBody', () => {
-  it('that is left waits for no chunk, and leaves no timer', async () => {
+  it('stops waiting for a chunk when it is left, without a remaining timer', async () => {
     jest.useFakeTimers({ doNotFake: ['setImmediate', 'performance'] });
     const body = new StreamedBody(new PassThrough() as unknown as IncomingMessage);
     let ended = false;
@@ -27,7 +27,7 @@ describe('StreamedBody', () => {
     await chunk;
   });
 
-  it('that was left before its next chunk is waited for does not wait either', async () => {
+  it('does not begin to wait after it was left', async () => {
     const body = new StreamedBody(new PassThrough() as unknown as IncomingMessage);
     body.leave();
     await expect(body.chunks(LIMITS).next()).rejects.toThrow();

@@ -8,13 +8,13 @@ export interface StreamLimits {
   readonly maxStreamBytes: number;
   /** How long the sender may pause. */
   readonly idleMs: number;
-  /** The average that the sender has to keep, over the time that it is waited for. */
+  /** The minimum average rate of the sender over the time that the service waits for it. */
   readonly minBytesPerSecond: number;
-  /** Aborted when streams have to end. */
+  /** Aborted when streams must end. */
   readonly graceOver?: AbortSignal;
 }
 
-/** Those of the settings. */
+/** The limits of the settings. */
 export function streamLimits(config: StreamSettings): StreamLimits {
   return {
     maxStreamBytes: config.maxStreamBytes,
@@ -25,7 +25,7 @@ export function streamLimits(config: StreamSettings): StreamLimits {
 
 type StreamSettings = Pick<Config, 'maxStreamBytes' | 'streamIdleMs' | 'streamMinBytesPerSecond'>;
 
-/** A body that is read while it arrives, by the route that takes it. */
+/** A body that the route reads while it arrives. */
 export class StreamedBody {
   private excess: ProblemError | undefined;
   private endWait: (() => void) | undefined;
@@ -36,20 +36,20 @@ export class StreamedBody {
     private readonly permit?: Permit,
   ) {}
 
-  /** Keeps the request's place while a part of the body is worked on, also when the sender is gone. */
+  /** Keeps the request's place while a part of the body is processed, even if the sender has left. */
   during<T>(work: () => Promise<T>): Promise<T> {
     return this.permit ? this.permit.during(work) : work();
   }
 
-  /** Says how many bytes of the body are in memory, for the bytes in flight. */
+  /** Sets the number of bytes of the body in memory, which count as bytes in flight. */
   holds(bytes: number): void {
     this.excess = this.permit?.hold(bytes);
   }
 
   /**
-   * Chunks as they come, bounded in time and total. Leaves the connection open whatever happens. Throws ProblemError:
-   * REQUEST_TIMEOUT, also when the connection is closed in mid-body, BODY_TOO_LARGE, OVERLOADED once its caller's streams
-   * hold too much, or the service has to end. Read it once.
+   * The chunks as they arrive, limited in time and total size. Always leaves the connection open. Throws ProblemError:
+   * REQUEST_TIMEOUT, also if the connection closes before the end; BODY_TOO_LARGE; OVERLOADED if its caller's streams
+   * hold too much or the service must end. Call it once.
    */
   async *chunks(limits: StreamLimits): AsyncGenerator<Buffer, void, undefined> {
     const source = this.payload.iterator({ destroyOnReturn: false });
@@ -73,25 +73,25 @@ export class StreamedBody {
         yield chunk;
       }
     } catch (error) {
-      // Whatever the socket says of an aborted request, nobody will read the answer.
+      // Whatever the error of the aborted request is, its answer will not be read.
       throw error instanceof ProblemError
         ? error
         : new ProblemError('REQUEST_TIMEOUT', 'the client closed the connection before the end of the body', {
             cause: error,
           });
     } finally {
-      // Not awaited: after a timeout the iterator is still waiting for the sender.
+      // Not awaited, because after a timeout the iterator still waits for the sender.
       source.return?.().catch(() => undefined);
     }
   }
 
-  /** Nobody will take another chunk: ends the wait for one, and waits for none from now on. */
+  /** No further chunk is wanted: cancels the wait for one, and prevents later waits. */
   leave(): void {
     this.left = true;
     this.endWait?.();
   }
 
-  /** What arrives, unless nothing does for `idleMs`, or the grace or the wait is over before. */
+  /** Waits for `next`, but at most for `idleMs`, until the grace time is over, or until the wait is cancelled. */
   private async arrivalOf<T>(next: Promise<T>, { idleMs, graceOver }: StreamLimits): Promise<T> {
     const idle = (): ProblemError =>
       new ProblemError(
@@ -115,13 +115,13 @@ export class StreamedBody {
   }
 }
 
-/** Cuts off senders that never pause for too long and never get anywhere. */
+/** Detects senders that never pause for too long but are too slow on average. */
 class Pace {
   private waitedMs = 0;
 
   constructor(private readonly limits: StreamLimits) {}
 
-  /** Waits for `arrival`. REQUEST_TIMEOUT if all waiting so far is more than `bytes` allow, and a pause beside. */
+  /** Waits for `arrival`. Throws REQUEST_TIMEOUT if the total wait exceeds the time for `bytes` plus one pause. */
   async keep<T>(bytes: number, arrival: Promise<T>): Promise<T> {
     const { idleMs, minBytesPerSecond } = this.limits;
     const from = SYSTEM_CLOCK.monotonic();

@@ -4,7 +4,7 @@ import { ProblemError } from '../errors/problem.js';
 import { toProblem } from './to-problem.js';
 
 describe('toProblem', () => {
-  it('keeps the codes of the store, and its words unless they may name hosts', () => {
+  it('keeps the codes of the store, and its messages unless they may name hosts', () => {
     expect(toProblem(new StoreError('FILTER_BUSY', 'being dropped'))).toMatchObject({
       code: 'FILTER_BUSY',
       message: 'being dropped',
@@ -16,11 +16,11 @@ describe('toProblem', () => {
     });
   });
 
-  it('calls a filter that changes all the time busy', () => {
+  it('reports a filter that keeps changing as busy', () => {
     expect(toProblem(new StaleFilterError('f'))).toMatchObject({ code: 'FILTER_BUSY' });
   });
 
-  it('tells nothing of what it does not know', () => {
+  it('reveals nothing about unknown errors', () => {
     for (const thrown of [new Error('secret'), 'secret', { secret: true }, undefined, null]) {
       const body = toProblem(thrown).body('r-1');
       expect(body).toMatchObject({ code: 'INTERNAL_ERROR', status: 500, requestId: 'r-1' });
@@ -28,7 +28,7 @@ describe('toProblem', () => {
     }
   });
 
-  it('leaves problems as they are', () => {
+  it('leaves problems unchanged', () => {
     const problem = new ProblemError('FORBIDDEN', 'no');
     expect(toProblem(problem)).toBe(problem);
   });

@@ -3,7 +3,10 @@ import { StaleFilterError, StoreError, type StoreErrorCode } from '#store';
 import type { ErrorCode } from '../errors/error-codes.js';
 import { ProblemError } from '../errors/problem.js';
 
-/** Details of store errors whose own words may name hosts or keys: callers get these, the log gets the rest. */
+/**
+ * Details for store errors whose own messages may name hosts or keys. Callers get these details, and the log gets the
+ * messages.
+ */
 const PRIVATE: ReadonlyMap<StoreErrorCode, string> = new Map<StoreErrorCode, string>([
   ['STORE_UNAVAILABLE', 'the store is unavailable; retry with the same Idempotency-Key'],
   [
@@ -13,7 +16,7 @@ const PRIVATE: ReadonlyMap<StoreErrorCode, string> = new Map<StoreErrorCode, str
   ['STORE_FULL', 'the store is full; give it more space, or delete filters or visited sets'],
 ]);
 
-/** What Fastify and the HTTP parser refuse by themselves, by their error codes. */
+/** Errors that Fastify and the HTTP parser raise themselves, by error code. */
 const FRAMEWORK: ReadonlyMap<string, readonly [ErrorCode, string]> = new Map<
   string,
   readonly [ErrorCode, string]
@@ -32,7 +35,7 @@ const FRAMEWORK: ReadonlyMap<string, readonly [ErrorCode, string]> = new Map<
   ['HPE_HEADER_OVERFLOW', ['VALIDATION_FAILED', 'the request headers are larger than 16 KiB']],
 ]);
 
-/** The problem that an error of any origin is answered as. What nobody foresaw is INTERNAL_ERROR and tells nothing. */
+/** The problem that answers an error of any origin. An unexpected error becomes INTERNAL_ERROR, without details. */
 export function toProblem(error: unknown): ProblemError {
   if (error instanceof ProblemError) return error;
   if (error instanceof StoreError) {
@@ -55,7 +58,7 @@ export function toProblem(error: unknown): ProblemError {
   );
 }
 
-/** Nest wraps client errors of Fastify into HttpException, the original being the cause. */
+/** Nest wraps Fastify's client errors in HttpException, with the original error as the cause. */
 function fromFramework(error: unknown): ProblemError | undefined {
   const origin = error instanceof HttpException && error.cause !== undefined ? error.cause : error;
   const known = FRAMEWORK.get(codeOf(origin));

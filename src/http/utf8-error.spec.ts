@@ -16,20 +16,20 @@ const BAD: readonly (readonly [string, number[]])[] = [
 ];
 const CHARACTERS = ['a', 'é', '€', '😀', '\ufffd'];
 
-/** By definition: the end of the longest beginning that is UTF-8. */
+/** By definition: the end of the longest prefix that is valid UTF-8. */
 function slowly(raw: Buffer): number {
   let end = raw.length;
   while (!isUtf8(raw.subarray(0, end))) end--;
   return end;
 }
 
-/** Lengths about as long. */
+/** Lengths close to `length`. */
 function near(length: number): number[] {
   return Array.from({ length: 9 }, (_, i) => length - 4 + i).filter((one) => one >= 0);
 }
 
 describe(`utf8ErrorAt (SEED=${SEED})`, () => {
-  it.each(BAD)('names the byte where %s begins, wherever that is', (_, bad) => {
+  it.each(BAD)('finds the byte where %s begins, at any position', (_, bad) => {
     for (const character of CHARACTERS) {
       const unit = Buffer.from(character);
       // Around the ends of the steps.
@@ -43,7 +43,7 @@ describe(`utf8ErrorAt (SEED=${SEED})`, () => {
     }
   });
 
-  it('says of any bytes what trying every beginning of them says', () => {
+  it('agrees with a check of every prefix on random bytes', () => {
     const random = new Random();
     for (let run = 0; run < 2_000; run++) {
       const text = Array.from({ length: random.below(40) }, () => CHARACTERS[random.below(5)]).join('');

@@ -2,12 +2,14 @@ import { isUtf8 } from 'node:buffer';
 
 const REPLACEMENT = Buffer.from('\ufffd');
 
-/** Decoding at large is slow where there are many replacement characters; asking whether bytes are UTF-8 never is. */
+/**
+ * Size of a step. Decoding many replacement characters at once is slow, but checking for valid UTF-8 is always fast.
+ */
 const STEP_BYTES = 2 ** 14;
-/** A character has at most four bytes: a step that ends within one has its end in the next so many. */
+/** A character has at most four bytes, so the start of the one that a step would cut is among the last four. */
 const MARGIN_BYTES = 4;
 
-/** The first byte that belongs to no character, of bytes that are not UTF-8. */
+/** The first byte that is not part of a character, in bytes that are not valid UTF-8. */
 export function utf8ErrorAt(raw: Buffer): number {
   let from = 0;
   for (;;) {
@@ -18,7 +20,7 @@ export function utf8ErrorAt(raw: Buffer): number {
   return from + replacedAt(raw.subarray(from, from + STEP_BYTES + MARGIN_BYTES));
 }
 
-/** The last byte up to `at` that may begin a character; `at` itself if there is none among the four up to it. */
+/** The last byte up to `at` that may begin a character; `at` itself if none of the last four may. */
 function characterStart(raw: Buffer, at: number): number {
   for (let start = at; start > at - MARGIN_BYTES; start--) {
     if (((raw[start] ?? 0) & 0xc0) !== 0x80) return start;
@@ -26,7 +28,7 @@ function characterStart(raw: Buffer, at: number): number {
   return at;
 }
 
-/** Where decoding puts a replacement character that is not in the bytes. */
+/** The position where decoding inserts a replacement character that is not in the bytes. */
 function replacedAt(bytes: Buffer): number {
   const text = bytes.toString('utf8');
   let at = 0;
