@@ -2,15 +2,15 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
 import { makeId, readMadeId } from './made-id.js';
 
-describe('made operation ids', () => {
-  it('are keys of visible ASCII that carry time and fingerprint', () => {
+describe('generated operation ids', () => {
+  it('are visible ASCII, with time and fingerprint', () => {
     const id = makeId(0xdeadbeef, 1_700_000_000_123);
     expect(id).toMatch(/^unseen-018bcfe5687b[0-9a-f]{8}deadbeef[0-9a-f]{8}$/);
     expect(readMadeId(id)).toEqual({ madeAt: 1_700_000_000_123, fingerprint: 0xdeadbeef });
     expect(readMadeId(makeId(0, 0))).toEqual({ madeAt: 0, fingerprint: 0 });
   });
 
-  it('are distinct, also within a millisecond and for one request', () => {
+  it('are distinct, even in one millisecond and for one request', () => {
     const ids = new Set(Array.from({ length: 10_000 }, () => makeId(7, 1_000)));
     expect(ids.size).toBe(10_000);
   });
@@ -19,19 +19,19 @@ describe('made operation ids', () => {
     expect(makeId(1, 1_000) < makeId(1, 1_001)).toBe(true);
   });
 
-  it('have a form that no UUID has, so that no key of a caller’s own is taken for one by chance', () => {
+  it('have a form that no UUID has, so that a caller’s own key never looks like one', () => {
     const id = makeId(1, 1);
     for (const key of ['', 'x'.repeat(43), id.toUpperCase(), `${id} `, ` ${id}`, id.slice(7), randomUUID()]) {
       expect(readMadeId(key)).toBeUndefined();
     }
-    // A UUID of version 7 that was taken for a made id, as one in 16 million was.
+    // A UUID of version 7 that earlier code took for a generated id, as happened with one in 16 million.
     expect(readMadeId('018bcfe5-687b-7b9c-8e21-adbeefa60b16')).toBeUndefined();
     for (let i = 0; i < 1_000; i++) {
       expect(readMadeId(randomBytes(18).toString('hex'))).toBeUndefined();
     }
   });
 
-  it('show every altered digit', () => {
+  it('reveal every altered digit', () => {
     const id = makeId(0x123456, Date.now());
     for (let at = 'unseen-'.length; at < id.length; at++) {
       const digit = id[at] as string;

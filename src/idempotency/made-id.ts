@@ -2,7 +2,7 @@ import { randomInt } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 
 /**
- * Operation ids that the service makes for requests without an Idempotency-Key: a word of their own, then 18 bytes in
+ * Operation ids that the service generates for requests without an Idempotency-Key: a fixed word, then 18 bytes in
  * hexadecimal:
  *
  *   bytes 0-5    ms since the epoch
@@ -10,14 +10,14 @@ import { crc32 } from 'node:zlib';
  *   bytes 10-13  fingerprint of the request
  *   bytes 14-17  checksum of bytes 0-13
  *
- * An id that comes back in a retry is thereby known, by every instance and without any state, to be the service's own
- * (word and checksum: no key of a caller's own has this form by chance, as a UUID might have that of another UUID), to be of
- * a certain age (its record is kept for a short time only, and an answer must not be computed anew once it may be gone),
- * and to belong to this very request (the fingerprint). The checksum is no signature: who forges one gets a shorter memory
- * for his own retries, nothing else.
+ * From an id in a retry, every instance knows three things without any state. First, that the service generated it: a
+ * caller's own key, such as a UUID, never has this word and checksum by chance. Second, its age: the record is kept only
+ * for a short time, and once it may be gone, the service must not execute the request again. Third, its request: the
+ * fingerprint must match. The checksum is not a signature: a caller who forges one only shortens the memory for their
+ * own retries.
  *
- * The counter starts at random and makes ids of one process unique; two processes collide only in the same
- * millisecond, at the same count, with the same fingerprint.
+ * The counter starts at a random value and makes the ids of one process unique. Ids of two processes are equal only in
+ * the same millisecond, with the same count and the same fingerprint.
  */
 const WORD = 'unseen-';
 const FORM = /^unseen-[0-9a-f]{36}$/;
@@ -29,13 +29,13 @@ const checked = scratch.subarray(0, CHECKSUM_AT);
 let counter = randomInt(2 ** 32);
 
 export interface MadeId {
-  /** Milliseconds since the epoch. */
+  /** In milliseconds since the epoch. */
   readonly madeAt: number;
-  /** Of the request, 32 bits. */
+  /** Fingerprint of the request, 32 bits. */
   readonly fingerprint: number;
 }
 
-/** A new id for a request with this 32-bit fingerprint. */
+/** Generates an id for a request with this 32-bit fingerprint. */
 export function makeId(fingerprint: number, now: number): string {
   counter = (counter + 1) >>> 0;
   scratch.writeUIntBE(now, 0, 6);
@@ -45,7 +45,7 @@ export function makeId(fingerprint: number, now: number): string {
   return WORD + scratch.toString('hex');
 }
 
-/** What an id of `makeId` carries; undefined for any other string. */
+/** Reads an id of `makeId`; undefined for any other string. */
 export function readMadeId(id: string): MadeId | undefined {
   if (!FORM.test(id)) return undefined;
   scratch.write(id.slice(WORD.length), 'hex');

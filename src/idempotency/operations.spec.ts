@@ -6,7 +6,7 @@ import { blockOperation, idOfRefused, operationOf } from './operations.js';
 
 const JSON_BODY = Buffer.from('{"items":["a"]}');
 
-/** A request to a mutating route; without `body` it is refused before that is read, or is a stream. */
+/** A request to a mutating route. Without `body`, it was refused before its body was read, or is a stream. */
 function requestOf(type: string, key?: string, body?: Buffer): Request {
   const headers = {
     'content-type': type,
@@ -29,8 +29,8 @@ function requestOf(type: string, key?: string, body?: Buffer): Request {
 const json = (key?: string, body?: Buffer) => requestOf('application/json', key, body);
 const stream = (key?: string) => requestOf('text/plain', key);
 
-describe('an operation id that was made', () => {
-  it('before the body was read is a key of its own: kept as long, and told from a reuse in every segment', () => {
+describe('a generated operation id', () => {
+  it('from before the body was read acts as a caller’s key, and distinguishes a repeat from a reuse', () => {
     const id = idOfRefused(json()) ?? '';
     const operation = operationOf(json(id, JSON_BODY));
     expect(operation).toMatchObject({ id, origin: 'caller', repeat: true });
@@ -39,7 +39,7 @@ describe('an operation id that was made', () => {
     expect(other.fingerprint).not.toBe(operation.fingerprint);
   });
 
-  it('with the body is that of its repeats only', () => {
+  it('from after the body was read is valid only for repeats', () => {
     const { id } = operationOf(json(undefined, JSON_BODY));
     expect(operationOf(json(id, JSON_BODY))).toMatchObject({
       id,
@@ -49,7 +49,7 @@ describe('an operation id that was made', () => {
     expect(() => operationOf(json(id, Buffer.from('{"items":["b"]}')))).toThrow('another request');
   });
 
-  it('for a stream is no JSON body’s, and the other way round', () => {
+  it('for a stream is not valid for a JSON body, nor the reverse', () => {
     for (const { id } of [operationOf(stream()), { id: idOfRefused(stream()) }]) {
       const again = stream(id);
       expect(blockOperation(again, operationOf(again), 1, ['a'])).toMatchObject({ id, origin: 'made' });

@@ -8,7 +8,7 @@ import { contextOf } from '../request/context.js';
 import type { Request } from '../request/request.js';
 import { makeId, readMadeId } from './made-id.js';
 
-/** An item that has two texts. */
+/** A discovery with two texts. */
 interface UrlWithPayload {
   readonly url: string;
   readonly payload: string;
@@ -17,12 +17,12 @@ interface UrlWithPayload {
 const VISIBLE_ASCII = /^[!-~]{1,255}$/;
 
 /**
- * The operation of one request (guarantee G5), from its `Idempotency-Key` or an id made for it. Throws VALIDATION_FAILED for
- * a malformed key, IDEMPOTENCY_KEY_REUSED for a made id of another request.
+ * The operation of one request (guarantee G5), from its `Idempotency-Key` or a generated id. Throws VALIDATION_FAILED
+ * for a malformed key, IDEMPOTENCY_KEY_REUSED for an id that was generated for another request.
  *
- * The fingerprint tells a repeat from a reuse of the key for something else. Under a caller's key, which may come back
- * for a day, it is a cryptographic digest. Under a made id it is a CRC-32: it is computed for every request, repeated or
- * not, and only has to notice a mistake of the one client that was given the id.
+ * The fingerprint distinguishes a repeat from a reuse of the key for another request. With a caller's key, which may be
+ * repeated for a day, it is a cryptographic digest. With a generated id, it is a CRC-32: it is computed for every
+ * request, repeated or not, and only has to detect mistakes of the one client that got the id.
  */
 export function operationOf(request: Request): Operation {
   const context = contextOf(request.raw);
@@ -51,7 +51,7 @@ export function operationOf(request: Request): Operation {
   };
 }
 
-/** The operation under an id that came with the request. */
+/** The operation for an id in the request. */
 function repeatable(
   key: string | string[],
   route: string,
@@ -75,9 +75,9 @@ function repeatable(
 }
 
 /**
- * The part of a stream's operation that is a block of its lines. The first block has the id itself, so that a stream under
- * the key of a JSON body, or the other way round, is a reuse. No caller's key has a space in it, so that no later block can
- * be taken for a request of its own.
+ * The part of a stream's operation for one block of lines. The first block has the id itself, so using one key for a
+ * stream and a JSON body is a reuse. A caller's key never contains a space, so the id of a later block never equals the
+ * id of another request.
  */
 export function blockOperation(
   request: Request,
@@ -97,8 +97,8 @@ export function blockOperation(
 }
 
 /**
- * Puts the operation's id into the answers of mutating routes, errors too: with it a request may be sent again. Call it
- * before routes are registered.
+ * Adds the operation's id to the answers of mutating routes, errors included, so that clients can repeat the request.
+ * Call it before routes are registered.
  */
 export function returnOperationIds(server: FastifyInstance): void {
   server.addHook('onRoute', (route) => {
@@ -114,7 +114,7 @@ export function returnOperationIds(server: FastifyInstance): void {
   });
 }
 
-/** The id under which a request may be sent again that was refused before it had an operation; undefined for a malformed key. */
+/** The id for repeating a request that was refused before it had an operation; undefined for a malformed key. */
 export function idOfRefused(request: Request): string | undefined {
   const key = request.headers['idempotency-key'];
   if (typeof key === 'string') return VISIBLE_ASCII.test(key) ? key : undefined;
@@ -128,14 +128,17 @@ export function idOfRefused(request: Request): string | undefined {
 }
 
 /**
- * In the place of a JSON body's checksum, in the id of a request that was refused before its body was read. Nothing has
- * been done under such an id, and it says of no body that it is its own: so it is taken as a caller's key.
+ * Replaces the checksum of the JSON body in the id of a request that was refused before its body was read. Such an id
+ * belongs to no body, and nothing was executed under it, so a repeat may use it like a caller's key.
  */
 function unreadChecksumOf(route: string): number {
   return checksumOf(route, 'unread');
 }
 
-/** Method, pattern, name and id: one spelling for every escaping of the path, and of the query only what changes what is done. */
+/**
+ * Method, route pattern, name, and id: the same text for every escaping of the path, with only those parts of the query
+ * that change the effect.
+ */
 function routeOf(request: Request): string {
   const { name = '', id } = request.params as { name?: string; id?: string };
   const { ttlSeconds } = request.query as { ttlSeconds?: unknown };
@@ -143,7 +146,10 @@ function routeOf(request: Request): string {
   return `${request.method} ${request.routeOptions.url ?? ''} ${name}${id === undefined ? '' : ` ${id}`}${ttl}\n`;
 }
 
-/** Another text for other items. Not JSON: that writes some characters in six, and blocks may hold megabytes of them. */
+/**
+ * A text that differs for different items. Not JSON, which writes some characters as six; blocks may have megabytes of
+ * them.
+ */
 function textOf(items: readonly (string | UrlWithPayload)[]): string {
   const texts: string[] = [];
   let lengths = '';
