@@ -7,16 +7,16 @@ import { startFailure } from './start-failure.js';
 import { Store } from './store/store.token.js';
 
 /**
- * Both keep full collections rare. V8 counts the buffers of requests as growth of its heap. Without the first flag dead
- * objects in the old generation keep such buffers alive; without the second V8 starts a full collection after every
- * hundred batches. docs/decisions.md has the measurements.
+ * Both flags keep full collections rare. V8 counts the buffers of requests as growth of its heap. Without the first
+ * flag, dead objects in the old generation keep such buffers alive; without the second, V8 starts a full collection
+ * after every hundred batches. docs/decisions.md has the measurements.
  */
 const V8_FLAGS = '--no-allocation-site-pretenuring --heap-growing-percent=200';
 
 async function main(): Promise<void> {
   setFlagsFromString(V8_FLAGS);
   const config = configFromEnvironment();
-  // Only now: the frameworks take a second to load, and a mistake in a setting shows at once.
+  // Imported here, because the frameworks take a second to load, and an invalid setting is reported before that.
   const { createApp } = await import('./app.setup.js');
   const { shutdownOnSignals } = await import('./http/shutdown.js');
   const app = await createApp(config);
@@ -32,7 +32,7 @@ async function main(): Promise<void> {
   if (config.auth === 'keys' && !config.oidc) await warnOfNoKeys(app.get(ApiKeys));
 }
 
-/** For people; logs are for machines. */
+/** Prints where the service listens, for people; logs are for machines. */
 function announce(app: NestFastifyApplication, config: Config): void {
   const { address, family, port } = app.getHttpServer().address() as AddressInfo;
   const url = `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
@@ -45,7 +45,7 @@ function announce(app: NestFastifyApplication, config: Config): void {
   }
 }
 
-/** The service runs without its store, answering 503, and recovers by itself; but the operator should know. */
+/** The service runs without its store, answers 503, and recovers without a restart. But the operator should know. */
 async function warnOfStore(store: Store): Promise<void> {
   const { ready, reason = 'reason unknown', warnings } = await store.readiness();
   const complaints = ready
@@ -54,9 +54,9 @@ async function warnOfStore(store: Store): Promise<void> {
   for (const complaint of complaints) process.stderr.write(`WARNING: ${complaint}\n`);
 }
 
-/** Nobody can make the first key over HTTP. */
+/** The first key cannot be created over HTTP. */
 async function warnOfNoKeys(keys: ApiKeys): Promise<void> {
-  // A store that is not ready has been complained of.
+  // A store that is not ready has already caused a warning.
   if (await keys.any().catch(() => true)) return;
   process.stderr.write(
     'WARNING: AUTH=keys, but no API key exists, so the service answers 401 to every request. Create one: ' +

@@ -11,12 +11,12 @@ export class LineBudget {
     private readonly spanMs: number,
   ) {}
 
-  /** Whether it can be discarded: its span is over, and there is no left-out line to report. */
+  /** True if it can be discarded: its span is over, and it has no left-out lines to report. */
   isUnused(now = SYSTEM_CLOCK.monotonic()): boolean {
     return this.leftOut === 0 && now - this.began >= this.spanMs;
   }
 
-  /** How many lines were left out since the last one, if a line is allowed now; otherwise undefined. */
+  /** Number of lines left out since the last line, if a line is allowed now; otherwise undefined. */
   take(now = SYSTEM_CLOCK.monotonic()): number | undefined {
     if (now - this.began >= this.spanMs) {
       this.began = now;

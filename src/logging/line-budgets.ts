@@ -1,12 +1,12 @@
 import { SYSTEM_CLOCK } from '#store';
 import { LineBudget } from './line-budget.js';
 
-/** The most budgets that are kept. */
+/** Maximum number of budgets. */
 const MOST_KEYS = 1_000;
 
 /**
- * A line budget for each key, such as a caller, so that the lines of one take none from others. When MOST_KEYS keys
- * have lines or left-out lines, all other keys share one budget.
+ * A line budget for each key, such as a caller, so that the lines of one key do not use up those of others. While
+ * MOST_KEYS keys have lines or left-out lines, all other keys share one budget.
  */
 export class LineBudgets {
   private readonly budgets = new Map<string, LineBudget>();
@@ -19,7 +19,7 @@ export class LineBudgets {
     this.rest = new LineBudget(most, spanMs);
   }
 
-  /** How many lines of the key were left out since its last one, if a line is allowed now; otherwise undefined. */
+  /** Number of the key's lines left out since its last line, if a line is allowed now; otherwise undefined. */
   take(key: string, now = SYSTEM_CLOCK.monotonic()): number | undefined {
     return (this.budgets.get(key) ?? this.add(key, now)).take(now);
   }

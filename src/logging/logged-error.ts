@@ -1,6 +1,6 @@
 const MOST_CAUSES = 5;
 
-/** An error as it is logged. */
+/** An error in the log. */
 interface LoggedError {
   readonly type: string;
   readonly message: string;
@@ -10,8 +10,8 @@ interface LoggedError {
 }
 
 /**
- * An error with only its type, message, stack, code and causes. Clients of databases and of HTTP attach the whole
- * command or request to their errors, with its password or its items.
+ * An error with only its type, message, stack, code and causes. Database and HTTP clients attach the whole command or
+ * request to their errors, with passwords or items.
  */
 export function loggedError(error: unknown, causes = MOST_CAUSES): unknown {
   if (!(error instanceof Error)) return typeof error === 'object' ? 'an object' : error;

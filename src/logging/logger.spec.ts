@@ -11,7 +11,7 @@ function logged(log: (logger: ReturnType<typeof createLogger>) => void): Record<
 }
 
 describe('the log', () => {
-  it('shows no credentials, wherever they stand', () => {
+  it('shows no credentials, wherever they are', () => {
     const line = logged((logger) => {
       logger.trace(
         { any: { thing: `x ${KEY} y` }, list: [TOKEN] },
@@ -25,7 +25,7 @@ describe('the log', () => {
     });
   });
 
-  it('has of an error what it is, not what hangs on it', () => {
+  it('has only the basic data of an error, not the objects attached to it', () => {
     const command = { name: 'auth', args: ['user', 'secret'] };
     const cause = Object.assign(new Error('refused', { cause: new TypeError('why') }), { command });
     const error = Object.assign(new Error('failed', { cause }), { code: 'E1', request: { body: 'secret' } });
@@ -40,7 +40,7 @@ describe('the log', () => {
     expect(JSON.stringify(err)).not.toContain('secret');
   });
 
-  it('ends with an error that is its own cause', () => {
+  it('handles an error that is its own cause', () => {
     const error = new Error('round');
     error.cause = error;
     expect(logged((logger) => logger.error({ err: error })).err).toMatchObject({

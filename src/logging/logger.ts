@@ -4,12 +4,15 @@ import type { Config } from '../config/config.js';
 import { masked } from '../errors/masked.js';
 import { loggedError } from './logged-error.js';
 
-/** Members that may carry credentials, wherever an error or a request is logged. Others are masked in each line. */
+/**
+ * Members that may have credentials, wherever an error or a request is logged. Other credentials are masked in each
+ * line.
+ */
 const SECRETS = ['req.headers.authorization', 'req.headers.cookie', '*.password', '*.url', '*.redis'];
 /** The Nest token of the process's logger. */
 export const RootLogger = Symbol('RootLogger');
 
-/** The one logger of the process: JSON lines, on stdout by default, with the level of LOG_LEVEL. */
+/** Creates the process's only logger: JSON lines, on stdout by default, at LOG_LEVEL. */
 export function createLogger(config: Pick<Config, 'logLevel'>, destination?: DestinationStream): Logger {
   const options: LoggerOptions = {
     level: config.logLevel,
@@ -22,10 +25,10 @@ export function createLogger(config: Pick<Config, 'logLevel'>, destination?: Des
   return destination ? pino(options, destination) : pino(options);
 }
 
-/** Contexts in which Nest logs a failed start. Nest also throws it, and main.ts reports it in one line. */
+/** Contexts in which Nest logs a failed start. Nest also throws the error, and main.ts reports it in one line. */
 const AT_START: ReadonlySet<unknown> = new Set(['ExceptionHandler', 'NestApplication']);
 
-/** Writes Nest's own log lines to the same logger. Its messages at start are at debug level here. */
+/** Writes Nest's log lines to the logger of the process. Messages during the start are logged at debug level. */
 export class NestLogger implements LoggerService {
   constructor(private readonly logger: Logger) {}
 

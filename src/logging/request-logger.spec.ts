@@ -4,7 +4,7 @@ import { createLogger } from './logger.js';
 import { RequestLogger } from './request-logger.js';
 
 describe('RequestLogger', () => {
-  it('names the request in each of its lines, of every level', () => {
+  it('names the request in each of its lines, at every level', () => {
     const lines: object[] = [];
     const destination = new Writable({
       write: (chunk: Buffer, _, done) => {

@@ -3,8 +3,8 @@ import type { FastifyBaseLogger } from 'fastify';
 type Bindings = Parameters<FastifyBaseLogger['child']>[0];
 
 /**
- * The logger that Fastify wants for each request. Its lines name the request, but hardly any request has one: so what
- * names it is made with the first line.
+ * The logger that Fastify requires for each request. Its lines name the request. Most requests log nothing, so the
+ * child logger is created with the first line.
  */
 export class RequestLogger implements FastifyBaseLogger {
   private made: FastifyBaseLogger | undefined;

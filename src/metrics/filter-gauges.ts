@@ -11,10 +11,10 @@ import {
   type Store,
 } from '#store';
 
-/** The most filters shown, because a scrape asks the store for each of them. */
+/** Maximum number of filters, because a scrape calls the store for each of them. */
 const MOST_FILTERS = 100;
 
-/** Gauges of each filter by name: the first MOST_FILTERS in order of name, visited sets first. */
+/** Gauges for each filter: the first MOST_FILTERS by name, visited sets first. */
 export class FilterGauges {
   private readonly gauges: ReadonlyMap<Gauge, (filter: Filter, stats: FilterStats) => number>;
   private readonly window: Gauge;
@@ -65,7 +65,7 @@ export class FilterGauges {
     );
   }
 
-  /** Asks the store. Shows nothing if the store is not `ready` or fails meanwhile. */
+  /** Reads the figures from the store. Shows none if the store is not `ready` or fails meanwhile. */
   async refresh(ready: boolean): Promise<void> {
     const rows = ready ? await this.rows().catch(emptyIfExpected) : [];
     for (const gauge of [...this.gauges.keys(), this.window, this.queue, this.oldest]) gauge.reset();
@@ -91,7 +91,7 @@ export class FilterGauges {
       if (room > 0) found.push(...(await this.store.list(kind, room)).filters);
     }
     const rows = found.map(async (filter) => {
-      // The filter was dropped or cleared since it was listed. The next scrape shows its new state.
+      // Undefined if the filter was dropped or cleared since it was listed. The next scrape shows its new state.
       const stats = await this.store.describe(filter).catch(undefinedIfExpected);
       return stats && { filter, stats };
     });

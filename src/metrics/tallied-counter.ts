@@ -1,6 +1,6 @@
 import type { Counter } from 'prom-client';
 
-/** A label's value for each of a counter's label names, in their order. */
+/** One value for each label name of the counter, in the same order. */
 type Values = readonly (string | number)[];
 
 interface Tally {
@@ -9,11 +9,11 @@ interface Tally {
 }
 
 /**
- * Counts for a counter of the library, and tells it when it is read. The library makes a text of all labels for each count, at
- * a twentieth of the CPU time of a small request.
+ * Collects counts for a counter of the library, and adds them when it is read. For each count, the library builds a
+ * text of all labels, which would take a twentieth of the CPU time of a small request.
  */
 export class TalliedCounter {
-  /** By the values of labels, joined. */
+  /** Tallies by the joined label values. */
   private readonly tallies = new Map<string, Tally>();
 
   constructor(private readonly counter: Counter) {}
@@ -25,7 +25,7 @@ export class TalliedCounter {
     else this.tallies.set(key, { values, count });
   }
 
-  /** Brings the library's counter up to date. */
+  /** Adds the collected counts to the library's counter. */
   flush(): void {
     for (const tally of this.tallies.values()) {
       this.counter.labels(...tally.values.map(String)).inc(tally.count);
