@@ -6,7 +6,7 @@ import type { Access } from '../request/scope.js';
 import type { ErrorCode } from '../errors/error-codes.js';
 import type { BatchConfig } from '../request/request.js';
 
-/** Read by document.ts, and not shown. */
+/** Extensions that document.ts reads and removes. */
 export const X_CODES = 'x-unseen-codes';
 export const X_STREAMS = 'x-unseen-streams';
 export const X_ACCESS = 'x-unseen-access';
@@ -26,10 +26,10 @@ export function Documented(doc: RouteDoc, kind: RouteKind = {}): MethodDecorator
   return route(doc, kind);
 }
 
-/** What the server must know of a route before its handler runs. */
+/** What the server must know about a route before its handler runs. */
 type RouteKind = Pick<FastifyContextConfig, 'mutates' | 'batch' | 'takesExports' | 'exports' | 'probe'>;
 
-/** The only place that sets a route's configuration, because a second RouteConfig would replace the first. */
+/** The only place that sets the configuration of a route, because a second RouteConfig would replace the first. */
 function route(doc: RouteDoc, config: RouteKind): MethodDecorator {
   const { access, allNames = false, summary, description, codes = [] } = doc;
   return applyDecorators(
@@ -55,7 +55,7 @@ const MUTATION_CODES: readonly ErrorCode[] = [
   'FILTER_BUSY',
 ];
 
-/** A route that changes something. `takes` names bodies other than JSON. */
+/** A route that changes data. `takes` names bodies other than JSON. */
 export function MutatingRoute(doc: RouteDoc, takes: Omit<RouteKind, 'mutates'> = {}): MethodDecorator {
   const codes = [...MUTATION_CODES, ...(doc.codes ?? [])];
   return applyDecorators(IDEMPOTENCY_KEY, route({ ...doc, codes }, { mutates: true, ...takes }));
@@ -67,7 +67,7 @@ interface BatchDoc extends RouteDoc, BatchConfig {
   readonly answer: Type<object>;
 }
 
-/** A route that takes a batch as JSON or as a stream of lines. */
+/** A route that accepts a batch as JSON or as a stream of lines. */
 export function BatchRoute(given: BatchDoc): MethodDecorator {
   const { verb, entries, ttl = false, mutates, body, answer, ...doc } = given;
   const batch = { verb, entries, ttl };
@@ -103,14 +103,14 @@ const EXPLAIN =
   'sync it reads the layers from before the sync. It needs the scope `admin` because it ' +
   'shows where items are stored.';
 
-/** A route that explains the answers for a few entries. */
+/** A route that explains the results for a few entries. */
 export function ExplainRoute(doc: Omit<RouteDoc, 'access'>): MethodDecorator {
   const { description = '', codes = [] } = doc;
   const all: readonly ErrorCode[] = ['STORE_DATA_LOST', 'FILTER_BUSY', ...codes];
   return route({ ...doc, access: 'admin', description: `${description} ${EXPLAIN}`.trim(), codes: all }, {});
 }
 
-/** A route that shows how the counters of a filter are filled. */
+/** A route that shows the values of a filter's counters. */
 export function CountersRoute(missing: ErrorCode): MethodDecorator {
   return route(
     {

@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import { Asset } from '../assets/asset.js';
 
-/** Files of Swagger UI's package, by the name under which they are served. */
+/** Files of the Swagger UI package, by the names under which they are served. */
 const ASSETS: ReadonlyMap<string, string> = new Map([
   ['swagger-ui.css', 'text/css'],
   ['swagger-ui-bundle.js', 'text/javascript'],
@@ -26,17 +26,17 @@ const PAGE = `<!doctype html>
 </html>
 `;
 
-// Without validatorUrl the page would ask a public service about the document.
+// Without `validatorUrl: null`, the page would send the document's URL to a public service.
 const START = `SwaggerUIBundle({ url: 'openapi.json', dom_id: '#api', deepLinking: true, validatorUrl: null });\n`;
 
-/** The browser is told, too, to load nothing from elsewhere. Swagger UI styles its elements inline. */
+/** Also tells the browser to load nothing from other hosts. Swagger UI needs inline styles. */
 const POLICY =
   "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; frame-ancestors 'none'";
 
-/** `/docs`: the API description for people, served without any other host. */
+/** Serves `/docs`: the API description for people, without files from other hosts. */
 export function serveDocsPage(server: FastifyInstance): void {
   const folder = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'));
-  // The API's description contains no caller's data, and people read it before they have a key.
+  // The API description contains no data of callers, and people read it before they have a key.
   const open = { config: { access: 'public', sharedAnswer: true } } as const;
   server.get('/docs', open, (_, reply) =>
     reply.header('content-security-policy', POLICY).type('text/html').send(PAGE),

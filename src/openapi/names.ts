@@ -1,6 +1,6 @@
 import type { OpenAPIObject } from '@nestjs/swagger';
 
-/** The operations by controller and method, as methods of a client read. A route without a name here is a defect. */
+/** Operation ids by controller and method, named like methods of a client. Each route must have one. */
 const OPERATION_IDS: Readonly<Record<string, string>> = {
   VisitedSetsController_create: 'createVisitedSet',
   VisitedSetsController_list: 'listVisitedSets',
@@ -58,14 +58,14 @@ const OPERATION_IDS: Readonly<Record<string, string>> = {
   MeController_me: 'getMe',
 };
 
-/** The operation id of a controller's method. */
+/** The operation id of a controller's method. Throws if it has none. */
 export function operationId(controller: string, method: string): string {
   const id = OPERATION_IDS[`${controller}_${method}`];
   if (id === undefined) throw new Error(`the route ${controller}.${method} has no operation id`);
   return id;
 }
 
-/** Groups of routes, in the order in which people read them. */
+/** Groups of routes, in reading order. */
 export const TAGS = [
   { name: 'Visited sets', description: 'Sets of the URLs that a crawler has seen' },
   { name: 'URLs', description: 'Visit, check and forget the URLs of a visited set' },
@@ -77,12 +77,12 @@ export const TAGS = [
   { name: 'Keys', description: 'API keys and permissions' },
 ] as const;
 
-/** Names of the code's own that would be taken twice without their ending. */
+/** Classes whose names without their ending would be ambiguous. */
 const RENAMED: Readonly<Record<string, string>> = { PlanDto: 'PlanOptions' };
 const ENDING = /(?:Dto|View)$/;
 const REFERENCE = '#/components/schemas/';
 
-/** A document whose schemas are named without the endings that the code tells its classes apart by. */
+/** Removes the endings from the schema names of a document. The code needs them only to distinguish its classes. */
 export function withPlainNames(document: OpenAPIObject): OpenAPIObject {
   const names = new Map<string, string>();
   for (const name of Object.keys(document.components?.schemas ?? {})) {

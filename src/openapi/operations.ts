@@ -25,10 +25,10 @@ const EVERYWHERE: readonly ErrorCode[] = [
 ];
 /** Errors that public routes may answer. */
 const PUBLIC: readonly ErrorCode[] = ['FORBIDDEN'];
-/** Errors of every method that can have a body, because a body is always read. */
+/** Errors of every method that may have a body, because the service always reads a body. */
 const WITH_BODY: readonly ErrorCode[] = ['REQUEST_TIMEOUT', 'BODY_TOO_LARGE', 'UNSUPPORTED_MEDIA_TYPE'];
 const METHODS = ['get', 'post', 'delete'] as const;
-/** Name of the one security scheme. */
+/** Name of the only security scheme. */
 const CREDENTIALS = 'credentials';
 
 const PROBLEM: SchemaObject = {
@@ -84,7 +84,7 @@ function completeItem(item: PathItem): PathItem {
   return { ...item, ...Object.fromEntries(completed) };
 }
 
-/** The extensions that the decorators of routes leave on an operation. */
+/** The extensions that the decorators of routes add to an operation. */
 interface Marks {
   readonly [X_CODES]?: readonly ErrorCode[];
   readonly [X_STREAMS]?: boolean;

@@ -2,6 +2,6 @@ import { Module } from '@nestjs/common';
 import { HealthController } from './health.controller.js';
 import { MetricsController } from './metrics.controller.js';
 
-/** The routes for operators and orchestrators. */
+/** Routes for operators and orchestrators. */
 @Module({ controllers: [HealthController, MetricsController] })
 export class OperationModule {}
