@@ -5,7 +5,7 @@ type Head = Pick<IncomingMessage, 'headers'>;
 
 const JSON_TYPE = /^\s*application\/json\s*(;|$)/i;
 
-/** What kind of body a request says that it has. */
+/** The kind of body that the headers of a request announce. */
 export function announcedBody({ headers }: Head): 'none' | 'json' | 'other' {
   const bytes = headers['content-length'];
   if (bytes === '0' || (bytes === undefined && headers['transfer-encoding'] === undefined)) return 'none';
@@ -14,7 +14,10 @@ export function announcedBody({ headers }: Head): 'none' | 'json' | 'other' {
 
 const CHARSET = /;\s*charset\s*=\s*"?([^\s;"]*)/i;
 
-/** Why a body is not taken that is compressed, or says that it is not UTF-8: read as it, it might be other items. */
+/**
+ * Why a body is refused that is compressed or declares another charset than UTF-8: read as UTF-8, it might have other
+ * items.
+ */
 export function encodingFault({ headers }: Head): string | undefined {
   const encoding = headers['content-encoding'] ?? 'identity';
   if (encoding.toLowerCase() !== 'identity') {

@@ -3,17 +3,17 @@ import type { IncomingMessage } from 'node:http';
 import type { Permit } from './permit.js';
 import type { Principal } from './principal.js';
 
-/** What the service knows of a request beside what the request says itself. */
+/** What the service knows about a request in addition to its head and body. */
 export interface RequestContext {
-  /** Undefined if the request was not admitted, as those that tests inject. */
+  /** Undefined if the request did not pass admission, like requests that tests inject. */
   permit: Permit | undefined;
-  /** Who asks; undefined on public routes. */
+  /** Undefined on public routes. */
   principal: Principal | undefined;
-  /** The bytes of a JSON body, as they came: what an operation's fingerprint is made of. */
+  /** The bytes of a JSON body as received, for the fingerprint of the operation. */
   rawBody: Buffer | undefined;
   /** The id of the request's operation, once it has one. */
   operationId: string | undefined;
-  /** What the audit log says the call is about, where neither path nor JSON body do. */
+  /** The target of the call for the audit log, if neither path nor JSON body names it. */
   auditTarget: string | undefined;
 }
 
@@ -24,9 +24,9 @@ interface Carrier extends IncomingMessage {
 }
 
 /**
- * The context of a request. It hangs on Node's request, because admission comes before the framework has one. Not in a weak
- * map: V8's young collections keep what that holds, and all that it leads to, as long as the map, so that every request
- * would grow old.
+ * The context of a request. It is a member of Node's request, because admission runs before the framework has one. A
+ * weak map would not do: V8's young collections keep all values of the map, and everything they refer to, so every
+ * request would reach the old generation.
  */
 export function contextOf(request: Carrier): RequestContext {
   const known = request[CONTEXT];
@@ -45,7 +45,7 @@ export function contextOf(request: Carrier): RequestContext {
 const idPrefix = randomBytes(6).toString('base64url');
 let idCount = 0;
 
-/** Ids unique over processes and restarts, cheap enough for every request. */
+/** Returns a request id that is unique across processes and restarts, and cheap enough for every request. */
 export function nextRequestId(): string {
   idCount++;
   return `${idPrefix}-${idCount.toString(36)}`;

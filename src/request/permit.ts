@@ -1,19 +1,19 @@
 import type { ProblemError } from '../errors/problem.js';
 
-/** A request's part of what the service takes on at a time. */
+/** The share of one request in what the service handles at a time. */
 export interface Permit {
-  /** Who it is counted for, if anyone. */
+  /** The caller that the request is charged to, if any. */
   readonly caller: string | undefined;
-  /** Counts it as another caller's from now on. OVERLOADED if that has no room for it. */
+  /** Charges the request to another caller from now on. Returns OVERLOADED if that caller has no room for it. */
   chargeTo(caller: string | undefined): ProblemError | undefined;
-  /** Takes room for so many bytes of body in all. OVERLOADED if there is none, for the caller to be told. */
+  /** Takes room for a body of `bytes` in total. Returns OVERLOADED if it is not available. */
   cover(bytes: number): ProblemError | undefined;
-  /** Says how many bytes of a streamed body are in memory. OVERLOADED if they are too many for one caller. */
+  /** Sets the bytes of a streamed body in memory. Returns OVERLOADED if they are too many for one caller. */
   hold(bytes: number): ProblemError | undefined;
-  /** Gives the place back while there is nothing to be done but to wait for the rest of the body. */
+  /** Gives the place back while the request only waits for the rest of its body. */
   park(): void;
-  /** Takes the place again. OVERLOADED if there is none. */
+  /** Takes the place again. Returns OVERLOADED if none is free. */
   unpark(): ProblemError | undefined;
-  /** Keeps the place while `work` goes on, also when its client is gone. */
+  /** Keeps the place during `work`, even if the client has left. */
   during<T>(work: () => Promise<T>): Promise<T>;
 }

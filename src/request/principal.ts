@@ -1,25 +1,25 @@
 import type { Quota } from '#store';
 import type { Scope } from './scope.js';
 
-/** Who sent a request, as far as its credentials say. */
+/** The sender of a request, as its credentials identify it. */
 export interface Principal {
-  /** Of its kind and unique: `key:<id>`, `jwt:<subject>`, or `anonymous` where no credentials are asked for. */
+  /** Unique across kinds: `key:<id>`, `jwt:<subject>`, or `anonymous` if no credentials are required. */
   readonly id: string;
-  /** For people: the name given to a key, the subject of a token. */
+  /** The name of a key or the subject of a token, for people. */
   readonly name: string;
   readonly scopes: readonly Scope[];
-  /** Names of filters and visited sets begin with it; all others do not exist for this principal. Empty: all names. */
+  /** Prefix of the filters and visited sets that exist for this principal. Empty: all names. */
   readonly prefix: string;
-  /** Bounds what it may make; absent: no bound, as for all who have no key with one. */
+  /** Limits what the principal may create; absent if its key has no limits. */
   readonly quota?: Quota | undefined;
-  /** What it was let in with; absent where no credentials are asked for. */
+  /** The accepted credentials; absent if none are required. */
   readonly credential?: Credential;
 }
 
-/** A key, which may be revoked and may end, or a token, which ends; in milliseconds since the epoch. */
+/** A key, which may be revoked or expire, or a token, which expires; in ms since the epoch. */
 export type Credential =
   | { readonly keyId: string; readonly expiresAt?: number | undefined }
   | { readonly validUntil: number };
 
-/** Everyone, where the service asks for no credentials. */
+/** The principal of all requests if the service requires no credentials. */
 export const ANONYMOUS: Principal = { id: 'anonymous', name: 'anonymous', scopes: ['admin'], prefix: '' };

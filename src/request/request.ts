@@ -2,16 +2,16 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Clock } from '#store';
 import type { Access } from './scope.js';
 
-/** What a route that takes a batch is about. */
+/** The batch that a route accepts. */
 export interface BatchConfig {
-  /** As metrics name it. */
+  /** The name in metrics. */
   readonly verb: string;
   /**
-   * What its entries are: items by their bytes, URLs by their identity, or discoveries, which are URLs that may have a payload. The
-   * one member of its JSON body has this name, of discoveries "urls".
+   * The kind of entries: items, compared by their bytes; URLs, compared by their URL keys; or discoveries, which are
+   * URLs that may have a payload. The one member of the JSON body has this name, but "urls" for discoveries.
    */
   readonly entries: 'items' | 'urls' | 'discoveries';
-  /** Whether the request may say how long its URLs live: as ttlSeconds in the query, or in its JSON body. */
+  /** True if the request may limit how long its URLs stay seen, with ttlSeconds in the query or in the JSON body. */
   readonly ttl?: boolean;
 }
 
@@ -23,21 +23,21 @@ declare module 'fastify' {
   }
 
   interface FastifyContextConfig {
-    /** Who may use the route; every route says it. What is no route (an unknown path) is for principals of any scope. */
+    /** Who may use the route. Every route has it. An unknown path has none, and allows principals of any scope. */
     access?: Access;
-    /** Not for principals with a name prefix. */
+    /** Principals with a name prefix may not use the route. */
     allNames?: boolean;
-    /** The route changes something: it takes, makes and returns an operation id. */
+    /** The route changes data: it accepts, generates and returns an operation id. */
     mutates?: boolean;
-    /** The route takes a batch: as JSON, or as a stream of NDJSON or text. */
+    /** The route accepts a batch: as JSON, or as a stream of NDJSON or text. */
     batch?: BatchConfig;
-    /** The route takes an export file. */
+    /** The route accepts an export file. */
     takesExports?: boolean;
-    /** The route answers an export file. */
+    /** The route answers with an export file. */
     exports?: boolean;
-    /** The route tells an orchestrator about the service: answered however busy it is, or on its way out. */
+    /** The route reports on the service to an orchestrator. It is answered even under overload and during shutdown. */
     probe?: boolean;
-    /** The answer is the same for everyone, and one buffer is shared by all that wait for it to be read. */
+    /** All callers get the same answer, from one shared buffer. */
     sharedAnswer?: boolean;
   }
 }

@@ -1,7 +1,7 @@
-/** What credentials allow, in rising order: each scope includes those before it. */
+/** Permissions of credentials, in ascending order. Each scope includes the ones before it. */
 export const SCOPES = ['read', 'write', 'admin'] as const;
 
 export type Scope = (typeof SCOPES)[number];
 
-/** Who may use a route: everyone, or those with a scope. */
+/** Who may use a route: everyone, or principals with a scope. */
 export type Access = 'public' | Scope;

@@ -17,7 +17,7 @@ export async function openStore(
   }
 }
 
-/** An adapter is loaded only when it is used. */
+/** Loads only the adapter that is used. */
 async function openAdapter(config: Config, random: RandomSource, clock: Clock): Promise<Store> {
   if (config.store === 'embedded') {
     const { EmbeddedStore } = await import('#store/embedded');

@@ -1,4 +1,4 @@
 import { SYSTEM_CLOCK, type Clock } from '#store';
 
-/** The clock of a service. The builds that tests run have another file in place of this one. */
+/** The clock of a service. Test builds replace this file. */
 export const serviceClock = (): Clock => SYSTEM_CLOCK;

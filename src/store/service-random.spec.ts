@@ -2,11 +2,11 @@ import { describe, expect, it } from '@jest/globals';
 import { SEED_BYTES } from '#bloom';
 import type * as Module from './service-random.js';
 
-/** The name of the source: by that of the module, tests get a source whose seeds are all the same. */
+/** The path of the source: the path of the compiled module would give tests a source whose seeds are all the same. */
 const SOURCE = './service-random.ts';
 
 describe('the randomness of a service', () => {
-  it('is other for each seed and each id', async () => {
+  it('differs for each seed and each id', async () => {
     const { SERVICE_RANDOM } = (await import(SOURCE)) as typeof Module;
     const seeds = [SERVICE_RANDOM.seed(), SERVICE_RANDOM.seed()];
     for (const seed of seeds) expect(seed).toHaveLength(SEED_BYTES);

@@ -1,4 +1,4 @@
 import { SYSTEM_RANDOM, type RandomSource } from '#store';
 
-/** The randomness of a service. The builds that tests run have another file in place of this one. */
+/** The randomness of a service. Test builds replace this file. */
 export const SERVICE_RANDOM: RandomSource = SYSTEM_RANDOM;

@@ -1,4 +1,4 @@
-/** A store that cannot be opened: its directory is in use, not writable or damaged. The message says which. */
+/** The store cannot be opened: its directory is in use, not writable or damaged. The message gives the reason. */
 export class StoreOpenError extends Error {
   override readonly name = 'StoreOpenError';
 }

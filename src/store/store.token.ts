@@ -1,5 +1,5 @@
 import type { Store as StorePort } from '#store';
 
-/** The port, and its Nest token under the same name. */
+/** The port, and its Nest token with the same name. */
 export type Store = StorePort;
 export const Store = Symbol('Store');

@@ -17,10 +17,10 @@ export function jsonObject(value: unknown, allowed: ReadonlySet<string>): Readon
   return value as Readonly<Record<string, unknown>>;
 }
 
-/** Faults that the text of an error tells. All are in its `errors`. */
+/** Maximum number of faults in the message of an error. `errors` has all of them. */
 const MOST_TOLD = 10;
 
-/** VALIDATION_FAILED about several members. */
+/** VALIDATION_FAILED for several members. */
 export function refused(errors: readonly Fault[]): ProblemError {
   const told = errors.slice(0, MOST_TOLD).map(({ detail }) => detail);
   if (errors.length > MOST_TOLD) told.push(`and ${errors.length - MOST_TOLD} more`);

@@ -1,7 +1,7 @@
 import { ValidateBy } from 'class-validator';
 import { must } from './must.js';
 
-/** The member must be a well-formed string of at most so many bytes in UTF-8. */
+/** The member must be a well-formed string of at most `bytes` bytes in UTF-8. */
 export function MaxBytes(bytes: number): PropertyDecorator {
   const validate = (value: unknown): boolean =>
     typeof value === 'string' && value.isWellFormed() && Buffer.byteLength(value) <= bytes;

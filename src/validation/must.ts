@@ -1,7 +1,7 @@
 import type { ValidationArguments, ValidationOptions } from 'class-validator';
 import { show } from '../errors/show.js';
 
-/** Options of a class-validator rule whose message names the member, what it must be, and what it is. */
+/** Options of a class-validator rule. Its message names the member, the requirement, and the value. */
 export function must(requirement: string): ValidationOptions {
   return {
     message: ({ property, value }: ValidationArguments) =>
