@@ -12,7 +12,7 @@ import { Documented, MutatingRoute } from '../openapi/decorators.js';
 import { CommitSyncDto, OpenSyncDto } from './sync.dto.js';
 import { CommittedSyncView } from './sync.view.js';
 
-/** Errors of every route about a sync that there is, for a filter or a visited set. */
+/** Errors of every route on an existing sync. `missing` is the error if the filter or visited set does not exist. */
 function codesOf(missing: ErrorCode): readonly ErrorCode[] {
   return [missing, 'SYNC_NOT_FOUND', 'STORE_DATA_LOST'];
 }
@@ -74,7 +74,7 @@ export function AbandonSyncRoute(missing: ErrorCode): MethodDecorator {
   );
 }
 
-/** Errors of a route that takes the lines of a list. */
+/** Errors of a route that accepts lines of an input list. */
 export function lineCodes(missing: ErrorCode): readonly ErrorCode[] {
   return [missing, 'SYNC_NOT_FOUND', 'SYNC_ENDED', 'FILTER_FULL', 'STORE_FULL', 'QUOTA_EXCEEDED'];
 }

@@ -6,7 +6,7 @@ import { MovedClock } from '../../test/support/moved-clock.js';
 import { until } from '../../test/support/until.js';
 import { SyncTender } from './sync-tender.js';
 
-describe('tending syncs', () => {
+describe('maintenance of syncs', () => {
   let tries: number;
   let fails: boolean;
   let lines: object[];
@@ -30,7 +30,7 @@ describe('tending syncs', () => {
     tender = new SyncTender(store, { syncIdleMs: 10_000 }, logger, lifecycle, clock);
   });
 
-  it('logs a failure once, and once more after it went well', async () => {
+  it('logs a failure once, and again only after a success', async () => {
     fails = true;
     for (let n = 0; n < 3; n++) await tender.tend();
     expect([tries, lines.length]).toEqual([3, 1]);
@@ -42,7 +42,7 @@ describe('tending syncs', () => {
     expect([tries, lines.length]).toEqual([5, 2]);
   });
 
-  it('is done now and then, until the service begins to end', async () => {
+  it('runs periodically until the service begins to end', async () => {
     tender.onApplicationBootstrap();
     for (let n = 1; n <= 3; n++) {
       clock.advance(2_500);
@@ -57,7 +57,7 @@ describe('tending syncs', () => {
     expect(tries).toBe(3);
   });
 
-  it('is one try at a time, and the end of the service waits for it', async () => {
+  it('runs once at a time, and the end of the service waits for it', async () => {
     const both = [tender.tend(), tender.tend()];
     let over = false;
     const end = tender.beforeApplicationShutdown().then(() => (over = true));

@@ -14,15 +14,15 @@ import { Store } from '../store/store.token.js';
 
 const MOST_MS = 10_000;
 const LEAST_MS = 1_000;
-/** A sync that is given up for idleness is so at most this share of its time too late. */
+/** An idle sync is abandoned late by at most this share of its idle time. */
 const SHARE_OF_IDLE = 1 / 4;
 
-/** Tends the store's syncs now and then, until the service begins to end. */
+/** Maintains the store's syncs periodically, until the service begins to end. */
 @Injectable()
 export class SyncTender implements OnApplicationBootstrap, BeforeApplicationShutdown {
   private end: () => void = () => undefined;
   private running: Promise<void> | undefined;
-  /** Whether the last try failed: then that has been logged. */
+  /** True if the last run failed. The failure has been logged. */
   private failing = false;
 
   constructor(
@@ -39,13 +39,13 @@ export class SyncTender implements OnApplicationBootstrap, BeforeApplicationShut
     this.lifecycle.ending.addEventListener('abort', () => this.end(), { once: true });
   }
 
-  /** Resolves when nothing is under way: the store is closed next. */
+  /** Resolves when no run is in progress, because the store is closed next. */
   async beforeApplicationShutdown(): Promise<void> {
     this.end();
     await this.running;
   }
 
-  /** One try, unless the last one goes on. Never throws: a failure is logged, and those after it are not. */
+  /** Runs once, unless a run is in progress. Never throws. Logs only the first of several failures in a row. */
   tend(): Promise<void> {
     this.running ??= this.try().finally(() => {
       this.running = undefined;

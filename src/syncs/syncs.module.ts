@@ -6,7 +6,7 @@ import { SyncTender } from './sync-tender.js';
 import { SyncsService } from './syncs.service.js';
 import { VisitedSetSyncsController } from './visited-set-syncs.controller.js';
 
-/** Keeps of a filter or visited set what is on a list, and forgets the rest. */
+/** Keeps the items of a filter or visited set that are in an input list, and forgets all others. */
 @Module({
   imports: [FiltersModule, VisitedSetsModule],
   controllers: [FilterSyncsController, VisitedSetSyncsController],

@@ -9,7 +9,10 @@ import { Store } from '../store/store.token.js';
 import type { CommitSyncDto, OpenSyncDto } from './sync.dto.js';
 import type { CommittedSyncView } from './sync.view.js';
 
-/** The life cycle of syncs, of filters of either kind. Throws what the port throws, and that there is no such filter. */
+/**
+ * The life cycle of syncs of filters and visited sets. Throws the errors of the port, and FILTER_NOT_FOUND or
+ * VISITED_SET_NOT_FOUND.
+ */
 @Injectable()
 export class SyncsService {
   constructor(
@@ -19,7 +22,7 @@ export class SyncsService {
     private readonly planner: FilterPlanner,
   ) {}
 
-  /** Throws FILTER_TOO_LARGE if what it fills would be more than one filter may take. */
+  /** Throws FILTER_TOO_LARGE if the layers of the sync would exceed the limit for one filter. */
   async open(kind: FilterKind, name: string, dto: OpenSyncDto, operation: Operation): Promise<SyncView> {
     const open = (filter: Filter): Promise<Sync> =>
       this.store.syncs.open(filter, this.planner.planSync(filter, dto), operation, operation.quota);
@@ -51,7 +54,7 @@ export class SyncsService {
     return this.filters.withFilter(name, kind, (filter) => this.store.syncs.get(filter, id));
   }
 
-  /** The share of the items that may be forgotten. */
+  /** The share of the items that the commit may forget. */
   private mostOf({ force = false, maxForgetShare }: CommitSyncDto): number {
     if (!force) return maxForgetShare ?? this.config.syncMaxForgetShare;
     if (maxForgetShare === undefined) return 1;
@@ -62,7 +65,7 @@ export class SyncsService {
   }
 }
 
-/** What a commit would come to now. Throws SYNC_ENDED if it could come to nothing. */
+/** What a commit would do now. Throws SYNC_ENDED if the sync cannot be committed. */
 function dryRun(name: string, sync: Sync, most: number): CommittedSyncView {
   const { id, state, items, reason } = sync;
   if (state === 'abandoned') {

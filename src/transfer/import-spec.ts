@@ -5,8 +5,8 @@ import { show } from '../errors/show.js';
 import { NAME_PATTERN, NAME_REQUIREMENT } from '../validation/name.js';
 
 /**
- * The filter that an export is to become: everything exported except the generation. Throws VALIDATION_FAILED if it
- * cannot.
+ * The filter to create from an export: everything exported except the generation. Throws VALIDATION_FAILED if the
+ * export has another kind or the name is invalid.
  */
 export function importSpec(header: ExportHeader, kind: FilterKind, name = header.name): FilterSpec {
   if (header.kind !== kind) {

@@ -12,7 +12,7 @@ interface TransferDoc {
 const BINARY = { type: 'string', format: 'binary' } as const;
 
 /**
- * A route that answers an export. An export contains the filter's seed, and with that anyone can make items that
+ * A route that answers with an export. An export contains the filter's seed, with which anyone can construct items that
  * collide.
  */
 export function ExportRoute({ summary, codes }: TransferDoc): MethodDecorator {
@@ -31,7 +31,7 @@ export function ExportRoute({ summary, codes }: TransferDoc): MethodDecorator {
   );
 }
 
-/** A route that takes an export. */
+/** A route that accepts an export. */
 export function ImportRoute({
   summary,
   codes,

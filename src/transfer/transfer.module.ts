@@ -4,7 +4,7 @@ import { FilterTransferController } from './filter-transfer.controller.js';
 import { TransferService } from './transfer.service.js';
 import { VisitedSetTransferController } from './visited-set-transfer.controller.js';
 
-/** Moves whole filters out of the service and back in. */
+/** Exports and imports of whole filters. */
 @Module({
   imports: [FiltersModule],
   controllers: [FilterTransferController, VisitedSetTransferController],

@@ -43,8 +43,8 @@ export class TransferService {
   ) {}
 
   /**
-   * The filter's export as the body of the answer. A failure before the first part is an ordinary error answer. After
-   * that the connection is cut, so that nobody takes the part for the whole.
+   * The filter's export as the body of the answer. A failure before the first part is an ordinary error answer. A later
+   * failure closes the connection, so that an incomplete export does not look complete.
    */
   async export(name: string, kind: FilterKind, request: Request): Promise<StreamableFile> {
     const bytes = await this.filters.withFilter(name, kind, (filter) => this.begin(filter, request));
@@ -56,7 +56,10 @@ export class TransferService {
     });
   }
 
-  /** Makes a filter from an export, under its old name or another. Nothing changes before the file has been read. */
+  /**
+   * Creates a filter from an export, under its old name or another. Nothing is visible until the whole file has been
+   * read.
+   */
   async import(
     kind: FilterKind,
     request: Request,
@@ -80,8 +83,7 @@ export class TransferService {
       const parts = this.confirmed(file.parts(header), request);
       const checked = kind === 'visited-set' ? checkedQueue(parts, spec, this.config.maxItemBytes) : parts;
       const described = await this.filterLifecycle.import(spec, checked, identity, caller);
-      // An import that was answered before does not read the file. But its sender may not listen until everything is
-      // sent.
+      // A repeated import does not need the file, but its sender may not read the answer until it has sent everything.
       await file.drain();
       return described;
     } catch (error) {
@@ -92,7 +94,7 @@ export class TransferService {
     }
   }
 
-  /** Logs a failure after the answer has begun, because the caller can no longer be told. */
+  /** Logs a failure after the answer has begun, because the caller can no longer get an error answer. */
   private async *reported<T>(parts: AsyncIterable<T>, requestId: string): AsyncGenerator<T, void, undefined> {
     try {
       yield* parts;
@@ -128,8 +130,8 @@ export class TransferService {
 }
 
 /**
- * A file is too long to be hashed beforehand. But each file has its own id, and its contents are checked by its own
- * checksums.
+ * Identifies an import by the id of its file, because the file is too long to hash in advance. Its own checksums
+ * protect its contents.
  */
 function identified(
   request: Request,
