@@ -21,7 +21,7 @@ interface Results {
   readonly results: string[];
 }
 
-/** The to-do queue of a visited set, between crawlers and the store. */
+/** The queue of a visited set, for crawlers. */
 @Injectable()
 export class CrawlQueueService {
   constructor(
@@ -30,7 +30,10 @@ export class CrawlQueueService {
     private readonly waiting: WaitingLeases,
   ) {}
 
-  /** Where nothing waits, it waits for something as long as the caller wishes; the request then has no place in flight. */
+  /**
+   * Leases entries. If none is available, waits as long as the caller allows; meanwhile the request has no place in
+   * flight.
+   */
   async lease(name: string, dto: LeaseDto, operation: Operation, request: Request): Promise<LeasesView> {
     const { max, leaseSeconds, waitSeconds = 0 } = dto;
     const lease = (deadline: number): Promise<LeasedEntry[]> =>

@@ -3,7 +3,7 @@ import { batchLimits, jsonBatch, type BatchLimits } from '../batches/entries.js'
 import { Config } from '../config/config.js';
 import { ShallowPipe } from '../validation/shallow.pipe.js';
 
-/** `@Body(IdsPipe) body: SomeDto`: a DTO that has the member `ids`, as many of them as a batch may have. */
+/** `@Body(IdsPipe) body: SomeDto`: a DTO with a member `ids`, of at most as many ids as a batch may have. */
 @Injectable()
 export class IdsPipe implements PipeTransform<unknown, object> {
   private readonly limits: BatchLimits;

@@ -1,32 +1,35 @@
 import { deadlineIn, every, type Clock, type LeasedEntry } from '#store';
 
-/** Tries to lease; it has until the deadline, in ms since the epoch. */
+/** Tries to lease, until the deadline in ms since the epoch. */
 export type Lease = (deadline: number) => Promise<LeasedEntry[]>;
 
-/** How often a lease is tried though nothing woke the line: a wake-up may be lost, e.g. while a set is created again. */
+/**
+ * Interval between attempts without a wake-up, because a wake-up may be lost, for example while a set is re-created.
+ */
 const RETRY_MS = 5_000;
 
 interface Waiter {
   readonly lease: Lease;
   readonly answer: (entries: LeasedEntry[]) => void;
   readonly fail: (error: unknown) => void;
-  /** It waits no longer: a try that is under way is its last. */
+  /** The caller no longer waits, so an attempt in progress is its last one. */
   left: boolean;
 }
 
 interface LineOptions {
-  /** Calls `wake` when there may be something to lease; ends with the function that it answers. */
+  /** Calls `wake` when an entry may be available, until the returned function is called. */
   readonly watch: (wake: () => void) => () => void;
-  /** How long a try may take. */
+  /** Time limit of an attempt. */
   readonly timeoutMs: number;
   readonly clock: Clock;
-  /** The last one has left. */
+  /** Called when the last caller has left. */
   readonly onEmpty: () => void;
 }
 
 /**
- * Leases that wait for the same queue. They are tried one after the other, first come first served, and only until one finds
- * nothing: what comes costs the store as many calls as there are entries to be had, however many wait.
+ * Callers that wait to lease from the same queue, first come, first served. Their attempts run one after the other, and
+ * only until one finds nothing. So new entries cost the store about as many calls as there are entries, whatever the
+ * number of callers.
  */
 export class LeaseLine {
   private readonly waiters = new Set<Waiter>();
@@ -40,25 +43,25 @@ export class LeaseLine {
     this.endRetries = every(options.clock, RETRY_MS, () => this.wake());
   }
 
-  /** What the lease finds, or nothing once `left` is aborted. Throws what a try throws. */
+  /** Resolves with the leased entries, or with none once `left` is aborted. Rejects with the error of an attempt. */
   wait(lease: Lease, left: AbortSignal): Promise<LeasedEntry[]> {
     return new Promise((answer, fail) => {
       const waiter: Waiter = { lease, answer, fail, left: false };
       this.waiters.add(waiter);
       left.addEventListener('abort', () => this.leave(waiter), { once: true });
-      // Something may have come between the try that found nothing and the watch.
+      // An entry may have arrived between the attempt that found nothing and the watch.
       this.wake();
     });
   }
 
-  /** Nobody waits any longer. */
+  /** Ends the wait of all callers. */
   dismiss(): void {
     for (const waiter of this.waiters) this.leave(waiter);
   }
 
   private leave(waiter: Waiter): void {
     waiter.left = true;
-    // What a try may have leased by now is answered.
+    // An attempt in progress may have leased entries, so its answer is kept.
     if (waiter !== this.tried && this.waiters.has(waiter)) this.settle(waiter, () => waiter.answer([]));
   }
 
@@ -80,7 +83,7 @@ export class LeaseLine {
       const entries = await waiter.lease(deadlineIn(this.options.timeoutMs));
       if (entries.length === 0 && !waiter.left) return;
       this.settle(waiter, () => waiter.answer(entries));
-      // There may be more for the next one.
+      // More entries may be available for the next caller.
       this.woken = true;
     } catch (error) {
       this.settle(waiter, () => waiter.fail(error));

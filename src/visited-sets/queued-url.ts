@@ -9,8 +9,8 @@ export interface QueuedUrl {
 const LENGTH = /^(\d+):/;
 
 /**
- * The text that the store keeps of it: the URL, or, with a payload, the URL's length in UTF-16 units, ":", the URL and the
- * payload. No valid URL begins with a digit.
+ * The text that the store keeps: the URL, or, with a payload, the URL's length in UTF-16 units, ":", the URL and the
+ * payload. The formats differ, because a valid URL never begins with a digit.
  */
 export function encodeQueued(discovery: Discovery): string {
   if (typeof discovery === 'string') return discovery;

@@ -4,12 +4,12 @@ import { invalid } from '../errors/problem.js';
 import { show } from '../errors/show.js';
 import type { Request } from '../request/request.js';
 
-/** A whole number in a query, in one spelling. */
+/** A whole number in a query, in its only spelling. */
 const WHOLE = /^[1-9]\d{0,9}$/;
 
 /**
- * For how many ms the URLs of a request are to live, as `ttlSeconds` of its query or of its JSON body says; undefined if neither
- * does. Throws VALIDATION_FAILED.
+ * How many ms the URLs of a request stay seen, from `ttlSeconds` in its query or JSON body; undefined if neither has
+ * it. Throws VALIDATION_FAILED.
  */
 export function ttlOf({ query, body }: Request): number | undefined {
   const asked = (query as { ttlSeconds?: unknown }).ttlSeconds;
@@ -24,7 +24,7 @@ export function ttlOf({ query, body }: Request): number | undefined {
   return (seconds as number) * 1_000;
 }
 
-/** Throws VALIDATION_FAILED if URLs of the set cannot live for so long. */
+/** Throws VALIDATION_FAILED if URLs of the set cannot stay seen for so long. */
 export function refuseTtl({ name, maxAgeSeconds }: Filter, ttlMs: number | undefined): void {
   if (ttlMs === undefined) return;
   const seconds = ttlMs / 1_000;

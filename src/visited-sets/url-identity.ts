@@ -12,30 +12,30 @@ import { isLonger, type Discovery } from '../batches/entries.js';
 import { Config } from '../config/config.js';
 import { PORTION, turn } from '../event-loop/turn.js';
 
-/** A batch of URLs by identity: parallel arrays of the valid ones, and the reasons for the others. */
+/** A batch of URLs by identity: parallel arrays of the valid URLs, and the reasons for the others. */
 export interface IdentifiedUrls {
   readonly keys: readonly string[];
-  /** The valid URLs as they were sent, with their payloads. */
+  /** The valid URLs as the caller sent them, with their payloads. */
   readonly urls: readonly Discovery[];
-  /** The place of each valid URL in the batch. */
+  /** The index of each valid URL in the batch. */
   readonly places: readonly number[];
   readonly invalid: readonly InvalidEntry[];
 }
 
-/** A URL with its key and the rules that made it, or with the reason why it has none. */
+/** A URL with its key and the rules that changed it, or with the reason why it has no key. */
 export type ExplainedUrl = { readonly url: string } & (
   | { readonly key: string; readonly rules: Step[] }
   | { readonly invalid: string }
 );
 
-/** The fixed cost of a URL, in characters that cost as much. */
+/** The fixed cost of a URL, as the number of characters that cost as much. */
 const CHARACTERS_A_URL = 16;
-/** The reason for a URL with more bytes than an item may have, whatever else is wrong with it. */
+/** The reason for a URL with more bytes than an item may have, whatever its other faults. */
 const TOO_LONG = { reason: 'too long' } as const;
 
 const MOST_PROFILES = 1_000;
 
-/** Applies to URLs the profile that their visited set was made with. */
+/** Applies the URL profile of a visited set to its URLs. */
 @Injectable()
 export class UrlIdentity {
   /** Compiled profiles by generation. */
@@ -43,7 +43,7 @@ export class UrlIdentity {
 
   constructor(@Inject(Config) private readonly config: Config) {}
 
-  /** A long batch takes several turns of the event loop. */
+  /** Computes the URL keys of a batch. A long batch takes several turns of the event loop. */
   async identify(filter: Filter, batch: readonly Discovery[]): Promise<IdentifiedUrls> {
     const canonicaliser = this.canonicaliserOf(filter);
     const { maxItemBytes } = this.config;
@@ -72,7 +72,7 @@ export class UrlIdentity {
     return { keys, urls, places, invalid };
   }
 
-  /** As `identify`, of a few URLs, with the rules. Between URLs others may take their turn. */
+  /** Like `identify`, for a few URLs, with the rules. Other work may run between two URLs. */
   async explain(filter: Filter, urls: readonly string[]): Promise<ExplainedUrl[]> {
     const explanationOf = compileExplanation(normaliseProfile(filter.urlProfile));
     const explained: ExplainedUrl[] = [];

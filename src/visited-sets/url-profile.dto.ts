@@ -6,13 +6,13 @@ function Rule(description: string): PropertyDecorator {
   return ApiPropertyOptional({ type: 'boolean', default: false, description });
 }
 
-/** A list of names of parameters. */
+/** A list of parameter names. */
 function Names(description: string, minItems: number): PropertyDecorator {
   const items = { type: 'string', minLength: 1, maxLength: MAX_NAME_LENGTH } as const;
   return ApiPropertyOptional({ type: 'array', items, minItems, maxItems: MAX_NAMES, description });
 }
 
-/** The members of a URL profile as the API describes them. `normaliseProfile` reads and checks them. */
+/** The members of a URL profile in the API description. `normaliseProfile` reads and checks them. */
 export class UrlProfileDto implements Required<UrlProfileSpec> {
   @ApiPropertyOptional({
     type: 'string',

@@ -26,8 +26,8 @@ function verdicts(...names: string[]): Verdicts {
 }
 
 /**
- * The work of the routes `urls/*`, on a JSON batch or on one block of a stream. Throws what the port throws, and
- * VISITED_SET_NOT_FOUND.
+ * Executes the routes `urls/*`, for a JSON batch or one block of a stream. Throws VISITED_SET_NOT_FOUND and the errors
+ * of the port.
  */
 @Injectable()
 export class UrlsService {
@@ -38,14 +38,14 @@ export class UrlsService {
     private readonly inspection: InspectionService,
   ) {}
 
-  /** Throws also VALIDATION_FAILED if URLs of the set cannot live for so long. */
+  /** Also throws VALIDATION_FAILED if URLs of the set cannot stay seen for `ttlMs`. */
   async open(name: string, ttlMs?: number): Promise<Filter> {
     const filter = await this.filters.open(name, 'visited-set');
     refuseTtl(filter, ttlMs);
     return filter;
   }
 
-  /** Marks URLs as visited, in a set that ages for `ttlMs`, and queues the new ones, in one atomic step. */
+  /** Visits URLs and queues the new ones, in one atomic step. In a set that ages, they stay seen for `ttlMs`. */
   discover(
     name: string,
     batch: readonly Discovery[],
@@ -58,7 +58,7 @@ export class UrlsService {
     });
   }
 
-  /** Marks URLs as visited, in a set that ages for `ttlMs`, without queueing them. */
+  /** Visits URLs without queueing them. In a set that ages, they stay seen for `ttlMs`. */
   visit(name: string, batch: readonly string[], operation: Operation, ttlMs?: number): Promise<BatchResult> {
     return this.judge(name, batch, MARK, (filter, { keys }) => {
       refuseTtl(filter, ttlMs);
@@ -78,14 +78,14 @@ export class UrlsService {
     );
   }
 
-  /** Lists URLs for a sync. */
+  /** Adds URLs to the input list of a sync. */
   keep(name: string, sync: string, batch: readonly string[], operation: Operation): Promise<BatchResult> {
     return this.judge(name, batch, KEEP, (filter, { keys }) =>
       this.membership.keep(filter, sync, keys, operation),
     );
   }
 
-  /** Why a few URLs are answered as they are: by which key, and what that finds. */
+  /** Explains the results for a few URLs: their keys, and the cells that these find. */
   explain(name: string, urls: readonly string[]): Promise<ExplainedUrlsView> {
     return this.filters.withFilter(name, 'visited-set', async (filter) => {
       const explained = await this.identity.explain(filter, urls);
@@ -104,7 +104,7 @@ export class UrlsService {
     });
   }
 
-  /** Asks about the valid URLs of a batch, by their keys, and puts the answers back in their places among the invalid ones. */
+  /** Runs `ask` on the valid URLs of a batch, and puts its answers back in their places among the invalid URLs. */
   private judge(
     name: string,
     batch: readonly Discovery[],

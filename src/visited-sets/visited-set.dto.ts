@@ -111,7 +111,7 @@ export class LeaseDto {
   readonly waitSeconds?: number;
 }
 
-/** Ids are checked by IdsPipe. */
+/** IdsPipe checks the ids. */
 export class LeaseIdsDto {
   @ApiProperty({ type: [String], description: 'Ids of leased URLs' })
   @Allow()
@@ -180,7 +180,7 @@ export class DeadLettersQueryDto {
   readonly cursor?: string;
 }
 
-/** Ids are checked by IdsPipe. */
+/** IdsPipe checks the ids. */
 export class DeadLetterIdsDto {
   @ApiProperty({ type: [String], description: 'Ids of dead letters' })
   @Allow()

@@ -32,7 +32,7 @@ export class ExpiringView {
   @ApiProperty({ type: 'integer' }) readonly items!: number;
 }
 
-/** The time of a visited set that ages. */
+/** The epochs of a visited set that ages. */
 export class AgeView {
   @ApiProperty({ type: 'integer', description: 'Number of the current epoch since 1970' })
   readonly epoch!: number;

@@ -9,7 +9,7 @@ import { VisitedSetsController } from './visited-sets.controller.js';
 import { VisitedSetsService } from './visited-sets.service.js';
 import { WaitingLeases } from './waiting-leases.js';
 
-/** Joins a counting filter, the identity of URLs and the to-do queue into what a crawler needs. */
+/** Combines a counting filter, URL identity, and a queue into a visited set. */
 @Module({
   imports: [FiltersModule],
   controllers: [VisitedSetsController, UrlsController, QueueController],

@@ -16,7 +16,7 @@ import {
 
 const KIND = 'visited-set';
 
-/** Visited sets as the API shows them: counting filters in `set` semantics, each with a URL profile and a queue. */
+/** Visited sets in the API: counting filters with `set` semantics, each with a URL profile and a queue. */
 @Injectable()
 export class VisitedSetsService {
   constructor(private readonly filterLifecycle: FilterLifecycle) {}

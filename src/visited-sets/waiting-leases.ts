@@ -10,13 +10,16 @@ import { Clock } from '../store/clock.token.js';
 import { Store } from '../store/store.token.js';
 import { LeaseLine, type Lease } from './lease-line.js';
 
-/** Leases that wait in all, and those of one caller. One more is answered at once, as if it did not wish to wait. */
+/**
+ * Maximum number of waiting leases, in total and for one caller. Another one is answered at once, as if it did not ask
+ * to wait.
+ */
 const MAX_WAITING = 10_000;
 const MAX_WAITING_OF_CALLER = 1_000;
 
 /**
- * Leases that wait until there is something in the queue of their visited set: a line for each set. A request that waits has
- * no place in flight.
+ * Leases that wait for entries in the queue of their visited set, in one line per set. A waiting request has no place
+ * in flight.
  */
 @Injectable()
 export class WaitingLeases {
@@ -45,7 +48,10 @@ export class WaitingLeases {
     });
   }
 
-  /** What `lease` finds within `waitMs`; nothing if the service ends or the client leaves before. Throws what `lease` throws. */
+  /**
+   * Resolves with what `lease` finds within `waitMs`, or with no entries if the service ends or the client leaves
+   * before. Rejects with the error of `lease`.
+   */
   async wait(filter: Filter, lease: Lease, waitMs: number, request: Request): Promise<LeasedEntry[]> {
     const { permit } = contextOf(request.raw);
     const caller = permit?.caller;
@@ -57,7 +63,7 @@ export class WaitingLeases {
     const left = new AbortController();
     const leave = (): void => left.abort();
     const cancel = after(this.clock, waitMs, leave);
-    // A client that sends no more may be one that has gone: which of them, only an answer would tell.
+    // A client that has ended its side may have left entirely, and only sending the answer would show which.
     socket.once('end', leave).once('close', leave);
     try {
       return await this.lineOf(filter).wait(lease, left.signal);
@@ -79,7 +85,7 @@ export class WaitingLeases {
     else this.ofCaller.set(caller, count);
   }
 
-  /** The line of a generation, for as long as anyone stands in it. */
+  /** The line of a generation, which exists while any caller waits in it. */
   private lineOf(filter: Filter): LeaseLine {
     const { generation } = filter;
     let line = this.lines.get(generation);
