@@ -1,5 +1,5 @@
 import { DemoError } from './demo-error.js';
-import { Mark, type UrlList } from './url-list.js';
+import { Flag, type UrlList } from './url-list.js';
 import type { VisitedSet } from './visited-set.js';
 
 /** The results of a visited set for an input list, compared with those of an exact set. */
@@ -52,10 +52,10 @@ export async function compare(list: UrlList, visited: VisitedSet): Promise<Compa
 async function discover(list: UrlList, visited: VisitedSet): Promise<Discovered> {
   const counts = { given: 0, invalid: 0, fresh: 0, seen: 0, falseNegatives: 0 };
   const falsePositives = new Set<number>();
-  const linesPerSecond = await visited.pass('discover', list, everyLine, (mark, answer, place) => {
-    const first = (mark & Mark.First) !== 0;
+  const linesPerSecond = await visited.pass('discover', list, everyLine, (flags, answer, place) => {
+    const first = (flags & Flag.First) !== 0;
     counts.given++;
-    if ((answer === 'invalid') !== (mark === Mark.Invalid)) {
+    if ((answer === 'invalid') !== (flags === Flag.Invalid)) {
       throw new DemoError(
         `demo and service disagree whether line ${counts.given} is a valid URL: check that their versions and MAX_ITEM_BYTES are equal`,
       );
@@ -72,7 +72,7 @@ async function discover(list: UrlList, visited: VisitedSet): Promise<Discovered>
 /** Forgets every stale URL once. */
 async function forget(list: UrlList, visited: VisitedSet): Promise<Forgotten> {
   const counts = { stale: 0, forgotten: 0 };
-  const staleOnce = (mark: number): boolean => (mark & Mark.First) !== 0 && (mark & Mark.Stale) !== 0;
+  const staleOnce = (flags: number): boolean => (flags & Flag.First) !== 0 && (flags & Flag.Stale) !== 0;
   const linesPerSecond = await visited.pass('forget', list, staleOnce, (_, answer) => {
     counts.stale++;
     if (answer === 'forgotten') counts.forgotten++;
@@ -83,9 +83,9 @@ async function forget(list: UrlList, visited: VisitedSet): Promise<Forgotten> {
 /** Checks every line. Each distinct URL counts once. */
 async function check(list: UrlList, visited: VisitedSet, unstored: ReadonlySet<number>): Promise<Checked> {
   const counts = { kept: 0, falsePositives: 0, falseNegatives: 0, neverStored: 0 };
-  const linesPerSecond = await visited.pass('check', list, everyLine, (mark, answer, place) => {
-    if ((mark & Mark.First) === 0) return;
-    const stale = (mark & Mark.Stale) !== 0;
+  const linesPerSecond = await visited.pass('check', list, everyLine, (flags, answer, place) => {
+    if ((flags & Flag.First) === 0) return;
+    const stale = (flags & Flag.Stale) !== 0;
     if (!stale) counts.kept++;
     if (stale && answer === 'seen') counts.falsePositives++;
     if (!stale && answer === 'unseen') counts.falseNegatives++;

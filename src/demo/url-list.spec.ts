@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { Mark, readUrlList, linesOf, type UrlList } from './url-list.js';
+import { Flag, readUrlList, linesOf, type UrlList } from './url-list.js';
 
 const SILENT = { write: () => true };
 const NEVER = new AbortController().signal;
@@ -20,7 +20,7 @@ describe('a list of URLs', () => {
     await writeFile(path, text);
     return readUrlList(path, SILENT, NEVER);
   };
-  const sent = async (list: UrlList, wanted: (mark: number) => boolean = everyLine): Promise<string> => {
+  const sent = async (list: UrlList, wanted: (flags: number) => boolean = everyLine): Promise<string> => {
     let text = '';
     for await (const line of linesOf(list, wanted)) text += `${line}\n`;
     return text;
@@ -29,13 +29,18 @@ describe('a list of URLs', () => {
   it('flags invalid URLs, first occurrences, and repeated URLs by key, not by spelling', async () => {
     const list = await listOf('http://a.example\nHTTP://A.example:80/\nnonsense\nhttp://b.example/\n');
     expect(list.distinct).toBe(2);
-    expect([...list.marks]).toEqual([Mark.Url | Mark.First, Mark.Url, Mark.Invalid, Mark.Url | Mark.First]);
+    expect([...list.lineFlags]).toEqual([
+      Flag.Url | Flag.First,
+      Flag.Url,
+      Flag.Invalid,
+      Flag.Url | Flag.First,
+    ]);
   });
 
   it('treats every fifth distinct URL as stale, including its repetitions', async () => {
     const lines = Array.from({ length: 12 }, (_, i) => `http://a.example/${i}`);
     const list = await listOf([...lines, lines[4], lines[5], lines[9]].join('\n'));
-    const stale = [...list.marks].flatMap((mark, i) => ((mark & Mark.Stale) === 0 ? [] : [i]));
+    const stale = [...list.lineFlags].flatMap((flags, i) => ((flags & Flag.Stale) === 0 ? [] : [i]));
     expect(stale).toEqual([4, 9, 12, 14]);
   });
 
@@ -48,7 +53,7 @@ describe('a list of URLs', () => {
     const lines = Array.from({ length: 20_000 }, (_, i) => `http://ä.example/${i}`);
     const list = await listOf(lines.join('\n'));
     const stale = lines.filter((_, i) => i % 5 === 4);
-    expect(await sent(list, (mark) => (mark & Mark.Stale) !== 0)).toBe(`${stale.join('\n')}\n`);
+    expect(await sent(list, (flags) => (flags & Flag.Stale) !== 0)).toBe(`${stale.join('\n')}\n`);
   });
 
   it('reports what is wrong with a file', async () => {

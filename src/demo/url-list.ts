@@ -6,13 +6,13 @@ import { DemoError } from './demo-error.js';
 import { Progress, type ProgressOutput } from './progress.js';
 
 /** What the exact set knows about a line, as flags that are combined by OR. */
-export const Mark = { Invalid: 0, Url: 1, First: 2, Stale: 4 } as const;
+export const Flag = { Invalid: 0, Url: 1, First: 2, Stale: 4 } as const;
 
 /** An input list that has been read once and compared with an exact set. */
 export interface UrlList {
   readonly path: string;
-  /** Flags of Mark, one byte per line that is not empty. */
-  readonly marks: Uint8Array;
+  /** The flags of each line that is not empty, one byte per line. */
+  readonly lineFlags: Uint8Array;
   /** Number of distinct URLs, by the URL key that the service uses. */
   readonly distinct: number;
 }
@@ -30,37 +30,37 @@ export async function readUrlList(
 ): Promise<UrlList> {
   const canonicaliser = compileProfile(normaliseProfile('safe'));
   const staleByKey = new Map<string, boolean>();
-  const marks: number[] = [];
+  const lineFlags: number[] = [];
   const progress = new Progress(output, 'read');
   for await (const lines of blocksOfLines(path)) {
     signal.throwIfAborted();
     for (const line of lines) {
       const key = canonicaliser.key(line);
       if (typeof key !== 'string' || isLonger(line, DEFAULT_MAX_ITEM_BYTES)) {
-        marks.push(Mark.Invalid);
+        lineFlags.push(Flag.Invalid);
         continue;
       }
       const known = staleByKey.get(key);
       const stale = known ?? staleByKey.size % STALE_EVERY === STALE_EVERY - 1;
       if (known === undefined) staleByKey.set(key, stale);
-      marks.push(Mark.Url | (known === undefined ? Mark.First : 0) | (stale ? Mark.Stale : 0));
+      lineFlags.push(Flag.Url | (known === undefined ? Flag.First : 0) | (stale ? Flag.Stale : 0));
     }
     progress.add(lines.length);
   }
   if (staleByKey.size === 0) throw new DemoError(`${path} has no lines with http or https URLs`);
   progress.end();
-  return { path, marks: Uint8Array.from(marks), distinct: staleByKey.size };
+  return { path, lineFlags: Uint8Array.from(lineFlags), distinct: staleByKey.size };
 }
 
 /** Reads the input list again, and yields the lines with wanted flags. Throws DemoError. */
-export async function* linesOf(list: UrlList, wanted: (mark: number) => boolean): AsyncGenerator<string> {
+export async function* linesOf(list: UrlList, wanted: (flags: number) => boolean): AsyncGenerator<string> {
   let at = 0;
   for await (const lines of blocksOfLines(list.path)) {
     for (const line of lines) {
-      const mark = list.marks[at++];
-      if (mark === undefined)
+      const flags = list.lineFlags[at++];
+      if (flags === undefined)
         throw new DemoError(`${list.path} grew while the demo read it; run the demo again`);
-      if (wanted(mark)) yield line;
+      if (wanted(flags)) yield line;
     }
   }
 }

@@ -38,24 +38,24 @@ export class VisitedSet {
   async pass(
     verb: 'discover' | 'forget' | 'check',
     list: UrlList,
-    wanted: (mark: number) => boolean,
-    take: (mark: number, answer: string, place: number) => void,
+    wanted: (flags: number) => boolean,
+    take: (flags: number, answer: string, place: number) => void,
   ): Promise<number> {
-    const marks = list.marks.filter(wanted);
-    const progress = new Progress(this.output, verb, marks.length);
+    const lineFlags = list.lineFlags.filter(wanted);
+    const progress = new Progress(this.output, verb, lineFlags.length);
     let at = 0;
     const send = this.set[verb] as Verb<string, string, CallOptions>;
     const answers = send(linesOf(list, wanted), { ...IN_ORDER, signal: this.signal });
     for await (const { results } of answers.blocks()) {
       for (const answer of results) {
-        take(marks[at] ?? NaN, answer, at);
+        take(lineFlags[at] ?? NaN, answer, at);
         at++;
       }
       progress.add(results.length);
     }
-    if (at !== marks.length)
-      throw new DemoError(`${verb}: the service answered ${at} of ${marks.length} lines`);
-    return marks.length / progress.end();
+    if (at !== lineFlags.length)
+      throw new DemoError(`${verb}: the service answered ${at} of ${lineFlags.length} lines`);
+    return lineFlags.length / progress.end();
   }
 
   /** Takes another signal, because the signal of the visited set may have been aborted. */
