@@ -14,7 +14,7 @@ import { UrlIdentity, type IdentifiedUrls } from './url-identity.js';
 /** The verdict for an invalid URL. It follows the answer bytes of the port, which also index the verdicts below. */
 const INVALID = 3;
 
-const MARK: Verdicts = verdicts('seen', 'new');
+const VISIT: Verdicts = verdicts('seen', 'new');
 const CHECK: Verdicts = verdicts('unseen', 'seen');
 const FORGET: Verdicts = verdicts('absent', 'forgotten', 'saturated');
 const KEEP: Verdicts = verdicts('kept', 'new', 'forgotten');
@@ -52,7 +52,7 @@ export class UrlsService {
     operation: Operation,
     ttlMs?: number,
   ): Promise<BatchResult> {
-    return this.judge(name, batch, MARK, (filter, { keys, urls }) => {
+    return this.judge(name, batch, VISIT, (filter, { keys, urls }) => {
       refuseTtl(filter, ttlMs);
       return this.membership.add(filter, keys, operation, { payloads: urls.map(encodeQueued), ttlMs });
     });
@@ -60,7 +60,7 @@ export class UrlsService {
 
   /** Visits URLs without queueing them. In a set that ages, they stay seen for `ttlMs`. */
   visit(name: string, batch: readonly string[], operation: Operation, ttlMs?: number): Promise<BatchResult> {
-    return this.judge(name, batch, MARK, (filter, { keys }) => {
+    return this.judge(name, batch, VISIT, (filter, { keys }) => {
       refuseTtl(filter, ttlMs);
       return this.membership.add(filter, keys, operation, { ttlMs });
     });

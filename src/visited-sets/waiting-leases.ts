@@ -8,7 +8,7 @@ import { contextOf } from '../request/context.js';
 import type { Request } from '../request/request.js';
 import { Clock } from '../store/clock.token.js';
 import { Store } from '../store/store.token.js';
-import { LeaseLine, type Lease } from './lease-line.js';
+import { LeaseWaiters, type Lease } from './lease-waiters.js';
 
 /**
  * Maximum number of waiting leases, in total and for one caller. Another one is answered at once, as if it did not ask
@@ -18,12 +18,12 @@ const MAX_WAITING = 10_000;
 const MAX_WAITING_OF_CALLER = 1_000;
 
 /**
- * Leases that wait for entries in the queue of their visited set, in one line per set. A waiting request has no place
- * in flight.
+ * Leases that wait for entries in the queue of their visited set, grouped by set. A waiting request has no place in
+ * flight.
  */
 @Injectable()
 export class WaitingLeases {
-  private readonly lines = new Map<string, LeaseLine>();
+  private readonly waiters = new Map<string, LeaseWaiters>();
   private readonly ofCaller = new Map<string | undefined, number>();
   private waiting = 0;
 
@@ -44,7 +44,7 @@ export class WaitingLeases {
       },
     });
     lifecycle.ending.addEventListener('abort', () => {
-      for (const line of this.lines.values()) line.dismiss();
+      for (const waiters of this.waiters.values()) waiters.dismiss();
     });
   }
 
@@ -66,7 +66,7 @@ export class WaitingLeases {
     // A client that has ended its side may have left entirely, and only sending the answer would show which.
     socket.once('end', leave).once('close', leave);
     try {
-      return await this.lineOf(filter).wait(lease, left.signal);
+      return await this.waitersOf(filter).wait(lease, left.signal);
     } finally {
       cancel();
       socket.off('end', leave).off('close', leave);
@@ -85,19 +85,19 @@ export class WaitingLeases {
     else this.ofCaller.set(caller, count);
   }
 
-  /** The line of a generation, which exists while any caller waits in it. */
-  private lineOf(filter: Filter): LeaseLine {
+  /** The waiters for a generation. They are dropped when the last caller leaves. */
+  private waitersOf(filter: Filter): LeaseWaiters {
     const { generation } = filter;
-    let line = this.lines.get(generation);
-    if (line === undefined) {
-      line = new LeaseLine({
+    let waiters = this.waiters.get(generation);
+    if (waiters === undefined) {
+      waiters = new LeaseWaiters({
         watch: (wake) => this.store.queue.watch(filter, wake),
         timeoutMs: this.config.requestTimeoutMs,
         clock: this.clock,
-        onEmpty: () => this.lines.delete(generation),
+        onEmpty: () => this.waiters.delete(generation),
       });
-      this.lines.set(generation, line);
+      this.waiters.set(generation, waiters);
     }
-    return line;
+    return waiters;
   }
 }

@@ -16,7 +16,7 @@ interface Waiter {
   left: boolean;
 }
 
-interface LineOptions {
+interface WaitersOptions {
   /** Calls `wake` when an entry may be available, until the returned function is called. */
   readonly watch: (wake: () => void) => () => void;
   /** Time limit of an attempt. */
@@ -31,14 +31,14 @@ interface LineOptions {
  * only until one finds nothing. So new entries cost the store about as many calls as there are entries, whatever the
  * number of callers.
  */
-export class LeaseLine {
+export class LeaseWaiters {
   private readonly waiters = new Set<Waiter>();
   private readonly unwatch: () => void;
   private readonly endRetries: () => void;
   private tried: Waiter | undefined;
   private woken = false;
 
-  constructor(private readonly options: LineOptions) {
+  constructor(private readonly options: WaitersOptions) {
     this.unwatch = options.watch(() => this.wake());
     this.endRetries = every(options.clock, RETRY_MS, () => this.wake());
   }
