@@ -30,7 +30,7 @@ describe('the class of a request', () => {
       0,
     ],
     [
-      'JSON of no length',
+      'JSON without a length',
       { 'content-type': 'application/json', 'transfer-encoding': 'chunked' },
       'requests',
       0,
@@ -38,12 +38,12 @@ describe('the class of a request', () => {
     ['NDJSON', { 'content-type': 'application/x-ndjson', 'content-length': '1000000' }, 'streams', 0],
     ['text', { 'content-type': 'text/plain', 'transfer-encoding': 'chunked' }, 'streams', 0],
     [
-      'a type that begins as JSON',
+      'a type that begins like JSON',
       { 'content-type': 'application/jsonx', 'content-length': '9' },
       'streams',
       0,
     ],
-    ['a body of no type', { 'content-length': '9' }, 'streams', 0],
+    ['a body without a type', { 'content-length': '9' }, 'streams', 0],
   ])('%s, on a route that accepts lines', (_, headers, kind, bytes) => {
     expect(classOf(headers, TAKES_LINES)).toMatchObject({ kind, bytes });
   });

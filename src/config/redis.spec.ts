@@ -33,7 +33,7 @@ describe('settings of Redis', () => {
   });
 
   it.each(['redis://h', 'redis://h/', 'redis://h:1/15', 'rediss://u:p%23@[::1]:6379/0', 'redis://:p@h'])(
-    'take the URL %s',
+    'accept the URL %s',
     (url) => {
       expect(read({ REDIS_URL: url })).toMatchObject({ url });
     },

@@ -25,7 +25,7 @@ describe('error lines in the log', () => {
     for (let i = 0; i < times; i++) reporter.report(new ProblemError(code, 'in detail'), `${code} ${i}`);
   }
 
-  it.each<ErrorCode>(['OVERLOADED', 'STORE_UNAVAILABLE'])('are few for %s, however many are met', (code) => {
+  it.each<ErrorCode>(['OVERLOADED', 'STORE_UNAVAILABLE'])('are limited for %s', (code) => {
     report(code, 3_000);
     expect(lines.length).toBeGreaterThan(0);
     // The test may take longer than one span of the budget, so it allows two.
