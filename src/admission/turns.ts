@@ -11,7 +11,7 @@ interface Work {
 }
 
 /** The work of one caller, in order. */
-interface Line {
+interface Backlog {
   readonly waiting: Work[];
   /** The earliest tag of its next work. */
   end: number;
@@ -26,7 +26,7 @@ interface Line {
  * next. So a caller that sends little waits for one piece of work of each other caller, not for their queues.
  */
 export class Turns {
-  private readonly lines = new Map<string | undefined, Line>();
+  private readonly backlogs = new Map<string | undefined, Backlog>();
   private waiting = 0;
   private left = BYTES_A_TURN;
   private now = 0;
@@ -35,12 +35,12 @@ export class Turns {
   begin(caller: string | undefined, bytes: number, start: () => void): void {
     const cost = BYTES_A_REQUEST + bytes;
     if (this.left === BYTES_A_TURN) setImmediate(() => this.next());
-    let line = this.lines.get(caller);
-    if (!line) this.lines.set(caller, (line = { waiting: [], end: 0 }));
-    const tag = Math.max(this.now, line.end);
-    line.end = tag + cost;
+    let backlog = this.backlogs.get(caller);
+    if (!backlog) this.backlogs.set(caller, (backlog = { waiting: [], end: 0 }));
+    const tag = Math.max(this.now, backlog.end);
+    backlog.end = tag + cost;
     if (this.waiting > 0 || this.left <= 0) {
-      line.waiting.push({ cost, tag, start });
+      backlog.waiting.push({ cost, tag, start });
       this.waiting++;
       return;
     }
@@ -52,7 +52,7 @@ export class Turns {
   private next(): void {
     this.left = BYTES_A_TURN;
     if (this.waiting === 0) {
-      this.lines.clear();
+      this.backlogs.clear();
       return;
     }
     setImmediate(() => this.next());
@@ -67,11 +67,11 @@ export class Turns {
 
   /** Takes the work that is due first, if any. Forgets callers whose past work can no longer delay their next work. */
   private take(): Work | undefined {
-    let next: Line | undefined;
-    for (const [caller, line] of this.lines) {
-      const [first] = line.waiting;
-      if (!first && line.end <= this.now) this.lines.delete(caller);
-      else if (first && !(next?.waiting[0] && next.waiting[0].tag <= first.tag)) next = line;
+    let next: Backlog | undefined;
+    for (const [caller, backlog] of this.backlogs) {
+      const [first] = backlog.waiting;
+      if (!first && backlog.end <= this.now) this.backlogs.delete(caller);
+      else if (first && !(next?.waiting[0] && next.waiting[0].tag <= first.tag)) next = backlog;
     }
     const work = next?.waiting.shift();
     if (work) this.waiting--;

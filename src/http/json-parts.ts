@@ -1,8 +1,8 @@
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 /** Characters that begin a part of a JSON text or follow one: `[`, `{`, `:`, `,`. */
-const MARKS = new Uint8Array(256);
-for (const mark of Buffer.from('[{:,')) MARKS[mark] = 1;
+const PART_BYTES = new Uint8Array(256);
+for (const byte of Buffer.from('[{:,')) PART_BYTES[byte] = 1;
 
 /** Shorter texts are parsed within about 40 ms, whatever they contain. */
 const HARMLESS_BYTES = 2 ** 18;
@@ -23,7 +23,7 @@ export function hasTooManyParts(raw: Buffer, most: number): boolean {
       else if (byte === QUOTE) inString = false;
     } else if (byte === QUOTE) inString = true;
     else {
-      parts += MARKS[byte] as number;
+      parts += PART_BYTES[byte] as number;
       if (parts > most) return true;
     }
   }

@@ -85,14 +85,14 @@ function completeItem(item: PathItem): PathItem {
 }
 
 /** The extensions that the decorators of routes add to an operation. */
-interface Marks {
+interface Extensions {
   readonly [X_CODES]?: readonly ErrorCode[];
   readonly [X_STREAMS]?: boolean;
   readonly [X_ACCESS]?: Access;
 }
 
-function complete(marked: OperationObject & Marks, readsBody: boolean): OperationObject {
-  const { [X_CODES]: own = [], [X_STREAMS]: streams = false, [X_ACCESS]: access, ...operation } = marked;
+function complete(extended: OperationObject & Extensions, readsBody: boolean): OperationObject {
+  const { [X_CODES]: own = [], [X_STREAMS]: streams = false, [X_ACCESS]: access, ...operation } = extended;
   if (streams) addStreams(operation);
   const withBody = readsBody ? WITH_BODY : [];
   const isPublic = access === 'public';

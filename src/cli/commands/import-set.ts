@@ -21,7 +21,7 @@ export interface ImportSetOptions {
 export async function importSet(context: Context, name: string, options: ImportSetOptions): Promise<Exit> {
   const { redis, key, parallel } = options;
   const found = await find(context.client, name);
-  const verb = marking(found, name);
+  const verb = importing(found, name);
   const members = await RedisSet.open(redis, key, context.interruption.soft);
   try {
     const { generation } = found.description;
@@ -54,7 +54,7 @@ export async function importSet(context: Context, name: string, options: ImportS
   }
 }
 
-function marking(found: Found, name: string): LineVerb {
+function importing(found: Found, name: string): LineVerb {
   if (found.kind === 'visited set') return { send: found.handle.visit };
   const { description } = found;
   if ('semantics' in description && description.semantics === 'multiset')

@@ -16,7 +16,7 @@ import { tryLock } from 'fs-native-extensions';
 import { show } from '../../errors/show.js';
 import { reasonOf, UsageError } from '../ending.js';
 
-const MARK = 'unseen-checkpoint-1';
+const SIGNATURE = 'unseen-checkpoint-1';
 /** Size of a slot. Writes alternate between two slots, so that one of them is always complete. */
 const SLOT_BYTES = 4_096;
 const OPEN_ATTEMPTS = 10;
@@ -64,7 +64,7 @@ export class CheckpointFile {
   write(state: unknown, durable = false): void {
     this.number++;
     const body = JSON.stringify({ number: this.number, state });
-    const text = `${MARK} ${checksum(body)} ${body}`;
+    const text = `${SIGNATURE} ${checksum(body)} ${body}`;
     const bytes = Buffer.alloc(SLOT_BYTES, ' ');
     if (bytes.write(text) < Buffer.byteLength(text))
       throw new RangeError('the state is larger than its place');
@@ -121,9 +121,9 @@ function notOurs(path: string): UsageError {
 
 function slotIn(bytes: Buffer): Slot | undefined {
   const text = bytes.toString().trim();
-  const [mark, sum, ...rest] = text.split(' ');
+  const [signature, sum, ...rest] = text.split(' ');
   const body = rest.join(' ');
-  if (mark !== MARK || sum !== checksum(body)) return undefined;
+  if (signature !== SIGNATURE || sum !== checksum(body)) return undefined;
   return JSON.parse(body) as Slot;
 }
 

@@ -66,7 +66,7 @@ async function* unzipped(name: string, gunzip: Readable): AsyncGenerator<Buffer>
   }
 }
 
-const MARKS = [
+const BYTE_ORDER_MARKS = [
   { encoding: 'utf-16le', bytes: [0xff, 0xfe] },
   { encoding: 'utf-16be', bytes: [0xfe, 0xff] },
 ] as const;
@@ -74,7 +74,7 @@ const MARKS = [
 /** The bytes of a text as UTF-8. Converts a text in UTF-16 if it has a byte order mark. */
 export async function inUtf8(name: string, source: Chunks): Promise<Chunks> {
   const look: Look<string> = (head) =>
-    MARKS.find(({ bytes }) => bytes.every((byte, i) => head[i] === byte))?.encoding ??
+    BYTE_ORDER_MARKS.find(({ bytes }) => bytes.every((byte, i) => head[i] === byte))?.encoding ??
     (head.length < 2 ? undefined : 'utf-8');
   const { kind, chunks } = await peek(source, look, 'utf-8');
   return kind === 'utf-8' ? chunks : transcoded(name, kind, chunks);
