@@ -16,7 +16,7 @@ import { SyncsModule } from './syncs/syncs.module.js';
 import { TransferModule } from './transfer/transfer.module.js';
 import { VisitedSetsModule } from './visited-sets/visited-sets.module.js';
 
-/** The whole service, for one typed object of settings. */
+/** The whole service, built from one typed object of settings. */
 @Global()
 @Module({})
 export class AppModule {

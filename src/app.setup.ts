@@ -46,7 +46,7 @@ export async function createApp(config: Config): Promise<NestFastifyApplication>
   const answer: AnswerError = (error, request, reply) => app.get(ProblemFilter).answer(error, request, reply);
   const adapter = new FastifyAdapter({
     ...fastifyOptions(logger, headers, answer),
-    // Skips the engine of Nest middleware: the service has none, and the engine would check every request.
+    // The service has no Nest middleware, and the engine for it would check every request.
     skipMiddie: true,
     serverFactory: (handle: RequestListener) => createHttpServer(handle, admission, config),
   });

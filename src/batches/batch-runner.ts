@@ -33,8 +33,8 @@ import { answerLines, streamEvents } from './stream-answer.js';
 type Batch = Keys | readonly Discovery[];
 
 /**
- * Executes the entries of a JSON body at once, or each block of a stream. `C` is the operation on a route that changes
- * data, and the deadline (ms since the epoch) on a route that reads.
+ * Executes all entries of a JSON body in one call, and each block of a stream in its own call. `C` is the operation on
+ * a route that changes data, and the deadline (ms since the epoch) on a route that reads.
  */
 export type Act<E extends Batch, C> = (entries: E, call: C) => Promise<BatchResult>;
 

@@ -7,7 +7,7 @@ export const LINE_FORMATS: ReadonlyMap<string, LineFormat> = new Map([
   ['text/plain', 'text'],
 ]);
 
-/** At the start of a text, it only marks the text as UTF-8 and is not part of it. Some editors add it on their own. */
+/** At the start of a text, it only marks the text as UTF-8 and is not part of it. Some editors add it by default. */
 export const BYTE_ORDER_MARK = '\ufeff';
 
 /** Bytes of `{"url": "…", "payload": "…"}` without the two texts, with some white space. */

@@ -5,11 +5,12 @@ const HEAD = /^[ \t\n\r]*\{[ \t\n\r]*"items"[ \t\n\r]*:[ \t\n\r]*\[[ \t\n\r]*/;
 const MAX_HEAD_BYTES = 64;
 const TAIL = /^[ \t\n\r]*\}[ \t\n\r]*$/;
 
-/** Larger bodies are parsed, because the memory for packed ones does not shrink. */
+/** Larger bodies are parsed, because the memory that packed bodies are read into never shrinks. */
 const MAX_BYTES = 2 ** 21;
 
 /**
- * A JSON body that has only items, without escapes, as most do. The service can use it without a string for each item.
+ * A JSON body that has only items, none with an escape, like most bodies. The service uses it without creating a string
+ * for each item.
  */
 export class PackedItems {
   private constructor(

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { readConfig } from './config.js';
 
-describe('settings of limits', () => {
+describe('settings of admission', () => {
   it('have defaults, and no rate limit', () => {
     expect(readConfig({})).toMatchObject({
       maxRequestsInFlight: 64,

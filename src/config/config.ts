@@ -23,7 +23,7 @@ export interface Config extends AdmissionSettings {
   readonly logLevel: (typeof LOG_LEVELS)[number];
   /**
    * `keys`: the service requires credentials. `open`: it requires them once the store has keys; only on loopback.
-   * `none`: it never requires them, because the operator has set this.
+   * `none`: it never requires them; the operator must choose this explicitly.
    */
   readonly auth: 'keys' | 'open' | 'none';
   /**

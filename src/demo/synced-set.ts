@@ -77,7 +77,7 @@ export class SyncedSet {
     return progress.end();
   }
 
-  /** Takes another signal, because the signal of the set may have been aborted. */
+  /** Takes its own signal, because the signal of the set may have been aborted. */
   drop(signal: AbortSignal): Promise<void> {
     return this.set.drop({ signal });
   }

@@ -58,7 +58,7 @@ export class VisitedSet {
     return lineFlags.length / progress.end();
   }
 
-  /** Takes another signal, because the signal of the visited set may have been aborted. */
+  /** Takes its own signal, because the signal of the visited set may have been aborted. */
   drop(signal: AbortSignal): Promise<void> {
     return this.set.drop({ signal });
   }

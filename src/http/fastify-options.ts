@@ -15,8 +15,8 @@ export const ROUTER_OPTIONS = { maxParamLength: 1_024 };
 export type AnswerError = (error: unknown, request: Request, reply: Reply) => void;
 
 /**
- * Settings of the HTTP server that do not depend on the environment. `answer` handles errors before routing, also with
- * `headers`.
+ * Settings of the HTTP server that do not depend on the environment. `answer` handles errors that occur before routing,
+ * with `headers` added to their answers.
  */
 export function fastifyOptions(logger: Logger, headers: Headers, answer: AnswerError): FastifyServerOptions {
   return {
@@ -26,7 +26,7 @@ export function fastifyOptions(logger: Logger, headers: Headers, answer: AnswerE
     childLoggerFactory: (parent, bindings) => new RequestLogger(parent, bindings),
     genReqId: nextRequestId,
     routerOptions: ROUTER_OPTIONS,
-    // The readers of bodies have their own time-outs, and streams may last as long as they progress.
+    // The readers of bodies have their own timeouts, and streams may last as long as they progress.
     requestTimeout: 0,
     // The hooks refuse these requests, with a problem.
     return503OnClosing: false,

@@ -73,7 +73,7 @@ export class StreamedBody {
         yield chunk;
       }
     } catch (error) {
-      // Whatever the error of the aborted request is, its answer will not be read.
+      // The client of an aborted request reads no answer, so the exact error does not matter.
       throw error instanceof ProblemError
         ? error
         : new ProblemError('REQUEST_TIMEOUT', 'the client closed the connection before the end of the body', {

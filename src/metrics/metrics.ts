@@ -5,7 +5,7 @@ import { Store } from '../store/store.token.js';
 import { FilterGauges } from './filter-gauges.js';
 import { TalliedCounter } from './tallied-counter.js';
 
-/** In seconds. A batch of 1,000 takes a few milliseconds at most. */
+/** In seconds. A batch of 1,000 takes one or a few milliseconds. */
 const DURATION_BUCKETS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
 /**

@@ -6,7 +6,7 @@ import type { Access } from '../request/scope.js';
 import type { ErrorCode } from '../errors/error-codes.js';
 import type { BatchConfig } from '../request/request.js';
 
-/** Extensions that document.ts reads and removes. */
+/** Extensions that operations.ts reads and removes. */
 export const X_CODES = 'x-unseen-codes';
 export const X_STREAMS = 'x-unseen-streams';
 export const X_ACCESS = 'x-unseen-access';

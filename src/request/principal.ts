@@ -8,7 +8,7 @@ export interface Principal {
   /** The name of a key or the subject of a token, for people. */
   readonly name: string;
   readonly scopes: readonly Scope[];
-  /** Prefix of the filters and visited sets that exist for this principal. Empty: all names. */
+  /** Name prefix of all filters and visited sets that exist for this principal. Empty: all names. */
   readonly prefix: string;
   /** Limits what the principal may create; absent if its key has no limits. */
   readonly quota?: Quota | undefined;

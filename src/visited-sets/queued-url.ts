@@ -10,7 +10,7 @@ const LENGTH = /^(\d+):/;
 
 /**
  * The text that the store keeps: the URL, or, with a payload, the URL's length in UTF-16 units, ":", the URL and the
- * payload. The formats differ, because a valid URL never begins with a digit.
+ * payload. A valid URL never begins with a digit, so the two forms cannot be confused.
  */
 export function encodeQueued(discovery: Discovery): string {
   if (typeof discovery === 'string') return discovery;
