@@ -4,7 +4,8 @@ import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
 import { defineConfig } from 'vite';
 
-// Of a build that a test or a shell of a developer begins, too: with another one JSX is compiled for debugging, a quarter larger.
+// Also for builds that start in a test or a developer's shell. Any other value compiles JSX for debugging, a quarter
+// larger.
 process.env.NODE_ENV = 'production';
 
 const ROOT = import.meta.dirname;
@@ -16,21 +17,21 @@ export default defineConfig({
   build: {
     outDir: OUT,
     emptyOutDir: true,
-    // The first of each that knows light-dark(), which must not be rewritten.
+    // The first versions with light-dark(), which must not be rewritten.
     target: ['chrome123', 'firefox128', 'safari17.5'],
-    // The policy of the page allows nothing inline, and no data: URL.
+    // The Content Security Policy of the page allows no inline code and no data: URLs.
     assetsInlineLimit: 0,
     modulePreload: false,
     reportCompressedSize: false,
-    // On a slow machine it would report that the compression below takes most of the time.
+    // On slow machines, Vite would warn that the compression below takes most of the time.
     rolldownOptions: { checks: { pluginTimings: false } },
   },
   experimental: {
-    // The page is at …/dashboard, without a slash, below whatever prefix a proxy gives it.
+    // The page is …/dashboard, without a trailing slash, below any prefix that a proxy adds.
     renderBuiltUrl: (name, { hostType }) => (hostType === 'html' ? `dashboard/${name}` : { relative: true }),
   },
-  // `npm run dashboard:dev` shows changes at once, and uses the API of a running service. An object, because a plain URL
-  // makes Vite change `Host`, and the service refuses requests whose `Origin` is another host.
+  // `npm run dashboard:dev` shows changes at once and uses the API of a running service. The proxy is an object,
+  // because a plain URL makes Vite change `Host`, and the service refuses requests whose `Origin` names another host.
   server: { proxy: { '/v1': { target: process.env.UNSEEN_URL ?? 'http://127.0.0.1:3000' } } },
   plugins: [
     { name: 'lines-only', enforce: 'pre', transform: withoutUnused },
@@ -39,8 +40,8 @@ export default defineConfig({
 });
 
 /**
- * What no bundler can know that nothing here needs of uPlot: what it hangs on itself (steps, bars, curves, joins of tables, time
- * zones), and its own legend.
+ * Parts of uPlot that the dashboard does not use and a bundler cannot remove: properties that uPlot adds to itself
+ * (steps, bars, curves, table joins, time zones), and its legend.
  */
 const UNUSED = [
   { text: /^\t(?:\(paths\.(?:stepped|bars|spline) += |uPlot\.(?:join|tzDate) += ).*\n/gm, times: 5, by: '' },
@@ -54,7 +55,7 @@ function withoutUnused(code, id) {
   return { code: UNUSED.reduce((rest, { text, by }) => rest.replace(text, by), code), map: null };
 }
 
-/** Compresses once what is served many times. */
+/** Compresses assets at build time, not per request. */
 async function compressAssets() {
   const folder = join(OUT, 'assets');
   const names = await readdir(folder);

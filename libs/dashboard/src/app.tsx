@@ -19,7 +19,7 @@ import { Button } from './ui/button.js';
 import { Failure, Loading } from './ui/notice.js';
 import { Title } from './ui/title.js';
 
-/** What the header leads to. A screen of its own comes here, and into Screen. */
+/** The links in the header. To add a screen, add it here and to Screen. */
 const NAV: readonly NavEntry[] = [
   { path: [], text: 'Sets and filters' },
   { path: ['import'], text: 'Import', needs: 'admin' },
@@ -29,7 +29,7 @@ const NAV: readonly NavEntry[] = [
 interface NavEntry {
   readonly path: readonly string[];
   readonly text: string;
-  /** Whoever may not use it does not see it. */
+  /** Users without this scope do not see the link. */
   readonly needs?: Scope;
   readonly allNames?: boolean;
 }
@@ -103,7 +103,7 @@ const AWAY_WORDS: Readonly<Record<Away, string>> = {
   back: 'The service is back.',
 };
 
-/** It is always there, so that a change of it is read out. */
+/** The element is always in the page, so that screen readers announce changes of its text. */
 function AwayBanner(): preact.JSX.Element {
   const now = away.value;
   return (
@@ -114,13 +114,13 @@ function AwayBanner(): preact.JSX.Element {
   );
 }
 
-/** Asks, and says so, since not every screen does: without it nobody would hear there that the service is back. */
+/** Polls the service and shows that it does. Without this, screens that do not poll would not notice its return. */
 function Asking(): preact.JSX.Element {
   usePoll('away', (signal) => client.value.filters({ pageSize: 1, signal }).next());
   return <> Retrying …</>;
 }
 
-/** A screen that follows another has the focus, as a page that was loaded would. */
+/** Moves the focus to the heading of a new screen, as loading a page would. */
 function Main(): preact.JSX.Element {
   const { value: now } = session;
   const at = now.is === 'open' ? place.value.path.join('/') : now.is;
@@ -128,7 +128,7 @@ function Main(): preact.JSX.Element {
   useEffect(() => {
     const before = shown.current;
     shown.current = at;
-    // The one that the page was loaded for follows none, and who is to sign in is led to the field.
+    // The first screen keeps the focus of the browser, and the sign-in screen focuses its own field.
     if (before === at || before === 'starting' || now.is !== 'open') return;
     scrollTo(0, 0);
     document.querySelector<HTMLElement>('main h1')?.focus();
@@ -145,16 +145,16 @@ function Main(): preact.JSX.Element {
   return <Screen key={at} at={at} />;
 }
 
-/** It is tried again as anything is that is asked for. */
+/** Retries with the usual poll. */
 function CannotStart({ error }: { readonly error: Error }): preact.JSX.Element {
   const { refresh } = usePoll('start', start);
   return <Failure error={error} what="The dashboard cannot start yet" retry={refresh} />;
 }
 
-/** The screen of the present place. */
+/** The screen for the current place. */
 function Screen({ at }: { readonly at: string }): preact.JSX.Element {
   const { path } = place.value;
-  // What a proxy has made of an answer may be impossible to show. The header and other screens stay.
+  // A proxy may have altered an answer so that the screen cannot render it. The header and other screens keep working.
   const [error, again] = useErrorBoundary() as [Error | undefined, () => void];
   if (error) return <Failure error={error} what="This screen cannot be shown" retry={again} />;
   const [first, name, ...more] = path;

@@ -1,31 +1,31 @@
 import { signal } from '@preact/signals';
 
-/** What cannot be reached at the moment. `back`: nothing any more, and that is to be said. */
+/** What is unavailable now. `back`: everything is available again, which the banner shows for a moment. */
 export type Away = 'service' | 'store' | 'busy' | 'back';
 
-/** Seen by every request, also by those that the client will repeat by itself. */
+/** Every request updates it, including requests that the client will retry. */
 export const away = signal<Away | undefined>(undefined);
 
-/** The reason of requests that end because nobody waits for them any more. */
+/** The abort reason of requests whose result is no longer needed. */
 export const LEFT = new Error('the request was cancelled');
 
 const BACK_MS = 4_000;
 
-/** Statuses of gateways that do not reach the service, and of a service that cannot answer now. */
+/** Statuses of gateways that cannot reach the service, and of a service that is overloaded. */
 const PASSING: ReadonlyMap<number, Away> = new Map<number, Away>([
   [429, 'busy'],
   [502, 'service'],
   [504, 'service'],
 ]);
-/** What codes of a 503 tell. One of the set that was asked about, such as that its data is lost, tells of nothing else. */
+/** Meanings of the codes of a 503. Codes about one set, such as lost data, say nothing about the service. */
 const REASONS: ReadonlyMap<unknown, Away> = new Map<unknown, Away>([
   ['STORE_UNAVAILABLE', 'store'],
   ['OVERLOADED', 'busy'],
 ]);
-/** Calls that are answered without the store: that it is back they cannot tell. */
+/** Calls that the service answers without its store. Their success does not show that the store is back. */
 const WITHOUT_STORE = /\/v1\/(?:me|plan)$/;
 
-/** `fetch`, which also notes whether anybody answers, and tells `rejected` when a key is not accepted. */
+/** `fetch` that also tracks whether the service is available, and calls `rejected` when it rejects the key. */
 export function watchedFetch(rejected: () => void): typeof fetch {
   return async (input, init) => {
     let response: Response;
@@ -43,7 +43,7 @@ export function watchedFetch(rejected: () => void): typeof fetch {
   };
 }
 
-/** Whether a request has ended because nobody waits for it, such as those beside one that was refused; not for being late. */
+/** Whether the page cancelled the request because it no longer needs the result. A timeout does not count. */
 function isLeft(signal: AbortSignal | null | undefined): boolean {
   return signal?.aborted === true && (signal.reason as Error | undefined)?.name !== 'TimeoutError';
 }

@@ -1,25 +1,25 @@
 import { PagedErrorRate } from '../../bloom/src/error-rate.js';
 import { isLost, roomOf, type Whole } from './sets.js';
 
-/** A layer as far as its error rate goes: how many pages it has, and how many items it takes. */
+/** The numbers of a layer that determine its error rate. */
 interface CurveLayer {
   readonly capacity: number;
   readonly pages: number;
 }
 
-/** Error rates by the number of items. */
+/** Error rates by number of items. */
 export interface Curve {
   readonly items: readonly number[];
   readonly rates: readonly number[];
 }
 
 const POINTS = 120;
-/** One that does not grow refuses items at twice its capacity. */
+/** A filter that does not grow refuses items at twice its capacity. */
 const MOST_OF_CAPACITY = 2;
 
 /**
- * The error rate that a set has with so many items, by the formula that it was sized by: page-aware, layers filled one after the
- * other, and their rates added up, as an absent item is asked of all of them.
+ * Error rates of a set from empty to full, by the page-aware formula that sized it. Layers fill one after the other.
+ * Their rates add up, because a lookup of an absent item asks every layer.
  */
 export function curveOf(described: Whole): Curve {
   const { geometry, growth } = described;
@@ -34,7 +34,7 @@ function rateWith(items: number, layers: readonly CurveLayer[], rate: PagedError
   let left = items;
   let sum = 0;
   for (const [i, { capacity, pages }] of layers.entries()) {
-    // What is too much is in the last.
+    // The last layer takes the rest, even above its capacity.
     const held = i === layers.length - 1 ? left : Math.min(left, capacity);
     sum += rate.at(held / pages);
     left -= held;
@@ -42,7 +42,7 @@ function rateWith(items: number, layers: readonly CurveLayer[], rate: PagedError
   return Math.min(1, sum);
 }
 
-/** Of a set that ages, a page begins with a stamp, and a counter is a byte: see libs/store/src/age.ts. */
+/** In a set that ages, a page begins with a stamp and a counter takes a byte: see libs/store/src/age.ts. */
 const STAMP_BYTES = 4;
 
 function layersOf(described: Whole): CurveLayer[] {

@@ -1,4 +1,4 @@
-/** Numbers as people read them. */
+/** Formats numbers for people. */
 
 const WHOLE = new Intl.NumberFormat('en');
 const SHORT = new Intl.NumberFormat('en', { notation: 'compact', maximumSignificantDigits: 3 });
@@ -16,7 +16,7 @@ export function short(value: number): string {
 
 const BYTES = ['B', 'KB', 'MB', 'GB', 'TB', 'PB'];
 
-/** In units of 1,000: 12.1 MB */
+/** In units of 1,000, such as 12.1 MB. */
 export function bytes(value: number): string {
   let unit = 0;
   let left = value;
@@ -27,7 +27,7 @@ export function bytes(value: number): string {
   return `${DIGITS.format(left)} ${BYTES[unit] ?? ''}`;
 }
 
-/** A share: 0.01 %, and what is too small for that 2.1e-9. */
+/** A percentage, such as 0.01 %, or 2.1e-9 below 1e-6. */
 export function share(value: number): string {
   if (value === 0) return '0 %';
   if (value < 1e-6) return value.toExponential(1).replace('.0e', 'e');
@@ -39,7 +39,7 @@ export function oneIn(value: number): string {
   return value <= 0 ? 'none' : `1 in ${whole(Number((1 / value).toPrecision(3)))}`;
 }
 
-/** Of what happens in a second: 0.25, 12.1, 3,400 */
+/** A rate per second: 0.25, 12.1, 3.4K. */
 export function perSecond(value: number | undefined): string {
   if (value === undefined) return '–';
   if (value === 0) return '0';
@@ -53,7 +53,7 @@ const UNITS: readonly (readonly [name: string, seconds: number])[] = [
   ['s', 1],
 ];
 
-/** 90 s, 2 h 30 min, 7 d: the two largest units that say it. */
+/** 90 s, 2 h 30 min, 7 d: at most two units. */
 export function duration(seconds: number): string {
   const from = UNITS.findIndex(([, length]) => seconds >= length * (length === 1 ? 1 : 1.5));
   if (from < 0) return '0 s';
@@ -67,12 +67,12 @@ export function duration(seconds: number): string {
 const TIME = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' });
 const CLOCK = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' });
 
-/** A moment, as ISO 8601 has it: Nov 25, 2026, 3:31 AM, in the words of the browser. */
+/** An ISO 8601 time in the format of the browser: Nov 25, 2026, 3:31 AM. */
 export function time(iso: string): string {
   return TIME.format(new Date(iso));
 }
 
-/** The time of day of a moment, as ISO 8601 has it: 03:31 AM. */
+/** The time of day of an ISO 8601 time: 03:31 AM. */
 export function clock(iso: string): string {
   return CLOCK.format(new Date(iso));
 }

@@ -1,14 +1,14 @@
 import { useEffect, useMemo } from 'preact/hooks';
 import { LEFT } from './connection.js';
 
-/** Aborted when the screen is left: for what nobody waits for then. */
+/** A signal that is aborted when the user leaves the screen, to cancel calls whose result is no longer needed. */
 export function useLeaving(): AbortSignal {
   const leaving = useMemo(() => new AbortController(), []);
   useEffect(() => () => leaving.abort(LEFT), [leaving]);
   return leaving.signal;
 }
 
-/** While `on`, the browser asks before it closes the page or goes elsewhere. */
+/** While `on`, the browser asks before the user closes or leaves the page. */
 export function useAskBeforeUnload(on: boolean): void {
   useEffect(() => {
     if (!on) return;

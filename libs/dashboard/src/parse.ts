@@ -1,4 +1,4 @@
-/** Numbers as people write them. */
+/** Parses numbers that people type. */
 
 const MULTIPLES: Readonly<Record<string, number>> = {
   k: 1e3,
@@ -10,7 +10,7 @@ const MULTIPLES: Readonly<Record<string, number>> = {
   billion: 1e9,
 };
 
-/** A whole number: 1000000, 1,000,000, 1e6, 1M, 2.5 million. NaN if it is none. */
+/** A whole number: 1000000, 1,000,000, 1e6, 1M, 2.5 million. NaN if the text is not a number. */
 export function count(text: string): number {
   const [, digits = '', word = ''] = /^\s*([\d.,_' ]+(?:e\+?\d+)?)\s*([a-z]*)\s*$/i.exec(text) ?? [];
   const multiple = word === '' ? 1 : (MULTIPLES[word.toLowerCase()] ?? NaN);
@@ -19,7 +19,7 @@ export function count(text: string): number {
   return Math.abs(value - rounded) < 1e-6 ? rounded : NaN;
 }
 
-/** A share: 0.0001, 1e-4, 0.01 %, 1 in 10,000, 1/10000. NaN if it is none. */
+/** A share: 0.0001, 1e-4, 0.01 %, 1 in 10,000, 1/10000. NaN if the text is not a share. */
 export function share(text: string): number {
   const [, one] = /^\s*1\s*(?:in|\/|:)\s*(.+)$/i.exec(text) ?? [];
   const [, digits = '', percent] = /^\s*([\d.]+(?:e[+-]?\d+)?)\s*(%?)\s*$/i.exec(text) ?? [];

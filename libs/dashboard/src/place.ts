@@ -1,11 +1,11 @@
-/** Where in the dashboard somebody is: what stands after the # of the address. */
+/** A place in the dashboard: the part of the address after the #. */
 export interface Place {
-  /** Its parts, decoded: `['sets', 'crawl']`. */
+  /** The decoded parts of the path, such as `['sets', 'crawl']`. */
   readonly path: readonly string[];
   readonly query: URLSearchParams;
 }
 
-/** A hash that somebody has typed may be anything. */
+/** The user may have typed the hash, so it can be malformed. */
 export function placeOf(hash: string): Place {
   const [, path = '', query = ''] = /^#?([^?]*)\??(.*)$/s.exec(hash) ?? [];
   return { path: path.split('/').filter(Boolean).map(decoded), query: new URLSearchParams(query) };
@@ -19,7 +19,7 @@ function decoded(text: string): string {
   }
 }
 
-/** A link to a place. Of the query, what is empty is left out. */
+/** A link to a place. Drops empty query values. */
 export function hashOf(path: readonly string[], query: Readonly<Record<string, string>> = {}): string {
   const pairs = Object.entries(query).filter(([, value]) => value !== '');
   const text = new URLSearchParams(pairs).toString();

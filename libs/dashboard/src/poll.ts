@@ -1,24 +1,24 @@
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import { away, LEFT } from './connection.js';
 
-/** What is asked for again and again. */
+/** A value that is polled. */
 export interface Polled<T> {
-  /** The latest answer; it stays while the next one is asked for, and when that fails. */
+  /** The latest answer. It stays while the next request is pending, and if that request fails. */
   readonly data: T | undefined;
-  /** Why the last time failed. */
+  /** Why the last request failed. */
   readonly error: Error | undefined;
-  /** Asks now. */
+  /** Polls now. */
   readonly refresh: () => void;
 }
 
-/** Asking takes at most so much of the time. */
+/** The largest share of time that may be spent waiting for answers. */
 const SHARE = 1 / 10;
-/** What has failed is asked for again after so long at most, so that all is back soon after the service is. */
+/** The longest delay after a failure, so that the page recovers soon after the service does. */
 const FAILED_MS = 5_000;
 
 /**
- * Asks now, every `everyMs`, and when the page is looked at again. A page that nobody looks at asks nothing, and an answer that takes
- * long is asked for less often. `of`: what it is about; of another, everything begins anew.
+ * Polls now, every `everyMs`, and when the page becomes visible. A hidden page does not poll, and slow answers are
+ * polled less often. `of` names the subject: if it changes, the state is reset.
  */
 export function usePoll<T>(
   of: string,
@@ -34,13 +34,13 @@ export function usePoll<T>(
     const leaving = new AbortController();
     const { signal } = leaving;
     const isLeft = (): boolean => signal.aborted;
-    /** Answers how long to wait then. */
+    /** Returns the delay before the next request. */
     const ask = async (): Promise<number> => {
       const begun = performance.now();
       try {
         const data = await latest.current(signal);
         if (!isLeft()) setState({ of, data });
-        // Time in which nobody answered is not what asking takes.
+        // While the service was unavailable, the elapsed time says nothing about the cost of the request.
         return Math.max(everyMs, wasAway() ? 0 : (performance.now() - begun) / SHARE);
       } catch (error) {
         if (!isLeft()) setState((old) => ({ ...kept(old, of), error: error as Error }));
@@ -49,7 +49,7 @@ export function usePoll<T>(
     };
     const run = async (): Promise<void> => {
       while (!isLeft()) {
-        // Woken while an answer is under way, too: that may be of before.
+        // Created before the request: a wake-up while it is pending must poll again, because the answer may be stale.
         const pause = wakeable(wake);
         await pause(await ask());
         if (document.hidden && !isLeft()) await shown();
@@ -85,7 +85,7 @@ function wasAway(): boolean {
   return now === 'service' || now === 'store' || now === 'back';
 }
 
-/** What waits so many ms, or until it is woken from now on. */
+/** Returns a function that waits for `ms`, or until `wake` is called. It also counts a wake-up before the wait. */
 function wakeable(wake: { current: () => void }): (ms: number) => Promise<void> {
   const woken = new Promise<void>((resolve) => (wake.current = resolve));
   return async (ms) => {

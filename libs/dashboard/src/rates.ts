@@ -1,6 +1,6 @@
 import { isLost, type Described } from './sets.js';
 
-/** What has happened in a second, on the average of the time between two looks. */
+/** Rates per second, averaged over the time between two polls. */
 export interface Rates {
   readonly fresh: number;
   readonly seen: number;
@@ -15,12 +15,12 @@ interface Look {
   readonly removed: number;
 }
 
-/** Tells rates by the differences between what was told last and what is told now. */
+/** Computes rates from the differences between two polls. */
 export class RateMeter {
   private looks = new Map<string, Look>();
   private rates = new Map<string, Rates>();
 
-  /** Call it with everything that there is, each time. */
+  /** Call it with all sets and filters, after each poll. */
   look(all: Iterable<Described>, atMs: number): void {
     const looks = new Map<string, Look>();
     const rates = new Map<string, Rates>();
@@ -30,14 +30,14 @@ export class RateMeter {
       const now = { atMs, generation, added, duplicate, removed };
       looks.set(name, now);
       const before = this.looks.get(name);
-      // What was cleared or made anew begins anew.
+      // A filter that was cleared or created again has a new generation, so its rates start again.
       if (before?.generation === generation) rates.set(name, ratesBetween(before, now));
     }
     this.looks = looks;
     this.rates = rates;
   }
 
-  /** Undefined until it has been looked at twice. */
+  /** undefined before the second poll. */
   of(name: string): Rates | undefined {
     return this.rates.get(name);
   }
@@ -45,7 +45,7 @@ export class RateMeter {
 
 function ratesBetween(before: Look, now: Look): Rates {
   const seconds = Math.max(0.001, (now.atMs - before.atMs) / 1_000);
-  // Another instance may be a moment behind.
+  // Counts may go back a little, because another instance may answer and be slightly behind.
   const perSecond = (from: number, to: number): number => Math.max(0, to - from) / seconds;
   return {
     fresh: perSecond(before.added, now.added),

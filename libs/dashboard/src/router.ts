@@ -3,19 +3,19 @@ import { hashOf, placeOf } from './place.js';
 
 export { hashOf } from './place.js';
 
-/** Where somebody is. */
+/** The current place of the user. */
 export const place = signal(placeOf(location.hash));
 
 addEventListener('hashchange', () => {
   place.value = placeOf(location.hash);
 });
 
-/** Goes to a place, as a link would: of what hashOf gives. */
+/** Goes to a place, as a link would. Takes a result of hashOf. */
 export function goTo(hash: string): void {
   location.hash = hash;
 }
 
-/** Changes the query of the present place, without a step in the history: of a search, each letter would be one. */
+/** Changes the query of the current place without a history entry. In a search, each letter would add one. */
 export function setQuery(changes: Readonly<Record<string, string>>): void {
   const { path, query } = place.peek();
   const hash = hashOf(path, { ...Object.fromEntries(query), ...changes });

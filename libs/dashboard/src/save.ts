@@ -1,24 +1,27 @@
-/** Where bytes go that the browser is to keep as a file. */
+/** Receives bytes that the browser saves as a file. */
 export interface Target {
   readonly write: (bytes: Uint8Array<ArrayBuffer>) => Promise<void>;
   /** Everything has been written. */
   readonly close: () => Promise<void>;
-  /** Nothing is to be left of it. */
+  /** Discards the file. */
   readonly abort: () => Promise<void>;
 }
 
-/** Of the File System Access API, which TypeScript does not know. */
+/** From the File System Access API, which TypeScript does not declare. */
 type Picker = (options: { readonly suggestedName: string }) => Promise<FileSystemFileHandle>;
 
-/** Parts of a Blob are handed to the browser at this size: it keeps them outside the heap, large ones on the disk. */
+/** Blobs of this size go to the browser, which keeps them outside the heap, and large ones on disk. */
 const PART = 8 * 2 ** 20;
 
-/** Whether this browser can write to a file as bytes come, whatever their number. */
+/** Whether this browser can write a file as a stream, whatever its size. */
 export function canStream(): boolean {
   return picker() !== undefined;
 }
 
-/** A file that the person chooses: it grows as bytes come. Undefined: they chose none. Only in answer to a click. */
+/**
+ * A file that the user chooses, written as bytes arrive. undefined if the user cancels. Call it only in a click
+ * handler.
+ */
 export async function chosenFile(suggestedName: string): Promise<Target | undefined> {
   const pick = picker();
   if (!pick) throw new Error('this browser does not let pages write to files');
@@ -35,7 +38,7 @@ export async function chosenFile(suggestedName: string): Promise<Target | undefi
   }
 }
 
-/** A download: the browser has all of it before it saves it. */
+/** A download. The browser collects all bytes before it saves them. */
 export function download(name: string): Target {
   const parts: Blob[] = [];
   let open: Uint8Array<ArrayBuffer>[] = [];
@@ -61,10 +64,10 @@ export function download(name: string): Target {
   };
 }
 
-/** The browser reads what is behind the address in its own time. */
+/** The browser reads the object URL some time after the click. */
 const KEPT_MS = 60_000;
 
-/** Gives somebody what is there already. */
+/** Saves a Blob as a download. */
 export function saveAs(name: string, blob: Blob): void {
   const link = document.createElement('a');
   link.href = URL.createObjectURL(blob);

@@ -4,13 +4,13 @@ import { watchedFetch } from './connection.js';
 
 export type Scope = Me['scopes'][number];
 
-/** In the order in which each includes those before it. */
+/** Ascending. Each scope includes those before it. */
 const SCOPES: readonly Scope[] = ['read', 'write', 'admin'];
 
-/** For this tab, and gone with it. */
+/** Kept in sessionStorage, so it ends with the tab. */
 const STORED = 'unseen-key';
 
-/** Why somebody has to sign in. */
+/** Why the user has to sign in. */
 export type SignInReason = 'needed' | 'wrong' | 'ended' | 'left' | 'now needed';
 
 type State =
@@ -23,33 +23,33 @@ export const session = signal<State>({ is: 'starting' });
 
 const key = signal(sessionStorage.getItem(STORED) ?? undefined);
 
-/** Whether there is a key to sign out of. */
+/** Whether the user can sign out, because the tab has a key. */
 export const hasKey = computed(() => key.value !== undefined);
 
-/** Below whatever path a proxy gives the service: the page is …/dashboard. */
+/** The page is …/dashboard, below any path that a proxy adds. */
 const SERVICE = new URL('.', location.href.replace(/[?#].*$/, ''));
 
-/** A call is repeated for so long; what polls tries again after that. */
+/** The client retries a call for this long. Polling continues after that. */
 const TIMEOUT_MS = 30_000;
 const ATTEMPT_MS = 10_000;
 
 function clientWith(apiKey: string | undefined, rejected: () => void): UnseenClient {
   const times = { timeoutMs: TIMEOUT_MS, attemptMs: ATTEMPT_MS };
-  // The page itself shows that the service is away.
+  // The page shows its own banner while the service is unavailable.
   const onRetry = (): void => undefined;
   return new UnseenClient({ url: SERVICE, apiKey, ...times, fetch: watchedFetch(rejected), onRetry });
 }
 
-/** The client of whoever is signed in. */
+/** The client with the current key. */
 export const client = computed(() => {
   const own = key.value;
   return clientWith(own, () => {
-    // Not of a key that has been left since.
+    // Ignore a late answer to a key that is no longer in use.
     if (key.peek() === own) signOut(own === undefined ? 'now needed' : 'ended');
   });
 });
 
-/** Finds out who asks: with the key of this tab, or without one where none is needed. */
+/** Finds out the caller's access, with the key of this tab or without one. */
 export async function start(): Promise<void> {
   const had = key.peek();
   try {
@@ -60,12 +60,12 @@ export async function start(): Promise<void> {
   }
 }
 
-/** What a header can carry: of anything else a browser says that the service was not reached. */
+/** Characters that a header can carry. For others, the browser would report that the service is unreachable. */
 const CARRIED = /^[!-~]+$/;
 
 /**
- * Takes the key if the service does. The screen that was asked for follows. Throws UnseenError, but for a wrong key of somebody who
- * is not signed in.
+ * Signs in if the service accepts the key. The requested screen appears then. Throws UnseenError. A wrong key throws
+ * only if the user is already signed in, and otherwise leads to the sign-in screen.
  */
 export async function signIn(given: string): Promise<void> {
   if (!CARRIED.test(given)) {
@@ -78,7 +78,7 @@ export async function signIn(given: string): Promise<void> {
     sessionStorage.setItem(STORED, given);
     open(me);
   } catch (error) {
-    // Whoever is signed in stays so.
+    // A user who is signed in stays signed in.
     if (!(error instanceof AccessError) || session.peek().is === 'open') throw error;
     refuse();
   }
@@ -98,11 +98,11 @@ function open(me: Me): void {
   session.value = { is: 'open', me };
 }
 
-/** Whether whoever is signed in has a scope. */
+/** Whether the user has a scope. */
 export function may(scope: Scope): boolean {
   const now = session.value;
   return now.is === 'open' && now.me.scopes.some((has) => SCOPES.indexOf(has) >= SCOPES.indexOf(scope));
 }
 
-/** The names that whoever is signed in may use begin with it. */
+/** The prefix of the names that the user may use. */
 export const prefix = computed(() => (session.value.is === 'open' ? (session.value.me.prefix ?? '') : ''));

@@ -7,35 +7,35 @@ import type {
 } from '#client';
 import { hashOf } from './place.js';
 
-/** As addresses of the dashboard have it. */
+/** As in addresses of the dashboard. */
 export type Kind = 'sets' | 'filters';
 
-/** What people call them. */
+/** Names of the kinds for people. */
 export const KIND_NAMES: Readonly<Record<Kind, string>> = { sets: 'visited set', filters: 'filter' };
 
-/** Which one a screen is about. */
+/** The set or filter that a screen is about. */
 export interface Subject {
   readonly kind: Kind;
   readonly name: string;
 }
 
-/** What the service tells of one, also of one whose data is lost. */
+/** The description of a set or filter, or of one whose data is lost. */
 export type Described = FilterDescription | VisitedSetDescription | LostFilter | LostVisitedSet;
-/** What it tells of one whose data is there. */
+/** The description of one whose data is not lost. */
 export type Whole = FilterDescription | VisitedSetDescription;
 
-/** A filter or a visited set, whatever state it is in. */
+/** A filter or a visited set in any state. */
 export interface Entry {
   readonly kind: Kind;
   readonly described: Described;
 }
 
-/** Whether the store has lost data of it: then it has no numbers. */
+/** Whether the store has lost its data. Then the description has no numbers. */
 export function isLost(described: Described): described is LostFilter | LostVisitedSet {
   return 'state' in described;
 }
 
-/** The counts of its queue; undefined where there is none. */
+/** The counts of its queue. undefined if it has no queue. */
 export function queueOf(described: Described): VisitedSetDescription['queue'] | undefined {
   return 'queue' in described ? described.queue : undefined;
 }
@@ -45,7 +45,7 @@ export function linkTo({ kind, described }: Entry): string {
   return hashOf([kind, described.name]);
 }
 
-/** What is told of one by its handle: both kinds have the same calls. */
+/** The client's handle for it. Both kinds have the calls of the dashboard. */
 export function handleOf(
   client: UnseenClient,
   kind: Kind,
@@ -54,13 +54,13 @@ export function handleOf(
   return kind === 'sets' ? client.visitedSet(name) : client.filter(name);
 }
 
-/** How many items it is for, with the layers that it has now. */
+/** The capacity of its current layers, in items. */
 export function roomOf(described: Described): number {
   if (isLost(described)) return described.capacity;
   return described.layers.reduce((sum, { capacity }) => sum + capacity, 0);
 }
 
-/** How it stands, in words: the worst first. */
+/** The state of a set or filter in words. */
 export interface Condition {
   readonly is: 'lost' | 'over' | 'full' | 'syncing' | 'dead' | 'grown' | 'ageing';
   readonly text: string;
@@ -70,10 +70,10 @@ export interface Condition {
 export const DATA_LOST: Condition = { is: 'lost', text: 'data lost', tone: 'bad' };
 
 const NEARLY_FULL = 0.9;
-/** No filter grows further. */
+/** No filter grows beyond this number of layers. */
 const MOST_LAYERS = 6;
 
-/** What is to be said of one, the worst first. */
+/** All conditions of a set or filter, worst first. */
 export function conditionsOf(described: Described): Condition[] {
   if (isLost(described)) return [DATA_LOST];
   const { items, overCapacity, growth, layers, sync } = described;
@@ -92,7 +92,7 @@ export function conditionsOf(described: Described): Condition[] {
 
 const SEVERITY = { bad: 3, warn: 2, info: 1, plain: 0 } as const;
 
-/** How bad the worst of it is, from 0 on, to sort by. */
+/** Rank of the worst condition, from 0, for sorting. */
 export function severityOf(described: Described): number {
   return Math.max(0, ...conditionsOf(described).map(({ tone }) => SEVERITY[tone]));
 }

@@ -4,30 +4,30 @@ import type { Scope } from '../session.js';
 
 type Result = string | boolean;
 
-/** A verb of the client for lines. */
+/** A call of the client that takes lines. */
 export type LineVerb = ListVerb<Line, Result, ChangeOptions>;
 
-/** What is done with a list, line by line. */
+/** What a job does with each line. */
 export interface Action {
-  /** Names it in files. */
+  /** Used in file names. */
   readonly id: string;
   readonly text: string;
   readonly needs: Scope;
   readonly verb: (client: UnseenClient, name: string) => LineVerb;
-  /** Words for results that are not words. */
+  /** Words to show for results that are not words. */
   readonly words?: Readonly<Record<string, string>>;
-  /** What words mean that do not explain themselves. */
+  /** Explanations of words that are not self-explanatory. */
   readonly meanings?: Readonly<Record<string, string>>;
-  /** What is to be known of lines that are done when it was stopped before the others. */
+  /** What to tell users about the lines that were done before a stop. */
   readonly afterStop?: string;
-  /** Whether nothing more can be done after a refusal. Otherwise it can be tried again. */
+  /** Whether this error ends the job. Otherwise users can retry. */
   readonly endsWith?: (error: Error) => boolean;
 }
 
-/** Said of a line that the service does not take. */
+/** The word for a line that the service rejects. */
 export const INVALID = 'invalid';
 
-/** A verb for items or URLs, given lines. */
+/** Turns a call for items or URLs into one for lines. */
 export function ofItems<Options extends CallOptions>(verb: Verb<string, Result, Options>): LineVerb {
   const call = verb as unknown as ListVerb<string, Result, ChangeOptions>;
   return (lines, options) => call(Array.from(lines, itemOf).values(), options);

@@ -2,20 +2,20 @@ import { effect, signal } from '@preact/signals';
 import { session } from '../session.js';
 import { Job, type Work } from './job.js';
 
-/** The one of this tab. It goes on while another screen is shown, and waits while somebody has to sign in. */
+/** The job of this tab. It continues while another screen is shown, and waits while the user has to sign in. */
 export const currentJob = signal<Job | undefined>(undefined);
 
-/** Begins a list, unless another one is under way. */
+/** Starts a job, unless one is in progress. */
 export function begin(work: Work): void {
   if (currentJob.peek()?.isOver !== false) currentJob.value = new Job(work);
 }
 
-/** Puts away one that is over. */
+/** Discards a finished job. */
 export function putAway(): void {
   if (currentJob.peek()?.isOver === true) currentJob.value = undefined;
 }
 
-// What somebody works on is not for who comes after.
+// The next user of this tab must not see the job of this one.
 effect(() => {
   const now = session.value;
   if (now.is !== 'signed out' || now.why !== 'left') return;

@@ -3,7 +3,7 @@ import { Notice } from '../ui/notice.js';
 import { currentJob } from './current-job.js';
 import type { Job, Work } from './job.js';
 
-/** Leads to what this tab works on, from wherever somebody is. */
+/** Links to the job of this tab from any screen. */
 export function JobLink(): preact.JSX.Element | null {
   const job = currentJob.value;
   if (!job || job.isOver) return null;
@@ -15,7 +15,7 @@ export function JobLink(): preact.JSX.Element | null {
   );
 }
 
-/** Where a list would be given, while another one is under way. */
+/** Shown in place of the form while another job is in progress. */
 export function Elsewhere({ job: { work } }: { readonly job: Job }): preact.JSX.Element {
   return (
     <Notice>

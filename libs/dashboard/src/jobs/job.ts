@@ -14,49 +14,49 @@ import { INVALID, type Action } from './action.js';
 import { ResultFile } from './result-file.js';
 import { NOTHING, Tally } from './tally.js';
 
-/** What is done with the lines of which files. */
+/** The files, and what to do with their lines. */
 export interface Work {
   readonly subject: Subject;
-  /** The id of the sync that they are listed in. */
+  /** The id of the sync that the lines are listed in. */
   readonly sync?: string;
   readonly action: Action;
   readonly files: readonly Blob[];
   readonly format: Format;
 }
 
-/** How a list stands. Of `stopped`, `failed` and `done` nothing follows. */
+/** `stopped`, `failed`, and `done` are final. */
 export type JobState =
   | { readonly is: 'running' }
-  /** No more is sent; what is under way is waited for. */
+  /** The job sends no more lines and waits for the pending ones. */
   | { readonly is: 'stopping' }
-  /** The service has refused a block. It can be asked again. */
+  /** The service refused a block. The user can retry it. */
   | { readonly is: 'held'; readonly error: Error }
-  /** `unknown`: so many lines were sent, and nobody knows whether they were done. */
+  /** `unknown`: the number of lines that were sent without an answer, so they may have been done. */
   | { readonly is: 'stopped'; readonly unknown: number }
-  /** The files cannot be read on, or nothing more is taken. */
+  /** A file is unreadable, or the service accepts no more lines. */
   | { readonly is: 'failed'; readonly error: Error }
   | { readonly is: 'done' };
 
-/** Blocks of a check that are under way at once. */
+/** How many blocks of a check are pending at once. */
 const AHEAD = 4;
-/** What changes something goes block by block: of a line that is there twice, the first is the one that is new. */
+/** Changes are sent one block at a time. If a line occurs twice, the first occurrence must be the new one. */
 const AHEAD_OF_CHANGES = 1;
-/** What the client has repeated in vain is sent again after so long, ms. */
+/** Delay before a block is sent again after the client has given up its own retries, in ms. */
 const AGAIN_MS = 3_000;
-/** What is under way when it is stopped is waited for so long, ms. */
+/** How long a stopped job waits for pending blocks, in ms. */
 const STOP_MS = 3_000;
 const PUBLISHED_EVERY_MS = 100;
-/** Statuses of gateways that did not reach the service. */
+/** Statuses of gateways that could not reach the service. */
 const GATEWAYS: ReadonlySet<number> = new Set([502, 503, 504]);
 
 /**
- * Does something with each line of files, as a list of the client: nothing is done twice or left out, neither when the
- * service goes away, nor when the key ends and somebody signs in again.
+ * Runs an action on each line of some files, by `sendList` of the client. It skips and repeats no line, even if the
+ * service is unavailable for a while, or if the key ends and the user signs in again.
  */
 export class Job {
   readonly state = signal<JobState>({ is: 'running' });
   readonly progress = signal(NOTHING);
-  /** Of the files. */
+  /** The total size of the files. */
   readonly bytes: number;
 
   private readonly tally = new Tally();
@@ -65,7 +65,7 @@ export class Job {
   private readonly leaving = new AbortController();
   /** Sends a refused block again. */
   private again: (() => void) | undefined;
-  /** Lines that were sent and not answered yet. */
+  /** Lines sent and not yet answered. */
   private unanswered = 0;
   private timer: ReturnType<typeof setTimeout> | undefined;
   private stopTimer: ReturnType<typeof setTimeout> | undefined;
@@ -79,14 +79,14 @@ export class Job {
     return ['done', 'stopped', 'failed'].includes(this.state.value.is);
   }
 
-  /** Sends again what was refused, and then the rest. */
+  /** Retries the refused block, then continues. */
   goOn(): void {
     if (this.state.peek().is !== 'held') return;
     this.state.value = { is: 'running' };
     this.again?.();
   }
 
-  /** Sends nothing more. What has been sent stays done. */
+  /** Sends no more lines. Lines already sent stay done. */
   stop(): void {
     const { is } = this.state.peek();
     if (is === 'running') {
@@ -96,13 +96,13 @@ export class Job {
     this.stopping.abort();
   }
 
-  /** Stops, and waits for nothing. */
+  /** Stops without waiting for pending blocks. */
   leave(): void {
     this.stop();
     this.leaving.abort();
   }
 
-  /** What became of the lines so far. */
+  /** The results so far. */
   result(): Blob {
     return this.file.whole();
   }
@@ -139,7 +139,7 @@ export class Job {
     this.publishSoon();
   }
 
-  /** In how many ms a block is sent again: after a refusal, when somebody says so. */
+  /** Delay before a block is sent again, in ms. A refused block waits for the user. */
   private afterFailure(error: Error): number | Promise<number> {
     if (this.work.action.endsWith?.(error) === true) throw error;
     if (isPassing(error)) {
@@ -150,7 +150,7 @@ export class Job {
     return new Promise((resolve) => (this.again = () => resolve(0)));
   }
 
-  /** A file without lines has no answers, however long it is. Its progress is shown, and it can be stopped. */
+  /** A file of empty lines yields no results, however large it is, so progress and stopping are handled here. */
   private read(bytes: number): void {
     this.stopping.signal.throwIfAborted();
     this.tally.read(bytes);
@@ -170,7 +170,7 @@ export class Job {
     this.state.value = state;
   }
 
-  /** Blocks may be answered much faster than anybody reads. */
+  /** The service may answer blocks much faster than the page should render. */
   private publishSoon(): void {
     this.timer ??= setTimeout(() => {
       this.timer = undefined;
@@ -179,7 +179,7 @@ export class Job {
   }
 }
 
-/** What the client has repeated, and may be repeated further. */
+/** Whether the error is temporary and the client has given up its retries. */
 function isPassing(error: unknown): boolean {
   if (error instanceof AnswerError) return GATEWAYS.has(error.status ?? 0);
   return error instanceof UnreachableError || error instanceof UnavailableError;

@@ -1,11 +1,11 @@
 import { itemOf, type Line } from '../lines/lines.js';
 
-/** Characters that are held as text before they become a part that the browser may put where it likes. */
+/** How many characters are collected before they become a Blob, which the browser may keep on disk. */
 const PART = 2 ** 18;
 
 /**
- * What became of each line, a line each: the word, a tab, the item. An item that has line ends in it stands as JSON. The page
- * itself holds little of it, however long it is.
+ * The result of each line as a line of its own: the word, a tab, the item. An item with line breaks is written as JSON.
+ * The page keeps only a small part of the file in memory.
  */
 export class ResultFile {
   private readonly parts: Blob[] = [];
@@ -21,7 +21,7 @@ export class ResultFile {
     if (this.length >= PART) this.cut();
   }
 
-  /** All of it so far. */
+  /** The whole file so far. */
   whole(): Blob {
     this.cut();
     return new Blob(this.parts, { type: 'text/tab-separated-values' });

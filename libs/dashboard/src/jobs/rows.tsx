@@ -13,14 +13,14 @@ const TONES: Readonly<Record<string, string>> = {
   saturated: 'warn',
 };
 
-/** A line may have a million characters, and a browser many lines to draw. */
+/** A line may have a million characters, too many for a browser to draw in each row. */
 const MOST_SHOWN = 2_000;
 
 function cut(item: string): string {
   return item.length > MOST_SHOWN ? `${item.slice(0, MOST_SHOWN)}…` : item;
 }
 
-/** What became of the first lines. */
+/** The results of the first lines. */
 export function ResultRows({
   rows,
   of,
@@ -53,7 +53,7 @@ export function ResultRows({
   );
 }
 
-/** What is wrong with those that are not valid. */
+/** The reasons of invalid lines. */
 export function InvalidRows({
   rows,
   of,

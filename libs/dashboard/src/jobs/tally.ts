@@ -1,34 +1,34 @@
 import { itemOf, type Line } from '../lines/lines.js';
 
-/** How far a job has come. */
+/** The progress of a job. */
 export interface Progress {
-  /** Of the files, read so far. */
+  /** Bytes of the files read so far. */
   readonly bytes: number;
-  /** That have been answered. */
+  /** Lines answered so far. */
   readonly lines: number;
-  /** By word. */
+  /** Lines by result word. */
   readonly counts: ReadonlyMap<string, number>;
   readonly first: readonly Row[];
   readonly invalid: readonly Row[];
 }
 
-/** What became of a line. */
+/** The result of a line. */
 export interface Row {
-  /** From 1, without those that are empty. */
+  /** Line number from 1, not counting empty lines. */
   readonly line: number;
   readonly item: string;
   readonly result: string;
-  /** Why it is not valid. */
+  /** Why the line is invalid. */
   readonly reason?: string | undefined;
 }
 
-/** Before the first block is answered. */
+/** The progress before the first answer. */
 export const NOTHING: Progress = { bytes: 0, lines: 0, counts: new Map(), first: [], invalid: [] };
 
-/** Of so many lines it is shown what became of them; of the others the file tells. */
+/** How many lines are shown with their results. The result file has all of them. */
 export const MOST_ROWS = 100;
 
-/** Counts what became of lines. */
+/** Counts the results of lines. */
 export class Tally {
   private bytes = 0;
   private lines = 0;
@@ -40,7 +40,7 @@ export class Tally {
     this.bytes += bytes;
   }
 
-  /** `results`: a word per line. `reasons`: why lines are not valid, by their places. */
+  /** `results`: a word for each line. `reasons`: why lines are invalid, by their index. */
   add(lines: readonly Line[], results: readonly string[], reasons: ReadonlyMap<number, string>): void {
     const row = (i: number): Row => ({
       line: this.lines + i + 1,

@@ -1,8 +1,8 @@
-/** A list that cannot be read on: which of the files, from which line on, and why. */
+/** A file cannot be read further: which file, from which line, and why. */
 export class LineError extends Error {
   constructor(
     readonly file: string,
-    /** From 1; 0: no line of it could be read. */
+    /** From 1. 0 if no line could be read. */
     readonly line: number,
     why: string,
     options?: ErrorOptions,

@@ -19,7 +19,7 @@ async function gzip(text: string, name = 'list.gz'): Promise<File> {
   return new File([await new Response(packed).arrayBuffer()], name);
 }
 
-/** More than a part of what a file is read in, with characters of several bytes where parts end. */
+/** Larger than a slice of a file, with multi-byte characters at the ends of slices. */
 const MANY = Array.from({ length: 60_000 }, (_, i) => `https://example.org/€😀/${i}`);
 
 describe('the lines of a list', () => {
@@ -50,7 +50,7 @@ describe('the lines of a list', () => {
     const seen = new Set<number>();
     for await (const _ of linesOf([file, file], { onRead: (more) => (bytes += more) })) seen.add(bytes);
     expect(bytes).toBe(2 * file.size);
-    // As it goes, not at the end.
+    // Progress is reported while reading, not only at the end.
     expect(seen.size).toBeGreaterThan(4);
   });
 

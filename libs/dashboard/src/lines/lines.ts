@@ -2,10 +2,10 @@ import type { UrlWithPayload } from '#client';
 import { LineError } from './line-error.js';
 import { textsOf } from './texts.js';
 
-/** `auto`: each file as its first line looks. */
+/** `auto`: detects the format of each file by its first line. */
 export type Format = 'auto' | 'text' | 'ndjson';
 
-/** What a line stands for: an item or a URL; in NDJSON also a URL with its payload. */
+/** The value of a line: an item or a URL. In NDJSON, also a URL with its payload. */
 export type Line = string | UrlWithPayload;
 
 /** The item or URL of a line. */
@@ -13,29 +13,29 @@ export function itemOf(line: Line): string {
   return typeof line === 'string' ? line : line.url;
 }
 
-/** How files are read. */
+/** Options for reading files. */
 export interface Reading {
   readonly format?: Format;
-  /** Told of bytes that were read, of the files as they are: their sizes add up to it. */
+  /** Called with the number of bytes read. The numbers add up to the sizes of the files, compressed or not. */
   readonly onRead?: (bytes: number) => void;
 }
 
-/** Longest line, in characters: many times what the service takes. */
+/** Longest line in characters, many times what the service accepts. */
 const MOST_LINE = 2 ** 20;
 
-/** What a text is called that was not in a file. */
+/** The name of pasted text in errors. */
 const PASTED = 'The text';
 
 /**
- * The lines of files, plain or compressed by gzip, one file after the other. A text that was pasted is `new Blob([text])`. Empty
- * lines are left out. It holds a part of one file at a time, however large they are. Throws LineError, after the lines before it.
+ * The lines of files, plain or gzip, one file after the other. Pass pasted text as `new Blob([text])`. Skips empty
+ * lines. Keeps only a part of one file in memory. Throws LineError after the lines before the fault.
  */
 export async function* linesOf(files: readonly Blob[], reading: Reading = {}): AsyncGenerator<Line> {
   for (const file of files)
     for await (const part of partsOf(file, reading)) for (const line of part) yield line;
 }
 
-/** The lines of a file, many at a time: a step of a generator for each, on each floor, would cost more than all else. */
+/** The lines of a file in arrays. One generator step for each line, at each level, would cost more than the rest. */
 async function* partsOf(
   file: Blob,
   { format = 'auto', onRead = () => undefined }: Reading,
@@ -46,7 +46,7 @@ async function* partsOf(
   let rest = '';
   for await (const text of textsOf(file, name, onRead)) {
     const raw = (rest + text).split('\n');
-    // The last text is empty: what is left then is a line.
+    // Empty text marks the end of the file. The rest is then the last line.
     rest = text === '' ? '' : (raw.pop() ?? '');
     const lines: Line[] = [];
     for (const each of raw) {
@@ -67,7 +67,7 @@ async function* partsOf(
   }
 }
 
-/** Undefined: it is none. */
+/** undefined if the text is not a valid JSON line. */
 function lineOfJson(text: string): Line | undefined {
   let value: unknown;
   try {

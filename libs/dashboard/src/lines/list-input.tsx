@@ -4,17 +4,17 @@ import { Button } from '../ui/button.js';
 import { Choice, Field } from '../ui/field.js';
 import type { Format } from './lines.js';
 
-/** A list that somebody gives: a text, or files. */
+/** The input list of a user: text or files. */
 export interface Given {
   readonly text: string;
   readonly files: readonly File[];
   readonly format: Format;
 }
 
-/** Before anything is given. */
+/** The empty input list. */
 export const NOTHING: Given = { text: '', files: [], format: 'auto' };
 
-/** What linesOf reads. Files come in place of the text. */
+/** The files for linesOf. Files replace the text. */
 export function filesOf({ text, files }: Given): readonly Blob[] {
   if (files.length > 0) return files;
   return text.trim() === '' ? [] : [new Blob([text])];
@@ -26,7 +26,7 @@ const FORMATS = [
   ['ndjson', 'NDJSON'],
 ] as const;
 
-/** Takes a list: typed, pasted, or files that are dropped or chosen. */
+/** Takes an input list: typed, pasted, or as files that the user drops or chooses. */
 export function ListInput({
   label,
   given,
@@ -107,7 +107,7 @@ function Files({
   );
 }
 
-/** A place to drop files, which is also the button to choose them. */
+/** A drop area for files that is also the button to choose them. */
 export function FileDrop({
   label,
   hint,
@@ -125,7 +125,7 @@ export function FileDrop({
   const take = (list: FileList | null | undefined): void => {
     const files = [...(list ?? [])];
     if (files.length > 0) onFiles(multiple ? files : files.slice(0, 1));
-    // The same file may be chosen again.
+    // Lets the user choose the same file again.
     if (input.current) input.current.value = '';
   };
   return (

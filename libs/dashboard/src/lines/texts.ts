@@ -3,7 +3,10 @@ import { LineError } from './line-error.js';
 const GZIP_MAGIC = [0x1f, 0x8b];
 const SLICE = 2 ** 15;
 
-/** A text in parts, as they are asked for; the last one, and only that, is empty. `onRead` is told of bytes of the file as it is, packed or not. */
+/**
+ * The text of a file in parts, read on demand. The last part is empty, and no other part is. `onRead` gets the number
+ * of bytes read from the file as stored, compressed or not.
+ */
 export async function* textsOf(
   file: Blob,
   name: string,
@@ -11,7 +14,7 @@ export async function* textsOf(
 ): AsyncGenerator<string> {
   const isPacked = await isGzip(file);
   const reader = bytesOf(file, isPacked, onRead).getReader();
-  // It drops a byte order mark.
+  // The decoder drops a byte order mark.
   const decoder = new TextDecoder('utf-8', { fatal: true });
   try {
     for (;;) {
@@ -34,7 +37,7 @@ async function isGzip(file: Blob): Promise<boolean> {
   return GZIP_MAGIC.every((byte, i) => head[i] === byte);
 }
 
-/** Slice by slice, each when it is asked for: what a browser reads of a file by itself may be all of it. */
+/** Reads each slice on demand, because a browser's own stream may read the whole file ahead. */
 function bytesOf(
   file: Blob,
   isPacked: boolean,
@@ -68,7 +71,7 @@ function decodedBy(decoder: TextDecoder, bytes: Uint8Array<ArrayBuffer> | undefi
   }
 }
 
-/** Files are read when it is their turn, and may be gone by then. */
+/** Files are opened in turn, so a file may be gone by then. */
 function unread(name: string, isPacked: boolean, cause: unknown): LineError {
   const why = isPacked
     ? 'it cannot be decompressed: it is damaged, or has several gzip parts, which browsers cannot read'

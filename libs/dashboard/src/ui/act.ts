@@ -1,14 +1,14 @@
 import { useState } from 'preact/hooks';
 
-/** Something that is asked for by a button. */
+/** The state of an action that a button starts. */
 export interface Act {
   readonly working: boolean;
-  /** Why it did not work the last time. */
+  /** Why the last attempt failed. */
   readonly error: Error | undefined;
   readonly act: (what: () => Promise<void>) => Promise<void>;
 }
 
-/** For what is done once it is asked for, and not twice at once. */
+/** Tracks one action at a time: whether it is in progress, and its last error. */
 export function useAct(): Act {
   const [working, setWorking] = useState(false);
   const [error, setError] = useState<Error>();

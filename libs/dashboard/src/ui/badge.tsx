@@ -1,6 +1,6 @@
 import { conditionsOf, type Described } from '../sets.js';
 
-/** How something stands, in a word and a colour. */
+/** A state as a word and a colour. */
 export function Badge({ tone, text }: { readonly tone: string; readonly text: string }): preact.JSX.Element {
   return <span class={`badge ${tone}`}>{text}</span>;
 }

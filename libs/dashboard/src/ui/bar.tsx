@@ -1,4 +1,4 @@
-/** How much of something there is, as a bar; what it says is beside it in words. */
+/** A share as a bar. The text beside it says the same in words. */
 export function Bar({
   value,
   most,

@@ -7,11 +7,11 @@ interface ButtonProps {
   readonly onClick?: () => void;
   readonly type?: 'button' | 'submit';
   readonly look?: 'primary' | 'plain' | 'danger' | 'quiet';
-  /** Without this scope it cannot be used, and says so. */
+  /** Without this scope, the button is disabled and says why. */
   readonly needs?: Scope;
   readonly disabled?: boolean;
   readonly label?: string;
-  /** Of one that shows and hides something. */
+  /** For a button that shows or hides something. */
   readonly pressed?: boolean;
 }
 
@@ -56,7 +56,7 @@ export function Button(props: ButtonProps): preact.JSX.Element {
   );
 }
 
-/** Looks as a button and leads somewhere; without the scope it is one that cannot be used. */
+/** A link that looks like a button. Without the scope, it is a disabled button. */
 export function ButtonLink({
   href,
   needs,

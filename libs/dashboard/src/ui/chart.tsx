@@ -4,10 +4,10 @@ import 'uplot/dist/uPlot.min.css';
 import { Button } from './button.js';
 import { DataTable } from './data-table.js';
 
-/** A line of a chart. Null: there is nothing to draw. */
+/** A line of a chart. null leaves a gap. */
 export interface Line {
   readonly label: string;
-  /** Which of the colours of series. */
+  /** The number of its colour among the series colours. */
   readonly colour: 1 | 2 | 3 | 4;
   readonly values: readonly (number | null)[];
   readonly look?: 'line' | 'dashed' | 'points' | 'area';
@@ -15,7 +15,7 @@ export interface Line {
 
 interface ChartProps {
   readonly title: string;
-  /** What is along the bottom: its name, and how a value of it reads. */
+  /** The horizontal axis: its name, and how it formats a value. */
   readonly across: {
     readonly name: string;
     readonly values: readonly number[];
@@ -26,17 +26,17 @@ interface ChartProps {
   };
   readonly lines: readonly Line[];
   readonly format: (value: number) => string;
-  /** The values are counts: there is no tick between two whole numbers, which would read as one of them. */
+  /** The values are counts, so ticks are whole numbers. A tick between two would show a rounded label. */
   readonly whole?: boolean;
-  /** Powers of ten are as far apart as each other, from this one on: lines begin there, and points below it are drawn at it. */
+  /** Makes the scale logarithmic. Lines start at this value, and points below it are drawn at it. */
   readonly logarithmicFrom?: number;
 }
 
 const HEIGHT = 210;
-/** uPlot declares an enum of which it has no values. */
+/** uPlot declares this enum without exporting its values. */
 const LOGARITHMIC: object = { distr: 3 };
 
-/** Lines over something, with a legend that tells what is under the pointer; or the same as a table. */
+/** A line chart with a legend for the values under the pointer. Users can switch to the same data as a table. */
 export function Chart(props: ChartProps): preact.JSX.Element {
   const { title, across, lines, format } = props;
   const [asTable, setAsTable] = useState(false);
@@ -82,7 +82,7 @@ function shown(value: number | null | undefined, format: (value: number) => stri
 
 function ChartTable({ title, across, lines, format }: ChartProps): preact.JSX.Element {
   return (
-    // It can be scrolled, so the keyboard has to come to it.
+    // The element scrolls, so it must be reachable by keyboard.
     <div class="scroll tall" tabIndex={0} role="region" aria-label={`${title}, as a table`}>
       <DataTable
         caption={title}
@@ -117,7 +117,7 @@ function Plot(
   const data = [across.values, ...lines.map((line) => drawn(line, logarithmicFrom))] as uPlot.AlignedData;
   const latestData = useRef(data);
   latestData.current = data;
-  // Of other lines, and in other colours, it is another chart.
+  // Other lines or other colours need a new chart.
   const shape = `${dark} ${lines.map(({ label }) => label).join()}`;
   useEffect(() => {
     const { current: place } = host;
@@ -205,13 +205,13 @@ function optionsOf(
   };
 }
 
-/** Steps between ticks whose labels differ: in seconds, of clocks that show minutes; and of counts. */
+/** Tick steps with distinct labels: in seconds for clocks that show minutes, and for counts. */
 const MINUTES = [1, 2, 5, 10, 15, 30, 60, 120, 180, 360].map((minutes) => minutes * 60);
 const WHOLE = Array.from({ length: 48 }, (_, i) => Number(`${[1, 2, 5][i % 3]}e${Math.floor(i / 3)}`));
 
 const MOST_POWERS = 6;
 
-/** A few powers of ten between the least and the most, as far apart as each other. */
+/** A few powers of ten at equal distances between `least` and `most`. */
 function powersOfTen(_: uPlot, _axis: number, least: number, most: number): number[] {
   const [first, last] = [Math.ceil(Math.log10(least)), Math.floor(Math.log10(most))];
   const step = Math.max(1, Math.ceil((last - first) / MOST_POWERS));
@@ -239,7 +239,7 @@ function seriesOf({ colour: number, look = 'line' }: Line, colour: (name: string
   };
 }
 
-/** Colours of the style sheet as a canvas takes them. */
+/** Resolves colours of the style sheet for a canvas. */
 function coloursOf(place: HTMLElement): (name: string) => string {
   return (name) => {
     place.style.color = `var(${name})`;

@@ -7,7 +7,7 @@ import { Dialog } from './dialog.js';
 import { Field } from './field.js';
 import { Failure } from './notice.js';
 
-/** Asks for the name of what is about to be lost. */
+/** Asks the user to type the name of the set or filter that is about to be lost. */
 export function ConfirmByName({
   title,
   name,
@@ -19,7 +19,7 @@ export function ConfirmByName({
   readonly title: string;
   readonly name: string;
   readonly verb: string;
-  /** What is pressed again, since no answer came, has the same key: it is not done twice. */
+  /** Retries after a missing answer use the same key, so the action runs at most once. */
   readonly act: (idempotencyKey: string) => Promise<void>;
   readonly onClose: () => void;
   readonly children: ComponentChildren;

@@ -3,7 +3,7 @@ import { Button } from './button.js';
 
 const SAID_MS = 2_000;
 
-/** A text for another program, and the button that copies it. */
+/** A text to paste into another program, with a copy button. */
 export function Copyable({
   text,
   label,
@@ -15,7 +15,7 @@ export function Copyable({
   const [said, setSaid] = useState('');
   const copy = async (): Promise<void> => {
     try {
-      // There is none where a page does not come over HTTPS.
+      // Pages without HTTPS have no clipboard.
       await navigator.clipboard.writeText(text);
       setSaid('Copied');
     } catch {

@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact';
 import { hashOf } from '../router.js';
 import type { Subject } from '../sets.js';
 
-/** The way back from a screen: to all that there is, and to what the screen is about. */
+/** Links back to the list and to the set or filter of the screen. */
 export function Crumbs({
   kind,
   name,

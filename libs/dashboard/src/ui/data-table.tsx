@@ -1,13 +1,13 @@
 import type { ComponentChildren } from 'preact';
 
-/** A column of a table: its heading, and what it shows of a row. */
+/** A column of a table: its heading, and its cell for a row. */
 export interface Column<Row> {
-  /** Names the column in the address, and is its class. */
+  /** Names the column in the address, and is its CSS class. */
   readonly id: string;
   readonly title: string;
   readonly cell: (row: Row) => ComponentChildren;
   readonly numeric?: boolean;
-  /** What it is sorted by; absent: it is not. */
+  /** The sort value of a row. Without it, the column cannot be sorted. */
   readonly sorted?: (row: Row) => number | string;
 }
 
@@ -16,14 +16,14 @@ interface TableProps<Row> {
   readonly columns: readonly Column<Row>[];
   readonly rows: readonly Row[];
   readonly keyOf: (row: Row) => string | number;
-  /** The id of the column that it is sorted by, with "-" in front if the greatest is first. */
+  /** The id of the sorted column, with "-" in front for descending order. */
   readonly sort?: string;
   readonly onSort?: (sort: string) => void;
 }
 
 /**
- * A table of which each row becomes a card where there is little room. Since that takes away from browsers what it is, its parts say
- * so themselves.
+ * A table whose rows become cards on narrow screens. The cards' CSS removes table semantics, so the parts set ARIA
+ * roles.
  */
 export function DataTable<Row>(props: TableProps<Row>): preact.JSX.Element {
   const { caption, columns, rows, keyOf, sort = '', onSort } = props;
@@ -71,7 +71,7 @@ function Heading<Row>({
   readonly onSort?: (sort: string) => void;
 }): preact.JSX.Element {
   const order = sort === id ? 'ascending' : sort === `-${id}` ? 'descending' : undefined;
-  // Names go up first, numbers down: the greatest is what one looks for.
+  // The first click sorts names ascending and numbers descending, because users look for the largest.
   const next = order === undefined ? (numeric ? `-${id}` : id) : order === 'ascending' ? `-${id}` : id;
   return (
     <th
@@ -94,7 +94,7 @@ function Heading<Row>({
   );
 }
 
-/** Rows in the order of a column. Those that are equal stay as they were. */
+/** Rows sorted by a column. Equal rows keep their order. */
 export function sortedBy<Row>(
   rows: readonly Row[],
   columns: readonly Column<Row>[],

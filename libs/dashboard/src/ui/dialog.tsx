@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useRef } from 'preact/hooks';
 
-/** A question above the page, which goes on once it is answered. The browser keeps the focus in it, and gives it back. */
+/** A modal dialog. The browser keeps the focus inside it, and restores the focus afterwards. */
 export function Dialog({
   title,
   onClose,

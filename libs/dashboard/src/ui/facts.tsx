@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 
-/** Names and what goes with them. */
+/** A list of names and values. */
 export function Facts({
   facts,
 }: {
@@ -18,7 +18,7 @@ export function Facts({
   );
 }
 
-/** A number that is looked at first. */
+/** A prominent number. */
 export function Figure({
   name,
   value,

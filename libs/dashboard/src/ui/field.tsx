@@ -12,7 +12,7 @@ interface FieldProps {
   }) => ComponentChildren;
 }
 
-/** A labelled control, with what is to be known of it, or what is wrong with it. */
+/** A labelled control with a hint or an error. */
 export function Field({ label, hint, error, children }: FieldProps): preact.JSX.Element {
   const id = useId();
   const said = error ?? hint;
@@ -33,7 +33,7 @@ export function Field({ label, hint, error, children }: FieldProps): preact.JSX.
   );
 }
 
-/** A ref for the form, and a function that focuses the first field with a fault, once all faults are marked. */
+/** A ref for the form, and a function that focuses the first faulty field after all faults are marked. */
 export function useFaults(): readonly [RefObject<HTMLFormElement | null>, () => void] {
   const form = useRef<HTMLFormElement>(null);
   const [times, setTimes] = useState(0);
@@ -41,7 +41,7 @@ export function useFaults(): readonly [RefObject<HTMLFormElement | null>, () => 
   return [form, () => setTimes((before) => before + 1)];
 }
 
-/** One of a few. */
+/** A choice between a few values. */
 export function Choice<Value extends string>({
   legend,
   value,
@@ -53,7 +53,7 @@ export function Choice<Value extends string>({
   readonly value: Value;
   readonly options: readonly (readonly [value: Value, text: string])[];
   readonly onChange: (value: Value) => void;
-  /** The legend is for those who do not see the rest. */
+  /** Shows the legend to screen readers only. */
   readonly hidden?: boolean;
 }): preact.JSX.Element {
   const name = useId();

@@ -2,7 +2,7 @@ import { hashOf, place } from '../router.js';
 import { KIND_NAMES, type Subject } from '../sets.js';
 import { Notice } from './notice.js';
 
-/** What there is to say of a set whose data the store has lost, on whatever screen it is asked about. */
+/** Explains on any screen that the store has lost the data of a set or filter. */
 export function Lost({ kind, name }: Subject): preact.JSX.Element {
   const own = hashOf([kind, name]);
   const isOwn = hashOf(place.value.path) === own;

@@ -5,12 +5,12 @@ import { KIND_NAMES, type Subject } from '../sets.js';
 import { Lost } from './lost.js';
 import { Empty, Failure, Loading } from './notice.js';
 
-/** Whether an error says that there is nothing to be shown any more, whatever was known before. */
+/** Whether the set does not exist or its data is lost. Earlier data must not be shown then. */
 export function isGone(error: Error | undefined): boolean {
   return error instanceof NotFoundError || error instanceof DataLostError;
 }
 
-/** In place of a set that is gone, or of which nothing has been told yet. */
+/** Shown for a set that is gone or not yet loaded. */
 export function Missing({
   subject,
   polled: { error, refresh },
@@ -18,7 +18,7 @@ export function Missing({
 }: {
   readonly subject: Subject;
   readonly polled: Polled<unknown>;
-  /** So many it has, more or less, once it is there. */
+  /** The approximate number of rows once it is loaded. */
   readonly rows: number;
 }): preact.JSX.Element {
   if (error instanceof NotFoundError)

@@ -2,7 +2,7 @@ import { AnswerError, ServiceError, UnreachableError } from '#client';
 import type { ComponentChildren } from 'preact';
 import { Button } from './button.js';
 
-/** A sentence that stands out. */
+/** A highlighted message. */
 export function Notice({
   tone = 'info',
   children,
@@ -18,8 +18,8 @@ export function Notice({
 }
 
 /**
- * Something did not work: what (a sentence without its full stop), and why. `unsure`: what is said in place of it
- * where an answer is missing, so that it may have been done nevertheless.
+ * An error message: what failed (a sentence without its full stop) and why. `unsure` replaces `what` if no answer
+ * arrived, so that the action may have been done.
  */
 export function Failure({
   error,
@@ -43,13 +43,13 @@ export function Failure({
   );
 }
 
-/** Whether the service may have executed the call that failed. */
+/** Whether the service may have executed the failed call. */
 export function isUnsure(error: Error): boolean {
   if (error instanceof ServiceError) return error.code === 'STORE_UNAVAILABLE';
   return error instanceof UnreachableError || error instanceof AnswerError;
 }
 
-/** What an error says to people, for the end of a sentence: it may begin with a name, whose case is its own. */
+/** The text of an error for the end of a sentence. It keeps the case of a name at its start. */
 export function wordsOf(error: Error): string {
   if (error instanceof ServiceError) {
     const id = error.requestId === undefined ? '' : ` (request ${error.requestId})`;
@@ -59,7 +59,7 @@ export function wordsOf(error: Error): string {
   return `${error.message}.`;
 }
 
-/** Nothing is there, and what to do about it. */
+/** Says that a list is empty, and what to do about it. */
 export function Empty({
   title,
   children,
@@ -75,7 +75,7 @@ export function Empty({
   );
 }
 
-/** Something comes: the page has its shape already. */
+/** A placeholder with the layout of the page. */
 export function Loading({
   what,
   rows = 3,

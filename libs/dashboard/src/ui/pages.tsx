@@ -1,7 +1,7 @@
 import { whole } from '../format.js';
 import { Button } from './button.js';
 
-/** Which part of a long list is shown, and the way to the others. */
+/** Shows the current page of a long list, and buttons for the others. */
 export function Pages({
   page,
   size,

@@ -17,7 +17,7 @@ const KINDS = [
   ['filters', 'Filter, for any strings'],
 ] as const;
 
-/** Makes a visited set or a filter, and shows what it would take while it is described. */
+/** Creates a visited set or a filter, and shows its size while the user fills in the form. */
 export function CreateScreen(): preact.JSX.Element {
   const [form, setForm] = useState<Form>(() => ({
     ...EMPTY,
@@ -29,7 +29,7 @@ export function CreateScreen(): preact.JSX.Element {
   const [tried, setTried] = useState(false);
   const [formRef, showFaults] = useFaults();
   const leaving = useLeaving();
-  // What the service has refused stays said until the form is another one.
+  // A refusal stays visible until the form changes.
   const error = refused?.form === form ? refused.error : undefined;
   const faults: Faults = {
     ...faultsOf(form, tried),
@@ -47,7 +47,7 @@ export function CreateScreen(): preact.JSX.Element {
     try {
       if (form.kind === 'sets') await client.value.visitedSet(form.name).create(setOf(form));
       else await client.value.filter(form.name).create(filterOf(form));
-      // Whoever has gone elsewhere meanwhile stays there.
+      // Stay where the user went while the request was pending.
       if (!leaving.aborted) goTo(hashOf([form.kind, form.name]));
     } catch (thrown) {
       setRefused({ error: thrown as Error, form });
@@ -84,7 +84,7 @@ export function CreateScreen(): preact.JSX.Element {
   );
 }
 
-/** What the service says of members of the form. */
+/** The faults that the service reports, by form member. */
 function faultsIn(error: Error): Faults {
   if (!(error instanceof ServiceError)) return {};
   if (error.code === 'FILTER_EXISTS') return { name: 'This name is already taken' };

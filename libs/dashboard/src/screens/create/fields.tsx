@@ -10,7 +10,7 @@ interface FieldsProps {
   readonly change: (changes: Partial<Form>) => void;
 }
 
-/** What both kinds have. */
+/** The fields of both kinds. */
 export function SizeFields({ form, faults, change }: FieldsProps): preact.JSX.Element {
   const rate = share(form.errorRate);
   const begins = prefix.value === '' ? '' : ` Your key allows only names that begin with “${prefix.value}”.`;

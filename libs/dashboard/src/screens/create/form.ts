@@ -2,7 +2,7 @@ import type { CreateFilter, CreateVisitedSet, PlanOptions } from '#client';
 import { count, share } from '../../parse.js';
 import type { Kind } from '../../sets.js';
 
-/** What stands in the form, as it was written. */
+/** The contents of the form, as typed. */
 export interface Form {
   readonly kind: Kind;
   readonly name: string;
@@ -18,10 +18,10 @@ export interface Form {
   readonly semantics: 'set' | 'multiset';
 }
 
-/** Units in which an age is given. */
+/** Units for an age. */
 export const UNIT_SECONDS = { minutes: 60, hours: 3_600, days: 86_400 } as const;
 
-/** Rules of URL identity that are asked for most; the API has the others. */
+/** The rules of URL identity that users need most. The API has the others. */
 export const RULES = [
   ['stripTracking', 'Ignore tracking parameters', 'utm_*, gclid, fbclid …'],
   ['stripSession', 'Ignore session ids', 'in the path and the query'],
@@ -30,10 +30,10 @@ export const RULES = [
   ['ignoreScheme', 'Treat http as https', undefined],
 ] as const;
 
-/** One of them, by the name that the API has for it. */
+/** The API name of such a rule. */
 export type Rule = (typeof RULES)[number][0];
 
-/** What the form begins with: a visited set that grows. */
+/** The initial form: a visited set that grows. */
 export const EMPTY: Form = {
   kind: 'sets',
   name: '',
@@ -49,12 +49,12 @@ export const EMPTY: Form = {
   semantics: 'set',
 };
 
-/** What is wrong with members of the form, by the names that the API has for them. */
+/** Faults of form members, by their API names. */
 export type Faults = Readonly<Record<string, string>>;
 
 const NAME = /^[a-z0-9][a-z0-9._-]*$/;
 
-/** The numbers of a form; NaN where there is none. */
+/** The parsed numbers of a form. NaN where a field has no valid number. */
 interface Numbers {
   readonly capacity: number;
   readonly errorRate: number;
@@ -74,7 +74,8 @@ function numbersOf(form: Form): Numbers {
 }
 
 /**
- * Faults that the page can find. The service checks the limits. The name is checked once the form was sent (`tried`).
+ * Faults that the page can find itself. The service checks the limits. The name is checked after the first submit
+ * (`tried`).
  */
 export function faultsOf(form: Form, tried = false): Faults {
   const { capacity, errorRate, maxAgeSeconds, maxAttempts } = numbersOf(form);
@@ -91,7 +92,7 @@ export function faultsOf(form: Form, tried = false): Faults {
   return faults;
 }
 
-/** What is planned for the form. */
+/** The plan request for a form. */
 export function planOf(form: Form): PlanOptions {
   const { capacity, errorRate, maxAgeSeconds } = numbersOf(form);
   return {
@@ -103,13 +104,13 @@ export function planOf(form: Form): PlanOptions {
   };
 }
 
-/** The filter that is asked for. Only of a form without faults. */
+/** The filter to create. Call it only if the form has no faults. */
 export function filterOf(form: Form): Omit<CreateFilter, 'name'> {
   const { type, capacity, errorRate, growth = 'none' } = planOf(form);
   return { type, capacity, errorRate, growth, semantics: type === 'standard' ? 'set' : form.semantics };
 }
 
-/** The visited set that is asked for. Only of a form without faults. */
+/** The visited set to create. Call it only if the form has no faults. */
 export function setOf(form: Form): Omit<CreateVisitedSet, 'name'> {
   const { capacity, errorRate, growth = 'auto', maxAgeSeconds } = planOf(form);
   const { maxAttempts } = numbersOf(form);

@@ -10,7 +10,7 @@ import { Facts } from '../../ui/facts.js';
 import { faultsOf, planOf, type Form } from './form.js';
 
 const DEBOUNCE_MS = 200;
-/** What an item takes in a Redis SET of SHA-1 hex digests, measured at a million. */
+/** Bytes per item in a Redis SET of SHA-1 hex digests, measured with a million items. */
 const EXACT_BYTES = 88;
 
 interface Planned {
@@ -18,7 +18,7 @@ interface Planned {
   readonly error?: Error;
 }
 
-/** What the form would take, asked of the service as it is written. */
+/** The plan for the form, requested from the service as the user types. */
 function usePlan(form: Form): Planned {
   const [planned, setPlanned] = useState<Planned>({});
   const isWhole = Object.keys(faultsOf(form)).every((member) => member === 'maxAttempts');
@@ -26,7 +26,7 @@ function usePlan(form: Form): Planned {
   const { value: service } = client;
   useEffect(() => {
     if (asked === '') {
-      // The plan of before is of use, a refusal of before is not.
+      // Keep the previous plan while the form is incomplete, but drop a previous error.
       setPlanned((old) => (old.error ? {} : old));
       return;
     }

@@ -1,4 +1,4 @@
-/** What is different between two texts: everything between what they have in common at both ends. */
+/** The difference between two texts: the part between their common start and their common end. */
 export interface Change {
   readonly head: string;
   readonly gone: string;
@@ -6,7 +6,7 @@ export interface Change {
   readonly tail: string;
 }
 
-/** The shortest part in the middle that has changed: what is before and after it is the same in both. */
+/** The shortest such part. The text before it and after it is the same in both. */
 export function changeOf(before: string, after: string): Change {
   const [from, to] = [Array.from(before), Array.from(after)];
   const most = Math.min(from.length, to.length);

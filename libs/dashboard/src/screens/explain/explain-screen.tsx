@@ -9,7 +9,7 @@ import { Notice } from '../../ui/notice.js';
 import { Title } from '../../ui/title.js';
 import { Explained } from './explained.js';
 
-/** Why a URL or an item is answered as it is. What it is about is in the address, so that it can be linked. */
+/** Explains the answer for a URL or an item. The address contains the URL or item, so users can link to it. */
 export function ExplainScreen({
   kind,
   name,
@@ -43,7 +43,8 @@ export function ExplainScreen({
 
 function AskForm({ asked, label }: { readonly asked: string; readonly label: string }): preact.JSX.Element {
   const [text, setText] = useState(asked);
-  // By a link or a step back. It stays the same field, which keeps the focus. An effect after the paint would undo typing.
+  // A link or the back button changed the address. Keep the field, which has the focus. An effect after paint would
+  // overwrite what the user types.
   useLayoutEffect(() => setText(asked), [asked]);
   const submit = (event: Event): void => {
     event.preventDefault();

@@ -9,16 +9,16 @@ import { Failure, Loading, Notice } from '../../ui/notice.js';
 import { KeySteps, type Keyed } from './key-steps.js';
 import { LayerPanel } from './layer-panel.js';
 
-/** It is asked anew when somebody comes back to the page. */
+/** A return to the page also refreshes it. */
 const EVERY_MS = 600_000;
 
-/** What it comes from that an item is answered so. */
+/** The finding behind the answer for an item. */
 type Finding = Omit<ExplainedItem, 'item'>;
 
-/** Of a URL also how it came to its key, or why it has none. */
+/** For a URL, also the steps to its key, or why the URL is invalid. */
 type Explanation = { readonly invalid: string } | { readonly found: Finding; readonly keyed?: Keyed };
 
-/** The answer for one item, and what it comes from. */
+/** The answer for one item, and its reasons. */
 export function Explained({
   kind,
   name,

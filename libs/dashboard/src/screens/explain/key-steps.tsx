@@ -2,14 +2,14 @@ import type { UrlStep } from '#client';
 import { changeOf } from './change.js';
 import { wordsFor } from './rules.js';
 
-/** A URL, and what the rules have made of it. */
+/** A URL, its key, and the rules that changed it. */
 export interface Keyed {
   readonly url: string;
   readonly key: string;
   readonly rules: readonly UrlStep[];
 }
 
-/** How a URL becomes what it is compared by. */
+/** Shows the steps from a URL to its key. */
 export function KeySteps({ keyed: { url, key, rules } }: { readonly keyed: Keyed }): preact.JSX.Element {
   return (
     <section class="panel" aria-labelledby="key">

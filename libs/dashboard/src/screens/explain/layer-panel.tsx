@@ -3,10 +3,10 @@ import { time, whole } from '../../format.js';
 import { Badge } from '../../ui/badge.js';
 import { Copyable } from '../../ui/copyable.js';
 
-/** At this value a counter that does not age stays for ever. */
+/** A counter at this value never changes again, unless the set ages. */
 const SATURATED = 15;
 
-/** Where an item lies in a layer, and what its counters have. */
+/** The counters of an item in one layer. */
 export function LayerPanel({
   layer,
   of,
@@ -14,7 +14,7 @@ export function LayerPanel({
 }: {
   readonly layer: LayerFinding;
   readonly of: number;
-  /** It was forgotten, and what the counters have is others'. */
+  /** The item was forgotten, and only other items hold its counters above zero. */
   readonly hidden: boolean;
 }): preact.JSX.Element {
   const { segment, page, cell, claims, counters, expires, redisKey } = layer;
@@ -62,7 +62,7 @@ export function LayerPanel({
   );
 }
 
-/** For a shell: # and { would mean something else there. */
+/** Quoted for a shell, where # and { have other meanings. */
 function commandFor({ cell, counters }: LayerFinding, key: string): string {
   const gets = counters.map(({ index }) => `GET ${cell} '#${index}'`);
   return `redis-cli BITFIELD_RO '${key}' ${gets.join(' ')}`;

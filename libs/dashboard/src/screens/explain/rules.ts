@@ -1,4 +1,4 @@
-/** What the rules of URL identity do, in few words. */
+/** Short explanations of the rules of URL identity. */
 const RULES: Readonly<Record<string, string>> = {
   S2: 'parses the URL as browsers do',
   S4: 'removes the dot after the host',
@@ -25,7 +25,7 @@ const RULES: Readonly<Record<string, string>> = {
   dropFragments: 'removes every fragment',
 };
 
-/** What a rule of URL identity does, by its name there, such as S2; empty for one that is not known here. */
+/** Explains a rule by its id, such as S2. Empty if the id is unknown. */
 export function wordsFor(rule: string): string {
   return RULES[rule] ?? '';
 }

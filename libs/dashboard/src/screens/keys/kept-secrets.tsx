@@ -7,7 +7,7 @@ import { Field } from '../../ui/field.js';
 import { Failure } from '../../ui/notice.js';
 import { forget, unkept, type MadeKey } from './made-keys.js';
 
-/** The secrets of keys that were made, each until somebody says to have it. */
+/** Shows the secret of each new key until the user confirms that it is saved. */
 export function KeptSecrets(): preact.JSX.Element | null {
   const { value: keys } = unkept;
   if (keys.length === 0) return null;
@@ -43,7 +43,7 @@ function Secret({ of }: { readonly of: MadeKey }): preact.JSX.Element {
               value={made.key}
               onFocus={(event) => event.currentTarget.select()}
             />
-            {/* Browsers have a clipboard for secure pages only. */}
+            {/* Browsers offer the clipboard on secure pages only. */}
             {'clipboard' in navigator && <Button onClick={() => void act(copy)}>Copy</Button>}
           </span>
         )}

@@ -1,7 +1,7 @@
 import { Button } from '../../ui/button.js';
 import { Failure } from '../../ui/notice.js';
 
-/** The end of a form that makes a key: what did not work, the way back, and the button that makes it. */
+/** The end of a form that creates a key: the error, the cancel button, and the submit button. */
 export function MakeActions({
   verb,
   working,

@@ -28,7 +28,7 @@ const ENDS = [
   ['at', 'at a set time …'],
 ] as const;
 
-/** Makes a key. The first one of all closes the service to whoever has none, this page among them. */
+/** Creates a key. The first key closes the service to callers without a key, including this page. */
 export function NewKeyDialog({
   isFirst,
   onClose,
@@ -47,7 +47,7 @@ export function NewKeyDialog({
   const change = (changes: Partial<KeyForm>): void => setForm((old) => ({ ...old, ...changes }));
   const make = async (): Promise<void> => {
     await keepAnd(use, { made: await client.value.createKey(keyOf(form)) });
-    // Without a key nothing is answered any more, unless the service is open to everyone.
+    // From now on the service rejects calls without a key, unless it is open to everyone.
     if (isFirst && !use) await client.value.me().catch(() => signOut('now needed'));
     onDone();
   };

@@ -26,7 +26,7 @@ describe('what a key is made from', () => {
       scopes: ['write'],
     });
     const bounded = { ...EMPTY_KEY, name: 'acme', maxFilters: '1k', maxBytes: '2 GB' };
-    // Bounds are those of a prefix.
+    // Limits apply only to a key with a prefix.
     expect(keyOf(bounded)).toEqual({ name: 'acme', scopes: ['read'] });
     expect(keyOf({ ...bounded, prefix: 'acme-' })).toEqual({
       name: 'acme',
@@ -58,7 +58,7 @@ describe('what a key is made from', () => {
     expect(faultsOfKey({ ...EMPTY_KEY, name: 'a', ends: 'at', endsAt: '2001-01-01T00:00' })).toHaveProperty(
       'endsAt',
     );
-    // What is not asked for is not looked at.
+    // Fields that the key does not use are not checked.
     expect(faultsOfKey({ ...EMPTY_KEY, name: 'a', maxBytes: 'much' })).toEqual({});
   });
 });

@@ -2,21 +2,21 @@ import type { CreateKey } from '#client';
 import { count } from '../../parse.js';
 import type { Scope } from '../../session.js';
 
-/** What stands in the form, as it was written. */
+/** The contents of the form, as typed. */
 export interface KeyForm {
   readonly name: string;
   readonly scope: Scope;
   readonly prefix: string;
   readonly maxFilters: string;
-  /** With a unit: 500 MB. */
+  /** With a unit, such as 500 MB. */
   readonly maxBytes: string;
-  /** In days; '' for never, 'at' for `endsAt`. */
+  /** In days. '' means never, 'at' means at `endsAt`. */
   readonly ends: string;
-  /** As the field of a browser has it: local, without a time zone. */
+  /** The value of a datetime field: local time without a time zone. */
   readonly endsAt: string;
 }
 
-/** What the form begins with: a reader of all names, for ever. */
+/** The initial form: a key that can read all names and never expires. */
 export const EMPTY_KEY: KeyForm = {
   name: '',
   scope: 'read',
@@ -30,7 +30,7 @@ export const EMPTY_KEY: KeyForm = {
 const BYTES: Readonly<Record<string, number>> = { '': 1, K: 1e3, M: 1e6, G: 1e9, T: 1e12 };
 const DAY_MS = 86_400_000;
 
-/** 500 MB, 1.5G, 1,000,000. NaN if it is none. */
+/** 500 MB, 1.5G, 1,000,000. NaN if the text is not a size. */
 export function byteCount(text: string): number {
   const [, digits, unit = ''] = /^\s*([\d.,]+)\s*([kmgt]?)i?b?(?:ytes)?\s*$/i.exec(text) ?? [];
   if (digits === undefined) return NaN;
@@ -38,10 +38,10 @@ export function byteCount(text: string): number {
   return value >= 1 && Number.isFinite(value) ? value : NaN;
 }
 
-/** What is wrong with members of the form. */
+/** Faults of form members. */
 export type KeyFaults = Readonly<Partial<Record<keyof KeyForm, string>>>;
 
-/** What can be told to be wrong here. The rest is the service's to tell. */
+/** Faults that the page can find itself. The service finds the rest. */
 export function faultsOfKey(form: KeyForm): KeyFaults {
   const { name, prefix, maxFilters, maxBytes, ends, endsAt } = form;
   const faults: { -readonly [K in keyof KeyFaults]: string } = {};
@@ -56,7 +56,7 @@ export function faultsOfKey(form: KeyForm): KeyFaults {
   return faults;
 }
 
-/** The key that is asked for. Only of a form without faults. */
+/** The key to create. Call it only if the form has no faults. */
 export function keyOf(form: KeyForm): CreateKey {
   const { name, scope, prefix, maxFilters, maxBytes, ends, endsAt } = form;
   const end = ends === 'at' ? Date.parse(endsAt) : Date.now() + Number(ends) * DAY_MS;

@@ -16,7 +16,7 @@ const OVERLAPS: readonly (readonly [seconds: number, text: string])[] = [
 ];
 const DAY = 86_400;
 
-/** Makes a key in place of another, which goes on for a while. */
+/** Creates a key that replaces another. The old key stays valid for a while. */
 export function RotateDialog({
   of,
   isOwn,

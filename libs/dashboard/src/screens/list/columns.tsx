@@ -5,7 +5,7 @@ import { Conditions } from '../../ui/badge.js';
 import { Bar } from '../../ui/bar.js';
 import type { Column } from '../../ui/data-table.js';
 
-/** Sorted after everything that is known. */
+/** Sorts unknown numbers below known ones. */
 const UNKNOWN = -1;
 
 export function columns(meter: RateMeter): readonly Column<Entry>[] {

@@ -22,7 +22,7 @@ const KINDS = [
   ['filters', 'Filters'],
 ] as const;
 
-/** Everything that there is for the caller, with its numbers. */
+/** All sets and filters that the caller may see, with their numbers. */
 export function ListScreen(): preact.JSX.Element {
   const meter = useRef(new RateMeter()).current;
   const { data, error, refresh } = usePoll('list', async (signal) => {

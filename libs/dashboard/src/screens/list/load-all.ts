@@ -3,7 +3,7 @@ import type { Entry } from '../../sets.js';
 
 const PAGE = 500;
 
-/** Everything that there is for the caller, by name. */
+/** All sets and filters that the caller may see, by name. */
 export async function loadAll(client: UnseenClient, signal: AbortSignal): Promise<Entry[]> {
   const entries: Entry[] = [];
   const options = { pageSize: PAGE, signal };

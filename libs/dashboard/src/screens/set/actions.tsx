@@ -8,12 +8,12 @@ import { ConfirmByName } from '../../ui/confirm-by-name.js';
 import { WhatIsLost } from './what-is-lost.js';
 
 interface ActionsProps extends Subject {
-  /** Then only these make sense: to clear and to delete. */
+  /** If the data is lost, only clear and delete make sense. */
   readonly isLost: boolean;
   readonly refresh: () => void;
 }
 
-/** What can be done with the whole of it. Each is a button here and, once it is pressed, a dialog. */
+/** The actions on a whole set or filter. Each is a button that opens a dialog. */
 export function Actions({ kind, name, isLost, refresh }: ActionsProps): preact.JSX.Element {
   const [asking, setAsking] = useState<'clear' | 'drop'>();
   const leaving = useLeaving();
@@ -63,7 +63,7 @@ export function Actions({ kind, name, isLost, refresh }: ActionsProps): preact.J
           onClose={close}
           act={async (idempotencyKey) => {
             await handle.drop({ idempotencyKey });
-            // Whoever has gone elsewhere meanwhile stays there.
+            // Stay where the user went while the request was pending.
             if (!leaving.aborted) goTo(hashOf([]));
           }}
         >

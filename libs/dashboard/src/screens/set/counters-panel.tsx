@@ -9,10 +9,10 @@ import { Button } from '../../ui/button.js';
 import { DataTable } from '../../ui/data-table.js';
 import { Failure, Loading } from '../../ui/notice.js';
 
-/** Each look is of other pages. It is made anew when somebody asks for it. */
+/** Each request samples other pages, so it is repeated only when the user asks. */
 const EVERY_MS = 600_000;
 
-/** How many counters have which value. */
+/** How many counters have each value. */
 export function CountersPanel({ kind, name }: Subject): preact.JSX.Element {
   const { data, error, refresh } = usePoll<LayerCounters[]>(
     `counters of ${kind}/${name}`,

@@ -4,17 +4,17 @@ import { share, short } from '../../format.js';
 import type { Whole } from '../../sets.js';
 import { Chart, type Line } from '../../ui/chart.js';
 
-/** Smaller rates say nothing more. */
+/** The chart ends here, because smaller rates tell nothing more. */
 const LEAST = 1e-15;
 
-/** Where it stands on the way from empty to full. */
+/** Where the set is between empty and full, and its error rate. */
 export function CurvePanel({ described }: { readonly described: Whole }): preact.JSX.Element {
   const { items, estimatedErrorRate, errorRate } = described;
   const rooms = described.layers.map(({ capacity }) => capacity).join();
   const curve = useMemo(() => curveOf(described), [described.generation, rooms]);
   const { across, lines } = useMemo(() => {
     const at = curve.items.findLastIndex((count) => count <= items);
-    // A point of its own, between those of the curve.
+    // Adds the current state as a point between those of the curve.
     const insert = <T,>(values: readonly T[], value: T): T[] => values.toSpliced(at + 1, 0, value);
     const none = curve.items.map(() => null);
     const drawn: Line[] = [

@@ -1,14 +1,17 @@
-/** A moment of a chart; without a point it is a gap in its lines. */
+/** A moment in a chart. Without a point, it makes a gap in the lines. */
 export interface Moment<Point> {
   /** In ms since 1970. */
   readonly at: number;
   readonly point: Point | undefined;
 }
 
-/** So many intervals without a point are a gap. */
+/** A gap opens after this many intervals without a point. */
 const GAP = 2.5;
 
-/** Points with a moment of nothing between those that are too far apart: the store was away, and a line would tell a story. */
+/**
+ * Inserts an empty moment between points that are too far apart. The store was unavailable then, and a line would
+ * suggest values that nobody measured.
+ */
 export function withGaps<Point extends { readonly at: string }>(
   points: readonly Point[],
   intervalSeconds: number,

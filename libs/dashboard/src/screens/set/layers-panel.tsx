@@ -3,7 +3,7 @@ import type { Whole } from '../../sets.js';
 import { Bar } from '../../ui/bar.js';
 import { DataTable } from '../../ui/data-table.js';
 
-/** What it consists of. */
+/** The layers of a set or filter. */
 export function LayersPanel({ described }: { readonly described: Whole }): preact.JSX.Element {
   const { layers, growth } = described;
   return (

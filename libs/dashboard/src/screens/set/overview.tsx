@@ -4,7 +4,7 @@ import { roomOf, type Whole } from '../../sets.js';
 import { Bar } from '../../ui/bar.js';
 import { Figure } from '../../ui/facts.js';
 
-/** The numbers that are looked at first. */
+/** The most important numbers. */
 export function Overview({
   described,
   rates,

@@ -9,7 +9,7 @@ import { Dialog } from '../../ui/dialog.js';
 import { Figure } from '../../ui/facts.js';
 import { Failure, Loading, Notice } from '../../ui/notice.js';
 
-/** What is still to be fetched, and what could not be. */
+/** Shows the entries of the queue and its dead letters. */
 export function QueuePanel({
   name,
   queue,
@@ -20,7 +20,7 @@ export function QueuePanel({
   readonly refresh: () => void;
 }): preact.JSX.Element {
   const { waiting, leased, delayed, dead, forgotten, oldestSeconds } = queue;
-  // Said here, since the list goes with its last letter.
+  // Shown here, because the list of dead letters disappears with the last one.
   const [done, setDone] = useState<Done>();
   return (
     <section class="panel" aria-labelledby="queue">
@@ -82,7 +82,7 @@ function DeadLetters({
   const [purging, setPurging] = useState(false);
   const [working, setWorking] = useState(false);
   const shown = letters.data ?? [];
-  // Those that others have dealt with meanwhile are not there any more.
+  // Skip dead letters that someone else has retried or deleted in the meantime.
   const ids = shown.map(({ id }) => id).filter((id) => chosen.has(id));
   const act = async (verb: 'putBack' | 'purge'): Promise<void> => {
     setPurging(false);

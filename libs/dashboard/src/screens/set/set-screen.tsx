@@ -29,7 +29,7 @@ import { QueuePanel } from './queue-panel.js';
 import { SettingsPanel } from './settings-panel.js';
 import { SyncPanel } from './sync-panel.js';
 
-/** All that there is to know of one visited set or filter, and what can be done with it. */
+/** Everything about one visited set or filter, and the actions on it. */
 export function SetScreen(subject: Subject): preact.JSX.Element {
   const { kind, name } = subject;
   const meter = useRef(new RateMeter()).current;

@@ -2,7 +2,7 @@ import { duration, oneIn, share, short, whole } from '../../format.js';
 import type { Whole } from '../../sets.js';
 import { Facts } from '../../ui/facts.js';
 
-/** What it was made with, and what came of it. */
+/** The settings of a set or filter, and the geometry that follows from them. */
 export function SettingsPanel({ described }: { readonly described: Whole }): preact.JSX.Element {
   const { type, semantics, capacity, errorRate, growth, geometry, generation } = described;
   return (

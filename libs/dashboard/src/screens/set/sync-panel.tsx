@@ -3,7 +3,7 @@ import { bytes, plural, share, time, whole } from '../../format.js';
 import { Bar } from '../../ui/bar.js';
 import { Facts } from '../../ui/facts.js';
 
-/** The sync that is under way. */
+/** The sync in progress. */
 export function SyncPanel({
   sync,
   items,
@@ -12,7 +12,7 @@ export function SyncPanel({
   readonly items: number;
 }): preact.JSX.Element {
   const { state, listed, wouldForget, openedAt, memoryBytes, capacity, errorRate } = sync;
-  // Not what was listed: some lines stand twice, and what is visited or queued meanwhile stays, too.
+  // Not the number of listed lines: lines may repeat, and URLs that are visited or queued during the sync stay, too.
   const stay = Math.max(0, items - wouldForget);
   return (
     <section class="panel" aria-labelledby="sync">

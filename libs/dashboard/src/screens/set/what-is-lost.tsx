@@ -4,13 +4,13 @@ import { useLeaving } from '../../leaving.js';
 import { client } from '../../session.js';
 import { handleOf, isLost, queueOf, type Described, type Subject } from '../../sets.js';
 
-/** What is gone once a set is cleared or deleted, as it stands now. A part of a sentence's paragraph. */
+/** What a clear or delete would lose, by current numbers. It is the text of a paragraph. */
 export function WhatIsLost({ kind, name }: Subject): preact.JSX.Element {
   const [described, setDescribed] = useState<Described>();
   const leaving = useLeaving();
   useEffect(() => {
     const told = handleOf(client.value, kind, name).describe({ signal: leaving });
-    // A set that cannot be described can be cleared and deleted.
+    // If the request fails, the user can still clear or delete the set.
     void told.then(setDescribed, () => undefined);
   }, [kind, name, leaving]);
   if (!described || isLost(described)) return <>This deletes everything in it. You cannot undo this.</>;

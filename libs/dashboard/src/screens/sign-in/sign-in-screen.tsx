@@ -12,12 +12,12 @@ const WHY: Readonly<Partial<Record<SignInReason, string>>> = {
   left: 'You have signed out.',
 };
 
-/** Asks for a key. The address stays, so that the screen that was asked for comes afterwards. */
+/** Asks for a key. The address does not change, so the requested screen appears after the sign-in. */
 export function SignInScreen({ why }: { readonly why: SignInReason }): preact.JSX.Element {
   const [key, setKey] = useState('');
   const { working, error, act } = useAct();
   const input = useRef<HTMLInputElement>(null);
-  // Also after a key that was not accepted: a button that cannot be used has lost it.
+  // Also after a rejected key, because the disabled button has lost the focus.
   useEffect(() => {
     if (!working) input.current?.focus();
   }, [working]);

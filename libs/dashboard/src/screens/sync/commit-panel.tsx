@@ -33,7 +33,7 @@ const GIVE_UP = {
   unsure: 'Abandonment status unknown',
 };
 
-/** What a commit would come to, then the commit; or the end of it. */
+/** Previews the effect of a commit, then commits or cancels. */
 export function CommitPanel({ subject, sync, isListing, stop, refresh }: PanelProps): preact.JSX.Element {
   const { id, listed } = sync;
   const leaving = useLeaving();
@@ -51,7 +51,7 @@ export function CommitPanel({ subject, sync, isListing, stop, refresh }: PanelPr
     try {
       await handle.commit(asked, { signal: leaving });
     } catch (error) {
-      // The figures have changed since they were looked at.
+      // The figures have changed since the preview.
       if (error instanceof WouldForgetError) await look();
       else throw error;
     }

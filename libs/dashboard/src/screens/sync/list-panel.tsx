@@ -9,7 +9,7 @@ import type { Subject } from '../../sets.js';
 import { Button } from '../../ui/button.js';
 import { listingIn } from './listing.js';
 
-/** The list of what is live: given, sent, and how far it has come. What has come of one stays when the sync is over. */
+/** Takes and sends the input list, and shows its progress. The results stay visible after the sync ends. */
 export function ListPanel({
   subject,
   sync: { id, state },

@@ -6,18 +6,18 @@ import { handleOf, isLost, type Described, type Subject } from '../../sets.js';
 
 const EVERY_MS = 2_000;
 
-/** A set, and the sync that is under way; of one that was seen here, also how it has ended. */
+/** A set and its open sync. After a sync that this page has seen ends, `sync` says how it ended. */
 export interface Look {
   readonly described: Described;
   readonly sync: SyncDescription | undefined;
 }
 
 export interface Looks extends Polled<Look> {
-  /** Of a sync that is over, so that another can be opened. */
+  /** Forgets an ended sync, so that the user can open another. */
   readonly forget: () => void;
 }
 
-/** What the service says is what is shown, whoever opened the sync, and whoever ended it. */
+/** The page always shows the sync of the service, whether this page or another caller opened or ended it. */
 export function useLooks({ kind, name }: Subject): Looks {
   const seen = useRef<string | undefined>(undefined);
   const polled = usePoll<Look>(
@@ -39,7 +39,7 @@ export function useLooks({ kind, name }: Subject): Looks {
   return { ...polled, forget };
 }
 
-/** Only the last sync of a set is remembered. */
+/** The service remembers only the last sync of a set. */
 async function ended(sync: Sync<string>, signal: AbortSignal): Promise<SyncDescription | undefined> {
   try {
     return await sync.describe({ signal });

@@ -8,7 +8,7 @@ import { Button } from '../../ui/button.js';
 import { Field, useFaults } from '../../ui/field.js';
 import { Failure } from '../../ui/notice.js';
 
-/** The first step. */
+/** The first step of a sync. */
 export function OpenForm({
   subject: { kind, name },
   described,

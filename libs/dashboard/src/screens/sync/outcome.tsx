@@ -3,7 +3,7 @@ import { plural } from '../../format.js';
 import { Button } from '../../ui/button.js';
 import { Notice } from '../../ui/notice.js';
 
-/** How a sync has ended, whoever ended it. */
+/** How a sync ended, whether this page or another caller ended it. */
 export function Outcome({
   sync: { state, reason, listed, new: fresh, wouldForget },
   another,

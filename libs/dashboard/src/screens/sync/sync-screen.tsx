@@ -14,7 +14,7 @@ import { useLooks, type Looks } from './looks.js';
 import { OpenForm } from './open-form.js';
 import { Outcome } from './outcome.js';
 
-/** Keeps what is on a list, and forgets the rest: step by step, as the service has it. */
+/** Keeps the URLs of an input list and forgets the rest, in the steps of the service's sync. */
 export function SyncScreen(subject: Subject): preact.JSX.Element {
   const { kind, name } = subject;
   const looks = useLooks(subject);
@@ -43,7 +43,7 @@ function Body({ subject, looks }: { readonly subject: Subject; readonly looks: L
   return <Steps subject={subject} described={described} sync={sync} looks={looks} />;
 }
 
-/** In place of an id, of a sync that is being opened here. */
+/** Stands for the id of a sync that this page is opening. */
 const OPENING = '';
 
 function Steps({
@@ -57,13 +57,13 @@ function Steps({
   readonly sync: SyncDescription | undefined;
   readonly looks: Looks;
 }): preact.JSX.Element {
-  /** The sync that was opened here. Its id may be seen before the call that opens it is answered. */
+  /** The sync that this page opened. A poll may show its id before the call that opens it returns. */
   const own = useRef<string | undefined>(undefined);
   if (sync && own.current === OPENING) own.current = sync.id;
   const job = currentJob.value;
   const isOfSync = sync !== undefined && job?.work.sync === sync.id;
   const isListing = isOfSync && !job.isOver;
-  // What was listed counts at once.
+  // Refresh the counts when listing starts or ends.
   useEffect(looks.refresh, [isListing]);
   if (!sync)
     return (
@@ -76,7 +76,7 @@ function Steps({
           looks.refresh();
         }}
         onRefused={(error) => {
-          // Without an answer it may have been opened all the same.
+          // Without an answer, the sync may be open all the same.
           if (!isUnsure(error)) own.current = undefined;
           looks.refresh();
         }}

@@ -14,10 +14,10 @@ import { Failure, Notice } from '../../ui/notice.js';
 import { Title } from '../../ui/title.js';
 import { canStream, chosenFile, download, type Target } from '../../save.js';
 
-/** From here on a browser that can is to write to a file, rather than to keep all of it first. */
+/** From this size on, write straight to a file if the browser can, and do not keep the export in memory. */
 const LARGE = 32e6;
 
-/** All of a set as a file: a link could not carry the key. */
+/** Downloads a set as a file. A plain link could not send the key. */
 export function ExportScreen(subject: Subject): preact.JSX.Element {
   const { kind, name } = subject;
   const polled = usePoll<Described>(
@@ -152,7 +152,7 @@ function queued(described: Described): number {
   return queue ? queue.waiting + queue.leased + queue.delayed + queue.dead : 0;
 }
 
-/** Copies to the end, a part at a time. Throws when the source is cut off. */
+/** Copies the stream in parts. Throws if the source breaks off. */
 async function copy(
   source: ReadableStream<Uint8Array>,
   target: Target,
@@ -166,7 +166,7 @@ async function copy(
       signal.throwIfAborted();
       const { done, value } = await reader.read();
       if (done) return got;
-      // What comes from the network is in no shared memory.
+      // Bytes from the network are never in shared memory.
       await target.write(value as Uint8Array<ArrayBuffer>);
       got += value.length;
       onPart(got);

@@ -9,7 +9,7 @@ const HEADER = {
   exportedAt: 1_750_000_000_000,
 };
 
-/** As docs/export-format.md has it: the magic and the version, then a frame of type H. */
+/** As in docs/export-format.md: magic, version, then a frame of type H. */
 function fileOf(header: unknown): Uint8Array<ArrayBuffer> {
   const payload = new TextEncoder().encode(JSON.stringify(header));
   const magic = [0x89, 0x55, 0x4e, 0x53, 0x45, 0x45, 0x4e, 0x0d, 0x0a, 0x1a, 0x0a];
@@ -55,7 +55,7 @@ describe('the start of an export', () => {
       await expect(headerOf(new Blob([fileOf(other)]))).rejects.toThrow('damaged');
     for (const kind of ['queue', 'constructor', ['filter'], undefined])
       await expect(headerOf(new Blob([fileOf({ ...HEADER, kind })]))).rejects.toThrow('damaged');
-    // What could not be shown: a time that there is none of, numbers that are none.
+    // Values that the page cannot show: invalid times and invalid numbers.
     for (const exportedAt of [undefined, null, '1', -1, 8.64e15 + 2])
       await expect(headerOf(new Blob([fileOf({ ...HEADER, exportedAt })]))).rejects.toThrow('damaged');
     await expect(headerOf(new Blob([fileOf({ ...HEADER, capacity: '1' })]))).rejects.toThrow('damaged');

@@ -1,6 +1,6 @@
 import type { Kind } from '../../sets.js';
 
-/** What the start of an export tells of it. See docs/export-format.md. */
+/** The header of an export file. See docs/export-format.md. */
 export interface FileHeader {
   readonly name: string;
   readonly kind: Kind;
@@ -10,10 +10,10 @@ export interface FileHeader {
   readonly exportedAt: number;
 }
 
-/** "UNSEEN" among bytes that a conversion of line ends destroys. */
+/** "UNSEEN" among bytes that a conversion of line breaks would destroy. */
 const MAGIC = [0x89, 0x55, 0x4e, 0x53, 0x45, 0x45, 0x4e, 0x0d, 0x0a, 0x1a, 0x0a];
 const VERSION = 1;
-/** The type of the first frame, and the length of what is in it. */
+/** The type of the first frame, and the length of its payload. */
 const [TYPE_AT, LENGTH_AT, PAYLOAD_AT] = [12, 13, 17];
 const TYPE = 0x48;
 const MOST_BYTES = 64 * 2 ** 10;
@@ -22,10 +22,10 @@ const KINDS: ReadonlyMap<unknown, Kind> = new Map<unknown, Kind>([
   ['visited-set', 'sets'],
   ['filter', 'filters'],
 ]);
-/** Of the last moment that a Date can tell. */
+/** The latest time that a Date can represent. */
 const MOST_MS = 8.64e15;
 
-/** The rest of the file is for the service to check. Throws an Error that says what is wrong with it. */
+/** Reads the header. The service checks the rest of the file. Throws an Error that names the fault. */
 export async function headerOf(file: Blob): Promise<FileHeader> {
   const start = new Uint8Array(await file.slice(0, PAYLOAD_AT).arrayBuffer());
   if (!MAGIC.every((byte, i) => start[i] === byte)) throw new Error('this is not an export of Unseen');
@@ -49,7 +49,7 @@ export async function headerOf(file: Blob): Promise<FileHeader> {
   return { name, kind: known, capacity, errorRate, exportedAt };
 }
 
-/** Whether it can be shown as a number, and as a time. */
+/** Whether the page can show the value as a number and as a time. */
 function isNumber(value: unknown): value is number {
   return typeof value === 'number' && value >= 0 && value <= MOST_MS;
 }

@@ -25,7 +25,7 @@ type State =
   | { readonly is: 'done'; readonly kind: Kind; readonly name: string }
   | { readonly is: 'failed'; readonly error: Error };
 
-/** What else can be done about a refusal. */
+/** What users can do about an error, by its code. */
 const ADVICE: Readonly<Record<string, string>> = {
   FILTER_EXISTS: 'Choose another name.',
   QUOTA_EXCEEDED: 'Delete a set under this prefix first, or use a key with a larger quota.',
@@ -33,7 +33,7 @@ const ADVICE: Readonly<Record<string, string>> = {
   STORE_FULL: 'The store has no room for it.',
 };
 
-/** Makes a set of an export. */
+/** Creates a set from an export file. */
 export function ImportScreen(): preact.JSX.Element {
   const [chosen, setChosen] = useState<Chosen>();
   const [fault, setFault] = useState<Error>();

@@ -2,11 +2,11 @@ import { ofItems, type Action } from '../../jobs/action.js';
 import type { Scope } from '../../session.js';
 import type { Kind } from '../../sets.js';
 
-/** One of those that somebody chooses from. */
+/** An action that the user can choose. */
 export interface UseAction extends Action {
   readonly id: 'check' | 'visit' | 'discover' | 'add' | 'forget' | 'remove';
   readonly hint: string;
-  /** Takes out, of which G8 has to be said. */
+  /** Removes items, so the page must show the caveat of G8. */
   readonly takesOut: boolean;
 }
 
@@ -72,7 +72,7 @@ const ACTIONS: Readonly<Record<Kind, readonly UseAction[]>> = {
   ],
 };
 
-/** What whoever may do `may` can do with one of this kind. A standard filter cannot forget. */
+/** The actions on this kind that `may` allows. A standard filter cannot forget items. */
 export function actionsOf(
   kind: Kind,
   counting: boolean,

@@ -16,7 +16,7 @@ interface FormProps {
   readonly actions: readonly UseAction[];
 }
 
-/** The action, and the list for it. */
+/** The form for an action and its input list. */
 export function UseForm({ kind, name, errorRate, actions }: FormProps): preact.JSX.Element {
   const [id, setId] = useState(actions[0]?.id ?? 'check');
   const [given, setGiven] = useState(NOTHING);
@@ -71,7 +71,7 @@ export function UseForm({ kind, name, errorRate, actions }: FormProps): preact.J
   );
 }
 
-/** Undefined: nobody knows before the files are read. */
+/** undefined for files, whose lines are not counted before they are read. */
 function countOf({ text, files }: Given): number | undefined {
   if (files.length > 0) return undefined;
   return text.split('\n').filter((line) => line.trim() !== '').length;

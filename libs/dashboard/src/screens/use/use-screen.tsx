@@ -14,7 +14,7 @@ import { UseForm } from './use-form.js';
 
 const DESCRIBED_EVERY_MS = 30_000;
 
-/** Asks about many URLs or items of a set, adds and forgets them. */
+/** Checks, adds, and forgets many URLs or items of a set. */
 export function UseScreen({ kind, name }: Subject): preact.JSX.Element {
   return (
     <>
@@ -34,7 +34,7 @@ function UsePanel({ kind, name }: Subject): preact.JSX.Element {
     DESCRIBED_EVERY_MS,
   );
   const job = currentJob.value;
-  // What it has come to is shown whatever has become of the set.
+  // The results stay visible even if the set is gone.
   if (job && isAbout(job.work, { kind, name })) return <JobView job={job} />;
   if (job && !job.isOver) return <Elsewhere job={job} />;
   const { data, error } = polled;
