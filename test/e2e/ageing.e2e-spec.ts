@@ -25,7 +25,7 @@ describe.each(STORES)('visited sets that age over HTTP, $name store', ({ start }
   });
   afterAll(() => app.close());
 
-  it('say their age, the epoch, and how many URLs are seen until when', async () => {
+  it('show their age, their epoch, and how many URLs expire when', async () => {
     const before = app.now();
     const set = await Synced.visitedSet(app, { maxAgeSeconds: 13 * DAY });
     expect(await set.batch('visit', urls(200))).toEqual(urls(200).map(() => 'new'));
@@ -49,7 +49,7 @@ describe.each(STORES)('visited sets that age over HTTP, $name store', ({ start }
     expect(visitedSets.find(({ name }) => name === set.name)?.maxAgeSeconds).toBe(13 * DAY);
   });
 
-  it('forget by themselves, and by name as ever', async () => {
+  it('forget URLs by age and on request', async () => {
     const set = await Synced.visitedSet(app, { maxAgeSeconds: DAY });
     const { epochSeconds } = (await set.describe())['age'] as AgeBody;
     const all = ['long', 'short', 'gone'].map(url);
@@ -64,7 +64,7 @@ describe.each(STORES)('visited sets that age over HTTP, $name store', ({ start }
     expect(await set.batch('check', all)).toEqual(['unseen', 'seen', 'unseen']);
   });
 
-  it('are imported by the time of the service', async () => {
+  it('age by the clock of the service that imports them', async () => {
     const set = await Synced.visitedSet(app, { maxAgeSeconds: 13 * DAY });
     app.advance(3 * DAY * 1_000);
     await set.batch('visit', urls(5));
@@ -77,7 +77,7 @@ describe.each(STORES)('visited sets that age over HTTP, $name store', ({ start }
     expect([answer.status, await answer.json()]).toEqual([201, expect.anything()]);
   });
 
-  it('a stream says in its query how long its URLs live', async () => {
+  it('take the time to live of a stream from its query', async () => {
     const set = await Synced.visitedSet(app, { maxAgeSeconds: 13 * DAY });
     const answer = await fetch(`${app.url}${set.path}/urls/visit?ttlSeconds=60&results=none`, {
       method: 'POST',
@@ -90,7 +90,7 @@ describe.each(STORES)('visited sets that age over HTTP, $name store', ({ start }
     for (const { at } of expiring) expect(Date.parse(at)).toBeLessThan(end);
   });
 
-  it('another time to live under the same key is another request', async () => {
+  it('refuse another time to live under the same operation key', async () => {
     const set = await Synced.visitedSet(app, { maxAgeSeconds: DAY });
     const visit = (ttl: number) =>
       set.send('POST', `/urls/visit?ttlSeconds=${ttl}`, { urls: [url(1)] }, 'one-key');
@@ -105,24 +105,21 @@ describe.each(STORES)('visited sets that age over HTTP, $name store', ({ start }
     ['a fraction', { ttlSeconds: 1.5 }, 'ttlSeconds must be a whole number from 1, not 1.5'],
     ['a text', { ttlSeconds: '60' }, 'ttlSeconds must be a whole number from 1, not "60"'],
     ['null', { ttlSeconds: null }, 'ttlSeconds must be a whole number from 1, not null'],
-  ])(
-    'a time to live that is %s is refused, with the limit, and nothing is visited',
-    async (_, body, detail) => {
-      const set = await Synced.visitedSet(app, { maxAgeSeconds: DAY });
-      expect(await set.send('POST', '/urls/visit', { urls: [url(1)], ...body })).toMatchObject(
-        refused(400, 'VALIDATION_FAILED', expect.stringContaining(detail)),
-      );
-      const line = await fetch(`${app.url}${set.path}/urls/visit?ttlSeconds=${String(body.ttlSeconds)}x`, {
-        method: 'POST',
-        headers: { 'content-type': 'text/plain' },
-        body: `${url(1)}\n`,
-      });
-      expect([line.status, await line.text()]).toEqual([400, expect.stringContaining('ttlSeconds')]);
-      expect(await set.batch('check', [url(1)])).toEqual(['unseen']);
-    },
-  );
+  ])('refuse a time to live that is %s, naming the limit, and visit nothing', async (_, body, detail) => {
+    const set = await Synced.visitedSet(app, { maxAgeSeconds: DAY });
+    expect(await set.send('POST', '/urls/visit', { urls: [url(1)], ...body })).toMatchObject(
+      refused(400, 'VALIDATION_FAILED', expect.stringContaining(detail)),
+    );
+    const line = await fetch(`${app.url}${set.path}/urls/visit?ttlSeconds=${String(body.ttlSeconds)}x`, {
+      method: 'POST',
+      headers: { 'content-type': 'text/plain' },
+      body: `${url(1)}\n`,
+    });
+    expect([line.status, await line.text()]).toEqual([400, expect.stringContaining('ttlSeconds')]);
+    expect(await set.batch('check', [url(1)])).toEqual(['unseen']);
+  });
 
-  it('only a set that ages takes a time to live, and only once', async () => {
+  it('take one time to live, which sets without an age refuse', async () => {
     const plain = await Synced.visitedSet(app);
     expect(await plain.send('POST', '/urls/visit', { urls: [url(1)], ttlSeconds: 60 })).toMatchObject(
       refused(400, 'VALIDATION_FAILED', expect.stringContaining('has no maxAgeSeconds')),
@@ -136,7 +133,7 @@ describe.each(STORES)('visited sets that age over HTTP, $name store', ({ start }
     );
   });
 
-  it('is a choice for ever: the same creation answers the set, another age is another set', async () => {
+  it('keep their age: creation again with another age is refused', async () => {
     const name = freshName('age');
     const make = (maxAgeSeconds?: number) =>
       call(app, 'POST', '/v1/visited-sets', { name, capacity: 100, maxAgeSeconds });
@@ -150,7 +147,7 @@ describe.each(STORES)('visited sets that age over HTTP, $name store', ({ start }
       ).toMatchObject(refused(400, 'VALIDATION_FAILED', expect.stringContaining('from 10 to 315576000')));
   });
 
-  it('a plan says what an age costs; filters that are no visited sets have none', async () => {
+  it('plan the cost of an age, which only visited sets can have', async () => {
     const plan = async (more: object) => {
       const { body } = await call(app, 'POST', '/v1/plan', {
         ...{ type: 'counting', capacity: 1_000_000, errorRate: 1e-4, growth: 'auto', ...more },

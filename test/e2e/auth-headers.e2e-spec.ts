@@ -26,7 +26,7 @@ async function exchange(app: TestApp, text: string): Promise<{ status: number; h
   return { status: Number(first.split(' ')[1]), headers: new Headers(headers) };
 }
 
-/** Sends a request with any headers on its own connection. */
+/** Sends a request with any headers on a new connection. */
 const send = (app: TestApp, method: string, path: string, headers: Record<string, string> = {}) => {
   const all = { host: `127.0.0.1:${app.port}`, connection: 'close', ...headers };
   const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}`);
@@ -66,7 +66,7 @@ describe('security headers', () => {
     expect(answer.headers.has('access-control-allow-origin')).toBe(false);
   });
 
-  it('are on what is no request', async () => {
+  it('are on answers to malformed requests', async () => {
     const { status, headers } = await exchange(app, 'nonsense\r\n\r\n');
     expect(status).toBe(400);
     expect(Object.fromEntries(headers)).toMatchObject(HEADERS);
@@ -87,7 +87,7 @@ describe('security headers', () => {
       'img-src': "'self' data:",
       'frame-ancestors': "'none'",
     });
-    // default-src covers scripts: they must be files of this service, neither inline nor made from text.
+    // default-src covers scripts: they must be files of this service, not inline or built from strings.
     expect(policy).not.toHaveProperty('script-src');
     const html = await (await fetch(`${app.url}/docs`)).text();
     expect(html.match(/<script/g)).toHaveLength(2);
@@ -105,12 +105,12 @@ describe('security headers', () => {
 });
 
 describe('CORS_ORIGINS unset', () => {
-  it('tells no web page anything, with AUTH=keys too', async () => {
+  it('answers no web page of another origin, with AUTH=keys too', async () => {
     const app = await startApp({ AUTH: 'keys' });
     try {
       const { headers: credentials } = await makeKey(app, 'read');
       const foreign = { origin: 'https://app.example', 'sec-fetch-site': 'cross-site', host: 'evil.example' };
-      // Without the key a page learns nothing. A caller with the key is let in, whatever its origin.
+      // Without the key, the page learns nothing. With the key, the service accepts the call from any origin.
       expect((await send(app, 'GET', '/v1/filters', foreign)).status).toBe(401);
       const answer = await send(app, 'GET', '/v1/filters', { ...foreign, ...credentials });
       expect(answer.status).toBe(200);
@@ -122,7 +122,7 @@ describe('CORS_ORIGINS unset', () => {
     }
   });
 
-  it('with AUTH=keys and ALLOWED_HOSTS the Host is checked', async () => {
+  it('checks the Host with AUTH=keys and ALLOWED_HOSTS', async () => {
     const app = await startApp({ AUTH: 'keys', ALLOWED_HOSTS: 'unseen.example' });
     try {
       expect((await send(app, 'GET', '/healthz', { host: 'unseen.example' })).status).toBe(200);
@@ -141,7 +141,7 @@ describe.each(['keys', 'none', ''])('CORS_ORIGINS with AUTH=%s', (auth) => {
   });
   afterAll(() => app.close());
 
-  it('lets pages of these origins ask and read, errors too', async () => {
+  it('lets pages of these origins send requests and read answers, errors too', async () => {
     const page = { origin: ORIGIN, 'sec-fetch-site': 'cross-site' };
     const preflight = await send(app, 'OPTIONS', '/v1/filters/x/items/add', {
       ...page,
@@ -173,7 +173,7 @@ describe.each(['keys', 'none', ''])('CORS_ORIGINS with AUTH=%s', (auth) => {
     'http://app.example',
     'null',
     'HTTPS://APP.EXAMPLE',
-  ])('lets no page of %s', async (origin) => {
+  ])('refuses pages of %s', async (origin) => {
     for (const method of ['GET', 'OPTIONS']) {
       const ask = { origin, 'access-control-request-method': 'GET' };
       for (const path of ['/v1/filters', '/nowhere']) {
@@ -185,7 +185,7 @@ describe.each(['keys', 'none', ''])('CORS_ORIGINS with AUTH=%s', (auth) => {
     }
   });
 
-  it('is no way around 405 and 404', async () => {
+  it('does not bypass 405 and 404', async () => {
     const { headers } = await makeKey(app, 'read');
     for (const [method, path, status] of [
       ['OPTIONS', '/v1/filters', 405],

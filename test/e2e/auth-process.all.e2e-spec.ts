@@ -15,10 +15,10 @@ import { until } from '../support/until.js';
 
 const FILTER = { type: 'counting', capacity: 1_000, errorRate: 0.01 };
 
-/** Lines of one caller that the audit log takes in a minute. */
+/** The audit log takes this many lines of one caller per minute. */
 const A_MINUTE = 60;
 
-/** Lines that there may be since a moment: another minute begins with the first of them, and then as time goes by. */
+/** The most lines since a moment: a new minute starts with the first line, and further minutes as time passes. */
 const mostSince = (began: number): number =>
   A_MINUTE * (2 + Math.floor((performance.now() - began) / 60_000));
 
@@ -41,7 +41,7 @@ interface Sent {
   requestId: string;
 }
 
-/** Sends a JSON request with any headers on its own connection. */
+/** Sends a JSON request with any headers on a new connection. */
 async function send(
   url: string,
   method: string,
@@ -66,7 +66,7 @@ async function send(
   };
 }
 
-/** The audit lines of a program's output, without what the logger adds. */
+/** The audit lines in a program's output, without the fields that the logger adds. */
 function audited(output: string): Record<string, unknown>[] {
   const lines = output.split('\n').filter((line) => line.startsWith('{'));
   return lines
@@ -81,7 +81,7 @@ function audited(output: string): Record<string, unknown>[] {
 }
 
 describe('npm run keys', () => {
-  it('lists and revokes nothing where there is no data, and makes no folder there; create makes it', async () => {
+  it('creates the data folder on create, and not on list or revoke', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'unseen-keys-'));
     try {
       const env = { DATA_DIR: join(folder, 'mistyped') };
@@ -105,7 +105,7 @@ describe('npm run keys', () => {
     }
   });
 
-  it('makes, lists and revokes keys in the embedded store while the service is stopped', async () => {
+  it('creates, lists, and revokes keys in the embedded store while the service is stopped', async () => {
     const dataDir = (await start()).dataDir;
     await running[0]!.url();
     running[0]!.child.kill('SIGTERM');
@@ -153,7 +153,7 @@ describe('npm run keys', () => {
     expect(await send(await again.url(), 'GET', '/v1/keys', bearer(key))).toMatchObject({ status: 401 });
   });
 
-  it('makes and revokes keys in Redis while the service runs', async () => {
+  it('creates and revokes keys in Redis while the service runs', async () => {
     const redis = await startRedis();
     try {
       const env = { REDIS_URL: redis.url };
@@ -193,7 +193,7 @@ describe('npm run keys', () => {
     }
   });
 
-  it('says what is wrong in words, not in a stack', async () => {
+  it('reports errors in words, without a stack trace', async () => {
     const service = await start();
     await service.clean();
     const ended = await keys({ DATA_DIR: service.dataDir }, 'create', '--name', 'x', '--scope', 'root');
@@ -211,7 +211,7 @@ describe('npm run keys', () => {
 });
 
 describe('the audit log', () => {
-  it('has who did what with which outcome, at any LOG_LEVEL', async () => {
+  it('records caller, action, and outcome at any LOG_LEVEL', async () => {
     const service = await start({ LOG_LEVEL: 'fatal' });
     const url = await service.url();
     const first = await send(url, 'POST', '/v1/keys', {}, { name: 'ops', scopes: ['admin'] });
@@ -267,7 +267,7 @@ describe('the audit log', () => {
     ]);
   });
 
-  it('has calls whose clients leave before the answer, without a status', async () => {
+  it('records calls without a status if the client disconnects before the answer', async () => {
     const service = await start();
     const port = Number(new URL(await service.url()).port);
     const json = { 'content-type': 'application/json', 'content-length': 99 };
@@ -283,7 +283,7 @@ describe('the audit log', () => {
     ]);
   });
 
-  it('names what an import makes, or would have made', async () => {
+  it('names the set or filter of an import, successful or not', async () => {
     const service = await start();
     const url = await service.url();
     await send(url, 'POST', '/v1/filters', {}, { name: 'pages', ...FILTER });
@@ -302,7 +302,7 @@ describe('the audit log', () => {
     ]);
   });
 
-  it('is not filled by who guesses keys', async () => {
+  it('cannot be flooded by guessing keys', async () => {
     const service = await start({ AUTH: 'keys', LOG_LEVEL: 'trace' });
     const url = await service.url();
     const began = performance.now();
@@ -312,7 +312,7 @@ describe('the audit log', () => {
     expect(audited(service.stdout()).length).toBeLessThanOrEqual(mostSince(began));
   });
 
-  it('is not filled by who may not what it tries, and has every call of another all the same', async () => {
+  it("cannot be flooded by one caller's denied calls, and still records all calls of others", async () => {
     const service = await start({ LOG_LEVEL: 'fatal' });
     const url = await service.url();
     const first = await send(url, 'POST', '/v1/keys', {}, { name: 'ops', scopes: ['admin'] });
@@ -419,14 +419,14 @@ describe('the service’s output at LOG_LEVEL=trace', () => {
         (text) => (JSON.parse(text) as { sha256: string }).sha256,
       );
       expect(digests).toHaveLength(2);
-      // Another service, which does not wait for Redis for long.
+      // A second service that does not wait long for Redis.
       const hasty = await start({ ...ofService, REDIS_TIMEOUT_MS: '500' });
       const failing = await hasty.url();
       await until(
         'it has read the keys',
         async () => (await send(failing, 'GET', '/v1/keys', bearer(ops))).status === 200,
       );
-      // Redis forbids, forgets the user, and dies. Each is another way to fail.
+      // Redis denies access, then loses the user, then dies: three different failures.
       await client.acl('SETUSER', 'unseen', '-@all');
       await send(failing, 'POST', '/v1/visited-sets/crawl/urls/discover', bearer(tokens[0]!), {
         urls: [userinfo],
@@ -448,7 +448,7 @@ describe('the service’s output at LOG_LEVEL=trace', () => {
         expect(await one.exit()).toBe(0);
       }
       const output = [service, hasty].map((one) => one.stdout() + one.stderr()).join('') + made.stderr;
-      // Something was logged, and at the finest level.
+      // The service did log something, at the finest level.
       expect(output).toMatch(/"level":(10|20),/);
       expect(output).toContain('STORE_UNAVAILABLE');
       const secrets = {

@@ -28,7 +28,7 @@ describe.each(STORES)('quotas, $name store', ({ start }) => {
 
   const as = (key: TestKey, method: string, path: string, body?: unknown, headers = {}): Promise<Answer> =>
     call(app, method, path, body, { ...key.headers, ...headers });
-  /** Makes a key over REST, as an administrator would. */
+  /** Creates a key over REST, as an administrator would. */
   const limited = async (prefix: string, limits: object): Promise<TestKey> => {
     const body = { name: prefix, scopes: ['admin'], prefix, ...limits };
     const made = await as(ops, 'POST', '/v1/keys', body);
@@ -45,7 +45,7 @@ describe.each(STORES)('quotas, $name store', ({ start }) => {
     body: { code: 'QUOTA_EXCEEDED', title: 'The request exceeds the quota of the prefix', detail },
   });
 
-  it('bound filters and visited sets together, whoever made them, and are shown with what there is', async () => {
+  it('limit filters and visited sets together, whichever key created them, and are shown with the usage', async () => {
     const key = await limited('acme-', { maxFilters: 3 });
     expect(await as(ops, 'POST', '/v1/filters', { name: 'acme-ops', ...FILTER })).toMatchObject({
       status: 201,
@@ -69,7 +69,7 @@ describe.each(STORES)('quotas, $name store', ({ start }) => {
       maxFilters: 3,
       usage: { filters: 3, bytes: 3 * bytes },
     });
-    // Requests that need no room still work, and deletions free room.
+    // Requests that need no space still work, and deletions free space.
     expect(await as(key, 'POST', '/v1/filters', { name: 'acme-a', ...FILTER })).toMatchObject({
       status: 200,
     });
@@ -85,7 +85,7 @@ describe.each(STORES)('quotas, $name store', ({ start }) => {
     expect(await listed(key)).toMatchObject({ usage: { filters: 4, bytes: 4 * bytes } });
   });
 
-  it('bound bytes, as memoryBytes shows them', async () => {
+  it('limit bytes, counted as memoryBytes', async () => {
     const key = await limited('bytes-', { maxBytes: 2 * bytes });
     for (const name of ['bytes-a', 'bytes-b']) {
       const made = await as(key, 'POST', '/v1/filters', { name, ...FILTER });
@@ -98,7 +98,7 @@ describe.each(STORES)('quotas, $name store', ({ start }) => {
     expect(await as(key, 'GET', '/v1/filters/bytes-c')).toMatchObject({ status: 404 });
   });
 
-  it('are not passed by many requests at once', async () => {
+  it('hold under many parallel requests', async () => {
     const key = await limited('many-', { maxFilters: 2 });
     const answers = await Promise.all(
       Array.from({ length: 12 }, (_, i) => as(key, 'POST', '/v1/filters', { name: `many-${i}`, ...FILTER })),
@@ -108,7 +108,7 @@ describe.each(STORES)('quotas, $name store', ({ start }) => {
     expect(await listed(key)).toMatchObject({ usage: { filters: 2 } });
   });
 
-  it('leave the answers of repeated requests as they were', async () => {
+  it('do not change the answers of repeated requests', async () => {
     const key = await limited('again-', { maxFilters: 1 });
     const create = (name: string, id: string): Promise<Answer> =>
       as(key, 'POST', '/v1/filters', { name, ...FILTER }, { 'idempotency-key': id });
@@ -117,12 +117,12 @@ describe.each(STORES)('quotas, $name store', ({ start }) => {
     const refused = await create('again-b', 'k2');
     expect(refused.status).toBe(403);
     expect(await create('again-a', 'k1')).toMatchObject({ status: 201, body: first.body });
-    // A refusal is not recorded as an outcome. With room the same request is executed.
+    // A refusal is not recorded as a result. Once space is free, the same request succeeds.
     await as(key, 'DELETE', '/v1/filters/again-a');
     expect(await create('again-b', 'k2')).toMatchObject({ status: 201 });
   });
 
-  it.each(['filters', 'visited-sets'])('bound imports: %s', async (kind) => {
+  it.each(['filters', 'visited-sets'])('limit imports: %s', async (kind) => {
     const prefix = `import.${kind}-`;
     const key = await limited(prefix, { maxFilters: 2, maxBytes: 2 * bytes });
     const body = kind === 'filters' ? FILTER : VISITED;
@@ -144,7 +144,7 @@ describe.each(STORES)('quotas, $name store', ({ start }) => {
     expect(await listed(key)).toMatchObject({ usage: { filters: 2, bytes: 2 * bytes } });
   });
 
-  it('bound what a visited set grows by, and what is there is still answered', async () => {
+  it('limit the growth of a visited set, and reads still work', async () => {
     const sizing = { capacity: 100, errorRate: 0.01 };
     const plan = await as(ops, 'POST', '/v1/plan', { type: 'counting', growth: 'auto', ...sizing });
     const [first = 0, second = 0] = (
@@ -162,11 +162,11 @@ describe.each(STORES)('quotas, $name store', ({ start }) => {
     expect(await visit(key, 900)).toMatchObject({ status: 403, body: { code: 'QUOTA_EXCEEDED' } });
     expect(await visit(key, 300)).toMatchObject({ status: 200, body: { counts: { seen: 300 } } });
     expect(await listed(key)).toMatchObject({ usage: { filters: 1, bytes: first + second } });
-    // It is the quota of who adds.
+    // The quota belongs to the caller who adds, not to the set.
     expect(await visit(ops, 900)).toMatchObject({ status: 200 });
   });
 
-  it('are each key’s own: one without any has no bound, one of a longer prefix does not lift that of a shorter', async () => {
+  it('apply to each key: without one, usage is unlimited, and a longer prefix does not raise the quota of a shorter one', async () => {
     const tight = await limited('org-', { maxFilters: 1 });
     const free = await limited('org-team-', {});
     for (const name of ['org-team-a', 'org-team-b']) {
@@ -198,7 +198,7 @@ describe.each(STORES)('quotas, $name store', ({ start }) => {
           ] as const,
       ),
     ),
-  ])('that are none are refused: %j', async (limits, pointer, detail) => {
+  ])('that are invalid are refused: %j', async (limits, pointer, detail) => {
     expect(await as(ops, 'POST', '/v1/keys', { name: 'x', scopes: ['admin'], ...limits })).toMatchObject({
       status: 400,
       body: { code: 'VALIDATION_FAILED', errors: [{ pointer, detail }] },

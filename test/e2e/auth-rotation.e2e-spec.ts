@@ -37,7 +37,7 @@ describe.each(STORES)('keys that are rotated, $name store', ({ start }) => {
   });
   afterAll(() => app.close());
 
-  it('have a successor that may do the same, and are valid beside it for a day', async () => {
+  it('get a successor with the same rights, and stay valid for a day', async () => {
     const old = await make({ prefix: 'acme-', maxFilters: 3, maxBytes: 5_000 });
     const before = Date.now();
     const { status, body } = await rotate(old.id);
@@ -54,13 +54,13 @@ describe.each(STORES)('keys that are rotated, $name store', ({ start }) => {
     expect(await Promise.all([statusWith(old), statusWith(body as Key)])).toEqual([200, 200]);
   });
 
-  it('with no overlap are refused at once', async () => {
+  it('stop working at once without an overlap', async () => {
     const old = await make();
     const next = (await rotate(old.id, { overlapSeconds: 0 })).body as Key;
     expect(await Promise.all([statusWith(old), statusWith(next)])).toEqual([401, 200]);
   });
 
-  it('never live longer for it; their successors live as long as they were made for', async () => {
+  it('never gain lifetime, and their successors get the original lifetime', async () => {
     const expiresAt = new Date(Date.now() + 3_600_000).toISOString();
     const old = await make({ expiresAt });
     const lifetime = Date.parse(expiresAt) - Date.parse(old.createdAt);
@@ -69,7 +69,7 @@ describe.each(STORES)('keys that are rotated, $name store', ({ start }) => {
     expect(Date.parse(next.expiresAt!) - Date.parse(next.createdAt)).toBe(lifetime);
   });
 
-  it('are there, and asked for rightly', async () => {
+  it('must exist, and the request must be valid', async () => {
     const { id } = await make();
     expect(await rotate('0123456789abcdef')).toMatchObject({ status: 404, body: { code: 'KEY_NOT_FOUND' } });
     for (const body of [
@@ -86,7 +86,7 @@ describe.each(STORES)('keys that are rotated, $name store', ({ start }) => {
     expect(await rotate(id)).toMatchObject({ status: 404 });
   });
 
-  it('that are revoked meanwhile stay so, and leave no successor', async () => {
+  it('stay revoked if they are revoked during the rotation, and get no successor', async () => {
     const old = await make({ name: 'revoked meanwhile' });
     const keys = app.app.get(ApiKeys);
     const { add } = keys;
@@ -103,7 +103,7 @@ describe.each(STORES)('keys that are rotated, $name store', ({ start }) => {
     expect(all.filter(({ name }) => name === 'revoked meanwhile')).toEqual([]);
   });
 
-  it('are for administrators of all names', async () => {
+  it('can be rotated only by administrators without a prefix', async () => {
     const { id } = await make();
     const others = [await makeKey(app, 'write'), await makeKey(app, 'admin', { prefix: 'acme-' })];
     for (const { headers } of others) {
@@ -112,7 +112,7 @@ describe.each(STORES)('keys that are rotated, $name store', ({ start }) => {
     }
   });
 
-  it('say when they were last let in, and only when they were', async () => {
+  it('show when they last succeeded', async () => {
     const key = await make();
     expect(await listed(key.id)).not.toHaveProperty('lastUsedAt');
     const wrong = `${key.key.slice(0, -43)}${'x'.repeat(43)}`;
@@ -126,7 +126,7 @@ describe.each(STORES)('keys that are rotated, $name store', ({ start }) => {
     expect(used).toBeLessThanOrEqual(after);
   });
 
-  it('tell who has them what they may do', async () => {
+  it('show their holders their rights', async () => {
     const expiresAt = new Date(Date.now() + YEARS_MS).toISOString();
     const { id, key } = await make({ prefix: 'acme-', expiresAt });
     expect(await call(app, 'GET', '/v1/me', undefined, bearer(key))).toMatchObject({
@@ -141,7 +141,7 @@ describe.each(STORES)('keys that are rotated, $name store', ({ start }) => {
 });
 
 describe('what the caller may do', () => {
-  it('is everything where nobody is asked for credentials', async () => {
+  it('is everything if no credentials are required', async () => {
     const app = await startApp();
     try {
       const { body } = await call(app, 'GET', '/v1/me');
@@ -151,7 +151,7 @@ describe('what the caller may do', () => {
     }
   });
 
-  it('is what a token says, which ends', async () => {
+  it('is what the token grants until it expires', async () => {
     const issuer = await startIssuer();
     const app = await startApp({ OIDC_ISSUER: issuer.url, OIDC_AUDIENCE: AUDIENCE });
     try {

@@ -7,7 +7,7 @@ import { STORES } from './stores.js';
 
 const BLOCK = 1_000;
 
-/** One chunk of a text body: a whole block of lines. */
+/** One chunk of a text body, with a whole block of lines. */
 function block(prefix: string): string {
   const text = Array.from({ length: BLOCK }, (_, i) => `${prefix}-${i}\n`).join('');
   return `${text.length.toString(16)}\r\n${text}\r\n`;
@@ -41,7 +41,7 @@ describe.each(STORES)('a stream whose key is revoked, $name store', ({ start }) 
     return (await call(app, 'POST', `${items}/check`, { items: [item] }, admin.headers)).body;
   }
 
-  it('is counted by its address again, and so is what is refused after that', async () => {
+  it('counts toward its address again, as do later refusals', async () => {
     const key = await makeKey(app, 'write');
     const counted = jest.spyOn(app.app.get(InFlight), 'admit');
     const caller = () => counted.mock.lastCall?.[0].caller;
@@ -63,7 +63,7 @@ describe.each(STORES)('a stream whose key is revoked, $name store', ({ start }) 
     }
   });
 
-  it('ends with the error line of 401 at the next block, of which nothing is done', async () => {
+  it('ends with a 401 error line at the next block, which is not executed', async () => {
     const key = await makeKey(app, 'write');
     const other = await makeKey(app, 'write');
     const client = await open(key);
@@ -82,7 +82,7 @@ describe.each(STORES)('a stream whose key is revoked, $name store', ({ start }) 
     }
   });
 
-  it('is answered 401 if nothing has been done yet', async () => {
+  it('gets 401 if no block was executed', async () => {
     const key = await makeKey(app, 'write');
     const client = await open(key);
     try {
@@ -99,7 +99,7 @@ describe.each(STORES)('a stream whose key is revoked, $name store', ({ start }) 
     }
   });
 
-  it('leaves nothing of an import that it was in the middle of', async () => {
+  it('leaves nothing of an unfinished import', async () => {
     const name = items.split('/')[3] as string;
     const exported = await fetch(`${app.url}/v1/filters/${name}/export`, { headers: admin.headers });
     const file = Buffer.from(await exported.arrayBuffer());

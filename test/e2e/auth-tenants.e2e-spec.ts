@@ -41,7 +41,7 @@ const NAMED: readonly (readonly [
   ['visited-sets', 'POST', '/queue/dead-letters/purge', { ids: ['x'] }],
 ];
 
-/** An answer without what differs between any two requests, such as made operation ids. */
+/** The answer without values that differ in every request, such as generated operation ids. */
 function seen({ status, headers, body }: Answer, name: string): unknown {
   const rest = { ...(body as Record<string, unknown> | undefined) };
   delete rest.requestId;
@@ -74,7 +74,7 @@ describe.each(STORES)('tenants, $name store', ({ start }) => {
   afterAll(() => app.close());
 
   it.each(NAMED)(
-    'are told of another’s name what they are told of none: %s %s …%s',
+    'get the same answer for another tenant’s name as for an unknown one: %s %s …%s',
     async (kind, method, path, body) => {
       const suffix = kind === 'filters' ? '' : '-v';
       const absent = `beta-absent${suffix}`;
@@ -87,7 +87,7 @@ describe.each(STORES)('tenants, $name store', ({ start }) => {
     },
   );
 
-  it('are told the same on a key of their own, on streams and on what is no request', async () => {
+  it('get the same answer with their own operation key, on streams, and on malformed names', async () => {
     const path = (name: string): string => `/v1/filters/${name}/items/add`;
     const both = async (body: unknown, headers: Record<string, string>): Promise<[unknown, unknown]> => [
       seen(await as(beta, 'POST', path('acme-a'), body, headers), 'acme-a'),
@@ -103,7 +103,7 @@ describe.each(STORES)('tenants, $name store', ({ start }) => {
     expect(await as(beta, 'GET', '/v1/filters/beta-a%2f..%2facme-a')).toMatchObject({ status: 400 });
   });
 
-  it('change nothing of another’s', async () => {
+  it('change nothing of other tenants', async () => {
     for (const method of ['DELETE', 'POST']) {
       await as(beta, method, `/v1/filters/acme-a${method === 'POST' ? '/clear' : ''}`);
     }
@@ -132,7 +132,7 @@ describe.each(STORES)('tenants, $name store', ({ start }) => {
     expect((await names(ops, '')).names).toContain('zeta');
   });
 
-  it('make names of their own only, and are not told of others', async () => {
+  it('create only their own names, and learn nothing of others', async () => {
     const answers = new Set<string>();
     for (const name of ['acme-a', 'acme-new', 'zeta', 'zeta-new', 'beta', 'acme-a-v']) {
       for (const [path, body] of [
@@ -152,7 +152,7 @@ describe.each(STORES)('tenants, $name store', ({ start }) => {
     expect(await as(ops, 'GET', '/v1/filters/acme-new')).toMatchObject({ status: 404 });
   });
 
-  it('do not meet in operation records', async () => {
+  it('do not share operation records', async () => {
     const key = { 'idempotency-key': 'the-same' };
     const create = (who: TestKey, name: string): Promise<Answer> =>
       as(who, 'POST', '/v1/filters', { name, ...FILTER }, key);
@@ -168,7 +168,7 @@ describe.each(STORES)('tenants, $name store', ({ start }) => {
       const own = await as(beta, method, `/v1/filters/beta-k${path}`, undefined, key);
       expect(own.status).toBe(mine.status);
     }
-    // An id that the service made for one tenant's creation gives another tenant no access.
+    // A tenant cannot use an operation id that the service generated for another tenant's creation.
     const made = await as(acme, 'POST', '/v1/filters', { name: 'acme-m', ...FILTER });
     const replay = { 'idempotency-key': made.headers.get('idempotency-key') ?? '' };
     expect(await as(beta, 'POST', '/v1/filters', { name: 'acme-m', ...FILTER }, replay)).toMatchObject({
@@ -179,7 +179,7 @@ describe.each(STORES)('tenants, $name store', ({ start }) => {
     });
   });
 
-  it('have no part in what is not of one name: metrics and keys', async () => {
+  it('cannot use routes without a name: metrics and keys', async () => {
     for (const [method, path] of [
       ['GET', '/metrics'],
       ['GET', '/v1/keys'],
@@ -197,7 +197,7 @@ describe.each(STORES)('tenants, $name store', ({ start }) => {
     expect(await statusOf(`${app.url}/metrics`, { headers: ops.headers })).toBe(200);
   });
 
-  it('import under names of their own only, whatever the file says', async () => {
+  it('import only under their own names, whatever the file says', async () => {
     const exported = await fetch(`${app.url}/v1/filters/acme-c/export`, { headers: acme.headers });
     const file = await exported.arrayBuffer();
     const importAs = (query: string): Promise<number> => {

@@ -28,7 +28,7 @@ describe('tokens of an issuer', () => {
     await issuer.stop();
   });
 
-  it('are taken, with their scopes and their prefix', async () => {
+  it('are accepted with their scopes and prefix', async () => {
     const can = async (claims: object, method: string, path: string, body?: unknown): Promise<number> =>
       (await call(app, method, path, body, bearer(await issuer.token({ ...claims })))).status;
     expect(await can({}, 'GET', '/v1/filters')).toBe(200);
@@ -53,13 +53,13 @@ describe('tokens of an issuer', () => {
     expect(principal.credential).toEqual({ validUntil: (exp + 10) * 1_000 });
   });
 
-  it('come beside keys', async () => {
+  it('work beside keys', async () => {
     const { headers } = await makeKey(app, 'read');
     expect(await call(app, 'GET', '/v1/filters', undefined, headers)).toMatchObject({ status: 200 });
     expect(await call(app, 'GET', '/v1/filters')).toMatchObject(UNAUTHENTICATED);
   });
 
-  it('are refused with any claim that is not right', async () => {
+  it('are refused with any wrong claim', async () => {
     const wrong: Record<string, object> = {
       expired: { exp: seconds(-60) },
       'without an end': { exp: undefined },
@@ -91,7 +91,7 @@ describe('tokens of an issuer', () => {
     }
   });
 
-  it('are refused unsigned, signed by others, or signed with what everyone knows', async () => {
+  it('are refused unsigned, signed by others, or signed with the public key as a secret', async () => {
     const token = await issuer.token({ scope: 'unseen:admin' });
     const [header = '', payload = '', signature = ''] = token.split('.');
     const [jwk] = issuer.published;
@@ -136,7 +136,7 @@ describe('tokens of an issuer', () => {
     expect(await list(token)).toMatchObject({ status: 200 });
   });
 
-  it('of an unknown key are refused, and the issuer is not asked each time', async () => {
+  it('with an unknown key are refused, without a request to the issuer each time', async () => {
     const before = issuer.asked.keys;
     const unknown = await Promise.all(
       Array.from({ length: 200 }, async (_, i) => list(await issuer.token({}, { kid: `made-up-${i}` }))),
@@ -145,7 +145,7 @@ describe('tokens of an issuer', () => {
     expect(issuer.asked.keys - before).toBeLessThanOrEqual(2);
   });
 
-  it('of a rotated key are taken once it is known, and those of the old one no more', async () => {
+  it('are accepted with a rotated key once it is known, and then refused with the old one', async () => {
     const old = await issuer.token();
     await issuer.rotate('second');
     const token = await issuer.token();
@@ -153,12 +153,12 @@ describe('tokens of an issuer', () => {
     expect(await list(old)).toMatchObject(UNAUTHENTICATED);
   });
 
-  it('signed with known keys are taken while the issuer is away', async () => {
+  it('signed with known keys are accepted while the issuer is unavailable', async () => {
     issuer.sick = (reply) => reply.socket?.destroy();
     try {
       expect(await list(await issuer.token())).toMatchObject({ status: 200 });
       expect(await list(await issuer.token({ aud: 'others' }))).toMatchObject(UNAUTHENTICATED);
-      // Nobody can say whether this is a new key of the issuer.
+      // While the issuer is unavailable, an unknown key may be a new one.
       const unknown = await issuer.token({}, { kid: 'third' });
       await until(
         'the keys are old enough to be asked for',
@@ -171,7 +171,7 @@ describe('tokens of an issuer', () => {
   });
 });
 
-describe('an issuer whose keys cannot be had', () => {
+describe('an issuer whose keys are unavailable', () => {
   it.each([
     ['does not answer', (reply: { socket: { destroy(): void } | null }) => reply.socket?.destroy()],
     [

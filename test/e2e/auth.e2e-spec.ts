@@ -15,7 +15,7 @@ const UNAUTHENTICATED = { status: 401, body: { code: 'UNAUTHENTICATED' } };
 const FORBIDDEN = { status: 403, body: { code: 'FORBIDDEN' } };
 const FILTER = { type: 'counting', capacity: 1_000, errorRate: 0.01 };
 
-/** Who may use each route of the API. A route that is missing here fails the test below. */
+/** The scope that each route of the API needs. The test below fails for a route that is missing here. */
 const ACCESS: Readonly<Record<string, Access>> = {
   'get /healthz': 'public',
   'get /readyz': 'public',
@@ -73,7 +73,7 @@ describe.each(STORES)('API keys, $name store', ({ start }) => {
   });
   afterAll(() => app.close());
 
-  it('lets everyone at the probes and the description only', async () => {
+  it('leaves only the probes and the API description public', async () => {
     for (const path of [
       '/healthz',
       '/readyz',
@@ -89,7 +89,7 @@ describe.each(STORES)('API keys, $name store', ({ start }) => {
     }
   });
 
-  it('asks for the scope of every route, and lets greater ones in', async () => {
+  it('requires the scope of each route, or a higher one', async () => {
     const { body } = await call(app, 'GET', '/openapi.json');
     const { paths } = body as { paths: Record<string, Record<string, { security: object[] }>> };
     const routes = Object.entries(paths).flatMap(([path, item]) =>
@@ -112,7 +112,7 @@ describe.each(STORES)('API keys, $name store', ({ start }) => {
     }
   });
 
-  it('takes HEAD for GET and refuses other methods, to those who may', async () => {
+  it('treats HEAD as GET and refuses other methods, after authorization', async () => {
     const head = (path: string, headers: Record<string, string>): Promise<number> =>
       statusOf(app.url + path, { method: 'HEAD', headers });
     expect(await head('/v1/keys', {})).toBe(401);
@@ -127,7 +127,7 @@ describe.each(STORES)('API keys, $name store', ({ start }) => {
     });
   });
 
-  it('answers the same to all credentials that are not valid', async () => {
+  it('gives the same answer to all invalid credentials', async () => {
     const expired = await makeKey(app, 'admin', { expiresAt: new Date(Date.now() + 300).toISOString() });
     const revoked = await makeKey(app, 'admin');
     await call(app, 'DELETE', `/v1/keys/${revoked.id}`, undefined, keys.admin.headers);
@@ -165,7 +165,7 @@ describe.each(STORES)('API keys, $name store', ({ start }) => {
     expect(answers[0]).toContain('"UNAUTHENTICATED"');
   });
 
-  it('refuses credentials that are shown twice, whichever of them are valid', async () => {
+  it('refuses credentials that are sent twice, whichever of them are valid', async () => {
     const { authorization } = keys.admin.headers;
     const twice = [
       [authorization, 'Bearer x'],
@@ -187,7 +187,7 @@ describe.each(STORES)('API keys, $name store', ({ start }) => {
     }
   });
 
-  it('says which word is no scope, and which time is none', async () => {
+  it('names an invalid scope and an invalid time', async () => {
     const refusal = async (dto: object): Promise<unknown> => {
       const made = await call(app, 'POST', '/v1/keys', { name: 'x', ...dto }, keys.admin.headers);
       return (made.body as { detail: string }).detail;
@@ -205,7 +205,7 @@ describe.each(STORES)('API keys, $name store', ({ start }) => {
     );
   });
 
-  it('takes the scheme in any case', async () => {
+  it('ignores the case of the scheme', async () => {
     for (const scheme of ['bearer', 'BEARER', 'Bearer ']) {
       expect(await raw(app, `${scheme} ${keys.admin.key}`)).toMatchObject({ status: 200 });
     }
@@ -217,7 +217,7 @@ describe.each(STORES)('API keys, $name store', ({ start }) => {
     expect(await unfinished(app, '/v1/filters/x/items/add', keys.read.headers)).toBe(403);
   });
 
-  it('makes, shows once, lists and revokes keys', async () => {
+  it('creates, shows once, lists, and revokes keys', async () => {
     const dto = {
       name: 'nightly',
       scopes: ['write', 'read'],
@@ -270,13 +270,13 @@ describe.each(STORES)('API keys, $name store', ({ start }) => {
     [{ name: 'x', scopes: ['read'], expiresAt: '2100-01-01' }, 'expiresAt'],
     [{ name: 'x', scopes: ['read'], expiresAt: '2100-13-01T00:00:00Z' }, 'expiresAt'],
     [{ name: 'x', scopes: ['read'], id: '0123456789abcdef' }, ''],
-  ])('makes no key of %j', async (dto, member) => {
+  ])('refuses to create a key from %j', async (dto, member) => {
     const answer = await call(app, 'POST', '/v1/keys', dto, keys.admin.headers);
     const errors = [{ pointer: member === '' ? '#' : `#/${member}`, detail: expect.any(String) }];
     expect(answer).toMatchObject({ status: 400, body: { code: 'VALIDATION_FAILED', errors } });
   });
 
-  it('keeps no secret', async () => {
+  it('stores no secret', async () => {
     const { credentials } = app.app.get<Store>(Store);
     const kept = JSON.stringify(await credentials.list());
     for (const { key } of Object.values(keys)) expect(kept).not.toContain(key.slice(-43));
@@ -285,7 +285,7 @@ describe.each(STORES)('API keys, $name store', ({ start }) => {
 });
 
 describe('a key revoked by another instance', () => {
-  it('is refused within seconds, and one made there is taken', async () => {
+  it('is refused within seconds, and a key created there is accepted', async () => {
     const redis = await startRedis();
     const apps = [
       await startApp({ AUTH: 'keys', REDIS_URL: redis.url }),
@@ -302,7 +302,7 @@ describe('a key revoked by another instance', () => {
       await call(here, 'DELETE', `/v1/keys/${key.id}`, undefined, admin.headers);
       expect(await status(here, key)).toBe(401);
       await until('it is refused there', async () => (await status(there, key)) === 401);
-      // What the service knows of the keys is too old by now, and without Redis it cannot check them.
+      // The cached keys are too old by now, and the service cannot check them without Redis.
       await redis.kill('SIGKILL');
       await until('keys cannot be checked', async () => (await status(there, admin)) === 503);
       expect(await call(there, 'GET', '/healthz')).toMatchObject({ status: 200 });
@@ -314,29 +314,32 @@ describe('a key revoked by another instance', () => {
 });
 
 describe('AUTH unset', () => {
-  it.each(STORES)('is open until there is a key, and never again, $name store', async ({ start }) => {
-    const app = await start();
-    try {
-      expect(await call(app, 'POST', '/v1/filters', { name: freshName(), ...FILTER })).toMatchObject({
-        status: 201,
-      });
-      expect(await call(app, 'GET', '/v1/keys', undefined, bearer('unseen_x'))).toMatchObject({
-        status: 200,
-      });
-      const dto = { name: 'ops', scopes: ['admin'] };
-      const { id, key } = (await call(app, 'POST', '/v1/keys', dto)).body as { id: string; key: string };
-      for (const path of ['/v1/filters', '/v1/keys', '/metrics']) {
-        expect(await call(app, 'GET', path)).toMatchObject(UNAUTHENTICATED);
+  it.each(STORES)(
+    'is open until the first key is created, and never again, $name store',
+    async ({ start }) => {
+      const app = await start();
+      try {
+        expect(await call(app, 'POST', '/v1/filters', { name: freshName(), ...FILTER })).toMatchObject({
+          status: 201,
+        });
+        expect(await call(app, 'GET', '/v1/keys', undefined, bearer('unseen_x'))).toMatchObject({
+          status: 200,
+        });
+        const dto = { name: 'ops', scopes: ['admin'] };
+        const { id, key } = (await call(app, 'POST', '/v1/keys', dto)).body as { id: string; key: string };
+        for (const path of ['/v1/filters', '/v1/keys', '/metrics']) {
+          expect(await call(app, 'GET', path)).toMatchObject(UNAUTHENTICATED);
+        }
+        expect(await call(app, 'GET', '/v1/keys', undefined, bearer(key))).toMatchObject({ status: 200 });
+        await call(app, 'DELETE', `/v1/keys/${id}`, undefined, bearer(key));
+        expect(await call(app, 'GET', '/v1/filters')).toMatchObject(UNAUTHENTICATED);
+      } finally {
+        await app.close();
       }
-      expect(await call(app, 'GET', '/v1/keys', undefined, bearer(key))).toMatchObject({ status: 200 });
-      await call(app, 'DELETE', `/v1/keys/${id}`, undefined, bearer(key));
-      expect(await call(app, 'GET', '/v1/filters')).toMatchObject(UNAUTHENTICATED);
-    } finally {
-      await app.close();
-    }
-  });
+    },
+  );
 
-  it('lets nobody in before Redis has said that there is no key', async () => {
+  it('refuses callers until Redis has confirmed that no key exists', async () => {
     const app = await startApp({ REDIS_URL: 'redis://127.0.0.1:1', REDIS_TIMEOUT_MS: '200' });
     try {
       for (const path of ['/v1/filters', '/metrics']) {
@@ -352,7 +355,7 @@ describe('AUTH unset', () => {
     }
   });
 
-  it('refuses web pages also when there are keys', async () => {
+  it('refuses web pages even if keys exist', async () => {
     const app = await startApp();
     try {
       const { headers } = await makeKey(app, 'admin');
@@ -366,7 +369,7 @@ describe('AUTH unset', () => {
 });
 
 describe('a route', () => {
-  it('cannot be registered without saying who may use it', async () => {
+  it('cannot be registered without its access', async () => {
     const app = await createApp(readConfig({ STORE: 'redis', AUTH: 'none', LOG_LEVEL: 'silent' }));
     try {
       const server = app.getHttpAdapter().getInstance();
@@ -381,7 +384,7 @@ describe('a route', () => {
 });
 
 describe('AUTH=none', () => {
-  it('asks nobody for a key, said aloud, also if there are some', async () => {
+  it('requires no key, even if keys exist, and logs that', async () => {
     const app = await startApp({ AUTH: 'none' });
     try {
       await makeKey(app, 'admin');
@@ -392,7 +395,7 @@ describe('AUTH=none', () => {
   });
 });
 
-/** Sends any Authorization header, even one that a client library would not send. */
+/** Sends any Authorization header, even one that client libraries refuse. */
 function raw(app: TestApp, authorization: string | undefined, path = '/v1/keys'): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const headers = authorization === undefined ? {} : { authorization };
@@ -412,7 +415,7 @@ function raw(app: TestApp, authorization: string | undefined, path = '/v1/keys')
   });
 }
 
-/** The status of the answer to a body that never ends. */
+/** The status of the answer to a request whose body never ends. */
 function unfinished(app: TestApp, path: string, headers: Record<string, string>): Promise<number> {
   return new Promise((resolve, reject) => {
     const all = { ...headers, 'content-type': 'text/plain', 'content-length': '1000000' };

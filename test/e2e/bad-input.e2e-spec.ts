@@ -20,7 +20,7 @@ beforeAll(async () => {
 });
 afterAll(() => app.close());
 
-/** Expects that a refusal has the complete shape of a problem. */
+/** Expects a refusal to be a complete problem document. */
 async function refused(
   method: string,
   path: string,
@@ -45,7 +45,7 @@ const invalid = (method: string, path: string, body: unknown): Promise<Record<st
 
 const GOOD = { name: 'good', type: 'counting', capacity: 10, errorRate: 0.01 };
 
-describe('making filters', () => {
+describe('creation of filters', () => {
   it.each([
     ['name', undefined],
     ['name', 7],
@@ -80,7 +80,7 @@ describe('making filters', () => {
     expect(problem.errors).toEqual([{ pointer: `#/${member}`, detail: expect.stringContaining(member) }]);
   });
 
-  it('refuses NaN and infinities as they would be written', async () => {
+  it('refuses NaN and infinities in any JSON form', async () => {
     for (const value of ['NaN', 'Infinity', '1e400', '-1e400']) {
       await invalid(
         'POST',
@@ -90,7 +90,7 @@ describe('making filters', () => {
     }
   });
 
-  it('names everything that is wrong', async () => {
+  it('names every fault', async () => {
     const problem = await invalid('POST', '/v1/filters', { name: 'A', type: 'x', capacity: 0, errorRate: 2 });
     expect(problem.errors).toHaveLength(4);
   });
@@ -162,7 +162,7 @@ describe('batches', () => {
     expect(problem.errors).toMatchObject([{ pointer, detail: problem.detail }]);
   });
 
-  it('names every entry that is wrong, up to a hundred, and tells the first ten', async () => {
+  it('names up to a hundred invalid items, and explains the first ten', async () => {
     const items = Array.from({ length: 500 }, (_, i) => (i % 3 === 1 ? '' : `item ${i}`));
     const problem = await add({ items });
     const places = items.flatMap((item, i) => (item === '' ? [i] : [])).slice(0, 100);
@@ -174,7 +174,7 @@ describe('batches', () => {
     expect(problem.detail).toContain('and 90 more');
   });
 
-  it('takes 10,000 items, and items of exactly 8 KiB', async () => {
+  it('accepts 10,000 items, and items of exactly 8 KiB', async () => {
     const items = Array.from({ length: 10_000 }, (_, i) => `item ${i}`);
     for (const list of [items, ['€'.repeat(2_730) + 'xx'], ['x'.repeat(8_192)]]) {
       expect(await call(app, 'POST', `/v1/filters/${filter}/items/check`, { items: list })).toMatchObject({
@@ -183,7 +183,7 @@ describe('batches', () => {
     }
   });
 
-  it('refuses lone surrogates, and keeps pairs apart', async () => {
+  it('refuses lone surrogates, and tells pairs apart', async () => {
     expect((await add('{"items":["ok","\\ud83d"]}')).detail).toContain('[1] must be well-formed Unicode');
     expect((await add('{"items":["\\ude00\\ud83d"]}')).detail).toContain('well-formed');
     const pair = await call(
@@ -195,7 +195,7 @@ describe('batches', () => {
     expect(pair).toMatchObject({ status: 200, body: { results: [true, true, true] } });
   });
 
-  it('shows values cut, escaped and without userinfo', async () => {
+  it('shows values truncated, escaped, and without userinfo', async () => {
     const problem = await add({ items: [`https://user:secret@example.org/${'x'.repeat(9_000)}`] });
     expect(problem.detail).not.toContain('secret');
     expect(problem.detail).toContain('https://***@example.org/xxx');
@@ -234,11 +234,11 @@ describe('batches', () => {
     expect((await add(body)).detail).toBe(`the body is not valid JSON at character ${position}`);
   });
 
-  it('answers deep nesting like any wrong value', async () => {
+  it('treats deep nesting like any other wrong value', async () => {
     await add(`{"items": ${'['.repeat(100_000)}${']'.repeat(100_000)}}`);
   });
 
-  it('refuses bad URLs batches by type only; a bad URL is a verdict', async () => {
+  it('refuses batches of URLs by type only, because an invalid URL gets a verdict', async () => {
     const path = `/v1/visited-sets/${set}/urls/discover`;
     expect((await invalid('POST', path, { urls: [7] })).detail).toContain('[0] must be a string');
     expect((await invalid('POST', path, { items: ['http://a.org/'] })).detail).toContain(
@@ -262,14 +262,14 @@ describe('batches', () => {
 });
 
 describe('requests', () => {
-  it('refuses bad names in paths, and says so of unknown ones', async () => {
+  it('refuses invalid names in paths, and reports unknown ones', async () => {
     for (const name of ['UPPER', '..%2f', 'x'.repeat(65), '%00', '-'])
       await invalid('GET', `/v1/filters/${name}`, undefined);
     await refused('GET', '/v1/filters/none', undefined, 'FILTER_NOT_FOUND', 404);
     await refused('GET', '/v1/visited-sets/none', undefined, 'VISITED_SET_NOT_FOUND', 404);
   });
 
-  it('knows no other routes', async () => {
+  it('answers 404 on unknown routes', async () => {
     for (const path of [
       '/',
       '/v1',
@@ -297,7 +297,7 @@ describe('requests', () => {
     }
   });
 
-  it('takes JSON, and lines where there are streams', async () => {
+  it('accepts JSON, and lines on stream routes', async () => {
     const type = (value: string): Record<string, string> => ({ 'content-type': value });
     for (const media of [
       'application/xml',
@@ -348,7 +348,7 @@ describe('requests', () => {
     }
   });
 
-  it('refuses a body that is too large, announced or not, and serves the connection on', async () => {
+  it('refuses a body that is too large, announced or not, and keeps the connection', async () => {
     const body = JSON.stringify({ items: Array<string>(200).fill('x'.repeat(8_000)) });
     await refused('POST', `/v1/filters/${filter}/items/add`, body, 'BODY_TOO_LARGE', 413);
     const chunked = new Blob([body]).stream();
@@ -363,7 +363,7 @@ describe('requests', () => {
     expect(await response.json()).toMatchObject({ code: 'BODY_TOO_LARGE' });
   });
 
-  it('gives up on a body that does not come', async () => {
+  it('stops waiting for a body that does not arrive', async () => {
     const hasty = await startApp({ REQUEST_TIMEOUT_MS: '1000' });
     try {
       const head = `POST /v1/filters/any/items/add HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n`;
@@ -375,7 +375,7 @@ describe('requests', () => {
     }
   });
 
-  it('answers what is no HTTP', async () => {
+  it('answers bytes that are not HTTP', async () => {
     for (const text of [
       'NONSENSE\r\n\r\n',
       `GET / HTTP/1.1\r\nHost: localhost\r\nX: ${'y'.repeat(20_000)}\r\n\r\n`,
@@ -387,7 +387,7 @@ describe('requests', () => {
   });
 });
 
-/** What a service answers to these bytes: a JSON object, or all until it closes. */
+/** The service's answer to raw bytes: a JSON body, or everything until it closes the connection. */
 function raw(text: string, { port }: TestApp = app): Promise<string> {
   return new Promise((resolve, reject) => {
     const socket = connect(port, '127.0.0.1', () => socket.write(text));

@@ -11,7 +11,7 @@ const KIB = 1024;
 const BODY_BYTES = 2 * KIB * KIB;
 const PART = 'x'.repeat(64 * KIB);
 
-/** A client that ends its side of the connection only when it is told to, not when the service ends the other side. */
+/** A client that ends its side of the connection only when told to, not when the service ends the other side. */
 class HalfOpen {
   received = '';
   ended = false;
@@ -28,7 +28,7 @@ class HalfOpen {
     this.socket.on('error', ({ message }) => this.errors.push(message));
   }
 
-  /** Resolves when the service has ended its side, or the connection is broken. */
+  /** Resolves when the service has ended its side or the connection breaks. */
   async end(): Promise<void> {
     await until('the end of what the service sends', async () => this.ended || this.closed);
   }
@@ -68,7 +68,7 @@ describe('a body that is refused before it is sent, on a connection that ends wi
     ['403, though asked for', '', { expect: '100-continue', host: 'evil.example' }],
   ] as const;
 
-  it.each(refused)('can be sent whole all the same, and the answer read: %s', async (_, path, more) => {
+  it.each(refused)('lets the client finish sending and read the answer: %s', async (_, path, more) => {
     await until('a body is sent whole', async () => {
       const client = open();
       const began = performance.now();
@@ -83,14 +83,14 @@ describe('a body that is refused before it is sent, on a connection that ends wi
       }
       client.socket.end();
       await until('the connection to be closed', async () => client.closed);
-      // The service may cut off a client only after LINGER_MS. If this one took longer, the next try has to be faster.
+      // The service may cut off a client after LINGER_MS. If this attempt took longer, the next one has to be faster.
       const late = performance.now() - began > LINGER_MS;
       if (!late) expect(client.errors).toEqual([]);
       return client.errors.length === 0;
     });
   });
 
-  it('is not read for ever', async () => {
+  it('is read for a limited time', async () => {
     const client = open();
     client.socket.write(postHead(`${items}/add`, { ...headers, 'content-length': 2 ** 40 }));
     await until('the connection to be cut', async () => {
@@ -100,7 +100,7 @@ describe('a body that is refused before it is sent, on a connection that ends wi
     expect(client.statuses()).toEqual(['413']);
   });
 
-  it('is followed by nothing that is carried out', async () => {
+  it('is not followed by requests that are executed', async () => {
     const client = open();
     const length = 600 * KIB;
     client.socket.write(postHead(`${items}/add`, { ...headers, 'content-length': length }));
@@ -117,7 +117,7 @@ describe('a body that is refused before it is sent, on a connection that ends wi
 describe('a client that ends its side once it has sent all', () => {
   const chunked = { 'transfer-encoding': 'chunked', 'content-type': 'text/plain' };
 
-  it('has all its requests answered, then the connection is closed', async () => {
+  it('gets all its answers, then the connection closes', async () => {
     const add = jsonPost(`${items}/add`, { items: ['half', 'open'] });
     const stream = `${postHead(`${items}/check`, chunked)}5\r\nhalf\n\r\n0\r\n\r\n`;
     for (const requests of [[add], [stream], [add, stream, add]]) {
@@ -129,7 +129,7 @@ describe('a client that ends its side once it has sent all', () => {
     }
   });
 
-  it('within a request has the requests before it answered, and holds nothing', async () => {
+  it('in mid-request gets the answers to earlier requests, and holds nothing', async () => {
     const add = jsonPost(`${items}/add`, { items: ['whole'] });
     for (const rest of [
       'POST',
@@ -144,7 +144,7 @@ describe('a client that ends its side once it has sent all', () => {
     }
   });
 
-  it('and is gone holds nothing', async () => {
+  it('and disconnects holds nothing', async () => {
     const ids = Array.from({ length: 10_000 }, (_, i) => `${i}`);
     for (const leave of ['destroy', 'resetAndDestroy'] as const) {
       for (let i = 0; i < 20; i++) {

@@ -16,7 +16,7 @@ describe.each(STORES)('errors over HTTP, $name store', ({ start }) => {
   });
   afterAll(() => app.close());
 
-  it('refuses an id of its own once its record may be gone', async () => {
+  it('refuses an operation id that it generated once its record may have expired', async () => {
     const name = freshName();
     await call(app, 'POST', '/v1/filters', { name, ...FILTER });
     const path = `/v1/filters/${name}/items/add`;
@@ -41,14 +41,14 @@ describe('errors of a Redis store', () => {
     await redis.stop();
   });
 
-  it('answers STORE_FULL when there is no memory for a filter', async () => {
+  it('answers STORE_FULL if memory is too low for a filter', async () => {
     const big = { name: freshName(), type: 'counting', capacity: 10_000_000, errorRate: 0.01 };
     const answer = await call(app, 'POST', '/v1/filters', big);
     expect(answer).toMatchObject({ status: 507, body: { code: 'STORE_FULL' } });
     expect(await call(app, 'GET', `/v1/filters/${big.name}`)).toMatchObject({ status: 404 });
   });
 
-  it('answers STORE_FULL when there is no memory for a sync, and opens a smaller one', async () => {
+  it('answers STORE_FULL if memory is too low for a sync, and opens a smaller one', async () => {
     const name = freshName();
     await call(app, 'POST', '/v1/filters', { name, ...FILTER });
     const path = `/v1/filters/${name}/syncs`;
@@ -75,7 +75,7 @@ describe('errors of a Redis store', () => {
     }
   });
 
-  it('says at /readyz that the credentials are refused, and not which', async () => {
+  it('says at /readyz that Redis refuses the credentials, and does not show them', async () => {
     const stranger = await startApp({ REDIS_URL: redis.url.replace('//', '//joe:topsecret@') });
     try {
       const answer = await call(stranger, 'GET', '/readyz');
@@ -101,7 +101,7 @@ describe('errors of a Redis store', () => {
 });
 
 describe('defects', () => {
-  it('are answered with the request id and nothing else', async () => {
+  it('are answered with the request id only', async () => {
     const app = await createApp(readConfig({ PORT: '0', LOG_LEVEL: 'silent', STORE: 'redis', AUTH: 'none' }));
     app
       .getHttpAdapter()
@@ -127,7 +127,7 @@ describe('defects', () => {
   });
 });
 
-/** Redis' answer to one command, as it comes over the wire. */
+/** The raw answer of Redis to one command. */
 async function command(port: number, ...words: string[]): Promise<string> {
   const socket = connect(port, '127.0.0.1');
   const parts = words.map((word) => `$${Buffer.byteLength(word)}\r\n${word}\r\n`);

@@ -8,7 +8,7 @@ import { STORES } from './stores.js';
 
 const FILE = 'src/openapi/examples.ts';
 
-/** Members whose values differ from time to time, or from store to store. */
+/** Members whose values differ between runs or stores. */
 const VARYING = new Set([
   ...['id', 'key', 'generation', 'createdAt', 'openedAt', 'lastUsedAt', 'requestId', 'warnings'],
   ...[
@@ -27,16 +27,16 @@ const VARYING = new Set([
   ...['segments', 'counters', 'memoryBytes', 'bytes', 'fill', 'estimatedErrorRate', 'oldestSeconds'],
 ]);
 
-/** A value with the type in place of each that varies. */
+/** The value with varying members replaced by their types. */
 function shape(value: unknown, member = ''): unknown {
   if (VARYING.has(member)) return Array.isArray(value) ? 'array' : typeof value;
-  // Ids of requests are those of answers before.
+  // Ids in requests come from earlier answers.
   if (member === 'ids' && Array.isArray(value)) return value.map((one) => typeof one);
-  // Keys are in the order of their ids, which are random.
+  // Keys are sorted by their random ids.
   if (member === 'keys' && Array.isArray(value)) return value.map((one) => JSON.stringify(shape(one))).sort();
   if (Array.isArray(value)) return value.map((one) => shape(one));
   if (typeof value !== 'object' || value === null) return value;
-  // The examples are those of the embedded store.
+  // The examples come from the embedded store.
   const members = Object.entries(value).filter(([name]) => name !== 'redisKey');
   return Object.fromEntries(members.map(([name, one]) => [name, shape(one, name)]));
 }
@@ -55,15 +55,15 @@ describe.each(STORES)('the examples of the API description, $name store', ({ nam
   });
   afterAll(() => app.close());
 
-  it('are what the service takes and answers', async () => {
+  it('are accepted and answered by the service', async () => {
     const told = await tellStory(app);
-    // UPDATE_EXAMPLES=1 writes them anew.
+    // UPDATE_EXAMPLES=1 writes the examples anew.
     if (process.env['UPDATE_EXAMPLES'] === '1' && name === 'embedded') return write(told);
     for (const [id, example] of told) expect([id, shape(example)]).toEqual([id, shape(EXAMPLES[id])]);
     expect(Object.keys(EXAMPLES).sort()).toEqual([...told.keys()].sort());
   });
 
-  it('are there for every operation that takes or answers JSON', async () => {
+  it('exist for every operation that accepts or returns JSON', async () => {
     const response = await fetch(`${app.url}/openapi.json`);
     const { paths } = (await response.json()) as {
       paths: Record<string, Record<string, OperationObject>>;

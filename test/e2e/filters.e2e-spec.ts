@@ -21,7 +21,7 @@ describe.each(STORES)('filters over HTTP, $name store', ({ start }) => {
     return body;
   };
 
-  it('shows all of a new filter and never its seed', async () => {
+  it('shows everything about a new filter except its seed', async () => {
     const name = freshName();
     const spec = { name, type: 'counting', capacity: 1_000, errorRate: 0.01 };
     const { status, headers, body } = await call(app, 'POST', '/v1/filters', spec);
@@ -64,7 +64,7 @@ describe.each(STORES)('filters over HTTP, $name store', ({ start }) => {
     }
   });
 
-  it('grows, where that was asked for: layers within the limit, and an error rate of all together', async () => {
+  it('grows if asked to, within the limit of layers, and shows the error rate of all layers', async () => {
     const spec = { name: freshName(), type: 'counting', capacity: 100, errorRate: 0.01, growth: 'auto' };
     const { status, body: made } = await call(app, 'POST', '/v1/filters', spec);
     expect(status).toBe(201);
@@ -102,7 +102,7 @@ describe.each(STORES)('filters over HTTP, $name store', ({ start }) => {
     }
   });
 
-  it('adds, checks, removes and counts, a result per item in order', async () => {
+  it('adds, checks, removes, and counts, with one result per item in order', async () => {
     const name = await create();
     expect(await items(name, 'add', ['a', 'b', 'a'])).toEqual({ results: [true, true, false] });
     expect(await items(name, 'add', ['b', 'c'])).toEqual({ results: [false, true] });
@@ -128,7 +128,7 @@ describe.each(STORES)('filters over HTTP, $name store', ({ start }) => {
     expect(await items(name, 'check', ['a'])).toEqual({ results: [true] });
   });
 
-  it('answers an empty batch with nothing, and 404 where there is no filter', async () => {
+  it('answers an empty batch with no results, and 404 if the filter does not exist', async () => {
     const name = await create();
     for (const verb of ['add', 'check', 'remove', 'count']) {
       expect(await items(name, verb, [])).toEqual({ results: [] });
@@ -154,7 +154,7 @@ describe.each(STORES)('filters over HTTP, $name store', ({ start }) => {
     }
   });
 
-  it('clears into a new generation, deletes, and makes anew', async () => {
+  it('clears into a new generation, deletes, and creates again', async () => {
     const name = await create();
     await items(name, 'add', ['a']);
     const before = (await call(app, 'GET', `/v1/filters/${name}`)).body as { generation: string };
@@ -191,7 +191,7 @@ describe.each(STORES)('filters over HTTP, $name store', ({ start }) => {
     expect(seen).toEqual(expect.arrayContaining(names));
   });
 
-  it('refuses what would pass twice the capacity, whole', async () => {
+  it('refuses a whole batch that would exceed twice the capacity', async () => {
     const name = await create({ capacity: 100 });
     const many = (from: number, count: number): string[] =>
       Array.from({ length: count }, (_, i) => `item ${from + i}`);
@@ -224,7 +224,7 @@ describe('planning', () => {
   });
   afterAll(() => app.close());
 
-  it('sizes without making anything', async () => {
+  it('sizes without creating anything', async () => {
     const plan = { type: 'standard', capacity: 1_000_000, errorRate: 0.01 };
     const { status, body } = await call(app, 'POST', '/v1/plan', plan);
     expect(status).toBe(200);
@@ -232,7 +232,7 @@ describe('planning', () => {
     expect((await call(app, 'GET', '/v1/filters')).body).toEqual({ filters: [] });
   });
 
-  it('refuses a filter that is too large with the memory it would take', async () => {
+  it('refuses a filter that is too large, naming the memory it would need', async () => {
     const big = { name: freshName(), type: 'counting', capacity: 10 ** 13, errorRate: 0.01 };
     const { body: plan } = await call(app, 'POST', '/v1/plan', { ...big, name: undefined });
     const { memoryBytes } = plan as { memoryBytes: number };

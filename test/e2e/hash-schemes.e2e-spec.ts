@@ -8,7 +8,7 @@ import { until } from '../support/until.js';
 import { STORES } from './stores.js';
 
 const SIZING = { type: 'counting', capacity: 10_000, errorRate: 0.001 } as const;
-/** 1,024 different items that murmur3 cannot tell apart. */
+/** 1,024 different items with the same murmur3 hash. */
 const COLLIDING = collidingKeys('', 10);
 
 describe.each(STORES)('hash schemes, $name store', ({ start }) => {
@@ -18,7 +18,7 @@ describe.each(STORES)('hash schemes, $name store', ({ start }) => {
   });
   afterAll(() => app.close());
 
-  /** Makes a filter under hash scheme 1. */
+  /** Creates a filter with hash scheme 1. */
   async function makeOldFilter(): Promise<string> {
     const store = app.app.get<Store>(Store);
     const name = freshName('old');
@@ -34,17 +34,17 @@ describe.each(STORES)('hash schemes, $name store', ({ start }) => {
   const add = (name: string, items: readonly string[]): Promise<unknown> =>
     call(app, 'POST', `/v1/filters/${name}/items/add`, { items }).then(({ body }) => body);
 
-  it('are 2 for all that is made now, and items made to collide under murmur3 are different', async () => {
+  it('are 2 for new filters, which tell murmur3 collisions apart', async () => {
     const [filter, set] = [freshName(), freshName('v')];
     const scheme2 = { body: { geometry: { hashScheme: 2 } } };
     expect(await call(app, 'POST', '/v1/filters', { name: filter, ...SIZING })).toMatchObject(scheme2);
     expect(await call(app, 'POST', '/v1/visited-sets', { name: set, capacity: 10 })).toMatchObject(scheme2);
     const { results } = (await add(filter, COLLIDING)) as { results: boolean[] };
-    // One in 1,000 may test positive by chance in a full filter. This one holds a tenth of its capacity.
+    // In a full filter, one item in 1,000 may test positive by chance. This one is filled to a tenth.
     expect(results.filter(Boolean).length).toBeGreaterThan(1_020);
   });
 
-  it('stay what they are: an old filter is the same on creation, in use and after clear', async () => {
+  it('never change: an old filter keeps its scheme on creation, in use, and after clear', async () => {
     const name = await makeOldFilter();
     const scheme1 = { geometry: { hashScheme: 1 } };
     expect(await add(name, ['a', 'b'])).toEqual({ results: [true, true] });
@@ -60,7 +60,7 @@ describe.each(STORES)('hash schemes, $name store', ({ start }) => {
     expect(await add(name, ['a'])).toEqual({ results: [true] });
   });
 
-  it('stay what they are through a sync', async () => {
+  it('survive a sync', async () => {
     const name = await makeOldFilter();
     await add(name, ['a', 'b']);
     const path = `/v1/filters/${name}/syncs`;
@@ -78,7 +78,7 @@ describe.each(STORES)('hash schemes, $name store', ({ start }) => {
     });
   });
 
-  it('shows what scheme 1 is open to', async () => {
+  it('shows the weakness of scheme 1', async () => {
     const name = await makeOldFilter();
     const { results } = (await add(name, COLLIDING)) as { results: boolean[] };
     expect(results).toEqual([true, ...Array<boolean>(1_023).fill(false)]);

@@ -34,15 +34,15 @@ describe.each(STORES)('the history of filters, $name store', ({ start }) => {
     expect(status).toBe(200);
     return body as History;
   };
-  /** A minute later. */
+  /** Takes a sample, as a minute later. */
   const sample = async (): Promise<void> => {
     const sampler = app.app.get(HistorySampler);
-    // One may be under way, which has not seen what was done since.
+    // A round may be in progress that started before the latest changes, so run a second one.
     await sampler.round(0);
     await sampler.round(0);
   };
 
-  it('has points of a filter as it was described', async () => {
+  it('has points that match the description of a filter', async () => {
     const name = freshName();
     await send('POST', '/v1/filters', { ...FILTER, name });
     expect(await history(`filters/${name}/history`)).toMatchObject({ watched: true, points: [] });
@@ -77,7 +77,7 @@ describe.each(STORES)('the history of filters, $name store', ({ start }) => {
     expect(points.at(-1)!.queue).toEqual({ waiting: 1, leased: 1, delayed: 0, dead: 0 });
   });
 
-  it('begins anew with a clear, at once', async () => {
+  it('starts again at once after a clear', async () => {
     const name = freshName();
     await send('POST', '/v1/filters', { ...FILTER, name });
     await sample();
@@ -88,7 +88,7 @@ describe.each(STORES)('the history of filters, $name store', ({ start }) => {
   });
 
   it.each(['0', '59', '21601', '1e3', '-60', '', 'x', '60.5', '060', '60&seconds=70'])(
-    'is not asked for %s seconds',
+    'refuses a range of %s seconds',
     async (seconds) => {
       const name = freshName();
       await send('POST', '/v1/filters', { ...FILTER, name });
@@ -99,7 +99,7 @@ describe.each(STORES)('the history of filters, $name store', ({ start }) => {
   );
 
   it.each(['60', '99', '100', '9999', '10000', '20999', '21599', '21600'])(
-    'is asked for %s seconds',
+    'accepts a range of %s seconds',
     async (seconds) => {
       const name = freshName();
       await send('POST', '/v1/filters', { ...FILTER, name });
@@ -111,7 +111,7 @@ describe.each(STORES)('the history of filters, $name store', ({ start }) => {
     },
   );
 
-  it('is of what there is, under its own path', async () => {
+  it('answers 404 for an unknown name or the other kind', async () => {
     const name = freshName();
     await send('POST', '/v1/filters', { ...FILTER, name });
     expect(await send('GET', `/v1/visited-sets/${name}/history`)).toMatchObject({
@@ -125,8 +125,8 @@ describe.each(STORES)('the history of filters, $name store', ({ start }) => {
   });
 });
 
-describe('who may see a history', () => {
-  it('is a reader, and of other names nobody', async () => {
+describe('access to a history', () => {
+  it('needs the scope read and a matching prefix', async () => {
     const app = await startApp();
     try {
       const { headers } = await makeKey(app, 'admin');

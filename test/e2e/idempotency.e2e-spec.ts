@@ -39,7 +39,7 @@ describe.each(STORES)('idempotency over HTTP, $name store', ({ start }) => {
     expect((await send(`/v1/filters/${name}/items/count`, { items: ['a'] })).body).toEqual({ results: [1] });
   });
 
-  it('knows keys per filter and route', async () => {
+  it('scopes operation keys to a filter and route', async () => {
     const [one, two] = [await create(), await create()];
     const key = freshName('key');
     for (const name of [one, two]) {
@@ -52,7 +52,7 @@ describe.each(STORES)('idempotency over HTTP, $name store', ({ start }) => {
     });
   });
 
-  it('refuses a key that comes with another body, and returns it', async () => {
+  it('refuses an operation key with another body, and returns it', async () => {
     const name = await create();
     const key = freshName('key');
     await send(`/v1/filters/${name}/items/add`, { items: ['a'] }, key);
@@ -67,7 +67,7 @@ describe.each(STORES)('idempotency over HTTP, $name store', ({ start }) => {
   it.each([
     ['a JSON body', 'a stream', ['application/json', '{"items":["a"]}'], ['text/plain', 'a']],
     ['a stream', 'a JSON body', ['text/plain', 'a'], ['application/json', '{"items":["a"]}']],
-  ])('refuses the key of %s when it comes with %s', async (_, __, ...bodies) => {
+  ])('refuses the operation key of %s with %s', async (_, __, ...bodies) => {
     const name = await create();
     const statuses: number[] = [];
     for (const [type = '', body] of bodies) {
@@ -79,7 +79,7 @@ describe.each(STORES)('idempotency over HTTP, $name store', ({ start }) => {
     expect((await send(`/v1/filters/${name}/items/count`, { items: ['a'] })).body).toEqual({ results: [1] });
   });
 
-  it('tells who repeats a creation that the filter is gone by now, and makes none', async () => {
+  it('answers a repeated creation that the filter is gone, and does not create it', async () => {
     const filter = { name: freshName(), type: 'counting', capacity: 100, errorRate: 0.01 };
     expect(await send('/v1/filters', filter, 'make')).toMatchObject({ status: 201 });
     await call(app, 'DELETE', `/v1/filters/${filter.name}`);
@@ -90,7 +90,7 @@ describe.each(STORES)('idempotency over HTTP, $name store', ({ start }) => {
     expect(await send('/v1/filters', filter, 'make-again')).toMatchObject({ status: 201 });
   });
 
-  it('makes an id that a retry can use, for this request only', async () => {
+  it('generates an operation id that only a retry of the request can use', async () => {
     const name = await create();
     const path = `/v1/filters/${name}/items/add`;
     const first = await send(path, { items: ['a'] });
@@ -126,7 +126,7 @@ describe.each(STORES)('idempotency over HTTP, $name store', ({ start }) => {
     expect(await send(`${path}/clear`, undefined, key)).toMatchObject({ status: 200 });
   });
 
-  it('returns the id on errors of mutating routes, and none on reads', async () => {
+  it('returns the operation id on errors of mutating routes, and none on reads', async () => {
     const name = await create();
     const missing = await send(`/v1/filters/${freshName()}/items/add`, { items: ['a'] }, 'k1');
     expect(missing).toMatchObject({ status: 404 });
@@ -146,12 +146,12 @@ describe.each(STORES)('idempotency over HTTP, $name store', ({ start }) => {
     }
   });
 
-  it.each([['with a space'], ['x'.repeat(256)], ['ümlaut']])('refuses the key %j', async (key) => {
+  it.each([['with a space'], ['x'.repeat(256)], ['ümlaut']])('refuses the operation key %j', async (key) => {
     const answer = await send(`/v1/filters/${await create()}/items/add`, { items: ['a'] }, key);
     expect(answer).toMatchObject({ status: 400, body: { code: 'VALIDATION_FAILED' } });
   });
 
-  it('keeps keys of 255 characters', async () => {
+  it('accepts operation keys of 255 characters', async () => {
     for (const type of ['application/json', 'application/x-ndjson']) {
       const name = await create();
       const body = type === 'application/json' ? { items: ['a'] } : '"a"';

@@ -16,7 +16,7 @@ const LOCK = JSON.parse(await readFile('package-lock.json', 'utf8')) as {
 const PATIENCE_MS = 60_000;
 
 describe('the image', () => {
-  it('leaves out no package that the service loads', async () => {
+  it('contains every package that the service loads', async () => {
     const removed = [...DOCKERFILE.matchAll(/\bnode_modules\/([^.\s]\S*)/g)].map(([, name]) => name);
     expect(removed).toContain('typescript');
     const loaded = await packagesLoaded(async (url) => {
@@ -32,7 +32,7 @@ describe('the image', () => {
     expect(absent).toEqual([]);
   });
 
-  it('and those beside it are of one version each', () => {
+  it('pins the version of its base and of the images beside it', () => {
     const images = [...DOCKERFILE.matchAll(/^FROM (\S+)/gm), ...COMPOSE.matchAll(/^ +image: (\S+)/gm)];
     expect(images.length).toBeGreaterThanOrEqual(3);
     for (const [, image] of images) expect(image).toMatch(/^[a-z]+:\d+\.\d+\.\d+-/);
@@ -43,7 +43,7 @@ describe('docker compose', () => {
   it.each([
     ['as it is', {}],
     ['with a password of its own', { REDIS_PASSWORD: 'a1b2c3d4e5f6' }],
-  ])('gives Redis a password that the service has, %s', async (_, env) => {
+  ])('gives Redis and the service the same password, %s', async (_, env) => {
     const compose = substituted(env);
     const [command = ''] = /(?<=redis-server\n)(?: +- .*\n)+/.exec(compose) ?? [];
     const args = command
@@ -66,12 +66,12 @@ describe('docker compose', () => {
   });
 });
 
-/** The compose file with its variables replaced, as docker compose does it. */
+/** The compose file with its variables substituted, as docker compose does. */
 function substituted(env: Readonly<Record<string, string>>): string {
   return COMPOSE.replace(/\$\{(\w+):-(\w*)\}/g, (_, name: string, fallback: string) => env[name] ?? fallback);
 }
 
-/** The packages from which the service has loaded a script by the time it ends. */
+/** The packages from which the service loads a script before it ends. */
 async function packagesLoaded(use: (url: string) => Promise<void>): Promise<string[]> {
   const folder = await mkdtemp(join(tmpdir(), 'unseen-loaded-'));
   const service = await startProcess({ NODE_V8_COVERAGE: folder }, { packages: 'external' });

@@ -3,8 +3,8 @@ import { InFlight } from '../support/in-process.js';
 import { until } from '../support/until.js';
 
 /**
- * Makes a filter, and answers the path of its items. Services of these tests give a request little time, and the first one may take
- * more of it on a busy machine.
+ * Creates a filter and returns the path of its items. It retries, because these services have a short request timeout,
+ * and the first request may exceed it on a busy machine.
  */
 export async function createFilter(app: TestApp): Promise<string> {
   const body = { name: freshName(), type: 'counting', capacity: 100_000, errorRate: 0.001 };
@@ -12,7 +12,7 @@ export async function createFilter(app: TestApp): Promise<string> {
   return `/v1/filters/${body.name}/items`;
 }
 
-/** What the service counts as in flight. */
+/** The numbers of requests in flight, as the service counts them. */
 export function inFlight(app: TestApp): Record<string, number> {
   const counts = app.app.get(InFlight);
   const kinds = ['requests', 'streams', 'probes', 'bytes', 'answers'] as const;
@@ -21,7 +21,7 @@ export function inFlight(app: TestApp): Record<string, number> {
 
 export const NOTHING = { requests: 0, streams: 0, probes: 0, bytes: 0, answers: 0 };
 
-/** How many connections the service has. It sees that a client has left when that resets its connection. */
+/** The number of open connections. The service notices at once when a client resets its connection. */
 export function connections(app: TestApp): Promise<number> {
   return new Promise((resolve, reject) => {
     app.app.getHttpServer().getConnections((error, count) => {
@@ -31,7 +31,7 @@ export function connections(app: TestApp): Promise<number> {
   });
 }
 
-/** Waits until nothing is in flight. */
+/** Waits until no request is in flight. */
 export async function untilIdle(app: TestApp): Promise<void> {
   const idle = async () => Object.values(inFlight(app)).every((count) => count === 0);
   await until(`nothing in flight, but ${JSON.stringify(inFlight(app))}`, idle);

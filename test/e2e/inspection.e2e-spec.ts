@@ -71,7 +71,7 @@ describe.each(STORES)('the cells of filters, $name store', ({ name: store, start
     return body as Counters;
   };
 
-  it('say why items are there or not, in the order of the request, each for itself', async () => {
+  it('explain for each item of a request, in order, why it is present or absent', async () => {
     const name = await makeFilter({ semantics: 'multiset' });
     await send('POST', `/v1/filters/${name}/items/add`, { items: ['a', 'a', 'b'] });
     const found = await explainItems(name, ['b', 'a', 'absent', 'a']);
@@ -103,7 +103,7 @@ describe.each(STORES)('the cells of filters, $name store', ({ name: store, start
     expect([values.length, values[1]]).toEqual([2, found!.layers![0]!.counters.length]);
   });
 
-  it('of every layer are explained, and sampled', async () => {
+  it('are explained and sampled in every layer', async () => {
     const name = await makeFilter({ capacity: 100, growth: 'auto' });
     const items = Array.from({ length: 500 }, (_, n) => `item ${n}`);
     await send('POST', `/v1/filters/${name}/items/add`, { items });
@@ -117,7 +117,7 @@ describe.each(STORES)('the cells of filters, $name store', ({ name: store, start
     expect(fills).toEqual(described.layers.map(({ fill }) => expect.closeTo(fill, 9)));
   });
 
-  it('tell which rules made the key of a URL, and what it finds', async () => {
+  it('show the rules that made the key of a URL, and its counters', async () => {
     const name = await makeSet({ urlProfile: { stripTracking: true } });
     const url = 'HTTP://Example.org:80/%7Ea?utm_source=x&b=2&a=1#top';
     await send('POST', `/v1/visited-sets/${name}/urls/visit`, { urls: ['http://example.org/~a?a=1&b=2'] });
@@ -133,7 +133,7 @@ describe.each(STORES)('the cells of filters, $name store', ({ name: store, start
     expect(await explainUrls(name, [tooLong])).toEqual([{ url: tooLong, invalid: 'too long' }]);
   });
 
-  it('of a set that ages say when, and live counters are counted', async () => {
+  it('show expiry times in a set that ages, and count live counters', async () => {
     const name = await makeSet({ maxAgeSeconds: 86_400 });
     const before = Date.now();
     await send('POST', `/v1/visited-sets/${name}/urls/visit`, { urls: ['http://a.b/'] });
@@ -147,7 +147,7 @@ describe.each(STORES)('the cells of filters, $name store', ({ name: store, start
     expect(sumOf(values.slice(1))).toBe(found!.layers![0]!.counters.length);
   });
 
-  it('of a large filter are sampled, within bounds', async () => {
+  it('are sampled in a large filter, within limits', async () => {
     const name = await makeFilter({ capacity: 1_000_000 });
     await send('POST', `/v1/filters/${name}/items/add`, { items: ['a'] });
     const { layers } = await counters(`filters/${name}`);
@@ -169,7 +169,7 @@ describe.each(STORES)('the cells of filters, $name store', ({ name: store, start
     [{ items: Array(101).fill('a') }, 'must have at most 100 entries, not 101'],
     [{ items: ['x'.repeat(9_000)] }, 'must have at most 8192 bytes'],
     [{ items: Array(9).fill('x'.repeat(8_000)) }, 'must have at most 65536 characters in total, not 72000'],
-  ])('are not explained for a body that is wrong: case %#', async (body, detail) => {
+  ])('are not explained for an invalid body: case %#', async (body, detail) => {
     const name = await makeFilter();
     const answer = await send('POST', `/v1/filters/${name}/items/explain`, body);
     expect(answer).toMatchObject({ status: 400, body: { code: 'VALIDATION_FAILED' } });
@@ -183,7 +183,7 @@ describe.each(STORES)('the cells of filters, $name store', ({ name: store, start
     expect(answer).toMatchObject({ status: 415 });
   });
 
-  it('are those of what there is, under its own path', async () => {
+  it('answer 404 for an unknown name or the other kind', async () => {
     const [filter, set] = [await makeFilter(), await makeSet()];
     const calls: [string, string, object | undefined, string][] = [
       ['GET', `/v1/filters/${set}/counters`, undefined, 'FILTER_NOT_FOUND'],
@@ -198,7 +198,7 @@ describe.each(STORES)('the cells of filters, $name store', ({ name: store, start
     }
   });
 
-  it('are of the new generation after a clear', async () => {
+  it('belong to the new generation after a clear', async () => {
     const name = await makeFilter();
     await send('POST', `/v1/filters/${name}/items/add`, { items: ['a'] });
     await send('POST', `/v1/filters/${name}/clear`);
@@ -207,7 +207,7 @@ describe.each(STORES)('the cells of filters, $name store', ({ name: store, start
   });
 });
 
-describe('who may see cells', () => {
+describe('access to cells', () => {
   let app: TestApp;
   let ops: TestKey;
   beforeAll(async () => {
@@ -223,7 +223,7 @@ describe('who may see cells', () => {
     return [explained.status, counted.status];
   };
 
-  it('is for explanations an administrator, for counts a reader, and of other names nobody', async () => {
+  it('needs the scope admin for explanations, read for counts, and a matching prefix', async () => {
     expect(await statuses(ops)).toEqual([200, 200]);
     expect(await statuses(await makeKey(app, 'write'))).toEqual([403, 200]);
     expect(await statuses(await makeKey(app, 'read'))).toEqual([403, 200]);
@@ -247,7 +247,7 @@ describe('cells in Redis', () => {
     await redis.stop();
   });
 
-  it.each(['counting', 'standard'])('are where they are said to be: %s', async (type) => {
+  it.each(['counting', 'standard'])('are at the Redis keys that the explanation names: %s', async (type) => {
     const name = freshName();
     await call(app, 'POST', '/v1/filters', { ...FILTER, type, name });
     await call(app, 'POST', `/v1/filters/${name}/items/add`, { items: ['a'] });
@@ -261,7 +261,7 @@ describe('cells in Redis', () => {
   });
 
   it.each(['missing', 'short', 'of another generation'])(
-    'that are %s are lost, and never zero',
+    'that are %s count as lost, never as zero',
     async (how) => {
       const name = freshName();
       await call(app, 'POST', '/v1/filters', { ...FILTER, name });

@@ -1,7 +1,7 @@
 import type { TestApp } from '../support/app.js';
 import { until } from '../support/until.js';
 
-/** Resolves once so many leases wait. */
+/** Resolves once `count` leases wait. */
 export async function leasesWaiting(app: TestApp, count: number): Promise<void> {
   await until(`${count} leases wait`, async () => {
     const text = await (await fetch(`${app.url}/metrics`)).text();

@@ -3,7 +3,7 @@ import { call, freshName, type Answer, type TestApp } from '../support/app.js';
 import { STORES } from './stores.js';
 
 const LONGEST = `http://a.example/${'x'.repeat(8_192 - 17)}`;
-/** Too long by one byte, by characters of several bytes, and for any line. */
+/** Too long by one byte, by multi-byte characters, and for any line. */
 const TOO_LONG = [`${LONGEST}x`, `http://a.example/${'é'.repeat(4_090)}`, `${LONGEST}${'x'.repeat(200_000)}`];
 const BATCH = ['http://a.example/1', TOO_LONG[0]!, LONGEST, TOO_LONG[1]!, TOO_LONG[2]!, 'http://a.example/2'];
 const ANSWER = {
@@ -23,7 +23,7 @@ interface Block {
   readonly invalid?: readonly { readonly index: number; readonly reason: string }[];
 }
 
-/** One block in the place of those that follow each other without a gap. */
+/** Merges consecutive blocks into one. */
 function joined(lines: readonly Partial<Block>[]): unknown[] {
   const all: Partial<Block>[] = [];
   for (const line of lines) {
@@ -58,7 +58,7 @@ describe.each(STORES)('a URL that is too long, $name store', ({ start }) => {
     return `/v1/visited-sets/${name}`;
   }
 
-  /** The lines of a stream's answer. Where it is cut into blocks depends on when it arrives: they are joined. */
+  /** The lines of a stream's answer. Blocks are merged, because their boundaries depend on timing. */
   async function stream(path: string, type: string, body: string, key?: string): Promise<unknown[]> {
     const headers = { 'content-type': type, ...(key !== undefined && { 'idempotency-key': key }) };
     const response = await fetch(app.url + path, { method: 'POST', headers, body });
@@ -102,7 +102,7 @@ describe.each(STORES)('a URL that is too long, $name store', ({ start }) => {
     ]);
   });
 
-  it.each(STREAMS)('is part of what a repeat of a stream of %s is told by', async (type, write) => {
+  it.each(STREAMS)('is part of the fingerprint of a stream of %s', async (type, write) => {
     const path = `${await createSet()}/urls/discover`;
     const first = await stream(path, type, write(BATCH), 'a-key');
     expect(await stream(path, type, write(BATCH), 'a-key')).toEqual(first);
@@ -112,7 +112,7 @@ describe.each(STORES)('a URL that is too long, $name store', ({ start }) => {
     ]);
   });
 
-  it('is refused as ever where it is an item', async () => {
+  it('is refused if sent as an item', async () => {
     const name = freshName();
     await call(app, 'POST', '/v1/filters', { name, type: 'counting', capacity: 1_000, errorRate: 0.01 });
     const path = `/v1/filters/${name}/items/add`;

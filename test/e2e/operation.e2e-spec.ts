@@ -70,10 +70,10 @@ describe.each(STORES)('copies inside one request, $name store', ({ start }) => {
           if (verb === 'visit') expect(answer.body).toMatchObject(body);
         }
       }
-      // The URL was known to the second request: all of its five copies are duplicates.
+      // The set had the URL before the second request, so all five copies are duplicates.
       expect((await call(app, 'GET', set)).body).toMatchObject({ added: 1, duplicate: 9 });
       const lines = (await (await fetch(`${app.url}/metrics`)).text()).split('\n');
-      // The metrics count answers, and a repeat is one.
+      // The metrics count answers, so the repeat counts too.
       expect(lines).toContain('unseen_items_total{verb="visit",verdict="seen"} 8');
       expect(lines).toContain('unseen_items_total{verb="discover",verdict="seen"} 10');
     } finally {
@@ -83,7 +83,7 @@ describe.each(STORES)('copies inside one request, $name store', ({ start }) => {
 });
 
 describe('metrics', () => {
-  it('have as many series whoever calls, whatever is asked for, and at most 100 of each gauge of filters', async () => {
+  it('have a fixed number of series, whatever callers send, and at most 100 per gauge of filters', async () => {
     const app = await startApp({ AUTH: 'keys' });
     try {
       const { headers } = await makeKey(app, 'admin');
@@ -190,7 +190,7 @@ describe('the API description', () => {
     expect(JSON.stringify(document)).not.toContain('x-unseen');
   });
 
-  it('reads as a client does: ids as method names, plain names of schemas, visited sets first and keys last', async () => {
+  it('suits client generators: ids as method names, plain schema names, visited sets first and keys last', async () => {
     const { body } = await call(app, 'GET', '/openapi.json');
     const document = body as {
       paths: Record<string, Record<string, { operationId: string; tags: [string] }>>;
@@ -210,7 +210,7 @@ describe('the API description', () => {
     expect([...new Set(operations.map(({ tags: [tag] }) => tag))]).toEqual(tags);
   });
 
-  it('has a page that loads nothing from elsewhere', async () => {
+  it('has a page that loads nothing from other origins', async () => {
     const page = await fetch(`${app.url}/docs`);
     expect(page.headers.get('content-type')).toContain('text/html');
     expect(page.headers.get('content-security-policy')).toContain("default-src 'self'");
@@ -234,7 +234,7 @@ describe('without Redis', () => {
     const app = await startApp({
       REDIS_URL: `redis://user:secret@127.0.0.1:${port}`,
       REDIS_TIMEOUT_MS: '500',
-      // Only Redis could tell whether there are keys.
+      // Only Redis knows whether keys exist.
       AUTH: 'none',
     });
     try {
@@ -257,7 +257,7 @@ describe('without Redis', () => {
       });
       try {
         await until('the service is ready', async () => (await call(app, 'GET', '/readyz')).status === 200);
-        // A call may take longer than the limit on a slow machine, and is repeated.
+        // On a slow machine, a call may exceed the limit and is retried.
         await until(
           'a filter is made',
           async () => (await call(app, 'POST', '/v1/filters', filter)).status < 300,

@@ -7,7 +7,7 @@ interface Answer {
   code?: string;
 }
 
-/** Sends any headers. (fetch sets Host and refuses Origin.) */
+/** Sends any headers, because fetch sets Host and refuses Origin. */
 function get(app: TestApp, headers: Record<string, string>, path = '/healthz'): Promise<Answer> {
   return new Promise((resolve, reject) => {
     request({ port: app.port, host: '127.0.0.1', path, headers }, (response) => {
@@ -39,7 +39,7 @@ describe('start rules without keys', () => {
     'unseen.internal',
     'Unseen.Internal:8080',
     '[fd00::1]:1',
-  ])('takes Host %s', async (host) => {
+  ])('accepts Host %s', async (host) => {
     expect(await get(app, { host })).toMatchObject({ status: 200 });
   });
 
@@ -56,7 +56,7 @@ describe('start rules without keys', () => {
     }
   });
 
-  it('takes requests of its own pages only', async () => {
+  it('accepts requests only from its own pages', async () => {
     const host = `localhost:${app.port}`;
     for (const origin of [`http://${host}`, `https://${host}`]) {
       expect(await get(app, { host, origin })).toMatchObject({ status: 200 });
@@ -85,7 +85,7 @@ describe.each(['0.0.0.0', '127.0.0.1'])('start rules with AUTH=none, listening o
   afterAll(() => app.close());
 
   it.each(['10.0.0.7:3000', '[fd00::1]:3000', 'localhost', '127.0.0.1'])(
-    'takes Host %s, and still no foreign page',
+    'accepts Host %s, but no page of another origin',
     async (host) => {
       expect(await get(app, { host })).toMatchObject({ status: 200 });
       expect(await get(app, { host, origin: `http://${host}` })).toMatchObject({ status: 200 });
@@ -95,7 +95,7 @@ describe.each(['0.0.0.0', '127.0.0.1'])('start rules with AUTH=none, listening o
   );
 
   it.each(['unseen.example', '10.0.0.7.evil.example', '0x7f.1', '[evil]'])(
-    'refuses Host %j, a name that was not said: a page’s own may lead here',
+    'refuses Host %j, which is not configured: an attacker’s name may resolve to this address',
     async (host) => {
       expect(await get(app, { host })).toMatchObject(FORBIDDEN);
     },
@@ -109,7 +109,7 @@ describe('start rules with AUTH=none and ALLOWED_HOSTS', () => {
   });
   afterAll(() => app.close());
 
-  it('takes the names said and the loopback ones only, so that no name of a page’s own leads here', async () => {
+  it('accepts only configured and loopback names, so that no attacker’s name can reach it', async () => {
     for (const host of ['unseen', 'unseen:3000', 'localhost:3000']) {
       expect(await get(app, { host })).toMatchObject({ status: 200 });
     }

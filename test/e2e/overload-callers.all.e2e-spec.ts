@@ -9,7 +9,7 @@ const KIB = 1024;
 const MAX_BODY_BYTES = 128 * KIB;
 /** Many times what the limits below admit. */
 const CONNECTIONS = 60;
-/** Requests of the second caller, one after another. */
+/** Sequential requests of the second caller. */
 const MODEST = 40;
 
 const JSON_TYPE = { 'content-type': 'application/json' };
@@ -33,12 +33,15 @@ async function open(reads = true): Promise<RawClient> {
 const get = (path: string, headers: Readonly<Record<string, string>>) =>
   postHead(path, headers).replace('POST', 'GET');
 
-/** A call of the second caller, on a connection of its own. */
+/** A call of the second caller, on a new connection. */
 type Modest = () => Promise<Answer>;
 
 const check: Modest = () => call(app, 'POST', `${items}/check`, { items: ['x'] }, other.headers);
 
-/** Every call of the second caller is served, however much there is beside it. Each comes after `between`. */
+/**
+ * Expects the service to answer every call of the second caller, whatever the first one does. Runs `between` before
+ * each call.
+ */
 async function expectServed(ask: Modest, between = (): void => undefined): Promise<void> {
   const statuses: number[] = [];
   for (let i = 0; i < MODEST; i++) {
@@ -48,7 +51,7 @@ async function expectServed(ask: Modest, between = (): void => undefined): Promi
   expect(statuses).toEqual(statuses.map(() => 200));
 }
 
-/** Opens connections that each start with `begin`, and send `more` before each call of the other. */
+/** Opens connections that start with `begin`, and sends `more` on each before every call of the second caller. */
 async function besides(
   ask: Modest,
   begin: (client: RawClient) => void,
@@ -61,7 +64,7 @@ async function besides(
   });
 }
 
-describe('a caller at its worst, and another that is served all the same', () => {
+describe('a hostile caller does not keep the service from another', () => {
   beforeAll(async () => {
     app = await startApp({
       AUTH: 'keys',
@@ -90,7 +93,7 @@ describe('a caller at its worst, and another that is served all the same', () =>
     await besides(check, (client) => client.send(head({ ...JSON_TYPE, 'content-length': 10_000 }), '{'), ' ');
   });
 
-  it('JSON bodies of wrong credentials, or none, that trickle', async () => {
+  it('JSON bodies with wrong or no credentials that trickle', async () => {
     for (const headers of [bearer('unseen_0000000000000000_wrong'), {}]) {
       const wrong = postHead(`${items}/add`, { ...headers, ...JSON_TYPE, 'content-length': 10_000 });
       await besides(check, (client) => client.send(wrong, '{'), ' ');
@@ -98,17 +101,17 @@ describe('a caller at its worst, and another that is served all the same', () =>
     }
   });
 
-  it('bodies that were asked for with 100-continue and never come', async () => {
+  it('bodies that wait for 100-continue and never arrive', async () => {
     const asking = head({ ...JSON_TYPE, 'content-length': 10_000, expect: '100-continue' });
     await besides(check, (client) => client.send(asking));
   });
 
-  it('bodies that are announced and never come', async () => {
+  it('bodies that are announced and never arrive', async () => {
     const large = head({ ...JSON_TYPE, 'content-length': MAX_BODY_BYTES });
     await besides(check, (client) => client.send(large));
   });
 
-  it('bodies that come but for their last byte', async () => {
+  it('bodies that lack their last byte', async () => {
     const large = head({ ...JSON_TYPE, 'content-length': MAX_BODY_BYTES });
     await besides(check, (client) => client.send(large, ' '.repeat(MAX_BODY_BYTES - 1)));
   });
@@ -130,7 +133,7 @@ describe('a caller at its worst, and another that is served all the same', () =>
     await besides(check, (client) => client.send(head(TEXT_TYPE), chunk), chunk);
   });
 
-  it('answers that nobody reads: pages, lists, calls and exports, pipelined', async () => {
+  it('unread answers: pages, lists, calls, and exports, pipelined', async () => {
     const { headers } = greedy;
     const page = get('/docs/swagger-ui-bundle.js', {});
     const list = get('/v1/filters', headers);
@@ -144,7 +147,7 @@ describe('a caller at its worst, and another that is served all the same', () =>
     }
   });
 
-  it('as much work as is allowed', async () => {
+  it('as much work as the limits allow', async () => {
     const batch = { items: Array.from({ length: 5_000 }, (_, i) => `item ${i}`) };
     const body = JSON.stringify(batch);
     const request = head({ ...JSON_TYPE, 'content-length': body.length }) + body;
@@ -162,7 +165,7 @@ describe('a caller at its worst, and another that is served all the same', () =>
   });
 });
 
-describe('connections, with all taken that there may be', () => {
+describe('connections at their limit', () => {
   const MAX_CONNECTIONS = 20;
 
   beforeAll(async () => {
@@ -180,7 +183,7 @@ describe('connections, with all taken that there may be', () => {
     ['ones with half a head', 'POST /v1/filters HTTP/1.1\r\nhost: 127.0'],
     ['ones with a body that does not come', postHead('/v1/filters', { ...JSON_TYPE, 'content-length': 99 })],
     ['ones with an answer that nobody reads', get('/docs/swagger-ui-bundle.js', {}).repeat(9)],
-  ])('make room for new ones: %s', async (_, sent) => {
+  ])('are closed for new ones: %s', async (_, sent) => {
     for (let i = 0; i < 3 * MAX_CONNECTIONS; i++) {
       const client = await open(false);
       if (sent !== '') client.send(sent);
@@ -188,7 +191,7 @@ describe('connections, with all taken that there may be', () => {
     await expectServed(check);
   });
 
-  it('that are worked on stay, as does the one that came last; the one that waited longest goes', async () => {
+  it('that have requests in progress stay, as does the newest; the one idle longest is closed', async () => {
     const stream = await open();
     const lines = { ...TEXT_TYPE };
     stream.send(postHead(`${items}/add`, lines), '2\r\na\n\r\n');

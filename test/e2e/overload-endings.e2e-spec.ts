@@ -12,9 +12,9 @@ describe.each(STORES)('on the $name store', ({ start }) => {
   const REQUESTS = 2_000;
   const CONNECTIONS = 20;
 
-  it(`nothing is left in flight after thousands of requests that ended in every way (SEED=${SEED})`, async () => {
+  it(`nothing stays in flight after thousands of requests with every kind of end (SEED=${SEED})`, async () => {
     const app = await start({
-      // So long that no request ends by it: a client that sends part of a body leaves by itself.
+      // Long enough that no request times out: a client that sends only part of a body disconnects first.
       REQUEST_TIMEOUT_MS: '600000',
       STREAM_IDLE_MS: '300',
       MAX_REQUESTS_IN_FLIGHT: '12',
@@ -51,7 +51,7 @@ const batch = (random: Random) => ({
 });
 const statusOf = async (client: RawClient) => (await client.answer()).status;
 
-/** The ways in which a request can end. Some are answered; in others the client leaves. */
+/** The ways in which a request can end: with an answer, or because the client disconnects. */
 const ENDINGS: readonly Ending[] = [
   (client, items, random) => statusOf(client.send(jsonPost(`${items}/add`, batch(random)))),
   (client, items, random) => statusOf(client.send(jsonPost(`${items}/check`, batch(random)))),
@@ -60,7 +60,7 @@ const ENDINGS: readonly Ending[] = [
   (client, items) =>
     statusOf(client.send(postHead(`${items}/add`, { 'content-type': 'a/b', 'content-length': 2 }), '{}')),
   (client) => statusOf(client.send('BROKEN\r\n\r\n')),
-  // The client leaves before the head is whole, in mid-body, before the answer, or during the answer.
+  // The client disconnects during the head, during the body, before the answer, or during the answer.
   async (client, items) => void client.send(postHead(`${items}/add`, JSON_TYPE).slice(0, 40)),
   async (client, items) =>
     void client.send(postHead(`${items}/add`, { ...JSON_TYPE, 'content-length': 99 }), '{"it'),
@@ -69,7 +69,7 @@ const ENDINGS: readonly Ending[] = [
     await sleep(random.below(5));
     return undefined;
   },
-  // Several requests are on one connection, which breaks.
+  // A connection with several requests breaks.
   async (client, items, random) => {
     for (let i = 0; i < 5; i++) client.send(jsonPost(`${items}/add`, batch(random)));
     await sleep(random.below(5));
@@ -80,7 +80,7 @@ const ENDINGS: readonly Ending[] = [
     for (let i = 0; i < 2; i++) await client.answer();
     return statusOf(client);
   },
-  // Streams that are whole, broken off, paused for too long, or have a bad line.
+  // Streams that are complete, broken off, paused for too long, or with a bad line.
   (client, items) =>
     statusOf(client.send(postHead(`${items}/add?results=none`, TEXT_TYPE), '3\r\na\nb\r\n0\r\n\r\n')),
   async (client, items, random) => {

@@ -12,9 +12,9 @@ import { STORES } from './stores.js';
 
 const LIMIT = 3;
 const ENV = { AUTH: 'keys', RATE_LIMIT: String(LIMIT) };
-/** Sent at once. */
+/** Number of requests sent at once. */
 const BURST = 20;
-/** Far longer than a test: a counting second that does not end while one runs. */
+/** Far longer than a test: the counting second does not end during one. */
 const HELD_MS = 3_600_000;
 
 type Ask = () => Promise<Answer>;
@@ -34,7 +34,7 @@ async function inTurn(calls: readonly Ask[]): Promise<Answer[]> {
   return answers;
 }
 
-/** Sends bursts until one goes over the limit. Answers the first refusal. All other calls must be served. */
+/** Sends bursts until one exceeds the limit. Returns the first refusal, and expects all other calls to succeed. */
 async function untilRefused(ask: Ask): Promise<Answer> {
   let refused: Answer | undefined;
   await until('one is refused', async () => {
@@ -46,7 +46,7 @@ async function untilRefused(ask: Ask): Promise<Answer> {
   return refused as Answer;
 }
 
-/** Keeps the counting second of a key from ending, so that the count is exact on a slow machine, too. */
+/** Extends a key's counting second, so that the count is exact on slow machines, too. */
 const hold = (client: Redis | Cluster, { id }: TestKey) =>
   client.set(`${RATE_PREFIX}:key:${id}`, 0, 'PX', HELD_MS);
 
@@ -57,7 +57,7 @@ describe.each(STORES)('the rate limit, $name store', ({ start }) => {
   });
   afterAll(() => app.close());
 
-  it('refuses what is too much of one key and not of another, and says when to come again', async () => {
+  it('refuses calls above the limit of one key, not of another, and says when to retry', async () => {
     const [one, other] = [await makeKey(app, 'admin'), await makeKey(app, 'read')];
     const [refused, answers] = await Promise.all([
       untilRefused(list(app, one)),
@@ -73,7 +73,7 @@ describe.each(STORES)('the rate limit, $name store', ({ start }) => {
     await until('it is served again', async () => (await list(app, one)()).status === 200);
   });
 
-  it('executes nothing of what it refuses', async () => {
+  it('executes no refused call', async () => {
     const [key, reader] = [await makeKey(app, 'admin'), await makeKey(app, 'read')];
     const items = await makeFilter(app);
     let tries = 0;
@@ -97,7 +97,7 @@ describe.each(STORES)('the rate limit, $name store', ({ start }) => {
       status: 200,
       body: { results: all.map(([{ status }]) => status === 200) },
     });
-    // The id of a refused request belongs to its repeats, and once it has been executed to no other request.
+    // The operation key of a refused request is free for its retry. After the retry, no other request can use it.
     const id = { ...key.headers, 'idempotency-key': refused.headers.get('idempotency-key') ?? '' };
     const repeated = async (body: object): Promise<Answer> => {
       let answer: Answer | undefined;
@@ -136,7 +136,7 @@ describe.each(STORES)('the rate limit, $name store', ({ start }) => {
   });
 });
 
-/** Makes a filter, with a key of its own, and answers the path of its items. */
+/** Creates a filter with a key of its own, and returns the path of its items. */
 async function makeFilter(app: TestApp): Promise<string> {
   const { headers } = await makeKey(app, 'admin');
   const filter = { name: freshName(), type: 'counting', capacity: 10_000, errorRate: 1e-6 };
@@ -145,7 +145,7 @@ async function makeFilter(app: TestApp): Promise<string> {
 }
 
 describe('the rate limit without keys', () => {
-  it('is by address', async () => {
+  it('counts by address', async () => {
     const app = await startApp({ RATE_LIMIT: '1' });
     try {
       await untilRefused(list(app));
@@ -154,7 +154,7 @@ describe('the rate limit without keys', () => {
     }
   });
 
-  it('is none unless it is set', async () => {
+  it('is off by default', async () => {
     const app = await startApp();
     try {
       expect(statuses(await atOnce(BURST, list(app)))).toEqual(times(BURST, 200));
@@ -192,22 +192,22 @@ describe('the rate limit of several instances on one Redis', () => {
     expect(statuses(answers)).toEqual([...times(LIMIT, 200), 429, 429]);
   });
 
-  it('is in keys of its own that end by themselves', async () => {
+  it('uses its own Redis keys, which expire', async () => {
     const key = await makeKey(apps[0], 'write');
     await untilRefused(list(apps[0], key));
     const names = await client.keys('*');
     expect(names.filter((name) => !name.startsWith('unseen:'))).toEqual([]);
     const counted = `${RATE_PREFIX}:key:${key.id}`;
-    // Keys of other tests are held for longer.
+    // Other tests extend the expiry of their keys.
     for (const name of names.filter((one) => one === counted)) {
-      // -1: a key that never expires.
+      // -1: the Redis key never expires.
       const left = await client.pttl(name);
       expect([left === -1, left <= 1_000]).toEqual([false, true]);
     }
     await until('it has ended', async () => (await client.exists(counted)) === 0);
   });
 
-  it('lets requests through while Redis is away, so that they are told so', async () => {
+  it('lets requests through while Redis is unavailable, so that they get the right error', async () => {
     const app = await startApp({
       AUTH: 'none',
       RATE_LIMIT: '1',
@@ -226,20 +226,20 @@ describe('the rate limit of several instances on one Redis', () => {
   });
 });
 
-describe('a request that is being counted when its client leaves', () => {
+describe('a request whose client disconnects while it is counted', () => {
   it('keeps its place, so that retries do not pile up behind a slow Redis', async () => {
     const redis = await startRedis();
-    // The service waits for Redis until it goes on.
+    // The service waits for Redis until it continues.
     const env = { REDIS_URL: redis.url, REDIS_TIMEOUT_MS: '600000' };
     const app = await startApp({ AUTH: 'none', RATE_LIMIT: '1000', ...env });
     try {
       await list(app)();
       process.kill(redis.pid, 'SIGSTOP');
-      // Planning asks the store for nothing, so the request waits only for the count.
+      // Planning does not use the store, so the request waits only for its rate limit count.
       const plan = { type: 'counting', capacity: 1_000, errorRate: 0.01 };
       const client = (await RawClient.connect(app.port)).send(jsonPost('/v1/plan', plan));
       await until('it is in flight', async () => inFlight(app)['requests'] === 1);
-      // The service may answer a client that only ends its side.
+      // The service may still answer a client that ends only its side, so reset the connection.
       client.socket.resetAndDestroy();
       await until('the service has seen it leave', async () => (await connections(app)) === 0);
       expect(inFlight(app)).toMatchObject({ requests: 1 });
@@ -268,7 +268,7 @@ describe('the rate limit on a cluster', () => {
     await cluster.stop();
   });
 
-  it('counts every key where it belongs', async () => {
+  it('counts each key in its own slot', async () => {
     const keys: TestKey[] = [];
     for (let i = 0; i < 3; i++) keys.push(await makeKey(app, 'read'));
     for (const key of keys) {

@@ -37,7 +37,7 @@ async function untilStreams(count: number): Promise<void> {
 }
 
 describe('streams, with keys', () => {
-  it('of one caller take half of the places, so that others get in', async () => {
+  it('of one caller take at most half of the limit, so that others get in', async () => {
     app = await startApp({ AUTH: 'keys', MAX_STREAMS: String(MAX_STREAMS) });
     const greedy = (await makeKey(app, 'admin')).headers;
     const other = (await makeKey(app, 'admin')).headers;
@@ -65,7 +65,7 @@ describe('streams, with keys', () => {
 });
 
 describe('streams, without keys', () => {
-  it('from this machine, where everyone has one address, take all places', async () => {
+  it('from this machine, where all callers share an address, may take the whole limit', async () => {
     app = await startApp({ MAX_STREAMS: String(MAX_STREAMS) });
     const path = `${await createFilter(app)}/add`;
     for (let i = 0; i < MAX_STREAMS; i++) await post(path, {});
@@ -91,13 +91,13 @@ describe('the class of a request', () => {
   });
 
   it.each(['/v1/filters/a/export', '/v1/filters/a/%65xport', '/v1/filters/%61/expor%74?x=1'])(
-    'is that of its route, however that is spelt: %s is a stream',
+    'follows its route, however the path is encoded: %s is a stream',
     async (path) => {
       expect(await call(app, 'GET', path)).toMatchObject({ status: 503, body: { code: 'OVERLOADED' } });
     },
   );
 
-  it.each(['/v1/filters/export', '/v1/filters/export?x=/a/export'])('%s is none', async (path) => {
+  it.each(['/v1/filters/export', '/v1/filters/export?x=/a/export'])('%s is not a stream', async (path) => {
     expect(await call(app, 'GET', path)).toMatchObject({ status: 200, body: { name: 'export' } });
   });
 

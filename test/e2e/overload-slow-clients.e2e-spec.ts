@@ -42,7 +42,7 @@ describe('a slow or endless client is cut off', () => {
     return made;
   }
 
-  /** Sends `part` again and again until an answer matches `pattern`. */
+  /** Sends `part` repeatedly until an answer matches `pattern`. */
   async function sendsUntil(
     sender: RawClient,
     part: string,
@@ -58,37 +58,37 @@ describe('a slow or endless client is cut off', () => {
     await answer;
   }
 
-  it('that sends nothing', async () => {
+  it('if it sends nothing', async () => {
     expect(await (await client()).closed()).toMatch(/^(HTTP\/1\.1 408 [^]*REQUEST_TIMEOUT.*)?$/);
   });
 
-  it('whose head does not end, however it trickles', async () => {
+  it('if its head does not end, however it trickles', async () => {
     const slow = (await client()).send(`POST ${items}/add HTTP/1.1\r\nhost: 127.0.0.1\r\n`);
     await sendsUntil(slow, 'x: y\r\n', 50, /408 [^]*the request headers did not arrive in time/);
     await slow.closed();
   });
 
-  it('whose JSON body does not end in time, however it trickles', async () => {
+  it('if its JSON body does not end in time, however it trickles', async () => {
     const slow = (await client()).send(postHead(`${items}/add`, { ...JSON_TYPE, 'content-length': 9_999 }));
     await sendsUntil(slow, ' ', 50, /408 [^]*the body did not arrive within 800 ms/);
   });
 
-  it('whose stream trickles a byte at a time', async () => {
+  it('if its stream trickles a byte at a time', async () => {
     const slow = (await client()).send(postHead(`${items}/add?results=none`, TEXT));
     await sendsUntil(slow, chunk('x'), 50, /408 [^]*a stream must send at least 1000 bytes per second/);
   });
 
-  it('whose stream pauses', async () => {
+  it('if its stream pauses', async () => {
     const slow = (await client()).send(postHead(`${items}/add?results=none`, TEXT), chunk('x\n'));
     await slow.receives(/the client sent nothing for 400 ms/);
   });
 
-  it('whose JSON body does not end', async () => {
+  it('if its JSON body does not end', async () => {
     const endless = (await client()).send(postHead(`${items}/add`, { ...JSON_TYPE, ...CHUNKED }));
     await sendsUntil(endless, chunk(' '.repeat(16 * KIB)), 0, /413 [^]*BODY_TOO_LARGE/);
   });
 
-  it('whose stream does not end', async () => {
+  it('if its stream does not end', async () => {
     const endless = (await client()).send(postHead(`${items}/add?results=none`, TEXT));
     await sendsUntil(endless, chunk(`${'x'.repeat(1_000)}\n`.repeat(16)), 0, /200 [^]*BODY_TOO_LARGE/);
   });
@@ -96,26 +96,26 @@ describe('a slow or endless client is cut off', () => {
   it.each([
     ['text', TEXT],
     ['NDJSON', NDJSON],
-  ])('whose line does not end, in %s', async (_, headers) => {
+  ])('if its line does not end, in %s', async (_, headers) => {
     const endless = (await client()).send(postHead(`${items}/add?results=none`, headers));
     await sendsUntil(endless, chunk('x'.repeat(16 * KIB)), 0, /400 [^]*a line may have at most/);
   });
 
-  it('that reads no answer, of a page or of calls', async () => {
+  it('if it does not read its answers, of a page or of calls', async () => {
     // Much more than the buffers of both sockets hold.
     const page = 'GET /docs/swagger-ui-bundle.js HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n';
     const call = jsonPost(`${items}/check`, { items: Array.from({ length: 10_000 }, (_, i) => `${i}`) });
     for (const request of [page, call]) {
       const deaf = await client(false);
       for (let i = 0; i < MOST_WAITING; i++) deaf.send(request);
-      // A client that does not read does not see the end either. The service must be rid of the connection.
+      // A client that does not read cannot see the end, so check that the service drops the connection.
       await until('the connection to be cut', async () => {
         return (await connections(app)) === 0;
       });
     }
   });
 
-  it('whose body nobody wants, its request refused or not', async () => {
+  it('if it sends a body that the route ignores, its request refused or not', async () => {
     const requests = [
       ['GET /healthz', '127.0.0.1', 200],
       ['GET /v1/filters', 'evil.example', 403],
@@ -137,30 +137,30 @@ describe('a slow or endless client is cut off', () => {
   });
 });
 
-describe('a client that is only not fast', () => {
+describe('a client that is slow but active', () => {
   let app: TestApp;
   let items: string;
   beforeAll(async () => {
-    // An answer must be read within STREAM_IDLE_MS, and a body may take as long as any test.
+    // Clients must read answers within STREAM_IDLE_MS. Bodies may take longer than any test.
     app = await startApp({ REQUEST_TIMEOUT_MS: '600000', STREAM_IDLE_MS: '100' });
     items = await createFilter(app);
   });
   afterAll(() => app.close());
 
-  it('is served: the answer before counts for nothing to a request pipelined behind it', async () => {
+  it('is served: the time of an answer does not count against the next pipelined request', async () => {
     const body = JSON.stringify({ items: ['behind'] });
     const pipelined = (await RawClient.connect(app.port)).send(
       jsonPost(`${items}/check`, { items: ['first'] }) +
         postHead(`${items}/check`, { ...JSON_TYPE, 'content-length': body.length }),
     );
     expect(await pipelined.answer()).toMatchObject({ status: 200 });
-    // Longer than an answer may wait to be read.
+    // Longer than a client may leave an answer unread.
     await sleep(250);
     expect(await pipelined.send(body).answer()).toMatchObject({ status: 200 });
     pipelined.destroy();
   });
 
-  it('is served, letter by letter', async () => {
+  it('is served, byte by byte', async () => {
     const body = JSON.stringify({ items: ['slow'] });
     const slow = (await RawClient.connect(app.port)).send(
       postHead(`${items}/add`, { ...JSON_TYPE, 'content-length': body.length }),
@@ -175,11 +175,11 @@ describe('a client that is only not fast', () => {
   });
 });
 
-it('a client that sips its answers, never pausing for long, is cut off, too', async () => {
+it('a client that reads its answers in sips, without long pauses, is cut off, too', async () => {
   const app = await startApp({ REQUEST_TIMEOUT_MS: '500' });
   const requests = 'GET /docs/swagger-ui-bundle.js HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n'.repeat(MOST_WAITING);
   try {
-    // On a slow machine the first may be cut off before it has sipped twice.
+    // On a slow machine, the first client may be cut off before its second sip.
     await until('one that sipped is cut off', async () => {
       const sipping = (await RawClient.connect(app.port, false)).send(requests);
       let sips = 0;

@@ -9,7 +9,7 @@ import { connections, createFilter, inFlight, untilIdle } from './in-flight.js';
 const JSON_TYPE = { 'content-type': 'application/json' };
 const TEXT_TYPE = { 'content-type': 'text/plain', 'transfer-encoding': 'chunked' };
 
-describe('a service with all it may take in flight', () => {
+describe('a service at its limits', () => {
   const bounds = {
     MAX_REQUESTS_IN_FLIGHT: '3',
     MAX_STREAMS: '2',
@@ -38,7 +38,7 @@ describe('a service with all it may take in flight', () => {
     return made;
   }
 
-  /** Takes places as requests in work do, with `bytes` bytes each. */
+  /** Takes permits as running requests do, with `bytes` bytes each. */
   function occupy(count: number, bytes = 0): RequestPermit[] {
     const taken: RequestPermit[] = [];
     for (let i = 0; i < count; i++) {
@@ -63,12 +63,12 @@ describe('a service with all it may take in flight', () => {
     return held;
   }
 
-  /** Waits until requests whose bodies do not arrive have given their places back. */
+  /** Waits until requests without a body have returned their permits. */
   async function untilParked(): Promise<void> {
     await until('places to be given back', async () => inFlight(app)['requests'] === 0);
   }
 
-  it('refuses by the head alone, says for how long, and serves the connection on', async () => {
+  it('refuses on the head alone, with Retry-After, and keeps the connection', async () => {
     const [held] = occupy(3);
     const body = '{"items":["refused"]}';
     const refused = await client();
@@ -88,8 +88,7 @@ describe('a service with all it may take in flight', () => {
     expect(answer.head).toContain(`x-request-id: ${problem['requestId']?.toLowerCase()}`);
 
     held?.over();
-    // The refused body comes late. Then the same connection has a request that is admitted, and it finds that nothing
-    // was done.
+    // The refused body arrives late. The next request on the connection is admitted and finds that nothing was added.
     refused.send(body, jsonPost(`${items}/check`, { items: ['refused'] }));
     expect(await refused.answer()).toMatchObject({ status: 200, body: '{"results":[false]}' });
   });
@@ -117,7 +116,7 @@ describe('a service with all it may take in flight', () => {
     );
   });
 
-  it('takes no bytes that are only announced, and refuses by its head what finds no room for them now', async () => {
+  it('reserves nothing for announced bytes, and refuses a head that announces more than is free now', async () => {
     for (let i = 0; i < 3; i++) await hold(1, { ...JSON_TYPE, 'content-length': 1_000 });
     await untilParked();
     expect(await call(app, 'POST', `${items}/check`, { items: ['x'] })).toMatchObject({ status: 200 });
@@ -130,7 +129,7 @@ describe('a service with all it may take in flight', () => {
     expect(await call(app, 'GET', '/v1/filters')).toMatchObject({ status: 200 });
   });
 
-  it('counts a body of no announced length as it comes, and refuses it where it passes the bound', async () => {
+  it('counts a body without a length as it arrives, and refuses it at the limit', async () => {
     occupy(1, 1_000);
     const [growing] = await hold(1, { ...JSON_TYPE, 'transfer-encoding': 'chunked' });
     growing?.send(`1f4\r\n${' '.repeat(500)}\r\n`);
@@ -142,7 +141,7 @@ describe('a service with all it may take in flight', () => {
     expect(answer).toMatchObject({ status: 503, body: expect.stringContaining('MAX_BYTES_IN_FLIGHT') });
   });
 
-  it('counts a body as it comes whose head did not say that it would be read whole', async () => {
+  it('counts a body as it arrives if its head did not announce a whole body', async () => {
     const head = { ...JSON_TYPE, 'content-length': 1_000 };
     const posing = (await client()).send(postHead('/v1/nowhere/export', head), ' '.repeat(600));
     await until('the bytes to be counted', async () => inFlight(app)['bytes'] === 600);
@@ -155,13 +154,13 @@ describe('a service with all it may take in flight', () => {
     });
   });
 
-  it('refuses bodies that are too large as such, whatever they announce', async () => {
+  it('refuses bodies that are too large with their own error, whatever they announce', async () => {
     occupy(2, 1_000);
     const large = (await client()).send(postHead(`${items}/add`, { ...JSON_TYPE, 'content-length': 1e9 }));
     expect(await large.answer()).toMatchObject({ status: 413 });
   });
 
-  it('takes so many streams, apart from requests, and counts what they hold', async () => {
+  it('limits streams separately from requests, and counts their bytes', async () => {
     const [stream] = await hold(2, TEXT_TYPE);
     const refused = (await client()).send(postHead(`${items}/add`, TEXT_TYPE));
     expect(JSON.parse((await refused.answer()).body)).toMatchObject({
@@ -171,12 +170,12 @@ describe('a service with all it may take in flight', () => {
     expect(await call(app, 'POST', `${items}/check`, { items: ['x'] })).toMatchObject({ status: 200 });
     const lines = Array.from({ length: 1_500 }, (_, i) => `line ${String(i).padStart(5, '0')}\n`).join('');
     stream?.send(`${lines.length.toString(16)}\r\n${lines}\r\n`);
-    // 1,000 lines are done. The 500 lines of 10 characters each after them were a block when nothing more came.
+    // 1,000 lines are done. The remaining 500 lines of 10 bytes become a block once the sender pauses.
     await until('the rest of the lines to be counted', async () => inFlight(app)['bytes'] === 5_000);
     expect(await call(app, 'POST', `${items}/check`, { items: ['x'] })).toMatchObject({ status: 503 });
   });
 
-  it('tells a client that asks first not to send, or to go on', async () => {
+  it('tells a client that sends Expect whether to send its body', async () => {
     const head = postHead(`${items}/add`, { ...JSON_TYPE, 'content-length': 18, expect: '100-continue' });
     const asking = (await client()).send(head);
     expect(await asking.answer()).toMatchObject({ status: 100 });
@@ -190,7 +189,7 @@ describe('a service with all it may take in flight', () => {
   });
 });
 
-describe('a call that goes on when its client is gone', () => {
+describe('a call that continues after its client disconnects', () => {
   let redis: RedisServer;
   let app: TestApp;
 
@@ -198,7 +197,7 @@ describe('a call that goes on when its client is gone', () => {
     redis = await startRedis();
     app = await startApp({
       REDIS_URL: redis.url,
-      // Longer than this test may take: no call ends while Redis is stopped.
+      // Longer than this test may take, so that no call times out while Redis is stopped.
       REDIS_TIMEOUT_MS: '600000',
       REQUEST_TIMEOUT_MS: '600000',
       MAX_REQUESTS_IN_FLIGHT: '2',
@@ -219,7 +218,7 @@ describe('a call that goes on when its client is gone', () => {
           jsonPost(`${items}/add`, { items: [`${i}`] }),
         );
         await until('the call', async () => inFlight(app)['requests'] === i + 1);
-        // What comes later is answered later: by then the call is with the store.
+        // Requests are answered in order, so the call has reached the store by then.
         expect(await call(app, 'GET', '/healthz')).toMatchObject({ status: 200 });
         client.socket.resetAndDestroy();
       }

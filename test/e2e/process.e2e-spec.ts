@@ -6,7 +6,7 @@ import { startProcess, type ProcessOptions, type ServiceProcess } from '../suppo
 import { statusOf } from '../support/status-of.js';
 import { until } from '../support/until.js';
 
-/** Limits that no step of a test reaches, on a slow machine either. */
+/** Timeouts that no test reaches, even on a slow machine. */
 const PATIENT = { SHUTDOWN_GRACE_MS: '600000', STREAM_IDLE_MS: '3600000', STREAM_MIN_RATE: '1' };
 
 const running: ServiceProcess[] = [];
@@ -26,7 +26,7 @@ const post = async (url: string, body: unknown): Promise<Response> =>
   fetch(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) });
 
 describe('starting', () => {
-  it('says in one line where it listens, where docs are and which store it has', async () => {
+  it('logs in one line its address, its docs, and its store', async () => {
     const service = await start();
     const url = await service.url();
     expect(service.stdout()).toBe(
@@ -55,7 +55,7 @@ describe('starting', () => {
     expect(service.stdout()).toBe('');
   });
 
-  it('loads no Redis client for the embedded store, whatever is set', async () => {
+  it('loads no Redis client for the embedded store, whatever the settings', async () => {
     const tell = `process.on('exit', () => process.stderr.write(Object.keys(require.cache).filter((name) => /node_modules.(ioredis|rate-limiter-flexible|lmdb)./.test(name)).map((name) => name.split('node_modules')[1].split(/[^a-z-]/)[1]).join() + '\\n'))`;
     const service = await start(
       {
@@ -72,7 +72,7 @@ describe('starting', () => {
     expect(loaded).not.toContain('ioredis');
   });
 
-  it('and many streams that wait are nothing to warn of', async () => {
+  it('emits no warning when many streams wait', async () => {
     const service = await start({ MAX_STREAMS: '40' });
     const url = await service.url();
     await post(`${url}/v1/visited-sets`, { name: 'many', capacity: 1_000, errorRate: 0.01 });
@@ -87,7 +87,7 @@ describe('starting', () => {
         const text = await (await fetch(`${url}/metrics`)).text();
         return /^unseen_in_flight_requests\{[^}]*streams[^}]*\} 20$/m.test(text);
       });
-      // A warning is written in its own turn, so an answer comes after it.
+      // Node.js emits a warning in a later turn, so wait for an answer first.
       await fetch(`${url}/healthz`);
       expect(service.stderr()).toBe('');
     } finally {
@@ -95,7 +95,7 @@ describe('starting', () => {
     }
   });
 
-  it('says aloud that AUTH=none lets everyone in', async () => {
+  it('warns that AUTH=none lets everyone in', async () => {
     const service = await start({ HOST: '0.0.0.0', AUTH: 'none' });
     await service.url();
     await until('it warns', () => Promise.resolve(service.stderr().includes('WARNING: AUTH=none')));
@@ -128,9 +128,9 @@ describe('starting', () => {
 
 describe('ending', () => {
   it.each(['SIGTERM', 'SIGINT'] as const)(
-    'exits with 0 on %s, idle connections or not, and keeps what it acknowledged',
+    'exits with 0 on %s, with or without idle connections, and keeps acknowledged changes',
     async (signal) => {
-      // Longer than this test may take: an exit shows that nothing waited for it.
+      // Longer than this test may take, so an exit shows that nothing waited for it.
       const service = await start({ SHUTDOWN_GRACE_MS: '600000' });
       const url = await service.url();
       await post(`${url}/v1/filters`, { name: 'kept', type: 'counting', capacity: 100, errorRate: 0.01 });
@@ -144,11 +144,11 @@ describe('ending', () => {
     },
   );
 
-  it('finishes what is in flight and takes nothing new', async () => {
+  it('finishes requests in flight and accepts no new ones', async () => {
     const service = await start(PATIENT);
     const url = await service.url();
     await post(`${url}/v1/filters`, { name: 'f', type: 'counting', capacity: 10_000, errorRate: 0.01 });
-    // Two connections with a request in flight, which others will follow.
+    // Two connections, each with one request in flight and another to follow.
     const streams = [await openStream(url), await openStream(url)] as const;
     service.child.kill('SIGTERM');
     await untilEnding(url);
@@ -165,7 +165,7 @@ describe('ending', () => {
     expect(await service.exit()).toBe(0);
   });
 
-  it('waits for them no longer than it was told, and ends streams with a last line that says why', async () => {
+  it('waits for them until its grace period ends, then ends streams with a line that says why', async () => {
     const service = await start({ ...PATIENT, SHUTDOWN_GRACE_MS: '300' });
     const url = await service.url();
     await post(`${url}/v1/filters`, { name: 'f', type: 'counting', capacity: 10_000, errorRate: 0.01 });
@@ -190,7 +190,7 @@ describe('ending', () => {
   });
 });
 
-/** The service has begun to shut down. */
+/** Resolves once the service has begun to shut down. */
 function untilEnding(url: string): Promise<void> {
   return until('no new connection is taken', () =>
     fetch(`${url}/readyz`).then(
@@ -201,9 +201,9 @@ function untilEnding(url: string): Promise<void> {
 }
 
 interface OpenStream {
-  /** Ends the stream, sends `next` on the same connection, and gives everything received until it was closed. */
+  /** Ends the stream, sends `next` on the same connection, and returns everything received until it closes. */
   finish(next: string): Promise<string>;
-  /** Everything received until the service closed the connection. */
+  /** Everything received until the service closes the connection. */
   readonly ended: Promise<string>;
 }
 

@@ -11,7 +11,7 @@ interface Leased {
   readonly attempt: number;
 }
 
-/** A visited set of a service, as its users see it. */
+/** The API of a visited set, as its users call it. */
 class VisitedSet {
   readonly path: string;
 
@@ -31,7 +31,7 @@ class VisitedSet {
     return set;
   }
 
-  /** The same set, or one of another name, through a service. */
+  /** The same set, or a set with another name, through another service. */
   through(app: TestApp, name = this.name): VisitedSet {
     return new VisitedSet(app, name);
   }
@@ -81,7 +81,7 @@ describe.each(STORES)('the queue over HTTP, $name store', ({ start }) => {
   afterAll(() => app.close());
 
   describe('a payload', () => {
-    it('comes out with its URL, and a URL without one has none', async () => {
+    it('is leased with its URL, and a URL without a payload has none', async () => {
       const set = await VisitedSet.create(app);
       const payload = '{"depth":1,"€":"😀\\u0000"}';
       const sent = [url('a'), { url: url('b'), payload }, { url: url('c'), payload: '' }];
@@ -93,7 +93,7 @@ describe.each(STORES)('the queue over HTTP, $name store', ({ start }) => {
       ]);
     });
 
-    it('comes in lines, too', async () => {
+    it('is accepted in streams, too', async () => {
       const set = await VisitedSet.create(app);
       const lines = [url('a'), { url: url('b'), payload: 'p' }, { url: 'none', payload: 'x' }];
       const response = await fetch(`${app.url}${set.path}/urls/discover`, {
@@ -106,7 +106,7 @@ describe.each(STORES)('the queue over HTTP, $name store', ({ start }) => {
       expect(await set.lease()).toMatchObject([{ url: url('a') }, { url: url('b'), payload: 'p' }]);
     });
 
-    it('of a URL that was seen before changes nothing', async () => {
+    it('is ignored if the URL was seen before', async () => {
       const set = await VisitedSet.create(app);
       await set.discover({ url: url('a'), payload: 'first' });
       expect(await set.discover({ url: url('a'), payload: 'second' })).toEqual(['seen']);
@@ -122,7 +122,7 @@ describe.each(STORES)('the queue over HTTP, $name store', ({ start }) => {
       [{ url: url('a'), payload: '\ud800' }, 'well-formed Unicode'],
       [null, 'must be a string, or an object'],
       [[url('a')], 'must be a string, or an object'],
-    ])('that is none is refused, and nothing is queued: %j', async (entry, why) => {
+    ])('that is invalid is refused, and nothing is queued: %j', async (entry, why) => {
       const set = await VisitedSet.create(app);
       const answer = await set.send('urls/discover', { urls: [url('good'), entry] });
       expect(answer).toMatchObject({ status: 400, body: { code: 'VALIDATION_FAILED' } });
@@ -130,7 +130,7 @@ describe.each(STORES)('the queue over HTTP, $name store', ({ start }) => {
       expect(await set.queue()).toMatchObject({ waiting: 0 });
     });
 
-    it('is for discover only', async () => {
+    it('is accepted by discover only', async () => {
       const set = await VisitedSet.create(app);
       for (const verb of ['visit', 'check', 'forget']) {
         const answer = await set.send(`urls/${verb}`, { urls: [{ url: url('a'), payload: 'x' }] });
@@ -138,14 +138,14 @@ describe.each(STORES)('the queue over HTTP, $name store', ({ start }) => {
       }
     });
 
-    it('is not made up by a URL that looks as the store keeps one', async () => {
+    it("is not read from a URL that looks like the store's encoding of one", async () => {
       const set = await VisitedSet.create(app);
       const text = url('a');
       expect(await set.discover(`${text.length}:${text}payload`)).toEqual(['invalid']);
     });
   });
 
-  it('extend sets the end of a lease, release with a delay hides what was released', async () => {
+  it('extend sets the end of a lease, and release with a delay hides the entry', async () => {
     const set = await VisitedSet.create(app);
     await set.discover(url('a'), url('b'));
     const [a, b] = await set.lease(2, { leaseSeconds: 600 });
@@ -166,7 +166,7 @@ describe.each(STORES)('the queue over HTTP, $name store', ({ start }) => {
     expect(await set.settle('extend', idsOf(again), { leaseSeconds: 1 })).toEqual(['expired']);
   });
 
-  it('what was leased maxAttempts times is a dead letter, to be listed, put back and purged', async () => {
+  it('an entry leased maxAttempts times is a dead letter, which callers can list, put back, and purge', async () => {
     const set = await VisitedSet.create(app, { maxAttempts: 2 });
     expect((await call(app, 'GET', set.path)).body).toMatchObject({ maxAttempts: 2 });
     const payload = 'kept';
@@ -194,7 +194,7 @@ describe.each(STORES)('the queue over HTTP, $name store', ({ start }) => {
     expect(await set.discover(url(1))).toEqual(['seen']);
   });
 
-  it('a release with countAttempt false counts no attempt, and a repeat of it answers the same', async () => {
+  it('a release with countAttempt false counts no attempt, and its repeat gets the same answer', async () => {
     const set = await VisitedSet.create(app, { maxAttempts: 1 });
     await set.discover(url(0));
     for (let turn = 0; turn < 2; turn++) {
@@ -234,7 +234,7 @@ describe.each(STORES)('the queue over HTTP, $name store', ({ start }) => {
     expect(JSON.stringify(answer.body)).toContain(why);
   });
 
-  it('moves with its payloads, dead letters and maxAttempts', async () => {
+  it('an export moves its payloads, dead letters, and maxAttempts', async () => {
     const set = await VisitedSet.create(app, { maxAttempts: 1 });
     await set.discover({ url: url(0), payload: 'dead' }, { url: url(1), payload: 'waits' });
     await set.settle('release', idsOf(await set.lease(1)), { reason: 'HTTP 410' });
@@ -252,7 +252,7 @@ describe.each(STORES)('the queue over HTTP, $name store', ({ start }) => {
     ]);
   });
 
-  it('/metrics says where the URLs of a queue are, and how old the first is', async () => {
+  it('/metrics shows the states of entries and the age of the oldest one', async () => {
     const set = await VisitedSet.create(app, { maxAttempts: 1 });
     await set.discover(...Array.from({ length: 7 }, (_, n) => url(n)));
     const ids = idsOf(await set.lease(4));
@@ -275,16 +275,16 @@ describe.each(STORES)('the queue over HTTP, $name store', ({ start }) => {
   });
 
   describe('a lease that waits', () => {
-    it('is answered at once when something is there, and empty when nothing comes', async () => {
+    it('is answered at once if an entry is waiting, and empty if none arrives', async () => {
       const set = await VisitedSet.create(app);
       await set.discover(url('a'));
       expect(urlsOf(await set.lease(1, { waitSeconds: 30 }))).toEqual([url('a')]);
       expect(await set.lease(1, { waitSeconds: 1 })).toEqual([]);
     });
 
-    it('gets what comes, first come first served, and takes no place of those in flight', async () => {
+    it('gets new entries, first come first served, and does not count as in flight', async () => {
       const set = await VisitedSet.create(app);
-      // Many more than there are places.
+      // Many more than the limit of requests in flight.
       const waiting = Array.from({ length: 12 }, () => set.lease(1, { waitSeconds: 30 }));
       const urls = waiting.map((_, n) => url(n));
       for (let from = 0; from < urls.length; from += 3) {
@@ -293,7 +293,7 @@ describe.each(STORES)('the queue over HTTP, $name store', ({ start }) => {
       expect((await Promise.all(waiting)).flatMap(urlsOf).sort()).toEqual([...urls].sort());
     });
 
-    it('gets what is released, and what a lease that ended gives back', async () => {
+    it('gets entries that are released or whose lease has expired', async () => {
       const set = await VisitedSet.create(app);
       await set.discover(url('a'), url('b'));
       const [a] = await set.lease(1);
@@ -304,7 +304,7 @@ describe.each(STORES)('the queue over HTTP, $name store', ({ start }) => {
       expect(urlsOf(await set.lease(1, { waitSeconds: 30 }))).toEqual([url('b')]);
     });
 
-    it('notices that its wait is over, or a lease, when time is moved', async () => {
+    it('notices when its wait or another lease expires', async () => {
       const set = await VisitedSet.create(app);
       await set.discover(url('a'));
       await set.lease(1, { leaseSeconds: 20 });
@@ -318,7 +318,7 @@ describe.each(STORES)('the queue over HTTP, $name store', ({ start }) => {
       expect(await vain).toEqual([]);
     });
 
-    it('goes on when its visited set is cleared', async () => {
+    it('keeps waiting when its visited set is cleared', async () => {
       const set = await VisitedSet.create(app);
       const waiting = set.lease(1, { waitSeconds: 30 });
       await call(app, 'POST', `${set.path}/clear`);
@@ -326,7 +326,7 @@ describe.each(STORES)('the queue over HTTP, $name store', ({ start }) => {
       expect(urlsOf(await waiting)).toEqual([url('a')]);
     });
 
-    it('whose client has left takes nothing', async () => {
+    it('takes nothing after its client disconnects', async () => {
       const set = await VisitedSet.create(app);
       const left = new AbortController();
       const waiting = fetch(`${app.url}${set.path}/queue/lease`, {
@@ -346,7 +346,7 @@ describe.each(STORES)('the queue over HTTP, $name store', ({ start }) => {
 });
 
 describe('leases that wait', () => {
-  it('are woken by what another instance discovers, releases or puts back', async () => {
+  it('are woken by entries that another instance discovers, releases, or puts back', async () => {
     const redis = await startRedis();
     const apps = await Promise.all([startApp({ REDIS_URL: redis.url }), startApp({ REDIS_URL: redis.url })]);
     try {
@@ -371,7 +371,7 @@ describe('leases that wait', () => {
   });
 
   it('are answered when the service ends', async () => {
-    // If the end did not answer the lease, the connection would be cut before its wait is over.
+    // Without an answer at the end, the connection would be cut before the lease's wait ends.
     const app = await startApp({ SHUTDOWN_GRACE_MS: '15000' });
     const set = await VisitedSet.create(app);
     const waiting = set.lease(1, { waitSeconds: 30 });

@@ -8,8 +8,8 @@ import { until } from '../support/until.js';
 const URL = 'https://example.org/';
 
 /**
- * In all other tests the test moves the time. Here it passes, for the service as `npm run build` makes it, which knows
- * no other clock than the machine's.
+ * All other tests move the clock. Here real time passes, for the built service, which knows only the clock of the
+ * machine.
  */
 describe.each(['embedded', 'redis'])('in real time, %s store', (name) => {
   let redis: RedisServer | undefined;
@@ -70,7 +70,7 @@ describe.each(['embedded', 'redis'])('in real time, %s store', (name) => {
       };
       const lasting = (await make({}))!;
       let ending = '';
-      // On a slow machine a key could be over before the service makes it, and is refused.
+      // On a slow machine, a key may expire before the service creates it, which is refused.
       const inSeconds = (seconds: number) => new Date(Date.now() + 1_000 * seconds).toISOString();
       await until(
         'a key is made',

@@ -9,7 +9,7 @@ import { runProgram, startProcess, type ServiceProcess } from '../support/servic
 import { until } from '../support/until.js';
 
 const KEY_ID = '0123456789abcdef';
-/** Each with the words that nobody may read. */
+/** Secrets, each with the words that must not appear. */
 const SECRETS: readonly {
   readonly what: string;
   readonly text: string;
@@ -44,7 +44,7 @@ const SECRETS: readonly {
   },
 ];
 
-/** A request as it goes over the wire. */
+/** A request as sent on the wire. */
 interface Way {
   readonly method?: string;
   readonly path: string;
@@ -55,7 +55,7 @@ interface Way {
 const JSON_BODY = { 'content-type': 'application/json' };
 const SET = '/v1/visited-sets/crawl';
 
-/** All the ways in which a text comes to the service. `raw` may hold line breaks where the wire does not allow them. */
+/** All places in a request that can contain the text. `raw` may contain line breaks where HTTP does not allow them. */
 function waysOf(raw: string): readonly Way[] {
   const encoded = encodeURIComponent(raw);
   const headers = [
@@ -140,7 +140,7 @@ describe('secrets in requests', () => {
     await rm(folder, { recursive: true, force: true });
   });
 
-  /** Sends it as it is, and answers what comes until the connection ends. */
+  /** Sends the request as it is, and returns everything received until the connection ends. */
   async function send({ method = 'GET', path, headers = {}, body = '' }: Way): Promise<string> {
     const client = await RawClient.connect(port);
     const all = {
@@ -154,28 +154,25 @@ describe('secrets in requests', () => {
     return client.closed();
   }
 
-  it.each(SECRETS)(
-    '$what is in no error that is answered, and in no line of the log',
-    async ({ text, words }) => {
-      const answered = new Set<number>();
-      for (const way of waysOf(text)) {
-        const answer = await send(way);
-        const status = Number(/^HTTP\/1\.1 (\d+)/.exec(answer)?.[1] ?? 0);
-        answered.add(status);
-        // Other answers hold the caller's own data: a lease its URLs, a key its name.
-        const problems =
-          status >= 400 ? [answer] : answer.split('\n').filter((line) => line.includes('"code"'));
-        const leaks = problems.filter((problem) => words.some((word) => problem.includes(word)));
-        expect({ way, leaks }).toEqual({ way, leaks: [] });
-      }
-      expect([...answered]).toEqual(expect.arrayContaining([200, 400, 404, 405, 415]));
-      const lines = `${service.stdout()}\n${service.stderr()}`.split('\n');
-      expect(lines.filter((line) => words.some((word) => line.includes(word)))).toEqual([]);
-    },
-  );
+  it.each(SECRETS)('$what appears in no error answer and no log line', async ({ text, words }) => {
+    const answered = new Set<number>();
+    for (const way of waysOf(text)) {
+      const answer = await send(way);
+      const status = Number(/^HTTP\/1\.1 (\d+)/.exec(answer)?.[1] ?? 0);
+      answered.add(status);
+      // Other answers contain the caller's own data: a lease its URLs, a key its name.
+      const problems =
+        status >= 400 ? [answer] : answer.split('\n').filter((line) => line.includes('"code"'));
+      const leaks = problems.filter((problem) => words.some((word) => problem.includes(word)));
+      expect({ way, leaks }).toEqual({ way, leaks: [] });
+    }
+    expect([...answered]).toEqual(expect.arrayContaining([200, 400, 404, 405, 415]));
+    const lines = `${service.stdout()}\n${service.stderr()}`.split('\n');
+    expect(lines.filter((line) => words.some((word) => line.includes(word)))).toEqual([]);
+  });
 });
 
-describe('a Redis that is away', () => {
+describe('an unavailable Redis', () => {
   const THEIR_WORDS =
     /max retries|maxRetriesPerRequest|enableOfflineQueue|isn't writeable|Connection is closed|ioredis/;
   let service: ServiceProcess | undefined;
@@ -185,7 +182,7 @@ describe('a Redis that is away', () => {
     await redis?.stop();
   });
 
-  it('is told in the service’s own words, at the start, in answers and in the log', async () => {
+  it('is reported in the service’s own words, at startup, in answers, and in the log', async () => {
     const redisPort = await freePort();
     service = await startProcess({
       ...{ AUTH: 'none', LOG_LEVEL: 'trace', REDIS_TIMEOUT_MS: '500' },
@@ -210,7 +207,7 @@ describe('a Redis that is away', () => {
 });
 
 describe('the client', () => {
-  it.each(SECRETS.slice(1, 2))('does not show $what that cannot be sent', ({ text, words }) => {
+  it.each(SECRETS.slice(1, 2))('does not show $what that it cannot send', ({ text, words }) => {
     const refused = (): unknown => new UnseenClient({ apiKey: text });
     expect(refused).toThrow('apiKey must have only visible ASCII characters');
     expect(refused).not.toThrow(words[0]);

@@ -2,13 +2,13 @@ import { startApp, type TestApp } from '../support/app.js';
 import { currentLane } from '../support/lanes.mjs';
 import { startRedis } from '../support/redis-server.js';
 
-/** The service on one of its stores. */
+/** A service on one of the stores. */
 export interface Fixture {
   readonly name: string;
   start(env?: Readonly<Record<string, string>>): Promise<TestApp>;
 }
 
-/** For `describe.each`, where the service does not do the same on both stores. */
+/** For `describe.each` where the stores behave differently. */
 export const BOTH_STORES: readonly Fixture[] = [
   { name: 'embedded', start: (env) => startApp(env) },
   {
@@ -28,7 +28,7 @@ export const BOTH_STORES: readonly Fixture[] = [
 ];
 
 /**
- * For `describe.each`: what is true over HTTP must be true on both stores. `npm test` runs these suites on the embedded
- * store only, because test/contract proves the same of both stores.
+ * For `describe.each` where both stores must behave the same. `npm test` runs these suites on the embedded store only,
+ * because test/contract checks the same on both stores.
  */
 export const STORES = currentLane() === 'core' ? BOTH_STORES.slice(0, 1) : BOTH_STORES;

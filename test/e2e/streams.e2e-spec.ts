@@ -89,7 +89,7 @@ describe.each(STORES)('streams over HTTP, $name store', ({ start }) => {
     ]);
   });
 
-  it('takes text with LF or CRLF, skipping empty lines but counting them', async () => {
+  it('accepts text with LF or CRLF, and skips empty lines but counts them', async () => {
     const path = await createFilter(app);
     const { lines } = await send(app, `${path}/add`, 'text', 'a\r\n\n\nb\r\n\r\nñ€😀\n a \n\n');
     expect(lines).toEqual([
@@ -103,7 +103,7 @@ describe.each(STORES)('streams over HTTP, $name store', ({ start }) => {
     });
   });
 
-  it('answers nothing with the counts of every route, all 0', async () => {
+  it('answers an empty stream with the counts of the route, all 0', async () => {
     const items = await createFilter(app);
     const name = freshName();
     await call(app, 'POST', '/v1/visited-sets', { name, capacity: 1_000, errorRate: 0.01 });
@@ -126,7 +126,7 @@ describe.each(STORES)('streams over HTTP, $name store', ({ start }) => {
     }
   });
 
-  it('numbers lines with the empty ones, results and invalid ones without', async () => {
+  it('counts empty lines in line numbers, and not in results and invalid lines', async () => {
     const name = freshName();
     await call(app, 'POST', '/v1/visited-sets', { name, capacity: 1_000, errorRate: 0.01 });
     const body = `${'\n'.repeat(1_500)}https://example.org/\n\nno URL\n${'\n'.repeat(1_000)}https://example.org/2`;
@@ -151,7 +151,7 @@ describe.each(STORES)('streams over HTTP, $name store', ({ start }) => {
     ]);
   });
 
-  it('keeps the answers of the lines before a bad one and names it', async () => {
+  it('answers the lines before a bad one, and names it', async () => {
     const path = await createFilter(app);
     const bad = [...Array.from({ length: 1_499 }, (_, i) => `"item ${i}"`), '{"broken', '"after"'].join('\n');
     const { status, lines } = await send(app, `${path}/add`, 'ndjson', bad);
@@ -170,7 +170,7 @@ describe.each(STORES)('streams over HTTP, $name store', ({ start }) => {
     expect(check.body).toEqual({ results: [true, true, false] });
   });
 
-  it('answers what fails at once as an ordinary problem', async () => {
+  it('answers an immediate failure as an ordinary problem', async () => {
     const path = await createFilter(app);
     expect(await send(app, `${path}/add`, 'ndjson', '7\n"a"')).toMatchObject({
       status: 400,
@@ -184,14 +184,14 @@ describe.each(STORES)('streams over HTTP, $name store', ({ start }) => {
     });
   });
 
-  it('repeats a stream under its key without changing anything, and knows another one', async () => {
+  it('repeats a stream under its operation key without a change, and refuses another one', async () => {
     const path = await createFilter(app, { semantics: 'multiset' });
     const body = numbered(1_500, (i) => `item ${i}`);
     const key = { 'idempotency-key': freshName('stream') };
     const first = await send(app, `${path}/add`, 'text', body, key);
     expect(first.key).toBe(key['idempotency-key']);
     expect(await send(app, `${path}/add`, 'text', body, key)).toEqual(first);
-    // Only the lines count, not how they are sent.
+    // The operation key covers the lines, not the way they are sent.
     expect(
       (
         await send(
@@ -216,7 +216,7 @@ describe.each(STORES)('streams over HTTP, $name store', ({ start }) => {
     expect((await send(app, `${path}/count`, 'text', 'once')).lines[0]?.results).toEqual([1]);
   });
 
-  it('carries on where a killed stream stopped', async () => {
+  it('continues where a killed stream stopped', async () => {
     const path = await createFilter(app, { semantics: 'multiset' });
     const key = freshName('killed');
     const first = open(app, `${path}/add`, { 'idempotency-key': key });
@@ -262,7 +262,7 @@ describe.each(STORES)('streams over HTTP, $name store', ({ start }) => {
     expect(counted.lines.flatMap(({ results }) => results ?? [])).toEqual(Array(1_200).fill(1));
   });
 
-  it('answers the lines that wait when the sender pauses, and goes on', async () => {
+  it('answers pending lines when the sender pauses, and continues', async () => {
     const path = await createFilter(app);
     for (const [verb, results] of [
       ['add', [true, true, false]],
@@ -281,7 +281,7 @@ describe.each(STORES)('streams over HTTP, $name store', ({ start }) => {
     }
   });
 
-  it('answers a repeat under a key the same, however the sender paused, and changes nothing', async () => {
+  it('gives a repeat under an operation key the same answer, however the sender pauses, and changes nothing', async () => {
     const path = await createFilter(app, { semantics: 'multiset' });
     const key = { 'idempotency-key': freshName('pauses') };
     const item = (i: number): string => `item ${i}\n`;
@@ -310,7 +310,7 @@ describe.each(STORES)('streams over HTTP, $name store', ({ start }) => {
     expect(counted.lines.flatMap(({ results }) => results ?? [])).toEqual(Array(1_300).fill(1));
   });
 
-  it('refuses to repeat, under the id it was given, a stream whose sender paused, and changes nothing', async () => {
+  it('refuses to repeat a paused stream under a generated operation id, and changes nothing', async () => {
     const path = await createFilter(app, { semantics: 'multiset' });
     const stream = open(app, `${path}/add`);
     stream.write('a\n');
@@ -323,7 +323,7 @@ describe.each(STORES)('streams over HTTP, $name store', ({ start }) => {
     expect((await send(app, `${path}/count`, 'text', 'a\nb')).lines[0]?.results).toEqual([1, 1]);
   });
 
-  it('streams URLs, with their verdicts and what is wrong with the invalid ones', async () => {
+  it('streams URLs, with their verdicts and the reasons of invalid ones', async () => {
     const name = freshName('v');
     await call(app, 'POST', '/v1/visited-sets', { name, capacity: 10_000 });
     const path = `/v1/visited-sets/${name}/urls`;
@@ -343,7 +343,7 @@ describe.each(STORES)('streams over HTTP, $name store', ({ start }) => {
     });
   });
 
-  it('answers the last line only when asked to, to clients that send everything first', async () => {
+  it('answers only with the last line if asked, for clients that send everything first', async () => {
     const path = await createFilter(app);
     const body = numbered(3_000, (i) => `item ${i}`);
     expect((await send(app, `${path}/add?results=none`, 'text', body)).lines).toEqual([
@@ -355,7 +355,7 @@ describe.each(STORES)('streams over HTTP, $name store', ({ start }) => {
   });
 });
 
-describe('the bounds of streams', () => {
+describe('the limits of streams', () => {
   let app: TestApp;
   beforeAll(async () => {
     app = await startApp({ MAX_STREAM_BYTES: '100000' });
@@ -391,13 +391,13 @@ describe('the bounds of streams', () => {
     expect(results).toHaveLength(line - 1);
   });
 
-  it('takes long items written in escapes', async () => {
+  it('accepts long items written in escapes', async () => {
     const path = await createFilter(app);
     const { lines } = await send(app, `${path}/add`, 'ndjson', `"${'\\u0041'.repeat(8_192)}"`);
     expect(lines[0]).toEqual({ from: 1, results: [true] });
   });
 
-  it('cuts characters in two without harm', async () => {
+  it('accepts chunks that split characters', async () => {
     const path = await createFilter(app);
     const bytes = Buffer.from('€uro\nÿ\n😀\n');
     const chunks = Readable.from(Array.from(bytes, (byte) => Buffer.of(byte)));
@@ -452,7 +452,7 @@ describe('the bounds of streams', () => {
     },
   );
 
-  it('survives clients that go away at any point', async () => {
+  it('survives clients that disconnect at any point', async () => {
     const path = await createFilter(app);
     for (const lines of [0, 1, 999, 1_000, 5_000]) {
       const request = open(app, `${path}/add`);
@@ -486,7 +486,7 @@ describe('the bounds of streams', () => {
 
 describe('a stream of a million lines', () => {
   it.each(['text', 'ndjson'] as const)(
-    'takes no more memory than a short one: %s',
+    'needs no more memory than a short one: %s',
     async (format) => {
       const app = await startApp();
       try {
@@ -509,8 +509,7 @@ describe('a stream of a million lines', () => {
         const { counts } = answer.lines.at(-1) as { counts: { new: number; duplicate: number } };
         expect(counts.new + counts.duplicate).toBe(1_000_000);
         expect(counts.new).toBeGreaterThan(990_000);
-        // Client and service share one process here. The body alone would take 12 MB, and its strings ten times as
-        // much.
+        // Client and service share this process. The body alone would take 12 MB, and its strings ten times as much.
         expect(peak - before).toBeLessThan(200 * 1024 * 1024);
       } finally {
         await app.close();
@@ -531,7 +530,7 @@ async function text(response: IncomingMessage): Promise<string> {
   return all;
 }
 
-/** The lines of an answer, as they come. */
+/** The lines of an answer as they arrive. */
 async function* linesOf(response: IncomingMessage): AsyncGenerator<Line, void, undefined> {
   let rest = '';
   for await (const chunk of response) {

@@ -13,7 +13,7 @@ const urls = (from: number, to: number): string[] =>
 const all = (count: number, result: unknown): unknown[] => Array<unknown>(count).fill(result);
 
 describe('syncs of a service that is killed, embedded store', () => {
-  it('go on where they were, and end once', async () => {
+  it('continue where they were, and end once', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'unseen-syncs-'));
     let process: ServiceProcess | undefined;
     const start = async (): Promise<{ url: string }> => {
@@ -53,14 +53,14 @@ describe('syncs of a service that is killed, embedded store', () => {
 });
 
 describe('syncs of several instances on one Redis', () => {
-  it('are one: lines through any, and a commit that the others had not heard of', async () => {
+  it('are shared: any instance takes lines, and all follow a commit of one', async () => {
     const redis = await startRedis();
     const apps = await Promise.all([1, 2].map(() => startApp({ REDIS_URL: redis.url })));
     try {
       const one = await Synced.visitedSet(apps[0]!);
       const two = one.through(apps[1]!);
       await one.batch('visit', urls(0, 100));
-      // From now on the other instance has a handle of its own.
+      // From here on, the other instance has a handle.
       expect(await two.batch('check', [url(0), url('absent')])).toEqual(['seen', 'unseen']);
       const { id } = await one.open({ capacity: 20_000, errorRate: 0.0001 });
       const parts = [urls(0, 40), urls(30, 60)];
@@ -72,7 +72,7 @@ describe('syncs of several instances on one Redis', () => {
       expect(await two.sync(id)).toEqual(await one.sync(id));
 
       await one.committed(id);
-      // Its handle is that of the old list: what it says and does must be of the new one all the same.
+      // That handle still has the old layers, but its calls must work on the new ones.
       expect(await two.batch('visit', [url(1), url(99), url('later')])).toEqual(['seen', 'new', 'new']);
       expect(await two.batch('check', [...urls(1, 60), url('visited')])).toEqual(all(60, 'seen'));
       expect(await two.batch('forget', [url(1), url(70)])).toEqual(['forgotten', 'absent']);

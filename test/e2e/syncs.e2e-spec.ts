@@ -20,7 +20,7 @@ describe.each(STORES)('syncs of visited sets over HTTP, $name store', ({ start }
   });
   afterAll(() => app.close());
 
-  it('keep what is listed or visited meanwhile, and forget the rest', async () => {
+  it('keep URLs that are listed or visited during the sync, and forget the rest', async () => {
     const set = await Synced.visitedSet(app);
     await set.batch('visit', urls(0, 100));
     const before = await set.describe();
@@ -51,7 +51,7 @@ describe.each(STORES)('syncs of visited sets over HTTP, $name store', ({ start }
         invalid: [{ index: 61, reason: 'not absolute' }],
       },
     });
-    // Each is answered from both lists meanwhile.
+    // During a sync, checks look in the old and the new layers.
     expect(await set.batch('check', [url('new'), url(99)])).toEqual(['seen', 'seen']);
     expect(await set.batch('visit', [url(60), url('visited'), url('new')])).toEqual(['seen', 'new', 'seen']);
     expect(await set.sync(sync.id)).toMatchObject({ listed: 61, new: 1, items: 101, wouldForget: 39 });
@@ -67,7 +67,7 @@ describe.each(STORES)('syncs of visited sets over HTTP, $name store', ({ start }
     expect(await set.sync(sync.id)).toEqual(committed);
   });
 
-  it('streams: in parallel, repeated, and the last line only', async () => {
+  it('take streams: in parallel, repeated, and with the last line only', async () => {
     const set = await Synced.visitedSet(app, { capacity: 10_000 });
     await set.batch('visit', urls(0, 5_000));
     const { id } = await set.open();
@@ -90,7 +90,7 @@ describe.each(STORES)('syncs of visited sets over HTTP, $name store', ({ start }
     ]);
   });
 
-  it('answer a repeat under its key the same, and to no other sync from its records', async () => {
+  it('answer a repeat under its operation key the same, and never from records of another sync', async () => {
     const set = await Synced.visitedSet(app);
     await set.batch('visit', urls(0, 10));
     const opened = await set.send('POST', '/syncs', {}, 'open');
@@ -110,13 +110,13 @@ describe.each(STORES)('syncs of visited sets over HTTP, $name store', ({ start }
       body: { id, state: 'committed' },
     });
     expect(await set.list(id, list, 'others')).toMatchObject(refusal(409, 'SYNC_ENDED'));
-    // Answered from the record, the next sync would keep nothing.
+    // If the service answered from the record, the next sync would have no lines.
     const next = await set.open();
     expect(await set.list(next.id, list, 'lines')).toMatchObject(refusal(422, 'IDEMPOTENCY_KEY_REUSED'));
     expect(await set.sync(next.id)).toMatchObject({ listed: 0 });
   });
 
-  it('answer each call that is repeated under its key as before, after the next sync was opened', async () => {
+  it('answer each call that is repeated under its operation key as before, even after the next sync was opened', async () => {
     const set = await Synced.visitedSet(app);
     await set.batch('visit', urls(0, 5));
     const { id } = (await set.send('POST', '/syncs', {}, 'open')).body as SyncBody;
@@ -142,7 +142,7 @@ describe.each(STORES)('syncs of visited sets over HTTP, $name store', ({ start }
     expect((await set.describe()).sync).toMatchObject({ id: next.id, listed: 0 });
   });
 
-  it('answer lines that are repeated after the commit as before it', async () => {
+  it('answer lines repeated after the commit as before it', async () => {
     const set = await Synced.visitedSet(app);
     const { id } = await set.open();
     const lines = await set.list(id, urls(0, 9), 'lines');
@@ -150,7 +150,7 @@ describe.each(STORES)('syncs of visited sets over HTTP, $name store', ({ start }
     expect(await set.list(id, urls(0, 9), 'lines')).toMatchObject({ status: 200, body: lines.body });
   });
 
-  it('answer a stream under its key from its records where it was executed', async () => {
+  it('answer the executed part of a repeated stream from its records', async () => {
     const set = await Synced.visitedSet(app, { capacity: 10_000 });
     const { id } = await set.open();
     const headers = { 'idempotency-key': 'stream' };
@@ -161,7 +161,7 @@ describe.each(STORES)('syncs of visited sets over HTTP, $name store', ({ start }
     expect(await set.sync(id)).toMatchObject({ listed: 1_500, new: 1_500 });
   });
 
-  it('take a stream again whose connection broke, under its key, and count its lines once', async () => {
+  it('count the lines of a broken stream once when it is repeated under its operation key', async () => {
     const set = await Synced.visitedSet(app, { capacity: 10_000 });
     const { id } = await set.open();
     const list = urls(0, 2_500);
@@ -170,7 +170,7 @@ describe.each(STORES)('syncs of visited sets over HTTP, $name store', ({ start }
       method: 'POST',
       headers: { ...headers, 'content-type': 'text/plain' },
     });
-    // In the midst of the second block, once the first one is through.
+    // Breaks in the middle of the second block, after the first one is done.
     broken.write(`${list.slice(0, 1_500).join('\n')}\n`);
     const [answer] = (await once(broken, 'response')) as [IncomingMessage];
     answer.on('error', () => undefined);
@@ -186,7 +186,7 @@ describe.each(STORES)('syncs of visited sets over HTTP, $name store', ({ start }
     expect(await set.sync(id)).toMatchObject({ listed: 2_500, new: 2_500 });
   });
 
-  it('keep forgotten what is forgotten meanwhile, before its line or after it, unless it is visited again', async () => {
+  it('forget URLs that are forgotten during the sync, before or after their line, unless visited again', async () => {
     const set = await Synced.visitedSet(app);
     await set.batch('visit', urls(0, 10));
     const { id } = await set.open();
@@ -206,7 +206,7 @@ describe.each(STORES)('syncs of visited sets over HTTP, $name store', ({ start }
     expect(await set.batch('check', [url('absent')])).toEqual(['unseen']);
   });
 
-  it('keep what is in the queue: waiting, leased, delayed, dead letters; not what was acknowledged', async () => {
+  it('keep URLs in the queue, waiting, leased, delayed, or dead, but not acknowledged ones', async () => {
     const set = await Synced.visitedSet(app, { maxAttempts: 1 });
     interface Leased {
       readonly urls: { readonly id: string; readonly url: string }[];
@@ -230,7 +230,7 @@ describe.each(STORES)('syncs of visited sets over HTTP, $name store', ({ start }
     expect((await set.describe()).queue).toMatchObject({ waiting: 3, leased: 1, dead: 1 });
   });
 
-  it('refuse to forget more than allowed, naming both figures, unless told to', async () => {
+  it('refuse to forget more than allowed, naming both figures, unless forced', async () => {
     const set = await Synced.visitedSet(app);
     await set.batch('visit', urls(0, 100));
     const { id } = await set.open();
@@ -249,7 +249,7 @@ describe.each(STORES)('syncs of visited sets over HTTP, $name store', ({ start }
       status: 200,
       body: { maxForgetShare: 1, refused: false },
     });
-    // Nothing has changed by any of these.
+    // None of these calls changed anything.
     expect(await set.sync(id)).toMatchObject({ state: 'open', listed: 40, wouldForget: 60 });
     expect(await set.batch('check', urls(0, 100))).toEqual(all(100, 'seen'));
     expect(await set.committed(id, { maxForgetShare: 0.6 })).toMatchObject({ state: 'committed' });
@@ -259,11 +259,11 @@ describe.each(STORES)('syncs of visited sets over HTTP, $name store', ({ start }
     expect(await set.commit(next.id)).toMatchObject(refusal(409, 'SYNC_WOULD_FORGET'));
     expect(await set.committed(next.id, { force: true })).toMatchObject({ wouldForget: 40 });
     expect(await set.describe()).toMatchObject({ items: 0 });
-    // There is nothing to be forgotten in an empty set.
+    // An empty set has nothing to forget.
     await set.committed((await set.open()).id);
   });
 
-  it('are given up without a trace', async () => {
+  it('can be abandoned without a trace', async () => {
     const set = await Synced.visitedSet(app);
     await set.batch('visit', urls(0, 10));
     const { id } = await set.open();
@@ -284,7 +284,7 @@ describe.each(STORES)('syncs of visited sets over HTTP, $name store', ({ start }
     expect(await set.list(id, [url(0)])).toMatchObject(refusal(409, 'SYNC_ENDED'));
   });
 
-  it('end once: what comes later is refused, in mid-stream by its last line', async () => {
+  it('end once: later calls are refused, in mid-stream by the last line', async () => {
     const set = await Synced.visitedSet(app);
     const { id } = await set.open();
     expect(await set.send('POST', '/syncs')).toMatchObject(refusal(409, 'SYNC_EXISTS'));
@@ -298,7 +298,7 @@ describe.each(STORES)('syncs of visited sets over HTTP, $name store', ({ start }
     expect(await set.sync(id)).toMatchObject({ state: 'committed' });
   });
 
-  it('end a stream that goes on when they end by an error at its line', async () => {
+  it('end an open stream with an error line when they end', async () => {
     const set = await Synced.visitedSet(app, { capacity: 10_000 });
     const { id } = await set.open();
     const encoder = new TextEncoder();
@@ -333,7 +333,7 @@ describe.each(STORES)('syncs of visited sets over HTTP, $name store', ({ start }
     expect(JSON.parse(lines.at(-1)!)).toMatchObject({ error: { code: 'SYNC_ENDED' }, line: 1_001 });
   });
 
-  it('renew the set: another capacity and rate, and a creation that is repeated finds it all the same', async () => {
+  it('resize the set: a new capacity and error rate, and a repeated creation still finds the set', async () => {
     const set = await Synced.visitedSet(app);
     await set.batch('visit', urls(0, 100));
     const { memoryBytes } = await set.describe();
@@ -357,7 +357,7 @@ describe.each(STORES)('syncs of visited sets over HTTP, $name store', ({ start }
     expect((await fetchJson(app, '/v1/visited-sets', spec)).status).toBe(200);
   });
 
-  it('grow as the set does: a list longer than its first layer', async () => {
+  it('grow as the set does, for an input list longer than its first layer', async () => {
     const set = await Synced.visitedSet(app);
     await set.batch('visit', urls(0, 500));
     const { id } = await set.open({ capacity: 100 });
@@ -371,7 +371,7 @@ describe.each(STORES)('syncs of visited sets over HTTP, $name store', ({ start }
     expect(await set.describe()).toMatchObject({ items: 0, fill: 0 });
   });
 
-  it('end with the set’s contents: clear and delete', async () => {
+  it('end when the set is cleared or deleted', async () => {
     const set = await Synced.visitedSet(app);
     const { id } = await set.open();
     expect(await set.send('POST', '/clear')).toMatchObject({ status: 200 });
@@ -381,7 +381,7 @@ describe.each(STORES)('syncs of visited sets over HTTP, $name store', ({ start }
     expect(await set.send('POST', '/syncs')).toMatchObject(refusal(404, 'VISITED_SET_NOT_FOUND'));
   });
 
-  it('refuse what is not valid, and know no other ids', async () => {
+  it('refuse invalid calls and unknown ids', async () => {
     const set = await Synced.visitedSet(app);
     const invalid = refusal(400, 'VALIDATION_FAILED');
     const bodies = [{ capacity: 0 }, { capacity: null }, { errorRate: 0.6 }, { growth: 'none' }, [], null];
@@ -428,7 +428,7 @@ describe.each(STORES)('syncs of filters over HTTP, $name store', ({ start }) => 
   });
   afterAll(() => app.close());
 
-  it.each(['counting', 'standard'])('keep what is listed of a %s one', async (type) => {
+  it.each(['counting', 'standard'])('keep listed items of a %s filter', async (type) => {
     const filter = await Synced.filter(app, { type });
     await filter.batch('add', ['a', 'b', 'c', 'd']);
     const { id } = await filter.open({ capacity: 500 });
@@ -451,7 +451,7 @@ describe.each(STORES)('syncs of filters over HTTP, $name store', ({ start }) => 
     expect(await filter.describe()).toMatchObject({ items: 5, capacity: 500, growth: 'none' });
   });
 
-  it('are not for multisets', async () => {
+  it('refuse multisets', async () => {
     const filter = await Synced.filter(app, { semantics: 'multiset' });
     expect(await filter.send('POST', '/syncs')).toMatchObject(refusal(409, 'SYNC_UNSUPPORTED'));
     const missing = refusal(404, 'FILTER_NOT_FOUND');
@@ -462,7 +462,7 @@ describe.each(STORES)('syncs of filters over HTTP, $name store', ({ start }) => 
     expect(await dropped.list('0123456789abcdef', ['a'])).toMatchObject(missing);
   });
 
-  it('are full at twice the capacity of what they fill, before anything changes', async () => {
+  it('are full at twice their capacity, before anything changes', async () => {
     const filter = await Synced.filter(app);
     const { id } = await filter.open({ capacity: 10 });
     const many = Array.from({ length: 200 }, (_, n) => `item ${n}`);
@@ -471,7 +471,7 @@ describe.each(STORES)('syncs of filters over HTTP, $name store', ({ start }) => 
     expect(await filter.listed(id, many.slice(0, 10))).toEqual(all(10, 'new'));
   });
 
-  it('move with an export after the commit', async () => {
+  it('export the committed contents', async () => {
     const filter = await Synced.filter(app);
     await filter.batch('add', ['a', 'b']);
     const { id } = await filter.open();
@@ -491,7 +491,7 @@ describe.each(STORES)('syncs of filters over HTTP, $name store', ({ start }) => 
 });
 
 describe.each(STORES)('settings and rights of syncs, $name store', ({ start }) => {
-  it('bound what a sync fills, and what it forgets', async () => {
+  it('limit the size of a sync, and how much it forgets', async () => {
     const app = await start({ MAX_FILTER_BYTES: '65536', SYNC_MAX_FORGET_SHARE: '0.1' });
     try {
       const filter = await Synced.filter(app);
@@ -511,7 +511,7 @@ describe.each(STORES)('settings and rights of syncs, $name store', ({ start }) =
     }
   });
 
-  it('leave the lines of a list to who may write, and the rest to who may clear', async () => {
+  it('need the scope write for lines, and the scope of clear for the rest', async () => {
     const app = await start();
     try {
       const filter = await Synced.filter(app);
@@ -538,7 +538,7 @@ describe.each(STORES)('settings and rights of syncs, $name store', ({ start }) =
     }
   });
 
-  it('count what a sync fills among the bytes of a key’s quota', async () => {
+  it('count the layers of a sync toward a key’s quota of bytes', async () => {
     const app = await start({ AUTH: 'keys' });
     try {
       const ops = await makeKey(app, 'admin');
@@ -561,14 +561,14 @@ describe.each(STORES)('settings and rights of syncs, $name store', ({ start }) =
     }
   });
 
-  it('give up a sync that nobody calls', async () => {
+  it('abandon an idle sync', async () => {
     const app = await start({ SYNC_IDLE_SECONDS: '600' });
     try {
       const set = await Synced.visitedSet(app);
       await set.batch('visit', [url(0)]);
       const { id } = await set.open();
       app.advance(600_000);
-      // Describing the set is no call of its sync.
+      // Describing the set does not count as a call of its sync.
       await until('it is given up', async () => !(await set.describe()).sync);
       const over = { state: 'abandoned', reason: 'no request used it for too long' };
       expect(await set.sync(id)).toMatchObject(over);

@@ -57,7 +57,7 @@ async function* given(parts: readonly Part[]): AsyncGenerator<Part, void, undefi
   yield* parts;
 }
 
-/** What must be equal in a filter and its import. */
+/** The parts of a description that must be equal in a filter and its import. */
 function common(body: unknown): unknown {
   const { name: _, generation: __, createdAt: ___, ...rest } = body as Record<string, unknown>;
   return rest;
@@ -77,7 +77,7 @@ describe.each(STORES)('export and import on $name', ({ start }) => {
     return (answer.body as { detail: string }).detail;
   };
 
-  it('a filter comes back under another name, as it was', async () => {
+  it('a filter is imported unchanged under another name', async () => {
     const name = await smallFilter(app);
     const answer = await fetch(`${app.url}/v1/filters/${name}/export`);
     expect(Object.fromEntries(answer.headers)).toMatchObject({
@@ -105,7 +105,7 @@ describe.each(STORES)('export and import on $name', ({ start }) => {
     ['', 'is not a valid URL for this set'],
     ['https://other.example/', 'does not match its URL'],
     [`https://example.org/${'x'.repeat(8_192)}`, 'must have at most 8192 bytes in UTF-8, not 8212'],
-  ])('a queue with an entry that discover would not have made is refused: %.40s', async (url, why) => {
+  ])('a queue with an entry that discover would not make is refused: %.40s', async (url, why) => {
     const name = freshName('crawl');
     await call(app, 'POST', '/v1/visited-sets', { name, capacity: 100 });
     await call(app, 'POST', `/v1/visited-sets/${name}/urls/discover`, { urls: ['https://example.org/a'] });
@@ -126,7 +126,7 @@ describe.each(STORES)('export and import on $name', ({ start }) => {
     expect((await upload(app, `/v1/visited-sets/import?name=${name}.copy`, whole)).status).toBe(201);
   });
 
-  it('under its own name, once it has been deleted', async () => {
+  it('under its own name, after it is deleted', async () => {
     const name = await smallFilter(app);
     const file = await download(app, `/v1/filters/${name}/export`);
     await call(app, 'DELETE', `/v1/filters/${name}`);
@@ -161,8 +161,8 @@ describe.each(STORES)('export and import on $name', ({ start }) => {
     expect(entries.map(({ attempt }) => attempt).sort()).toEqual([1, 1, 1, 2]);
   });
 
-  // The reader's own tests do this at every byte.
-  it(`a file cut short at one of every four bytes (SEED=${SEED}) is refused, and there is no filter`, async () => {
+  // The reader's unit tests do this at every byte.
+  it(`a file cut short at one of every four bytes (SEED=${SEED}) is refused, and creates no filter`, async () => {
     const name = freshName('cut');
     const file = await download(app, `/v1/filters/${await smallFilter(app)}/export`);
     for (let length = Math.abs(SEED) % 4; length < file.length; length += 4)
@@ -171,7 +171,7 @@ describe.each(STORES)('export and import on $name', ({ start }) => {
     expect((await upload(app, `/v1/filters/import?name=${name}`, file)).status).toBe(201);
   });
 
-  it(`a file with one of every four bytes altered (SEED=${SEED}) is refused, and there is no filter`, async () => {
+  it(`a file with one of every four bytes altered (SEED=${SEED}) is refused, and creates no filter`, async () => {
     const name = freshName('altered');
     const file = await download(app, `/v1/filters/${await smallFilter(app)}/export`);
     for (let at = Math.abs(SEED) % 4; at < file.length; at += 4) {
@@ -197,7 +197,7 @@ describe.each(STORES)('export and import on $name', ({ start }) => {
     expect((await upload(app, path, file)).status).toBe(201);
   });
 
-  it('foreign files are refused, saying so', async () => {
+  it('files of other formats are refused, saying so', async () => {
     const file = await download(app, `/v1/filters/${await smallFilter(app)}/export`);
     for (const foreign of ['{"name":"crawl"}', 'GIF89a…', gzipSync(file), Buffer.alloc(100_000)]) {
       expect(await refused(foreign)).toContain('its signature is missing');
@@ -213,7 +213,7 @@ describe.each(STORES)('export and import on $name', ({ start }) => {
     expect(add).toMatchObject({ status: 415, body: { code: 'UNSUPPORTED_MEDIA_TYPE' } });
   });
 
-  it('a header that lies is refused, whatever it says', async () => {
+  it('a forged header is refused, whatever it says', async () => {
     const file = await download(app, `/v1/filters/${await smallFilter(app)}/export`);
     const { header } = await readFile(file);
     const geometry = (changes: object) => ({ geometry: { ...header.geometry, ...changes } });
@@ -251,7 +251,7 @@ describe.each(STORES)('export and import on $name', ({ start }) => {
     }
   });
 
-  it('a name that is taken is FILTER_EXISTS, and what has it is unchanged', async () => {
+  it('a name in use is FILTER_EXISTS, and its filter is unchanged', async () => {
     const file = await download(app, `/v1/filters/${await smallFilter(app)}/export`);
     const name = await smallFilter(app);
     await call(app, 'POST', `/v1/filters/${name}/items/add`, { items: ['mine'] });
@@ -261,7 +261,7 @@ describe.each(STORES)('export and import on $name', ({ start }) => {
     expect((await get(`/v1/filters/${name}`)).body).toEqual(before);
   });
 
-  it('G5 repeated under its key: the same answer, and no change; another file under it is refused', async () => {
+  it('G5 repeated under its operation key: the same answer, and no change; another file is refused', async () => {
     const source = await smallFilter(app);
     const file = await download(app, `/v1/filters/${source}/export`);
     const name = freshName('once');
@@ -282,7 +282,7 @@ describe.each(STORES)('export and import on $name', ({ start }) => {
     }
   });
 
-  it('names may be those of the routes', async () => {
+  it('names may equal those of routes', async () => {
     for (const name of ['import', 'export']) {
       await smallFilter(app, name);
       expect((await get(`/v1/filters/${name}`)).body).toMatchObject({ name, items: 3 });
@@ -296,7 +296,7 @@ describe.each(STORES)('export and import on $name', ({ start }) => {
     expect(other.headers.get('allow')).toContain('POST');
   });
 
-  it('what is not there, or of the other kind, is not exported', async () => {
+  it('an unknown name, or one of the other kind, is not exported', async () => {
     expect(await get(`/v1/filters/${freshName()}/export`)).toMatchObject({
       status: 404,
       body: { code: 'FILTER_NOT_FOUND' },
@@ -308,7 +308,7 @@ describe.each(STORES)('export and import on $name', ({ start }) => {
     expect((await get('/v1/filters/BAD/export')).status).toBe(400);
   });
 
-  it('an export of what is cleared half way is cut off, not ended', async () => {
+  it('an export of a filter that is cleared half way is cut off, not ended', async () => {
     const name = freshName('large');
     const spec = { name, type: 'counting', capacity: 5_000_000, errorRate: 1e-3 };
     const made = (await call(app, 'POST', '/v1/filters', spec)).body as { geometry: { segments: number } };
@@ -347,7 +347,7 @@ describe.each(STORES)('limits of export and import on $name', ({ start }) => {
     expect((await upload(app, `/v1/filters/import?name=${copy}`, file)).status).toBe(201);
   });
 
-  it('who pauses too long, on either side, is cut off', async () => {
+  it('a client that pauses too long, on either side, is cut off', async () => {
     app = await start({ STREAM_IDLE_MS: '200' });
     const file = await download(app, `/v1/filters/${await smallFilter(app)}/export`);
     const name = freshName('slow');
@@ -370,7 +370,7 @@ describe.each(STORES)('limits of export and import on $name', ({ start }) => {
 });
 
 describe('an import', () => {
-  it('that was answered survives kill -9; one that was under way leaves nothing', async () => {
+  it('that was answered survives kill -9; one in progress leaves nothing', async () => {
     const first = await startProcess();
     let url = await first.url();
     const post = (path: string, body: object) => {
@@ -460,7 +460,7 @@ function open(
 ): ClientRequest {
   const type = method === 'POST' ? { 'content-type': TYPE } : {};
   const opened = request(`${app.url}${path}`, { method, headers: { ...type, ...headers } });
-  // Errors of a broken connection do not matter here.
+  // Connection errors do not matter here.
   opened.on('error', () => undefined);
   if (method === 'GET') opened.end();
   return opened;

@@ -25,7 +25,7 @@ async function fill(): Promise<void> {
   }
 }
 
-/** Destroys the first meta page, which LMDB relies on. */
+/** Overwrites the first meta page, which LMDB needs. */
 async function damage(): Promise<void> {
   const file = await open(join(dataDir, 'data.mdb'), 'r+');
   try {
@@ -36,7 +36,7 @@ async function damage(): Promise<void> {
 }
 
 describe('npm run verify', () => {
-  it('ends with 0 when every filter is whole, says where it looked, and changes nothing of the data', async () => {
+  it('exits with 0 if every filter is intact, names the folder it checked, and changes no data', async () => {
     await fill();
     const before = await readFile(join(dataDir, 'data.mdb'));
     expect(await verify()).toEqual({
@@ -51,7 +51,7 @@ describe('npm run verify', () => {
     });
   });
 
-  it('ends with 1 on what the service refuses to start on; both say what can be done', async () => {
+  it('exits with 1 on data that the service refuses to start on; both say what to do', async () => {
     await fill();
     await damage();
     const remedy =
@@ -69,7 +69,7 @@ describe('npm run verify', () => {
     }
   });
 
-  it('ends with 2 when it cannot look: in use, nothing there, arguments or settings that are wrong', async () => {
+  it('exits with 2 if it cannot check: data in use, no data, wrong arguments or settings', async () => {
     const missing = join(dataDir, 'none');
     const nowhere = await verify({ DATA_DIR: missing });
     expect(nowhere).toMatchObject({ code: 2, stdout: '' });
@@ -92,7 +92,7 @@ describe('npm run verify', () => {
     expect(await verify({ PORT: 'x' })).toMatchObject({ code: 2, stderr: expect.stringContaining('PORT') });
   });
 
-  it('ends with 2 where the settings name Redis: it looks at the embedded store only', async () => {
+  it('exits with 2 if the settings name Redis, because it checks the embedded store only', async () => {
     await fill();
     for (const env of [
       { REDIS_URL: 'redis://127.0.0.1:1' },

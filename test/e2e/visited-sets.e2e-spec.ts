@@ -60,7 +60,7 @@ describe.each(STORES)('visited sets over HTTP, $name store', ({ start }) => {
     });
   });
 
-  it('discovers by identity, queues what is new as it came, and names invalid URLs', async () => {
+  it('discovers by URL identity, queues new URLs as sent, and names invalid ones', async () => {
     const name = await create();
     const batch = [
       'HTTP://Example.org:80/a?b=2&a=1',
@@ -87,7 +87,7 @@ describe.each(STORES)('visited sets over HTTP, $name store', ({ start }) => {
     expect(await urls(name, 'discover', ['nonsense'])).toMatchObject({ results: ['invalid'] });
   });
 
-  it('marks without queueing, and forgets into being new again', async () => {
+  it('visits URLs without queueing them, and forgets them so that they are new again', async () => {
     const name = await create();
     expect(await urls(name, 'visit', ['http://a.org/', 'http://a.org'])).toMatchObject({
       results: ['new', 'seen'],
@@ -107,7 +107,7 @@ describe.each(STORES)('visited sets over HTTP, $name store', ({ start }) => {
     expect(await lease(name, 10, 60)).toHaveLength(1);
   });
 
-  it('leases, acknowledges, releases, and lets leases end', async () => {
+  it('leases, acknowledges, releases, and expires leases', async () => {
     const name = await create();
     await urls(name, 'discover', ['http://a.org/', 'http://b.org/', 'http://c.org/']);
     const first = await lease(name, 2, 60);
@@ -145,7 +145,7 @@ describe.each(STORES)('visited sets over HTTP, $name store', ({ start }) => {
     expect(JSON.stringify((await call(app, 'GET', '/v1/filters')).body)).not.toContain(name);
   });
 
-  it('answers 404 on every route where there is none', async () => {
+  it('answers 404 on every route if the set does not exist', async () => {
     const name = freshName('v');
     const bodies = {
       ...Object.fromEntries(
