@@ -14,7 +14,7 @@ const urlAt = (i: number): string => `https://example.org/${i}`;
 const urls = (from: number, to: number): string[] =>
   Array.from({ length: to - from }, (_, i) => urlAt(from + i));
 
-/** What is sent before the sources fail: a block of a thousand. */
+/** The entries before the sources fail: the first thousand are sent as a block. */
 const FIRST = urls(0, 1_500);
 
 describe('a job that cannot go on', () => {
@@ -43,7 +43,7 @@ describe('a job that cannot go on', () => {
     await set.create({ capacity: 10_000, errorRate: 1e-9 });
     return set;
   };
-  /** An index of two sitemaps, whose second one is away. */
+  /** An index of two sitemaps. The second one is unavailable until `next`. */
   const night = (): { url: string; next: (first: readonly string[]) => void } => {
     const path = `/${freshName('site')}`;
     site.set(`${path}/index.xml`, index(`${site.url}${path}/one.xml`, `${site.url}${path}/two.xml`));
@@ -60,13 +60,13 @@ describe('a job that cannot go on', () => {
   const failed = { code: 3, stdout: '', stderr: expect.stringContaining('two.xml": HTTP 503') };
   const anew = { code: 0, stderr: expect.stringContaining('starting over: the sources changed') };
 
-  it('since its sources have changed begins anew: a sync gives its own former one up', async () => {
+  it('because its sources have changed starts over, and a sync abandons its previous one', async () => {
     const set = await made();
     await set.visit(urls(0, 2_000));
     const { url, next } = night();
     expect(await unseen('sync', set.name, url)).toEqual(failed);
     expect(await checkpoints()).toHaveLength(1);
-    // The next night, within the idle time of the sync.
+    // The next night comes within the idle time of the sync.
     next(urls(1, 1_500));
     expect(await unseen('sync', set.name, url)).toMatchObject({
       ...anew,
@@ -82,7 +82,7 @@ describe('a job that cannot go on', () => {
     expect(await checkpoints()).toEqual([]);
   });
 
-  it('goes on where its sources are as they were', async () => {
+  it('continues if its sources have not changed', async () => {
     const set = await made();
     const { url, next } = night();
     expect(await unseen('sync', set.name, url)).toEqual(failed);
@@ -93,7 +93,7 @@ describe('a job that cannot go on', () => {
     });
   });
 
-  it('begins anew by --restart: a sync gives its own former one up', async () => {
+  it('starts over with --restart, and a sync abandons its previous one', async () => {
     const set = await made();
     const { url, next } = night();
     expect(await unseen('sync', set.name, url)).toEqual(failed);
@@ -116,7 +116,7 @@ describe('a job that cannot go on', () => {
     },
   );
 
-  it('finds its sync again if --restart is killed before the service has ended it', async () => {
+  it('finds its sync again if --restart is killed before the service has abandoned it', async () => {
     const set = await made();
     const { url, next } = night();
     const service = await Front.start(app.url);
@@ -135,7 +135,7 @@ describe('a job that cannot go on', () => {
     }
   });
 
-  it('since its sync was given up meanwhile begins anew', async () => {
+  it('because its sync was abandoned starts over', async () => {
     const set = await made();
     const { url, next } = night();
     expect(await unseen('sync', set.name, url)).toEqual(failed);
@@ -153,13 +153,13 @@ describe('a job that cannot go on', () => {
     ['discover', 'new'],
     ['visit', 'new'],
     ['forget', 'forgotten'],
-  ])('of %s begins anew, too', async (verb, word) => {
+  ])('of %s starts over, too', async (verb, word) => {
     const set = await made();
     if (verb === 'forget') await set.visit([...FIRST, urlAt(5_000)]);
     const { url, next } = night();
     expect(await unseen(verb, set.name, url)).toEqual(failed);
     next(urls(1, 1_500));
-    // The rest was done by the first call.
+    // The first call did the rest.
     expect(await unseen(verb, set.name, url)).toMatchObject({
       ...anew,
       stdout: expect.stringContaining(`: 501 ${word}, `),
@@ -170,7 +170,7 @@ describe('a job that cannot go on', () => {
     expect(await checkpoints()).toEqual([]);
   });
 
-  it('since its set was cleared begins anew', async () => {
+  it('because its set was cleared starts over', async () => {
     const set = await made();
     const { url, next } = night();
     expect(await unseen('visit', set.name, url)).toEqual(failed);
@@ -182,7 +182,7 @@ describe('a job that cannot go on', () => {
     });
   });
 
-  it('of a multiset waits for --restart, which counts twice', async () => {
+  it('of a multiset requires --restart, which counts items twice', async () => {
     const filter = client.filter(freshName());
     await filter.create({ type: 'counting', semantics: 'multiset', capacity: 10_000, errorRate: 1e-9 });
     const { url, next } = night();
@@ -206,7 +206,7 @@ describe('a job that cannot go on', () => {
     expect(await set.describe()).not.toHaveProperty('sync');
   });
 
-  it('since another sync is under way says how to give that up', async () => {
+  it('because another sync is open says how to abandon that', async () => {
     const set = await made();
     await set.syncs.open();
     const list = join(folder, 'list');

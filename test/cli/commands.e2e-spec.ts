@@ -34,7 +34,7 @@ describe.each(STORES)('the command line, $name store', ({ start }) => {
     return path;
   };
 
-  it('makes, lists, shows, plans, clears and drops', async () => {
+  it('creates, lists, shows, plans, clears, and drops', async () => {
     const name = freshName('set');
     expect(
       await unseen(['create', name, '--capacity', '1e6', '--max-age', '30d', '--max-attempts', '3']),
@@ -61,7 +61,7 @@ describe.each(STORES)('the command line, $name store', ({ start }) => {
       /^kind: filter\nname: .*\n(?:.+: .*\n)*semantics: multiset\n/,
     );
     expect((await unseen(['plan', '--capacity', '1e9'])).stdout).toMatch(/^[\d.]+ GB, \d+ hashes an item\n$/);
-    // What is planned is what is made, for sets, which grow, and for filters, which do not.
+    // The plan must match the created filter, for sets, which grow, and for filters, which do not.
     for (const shape of [[], ['--growth', 'none'], ['--type', 'standard']]) {
       const args = ['--capacity', '1e6', '--error-rate', '1e-4', ...shape, '--json'];
       const [planned, created] = [
@@ -78,7 +78,7 @@ describe.each(STORES)('the command line, $name store', ({ start }) => {
     await expect(client.visitedSet(name).describe()).rejects.toMatchObject({ status: 404 });
   });
 
-  it('lists how full a set is that has grown', async () => {
+  it('lists the fill of a set that has grown', async () => {
     const name = freshName('set');
     const set = client.visitedSet(name);
     await set.create({ capacity: 1_000 });
@@ -88,7 +88,7 @@ describe.each(STORES)('the command line, $name store', ({ start }) => {
     );
   });
 
-  it('visits, checks as grep does, and forgets, from files and from stdin', async () => {
+  it('visits, checks as grep does, and forgets URLs from files and stdin', async () => {
     const name = freshName('set');
     await client.visitedSet(name).create({ capacity: 10_000 });
     const file = await fileOf('list', [...urls(2_500), 'no URL']);
@@ -118,7 +118,7 @@ describe.each(STORES)('the command line, $name store', ({ start }) => {
     expect(await client.visitedSet(name).check([urlAt(1), urlAt(3)])).toEqual(['unseen', 'seen']);
   });
 
-  it('adds to and removes from filters, and says which items are refused', async () => {
+  it('adds to and removes from filters, and names refused items', async () => {
     const name = freshName();
     await client.filter(name).create({ type: 'counting', capacity: 10_000, errorRate: 1e-6 });
     const long = Array.from({ length: 150 }, (_, i) => 'x'.repeat(9_000 + i));
@@ -134,7 +134,7 @@ describe.each(STORES)('the command line, $name store', ({ start }) => {
     expect(await client.filter(name).has(['a', 'b'])).toEqual([false, true]);
   });
 
-  it('refuses a line that is long for a whole request, and does with the others each thing once', async () => {
+  it('refuses a line that is too long for any request, and processes each other line once', async () => {
     const name = freshName();
     const filter = client.filter(name);
     await filter.create({ type: 'counting', semantics: 'multiset', capacity: 10_000, errorRate: 1e-6 });
@@ -145,7 +145,7 @@ describe.each(STORES)('the command line, $name store', ({ start }) => {
     expect(await filter.count(items)).toEqual(items.map(() => 1));
   });
 
-  it('syncs a set to what is live, after a look, and never locks it', async () => {
+  it('syncs a set to the live URLs after a preview, and never locks it', async () => {
     const name = freshName('set');
     const set = client.visitedSet(name);
     await set.create({ capacity: 1_000 });
@@ -168,7 +168,7 @@ describe.each(STORES)('the command line, $name store', ({ start }) => {
     expect(await readdir(join(folder, '.local', 'state', 'unseen'))).toEqual([]);
   });
 
-  it('exports to files, which are whole or not there, and imports', async () => {
+  it('exports whole files or none, and imports them', async () => {
     const name = freshName('set');
     await client.visitedSet(name).create({ capacity: 1_000 });
     await client.visitedSet(name).visit(urls(10));
@@ -194,7 +194,7 @@ describe.each(STORES)('the command line, $name store', ({ start }) => {
     expect((await readdir(folder)).filter((one) => one.includes('.part-'))).toEqual([]);
   });
 
-  it('works on a queue: exit status 0 acknowledges, another one gives the URL back with the reason', async () => {
+  it('works on a queue: exit status 0 acknowledges a URL, any other releases it with the reason', async () => {
     const name = freshName('set');
     const set = client.visitedSet(name);
     await set.create({ capacity: 1_000, maxAttempts: 1 });
@@ -219,12 +219,12 @@ describe.each(STORES)('the command line, $name store', ({ start }) => {
     expect(dead).toMatchObject([{ url: urlAt(1), reason: 'exit status 7: no such page' }]);
   });
 
-  it('makes, lists and revokes keys', async () => {
+  it('creates, lists, and revokes keys', async () => {
     const made = await unseen(['keys', 'list']);
     expect(made).toEqual({ code: 0, stdout: '', stderr: '' });
   });
 
-  it('fails in one line, with the value, the limit and an exit status', async () => {
+  it('fails with one line that names the value and the limit, and an exit status', async () => {
     const away = `http://127.0.0.1:${await freePort()}`;
     const cases: readonly [readonly string[], number, RegExp][] = [
       [['list', '--url', away], 3, /^unseen: http:\S+ could not be reached: .*ECONNREFUSED.*\n$/],

@@ -50,7 +50,7 @@ describe('import-set', () => {
   const unseenOf = async (name: string, urls: readonly string[]): Promise<number> =>
     (await client.visitedSet(name).check(urls)).filter((result) => result !== 'seen').length;
 
-  it('marks all URLs that were there, while the crawl goes on, and the rest when it is called again', async () => {
+  it('visits all URLs of the Redis set during a crawl, and the rest in a second call', async () => {
     const key = await setOf(listOf(MANY, urlAt));
     const name = await visitedSet();
     const command = await startCommand(importing(name, key), { env: env() });
@@ -77,7 +77,7 @@ describe('import-set', () => {
     expect(await client.visitedSet(name).describe()).toMatchObject({ items: written });
   });
 
-  it('adds fingerprints to a counting filter, each once, however often it is called', async () => {
+  it('adds each fingerprint to a counting filter once, however often it runs', async () => {
     const key = await setOf(listOf(5_000, fingerprintAt));
     const filter = client.filter(freshName());
     await filter.create({ type: 'counting', capacity: 10_000, errorRate: 1e-9 });
@@ -92,7 +92,7 @@ describe('import-set', () => {
     expect(await filter.describe()).toMatchObject({ items: 0 });
   });
 
-  it('is finished by another call when it was killed', async () => {
+  it('continues in another call after it is killed', async () => {
     const key = await setOf(listOf(MANY, urlAt));
     const name = await visitedSet();
     const { child, ended } = await startCommand(importing(name, key), { env: env() });
@@ -106,7 +106,7 @@ describe('import-set', () => {
     expect(await client.visitedSet(name).describe()).toMatchObject({ items: MANY });
   });
 
-  it('goes on when connections to Redis break', async () => {
+  it('continues when connections to Redis break', async () => {
     const key = await setOf(listOf(MANY, urlAt));
     const name = await visitedSet();
     const proxy = await TcpProxy.start(source.port);
@@ -119,7 +119,7 @@ describe('import-set', () => {
         await until('the connections are cut', async () => proxy.hasCut || command.child.exitCode !== null);
       }
       const ended = await command.ended;
-      // On a busy machine it takes so long that it says how far it is.
+      // On a busy machine, the command may also print its progress.
       expect([ended.code, ended.stderr.replace(/^import-set \S+: \S+ lines, .* left\n/gm, '')]).toEqual([
         0,
         '',
@@ -130,7 +130,7 @@ describe('import-set', () => {
     expect(await client.visitedSet(name).describe()).toMatchObject({ items: MANY });
   });
 
-  it('names members that it cannot take, and marks the others', async () => {
+  it('names members that it refuses, and visits the others', async () => {
     const key = await setOf([urlAt(1), 'no URL', Buffer.from([0xff, 0xfe]), urlAt(2)]);
     const name = await visitedSet();
     const { code, stdout, stderr } = await unseen(importing(name, key));
@@ -140,7 +140,7 @@ describe('import-set', () => {
     expect(stderr).toMatch('is not valid UTF-8');
   });
 
-  it('says what is wrong with a call, and changes nothing', async () => {
+  it('reports wrong arguments, and changes nothing', async () => {
     const name = await visitedSet();
     const key = await setOf([urlAt(1)]);
     await redis.lpush('a-list', 'x');

@@ -20,13 +20,13 @@ const URLS = [A1, A2, B1, B2];
 const HTML = '<!DOCTYPE html>\n<html><body>502 Bad Gateway</body></html>';
 const WARNING = `<br />\n<b>Warning</b>:  Undefined variable $x in <b>map.php</b>\n${urlset(B1, B2)}`;
 
-/** A text in UTF-16 with its byte order mark. */
+/** UTF-16 text with a byte order mark. */
 function utf16(text: string, order: 'le' | 'be'): Buffer {
   const bytes = Buffer.from(`\uFEFF${text}`, 'utf16le');
   return order === 'le' ? bytes : bytes.swap16();
 }
 
-describe('a sync whose sources do not hold all that they should', () => {
+describe('a sync whose sources are incomplete', () => {
   let app: TestApp;
   let site: PagesServer;
   let folder: string;
@@ -145,7 +145,7 @@ describe('a sync whose sources do not hold all that they should', () => {
     expect(JSON.parse(synced.stdout)).toMatchObject({ forgets: 1, counts: { kept: 3, new: 0 } });
   });
 
-  it('is committed where that is wanted, and says what was refused', async () => {
+  it('is committed with --allow-incomplete, and names refused entries', async () => {
     const set = await made();
     const b = await fileOf('b.txt', lines(B1, 'no URL'));
     const empty = await fileOf('c.txt', '');
@@ -153,7 +153,7 @@ describe('a sync whose sources do not hold all that they should', () => {
     expect(synced).toMatchObject({ code: 1, stderr: expect.stringMatching(/b\.txt" line 2: "no URL": /) });
     expect(JSON.parse(synced.stdout)).toMatchObject({ forgets: 1, counts: { kept: 3, invalid: 1 } });
     expect(await set.check(URLS)).toEqual(['seen', 'seen', 'seen', 'unseen']);
-    // Nor have those that were stopped left anything.
+    // The stopped syncs left nothing either.
     expect(await readdir(join(folder, '.local', 'state', 'unseen'))).toEqual([]);
   });
 
@@ -162,7 +162,7 @@ describe('a sync whose sources do not hold all that they should', () => {
     ['XML', 'be', urlset(B1, B2).replace('UTF-8', 'UTF-16')],
     ['lines', 'le', lines(B1, B2)],
     ['lines', 'be', lines(B1, B2)],
-  ] as const)('reads %s in UTF-16, %s, as it says itself', async (_, order, text) => {
+  ] as const)('reads %s in UTF-16, %s, by its own declaration', async (_, order, text) => {
     const set = await made();
     for (const content of [utf16(text, order), gzipSync(utf16(text, order))]) {
       const synced = await unseen('sync', set.name, a, await fileOf('b', content), '--json');

@@ -13,7 +13,7 @@ import { until } from '../support/until.js';
 
 const urlAt = (i: number): string => `https://example.org/${i}`;
 const urls = (count: number): string[] => Array.from({ length: count }, (_, i) => urlAt(i));
-/** Ends of a job, before it is let run to its own. */
+/** How often a job is killed or interrupted before it may finish. */
 const ENDS = 12;
 const INTERRUPTED = 130;
 
@@ -37,7 +37,7 @@ describe('a job of the command line', () => {
   const env = () => ({ UNSEEN_URL: `http://127.0.0.1:${proxy.port}`, HOME: folder });
   const begin = (args: readonly string[]): Promise<RunningCommand> => startCommand(args, { env: env() });
   const run = async (args: readonly string[]): Promise<Ended> => (await begin(args)).ended;
-  /** Ends a command by a signal once it was sent so many bytes, if it still runs then. */
+  /** Sends the signal once the command has received `bytes`, if it still runs then. */
   const endAfter = async (
     { child }: RunningCommand,
     bytes: number,
@@ -59,13 +59,13 @@ describe('a job of the command line', () => {
     return path;
   };
 
-  it(`goes on where it was killed or interrupted, with nothing twice and nothing left out (SEED=${SEED})`, async () => {
+  it(`continues where it was killed or interrupted, and repeats and skips nothing (SEED=${SEED})`, async () => {
     const random = new Random(SEED);
     const lines = urls(30_000);
-    // Every third is twice in the list, the second time far away.
+    // Every third line occurs twice in the list, far apart.
     const file = await fileOf([...lines, ...lines.filter((_, i) => i % 3 === 0)]);
     let [ends, kills] = [0, 0];
-    // On a slow machine a job may end before it is ended.
+    // On a slow machine, a job may finish before the signal.
     for (let round = 0; round < ENDS && ends < ENDS; round++) {
       const set = await made();
       const args = ['visit', set.name, file, '--json'];
@@ -73,7 +73,7 @@ describe('a job of the command line', () => {
       while (last === undefined) {
         const running = await begin(args);
         const signal = random.pick(['SIGKILL', 'SIGKILL', 'SIGINT', 'SIGTERM'] as const);
-        // In mid-answer, so that a part of the job is done and not known to be.
+        // In mid-answer, so that part of the job is done without the command knowing.
         if (ends < ENDS) await endAfter(running, random.below(15_000), signal);
         const ended = await running.ended;
         if (ended.code === 0) last = ended;
@@ -87,14 +87,14 @@ describe('a job of the command line', () => {
       expect(JSON.parse(last.stdout)).toMatchObject({ counts: { new: 30_000, seen: 10_000, invalid: 0 } });
       expect(await set.describe()).toMatchObject({ added: 30_000, duplicate: 10_000, items: 30_000 });
       expect(await checkpoints()).toEqual([]);
-      // A job that is over starts over.
+      // A finished job starts from the beginning.
       expect(JSON.parse((await run(args)).stdout)).toMatchObject({ counts: { new: 0, seen: 40_000 } });
     }
     expect(ends).toBe(ENDS);
     expect(kills).toBeGreaterThan(0);
   });
 
-  it('goes on through connections that are cut', async () => {
+  it('continues when connections are cut', async () => {
     const set = await made();
     const file = await fileOf(urls(20_000));
     const running = await begin(['visit', set.name, file]);
@@ -110,7 +110,7 @@ describe('a job of the command line', () => {
     expect(await set.describe()).toMatchObject({ added: 20_000, duplicate: 0 });
   });
 
-  it('of a sync goes on, too, and forgets what is not on the list', async () => {
+  it('of a sync continues, too, and forgets unlisted URLs', async () => {
     const set = await made();
     await set.visit(urls(12_000));
     const file = await fileOf(urls(10_000));
@@ -126,13 +126,13 @@ describe('a job of the command line', () => {
     expect(await set.check([urlAt(9_999), urlAt(10_000)])).toEqual(['seen', 'unseen']);
   });
 
-  it('is one process, and belongs to its sources and its set', async () => {
+  it('runs in one process at a time, for its own sources and set', async () => {
     const set = await made();
     const checkpoint = join(folder, freshName('checkpoint'));
     const args = (source: string) => ['visit', set.name, source, '--checkpoint', checkpoint];
     const visit = (input: readonly string[]): Promise<Ended> =>
       runCommand(args('-'), { env: env(), input: `${input.join('\n')}\n` });
-    // A job whose first thousand lines are done, and that waits for more.
+    // A job that has done its first thousand lines and waits for more.
     const running = await startCommand(args('-'), { env: env(), stdin: 'pipe' });
     running.child.stdin?.write(`${urls(1_500).join('\n')}\n`);
     await until('the first block is done', async () => {
@@ -144,7 +144,7 @@ describe('a job of the command line', () => {
     running.child.kill('SIGKILL');
     await running.ended;
     expect(await run(args(await fileOf(urls(10))))).toEqual(stderr('is the checkpoint of another job'));
-    // Stdin is read once, so the call after that starts over.
+    // Stdin is read once, so the next call starts from the beginning.
     expect(await visit(urls(1_500).reverse())).toEqual(
       stderr('stdin cannot be read twice; run the command again to start over'),
     );
@@ -155,7 +155,7 @@ describe('a job of the command line', () => {
     expect(await visit(urls(1))).toEqual(stderr('is not a checkpoint'));
   });
 
-  it('that works on a queue and is interrupted waits for what it has begun, and leaves nothing leased', async () => {
+  it('on a queue that is interrupted finishes the URLs in progress, and leaves nothing leased', async () => {
     const set = await made();
     await set.discover(urls(20));
     const script = 'echo "$1" >> "$OUT"; while [ ! -e "$GO" ]; do sleep 0.02; done';
@@ -170,7 +170,7 @@ describe('a job of the command line', () => {
     };
     await until('three are leased', async () => (await queue())?.leased === 3);
     running.child.kill('SIGINT');
-    // Longer than what is under way gets elsewhere.
+    // Longer than other commands wait for pending requests after an interruption.
     await sleep(6_500);
     expect(running.child.exitCode).toBeNull();
     await writeFile(go, '');
@@ -181,7 +181,7 @@ describe('a job of the command line', () => {
     expect(await queue()).toMatchObject({ waiting: 17, leased: 0 });
   });
 
-  it('that works on a queue and is interrupted twice ends what it has begun, and gives it back', async () => {
+  it('on a queue that is interrupted twice stops the commands in progress, and releases their URLs', async () => {
     const set = await made();
     await set.discover(urls(5));
     const running = await begin([

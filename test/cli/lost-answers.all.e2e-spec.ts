@@ -41,7 +41,7 @@ describe('a sync of the command line that gets no answer', () => {
   const sync = (...args: string[]): Promise<Ended> => runCommand(['sync', set.name, ...args], { env: env() });
   const checkpoints = (): Promise<string[]> =>
     readdir(join(folder, '.local', 'state', 'unseen')).catch(() => []);
-  /** Executes a command up to a call whose answer does not come. Then signals end the command. */
+  /** Runs a command until a call whose answer is withheld. Then sends it the signals. */
   const cutAt = async (holding: Holding, args: readonly string[], signals: NodeJS.Signals[]) => {
     const held = front.holdNext(holding);
     const running = await startCommand(['sync', set.name, ...args], {
@@ -57,7 +57,7 @@ describe('a sync of the command line that gets no answer', () => {
   it.each<[string, NodeJS.Signals[]]>([
     ['interrupted twice', ['SIGINT', 'SIGTERM']],
     ['killed', ['SIGKILL']],
-  ])('to its opening, and is %s, goes on with the sync that it opened', async (_, signals) => {
+  ])('to its opening, and is %s, continues the sync that it opened', async (_, signals) => {
     const cut = await cutAt(OPENING, [list], signals);
     if (signals[0] !== 'SIGKILL')
       expect(cut).toMatchObject({
@@ -69,7 +69,7 @@ describe('a sync of the command line that gets no answer', () => {
     expect(await checkpoints()).toEqual([]);
   });
 
-  it('to its opening ends that sync by --restart, also with another capacity', async () => {
+  it('to its opening abandons that sync with --restart, even with another capacity', async () => {
     const checkpoint = ['--checkpoint', join(folder, 'checkpoint')];
     await cutAt(OPENING, [list, ...checkpoint, '--capacity', '20000'], ['SIGKILL']);
     expect(await sync(list, ...checkpoint, '--capacity', '30000', '--restart')).toMatchObject(forgotten);
@@ -91,7 +91,7 @@ describe('a sync of the command line that gets no answer', () => {
   it.each([
     ['a list', []],
     ['stdin', ['--checkpoint', 'checkpoint']],
-  ])('to its commit begins anew, and forgets URLs that were visited since: %s', async (_, options) => {
+  ])('to its commit starts over, and forgets URLs that were visited since: %s', async (_, options) => {
     const args = options.length === 0 ? [list] : ['-', '--checkpoint', join(folder, 'checkpoint')];
     await cutAt(COMMIT, args, ['SIGKILL']);
     await until('it is committed', async () => !('sync' in (await set.describe())));
@@ -108,7 +108,7 @@ describe('a sync of the command line that gets no answer', () => {
     expect(await set.check([...LISTED, ...OTHERS])).toEqual(['seen', 'seen', 'unseen']);
   });
 
-  it('to its commit says that the service goes on with it, if it is interrupted', async () => {
+  it('to its commit reports, if interrupted, that the service continues the commit', async () => {
     expect(await cutAt(COMMIT, [list], ['SIGINT'])).toMatchObject({
       ...{ code: 130, stderr: expect.stringContaining('interrupted during the commit') },
     });
@@ -116,7 +116,7 @@ describe('a sync of the command line that gets no answer', () => {
     expect(await set.check([...LISTED, ...OTHERS])).toEqual(['seen', 'seen', 'unseen']);
   });
 
-  it('of stdin, and was given up meanwhile, begins anew before stdin is read', async () => {
+  it('of stdin, and was abandoned meanwhile, starts over before it reads stdin', async () => {
     const args = ['-', '--checkpoint', join(folder, 'checkpoint')];
     await cutAt({ ...COMMIT, hold: 'request' }, args, ['SIGKILL']);
     expect(await runCommand(['sync', set.name, '--abandon'], { env: env() })).toMatchObject({ code: 0 });

@@ -11,10 +11,10 @@ import { once } from 'node:events';
 
 const run = promisify(execFile);
 
-it('npx unseen runs the program of the checkout as it is built, at its first call, too', async () => {
+it('npx unseen runs the built program of the checkout, at the first call, too', async () => {
   const { version } = JSON.parse(await readFile('package.json', 'utf8')) as { version: string };
   const { mtimeMs } = await stat('dist/src/main.js');
-  // To an empty cache every call is the first one.
+  // With an empty cache, every call is the first one.
   const cache = await mkdtemp(join(tmpdir(), 'unseen-npx-'));
   try {
     const env = { ...process.env, npm_config_cache: cache };
@@ -26,13 +26,13 @@ it('npx unseen runs the program of the checkout as it is built, at its first cal
   }
 });
 
-/** The package as it is built: `npm run build` comes before the tests. */
+/** The built package: `npm run build` runs before the tests. */
 describe('the package, installed in an empty folder', () => {
   let folder: string;
   let unseen: string;
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'unseen-installed-'));
-    // Without the build of its own, which would take away what other tests use.
+    // Skips the package's own build, which would remove files that other tests use.
     const pack = ['pack', '--json', '--ignore-scripts', '--pack-destination', folder];
     const { stdout } = await run('npm', pack, { maxBuffer: 2 ** 26 });
     const [{ filename }] = JSON.parse(stdout) as [{ filename: string }];

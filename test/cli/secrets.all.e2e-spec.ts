@@ -32,7 +32,7 @@ describe('the command line shows no secret', () => {
     await rm(folder, { recursive: true, force: true });
   });
 
-  /** A URL of the site with all the secrets that a URL has. */
+  /** A URL of the site with every kind of secret that a URL can contain. */
   const secret = (path: string): string =>
     `${site.url.replace('//', `//${USER}:${PASSWORD}@`)}${path}?page=2&access_token=${TOKEN}`;
   const onSite = (path: string, page: Parameters<PagesServer['set']>[1]): string => {
@@ -44,7 +44,7 @@ describe('the command line shows no secret', () => {
     const files = await readdir(state).catch(() => []);
     return (await Promise.all(files.map((file) => readFile(join(state, file), 'utf8')))).join('\n');
   };
-  /** Runs a command, and sees that no secret is in what it leaves behind. */
+  /** Runs a command, and expects no secret in its output and files. */
   const silent = async (
     args: readonly string[],
     more: Readonly<Record<string, string>> = {},
@@ -56,7 +56,7 @@ describe('the command line shows no secret', () => {
     return ended;
   };
 
-  it('of the URL of a source: in results, errors, refusals and checkpoints', async () => {
+  it('of the URL of a source: in results, errors, refusals, and checkpoints', async () => {
     const many = Array.from({ length: 1_500 }, (_, i) => urlAt(i));
     const good = onSite('/good', urlset(...many));
     expect(await silent(['visit', set, good, '--json'])).toMatchObject({ code: 0 });
@@ -87,7 +87,7 @@ describe('the command line shows no secret', () => {
     ];
     for (const [source, says] of bad)
       expect((await silent(['sync', set, good, source, '--no-checkpoint', '--force'])).stderr).toMatch(says);
-    // One whose checkpoint stays.
+    // A source that leaves a checkpoint.
     const two = onSite(
       '/two',
       index(good.replaceAll('&', '&amp;'), secret('/away').replaceAll('&', '&amp;')),
@@ -98,7 +98,7 @@ describe('the command line shows no secret', () => {
     expect((await silent(['visit', set, two])).stderr).toContain('continuing after');
   });
 
-  it('of the URL of an index, whose user is sent for sitemaps of its origin only', async () => {
+  it('of the URL of an index, and sends its credentials only for sitemaps of the same origin', async () => {
     const other = await PagesServer.start();
     try {
       const basic = `Basic ${Buffer.from(`${USER}:${PASSWORD}`).toString('base64')}`;
@@ -137,7 +137,7 @@ describe('the command line shows no secret', () => {
     }
   });
 
-  it('of the URL of the service, or of a Redis', async () => {
+  it('of the URL of the service or of Redis', async () => {
     for (const url of [
       app.url.replace('//', `//${USER}:${PASSWORD}@`),
       `ftp:\\\\${USER}:${PASSWORD}@example.org`,
@@ -152,7 +152,7 @@ describe('the command line shows no secret', () => {
     expect((await silent(['import-set', set, '--redis', other, '--key', 'seen'])).code).toBe(2);
   });
 
-  it('of the environment: an API key, as it is, or with a line break or another character in it', async () => {
+  it('of the environment: an API key, valid, or with a line break or another character', async () => {
     await new UnseenClient({ url: app.url }).visitedSet(set).visit(urlAt(0));
     const list = join(folder, 'list');
     await writeFile(list, `${urlAt(0)}\n`);

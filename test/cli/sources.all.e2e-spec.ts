@@ -13,7 +13,7 @@ import type { Ended } from '../support/service-process.js';
 import { index, urlset } from '../support/sitemaps.js';
 import { until } from '../support/until.js';
 
-/** A gzip that ends as it should, and whose middle is destroyed. */
+/** A gzip file with a valid end and a damaged middle. */
 const damaged = gzipSync(Array.from({ length: 5_000 }, (_, i) => (i * 2_654_435_761) % 4_294_967_296).join());
 damaged.fill(7, 2_000, 3_000);
 
@@ -40,7 +40,7 @@ describe('the sources of the command line', () => {
     await set.create({ capacity: 10_000 });
     return set;
   };
-  /** Visits what the sources have, and answers how it ended, with the counts. */
+  /** Visits the URLs of the sources, and returns the exit code, the counts, and stderr. */
   const visit = async (
     sources: readonly string[],
     input: string | Buffer = '',
@@ -56,7 +56,7 @@ describe('the sources of the command line', () => {
     return path;
   };
 
-  it('are lines or sitemaps, packed or not, by their bytes and not by their names', async () => {
+  it('are lines or sitemaps, compressed or not, detected by their bytes and not their names', async () => {
     const lines = 'https://example.org/1\r\n\n\uFEFFhttps://example.org/2\nhttps://example.org/3';
     const map = urlset(
       'https://example.org/a?x=1&amp;y=2',
@@ -79,7 +79,7 @@ describe('the sources of the command line', () => {
     });
   });
 
-  it('are sitemaps of a site, by the URL of its index, each read once', async () => {
+  it('are the sitemaps of an index, each read once', async () => {
     pages.set('/index.xml', index(`${site}/one.xml`, `${site}/two.xml.gz`, `${site}/nested.xml`));
     pages.set('/nested.xml', index(`${site}/one.xml`, `${site}/index.xml`, `${site}/three.xml`));
     pages.set('/one.xml', urlset('https://example.org/1', 'https://example.org/2'));
@@ -139,14 +139,14 @@ describe('the sources of the command line', () => {
       2,
       /which is not http or https/,
     ],
-  ])('may not be %s: one line says so', async (_, source, code, says) => {
+  ])('may not be %s, which one line reports', async (_, source, code, says) => {
     const ended = await visit([await source()]);
     expect([ended.code, ended.stdout]).toEqual([code, '']);
     expect(ended.stderr).toMatch(says);
     expect(ended.stderr.trimEnd().split('\n')).toHaveLength(1);
   });
 
-  it('may have lines that are none: they are named, and the others are taken', async () => {
+  it('may have invalid lines, which are named, and the others are processed', async () => {
     const content = Buffer.concat([
       Buffer.from('https://example.org/1\n'),
       Buffer.from([0xc3, 0x28, 0x0a]),
@@ -159,7 +159,7 @@ describe('the sources of the command line', () => {
     );
   });
 
-  it('have lines that the service refuses, which are named by their numbers', async () => {
+  it('may have lines that the service refuses, which are named by number', async () => {
     const list = await fileOf('https://example.org/1\n\nno URL\r\n');
     const map = await fileOf(
       urlset('https://example.org/2', 'ftp://example.org/').replace('<url>', '<url/>\n<url>'),
@@ -174,7 +174,7 @@ describe('the sources of the command line', () => {
     ]);
   });
 
-  it('are answered while a pipe stays open, and end with its writer', async () => {
+  it('get results while a pipe stays open, and end with its writer', async () => {
     const set = await made();
     const running = await startCommand(['check', set.name], { env: env(), stdin: 'pipe' });
     running.child.stdin?.write('https://example.org/1\n');
@@ -183,7 +183,7 @@ describe('the sources of the command line', () => {
     expect(await running.ended).toMatchObject({ code: 0, stdout: 'https://example.org/1\n' });
   });
 
-  it('may be a named pipe that nobody writes to, and an interruption ends it', async () => {
+  it('may be a named pipe without a writer, and an interruption ends it', async () => {
     const set = await made();
     const pipe = join(folder, 'a-pipe');
     execFileSync('mkfifo', [pipe]);
@@ -198,7 +198,7 @@ describe('the sources of the command line', () => {
     await writer.close();
   });
 
-  it('are read no further than whoever reads the results does', async () => {
+  it('are read no further than the reader of the results', async () => {
     const set = await made();
     const running = await startCommand(['check', set.name, '-'], { env: env(), stdin: 'pipe' });
     running.child.stdout?.once('data', () => running.child.stdout?.destroy());

@@ -13,7 +13,7 @@ import { STORES } from '../e2e/stores.js';
 const URL_OF_TEST = 'https://example.org/1';
 const INTERRUPTED = 130;
 
-/** A limit that leaves a process one descriptor: enough to connect again, and too few for a command. */
+/** A limit that leaves the process one file descriptor: enough to reconnect, too few to start a command. */
 async function roomForOne(pid: string): Promise<number> {
   const taken = new Set(await readdir(`/proc/${pid}/fd`));
   let limit = 0;
@@ -36,7 +36,7 @@ describe.each(STORES)('unseen work, $name store', ({ start }) => {
   });
 
   const env = () => ({ UNSEEN_URL: app.url, HOME: folder });
-  /** A set with one URL in its queue. */
+  /** Creates a set with one URL in its queue. */
   const made = async (maxAttempts?: number): Promise<VisitedSet> => {
     const set = client.visitedSet(freshName('set'));
     await set.create({ capacity: 1_000, ...(maxAttempts !== undefined && { maxAttempts }) });
@@ -51,7 +51,7 @@ describe.each(STORES)('unseen work, $name store', ({ start }) => {
   };
   const begin = (set: VisitedSet, script: string, ...more: string[]): Promise<RunningCommand> =>
     startCommand(['work', set.name, '--exec', `sh -c '${script}' x`, ...more], { env: env() });
-  /** Two signals, since one that is sent twice may arrive once. */
+  /** Two different signals, because the same signal sent twice may arrive once. */
   const interruptTwice = async ({ child, ended }: RunningCommand) => {
     child.kill('SIGINT');
     child.kill('SIGTERM');
@@ -61,7 +61,7 @@ describe.each(STORES)('unseen work, $name store', ({ start }) => {
   it.each([
     ['that ends', 'echo begun; exec sleep 600'],
     ['that does not want to end', 'trap "" TERM INT; echo begun; while :; do sleep 600; done'],
-  ])('interrupted twice gives back the URL of a command %s, and counts no attempt', async (_, script) => {
+  ])('interrupted twice releases the URL of a command %s, and counts no attempt', async (_, script) => {
     const set = await made(1);
     const working = await begin(set, script);
     await until('the command runs', async () => working.stdout().includes('begun'));
@@ -73,7 +73,7 @@ describe.each(STORES)('unseen work, $name store', ({ start }) => {
     expect(await set.lease({ max: 1, leaseSeconds: 60 })).toMatchObject([{ attempt: 1 }]);
   });
 
-  it('until the queue is empty ends with a URL that always fails, which stays in the queue', async () => {
+  it('--until-empty ends despite a URL that always fails, which stays in the queue', async () => {
     const set = await made();
     const args = ['work', set.name, '--exec', 'false', '--until-empty', '--delay', '0', '--tries', '3'];
     expect(await runCommand(args, { env: env() })).toMatchObject({
@@ -83,7 +83,7 @@ describe.each(STORES)('unseen work, $name store', ({ start }) => {
     expect(await queue(set)).toEqual({ waiting: 0, leased: 0, delayed: 1, dead: 0 });
   });
 
-  it('until the queue is empty ends beside another worker when URLs always fail', async () => {
+  it('--until-empty ends beside another worker when URLs always fail', async () => {
     const set = await made();
     await set.discover([2, 3, 4].map((n) => `https://example.org/${n}`));
     const begun = await mkdtemp(join(folder, 'begun-'));
@@ -100,7 +100,7 @@ describe.each(STORES)('unseen work, $name store', ({ start }) => {
     expect(await queue(set)).toEqual({ waiting: 0, leased: 0, delayed: 4, dead: 0 });
   });
 
-  it('retries a URL when its command says: exit status 75, and Retry-After on stderr', async () => {
+  it('retries a URL when its command asks for it: exit status 75, and Retry-After on stderr', async () => {
     const set = await made();
     const script = '[ "$UNSEEN_ATTEMPT" = 1 ] || echo "retry-after: 3600" >&2; exit 75';
     const working = await begin(set, script, '--delay', '0');
@@ -111,11 +111,11 @@ describe.each(STORES)('unseen work, $name store', ({ start }) => {
     });
   });
 
-  it('goes on when the system has no file descriptor left for a command', async () => {
+  it('continues when no file descriptor is left for a command', async () => {
     const set = await made(1);
     const working = await begin(set, 'echo "$UNSEEN_ITEM"');
     await until('a command has run', async () => working.stdout().includes(URL_OF_TEST));
-    // Its pipe is closed by then. Below the limit it would leave room for the next command.
+    // By then its pipe is closed. Otherwise, its descriptor would be free for the next command.
     await until('it is acknowledged', async () => (await queue(set)).leased === 0);
     const pid = String(working.child.pid);
     execFileSync('prlimit', ['--pid', pid, `--nofile=${await roomForOne(pid)}:`]);
@@ -131,7 +131,7 @@ describe.each(STORES)('unseen work, $name store', ({ start }) => {
     expect((await interruptTwice(working)).stdout).toMatch(/: 2 done, 1 failed\n$/);
   });
 
-  it('says that it is retrying while the service is away', async () => {
+  it('reports that it is retrying while the service is unavailable', async () => {
     const set = await made();
     const proxy = await TcpProxy.start(app.port);
     const host = `127.0.0.1:${proxy.port}`;
@@ -151,7 +151,7 @@ describe.each(STORES)('unseen work, $name store', ({ start }) => {
     });
   });
 
-  it('retries a URL that failed after a pause, twice as long each time', async () => {
+  it('retries a failed URL after a delay that doubles each time', async () => {
     const set = await made();
     for (let n = 0; n < 12; n++) {
       const [leased] = await set.lease({ max: 1, leaseSeconds: 60 });
