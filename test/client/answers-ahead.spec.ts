@@ -13,7 +13,7 @@ interface Call {
   readonly fail: (error: Error) => void;
 }
 
-/** All work that needs no answer is done. */
+/** Resolves when only work that waits for an answer is left. */
 async function settled(): Promise<void> {
   for (let turn = 0; turn < 5; turn++) await setImmediate();
 }
@@ -45,7 +45,7 @@ const throwing = (error: Error): never => {
 };
 
 describe('blocks that are sent ahead', () => {
-  it('are read and in flight no further than so many, and answered in their order', async () => {
+  it('are limited in number, and answered in order', async () => {
     const state = reading(5, { ahead: 2 });
     await settled();
     expect([state.calls.length, state.given]).toEqual([2, 2]);
@@ -72,7 +72,7 @@ describe('blocks that are sent ahead', () => {
     expect(state.calls.map(({ signal }) => signal.aborted)).toEqual([true, true, true]);
   });
 
-  it('are all over before their caller is told of a failure, and their answers are no unhandled rejections', async () => {
+  it('have all ended before the caller sees a failure, without unhandled rejections', async () => {
     const told: string[] = [];
     const state = reading(5, {
       ahead: 3,
@@ -82,7 +82,7 @@ describe('blocks that are sent ahead', () => {
       },
     });
     await settled();
-    // The second one fails first. The one before it is still answered.
+    // The second call fails first. The service still answers the first one.
     state.calls[1]?.fail(LOST);
     await settled();
     expect(told).toEqual([]);
@@ -95,7 +95,7 @@ describe('blocks that are sent ahead', () => {
     expect(state).toMatchObject({ answered: [0], error: LOST, isOver: true });
   });
 
-  it('are sent again, if they failed, at their places', async () => {
+  it('are sent again at their places if they fail', async () => {
     const state = reading(4, { ahead: 3, onFailure: () => 1 });
     await settled();
     const [first, second, third] = state.calls;
@@ -117,7 +117,7 @@ describe('blocks that are sent ahead', () => {
   it.each([
     ['its caller throws', (fail: (error: Error) => void) => fail(new Error('enough')), 'enough'],
     ['it is stopped', undefined, 'lost'],
-  ] as const)('end while they wait for their caller when %s', async (_, decide, message) => {
+  ] as const)('end while they wait for the caller if %s', async (_, decide, message) => {
     const stop = new AbortController();
     let fail = (_error: Error): void => undefined;
     const onFailure = (): Promise<number> => new Promise((_resolve, reject) => (fail = reject));
@@ -134,7 +134,7 @@ describe('blocks that are sent ahead', () => {
     await settled();
   });
 
-  it('are answered after a stop, and no other is read', async () => {
+  it('are answered after a stop, and no further block is read', async () => {
     const stop = new AbortController();
     const state = reading(9, { ahead: 3, stop: stop.signal, onFailure: throwing });
     await settled();
@@ -149,7 +149,7 @@ describe('blocks that are sent ahead', () => {
     });
   });
 
-  it('that were the last are answered as if there had been no stop', async () => {
+  it('at the end of the list are answered despite a stop', async () => {
     const stop = new AbortController();
     const state = reading(2, { ahead: 3, stop: stop.signal });
     await settled();
@@ -159,7 +159,7 @@ describe('blocks that are sent ahead', () => {
     expect(state).toMatchObject({ answered: [0, 1], error: undefined, isOver: true });
   });
 
-  it('are aborted by the signal, with its reason, whatever they wait for', async () => {
+  it('are aborted by the signal with its reason, whatever they wait for', async () => {
     const abort = new AbortController();
     const state = reading(9, { ahead: 2, signal: abort.signal, onFailure: () => 60_000 });
     await settled();
@@ -194,12 +194,12 @@ describe('blocks of a list', () => {
     for (const source of [one(), some(), [many], new Set(many)]) expect(await cut(source)).toEqual(blocks);
   });
 
-  it('end before they are too large, and an entry that is too large is one by itself', async () => {
+  it('end before they are too large, and an entry that is too large forms its own block', async () => {
     const large = 'x'.repeat(2 ** 18);
     expect(lengths(await cut(['a', large, large, 'y'.repeat(2 ** 20), 'b']))).toEqual([2, 1, 1, 1]);
   });
 
-  it('close their source if an entry that is skipped is another one', async () => {
+  it('close their source if a skipped entry has changed', async () => {
     let isClosed = false;
     const source = async function* () {
       try {
@@ -213,7 +213,7 @@ describe('blocks of a list', () => {
     expect(isClosed).toBe(true);
   });
 
-  it('begin behind what is skipped, and end where they are cut', async () => {
+  it('begin after the skipped entries, and end at the saved cuts', async () => {
     const skipped: string[] = [];
     const blocks = await cut([many], {
       ...{ skip: 1_100, skipped: (entry: string) => skipped.push(entry), cuts: [2_400, 1_000, 1_105, 3_000] },
@@ -231,7 +231,7 @@ describe('a digest of a list', () => {
     return digest.text();
   };
 
-  it('tells lists apart that differ in one thing only', () => {
+  it('differs for any change in a list', () => {
     const lists = [
       ...[
         [],
@@ -255,7 +255,7 @@ describe('a digest of a list', () => {
     expect(digestOf(new BadEntry('a'))).toBe(digestOf(new BadEntry('worded otherwise')));
   });
 
-  it('stays as it is: it is in checkpoints', () => {
+  it('never changes, because checkpoints contain it', () => {
     expect(digestOf('https://example.org/a', 'é€😀')).toBe('820c8de4c5032798');
   });
 });

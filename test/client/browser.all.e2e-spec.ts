@@ -12,10 +12,10 @@ import { STORES } from '../e2e/stores.js';
 
 const browser = sharedBrowser();
 
-/** What the page has of the client. */
+/** The client as the page sees it. */
 type Unseen = { readonly unseen: typeof Client };
 
-/** The sources of the client as a script that a page can load. */
+/** The sources of the client as a script for a page. */
 async function script(): Promise<string> {
   const { outputFiles } = await build({
     entryPoints: [join(import.meta.dirname, '../../libs/client/src/index.ts')],
@@ -29,7 +29,7 @@ async function script(): Promise<string> {
   return outputFiles[0]!.text;
 }
 
-/** A page of another origin than that of the service. */
+/** Serves a page from another origin than that of the service. */
 async function startPage(): Promise<Server> {
   const client = await script();
   const server = createServer((_request, response) => {
@@ -60,7 +60,7 @@ describeInBrowser.each(STORES)(`the client in a page of another origin, $name st
     server.close();
   });
 
-  it('joins calls, reads and writes lists, and is told by error classes what was refused', async () => {
+  it('joins calls, reads and writes lists, and throws error classes for refusals', async () => {
     const calls: string[] = [];
     page.on('request', (request) => {
       if (request.method() === 'POST') calls.push(new URL(request.url()).pathname);
@@ -96,11 +96,11 @@ describeInBrowser.each(STORES)(`the client in a page of another origin, $name st
       single: ['seen'],
       forgotten: ['forgotten', 'forgotten'],
     });
-    // A hundred calls that were made at once travelled together.
+    // A hundred calls made at once travelled in one request.
     expect(calls.filter((path) => path === `/v1/visited-sets/${name}/urls/check`)).toHaveLength(1);
   });
 
-  it('works a queue off, and copies a set by its export', async () => {
+  it('processes a queue, and copies a set by its export', async () => {
     const name = freshName('queue');
     const answers = await page.evaluate(
       async ([url, apiKey, called]) => {

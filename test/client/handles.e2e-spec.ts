@@ -21,7 +21,7 @@ describe.each(STORES)('the client, $name store', ({ start }) => {
     return set;
   };
 
-  it('makes, describes, lists, clears and drops', async () => {
+  it('creates, describes, lists, clears, and drops', async () => {
     const set = await made();
     const filter = client.filter(freshName());
     await filter.create({ type: 'counting', capacity: 1_000, errorRate: 0.01 });
@@ -48,7 +48,7 @@ describe.each(STORES)('the client, $name store', ({ start }) => {
     expect(await client.ready()).toMatchObject({ status: 'ready' });
   });
 
-  it('shows how it is inside, who asks, and how it was', async () => {
+  it("shows counters, the caller's rights, and the history", async () => {
     const set = await made();
     const url = 'HTTPS://example.org/a';
     await set.visit(url);
@@ -76,7 +76,7 @@ describe.each(STORES)('the client, $name store', ({ start }) => {
     expect(await client.me()).toEqual({ id: 'anonymous', name: 'anonymous', scopes: ['admin'] });
   });
 
-  it('marks, checks and forgets one URL', async () => {
+  it('visits, checks, and forgets one URL', async () => {
     const set = await made();
     const url = 'https://example.org/a';
     expect(await set.check(url)).toBe('unseen');
@@ -88,7 +88,7 @@ describe.each(STORES)('the client, $name store', ({ start }) => {
     expect(await set.visit('no URL')).toBe('invalid');
   });
 
-  it('answers an array in its order, however long, and an empty one with nothing', async () => {
+  it('answers an array in order, whatever its length', async () => {
     const set = await made();
     const list = urls(3_500);
     await set.visit(list.filter((_, i) => i % 2 === 0));
@@ -109,7 +109,7 @@ describe.each(STORES)('the client, $name store', ({ start }) => {
     expect(await filter.has('a')).toBe(true);
   });
 
-  it('answers whatever can be iterated with each entry and its result', async () => {
+  it('answers an iterable with each entry and its result', async () => {
     const set = await made();
     const list = urls(2_500);
     const source = async function* () {
@@ -131,7 +131,7 @@ describe.each(STORES)('the client, $name store', ({ start }) => {
     expect(blocks).toEqual([1_000, 1_000, 501]);
   });
 
-  it('leases, acknowledges, releases, extends and reviews', async () => {
+  it('leases, acknowledges, releases, and extends entries, and reviews dead letters', async () => {
     const set = client.visitedSet(freshName('set'));
     await set.create({ capacity: 1_000, maxAttempts: 1 });
     expect(
@@ -152,7 +152,7 @@ describe.each(STORES)('the client, $name store', ({ start }) => {
     expect(await set.lease({ max: 10, leaseSeconds: 60, waitSeconds: 1 })).toHaveLength(1);
   });
 
-  it('syncs a set to a list', async () => {
+  it('syncs a set to an input list', async () => {
     const set = await made();
     await set.visit(urls(10));
     const sync = await set.syncs.open({ capacity: 20_000 });
@@ -179,7 +179,7 @@ describe.each(STORES)('the client, $name store', ({ start }) => {
     await expect(copy.import(file)).rejects.toMatchObject({ code: 'FILTER_EXISTS', name: 'ConflictError' });
   });
 
-  it('says what the service refuses by a class of its own, with the value and the limit', async () => {
+  it('throws a class of its own for each refusal, with the value and the limit', async () => {
     const error = await client
       .visitedSet(freshName())
       .create({ capacity: 0 })
@@ -193,7 +193,7 @@ describe.each(STORES)('the client, $name store', ({ start }) => {
     });
   });
 
-  it('does nothing twice under a key of the caller', async () => {
+  it('does nothing twice under an operation key of the caller', async () => {
     const set = await made();
     const [one, list] = [{ idempotencyKey: freshName('one') }, { idempotencyKey: freshName('list') }];
     for (let n = 0; n < 2; n++) {

@@ -33,18 +33,18 @@ describe.each(STORES)('calls made in the same moment, $name store', ({ start }) 
   const urls = (count: number): string[] =>
     Array.from({ length: count }, (_, i) => `https://example.org/${i}`);
 
-  it('travel together, up to a thousand of them', async () => {
+  it('travel together, up to a thousand', async () => {
     const set = await made();
     expect(await Promise.all(urls(1_000).map((url) => set.visit(url)))).toEqual(Array(1_000).fill('new'));
     expect(sent).toHaveLength(1);
-    // Handles of one name are one.
+    // Handles with the same name share their batches.
     const checks = urls(2_500).map((url, i) => (i % 2 === 0 ? set : client.visitedSet(set.name)).check(url));
     const results = await Promise.all(checks);
     expect(results).toEqual(urls(2_500).map((_, i) => (i < 1_000 ? 'seen' : 'unseen')));
     expect(sent).toHaveLength(4);
   });
 
-  it('are few requests also when callers go on one after the other', async () => {
+  it('need few requests even if callers continue one after the other', async () => {
     const set = await made();
     await set.visit(urls(64));
     sent.length = 0;
@@ -55,7 +55,7 @@ describe.each(STORES)('calls made in the same moment, $name store', ({ start }) 
     expect(sent.length).toBeLessThan((64 * 50) / 8);
   });
 
-  it('are apart by set, by verb and by what goes with them', async () => {
+  it('are separated by set, verb, and options', async () => {
     const [one, other] = [await made(60), await made(60)];
     const [a = ''] = urls(1);
     expect(
@@ -89,7 +89,7 @@ describe.each(STORES)('calls made in the same moment, $name store', ({ start }) 
     );
   });
 
-  it('are dropped one by one: an abort ends the wait of its caller, not the batch', async () => {
+  it('are aborted one by one: an abort ends the wait of its caller, not the batch', async () => {
     const set = await made();
     const [before, during] = [new AbortController(), new AbortController()];
     const outcome = (call: Promise<string>) => call.catch((error: unknown) => error);
@@ -110,7 +110,7 @@ describe.each(STORES)('calls made in the same moment, $name store', ({ start }) 
     expect(sent[0]?.json).toMatchObject({ urls: expect.not.arrayContaining(['https://example.org/b']) });
   });
 
-  it('do not suffer from each other: a refused item is refused to its caller only', async () => {
+  it('do not affect each other: only the caller of a refused item sees the refusal', async () => {
     const filter = await madeFilter();
     const items = Array.from({ length: 300 }, (_, i) =>
       i % 100 === 7 ? 'x'.repeat(9_000 + i) : `item ${i}`,
@@ -132,7 +132,7 @@ describe.each(STORES)('calls made in the same moment, $name store', ({ start }) 
     expect(new Set(sent.map(({ key }) => key)).size).toBe(2);
   });
 
-  it('cost few requests even if every item is refused', async () => {
+  it('need few requests even if every item is refused', async () => {
     const filter = await madeFilter();
     const refused = await Promise.all(
       Array.from({ length: 1_000 }, () => filter.has('').catch((error: unknown) => (error as Error).name)),
@@ -141,7 +141,7 @@ describe.each(STORES)('calls made in the same moment, $name store', ({ start }) 
     expect(sent.length).toBeLessThanOrEqual(12);
   });
 
-  it('are few requests at once, however many they are', async () => {
+  it('send few requests in parallel, whatever their number', async () => {
     let [underWay, most] = [0, 0];
     const counting: typeof fetch = async (input, init) => {
       most = Math.max(most, ++underWay);
@@ -153,7 +153,7 @@ describe.each(STORES)('calls made in the same moment, $name store', ({ start }) 
     expect(most).toBe(8);
   });
 
-  it('are no more than a body takes', async () => {
+  it('fit into a body', async () => {
     const filter = await madeFilter();
     const items = Array.from({ length: 600 }, (_, i) => String(i).padStart(8_000, '\u0001'));
     expect(await Promise.all(items.map((item) => filter.add(item)))).toEqual(Array(600).fill(true));

@@ -101,9 +101,9 @@ describe('a list of the client', () => {
     expect(found).toEqual([urlAt(1), urlAt(2)]);
   });
 
-  it('refuses what is no list, and bad options, before anything is sent', async () => {
+  it('refuses invalid lists and options before it sends anything', async () => {
     const set = await made();
-    // Callers without types.
+    // For callers without types.
     for (const wrong of [undefined, null, 7]) {
       expect(() => set.visit(wrong as never)).toThrow(TypeError);
     }

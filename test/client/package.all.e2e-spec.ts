@@ -9,7 +9,7 @@ import { call, startApp, type TestApp } from '../support/app.js';
 const run = promisify(execFile);
 const TSC = resolve('node_modules', 'typescript', 'bin', 'tsc');
 
-/** What a user writes, with the types looked at: an array may not be taken for one result. */
+/** A user's program. It also tests the types: an array must not be accepted as a single result. */
 const CONSUMER = `
 import { NotFoundError, UnseenClient, Worker, type LeasedUrl, type VisitedSetDescription } from 'unseen-client';
 
@@ -36,12 +36,12 @@ const PAGES = [
   ['docs/client.md', 'page'],
   ['libs/client/README.md', 'readme'],
 ] as const;
-/** Node's own types are not there: the little that a page does not have is declared. */
+/** Node's types are not available, so declare the few globals that a page lacks. */
 const GLOBALS = 'declare const process: { readonly argv: readonly string[] };\n';
 
 /**
- * The code of a page as one module. A line such as `await crawl.check(url); // 'seen'` prints what the page says, and what
- * came.
+ * The code of a page as one module. For a line such as `await crawl.check(url); // 'seen'`, it prints the documented
+ * and the actual value.
  */
 function codeOf(page: string): string {
   const blocks = [...page.matchAll(/^```ts\n([^]*?)^```$/gm)].map(([, block = '']) => block);
@@ -78,7 +78,7 @@ describe('the package of the client', () => {
     await rm(folder, { recursive: true, force: true });
   });
 
-  /** All at once: most of what the compiler takes is for the libraries. */
+  /** Compiles all files at once, because most of the time goes into the libraries. */
   async function compileAll(): Promise<void> {
     await writeFile(join(folder, 'globals.d.ts'), GLOBALS);
     await writeFile(join(folder, 'consumer.ts'), CONSUMER);
@@ -95,7 +95,7 @@ describe('the package of the client', () => {
     });
   }
 
-  it('has no dependencies, and brings its licence and its types', async () => {
+  it('has no dependencies, and contains its licence and types', async () => {
     const inPackage = join(folder, 'node_modules', 'unseen-client');
     const manifest = JSON.parse(await readFile(join(inPackage, 'package.json'), 'utf8')) as object;
     expect(manifest).not.toHaveProperty('dependencies');
@@ -104,7 +104,7 @@ describe('the package of the client', () => {
     expect(await readFile(join(inPackage, 'dist', 'worker.js'), 'utf8')).not.toMatch(/from '(?!\.\/)/);
   });
 
-  it('is compiled against by a user without types of Node.js, and runs', async () => {
+  it('compiles for a user without the types of Node.js, and runs', async () => {
     const { stdout } = await run(process.execPath, ['consumer.js', app.url], { cwd: folder });
     const [visited, told = ''] = stdout.trim().split('\n');
     expect(visited).toBe('https://example.org/b new');
@@ -126,7 +126,7 @@ describe('the package of the client', () => {
     for (const { said, came } of told) expect(came).toEqual(said);
   });
 
-  it('has the types of the API as docs/openapi.json tells it', async () => {
+  it('has the types of docs/openapi.json', async () => {
     await run(process.execPath, ['scripts/client-types.mjs', '--check']);
   });
 });

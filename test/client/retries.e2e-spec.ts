@@ -59,7 +59,7 @@ describe.each(STORES)('repeats of the client, $name store', ({ start }) => {
     expect(keys.length).toBeGreaterThan(10);
   });
 
-  it('are told of, once for all calls, when they have failed for a while; and again only after an answer', async () => {
+  it('are reported once for all calls after failing for a while, and again only after an answer', async () => {
     moveTime();
     const told: Retrying[] = [];
     const closedPort = `http://127.0.0.1:${await freePort()}`;
@@ -93,7 +93,7 @@ describe.each(STORES)('repeats of the client, $name store', ({ start }) => {
     expect(told.every(({ sinceMs }) => sinceMs > 1_900)).toBe(true);
   });
 
-  it('are told of again after an outage that a refusal has ended', async () => {
+  it('are reported again after an outage that a refusal ended', async () => {
     moveTime();
     const closedPort = `http://127.0.0.1:${await freePort()}`;
     let isAway = true;
@@ -115,7 +115,7 @@ describe.each(STORES)('repeats of the client, $name store', ({ start }) => {
     }
   });
 
-  it('are not made of what is refused for good', async () => {
+  it('are not made for permanent refusals', async () => {
     const recorded = recordedFetch();
     const client = new UnseenClient({ url: app.url, fetch: recorded.fetch });
     const none = client.visitedSet(freshName());
@@ -124,7 +124,7 @@ describe.each(STORES)('repeats of the client, $name store', ({ start }) => {
     expect(recorded.sent).toHaveLength(2);
   });
 
-  it('are made until the service is there', async () => {
+  it('continue until the service is available', async () => {
     const port = await freePort();
     const client = new UnseenClient({ url: `http://127.0.0.1:${port}` });
     const name = freshName('set');
@@ -182,7 +182,7 @@ describe('a client whose service', () => {
     return (_, response) => void response.writeHead(status, headers).end(body);
   };
 
-  it('is not there is told so, with its URL, when the time is over', async () => {
+  it('does not exist gets an error with its URL when the time is over', async () => {
     const url = `http://127.0.0.1:${await freePort()}`;
     const visit = new UnseenClient({ url, timeoutMs: 300 }).visitedSet('crawl').visit('https://example.org/');
     await expect(visit).rejects.toThrow(UnreachableError);
@@ -190,14 +190,14 @@ describe('a client whose service', () => {
     await expect(visit).rejects.toThrow('ECONNREFUSED');
   });
 
-  it('is not there ends on an abort, with its reason', async () => {
+  it('does not exist ends on an abort with its reason', async () => {
     const url = `http://127.0.0.1:${await freePort()}`;
     const set = new UnseenClient({ url }).visitedSet('crawl');
     const signal = AbortSignal.timeout(100);
     await expect(set.describe({ signal })).rejects.toMatchObject({ name: 'TimeoutError' });
   });
 
-  /** Answers as told at first, and then as a service does. */
+  /** Gives `answer` at first, then answers as a service does. */
   const atFirst = (answer: RequestListener, times = 2): RequestListener => {
     let answers = 0;
     return (request, response) => {
@@ -213,7 +213,7 @@ describe('a client whose service', () => {
       { ...PATIENT, attemptMs: 500 },
     );
     expect(error.message).toBe('was answered new');
-    // On a slow machine an answer may come too late.
+    // On a slow machine, an answer may time out.
     expect(requests).toBeGreaterThanOrEqual(3);
     expect(keys.size).toBe(1);
   });
@@ -237,7 +237,7 @@ describe('a client whose service', () => {
     expect(keys.size).toBe(1);
   });
 
-  it('goes on like that is given up with what was wrong last', async () => {
+  it('keeps failing gets the last error', async () => {
     const soon = { timeoutMs: 300, attemptMs: 200 };
     expect((await asked(() => undefined, soon)).error.message).toContain('no answer within');
     const overloaded = { name: 'UnavailableError', code: 'OVERLOADED', errors: [] };
@@ -247,13 +247,13 @@ describe('a client whose service', () => {
     expect((await asked(html, later)).error).toMatchObject({ name: 'AnswerError', status: 502 });
   });
 
-  it('asks for more time than there is gets none', async () => {
+  it('asks for more time than is left gets no retry', async () => {
     const later = await asked(problem(429, 'RATE_LIMITED', { 'retry-after': '120' }), PATIENT);
     expect(later.error).toMatchObject({ name: 'UnavailableError', retryAfterSeconds: 120 });
     expect(later.requests).toBe(1);
   });
 
-  it('has lost data, or fails, is not asked again', async () => {
+  it('has lost data or fails is not asked again', async () => {
     for (const [status, code, name] of [
       [503, 'STORE_DATA_LOST', 'DataLostError'],
       [500, 'INTERNAL_ERROR', 'ServiceError'],
@@ -283,14 +283,14 @@ describe('a client whose service', () => {
       },
     ],
     ['of an error that never ends', (_, response) => flood(response.writeHead(400), 'x'.repeat(2 ** 20))],
-  ])('gives an answer %s gets an AnswerError, soon', async (_, answer) => {
+  ])('gives an answer %s gets an AnswerError at once', async (_, answer) => {
     const { error, requests } = await asked(answer, { timeoutMs: 60_000 });
     expect(error).toMatchObject({ name: 'AnswerError' });
     expect(error.message.length).toBeLessThan(300);
     expect(requests).toBe(1);
   });
 
-  it('does not answer is not asked twice for a key', async () => {
+  it('does not answer is asked to create a key only once', async () => {
     let requests = 0;
     const server = await listen((request) => {
       requests++;
@@ -304,7 +304,7 @@ describe('a client whose service', () => {
   });
 });
 
-/** 100 MiB of spaces, in some 100 KiB. */
+/** 100 MiB of spaces in about 100 KiB. */
 const BOMB = gzipSync(Buffer.alloc(100 * 2 ** 20, ' '));
 
 async function listen(listener: RequestListener, port = 0): Promise<Server> {
@@ -320,7 +320,7 @@ async function close(server: Server): Promise<void> {
   await closed;
 }
 
-/** Writes until the reader has gone. */
+/** Writes until the reader disconnects. */
 function flood(response: Parameters<RequestListener>[1], text: string): void {
   const write = (): void => {
     while (!response.destroyed && response.write(text));

@@ -7,13 +7,13 @@ import { until } from '../support/until.js';
 import { STORES } from '../e2e/stores.js';
 import { BAG, items, newBag } from './bags.js';
 
-/** Ends of a list, before it is let run to its own. */
+/** How often the list is killed before it may finish. */
 const ENDS = 25;
 
-/** A checkpoint as it comes back from a file. */
+/** The checkpoint after a round trip through JSON, as in a file. */
 const reread = (checkpoint: Checkpoint): Checkpoint => JSON.parse(JSON.stringify(checkpoint)) as Checkpoint;
 
-/** The service handles each request, and its answers are lost. */
+/** A fetch whose requests reach the service and whose answers are lost. */
 function deafFetch() {
   const deaf = {
     done: 0,
@@ -41,10 +41,10 @@ describe.each(STORES)('a list that is resumed, $name store', ({ start }) => {
     return 'items' in description ? description.items : 0;
   };
 
-  it(`counts each item once wherever it is killed, and goes on (SEED=${SEED})`, async () => {
+  it(`counts each item once wherever it is killed and resumed (SEED=${SEED})`, async () => {
     const random = new Random(SEED);
     const bag = await bagOf();
-    // Each tenth is there twice, far away. One in the middle is refused, and one is no item at all.
+    // Each tenth item occurs twice, far apart. One entry is refused, and one is no item.
     const list: (string | BadEntry)[] = [...items(10_000), ...items(1_000)];
     list.splice(3_300, 1, 'x'.repeat(10_000));
     list.splice(7_700, 0, new BadEntry('line 7701 is damaged'));
@@ -54,14 +54,14 @@ describe.each(STORES)('a list that is resumed, $name store', ({ start }) => {
     for (let ends = 0; ended === undefined; ends++) {
       const killed = new AbortController();
       let steps = ends < ENDS ? 1 + random.below(20) : Infinity;
-      /** Whether the process still lives: each of its deeds, and each answer, may be the last. */
+      /** Whether the process is alive. Each action and each answer may be its last. */
       const lives = (): boolean => {
         if (--steps === 0) killed.abort(new Error('killed'));
         return !killed.signal.aborted;
       };
       const mortal: typeof fetch = async (input, init) => {
         if (!lives()) throw new Error('killed');
-        // The service handles the request, even if the client dies meanwhile.
+        // The service handles the request even if the client dies.
         const answer = fetch(input, { ...init, signal: null });
         stray.push(answer.catch(() => undefined));
         const response = await answer;
@@ -96,7 +96,7 @@ describe.each(STORES)('a list that is resumed, $name store', ({ start }) => {
     expect(await bag.count(items(10_000))).toEqual(copies);
   });
 
-  it('is saved before its first block, one checkpoint at a time, in the order of the list', async () => {
+  it('saves checkpoints before its first block, one at a time, in list order', async () => {
     const bag = await bagOf();
     const saved: Checkpoint[] = [];
     let saving = 0;
@@ -115,11 +115,11 @@ describe.each(STORES)('a list that is resumed, $name store', ({ start }) => {
       new Set([0, 1_000, 2_000, 3_000, 4_000, 4_200]),
     );
     expect(new Set(saved.map(({ key }) => key)).size).toBe(1);
-    // Before a block that is not full was sent, it was known where it ends.
+    // The end of a partial block was saved before the block was sent.
     expect(saved.some(({ cuts }) => cuts.includes(4_200))).toBe(true);
   });
 
-  it('ends when a checkpoint cannot be saved, and saves none after it', async () => {
+  it('ends if saving a checkpoint fails, and saves none after it', async () => {
     const bag = await bagOf();
     for (const first of [0, 1_000]) {
       let failures = 0;
@@ -133,7 +133,7 @@ describe.each(STORES)('a list that is resumed, $name store', ({ start }) => {
     }
   });
 
-  it('goes on with the blocks that it was cut into: of a slow source, and of a list that has grown since', async () => {
+  it('keeps its saved blocks, for a slow source and for a list that has grown', async () => {
     const bag = await bagOf();
     const deaf = deafFetch();
     const slow = async function* () {
@@ -163,7 +163,7 @@ describe.each(STORES)('a list that is resumed, $name store', ({ start }) => {
     expect(await bag.count(items(40))).toEqual(Array(40).fill(1));
   });
 
-  it('goes on with the blocks that were in flight, however slow its source is now', async () => {
+  it('repeats the blocks that were in flight, however slow its source is now', async () => {
     const bag = await bagOf();
     const deaf = deafFetch();
     let saved: Checkpoint | undefined;
@@ -189,7 +189,7 @@ describe.each(STORES)('a list that is resumed, $name store', ({ start }) => {
         [1_200, 800],
       ] as const) {
         yield items(count, from);
-        // Longer than the first entry of a block waits for others.
+        // Longer than the first entry of a block waits for more.
         await new Promise((resolve) => setTimeout(resolve, 10));
       }
     };
@@ -198,7 +198,7 @@ describe.each(STORES)('a list that is resumed, $name store', ({ start }) => {
     expect(await bag.count(items(2_000))).toEqual(Array(2_000).fill(1));
   });
 
-  it('does not go on with another list', async () => {
+  it('refuses to continue with another list', async () => {
     const recorded = recordedFetch();
     const bag = await bagOf(recorded.fetch);
     let saved: Checkpoint | undefined;
@@ -220,13 +220,13 @@ describe.each(STORES)('a list that is resumed, $name store', ({ start }) => {
       expect(failure).toMatchObject({ message });
     }
     expect(await bag.describe()).toMatchObject({ added: 2_500 });
-    // A list that is over is not sent again.
+    // A finished list is not sent again.
     recorded.sent.length = 0;
     expect(await resumeList(bag.add, items(2_500), { from: checkpoint })).toEqual(checkpoint);
     expect(recorded.sent).toEqual([]);
   });
 
-  it('ends at a refusal, and all blocks before it are saved', async () => {
+  it('ends at a refusal, after saving all blocks before it', async () => {
     const small = new UnseenClient({ url: app.url }).filter(freshName('small'));
     await small.create({ ...BAG, capacity: 1_500 });
     let saved: Checkpoint | undefined;

@@ -34,11 +34,11 @@ describe.each(STORES)('a list that is sent safely, $name store', ({ start }) => 
 
   const bagOf = (fetching?: typeof fetch): Promise<Filter> => newBag(app.url, fetching);
 
-  it('reports refused entries in their places, and sends the others, with blocks in flight on both sides', async () => {
+  it('reports refused entries at their places, and sends the others, with blocks in flight on both sides', async () => {
     const bag = await bagOf();
     const list: (string | BadEntry)[] = items(4_500);
     const long = (i: number): string => 'x'.repeat(9_000 + i);
-    // More than a refusal names.
+    // More than one refusal can name.
     for (let i = 0; i < 150; i++) list[2_000 + 2 * i] = long(i);
     list[2_001] = new BadEntry('not in UTF-8');
     list[0] = '';
@@ -63,7 +63,7 @@ describe.each(STORES)('a list that is sent safely, $name store', ({ start }) => 
     expect(await bag.count(items(4_500).slice(1, 2_000))).toEqual(Array(1_999).fill(1));
   });
 
-  it('goes on after an entry that is too large for a request', async () => {
+  it('continues after an entry that is too large for a request', async () => {
     const bag = await bagOf();
     const reasons: (readonly [number, string])[] = [];
     const { counts, refused } = await resumeList(bag.add, ['a', 'x'.repeat(2 ** 22), 'b'], {
@@ -75,7 +75,7 @@ describe.each(STORES)('a list that is sent safely, $name store', ({ start }) => 
     expect(await bag.count(['a', 'b'])).toEqual([1, 1]);
   });
 
-  it('is sent without checkpoints, too, from one that pauses, and in its order with one block in flight', async () => {
+  it('is sent without checkpoints, too, from a source that pauses, and in order with one block in flight', async () => {
     const bag = await bagOf();
     const blocks: SentBlock<string | BadEntry, boolean>[] = [];
     const source = async function* () {
@@ -95,7 +95,7 @@ describe.each(STORES)('a list that is sent safely, $name store', ({ start }) => 
     expect(await bag.count(['a', 'b'])).toEqual([2, 1]);
   });
 
-  it('says why URLs are invalid, and passes on what goes with a verb', async () => {
+  it('reports why URLs are invalid, and passes on options of the call', async () => {
     const set = new UnseenClient({ url: app.url }).visitedSet(freshName('set'));
     await set.create({ capacity: 1_000, maxAgeSeconds: 60 });
     const reasons: (readonly [number, string])[] = [];
@@ -111,7 +111,7 @@ describe.each(STORES)('a list that is sent safely, $name store', ({ start }) => 
     });
   });
 
-  it('waits as long as its caller says for a service that is away, and does nothing twice', async () => {
+  it('waits for an unavailable service as long as its caller says, and does nothing twice', async () => {
     const bag = await bagOf();
     const keys: (string | undefined)[] = [];
     let calls = 0;
@@ -139,14 +139,14 @@ describe.each(STORES)('a list that is sent safely, $name store', ({ start }) => 
     };
     const { counts } = await resumeList(client.filter(bag.name).add, items(6_500), { onFailure });
     expect(counts).toEqual({ true: 6_500 });
-    // On a slow machine a call may be late, too.
+    // On a slow machine, a call may time out, too.
     expect(failures.length).toBeGreaterThanOrEqual(2);
     expect(failures.every((error) => error instanceof UnreachableError)).toBe(true);
     expect(new Set(keys).size).toBe(7);
     expect(await bag.describe()).toMatchObject({ items: 6_500, added: 6_500 });
   });
 
-  it('comes again as late as the service asks', async () => {
+  it('retries as late as the service asks', async () => {
     const bag = await bagOf();
     const refused = new Set<string>();
     const busy: typeof fetch = async (input, init) => {
@@ -157,16 +157,16 @@ describe.each(STORES)('a list that is sent safely, $name store', ({ start }) => 
     };
     const client = new UnseenClient({ url: app.url, fetch: busy, onRetry: () => undefined });
     moveTime();
-    // Each block is refused once.
+    // The service refuses each block once.
     const sending = resumeList(client.filter(bag.name).add, items(3_500));
     expect(await moved('all is sent', sending)).toMatchObject({ counts: { true: 3_500 } });
     expect(refused.size).toBe(4);
-    // The service has timers, too.
+    // The service needs real timers, too.
     jest.useRealTimers();
     expect(await bag.describe()).toMatchObject({ added: 3_500 });
   });
 
-  it('takes the answers of blocks in flight when it is stopped, begins no other, and goes on from there', async () => {
+  it('on a stop, takes the answers of blocks in flight, starts no other, and can be resumed from there', async () => {
     const stop = new AbortController();
     const letGo: (() => void)[] = [];
     const held: typeof fetch = async (input, init) => {
@@ -197,7 +197,7 @@ describe.each(STORES)('a list that is sent safely, $name store', ({ start }) => 
     expect(letGo).toHaveLength(3);
     expect(saved).toMatchObject({ entries: 3_000, counts: { true: 3_000 } });
     expect(closed).toBe(true);
-    // Stopped for good before it begins.
+    // Stopped before it starts.
     await expect(resumeList(bag.add, source(), { stop: stop.signal })).rejects.toThrow('enough');
     const { add } = new UnseenClient({ url: app.url }).filter(bag.name);
     expect(await resumeList(add, items(9_000), { from: saved })).toMatchObject({ counts: { true: 9_000 } });
@@ -205,7 +205,7 @@ describe.each(STORES)('a list that is sent safely, $name store', ({ start }) => 
   });
 
   it.each(['signal', 'stop'] as const)(
-    'ends by its %s although its source hangs, and saves nothing after',
+    'ends by its %s even if its source hangs, and saves nothing afterwards',
     async (by) => {
       const bag = await bagOf();
       const cancel = new AbortController();
@@ -232,7 +232,7 @@ describe.each(STORES)('a list that is sent safely, $name store', ({ start }) => 
       isOver = true;
       goOn();
       await until('the source is closed', async () => isClosed);
-      // A late save would have happened before the answer to this call.
+      // A late save would happen before this call is answered.
       expect(await bag.describe()).toMatchObject({ added: 1_000 });
       expect(late).toBe(0);
     },
@@ -249,12 +249,12 @@ describe.each(STORES)('a list that is sent safely, $name store', ({ start }) => 
       ({ entries } = checkpoint);
     };
     await expect(resumeList(bag.add, source(), { save })).rejects.toThrow('the disk is gone');
-    // The rest is no whole block: it comes again with its successors.
+    // The rest is a partial block, which is sent again later with more entries.
     expect(entries).toBe(1_000);
     expect(await bag.describe()).toMatchObject({ added: 1_000 });
   });
 
-  it('refuses what is no list, no checkpoint, and bad options, before anything is sent', async () => {
+  it('refuses invalid lists, checkpoints, and options before it sends anything', async () => {
     const { add } = new UnseenClient({ fetch: () => Promise.reject(new Error('sent')) }).filter('bag');
     const from = { key: 'k', entries: 0, digest: '', counts: {}, refused: 0, cuts: [] };
     const calls: [string, () => Promise<unknown>][] = [

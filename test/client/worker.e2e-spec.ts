@@ -17,11 +17,11 @@ import { STORES } from '../e2e/stores.js';
 
 const urlAt = (i: number): string => `https://example.org/${i}`;
 const urls = (count: number): string[] => Array.from({ length: count }, (_, i) => urlAt(i));
-/** What no test waits for. */
+/** Longer than any test. */
 const LONG = 600;
 /** How often a worker extends a lease of LONG. */
 const EXTENDED_MS = (LONG * 1_000) / 3;
-/** Its extensions are what a worker does at intervals. */
+/** Fakes only intervals, which a worker uses for extensions. */
 const INTERVALS_ONLY: Parameters<typeof jest.useFakeTimers>[0] = {
   doNotFake: [
     ...(['Date', 'hrtime', 'nextTick', 'performance', 'queueMicrotask'] as const),
@@ -63,7 +63,7 @@ describe.each(STORES)('a worker, $name store', ({ start }) => {
     ...{ delaySeconds: () => 0, leaseSeconds: LONG },
   };
 
-  it('does each URL once, no more at once than it may, those that it finds on the way too', async () => {
+  it('processes each URL once, within its concurrency, including URLs that it finds', async () => {
     const set = await queueOf(urls(50));
     const done: string[] = [];
     let [running, most] = [0, 0];
@@ -84,7 +84,7 @@ describe.each(STORES)('a worker, $name store', ({ start }) => {
     expect(await counts(set)).toEqual(EMPTY);
   });
 
-  it('gives back what fails, with the reason, whatever is thrown', async () => {
+  it('releases failed URLs with the reason, whatever is thrown', async () => {
     const set = await queueOf(urls(9), 1);
     const trap = {
       get message(): string {
@@ -130,7 +130,7 @@ describe.each(STORES)('a worker, $name store', ({ start }) => {
     ]);
   });
 
-  it('tries again what failed, and waits for what is delayed before it says that there is nothing left', async () => {
+  it('retries failed URLs, and waits for delayed ones before it says that none is left', async () => {
     const set = await queueOf(urls(3));
     const attempts: number[] = [];
     const handler = async ({ url, attempt }: Task): Promise<void> => {
@@ -151,7 +151,7 @@ describe.each(STORES)('a worker, $name store', ({ start }) => {
     expect(attempts).toEqual([1, 2, 3]);
   });
 
-  it('ends with URLs that always fail: it tries them as often as it should, and leaves them in the queue', async () => {
+  it('ends despite URLs that always fail, and leaves them in the queue after all tries', async () => {
     const set = await queueOf(urls(4));
     const attempts: string[] = [];
     const handler = async ({ url, attempt }: Task): Promise<void> => {
@@ -207,7 +207,7 @@ describe.each(STORES)('a worker, $name store', ({ start }) => {
   it.each([
     ['5 times if the set has no limit', undefined, 5, { delayed: 1 }],
     ['as often as the set allows', 7, 7, { dead: 1 }],
-  ])('tries what fails %s', async (_, maxAttempts, tries, left) => {
+  ])('tries a failing URL %s', async (_, maxAttempts, tries, left) => {
     const set = await queueOf(urls(1), maxAttempts);
     const handler = async (): Promise<void> => {
       throw new Error('never');
@@ -216,7 +216,7 @@ describe.each(STORES)('a worker, $name store', ({ start }) => {
     expect(await counts(set)).toEqual({ ...EMPTY, ...left });
   });
 
-  it('brings a URL back when its handler says so, and counts no attempt if it was put off', async () => {
+  it('retries a URL when its handler says, and counts no attempt if the handler put it off', async () => {
     const set = await queueOf(urls(3), 2);
     const told: unknown[] = [];
     const attempts: number[] = [];
@@ -240,27 +240,27 @@ describe.each(STORES)('a worker, $name store', ({ start }) => {
     expect(() => new RetryAfterError('x', NaN)).toThrow('delaySeconds must be 0 or more, not NaN');
   });
 
-  it('counts what its handler has released itself as released, and not as lost', async () => {
+  it('counts URLs that its handler released as released, not as lost', async () => {
     const set = await queueOf(urls(3));
     const handler = async ({ id, url, attempt }: Task): Promise<void> => {
       if (url === urlAt(0) && attempt === 1) await set.release(id);
       if (url === urlAt(1)) await set.ack(id);
       if (url === urlAt(2)) await set.forget(url);
     };
-    // One after the other: of a lease of all three nothing would be left when the last is acknowledged, or something would.
+    // One at a time. Otherwise the result would depend on whether all three share a lease.
     const worker = new Worker(set, handler, { ...SOON, concurrency: 1 });
     expect(await worker.run()).toEqual({ done: 1, failed: 0, released: 2, lost: 1 });
     expect(await counts(set)).toMatchObject({ waiting: 0, leased: 0, delayed: 0 });
   });
 
-  it('waits for what others have leased, and does what comes back of it', async () => {
+  it('waits for URLs that others have leased, and processes those that return', async () => {
     const set = await queueOf(urls(2));
     const [other] = await set.lease({ max: 1, leaseSeconds: LONG });
     const done: string[] = [];
     const options = { ...SOON, waitSeconds: 1 };
     const working = new Worker(set, async ({ url }) => void done.push(url), options).run();
     await until('the worker has done the rest', async () => done.length === 1);
-    // With nothing left it would end when its lease comes back empty. It asks for another one.
+    // A worker with nothing left would end when its lease call returns empty. This one asks again.
     const look = jest.spyOn(set, 'describe');
     await leasesWaiting(app, 1);
     app.advance(1_000);
@@ -271,7 +271,7 @@ describe.each(STORES)('a worker, $name store', ({ start }) => {
     expect(new Set(done)).toEqual(new Set(urls(2)));
   });
 
-  it('keeps its leases while it works, and says when one is lost', async () => {
+  it('extends its leases while it works, and reports a lost one', async () => {
     const set = await queueOf(urls(2));
     let end: () => void = () => undefined;
     const ended = new Promise<void>((resolve) => (end = resolve));
@@ -304,7 +304,7 @@ describe.each(STORES)('a worker, $name store', ({ start }) => {
   it('does not wait for the delay of a URL that it has lost', async () => {
     const set = await queueOf(urls(2));
     const handler = async ({ url, signal }: Task): Promise<void> => {
-      // Another URL is delayed: with an empty queue there is nothing to wait for.
+      // Delay another URL, because with an empty queue there is nothing to wait for.
       const [other] = await set.lease({ max: 1, leaseSeconds: LONG });
       await set.release(other!.id, { delaySeconds: LONG });
       await set.forget(url);
@@ -318,7 +318,7 @@ describe.each(STORES)('a worker, $name store', ({ start }) => {
     expect(await counts(set)).toMatchObject({ waiting: 0, leased: 0, delayed: 1 });
   });
 
-  it('that is stopped ends what it has begun and takes nothing more', async () => {
+  it('that is stopped finishes its URLs in progress and takes no more', async () => {
     const set = await queueOf(urls(100));
     let begun = 0;
     let end: () => void = () => undefined;
@@ -334,13 +334,13 @@ describe.each(STORES)('a worker, $name store', ({ start }) => {
     expect(await worker.run()).toEqual({ done: 5, failed: 0, released: 0, lost: 0 });
   });
 
-  it('that is stopped while it waits for URLs leaves none leased, and none of its attempts is used up', async () => {
+  it('that is stopped while it waits leaves no URL leased, and uses up no attempt', async () => {
     const set = await queueOf([], 1);
     let all = 0;
     for (let n = 0; n < 20; n++) {
       const worker = new Worker(set, async () => undefined, { waitSeconds: 30, leaseSeconds: LONG });
       const working = worker.run();
-      // In the moment in which something comes.
+      // Stop at the moment when a URL arrives.
       const [, { done }] = await Promise.all([set.discover(urlAt(n)).then(() => worker.stop()), working]);
       await until('nothing is leased', async () => {
         return (await counts(set)).leased === 0;
@@ -350,7 +350,7 @@ describe.each(STORES)('a worker, $name store', ({ start }) => {
     expect(await counts(set)).toEqual({ ...EMPTY, waiting: 20 - all });
   });
 
-  it('waits while the service is away, and goes on', async () => {
+  it('waits while the service is unavailable, then continues', async () => {
     const set = await queueOf(urls(40));
     const proxy = await TcpProxy.start(app.port);
     const far = new UnseenClient({ url: `http://127.0.0.1:${proxy.port}`, timeoutMs: 300 }).visitedSet(
@@ -377,7 +377,7 @@ describe.each(STORES)('a worker, $name store', ({ start }) => {
     expect(await counts(set)).toEqual(EMPTY);
   });
 
-  it('ends with what is refused for good, when what it had begun is over', async () => {
+  it('fails on a permanent refusal, after its URLs in progress', async () => {
     const set = await queueOf(urls(1));
     const lease = jest.spyOn(set, 'lease');
     let over = false;
