@@ -20,17 +20,17 @@ import { startMortal, type MortalService } from './mortal-service.js';
 
 const browser = sharedBrowser();
 
-/** No item is taken for another one. */
+/** The error rate is so low that no test meets a false positive. */
 const SURE = { capacity: 100_000, errorRate: 1e-9 };
 const BAG = { type: 'counting', semantics: 'multiset', ...SURE } as const;
 
 const itemsOf = (from: number, to: number): string[] =>
   Array.from({ length: to - from }, (_, i) => `https://example.org/${from + i}`);
 
-/** A call and its repeats take no longer. */
+/** The longest time for a call with its retries. */
 const LONGEST_MS = 31_000;
 
-/** The keys of the calls of a page that change something at a path, one a try. */
+/** The operation keys of a page's changing calls to a path, one per attempt. */
 function keysOf(page: Page, method: string, path: string): string[] {
   const keys: string[] = [];
   page.on('request', (request: Request) => {
@@ -40,7 +40,7 @@ function keysOf(page: Page, method: string, path: string): string[] {
   return keys;
 }
 
-describeInBrowser(`a store that goes away behind a service that answers${why}`, () => {
+describeInBrowser(`a store that becomes unavailable behind a running service${why}`, () => {
   let redis: RedisServer;
   let app: TestApp;
   let client: UnseenClient;
@@ -60,7 +60,7 @@ describeInBrowser(`a store that goes away behind a service that answers${why}`, 
   const missed = (page: Page): Promise<void> =>
     page.getByText('The service answers, but its store is unavailable.').waitFor();
 
-  it('is missed in a banner; what is asked of it meanwhile is done when it is back, once', async () => {
+  it('is reported in a banner, and pending actions are done once when it is back', async () => {
     const list = await visit(browser, app.url);
     const clearing = await visit(browser, app.url, '#/filters/old');
     const making = await visit(browser, app.url, '#/new?kind=filters');
@@ -88,13 +88,13 @@ describeInBrowser(`a store that goes away behind a service that answers${why}`, 
       await dialog.getByRole('button', { name: 'Clear' }).click();
       await making.page.getByRole('button', { name: 'Create the filter' }).click();
       for (const { page } of [list, clearing, making, adding]) await missed(page);
-      // What was shown stays, and what is asked is asked again.
+      // The shown data stays, and polling continues.
       expect(await list.page.getByRole('link', { name: 'bag' }).count()).toBe(1);
       expect(await making.page.getByRole('button', { name: 'Creating …' }).isDisabled()).toBe(true);
       await adding.page
         .getByText('Waiting for the service. It continues automatically after 2,000 lines.')
         .waitFor();
-      // That there is a plan does not say that there is a store.
+      // A plan needs no store, so it does not show that the store is back.
       const planned = making.page.waitForResponse(
         (answer) => answer.url().endsWith('/v1/plan') && answer.ok(),
       );
@@ -113,14 +113,14 @@ describeInBrowser(`a store that goes away behind a service that answers${why}`, 
     await list.page.getByText('The service is back.').waitFor({ state: 'detached' });
     for (const tries of keys.slice(0, 2)) expect(new Set(tries).size).toBe(1);
     expect(await client.filter('old').describe()).toMatchObject({ items: 0, added: 0 });
-    // A multiset would have counted what was added twice.
+    // A multiset would have counted items that were added twice.
     expect(await client.filter('bag').describe()).toMatchObject({ items: 5_000, added: 5_000 });
     expect(new Set(await client.filter('bag').count(itemsOf(0, 5_000)))).toEqual(new Set([1]));
     for (const tab of [list, clearing, making, adding]) await tab.leave(503);
   });
 
-  it('is not waited for for ever: then nobody knows yet, and the page is shown when it can be', async () => {
-    // Here keys are needed, which are in the store.
+  it('is waited for only so long: then the result is unknown, and the page recovers later', async () => {
+    // This service requires keys, which are in the store.
     const closed = await startApp({ REDIS_URL: redis.url, REDIS_TIMEOUT_MS: '500', AUTH: 'keys' });
     const making = await visit(browser, app.url, '#/new?kind=filters');
     const starting = await visit(browser, closed.url);
@@ -151,7 +151,7 @@ describeInBrowser(`a store that goes away behind a service that answers${why}`, 
     await closed.close();
   });
 
-  it('is not waited for by whoever stops a list, which says of how many lines nobody knows', async () => {
+  it('does not delay a stop of a list, which reports how many lines are unknown', async () => {
     const tab = await visit(browser, app.url, '#/filters/old/use');
     const { page } = tab;
     const { held, letGo } = await holdAfter(page, '/items/add', 2);
@@ -167,7 +167,7 @@ describeInBrowser(`a store that goes away behind a service that answers${why}`, 
     await page.getByText('The outcome of the next 1,000 lines is unknown.').waitFor();
     await missed(page);
     await redis.restart();
-    // Nothing on this screen asks by itself.
+    // Nothing on this screen polls.
     await page.getByText('The service is back.').waitFor();
     const described = await client.filter('old').describe();
     expect([2_000, 3_000]).toContain('items' in described && described.items);
@@ -200,7 +200,7 @@ describeInBrowser.each(['embedded', 'redis'] as const)(
       await tab.page.getByText('Done: 5,000 lines.').waitFor();
     };
 
-    it('is waited for, and nothing is done twice when an answer was lost', async () => {
+    it('is waited for, and nothing is done twice after a lost answer', async () => {
       const names = client.filter('names');
       await names.create({ type: 'counting', semantics: 'multiset', ...SURE });
       tab = await visit(browser, service.url, '#/filters/names/use');
@@ -212,13 +212,13 @@ describeInBrowser.each(['embedded', 'redis'] as const)(
       await killed;
       await comeBack();
       expect(await resultOf(page)).toEqual(itemsOf(0, 5_000).map((item) => `new\t${item}`));
-      // A multiset would have counted what was added twice.
+      // A multiset would have counted items that were added twice.
       expect(await names.describe()).toMatchObject({ items: 5_000, added: 5_000 });
       expect(new Set(await names.count(itemsOf(0, 5_000)))).toEqual(new Set([1]));
       await tab.leave('away');
     });
 
-    it('is waited for by a sync, whose list goes on under its key, so that the commit is right', async () => {
+    it('is waited for by a sync, whose list continues under its operation key, so that the commit is right', async () => {
       const set = client.visitedSet('live');
       await set.create(SURE);
       await set.visit(itemsOf(0, 1_000));
@@ -230,7 +230,7 @@ describeInBrowser.each(['embedded', 'redis'] as const)(
       await page.getByRole('button', { name: 'Send the list' }).click();
       await killed;
       await comeBack();
-      // What was listed twice would count twice.
+      // Lines listed twice would count twice.
       expect(await sync.describe()).toMatchObject({ state: 'open', listed: 5_000, new: 4_100 });
       await page.getByRole('button', { name: 'Preview the commit' }).click();
       await page.getByRole('button', { name: 'Commit: forget 100 items' }).click();

@@ -12,7 +12,7 @@ import { rememberSixHours } from './six-hours.js';
 const { chromium } = (await importNatively('playwright-core')) as typeof import('playwright-core');
 const found = findChromium();
 
-/** Said in the names of tests that are skipped. */
+/** Added to the names of skipped tests. */
 export const why = found ? '' : ' (skipped: no Chromium; npm run tools:ensure installs it)';
 export const describeInBrowser = found ? describe : describe.skip;
 
@@ -21,7 +21,7 @@ const FLAGS = [
   ...['--disable-background-networking', '--disable-component-update', '--disable-sync'],
 ];
 
-/** One for all tests of a file, from before the first to after the last: starting it is most of what a test takes. */
+/** One browser for all tests of a file, because starting it takes most of the time of a test. */
 export function sharedBrowser(): Pick<Browser, 'newContext'> {
   let started: Browser | undefined;
   beforeAll(async () => {
@@ -38,11 +38,11 @@ export function sharedBrowser(): Pick<Browser, 'newContext'> {
   };
 }
 
-/** The service serves the page that was built last. */
+/** The service serves the page of the last build. */
 const PAGE = join('dist', 'dashboard', 'index.html');
 const SOURCES = [join('libs', 'dashboard'), join('libs', 'client', 'src'), join('libs', 'bloom', 'src')];
 
-/** Throws if a source of the page is newer than the page, because then the test would test an older page. */
+/** Throws if a source is newer than the built page, because the test would then test an old page. */
 async function assertBuilt(): Promise<void> {
   const { mtimeMs: builtMs } = await stat(PAGE);
   for (const folder of SOURCES) {
@@ -53,7 +53,7 @@ async function assertBuilt(): Promise<void> {
   }
 }
 
-/** What a test is about, and the browser says by itself: answers of a status, or that nobody answers. */
+/** Failures that a test expects the browser to log: a status, or an unavailable service. */
 export type Expected = number | 'away';
 
 function isSaidOf(expected: Expected, complaint: string): boolean {
@@ -61,23 +61,23 @@ function isSaidOf(expected: Expected, complaint: string): boolean {
   return complaint.startsWith(`error: Failed to load resource: ${why}`);
 }
 
-/** A tab with a session of its own, and everything in it that should not have been. */
+/** A tab with its own session, and everything that went wrong in it. */
 export interface Visit {
   readonly page: Page;
-  /** Messages of the console, errors, breaches of the policy, requests to elsewhere, since it was last asked. */
+  /** New console messages, errors, policy violations, and requests to other origins. */
   complaints(): string[];
-  /** Closes the tab, in which there was to be nothing else to complain of. */
+  /** Closes the tab, and expects no complaints except these. */
   leave(...expected: readonly Expected[]): Promise<void>;
-  /** What axe finds wrong with the page as it is. */
+  /** Accessibility violations that axe finds on the current page. */
   inaccessible(): Promise<string[]>;
-  /** By how many pixels the page is wider than what shows it. */
+  /** The number of pixels by which the page is wider than its viewport. */
   overflow(): Promise<number>;
-  /** Goes to a place of the dashboard, as a link would. */
+  /** Goes to a place in the dashboard, as a link would. */
   goTo(hash: string): Promise<void>;
   close(): Promise<void>;
 }
 
-// What runs in the page is text: tests know no types of browsers.
+// Code for the page is a string, because tests do not have the types of browsers.
 const WATCH_POLICY = `addEventListener('securitypolicyviolation', ({ violatedDirective, blockedURI }) =>
   console.error('policy: ' + violatedDirective + ' ' + blockedURI))`;
 const OVERFLOW = 'Math.max(0, document.documentElement.scrollWidth - document.documentElement.clientWidth)';
@@ -120,19 +120,19 @@ export async function visit(
   };
 }
 
-/** Gives the page a key, right or wrong. */
+/** Enters a key, valid or not. */
 export async function signIn(page: Page, key: string): Promise<void> {
   await page.getByLabel('API key').fill(key);
   await page.getByRole('button', { name: 'Sign in' }).click();
 }
 
-/** Gives a screen a list as a file. To fill in a text of some thousand lines takes a browser that is driven half a minute. */
+/** Enters an input list as a file. Filling in thousands of lines of text takes an automated browser half a minute. */
 export async function chooseList(page: Page, lines: readonly string[]): Promise<void> {
   const file = { name: 'list.txt', mimeType: 'text/plain', buffer: Buffer.from(lines.join('\n')) };
   await page.getByLabel('Or drop files here').setInputFiles([file]);
 }
 
-/** The lines of the result of a list, which is downloaded. */
+/** The lines of the result file, which it downloads. */
 export async function resultOf(page: Page): Promise<string[]> {
   const downloading = page.waitForEvent('download');
   await page.getByRole('button', { name: 'Download the result' }).click();
@@ -140,13 +140,13 @@ export async function resultOf(page: Page): Promise<string[]> {
   return text.split('\n').slice(0, -1);
 }
 
-/** A call of the page that is held. */
+/** A paused call of the page. */
 export interface Held {
   readonly held: Promise<void>;
   readonly letGo: () => void;
 }
 
-/** Lets `before` calls of a path pass, and holds the next one until it is let go. */
+/** Lets `before` calls to a path pass, and holds the next one until `letGo`. */
 export async function holdAfter(page: Page, path: string, before: number): Promise<Held> {
   let reached: () => void;
   let letGo: () => void;
@@ -170,7 +170,7 @@ interface Violation {
   readonly nodes: readonly { readonly html: string; readonly failureSummary?: string }[];
 }
 
-/** Evaluated, not loaded: the policy of the page would not have it. */
+/** Evaluated and not loaded, because the policy of the page forbids other scripts. */
 async function inaccessible(page: Page): Promise<string[]> {
   await page.evaluate(AXE);
   const violations = await page.evaluate<Violation[]>('axe.run().then(({ violations }) => violations)');

@@ -7,7 +7,7 @@ import { describeInBrowser, sharedBrowser, visit, why, type Visit } from './brow
 
 const browser = sharedBrowser();
 
-/** Has each canvas keep the texts that are drawn on it, since it was last cleared. */
+/** Makes each canvas record the texts drawn on it since it was last cleared. */
 const KEEP_TEXTS = `(() => {
   const { fillText, clearRect } = CanvasRenderingContext2D.prototype;
   CanvasRenderingContext2D.prototype.fillText = function (text, ...rest) {
@@ -29,7 +29,7 @@ describeInBrowser(`charts${why}`, () => {
   });
   afterAll(() => app.close());
 
-  /** The history of a set as long as these numbers of its items, a point a minute. */
+  /** Serves a history with these numbers of items, one point per minute. */
   async function remember(page: Page, items: readonly number[]): Promise<void> {
     const points = items.map((count, i) => ({
       at: new Date(Date.UTC(2030, 0, 1, 12, i, 20)).toISOString(),
@@ -54,7 +54,7 @@ describeInBrowser(`charts${why}`, () => {
     [3, [1, 1, 1]],
     [5, [0, 1, 2, 3, 3]],
     [20, Array.from({ length: 20 }, (_, i) => i % 4)],
-  ])('have no two ticks with the same label in the first minutes: %d points', async (_, items) => {
+  ])('have ticks with distinct labels in the first minutes: %d points', async (_, items) => {
     tab = await visit(browser, app.url);
     const { page } = tab;
     await page.evaluate(KEEP_TEXTS);
@@ -70,7 +70,7 @@ describeInBrowser(`charts${why}`, () => {
     await tab.leave();
   });
 
-  it('that cannot be loaded say so, and have their numbers as a table', async () => {
+  it('that cannot be loaded say so, and show their numbers as a table', async () => {
     tab = await visit(browser, app.url);
     const { page } = tab;
     await page.route(/\/uPlot[^/]*\.js$/, (route) => route.abort());

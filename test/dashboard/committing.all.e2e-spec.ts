@@ -13,7 +13,7 @@ const browser = sharedBrowser();
 const urls = (from: number, to: number): string[] =>
   Array.from({ length: to - from }, (_, i) => `https://example.org/${from + i}`);
 
-// In the embedded store a commit is one transaction: none is ever seen half done.
+// In the embedded store, a commit is one transaction, so it is never seen half done.
 describeInBrowser(`a sync whose instance dies while it commits, redis store${why}`, () => {
   let redis: RedisServer;
   let app: TestApp;
@@ -26,7 +26,7 @@ describeInBrowser(`a sync whose instance dies while it commits, redis store${why
     await redis.stop();
   });
 
-  /** As it is when an instance dies after it has said that it commits. */
+  /** The state after an instance dies that has announced its commit. */
   const beginCommit = async (name: string, id: string): Promise<void> => {
     const store = app.app.get<Store>(Store);
     const own = new Redis(redis.port, '127.0.0.1');
@@ -37,13 +37,13 @@ describeInBrowser(`a sync whose instance dies while it commits, redis store${why
     own.disconnect();
   };
 
-  it('is said to have no way back, offers nothing that would be refused, and is ended by whoever meets it', async () => {
+  it('is shown as committing, offers no action that would be refused, and is finished by the next call', async () => {
     const set = new UnseenClient({ url: app.url }).visitedSet('live');
     await set.create({ capacity: 1_000, errorRate: 1e-9 });
     await set.visit(urls(0, 100));
     const sync = await set.syncs.open();
     await sync.keep(urls(30, 110));
-    // They would meet it too, at any moment.
+    // These would finish the commit too, at any moment.
     for (const each of [SyncTender, HistorySampler]) await app.app.get(each).beforeApplicationShutdown();
     await beginCommit('live', sync.id);
 
@@ -59,7 +59,7 @@ describeInBrowser(`a sync whose instance dies while it commits, redis store${why
     await own.page.getByText('syncing', { exact: true }).waitFor();
     expect(await syncing.page.getByRole('main').getByRole('button').count()).toBe(0);
 
-    // The list looks at each set anew, and so meets it.
+    // The list describes each set, and thereby finishes the commit.
     const list = await visit(browser, app.url);
     await list.page.getByRole('link', { name: 'live' }).waitFor();
     await syncing.page.getByText('Committed. 30 items forgotten. Of 80 lines listed, 10 were new.').waitFor();

@@ -26,7 +26,7 @@ describe('the curve of error rates', () => {
     ['counters', 4, {}],
     ['bits', 1, {}],
     ['ages', 8, { maxAgeSeconds: 86_400 }],
-  ] as const)('of %s is at the promised rate where the filter is full', (_, cellBits, more) => {
+  ] as const)('of %s reaches the promised rate when the filter is full', (_, cellBits, more) => {
     for (const errorRate of [0.01, 1e-4, 1e-6]) {
       const capacity = 100_000;
       const geometry = planGeometry({ capacity, errorRate, cellBits: cellBits }, ONE);

@@ -21,7 +21,7 @@ describeInBrowser.each(['embedded', 'redis'])(`explanations, %s store${why}`, (s
     await redis?.stop();
   });
 
-  it('tell how a URL came to its key, where its counters are, and what follows', async () => {
+  it('show the key of a URL, its counters, and the result', async () => {
     await client.visitedSet('crawl').create({ capacity: 100, growth: 'auto', errorRate: 1e-6 });
     await client.visitedSet('crawl').visit('https://example.org/?a=1&b=2');
     const tab = await visit(browser, app.url, '#/sets/crawl/use');
@@ -45,7 +45,7 @@ describeInBrowser.each(['embedded', 'redis'])(`explanations, %s store${why}`, (s
     await page.getByLabel('The URL').fill('https://example.org/other');
     await page.keyboard.press('Enter');
     await answer.getByText('unseen', { exact: true }).waitFor();
-    // It is asked about one after the other.
+    // The field keeps the focus for the next URL.
     expect(await page.getByRole('textbox', { name: 'The URL' }).and(page.locator(':focus')).count()).toBe(1);
     await page.getByText('no rule changes it').waitFor();
     expect(await page.locator('.cells .zero').count()).toBeGreaterThan(0);
@@ -55,7 +55,7 @@ describeInBrowser.each(['embedded', 'redis'])(`explanations, %s store${why}`, (s
     await tab.leave();
   });
 
-  it('have room for counters far back in a large segment', async () => {
+  it('have room for large counter positions', async () => {
     await client.visitedSet('large').create({ capacity: 100 });
     const tab = await visit(browser, app.url, '#/', { viewport: { width: 360, height: 800 } });
     const { page } = tab;
@@ -80,7 +80,7 @@ describeInBrowser.each(['embedded', 'redis'])(`explanations, %s store${why}`, (s
     await tab.leave();
   });
 
-  it('tell of an item what any other program finds in its place', async () => {
+  it('show the counters of an item as any other program finds them', async () => {
     await client
       .filter('names')
       .create({ type: 'counting', capacity: 100, semantics: 'multiset', errorRate: 1e-6 });
@@ -125,7 +125,7 @@ describeInBrowser.each(['embedded', 'redis'])(`explanations, %s store${why}`, (s
     await tab.leave();
   });
 
-  it('tell of a set that ages how long it claims a URL', async () => {
+  it('show how long a set that ages claims a URL', async () => {
     await client.visitedSet('ageing').create({ capacity: 100, maxAgeSeconds: 86_400 });
     await client.visitedSet('ageing').visit('https://example.org/');
     const tab = await visit(browser, app.url, '#/sets/ageing/explain?item=https%3A%2F%2Fexample.org%2F');
@@ -133,12 +133,12 @@ describeInBrowser.each(['embedded', 'redis'])(`explanations, %s store${why}`, (s
     await tab.leave();
   });
 
-  it('tell of a URL that was forgotten, and whose counters others keep, why it is not seen', async () => {
+  it('explain why a forgotten URL is not seen although other URLs keep its counters', async () => {
     const crowded = client.visitedSet('crowded');
     await crowded.create({ capacity: 400, errorRate: 0.1, growth: 'none', maxAgeSeconds: 86_400 });
     const urls = Array.from({ length: 700 }, (_, i) => `https://example.org/${i}`);
     const visited = await crowded.visit(urls);
-    // Of so many, some have no counter that nobody else has.
+    // With so many URLs, some share all their counters with others.
     const forgotten = urls.filter((_, i) => visited[i] === 'new').slice(0, 90);
     await crowded.forget(forgotten);
     const { url } = (await crowded.explain(forgotten)).find(({ hidden }) => hidden)!;

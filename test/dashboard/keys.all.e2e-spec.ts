@@ -11,7 +11,7 @@ const DAY_MS = 86_400_000;
 
 const button = (page: Page, name: string | RegExp) => page.getByRole('button', { name });
 
-/** The secret that is shown, once somebody has said to have it. */
+/** Returns the shown secret and confirms that it is saved. */
 async function taken(page: Page, name: string): Promise<string> {
   const key = await page.getByLabel(`Key ${name}`, { exact: true }).inputValue();
   await button(page, 'I saved it').click();
@@ -27,7 +27,7 @@ describeInBrowser(`keys${why}`, () => {
 
   const clientOf = (apiKey?: string): UnseenClient => new UnseenClient({ url: app.url, apiKey });
 
-  it('are made, shown once, and may do what they were made for', async () => {
+  it('are created, shown once, and have their rights', async () => {
     const admin = await makeKey(app, 'admin');
     await clientOf(admin.key).visitedSet('acme-crawl').create({ capacity: 1_000 });
     const tab = await visit(browser, app.url, '#/keys', {
@@ -57,7 +57,7 @@ describeInBrowser(`keys${why}`, () => {
     await button(page, 'Copy').click();
     await page.getByText('Copied.').waitFor();
     const copied = String(await page.evaluate('navigator.clipboard.readText()'));
-    // It stays while one looks around, and the browser asks before it is gone.
+    // The secret stays on other screens, and the browser asks before it closes the page.
     await tab.goTo('#/');
     await page.getByRole('link', { name: 'acme-crawl' }).waitFor();
     const asked = page.waitForEvent('dialog');
@@ -79,7 +79,7 @@ describeInBrowser(`keys${why}`, () => {
     await tab.leave(401);
   });
 
-  it('are rotated: the old one goes on for a while, or ends at once', async () => {
+  it('are rotated: the old one stays valid for a while, or ends at once', async () => {
     const admin = await makeKey(app, 'admin');
     const old = await makeKey(app, 'read');
     const tab = await visit(browser, app.url, '#/keys');
@@ -97,7 +97,7 @@ describeInBrowser(`keys${why}`, () => {
     const end = Date.parse(expiresAt ?? '');
     expect([end >= before + DAY_MS - 60_000, end <= after + DAY_MS]).toEqual([true, true]);
 
-    // One's own, without an overlap: the page goes on with the new one.
+    // The user's own key, without an overlap: the page continues with the new one.
     await button(page, `Rotate test admin ${admin.id}`).click();
     await page.getByLabel('The old key stays valid for').selectOption('0');
     await page.getByRole('dialog').getByRole('button', { name: 'Rotate' }).click();
@@ -110,7 +110,7 @@ describeInBrowser(`keys${why}`, () => {
     await tab.leave(401);
   });
 
-  it('are revoked; with one’s own one is asked for another', async () => {
+  it('are revoked, and revoking the user’s own key leads to the sign-in', async () => {
     const admin = await makeKey(app, 'admin');
     const other = await makeKey(app, 'read');
     const tab = await visit(browser, app.url, '#/keys');
@@ -130,7 +130,7 @@ describeInBrowser(`keys${why}`, () => {
     await page.getByText('Your key is no longer valid').waitFor();
     expect(await page.evaluate('sessionStorage.length')).toBe(0);
     await expect(clientOf(admin.key).me()).rejects.toThrow(AccessError);
-    // Whoever may not manage them is not led to them.
+    // Users who may not manage keys see no link to them.
     await signIn(page, (await makeKey(app, 'write')).key);
     await page.getByText('Your key cannot manage keys').waitFor();
     expect(await page.getByRole('link', { name: 'Keys' }).count()).toBe(0);
@@ -138,7 +138,7 @@ describeInBrowser(`keys${why}`, () => {
     await tab.leave(401);
   });
 
-  it('are made once, whatever becomes of the sign-in with one', async () => {
+  it('are created once, whether or not the sign-in with them succeeds', async () => {
     const admin = await makeKey(app, 'admin');
     const tab = await visit(browser, app.url, '#/keys');
     const { page } = tab;
@@ -149,7 +149,7 @@ describeInBrowser(`keys${why}`, () => {
     await page.getByRole('heading', { name: 'Key brief created' }).waitFor();
     const [brief] = (await clientOf(admin.key).keys()).filter(({ name: called }) => called === 'brief');
     await clientOf(admin.key).revokeKey(brief!.id);
-    // Whoever is signed in stays so.
+    // A user who is signed in stays signed in.
     await button(page, 'Switch to it here').click();
     await page.getByText('That did not work:').waitFor();
     expect(await page.evaluate('sessionStorage.getItem("unseen-key")')).toBe(admin.key);
@@ -167,7 +167,7 @@ describeInBrowser(`keys${why}`, () => {
     await tab.leave(401, 404);
   });
 
-  it('begin with one that closes the service, and signs in', async () => {
+  it('start with one that closes the service, and signs in with it', async () => {
     const open = await startApp();
     const tab = await visit(browser, open.url, '#/keys');
     const { page } = tab;
@@ -186,7 +186,7 @@ describeInBrowser(`keys${why}`, () => {
     await open.close();
   });
 
-  it('that are not signed in with at once are not lost', async () => {
+  it('are not lost if the user does not sign in with them at once', async () => {
     const open = await startApp();
     const tab = await visit(browser, open.url, '#/keys');
     const { page } = tab;

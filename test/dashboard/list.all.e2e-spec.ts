@@ -25,7 +25,7 @@ describeInBrowser(`the list${why}`, () => {
   });
   afterAll(() => app.close());
 
-  it('shows that there is nothing yet, and leads to where something is made', async () => {
+  it('says that it is empty, and links to the form for a new set', async () => {
     tab = await visit(browser, app.url);
     await tab.page.getByText('Nothing here yet').waitFor();
     expect(await tab.inaccessible()).toEqual([]);
@@ -34,7 +34,7 @@ describeInBrowser(`the list${why}`, () => {
     await tab.leave();
   });
 
-  it('shows sets and filters with their numbers and states, which follow what happens', async () => {
+  it('shows sets and filters with current numbers and states', async () => {
     const crawl = client.visitedSet('crawl');
     await crawl.create({ capacity: 1_000, growth: 'none', maxAttempts: 1 });
     await crawl.discover(urls(950));
@@ -54,7 +54,7 @@ describeInBrowser(`the list${why}`, () => {
     expect(await rowOf(page, 'crawl')).toMatch(/940 waiting\s+7 leased, 0 delayed, 3 dead/);
     expect(await rowOf(page, 'names')).toMatch(/over capacity[^]*of 1,000[^]*over 1 %/);
     expect(await rowOf(page, 'old-news')).toMatch(/syncing\s*ageing/);
-    // Two looks make a rate.
+    // A rate needs two polls.
     expect(await rowOf(page, 'crawl')).toContain('–');
     await crawl.visit(urls(1_000).slice(950));
     await until('the numbers have followed', async () => /1,000 of 1,000/.test(await rowOf(page, 'crawl')));
@@ -66,7 +66,7 @@ describeInBrowser(`the list${why}`, () => {
     expect(tab.complaints()).toEqual([]);
   });
 
-  it('finds and sorts, by the keyboard too, and keeps it in the address', async () => {
+  it('searches and sorts, by keyboard too, and keeps both in the address', async () => {
     const { page } = tab;
     expect(await namesOf(page)).toEqual(['crawl', 'names', 'old-news']);
     await page.getByRole('button', { name: 'Items of capacity' }).press('Enter');
@@ -101,7 +101,7 @@ describeInBrowser(`the list${why}`, () => {
 });
 
 describeInBrowser(`an answer that cannot be shown${why}`, () => {
-  it('takes away its own screen only, until it can be', async () => {
+  it('breaks only its own screen, until it can be shown', async () => {
     const app = await startApp();
     const tab = await visit(browser, app.url, '#/new');
     const { page } = tab;
@@ -130,8 +130,8 @@ describeInBrowser(`an answer that cannot be shown${why}`, () => {
 const MANY = 2_000;
 const nameOf = (i: number): string => `f${String(i).padStart(4, '0')}`;
 
-describeInBrowser(`the list of very many${why}`, () => {
-  it('is read whole, and shown in pages, one of which is an address', async () => {
+describeInBrowser(`a very long list${why}`, () => {
+  it('is loaded completely, and shown in pages with addresses', async () => {
     const app = await startApp();
     const store = app.app.get<Store>(Store);
     const tiny = { type: 'standard', capacity: 10, errorRate: 0.1 } as const;

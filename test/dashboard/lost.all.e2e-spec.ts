@@ -9,7 +9,7 @@ const URLS = ['https://example.org/a', 'https://example.org/b'];
 const LOSS = 'The store has lost data of this visited set.';
 
 describeInBrowser.each(LOSING)(`a set whose data is lost, %s store${why}`, (store, start) => {
-  /** The page is the same whatever the store. */
+  /** Checked once, because the page is the same on both stores. */
   const inaccessible = async (): Promise<string[]> => (store === 'embedded' ? tab.inaccessible() : []);
   let service: LosingService;
   let client: UnseenClient;
@@ -27,7 +27,7 @@ describeInBrowser.each(LOSING)(`a set whose data is lost, %s store${why}`, (stor
   });
   afterAll(() => service.stop());
 
-  it('is listed as such, in a word, among the others', async () => {
+  it('is listed as lost among the others', async () => {
     tab = await visit(browser, service.app.url, '#/?sort=-state');
     const { page } = tab;
     const row = page.getByRole('row', { name: /^crawl / });
@@ -42,20 +42,20 @@ describeInBrowser.each(LOSING)(`a set whose data is lost, %s store${why}`, (stor
     expect(tab.complaints()).toEqual([]);
   });
 
-  it('says so on its own screen, which leads to nothing that would be refused', async () => {
+  it('says so on its own screen, which offers no action that would be refused', async () => {
     const { page } = tab;
     await page.getByRole('link', { name: 'crawl', exact: true }).click();
     await page.getByRole('alert').getByText(LOSS).waitFor();
     await page.getByText('data lost', { exact: true }).waitFor();
     expect(await page.getByRole('main').getByRole('link').allInnerTexts()).toEqual(['Sets and filters']);
     expect(await page.getByRole('main').getByRole('button').allInnerTexts()).toEqual(['Clear …', 'Delete …']);
-    // It is the set that is in trouble, and nobody else.
+    // Only the set has a problem, so no banner appears.
     expect(await page.locator('.banner').innerText()).toBe('');
     expect(await inaccessible()).toEqual([]);
   });
 
   it.each(['use', 'sync', 'explain?item=https%3A%2F%2Fexample.org%2Fa', 'export'])(
-    'says so where it is asked about: %s',
+    'says so on each screen about it: %s',
     async (screen) => {
       const { page } = tab;
       await tab.goTo(`#/sets/crawl/${screen}`);
@@ -70,7 +70,7 @@ describeInBrowser.each(LOSING)(`a set whose data is lost, %s store${why}`, (stor
     },
   );
 
-  it('works again once it is cleared, by its name', async () => {
+  it('works again after a clear, confirmed by its name', async () => {
     const { page } = tab;
     await page.getByRole('button', { name: 'Clear …' }).click();
     const dialog = page.getByRole('dialog', { name: 'Clear crawl?' });
@@ -89,7 +89,7 @@ describeInBrowser.each(LOSING)(`a set whose data is lost, %s store${why}`, (stor
     expect(await client.visitedSet('crawl').describe()).toMatchObject({ items: 2 });
   });
 
-  it('is deleted, by its name', async () => {
+  it('can be deleted, confirmed by its name', async () => {
     const { page } = tab;
     await tab.goTo('#/sets/old');
     await page.getByRole('button', { name: 'Delete …' }).click();

@@ -5,13 +5,13 @@ import type { Page } from 'playwright-core';
 import { startRedis } from '../support/redis-server.js';
 import { startProcess } from '../support/service-process.js';
 
-/** A service that can be killed, and comes back at its address with what its store has. */
+/** A service that can be killed and restarted at the same address with the same data. */
 export interface MortalService {
   readonly url: string;
-  /** Lets `before` calls of a path pass. The next one is done, and the service killed before anybody is told. */
+  /** Lets `before` calls to a path pass. The service executes the next one, and is killed before it is answered. */
   dieAfter(page: Page, path: string, before: number): Promise<void>;
   restart(): Promise<void>;
-  /** Ends it, and takes away all that it has left. */
+  /** Stops the service and deletes its data. */
   clean(): Promise<void>;
 }
 

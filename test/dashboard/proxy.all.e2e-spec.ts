@@ -10,7 +10,7 @@ const browser = sharedBrowser();
 
 const URLS = Array.from({ length: 1_500 }, (_, i) => `https://example.org/${i}`);
 
-// What is asked for outside of the path is a complaint of the visit.
+// A request outside the path is a complaint of the visit.
 describeInBrowser(`behind a proxy that gives it a path${why}`, () => {
   let app: TestApp;
   let proxy: PrefixProxy;
@@ -29,7 +29,7 @@ describeInBrowser(`behind a proxy that gives it a path${why}`, () => {
     await app.close();
   });
 
-  it('leads to the page, with or without a slash, and signs in', async () => {
+  it('serves the page, with or without a slash, and signs in', async () => {
     tab = await visit(browser, proxy.url);
     const { page } = tab;
     for (const path of ['/', '/dashboard/', '/dashboard']) {
@@ -70,7 +70,7 @@ describeInBrowser(`behind a proxy that gives it a path${why}`, () => {
     expect(await client.visitedSet('copy').describe()).toMatchObject({ items: 1_500 });
   });
 
-  it('has the description of the API where its link leads', async () => {
+  it('links to the API description', async () => {
     const { page } = tab;
     expect(tab.complaints().filter((text) => !text.includes('401'))).toEqual([]);
     await page.getByRole('link', { name: 'API', exact: true }).click();

@@ -13,8 +13,8 @@ const urls = (from: number, to: number): string[] =>
   Array.from({ length: to - from }, (_, i) => `https://example.org/${from + i}`);
 
 /**
- * Each screen does its main work once. The other specs of the dashboard run in `npm run test:all`, and on one store:
- * the page knows only the API, and test/contract proves that both stores give the same answers.
+ * Each screen does its main task once. The other specs of the dashboard run in `npm run test:all`, on one store: the
+ * page knows only the API, and test/contract checks that both stores give the same answers.
  */
 describeInBrowser.each(STORES)(`the screens of the dashboard, $name store${why}`, ({ start }) => {
   let app: TestApp;
@@ -29,7 +29,7 @@ describeInBrowser.each(STORES)(`the screens of the dashboard, $name store${why}`
   afterAll(() => app.close());
   beforeEach(async () => {
     set = client.visitedSet(freshName('crawl'));
-    // No URL is taken for another one.
+    // The error rate is so low that the test meets no false positive.
     await set.create({ capacity: 1_000, errorRate: 1e-9 });
     await set.discover(urls(0, 100));
   });
@@ -41,7 +41,7 @@ describeInBrowser.each(STORES)(`the screens of the dashboard, $name store${why}`
   };
   const button = ({ page }: Visit, name: string): Locator => page.getByRole('button', { name, exact: true });
 
-  it('sign in: asks for a key, refuses a wrong one, and shows the screen that was asked for', async () => {
+  it('sign in: asks for a key, refuses a wrong one, and shows the requested screen', async () => {
     const tab = await visit(browser, app.url, `#/sets/${set.name}`);
     await signIn(tab.page, 'no-such-key');
     await tab.page.getByText('The service does not accept this key.').waitFor();
@@ -60,7 +60,7 @@ describeInBrowser.each(STORES)(`the screens of the dashboard, $name store${why}`
     await tab.leave(401);
   });
 
-  it('new: makes a visited set', async () => {
+  it('new: creates a visited set', async () => {
     const name = freshName('made');
     const tab = await open('#/new');
     await tab.page.getByRole('region', { name: 'Memory needed' }).getByText('11.7 MB').first().waitFor();
@@ -72,7 +72,7 @@ describeInBrowser.each(STORES)(`the screens of the dashboard, $name store${why}`
     await tab.leave(401);
   });
 
-  it('one set: shows its numbers, clears it and deletes it', async () => {
+  it('one set: shows its numbers, clears it, and deletes it', async () => {
     const tab = await open(`#/sets/${set.name}`);
     const items = tab.page
       .getByRole('region', { name: 'Numbers' })
@@ -105,7 +105,7 @@ describeInBrowser.each(STORES)(`the screens of the dashboard, $name store${why}`
     await tab.leave(401);
   });
 
-  it('explain: tells how a URL came to its key, and why it is seen', async () => {
+  it('explain: shows the key of a URL, and why it is seen', async () => {
     const tab = await open(`#/sets/${set.name}/explain`);
     await tab.page.getByLabel('The URL').fill('HTTPS://Example.org:443/7#top');
     await button(tab, 'Explain').click();
@@ -118,7 +118,7 @@ describeInBrowser.each(STORES)(`the screens of the dashboard, $name store${why}`
   it('explain: keeps text that is typed before the page is drawn', async () => {
     const tab = await open(`#/sets/${set.name}`);
     await tab.page.getByRole('heading', { name: set.name }).waitFor();
-    // An observer is told in the turn in which the field appears: no user is faster.
+    // The observer runs in the turn in which the field appears, faster than any user.
     await tab.page.evaluate(`new MutationObserver((_, observer) => {
       const field = document.querySelector('form.ask input');
       if (!field) return;
@@ -132,8 +132,8 @@ describeInBrowser.each(STORES)(`the screens of the dashboard, $name store${why}`
     await tab.leave(401);
   });
 
-  it('sync: forgets what is not on the list, after a look', async () => {
-    // A sync keeps URLs that are in the queue when it is opened.
+  it('sync: forgets unlisted URLs after a preview', async () => {
+    // A sync keeps URLs that are queued when it is opened.
     await set.ack((await set.lease({ max: 100, leaseSeconds: 60 })).map(({ id }) => id));
     const tab = await open(`#/sets/${set.name}/sync`);
     await button(tab, 'Open a sync').click();
@@ -147,7 +147,7 @@ describeInBrowser.each(STORES)(`the screens of the dashboard, $name store${why}`
     await tab.leave(401, 409);
   });
 
-  it('export and import: a set comes back under another name', async () => {
+  it('export and import: copies a set to another name', async () => {
     const name = freshName('imported');
     const tab = await open(`#/sets/${set.name}/export`);
     const saved = tab.page.waitForEvent('download');
@@ -163,7 +163,7 @@ describeInBrowser.each(STORES)(`the screens of the dashboard, $name store${why}`
     await tab.leave(401);
   });
 
-  it('keys: makes one, and shows its secret once', async () => {
+  it('keys: creates one, and shows its secret once', async () => {
     const tab = await open('#/keys');
     await button(tab, 'New key …').click();
     const dialog = tab.page.getByRole('dialog', { name: 'A new key' });

@@ -8,13 +8,13 @@ import { statusOf } from '../support/status-of.js';
 
 const ASSETS = join('dist', 'dashboard', 'assets');
 const MOST_SCRIPT_BYTES = 62_000;
-/** Of what is loaded before anything is shown. */
+/** Of the scripts that load before the first render. */
 const MOST_FIRST_BYTES = 45_000;
 
 const scripts = readdirSync(ASSETS).filter((name) => name.endsWith('.js'));
 
 describe('the files of the dashboard', () => {
-  // By brotli, as browsers ask for by TLS and on loopback.
+  // With brotli, which browsers request over TLS and on loopback.
   it(`have at most ${MOST_SCRIPT_BYTES} bytes of script, compressed, ${MOST_FIRST_BYTES} of them at first`, () => {
     const bytesOf = (names: readonly string[]): number =>
       names.reduce((sum, name) => sum + readFileSync(join(ASSETS, `${name}.br`)).length, 0);
@@ -25,7 +25,7 @@ describe('the files of the dashboard', () => {
     expect(bytesOf(scripts)).toBeLessThanOrEqual(MOST_SCRIPT_BYTES);
   });
 
-  it('are the same compressed as they are', () => {
+  it('are equal after decompression', () => {
     for (const name of scripts) {
       const plain = readFileSync(join(ASSETS, name));
       expect(gunzipSync(readFileSync(join(ASSETS, `${name}.gz`)))).toEqual(plain);
@@ -44,7 +44,7 @@ describe('a service with keys', () => {
   const get = (path: string, headers: Record<string, string> = {}): Promise<Response> =>
     fetch(app.url + path, { headers, redirect: 'manual' });
 
-  it('gives everyone the page, with a policy that allows nothing inline and nothing from elsewhere', async () => {
+  it('serves the page to everyone, with a policy that allows no inline code and no other origins', async () => {
     const answer = await get('/dashboard');
     const policy = answer.headers.get('content-security-policy') ?? '';
     expect(answer.status).toBe(200);
@@ -60,14 +60,14 @@ describe('a service with keys', () => {
     expect((await get('/dashboard/')).headers.get('location')).toBe('../dashboard');
   });
 
-  it('answers a page that the browser has already without sending it again', async () => {
+  it('does not resend a page that the browser has cached', async () => {
     const { headers } = await get('/dashboard');
     expect(headers.get('cache-control')).toBe('no-cache');
     const again = await get('/dashboard', { 'if-none-match': headers.get('etag')! });
     expect([again.status, await again.text()]).toEqual([304, '']);
   });
 
-  it('gives what the page loads compressed, to be kept for ever', async () => {
+  it('serves the files of the page compressed and immutable', async () => {
     for (const name of scripts) {
       for (const encoding of ['br', 'gzip', 'identity']) {
         const answer = await get(`/dashboard/assets/${name}`, { 'accept-encoding': encoding });
@@ -80,7 +80,7 @@ describe('a service with keys', () => {
     }
   });
 
-  it('gives no other files', async () => {
+  it('serves no other files', async () => {
     const names = [`${scripts[0]!}.gz`, '..%2findex.html', '%2e%2e/index.html', 'none.js', ''];
     for (const name of names) expect(await statusOf(`${app.url}/dashboard/assets/${name}`)).toBe(401);
     const raw = await RawClient.connect(app.port);
@@ -90,7 +90,7 @@ describe('a service with keys', () => {
     expect(await raw.closed()).toMatch(/^HTTP\/1.1 401 /);
   });
 
-  it('leads browsers from / to the dashboard, and answers all others as it does for any unknown path', async () => {
+  it('redirects browsers from / to the dashboard, and answers other clients as for any unknown path', async () => {
     const browser = await get('/', { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' });
     expect([browser.status, browser.headers.get('location')]).toEqual([302, 'dashboard']);
     expect((await get('/')).status).toBe(401);
@@ -100,7 +100,7 @@ describe('a service with keys', () => {
 });
 
 describe('a service without keys', () => {
-  it('answers programs at / that there is no such route', async () => {
+  it('answers programs at / with an unknown route', async () => {
     const app = await startApp();
     try {
       expect(await call(app, 'GET', '/')).toMatchObject({ status: 404, body: { code: 'ROUTE_NOT_FOUND' } });

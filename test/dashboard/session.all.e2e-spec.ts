@@ -23,14 +23,14 @@ describeInBrowser(`signing in${why}`, () => {
   });
   afterAll(() => app.close());
 
-  it('asks for a key, says when one is wrong, and shows the screen that was asked for', async () => {
+  it('asks for a key, reports a wrong one, and shows the requested screen', async () => {
     const tab = await visit(browser, app.url, '#/sets/crawl');
     const { page } = tab;
     await page.getByRole('heading', { name: 'Sign in' }).waitFor();
     expect(await tab.inaccessible()).toEqual([]);
     await signIn(page, 'no-such-key');
     await page.getByText('The service does not accept this key.').waitFor();
-    // No header can carry it, which does not say that the service is away.
+    // No header can carry this key, which does not mean that the service is unavailable.
     await page.reload();
     await signIn(page, '“key”');
     await page.getByText('The service does not accept this key.').waitFor();
@@ -40,7 +40,7 @@ describeInBrowser(`signing in${why}`, () => {
     await page.getByRole('heading', { name: 'crawl' }).waitFor();
     // The field that had the focus is gone.
     await page.locator('h1:focus').waitFor();
-    // For this tab: another one is asked again.
+    // The key belongs to this tab; another tab asks again.
     expect(await page.evaluate('[localStorage.length, document.cookie]')).toEqual([0, '']);
     await page.reload();
     await page.getByRole('heading', { name: 'crawl' }).waitFor();
@@ -50,7 +50,7 @@ describeInBrowser(`signing in${why}`, () => {
     await tab.leave(401, 403);
   });
 
-  it('shows a reader everything, and no button that fails', async () => {
+  it('shows a reader everything, and no button that would fail', async () => {
     const reader = await makeKey(app, 'read');
     const tab = await visit(browser, app.url);
     const { page } = tab;
@@ -72,7 +72,7 @@ describeInBrowser(`signing in${why}`, () => {
     await tab.leave(401, 403);
   });
 
-  it('shows the holder of a prefix what is theirs', async () => {
+  it('shows a user with a prefix their own sets and filters', async () => {
     const tenant = await makeKey(app, 'admin', { prefix: 'acme-' });
     const tab = await visit(browser, app.url);
     const { page } = tab;
@@ -85,13 +85,13 @@ describeInBrowser(`signing in${why}`, () => {
     await tab.close();
   });
 
-  it('says when a key was revoked, does nothing by half, and goes on where it was', async () => {
+  it('reports a revoked key, does nothing by half, and continues where it was', async () => {
     const revoked = await makeKey(app, 'admin');
     const tab = await visit(browser, app.url, '#/new');
     const { page } = tab;
     await signIn(page, revoked.key);
     await page.getByLabel('Name', { exact: true }).fill('never-made');
-    // Planning is a call, too.
+    // Planning is also a call.
     await page.getByText('11.7 MB').first().waitFor();
     await client.revokeKey(revoked.id);
     await page.getByRole('button', { name: 'Create the visited set' }).click();
@@ -107,8 +107,8 @@ describeInBrowser(`signing in${why}`, () => {
   });
 });
 
-describeInBrowser(`a service that goes away${why}`, () => {
-  it('is missed in a banner, which goes when it is back, without anyone doing anything', async () => {
+describeInBrowser(`a service that becomes unavailable${why}`, () => {
+  it('is reported in a banner, which disappears by itself when the service is back', async () => {
     const DATA_DIR = await mkdtemp(join(tmpdir(), 'unseen-away-'));
     let service = await startProcess({ DATA_DIR });
     const url = await service.url();
@@ -121,7 +121,7 @@ describeInBrowser(`a service that goes away${why}`, () => {
       service.child.kill('SIGKILL');
       await service.exit();
       await tab.page.getByText('The service does not answer.').waitFor();
-      // What was known is still there.
+      // The data that was loaded is still shown.
       expect(await tab.page.getByRole('link', { name: 'names' }).count()).toBe(1);
       expect(await tab.inaccessible()).toEqual([]);
       service = await startProcess({ DATA_DIR, PORT: new URL(url).port });

@@ -9,7 +9,7 @@ const urls = (count: number): string[] => Array.from({ length: count }, (_, i) =
 
 const browser = sharedBrowser();
 
-/** Of a canvas what is asked of it here: tests know no types of browsers. */
+/** The members of a canvas used here, because tests do not have the types of browsers. */
 interface Canvas {
   readonly width: number;
   readonly height: number;
@@ -18,7 +18,7 @@ interface Canvas {
   };
 }
 
-/** Whether it is not transparent all over. */
+/** Whether the canvas has any pixel that is not transparent. */
 const isDrawn = (chart: Locator): Promise<boolean> =>
   chart.locator('canvas').evaluate((node) => {
     const canvas = node as unknown as Canvas;
@@ -26,13 +26,13 @@ const isDrawn = (chart: Locator): Promise<boolean> =>
     return data.some((value, i) => i % 4 === 3 && value > 0);
   });
 
-/** By how many pixels what is in something is wider than that. */
+/** The number of pixels by which the content is wider than its element. */
 const tooWide = (node: unknown): number => {
   const { scrollWidth, clientWidth } = node as Record<'scrollWidth' | 'clientWidth', number>;
   return scrollWidth - clientWidth;
 };
 
-/** What a browser tells of styles, and Node.js has not. */
+/** A browser function that Node.js does not declare. */
 interface Styles {
   getComputedStyle(node: unknown): { readonly backgroundColor: string };
 }
@@ -40,7 +40,7 @@ interface Styles {
 const backgroundOf = (node: unknown): string =>
   (globalThis as unknown as Styles).getComputedStyle(node).backgroundColor;
 
-/** The value that has a name in a list of facts or figures. */
+/** The value with this name in a list of facts or figures. */
 const valueOf = (within: Locator, name: string): Promise<string> =>
   within.locator(`xpath=.//div[dt[normalize-space()="${name}"]]/dd`).innerText();
 
@@ -54,7 +54,7 @@ describeInBrowser(`the dashboard${why}`, () => {
   });
   afterAll(() => app.close());
 
-  it('plans a visited set as it is described, and makes it', async () => {
+  it('plans a visited set as the user types, and creates it', async () => {
     tab = await visit(browser, app.url, '#/new');
     const { page } = tab;
     const plan = page.getByRole('region', { name: 'Memory needed' });
@@ -86,14 +86,14 @@ describeInBrowser(`the dashboard${why}`, () => {
       maxAttempts: 3,
       urlProfile: { base: 'safe', stripTracking: true },
     });
-    // The heading of a screen that was come to has the focus.
+    // The heading of a new screen has the focus.
     await until('the heading has it', () =>
       page.evaluate<boolean>("document.activeElement.textContent === 'fresh'"),
     );
     await tab.leave();
   });
 
-  it('makes a filter, and says at the field what the service refuses', async () => {
+  it('creates a filter, and shows refusals of the service at the field', async () => {
     tab = await visit(browser, app.url, '#/new?kind=filters');
     const { page } = tab;
     await page.getByLabel('Name', { exact: true }).fill('Fresh Names');
@@ -111,7 +111,7 @@ describeInBrowser(`the dashboard${why}`, () => {
     await tab.close();
   });
 
-  it('marks every field of a form that is wrong, and leads to the first of them', async () => {
+  it('marks every faulty field of a form, and focuses the first', async () => {
     tab = await visit(browser, app.url, '#/new');
     const { page } = tab;
     const wrong = page.locator('[aria-invalid]');
@@ -125,7 +125,7 @@ describeInBrowser(`the dashboard${why}`, () => {
     await page.getByRole('button', { name: 'Create the visited set' }).click();
     await until('the first has the focus', () => isFocused('Name'));
     expect(await wrong.count()).toBe(3);
-    // What the service alone can tell is marked as well.
+    // Faults that only the service finds are marked as well.
     await page.getByLabel('Name', { exact: true }).fill('marked');
     await page.getByLabel('Capacity').fill('9e15');
     await page.getByLabel('Attempts').fill('9e12');
@@ -135,7 +135,7 @@ describeInBrowser(`the dashboard${why}`, () => {
     await tab.leave(400);
   });
 
-  it('shows all that there is to know of a set', async () => {
+  it('shows everything about a set', async () => {
     const crawl = client.visitedSet('crawl');
     await crawl.create({ capacity: 2_000, maxAttempts: 1 });
     await crawl.discover(urls(3_000));
@@ -159,7 +159,7 @@ describeInBrowser(`the dashboard${why}`, () => {
     expect(await valueOf(queue, 'Dead')).toBe('5');
     const progress = page.getByRole('region', { name: 'Sync' });
     expect(await valueOf(progress, 'Listed')).toBe('700 lines');
-    // All of it is queued, and what is queued stays.
+    // All URLs are queued, and a sync keeps queued URLs.
     expect(await valueOf(progress, 'Would stay')).toMatch(/^(\d,\d{3}) of \1 items$/);
     expect(await page.getByRole('table', { name: 'Layers' }).getByRole('row').count()).toBe(3);
     expect(await valueOf(page.getByRole('region', { name: 'Settings' }), 'Attempts')).toBe('1');
@@ -171,7 +171,7 @@ describeInBrowser(`the dashboard${why}`, () => {
     await sync.abandon();
   });
 
-  it('draws what was, and has each chart as a table', async () => {
+  it('draws the history, and shows each chart as a table', async () => {
     const { page } = tab;
     const titles = ['Items', 'Error rate', 'Events per second', 'Queue', 'Error rate by items'];
     const chartOf = (title: string): Locator => page.getByRole('figure', { name: title, exact: true });
@@ -183,9 +183,9 @@ describeInBrowser(`the dashboard${why}`, () => {
       expect(await chart.getByRole('row').count()).toBeGreaterThan(100);
     }
     expect(await rowsOf('Events per second').nth(2).innerText()).toMatch(/1\.83\s+4\s+0\.167$/);
-    // At its capacity a set has the rate that it was sized for, less what later layers may have.
+    // At capacity, a set has the error rate of its size, minus the share of later layers.
     expect(await rowsOf('Error rate by items').last().innerText()).toMatch(/^7,400\s+0\.00\d+ %\s+0\.01 %/);
-    // One of them is enough for axe.
+    // One open table is enough for axe.
     for (const title of titles.slice(1))
       await page.getByRole('button', { name: `${title} as a table`, exact: true }).click();
     expect(await tab.inaccessible()).toEqual([]);
@@ -229,7 +229,7 @@ describeInBrowser(`the dashboard${why}`, () => {
     await narrow.leave();
   });
 
-  it('shows what has become of a set, not an answer that was under way before', async () => {
+  it('shows the result of an action, not a pending answer from before it', async () => {
     await client.filter('stale').create({ type: 'counting', capacity: 1_000, errorRate: 0.01 });
     await client.filter('stale').add(['a', 'b']);
     const other = await visit(browser, app.url, '#/filters/stale');
@@ -256,14 +256,14 @@ describeInBrowser(`the dashboard${why}`, () => {
     const letGo = await asked;
     await page.keyboard.press('Enter');
     await dialog.waitFor({ state: 'detached' });
-    // Then no time comes to ask by itself.
+    // From here on, no poll is due.
     await page.clock.pauseAt(Date.now() + 1_000);
     letGo();
     await until('it is empty', async () => (await items()).startsWith('0'));
     await other.leave();
   });
 
-  it('leads nobody back who has gone elsewhere meanwhile', async () => {
+  it('does not navigate if the user has gone to another screen', async () => {
     await client.filter('brief').create({ type: 'counting', capacity: 1_000, errorRate: 0.01 });
     const busy = await visit(browser, app.url, '#/new?kind=filters');
     const { page } = busy;
@@ -297,7 +297,7 @@ describeInBrowser(`the dashboard${why}`, () => {
     await busy.leave();
   });
 
-  it('has room for the longest name, and shows what is chosen in colours that are not its own', async () => {
+  it('has room for the longest name, and shows selection in forced colours', async () => {
     const name = `${'a'.repeat(62)}.b`;
     await client.filter(name).create({ type: 'counting', capacity: 1_000, errorRate: 0.01 });
     const small = await visit(browser, app.url, `#/filters/${name}`, {
@@ -316,7 +316,7 @@ describeInBrowser(`the dashboard${why}`, () => {
       page.locator('.segments label', { hasText: option }).evaluate(backgroundOf);
     await page.getByRole('radio', { name: 'Safe' }).waitFor();
     expect(await colourOf('Safe')).not.toBe(await colourOf('Strict'));
-    // What was refused is not said of what nobody has asked.
+    // An earlier refusal is not shown for a changed form.
     await page.getByLabel('Capacity', { exact: true }).fill('1e300');
     await page.getByText('No plan available:').waitFor();
     await page.getByLabel('Capacity', { exact: true }).fill('many');
@@ -324,7 +324,7 @@ describeInBrowser(`the dashboard${why}`, () => {
     await small.leave(400);
   });
 
-  it('clears and deletes what was named, and nothing before', async () => {
+  it('clears and deletes only after the name is typed', async () => {
     const { page } = tab;
     await page.getByRole('button', { name: 'Clear …' }).click();
     const dialog = page.getByRole('dialog');

@@ -1,10 +1,10 @@
 import type { BrowserContext } from 'playwright-core';
 
 const MINUTES = 360;
-/** The store was away for so long, in the middle. */
+/** The store was unavailable between these points. */
 const [GONE, BACK] = [200, 215];
 
-/** Six hours of a set as an instance would remember them: a real one would take six hours to. */
+/** Serves a history of six hours for every set, because a real one would take six hours. */
 export async function rememberSixHours(context: BrowserContext): Promise<void> {
   const now = Date.now();
   const minutes = Array.from({ length: MINUTES }, (_, i) => i).filter((i) => i < GONE || i > BACK);

@@ -43,7 +43,7 @@ describeInBrowser(`a sync${why}`, () => {
     await page.getByRole('button', { name: 'Send the list' }).click();
   };
 
-  /** What the lines came to, in words. */
+  /** The results of the lines, in words. */
   const tallied = async (page: Page): Promise<Record<string, string>> => {
     const tally = page.locator('.tally');
     const [words, counts] = [
@@ -55,7 +55,7 @@ describeInBrowser(`a sync${why}`, () => {
 
   const button = (page: Page, name: string | RegExp) => page.getByRole('button', { name });
 
-  it('forgets what is not on the list, once that has been looked at', async () => {
+  it('forgets unlisted URLs after a preview', async () => {
     const set = await made();
     const tab = await opened(set);
     const { page } = tab;
@@ -93,7 +93,7 @@ describeInBrowser(`a sync${why}`, () => {
     await tab.leave(401, 409);
   });
 
-  it('that would forget too much is refused, and forced by the name only', async () => {
+  it('that would forget too much is refused, and forced only by typing the name', async () => {
     const set = await made();
     const tab = await opened(set);
     const { page } = tab;
@@ -125,7 +125,7 @@ describeInBrowser(`a sync${why}`, () => {
     await tab.leave(401, 409);
   });
 
-  it('is not said to be open already while the call that opens it is under way', async () => {
+  it('is not reported as already open while the call that opens it is pending', async () => {
     const set = await made();
     const tab = await opened(set);
     const { page } = tab;
@@ -137,7 +137,7 @@ describeInBrowser(`a sync${why}`, () => {
       await route.fulfill({ response });
     });
     await button(page, 'Open a sync').click();
-    // The page learns of the sync before its call is answered.
+    // The page learns of the sync before the call that opens it is answered.
     await page.getByRole('button', { name: 'Send the list' }).waitFor();
     expect(await page.getByText('This sync was already open.').count()).toBe(0);
     const answered = page.waitForResponse('**/syncs');
@@ -148,7 +148,7 @@ describeInBrowser(`a sync${why}`, () => {
     await tab.leave(401);
   });
 
-  it('that others have opened is gone on with, and given up', async () => {
+  it('that another caller opened can be continued and abandoned', async () => {
     const set = await made();
     const sync = await set.syncs.open();
     await sync.keep(urls(0, 60));
@@ -166,7 +166,7 @@ describeInBrowser(`a sync${why}`, () => {
     await tab.leave(401, 409);
   });
 
-  it('goes on with its list while somebody looks at other screens', async () => {
+  it('continues with its list while the user visits other screens', async () => {
     const set = await made();
     const sync = await set.syncs.open();
     const tab = await opened(set);
@@ -195,13 +195,13 @@ describeInBrowser(`a sync${why}`, () => {
       'new, and added': '2,400',
     });
     expect(await sync.describe()).toMatchObject({ state: 'open', listed: 2_500, new: 2_400 });
-    // It was this tab that did it.
+    // This tab opened it.
     expect(await page.getByText('This sync was already open.').count()).toBe(0);
     await page.getByText('100 of 100 items').waitFor();
     await tab.leave(401);
   });
 
-  it('that ends while a list is sent says so, and one that is stopped stays open', async () => {
+  it('that ends while a list is sent says so, and stays open if only the list is stopped', async () => {
     const set = await made();
     const sync = await set.syncs.open();
     const tab = await opened(set);
@@ -229,12 +229,12 @@ describeInBrowser(`a sync${why}`, () => {
     await page.getByText('No lines were processed').waitFor();
     await page.getByText('The sync has ended: a caller abandoned it.').waitFor();
     await button(page, 'Another list').waitFor({ state: 'detached' });
-    // Nobody is away because a sync is over.
+    // The end of a sync does not mean that the service is unavailable.
     expect(await page.getByText('does not answer').count()).toBe(0);
     await tab.leave(401, 409);
   });
 
-  it('outlives the key: whoever signs in goes on with it', async () => {
+  it('outlives the key, and continues after another sign-in', async () => {
     const set = await made();
     const passing = await makeKey(app, 'admin');
     const tab = await opened(set, passing);
@@ -252,13 +252,13 @@ describeInBrowser(`a sync${why}`, () => {
     await page.getByText('Your key expired or was revoked after 0 lines.').waitFor();
     await button(page, 'Continue').click();
     await page.getByText('Done: 1 line.').waitFor();
-    // It may list, and no more.
+    // The key may list lines, and no more.
     for (const name of ['Preview the commit', 'Abandon …'])
       expect(await button(page, name).getAttribute('aria-disabled')).toBe('true');
     await tab.leave(401, 409);
   });
 
-  it('shows a reader what there is, and no button that fails', async () => {
+  it('shows a reader its state, and no button that would fail', async () => {
     const set = await made();
     const tab = await opened(set, await makeKey(app, 'read'));
     const { page } = tab;

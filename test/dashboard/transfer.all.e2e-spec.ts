@@ -10,11 +10,11 @@ const browser = sharedBrowser();
 
 const URLS = Array.from({ length: 500 }, (_, i) => `https://example.org/${i}`);
 
-/** A file that a page may write to without asking. It is as real as one that somebody has chosen. */
+/** A real file that a page may write without asking, in place of one that a user chooses. */
 const FILE =
   "navigator.storage.getDirectory().then((folder) => folder.getFileHandle('large.unseen', { create: true }))";
 
-/** Presses Export, and reads what the browser saves. */
+/** Clicks Export, and returns the bytes that the browser saves. */
 async function exported(page: Page): Promise<Buffer> {
   const saved = page.waitForEvent('download');
   await page.getByRole('button', { name: 'Export' }).click();
@@ -31,7 +31,7 @@ async function choose(page: Page, name: string, buffer: Buffer): Promise<void> {
     .setInputFiles([{ name, mimeType: 'application/octet-stream', buffer }]);
 }
 
-describeInBrowser(`files and ends${why}`, () => {
+describeInBrowser(`transfers and deletions${why}`, () => {
   let app: TestApp;
   let other: TestApp;
   let client: UnseenClient;
@@ -45,7 +45,7 @@ describeInBrowser(`files and ends${why}`, () => {
     await other.close();
   });
 
-  it('a visited set that is exported answers the same where it is imported, under another name', async () => {
+  it('an exported visited set answers the same after an import under another name', async () => {
     const set = client.visitedSet(freshName('crawl'));
     await set.create({ capacity: 1_000 });
     await set.discover(URLS);
@@ -71,7 +71,7 @@ describeInBrowser(`files and ends${why}`, () => {
     await to.leave();
   });
 
-  it('an import that cannot be says why, and makes nothing', async () => {
+  it('a refused import says why, and creates nothing', async () => {
     const filter = client.filter(freshName('items'));
     await filter.create({ capacity: 1_000, errorRate: 0.01, type: 'counting' });
     await filter.add(URLS);
@@ -97,7 +97,7 @@ describeInBrowser(`files and ends${why}`, () => {
     await tab.leave(400, 401, 403, 409);
   });
 
-  it('are told what they lose, and want the name typed in', async () => {
+  it('show what would be lost, and require the name', async () => {
     const set = client.visitedSet(freshName('crawl'));
     await set.create({ capacity: 1_000 });
     await set.discover(URLS);
@@ -125,14 +125,14 @@ describeInBrowser(`files and ends${why}`, () => {
 });
 
 describeInBrowser(`files of the dashboard${why}`, () => {
-  it('large ones are written as they come, where the browser can', async () => {
+  it('are streamed to disk if they are large and the browser can', async () => {
     const app = await startApp();
     const filter = new UnseenClient({ url: app.url }).filter('large');
     await filter.create({ capacity: 30_000_000, errorRate: 0.01, type: 'standard' });
     await filter.add(URLS);
     const tab = await visit(browser, app.url, '#/filters/large/export');
     const { page } = tab;
-    // Nobody can press the buttons of a file dialog here.
+    // Replaces the file dialog, which a test cannot operate.
     await page.evaluate(`showSaveFilePicker = () => ${FILE}`);
     await tab.goTo('#/filters');
     await tab.goTo('#/filters/large/export');
@@ -145,7 +145,7 @@ describeInBrowser(`files of the dashboard${why}`, () => {
     await app.close();
   });
 
-  it('are imported within the bounds of a key only, and exported by administrators only', async () => {
+  it('are imported only within the limits of a key, and exported only by administrators', async () => {
     const app = await startApp({ AUTH: 'keys' });
     const admin = await makeKey(app, 'admin');
     const client = new UnseenClient({ url: app.url, apiKey: admin.key });

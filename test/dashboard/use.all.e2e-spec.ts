@@ -17,13 +17,13 @@ import {
 
 const browser = sharedBrowser();
 
-/** No item is taken for another one. */
+/** The error rate is so low that no test meets a false positive. */
 const SURE = { capacity: 100_000, errorRate: 1e-9 };
 
 const pagesOf = (count: number): string[] =>
   Array.from({ length: count }, (_, i) => `https://example.org/page/${i}`);
 
-/** What a browser has of it, and Node.js has not. */
+/** A browser class that Node.js does not declare. */
 type Transfer = new () => { readonly items: { add(file: File): void } };
 
 /** Drops a file as a file manager would. */
@@ -40,7 +40,7 @@ async function drop(page: Page, name: string, bytes: Buffer): Promise<void> {
   await page.dispatchEvent('.drop', 'drop', { dataTransfer });
 }
 
-describeInBrowser(`what becomes of the lines of lists${why}`, () => {
+describeInBrowser(`the lines of input lists${why}`, () => {
   let app: TestApp;
   let admin: TestKey;
   let client: UnseenClient;
@@ -67,7 +67,7 @@ describeInBrowser(`what becomes of the lines of lists${why}`, () => {
   };
   const quiet = (tab: Visit): Promise<void> => tab.leave(400, 401);
 
-  it('are pasted, checked, visited and forgotten', async () => {
+  it('are pasted, checked, visited, and forgotten', async () => {
     const name = await setOf();
     const tab = await open(`#/sets/${name}/use`);
     const { page } = tab;
@@ -112,7 +112,7 @@ describeInBrowser(`what becomes of the lines of lists${why}`, () => {
     ]);
     expect(await itemsOf(name)).toBe(0);
 
-    // One of which everything is known is not asked about.
+    // A single line needs no confirmation.
     await page.getByRole('button', { name: 'Another list' }).click();
     await text.fill('https://example.org/a');
     await page.getByLabel('Forget', { exact: true }).check();
@@ -121,7 +121,7 @@ describeInBrowser(`what becomes of the lines of lists${why}`, () => {
     await quiet(tab);
   });
 
-  it('are those of a file, compressed or not, and each is told what became of it', async () => {
+  it('come from a file, compressed or not, and each gets a result', async () => {
     const name = await setOf();
     const lines = [...pagesOf(19_900), ...pagesOf(99), 'mailto:a@example.org'];
     const tab = await open(`#/sets/${name}/use`);
@@ -143,7 +143,7 @@ describeInBrowser(`what becomes of the lines of lists${why}`, () => {
     await quiet(tab);
   });
 
-  it('that are no good do not hold up the others of a filter', async () => {
+  it('that are invalid do not hold up the others of a filter', async () => {
     const name = freshName();
     await client.filter(name).create({ type: 'counting', ...SURE });
     const tab = await open(`#/filters/${name}/use`);
@@ -153,14 +153,14 @@ describeInBrowser(`what becomes of the lines of lists${why}`, () => {
     await page.getByLabel('Items, one per line').fill(`"a\\nb"\n"${long}"\n"c"`);
     await page.getByRole('button', { name: 'Add 3 items' }).click();
     await page.getByText('1 is not a valid item').waitFor();
-    // Of a line of a million characters a browser draws for seconds.
+    // A browser takes seconds to draw a line of a million characters.
     expect(await page.locator('.item', { hasText: 'xxx' }).first().innerText()).toHaveLength(2_001);
     expect(await resultOf(page)).toEqual(['new\t"a\\nb"', `invalid\t${long}`, 'new\tc']);
     expect(await client.filter(name).has(['a\nb', 'c', long.slice(0, 10)])).toEqual([true, true, false]);
     await quiet(tab);
   });
 
-  it('are stopped at, and what was sent stays done', async () => {
+  it('can be stopped, and those already sent stay done', async () => {
     const name = await setOf();
     const tab = await open(`#/sets/${name}/use`);
     const { page } = tab;
@@ -179,7 +179,7 @@ describeInBrowser(`what becomes of the lines of lists${why}`, () => {
     await quiet(tab);
   });
 
-  it('can be checked by a reader, and nothing else', async () => {
+  it('can only be checked by a reader', async () => {
     const name = await setOf();
     await client.visitedSet(name).visit('https://example.org/a');
     const tab = await open(`#/sets/${name}/use`, await makeKey(app, 'read'));
@@ -193,7 +193,7 @@ describeInBrowser(`what becomes of the lines of lists${why}`, () => {
     await quiet(tab);
   });
 
-  it('wait while somebody whose key has ended signs in, and go on where they were', async () => {
+  it('wait while a user with an expired key signs in, and continue where they were', async () => {
     const name = await setOf();
     const revoked = await makeKey(app, 'write');
     const tab = await open(`#/sets/${name}/use`, revoked);
