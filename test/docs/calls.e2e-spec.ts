@@ -8,10 +8,7 @@ import { documentedCalls, promised } from '../support/documented-calls.js';
 
 const run = promisify(execFile);
 
-/**
- * Whether a command is run here. Calls of backups are not, because they need two services
- * (test/e2e/transfer.e2e-spec.ts).
- */
+/** Whether the test runs a command. Backup calls need two services and run in test/e2e/transfer.e2e-spec.ts. */
 function isRun(command: string): boolean {
   return command.includes('curl') && !/\/(?:export|import)$/m.test(command);
 }
@@ -29,7 +26,7 @@ it('README.md: the calls of a crawler, from creating its set to forgetting a pag
 
 describe.each(PAGES)('$file: the calls', ({ calls }) => {
   let app: TestApp;
-  /** The id in the last answer that had one. A reader would put it into the variable. */
+  /** The last id in an answer, which a reader would put into the variable. */
   let id = '';
   beforeAll(async () => {
     app = await startApp();

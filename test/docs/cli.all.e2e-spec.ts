@@ -32,7 +32,7 @@ describe('docs/cli.md: the commands', () => {
     );
   });
 
-  // The commands run in the order of the page, because each builds on those before it.
+  // The commands run in page order, because each builds on those before it.
   it.each(CALLS)('work as pasted: $command', async ({ command, answer = '' }) => {
     const here = command.replaceAll('npx unseen', `"${process.execPath}" "${program}"`);
     const env = { PATH: process.env.PATH, HOME: home, UNSEEN_URL: app.url };

@@ -15,11 +15,11 @@ import { serviceProgram } from '../support/service-program.js';
 const run = promisify(execFile);
 const FOLDER = join('docs', 'guides');
 const GUIDES = readdirSync(FOLDER).map((file) => ({ file, calls: documentedCalls(join(FOLDER, file)) }));
-/** What their readers have in Redis when they begin. */
+/** The URLs that readers of the guides already have in Redis. */
 const SEEN = ['a', 'b', 'c'].map((page) => `https://example.org/${page}`);
 
 describe('the guides', () => {
-  it('are those of the places that people come from', () => {
+  it('cover the systems that users migrate from', () => {
     const files = GUIDES.filter(({ calls }) => calls.length > 0).map(({ file }) => file);
     expect(files.sort()).toEqual([
       'cms.md',
@@ -35,7 +35,7 @@ describe('the guides', () => {
     let redis: RedisServer;
     let home: string;
     let program: string;
-    /** The id in the last answer that had one. A reader would put it into the variable. */
+    /** The last id in an answer, which a reader would put into the variable. */
     let id = '';
     beforeAll(async () => {
       app = await startApp();
@@ -56,7 +56,7 @@ describe('the guides', () => {
       await rm(home, { recursive: true, force: true });
     });
 
-    // The commands run in the order of the page, because each builds on those before it.
+    // The commands run in page order, because each builds on those before it.
     it.each(calls)('works as pasted: $command', async ({ command, answer = '' }) => {
       const here = command
         .replaceAll('npx unseen', `"${process.execPath}" "${program}"`)

@@ -19,7 +19,7 @@ const SOURCES = {
 
 const readme = (library: string) => readFileSync(join('libs', library, 'README.md'), 'utf8');
 
-/** The TypeScript of a README, in which each line `expression; // value` is a check. A colon may follow the value. */
+/** The TypeScript of a README. Each line `expression; // value` is a check, and a colon may follow the value. */
 function program(library: string): { checks: number; code: string } | undefined {
   const example = /```ts\n([^]*?)```/.exec(readme(library))?.[1];
   if (example === undefined) return undefined;
@@ -38,7 +38,7 @@ describe('each library', () => {
   let folder: string;
   beforeAll(async () => {
     app = await startApp();
-    // A new checkout does not have it yet.
+    // A new checkout does not have this folder yet.
     const cache = join('node_modules', '.cache');
     await mkdir(cache, { recursive: true });
     folder = await mkdtemp(join(cache, 'example-'));
@@ -53,7 +53,7 @@ describe('each library', () => {
     expect(readme(library).split('\n').length).toBeLessThanOrEqual(MOST_LINES);
   });
 
-  it.each(LIBRARIES.filter(program))('libs/%s: the example gives the values it says', async (library) => {
+  it.each(LIBRARIES.filter(program))('libs/%s: the example gives the documented values', async (library) => {
     const { checks, code } = program(library)!;
     expect(checks).toBeGreaterThan(2);
     const outfile = resolve(folder, `${library}.mjs`);

@@ -14,7 +14,7 @@ const SOURCES = FILES.filter((file) => /\.(?:ts|mjs)$/.test(file));
 /** Configuration files in the top folder. */
 const TOP = readdirSync('.');
 
-/** Targets of the page's links to other pages, files and headings: [file, heading]. */
+/** The targets of a page's links: [file, heading]. */
 function linksOf(page: string): [file: string, heading: string | undefined][] {
   const targets = [...readFileSync(page, 'utf8').matchAll(/\]\(([^)\s]+)\)/g)].map(
     ([, target = '']) => target,
@@ -27,7 +27,7 @@ function linksOf(page: string): [file: string, heading: string | undefined][] {
     });
 }
 
-/** The anchors that GitHub gives the headings of a page. */
+/** The anchors that GitHub creates for the headings of a page. */
 function anchorsOf(page: string): string[] {
   const headings = [...readFileSync(page, 'utf8').matchAll(/^#+ (.+)$/gm)].map(([, text = '']) => text);
   return headings.map((text) =>
@@ -38,14 +38,14 @@ function anchorsOf(page: string): string[] {
   );
 }
 
-/** Names of source files in a text, with whatever part of their path is given. */
+/** Names of source files in a text, with any part of their path. */
 function filesNamedIn(text: string): string[] {
   return [...text.matchAll(/(?<![\w./*{}$-])((?:[\w-]+\/)*[\w-][\w.-]*\.(?:ts|mjs))\b(?![\w(])/g)].map(
     ([, name = '']) => name,
   );
 }
 
-/** Whether there is a file with this name or with a path that ends in it. */
+/** Whether a file has this name, or a path that ends in it. */
 function exists(name: string): boolean {
   return TOP.includes(name) || SOURCES.some((file) => file === name || file.endsWith(`/${name}`));
 }
@@ -61,24 +61,24 @@ describe('the README', () => {
 });
 
 describe.each(PAGES)('%s', (page) => {
-  it('links to what there is', () => {
+  it('has no broken links', () => {
     const broken = linksOf(page).filter(
       ([file, heading]) => !existsSync(file) || (heading !== undefined && !anchorsOf(file).includes(heading)),
     );
     expect(broken).toEqual([]);
   });
 
-  it('names source files and folders that there are', () => {
+  it('names source files and folders that exist', () => {
     const text = readFileSync(page, 'utf8');
     expect(filesNamedIn(text).filter((name) => !exists(name))).toEqual([]);
-    // Commands for tests may give the beginning of a path.
+    // Commands for tests may contain only the start of a path.
     const paths = [...text.matchAll(/`((?:libs|scripts|src|test)\/[\w./-]+)`/g)].map(([, path = '']) => path);
     expect(paths.filter((path) => !FILES.some((file) => file.startsWith(path)))).toEqual([]);
   });
 });
 
 describe('comments of the sources', () => {
-  it('name files that there are', () => {
+  it('name files that exist', () => {
     const named = SOURCES.flatMap((file) => {
       const comments = readFileSync(file, 'utf8').match(/\/\*[^]*?\*\/|(?<=^|\s)\/\/.*$/gm) ?? [];
       return filesNamedIn(comments.join('\n')).map((name) => ({ file, name }));

@@ -10,7 +10,7 @@ import {
   type UserText,
 } from '../support/user-texts.js';
 
-/** All pages in Markdown. */
+/** All Markdown pages. */
 const PAGES = ['docs', 'examples', 'libs', '.'].flatMap((folder) =>
   readdirSync(folder, { recursive: folder !== '.', encoding: 'utf8' })
     .filter((file) => file.endsWith('.md') && !file.includes('node_modules'))
@@ -18,8 +18,8 @@ const PAGES = ['docs', 'examples', 'libs', '.'].flatMap((folder) =>
 );
 
 /**
- * Phrases that no text for users needs, because a plain one names the thing: "URLs" and not "what was not seen", "the
- * caller" and not "who is let in", "if" and not "Of a set that ages".
+ * Phrases that texts for users must avoid, because a plain one names the thing: "URLs" and not "what was not seen",
+ * "the caller" and not "who is let in", "if" and not "Of a set that ages".
  */
 const PHRASES: readonly RegExp[] = [
   /\bwhat was\b/i,

@@ -12,7 +12,7 @@ const PAGE = 'docs/redis-layout.md';
 describe(PAGE, () => {
   let redis: RedisServer;
   let app: TestApp;
-  /** What a reader would have taken from the explanation. */
+  /** Variables that a reader would set from the explanation. */
   let env: Record<string, string> = {};
   beforeAll(async () => {
     redis = await startRedis();
@@ -33,7 +33,7 @@ describe(PAGE, () => {
     return stdout.trimEnd();
   };
 
-  // The commands run in the order of the page, because each builds on those before it.
+  // The commands run in page order, because each builds on those before it.
   it.each(documentedCalls(PAGE))('works as pasted: $command', async ({ command, answer = '' }) => {
     const stdout = await shell(command);
     const expected = promised(answer);
@@ -43,12 +43,12 @@ describe(PAGE, () => {
     if (key !== undefined && index !== undefined) env = { KEY: key, INDEX: index };
   });
 
-  it('has commands that ask Redis itself, with what was explained', () => {
+  it('has commands that read Redis with the values of an explanation', () => {
     expect(env).toEqual({ KEY: expect.stringMatching(/^unseen:\{.*\}:cells$/), INDEX: expect.any(String) });
     expect(documentedCalls(PAGE).filter(({ command }) => command.startsWith('redis-cli')).length).toBe(4);
   });
 
-  it('names what the catalogue and the meta of a segment have', async () => {
+  it("names the members of the catalogue and of a segment's meta", async () => {
     const cli = `redis-cli -u ${redis.url}`;
     const entry = JSON.parse(await shell(`${cli} HGET unseen:{catalogue}:filters pages`)) as object;
     expect(Object.keys(entry)).toEqual(expect.arrayContaining(['tags', 'geometry', 'seed', 'state']));
@@ -56,7 +56,7 @@ describe(PAGE, () => {
     expect(meta.split('\n')).toEqual(expect.arrayContaining(['generation', 'items', 'nonzero', 'saturated']));
   });
 
-  it('has a user that reads cells and cannot change them', async () => {
+  it('has a user that can read cells and not change them', async () => {
     const [, rule = ''] = /^ {4}user reader (.*)$/m.exec(readFileSync(PAGE, 'utf8')) ?? [];
     const cli = `redis-cli -u ${redis.url}`;
     await shell(

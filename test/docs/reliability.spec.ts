@@ -10,7 +10,7 @@ const FILES = ['libs', 'src', 'test'].flatMap((folder) =>
 );
 const SPECS = FILES.filter((file) => /\.(?:e2e-)?spec\.ts$/.test(file));
 
-/** The parts in backticks that begin with a path of tests: the paths, and the pattern of `-t`. */
+/** The commands on the page: their test paths, and their `-t` pattern. */
 const COMMANDS = [...PAGE.matchAll(/`(?:npm test -- )?((?:libs|test)\/[^`]*)`/g)].map(([, command = '']) => {
   const [, paths = '', quoted, bare] = /^(.*?)(?: -t (?:"(.*)"|(\S+)))?$/.exec(command) ?? [];
   return { command, paths: paths.split(/\s+/), pattern: quoted ?? bare };
@@ -21,18 +21,18 @@ describe('docs/reliability.md', () => {
     expect(COMMANDS.length).toBeGreaterThan(40);
   });
 
-  it('has every figure: no place is held for one', () => {
+  it('has every figure, without placeholders', () => {
     expect(PAGE).not.toMatch(/@[A-Z]{2,}|TODO|\?\?\?/);
   });
 
-  it('is compared with titles, not with whatever else a test file says', () => {
+  it('is compared with titles only, not with other text of a test file', () => {
     const titles = titlesOf('test/faults/killed.spec.ts');
     expect(titles).toHaveLength(4);
     expect(titles).toContain('Redis, killed under load and started again');
     expect(titles.filter((title) => /SIGKILL|redis-server|everysec/.test(title))).toEqual([]);
   });
 
-  it.each(COMMANDS)('names tests that there are: $command', ({ paths, pattern }) => {
+  it.each(COMMANDS)('names tests that exist: $command', ({ paths, pattern }) => {
     for (const path of paths) {
       const found = SPECS.filter((spec) => spec.includes(path));
       expect([path, found.length]).not.toEqual([path, 0]);
@@ -44,7 +44,7 @@ describe('docs/reliability.md', () => {
   });
 });
 
-/** The specs that the commands of a table's cell run; none if the cell says why there are none. */
+/** The specs that the commands of a table cell run. Empty if the cell gives a reason instead. */
 function specsIn(cell = ''): string[] {
   if (cell === '' || cell.startsWith('none: ')) return [];
   return cell.split(' ').flatMap((path) => {
@@ -54,7 +54,7 @@ function specsIn(cell = ''): string[] {
   });
 }
 
-/** Whether a lane runs a file, by the patterns that Jest has. */
+/** Whether a lane runs a file, by Jest's own patterns. */
 function runs(lane: Lane, file: string): boolean {
   const { testRegex, testPathIgnorePatterns } = specsOf(lane);
   return (
@@ -100,18 +100,18 @@ describe('docs/reliability.md: the lanes', () => {
     expect([...named].sort()).toEqual(SPECS.filter((spec) => laneOf(spec) === 'all').sort());
   });
 
-  it('run every file of tests whose name ends as that of a spec', () => {
+  it('run every file whose name ends like a spec', () => {
     const others = FILES.filter((file) => file.endsWith('spec.ts') && !SPECS.includes(file));
     expect(others.filter((file) => readFileSync(file, 'utf8').includes('@jest/globals'))).toEqual([]);
   });
 
-  it('run each spec: all in `npm run test:all`, and in `npm test` all others than those', () => {
+  it('run each spec: all in `npm run test:all`, and the others in `npm test`', () => {
     expect(SPECS.filter((spec) => !runs('all', spec))).toEqual([]);
     expect(SPECS.filter((spec) => runs('core', spec) !== (laneOf(spec) === 'core'))).toEqual([]);
   });
 });
 
-/** Titles that a test file gives to describe and it, `each` or not, and those of the suites that it runs. */
+/** The titles of describe and it in a test file, with or without `each`, and those of the suites that it runs. */
 function titlesOf(file: string): string[] {
   const own = readFileSync(file, 'utf8');
   const suites = own.includes('storeContract')

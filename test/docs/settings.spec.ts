@@ -5,7 +5,7 @@ import { rowsOf } from '../support/markdown.js';
 const ROWS = rowsOf('docs/settings.md', 'setting');
 
 describe('docs/settings.md', () => {
-  it('has the settings that are read, no more and no less', () => {
+  it('has exactly the settings that the service reads', () => {
     const read = new Set<string>();
     readConfig(new Proxy({}, { get: (_, name) => void read.add(String(name)) }));
     expect(ROWS.map(([name]) => name).sort()).toEqual([...read].sort());

@@ -44,7 +44,7 @@ describe('docs/url-identity.md: the profile safe', () => {
   const rows = rowsOf(PAGE, 'rule');
   const pairs = rows.flatMap(([rule = '', , cell]) => pairsIn(cell).map((pair) => ({ rule, ...pair })));
 
-  it('has twelve rules, with a pair for each but the first, which is about what is no URL', () => {
+  it('has twelve rules, with a pair for each except the first, which is about invalid URLs', () => {
     expect(rows.map(([rule]) => rule)).toEqual(Array.from({ length: 12 }, (_, i) => `S${i + 1}`));
     expect([...new Set(pairs.map(({ rule }) => rule))]).toEqual(rows.slice(1).map(([rule]) => rule));
   });
@@ -54,7 +54,7 @@ describe('docs/url-identity.md: the profile safe', () => {
   });
 });
 
-describe('docs/url-identity.md: the rules that can be switched on', () => {
+describe('docs/url-identity.md: the optional rules', () => {
   const rows = rowsOf(PAGE, 'member');
   const pairs = rows.flatMap(([member = '', , , cell = '', risk = '']) => {
     const value: unknown = JSON.parse(/with `(.+)`$/.exec(cell)?.[1] ?? 'true');
@@ -70,7 +70,7 @@ describe('docs/url-identity.md: the rules that can be switched on', () => {
     expect(documented).toEqual(described);
   });
 
-  it('are the members that are taken', () => {
+  it('are the members that the service accepts', () => {
     let message = '';
     try {
       normaliseProfile({ unknown: true });
@@ -81,7 +81,7 @@ describe('docs/url-identity.md: the rules that can be switched on', () => {
     expect(Object.keys(MEMBERS).sort()).toEqual(taken.sort());
   });
 
-  it('have a pair and a risk each, the versions apart', () => {
+  it('have a pair and a risk each, except the versions', () => {
     const shown = new Set(pairs.filter(({ risk }) => risk !== '').map(({ member }) => member));
     expect(rows.map(([member]) => member).filter((member = '') => !shown.has(member))).toEqual([
       'version',
@@ -89,13 +89,13 @@ describe('docs/url-identity.md: the rules that can be switched on', () => {
     ]);
   });
 
-  it.each(pairs)('$member: $one $sign $other, and otherwise without it', ({ member, value, ...pair }) => {
+  it.each(pairs)('$member: $one $sign $other, and the opposite without it', ({ member, value, ...pair }) => {
     expect(signUnder({ [member]: value }, pair)).toBe(pair.sign);
     expect(signUnder('safe', pair)).toBe(pair.sign === '=' ? '≠' : '=');
   });
 });
 
-it('docs/url-identity.md: has the reasons of invalid URLs, but that of a base, which no request has', () => {
+it('docs/url-identity.md: has the reasons of invalid URLs, except the one about a base, which no request has', () => {
   const reasons = rowsOf(PAGE, 'reason').map(([reason]) => reason);
   expect(reasons).toEqual(INVALID_URL_REASONS.filter((reason) => reason !== 'invalid base'));
 });
