@@ -16,7 +16,7 @@ const GOLDEN = join('test', 'golden', 'export-v1.unseen');
 const URLS = Array.from({ length: 5 }, (_, i) => `https://example.org/${i + 1}`);
 
 describe('the golden export', () => {
-  it('says what it said when it was made', async () => {
+  it('decodes to its original contents', async () => {
     const { header, parts } = await readFile(await readBytes(GOLDEN));
     expect({ ...header, seed: Buffer.from(header.seed).toString('hex') }).toEqual({
       id: '01234567-89ab-cdef-0123-456789abcdef',
@@ -48,7 +48,7 @@ describe('the golden export', () => {
     expect(await collect(encodeExportFile(header, given(parts)))).toEqual(await readBytes(GOLDEN));
   });
 
-  it('becomes a filter that knows its items, and its export has the same contents', async () => {
+  it('imports as a filter with its items, whose export has the same contents', async () => {
     const dataDir = await mkdtemp(join(tmpdir(), 'unseen-golden-'));
     const store = await EmbeddedStore.open({ dataDir });
     try {
@@ -63,7 +63,7 @@ describe('the golden export', () => {
       expect(after.header.geometry).toEqual(before.header.geometry);
       const leased = await store.queue.lease(filter, 10, 1_000, made());
       expect(leased.map(({ payload, attempt }) => [payload, attempt])).toEqual([
-        // Of one segment after the other, each in its order.
+        // Segment by segment, each in its own order.
         [URLS[3], 1],
         [URLS[4], 1],
         [URLS[0], 2],

@@ -1,5 +1,5 @@
 import { STORES } from '../e2e/stores.js';
 import { describeScrapy, LONG, suitesPass, why } from './suites.js';
 
-/** The contract proves that both stores answer alike: one suite, which uses all that the package calls, runs on both. */
+/** One store is enough: the contract runs every call of the package on both stores. */
 describeScrapy(`the queue of scrapy-unseen${why}`, () => suitesPass([LONG.queued], STORES));

@@ -10,11 +10,11 @@ import { findScrapy } from '../../scripts/find-scrapy.mjs';
 const run = promisify(execFile);
 
 export const FOLDER = resolve('libs', 'scrapy');
-/** All suites of the package. */
+/** All test suites of the package. */
 export const SUITES = readdirSync(join(FOLDER, 'tests'))
   .filter((name) => /^test_\w+\.py$/.test(name))
   .map((name) => name.slice(0, -'.py'.length));
-/** They take longest, and have specs of their own, so that workers share them. */
+/** The slowest suites have specs of their own, so that Jest's workers share them. */
 export const LONG = { queued: 'test_queued', unavailable: 'test_unavailable' } as const;
 const TIMEOUT_MS = 1_200_000;
 
@@ -22,7 +22,7 @@ export const scrapy = findScrapy();
 export const why = scrapy ? '' : ' (skipped: no Python imports Scrapy; npm run tools:ensure installs it)';
 export const describeScrapy = scrapy ? describe : describe.skip;
 
-/** Runs suites in one Python, which imports Scrapy once, against a service on each of the stores. */
+/** Runs the suites in one Python process, which imports Scrapy once, against a service on each store. */
 export function suitesPass(suites: readonly string[], stores: readonly Fixture[]): void {
   describe.each(stores)('on the $name store', ({ start }) => {
     let app: TestApp;
@@ -45,7 +45,7 @@ export function suitesPass(suites: readonly string[], stores: readonly Fixture[]
           ({ stderr }) => ({ failed: false, stderr }),
           (error: unknown) => ({ failed: true, stderr: (error as { stderr: string }).stderr }),
         );
-        // unittest says on stderr how it went.
+        // unittest reports on stderr.
         expect(ended.failed ? ended.stderr : '').toBe('');
         expect(ended.stderr).toMatch(/^Ran [1-9]\d* tests? in .*\n\nOK\n$/m);
         expect(suites.filter((suite) => !ended.stderr.includes(`(tests.${suite}.`))).toEqual([]);

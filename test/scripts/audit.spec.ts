@@ -7,7 +7,7 @@ import { afterAll, describe, expect, it } from '@jest/globals';
 const folder = mkdtempSync(join(tmpdir(), 'unseen-audit-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** Runs the script with a stand-in for npm that writes `report` and exits with `code`, as npm does. */
+/** Runs the script with a fake npm that writes `report` and exits with `code`. */
 function audit(report: string, code: number): { status: number | null; stdout: string; stderr: string } {
   const words = JSON.stringify(report);
   writeFileSync(
@@ -27,13 +27,13 @@ const counts = (some: object): { metadata: object } => ({
 });
 
 describe('scripts/audit.mjs', () => {
-  it('passes when nothing is known, and when nothing grave is', () => {
+  it('passes without known vulnerabilities, and without severe ones', () => {
     expect(audit(JSON.stringify({ vulnerabilities: {}, ...counts({}) }), 0)).toMatchObject({ status: 0 });
     const lesser = audit(JSON.stringify({ vulnerabilities: {}, ...counts({ moderate: 2, total: 2 }) }), 1);
     expect(lesser).toMatchObject({ status: 0, stdout: expect.stringContaining('less severe: 2') });
   });
 
-  it.each(['high', 'critical'])('fails on a %s one, naming the package', (severity) => {
+  it.each(['high', 'critical'])('fails on a %s vulnerability, naming the package', (severity) => {
     const vulnerabilities = {
       leaky: { name: 'leaky', severity, range: '<1.2.3' },
       dull: { name: 'dull', severity: 'low', range: '*' },
@@ -54,7 +54,7 @@ describe('scripts/audit.mjs', () => {
     ],
     ['says nothing', '', 'npm printed no report'],
     ['answers nonsense', '<html>', 'npm printed no report'],
-  ])('goes on, and says aloud that nothing was checked, when the registry %s', (_, report, reason) => {
+  ])('continues, and warns that nothing was checked, if the registry %s', (_, report, reason) => {
     expect(audit(report, 1)).toMatchObject({
       status: 0,
       stdout: '',
@@ -64,7 +64,7 @@ describe('scripts/audit.mjs', () => {
     });
   });
 
-  it('says the same when there were no packages to check', () => {
+  it('reports the same if it checked no packages', () => {
     const { metadata } = counts({});
     const report = { vulnerabilities: {}, metadata: { ...metadata, dependencies: { total: 0 } } };
     expect(audit(JSON.stringify(report), 0)).toMatchObject({

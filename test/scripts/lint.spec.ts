@@ -8,7 +8,7 @@ const DOWN = 'unseen(imports-go-down)';
 const IMPORT = 'eslint(no-restricted-imports)';
 const PROPERTY = 'eslint(no-restricted-properties)';
 
-/** A file, its text, and the rule that refuses it. */
+/** A file, its text, and the rule that must refuse it. */
 const PROBES: [path: string, text: string, rule?: string][] = [
   ['src/http/up.ts', "import './../filters/filters.js';", DOWN],
   ['src/http/beside.ts', "import '../http/server.js';"],
@@ -133,13 +133,13 @@ function lint() {
   });
 }
 
-it('refuses each probe by its rule, and no other', () => {
+it('refuses each probe by its rule only', () => {
   const { diagnostics } = JSON.parse(lint().stdout) as Report;
   const expected = PROBES.filter(([, , rule]) => rule !== undefined).map(([path, , rule]) => [path, rule]);
   expect(diagnostics.map(({ filename, code }) => [filename, code]).sort()).toEqual(expected.sort());
 });
 
-it('refuses a room of src that has no floor', async () => {
+it('refuses a room of src without a floor', async () => {
   await put('src/unplaced/file.ts', 'export {};');
   const { status, stdout, stderr } = lint();
   expect(status).not.toBe(0);

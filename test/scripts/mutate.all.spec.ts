@@ -11,7 +11,7 @@ function mutate(...words: string[]): { status: number | null; stdout: string; st
   return spawnSync(process.execPath, ['scripts/mutate.mjs', ...words], { encoding: 'utf8' });
 }
 
-/** Runs the script on a list made for the test. */
+/** Runs the script on a list of mutations made for the test. */
 function mutateBy(list: string, ...words: string[]): ReturnType<typeof mutate> {
   writeFileSync(join(folder, 'list.diff'), list);
   return mutate('--lists', folder, ...words);
@@ -39,7 +39,7 @@ describe('scripts/mutate.mjs', () => {
     expect(Number.parseInt(stdout)).toBeGreaterThan(300);
   });
 
-  it('names mutations whose text is not there, or that say nothing', () => {
+  it('names mutations whose text is missing, or that do not say what they break', () => {
     const gone = `${HEAD}# gone\nbreaks: G1\n@@ ${FOLD}\n-  no such line\n`;
     expect(mutateBy(gone, '--check')).toMatchObject({
       status: 1,
@@ -52,7 +52,7 @@ describe('scripts/mutate.mjs', () => {
     });
   });
 
-  it('tells what is killed from what survives, and leaves the checkout alone', () => {
+  it('tells killed mutations from survivors, and leaves the checkout unchanged', () => {
     const before = readFileSync(FOLD, 'utf8');
     const { status, stdout } = mutateBy(HEAD + KILLED + SURVIVOR);
     expect([status, stdout]).toEqual([1, expect.stringMatching(/killed .*every item is a duplicate/)]);
@@ -62,7 +62,7 @@ describe('scripts/mutate.mjs', () => {
     expect(mutateBy(HEAD + KILLED)).toMatchObject({ status: 0 });
   });
 
-  it('does not take tests that fail without it, or sources that do not load, for a kill', () => {
+  it('does not count tests that fail without the mutation, or sources that do not load, as a kill', () => {
     const absent = KILLED.replace('@@', 'killed by: libs/bloom/src/no-such.spec\n@@');
     expect(mutateBy(absent)).toMatchObject({ status: 1, stdout: expect.stringContaining('1 unsound') });
     const broken = KILLED.replace('+    if (i > 0) {', '+    if (i > 0 {');
