@@ -41,14 +41,14 @@ describePage(`the page of examples/cms${why}`, () => {
     await page.getByLabel('Title', { exact: true }).fill(title);
     await button('Upload').click();
   };
-  /** No braces or member names: nothing that reads like JSON. */
+  /** Expects sentences: no braces, member names, or anything else that looks like JSON. */
   const expectSentences = async (): Promise<void> => {
     expect(await page.locator('body').innerText()).not.toMatch(
       /[{}]|"\w+":|liveUntil|staleArticles|undefined|null/,
     );
   };
 
-  it('says in sentences what has happened', async () => {
+  it('reports events in sentences', async () => {
     await page.getByText('There is no article yet.').waitFor();
     await upload('https://example.org/one', 'One');
     await said('“One” was stored.');
@@ -64,7 +64,7 @@ describePage(`the page of examples/cms${why}`, () => {
     await expectSentences();
   });
 
-  it.each(WIDTHS)('fits a screen %d px wide, with the question before a deletion, too', async (width) => {
+  it.each(WIDTHS)('fits a screen %d px wide, including the confirmation of a deletion', async (width) => {
     await page.setViewportSize({ width, height: 800 });
     expect(await page.evaluate<number>(OVERFLOW)).toBe(0);
     await button('Delete One …').click();
@@ -80,7 +80,7 @@ describePage(`the page of examples/cms${why}`, () => {
     expect(await cms.articles()).toHaveLength(2);
   });
 
-  it('asks before it syncs, and forces only what was asked for', async () => {
+  it('asks before it syncs, and forces only what the user confirmed', async () => {
     const one = (await cms.byUrl('https://example.org/one'))!;
     await cms.call('PATCH', `/articles/${one.id}`, { liveUntil: '2020-01-01T00:00:00Z' });
     await cms.call('DELETE', `/articles/${(await cms.articles()).find(({ title }) => title === 'Long')!.id}`);
@@ -98,7 +98,7 @@ describePage(`the page of examples/cms${why}`, () => {
     await expectSentences();
   });
 
-  it('deletes what is meant, and says so', async () => {
+  it('deletes the chosen article, and says so', async () => {
     await button('Delete One …').click();
     await page.getByRole('dialog').getByRole('button', { name: 'Delete', exact: true }).click();
     await said('“One” was deleted.');
@@ -106,7 +106,7 @@ describePage(`the page of examples/cms${why}`, () => {
     await page.getByText('There is no article yet.').waitFor();
   });
 
-  it('says that the CMS is away', async () => {
+  it('says that the CMS is unavailable', async () => {
     await cms.kill();
     await button('Look at the sources').click();
     await said('The CMS does not answer. Is it running?');

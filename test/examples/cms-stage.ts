@@ -14,7 +14,7 @@ const CMS: Program = {
   command: (folder) => [process.execPath, join(folder, 'dist', 'main.js')],
 };
 
-/** An article as the CMS lists it. */
+/** An article as listed by the CMS. */
 export interface Article {
   readonly id: number;
   readonly url: string;
@@ -29,7 +29,7 @@ interface Answer {
   readonly body: Readonly<Record<string, unknown>>;
 }
 
-/** A CMS whose program may be killed and started again on its data. */
+/** A CMS process that can be killed and started again on its data. */
 export class Cms {
   private running: Running | undefined;
   private base = '';
@@ -40,7 +40,7 @@ export class Cms {
     private readonly args: readonly string[],
   ) {}
 
-  /** `args`: of the command line, but for the port and the data. */
+  /** `args`: the arguments without the port and the data folder. */
   static async start(example: string, args: readonly string[]): Promise<Cms> {
     const cms = new Cms(example, await mkdtemp(join(tmpdir(), 'unseen-cms-')), args);
     await cms.start();
@@ -62,19 +62,19 @@ export class Cms {
     });
   }
 
-  /** Another process, on the same data or on those in another folder beside. */
+  /** Starts another process on the same data, or on the data in the subfolder `beside`. */
   again(beside = ''): Running {
     const data = join(this.dataFolder, beside);
     return startProgram(CMS, this.example, ['--port', '0', '--data', data, ...this.args]);
   }
 
-  /** As if the power had failed for this program alone. */
+  /** Kills the process without a chance to clean up. */
   async kill(): Promise<void> {
     this.running?.child.kill('SIGKILL');
     await this.running?.ended;
   }
 
-  /** Answers how it ended. */
+  /** Stops the process and returns its exit code. */
   async stop(): Promise<number | NodeJS.Signals | null | undefined> {
     this.running?.child.kill('SIGTERM');
     return this.running?.ended;
@@ -108,7 +108,7 @@ export class Cms {
     return (await this.articles()).find((article) => article.url === url);
   }
 
-  /** Waits until everything is told to Unseen. */
+  /** Waits until Unseen has received all messages. */
   async told(): Promise<void> {
     await until(
       'all is told',
@@ -117,17 +117,17 @@ export class Cms {
   }
 }
 
-/** A page that is an article. */
+/** A page with an article. */
 export function article(title: string, text: string): Reply {
   const body = `<!doctype html><title>${title} | Site</title><nav>Home</nav><h1>${title}</h1><p>${text}</p>`;
   return { headers: { 'content-type': 'text/html; charset=utf-8' }, body };
 }
 
-/** A service in front of another, which can keep the answers of some calls to itself, or fail. */
+/** A proxy to a service that can withhold the answers of some calls, or fail them. */
 export class AnswerKeeper {
-  /** Keeps the answers of the calls whose path ends so. */
+  /** Withholds the answers of calls whose path ends with this. */
   keeps: string | undefined;
-  /** Answers 500 to such calls, as in `POST /v1/…`, and does not pass them on. */
+  /** Answers 500 to calls such as `POST /v1/…` that match, without passing them on. */
   refuses: RegExp | undefined;
   readonly gate = new Gate();
 

@@ -15,7 +15,7 @@ import { freshSet } from './worker-stage.js';
 const run = promisify(execFile);
 const why = whySkipped('cms');
 const describeExample = why === '' ? describe : describe.skip;
-/** The sources are looked at when a test asks for it. */
+/** Sources are collected only when a test asks for it. */
 const QUIET = ['--every', '86400', '--patience', '50'];
 const PAST = '2020-01-01T00:00:00Z';
 
@@ -30,7 +30,7 @@ describeExample(`examples/cms${why}`, () => {
     for (const one of open.splice(0).reverse()) await one.clean();
   });
 
-  /** A site whose first page links to articles, which may be changed, unless it is among them. */
+  /** A site whose first page links to the articles, unless `articles` replaces that page. */
   async function siteOf(articles: Map<string, Reply | (() => Promise<Reply>)>): Promise<Site> {
     const site = await Site.start(async ({ path }) => {
       const reply = articles.get(path) ?? (path === '/' ? page([...articles.keys()]) : { status: 404 });
@@ -58,7 +58,7 @@ describeExample(`examples/cms${why}`, () => {
     return service;
   }
 
-  it('follows an article through all of it, while Unseen and the CMS are killed in between', async () => {
+  it('follows the life of an article, while Unseen and the CMS are killed', async () => {
     let service = await startService();
     const unseen = await service.url();
     const pages = new Map<string, Reply>([
@@ -69,14 +69,14 @@ describeExample(`examples/cms${why}`, () => {
     const one = `${site.url}/one`;
     const cms = await startCms(unseen, freshName('cms'), '--patience', '0', '--source', `${site.url}/`);
 
-    // Collected, once, however often its source is looked at.
+    // Collected once, however often its source is read.
     await until('it is collected', async () => (await cms.byUrl(one)) !== undefined);
     expect((await cms.call('POST', '/collect')).body).toEqual({ links: 2, new: 0, failed: {} });
     const { id, ...collected } = (await cms.byUrl(one))!;
     expect(collected).toMatchObject({ title: 'One', origin: 'crawl', version: 1 });
     expect((await cms.call('GET', `/articles/${id}`)).body['body']).toBe('One\nBy the crawler.');
 
-    // A person brings it, too, in another spelling: it is there. Another one is taken in.
+    // An upload of the same URL in another spelling is "seen". Another URL is taken in.
     const upload = async (url: string): Promise<unknown> => {
       const { body } = await cms.call('POST', '/articles', { url, title: 'Mine', body: 'By hand.' });
       await cms.told();
@@ -85,7 +85,7 @@ describeExample(`examples/cms${why}`, () => {
     expect(await upload(`${site.url}/on%65#top`)).toBe('seen');
     expect(await upload('https://example.org/by-hand')).toBe('taken');
 
-    // Unseen is killed. The article is deleted all the same, and another upload waits.
+    // Kill Unseen. Deleting the article still works, and another upload waits.
     service.child.kill('SIGKILL');
     await service.exit();
     expect((await cms.call('DELETE', `/articles/${id}`)).status).toBe(204);
@@ -93,7 +93,7 @@ describeExample(`examples/cms${why}`, () => {
     const waiting = { url: 'https://example.org/late', title: 'Late', body: '' };
     const late = await cms.call('POST', '/articles', waiting);
     expect([late.status, late.body['state']]).toEqual([202, 'waiting']);
-    // The CMS is killed, too.
+    // Kill the CMS, too.
     await cms.kill();
     service = await startService({ PORT: new URL(unseen).port, DATA_DIR: service.dataDir });
     await service.url();
@@ -103,7 +103,7 @@ describeExample(`examples/cms${why}`, () => {
       state: 'taken',
     });
 
-    // It is still on the site: collected again.
+    // The article is still on the site, so it is collected again.
     pages.set('/one', article('One', 'Second edition.'));
     await until('it is collected again', async () => {
       await cms.call('POST', '/collect');
@@ -112,7 +112,7 @@ describeExample(`examples/cms${why}`, () => {
     const again = (await cms.byUrl(one))!;
     expect(again.id).not.toBe(id);
 
-    // It goes stale. The preview names it, and counts the page that was no article; nothing is changed by it.
+    // The article becomes stale. The preview names it, counts the page that was no article, and changes nothing.
     await cms.call('PATCH', `/articles/${again.id}`, { liveUntil: PAST });
     const preview = (await cms.call('POST', '/sync/preview')).body;
     expect(preview).toMatchObject({ done: false, refused: false, forgotten: 2, items: 4, staleArticles: 1 });
@@ -123,7 +123,7 @@ describeExample(`examples/cms${why}`, () => {
     const revived = await cms.call('PATCH', `/articles/${again.id}`, { liveUntil: '2100-01-01T00:00:00Z' });
     expect(revived.status).toBe(409);
 
-    // So it is collected once more, and keeps its place. The page that was gone is looked at again.
+    // So the article is collected once more, under the same id. The page that was gone is fetched again.
     pages.set('/gone', article('Found', 'It is back.'));
     expect((await cms.call('POST', '/collect')).body).toMatchObject({ new: 2 });
     await until('it is renewed', async () => (await cms.byUrl(one))?.version === 2);
@@ -140,7 +140,7 @@ describeExample(`examples/cms${why}`, () => {
     });
     afterAll(() => app.close());
 
-    it('takes in a URL once that people and the crawler bring at the same time', async () => {
+    it('takes in a URL once if people and the crawler bring it at the same time', async () => {
       const COUNT = 20;
       const paths = Array.from({ length: COUNT }, (_, i) => `/${i}`);
       const site = await siteOf(new Map(paths.map((path) => [path, article(`Page ${path}`, 'x')])));
@@ -163,7 +163,7 @@ describeExample(`examples/cms${why}`, () => {
       expect(site.asked().filter((path) => path !== '/')).toHaveLength(COUNT - taken);
     });
 
-    it('does each message once, though it is killed before it has the answer', async () => {
+    it('executes each message once, even if it is killed before the answer', async () => {
       const keeper = await startKeeper(app.url);
       const set = freshSet(app.url);
       const cms = await startCms(keeper.url, set.name);
@@ -182,7 +182,7 @@ describeExample(`examples/cms${why}`, () => {
       const [first] = await cms.articles();
       expect(first).toMatchObject({ title: 'A', version: 1 });
 
-      // The deletion is done, and its answer is kept; meanwhile someone else has the URL collected.
+      // The deletion is done, but its answer is withheld. Meanwhile someone else has the URL collected.
       keeper.keeps = '/urls/forget';
       await cms.call('DELETE', `/articles/${first!.id}`);
       await until('the URL is forgotten', async () => (await set.check(url)) === 'unseen');
@@ -195,7 +195,7 @@ describeExample(`examples/cms${why}`, () => {
       expect(await set.check(url)).toBe('seen');
     });
 
-    it('gives up a sync in the midst of which it was killed', async () => {
+    it('abandons a sync during which it was killed', async () => {
       const keeper = await startKeeper(app.url);
       const set = freshSet(app.url);
       const cms = await startCms(keeper.url, set.name);
@@ -212,7 +212,7 @@ describeExample(`examples/cms${why}`, () => {
       expect(left.sync?.state).toBe('open');
       keeper.keeps = undefined;
       await cms.start();
-      // Not even that it is given up gets through at first.
+      // At first, even the call that abandons the sync fails.
       keeper.refuses = /^DELETE .*\/syncs\//;
       expect((await cms.call('POST', '/sync')).status).toBe(503);
       keeper.refuses = undefined;
@@ -220,7 +220,7 @@ describeExample(`examples/cms${why}`, () => {
       expect(await set.check(['https://example.org/a', 'https://example.org/b'])).toEqual(['unseen', 'seen']);
     });
 
-    /** A CMS with an article whose page is being fetched for the second time: the answer waits at the gate. */
+    /** A CMS with an article whose page is being fetched again. The gate holds the answer. */
     async function fetchedAgain(unseen: string) {
       const gate = new Gate();
       const pages = new Map<string, Reply | (() => Promise<Reply>)>([['/a', article('A', '1')]]);
@@ -239,7 +239,7 @@ describeExample(`examples/cms${why}`, () => {
       return { gate, site, set, cms, url };
     }
 
-    it('does not take in an article that is deleted while its page is fetched', async () => {
+    it('does not take in an article that is deleted during its fetch', async () => {
       const { gate, set, cms, url } = await fetchedAgain(app.url);
       await cms.call('DELETE', `/articles/${(await cms.byUrl(url))!.id}`);
       await cms.told();
@@ -252,7 +252,7 @@ describeExample(`examples/cms${why}`, () => {
       expect(await cms.articles()).toEqual([]);
     });
 
-    it('does not take in an article again whose URL is still to be forgotten', async () => {
+    it('does not take in an article again while its URL is waiting to be forgotten', async () => {
       const keeper = await startKeeper(app.url);
       const { gate, site, set, cms, url } = await fetchedAgain(keeper.url);
       keeper.refuses = /\/urls\/forget$/;
@@ -271,7 +271,7 @@ describeExample(`examples/cms${why}`, () => {
       expect(await set.check(url)).toBe('unseen');
     });
 
-    it('leaves to a person what was taken in while the crawler had its page', async () => {
+    it('keeps an upload that arrived while the crawler fetched the same page', async () => {
       const gate = new Gate();
       const pages = new Map<string, Reply | (() => Promise<Reply>)>();
       pages.set('/a', async () => {
@@ -292,13 +292,13 @@ describeExample(`examples/cms${why}`, () => {
       });
       const [{ id, ...there }] = (await cms.articles()) as [Article];
       expect(there).toMatchObject({ title: 'Mine', origin: 'upload', version: 1 });
-      // The set holds its URL for it, since the crawler was told that it is new.
+      // The set has the URL for this article, because it answered "new" to the crawler.
       await cms.call('DELETE', `/articles/${id}`);
       await cms.told();
       expect(await set.check(draft.url)).toBe('unseen');
     });
 
-    it('is kept by no page and no link from the others', async () => {
+    it('is not stopped by any page or link from the others', async () => {
       const pages = new Map([
         [`/${'日'.repeat(600_000)}`, { status: 404 }],
         [
@@ -313,7 +313,7 @@ describeExample(`examples/cms${why}`, () => {
       expect((await cms.call('POST', '/collect')).body).toEqual({ links: 2, new: 0, failed: {} });
     });
 
-    it('takes in what is uploaded while it syncs', async () => {
+    it('takes in uploads during a sync', async () => {
       const keeper = await startKeeper(app.url);
       const cms = await startCms(keeper.url, freshName('cms'), '--patience', '0');
       const draft = { url: 'https://example.org/a', title: 'A', body: '' };
@@ -331,7 +331,7 @@ describeExample(`examples/cms${why}`, () => {
       expect((await cms.call('GET', `/uploads/${String(body['id'])}`)).body['state']).toBe('taken');
     });
 
-    it('forgets while the set has no room for what is uploaded', async () => {
+    it('forgets URLs while the set is too full for uploads', async () => {
       const small = await startApp({ MAX_FILTER_BYTES: '65536' });
       open.push({ clean: () => small.close() });
       const set = freshSet(small.url);
@@ -353,23 +353,23 @@ describeExample(`examples/cms${why}`, () => {
       expect(waiting.status).toBe(202);
       await cms.call('DELETE', `/articles/${id}`);
       await until('it is forgotten', async () => (await set.check(draft.url)) === 'unseen');
-      // A sync makes room, for what waits, too.
+      // A sync frees space, also for the waiting upload.
       expect((await cms.call('POST', '/sync?force=true')).body).toMatchObject({ done: true });
       await cms.told();
       expect(await cms.byUrl('https://example.org/b')).toBeDefined();
     });
 
-    it('ends at once while Unseen does not answer', async () => {
+    it('exits at once while Unseen does not answer', async () => {
       const keeper = await startKeeper(app.url);
       keeper.keeps = '/v1/visited-sets';
       const cms = await startCms(keeper.url, freshName('cms'));
       await until('it asks', async () => keeper.gate.waiting === 1);
       expect(await cms.stop()).toBe(0);
-      // It has not asked again meanwhile.
+      // It has not asked again in the meantime.
       expect(keeper.gate.waiting).toBe(1);
     });
 
-    it('forgets no URL that was not answered "new" for its article', async () => {
+    it('forgets a URL only if it was answered "new" for its article', async () => {
       const set = freshSet(app.url);
       const cms = await startCms(app.url, set.name);
       const url = 'https://example.org/theirs';
@@ -384,7 +384,7 @@ describeExample(`examples/cms${why}`, () => {
       expect(await set.check(url)).toBe('seen');
     });
 
-    it('collects an article again when it has not been seen for the age of the set', async () => {
+    it('collects an article again when the set has forgotten it by age', async () => {
       const pages = [
         ['/', page(['/moved'])],
         ['/moved', { status: 302, headers: { location: '/a' } }],
@@ -397,7 +397,7 @@ describeExample(`examples/cms${why}`, () => {
       const versionOfIt = async (): Promise<number> => (await cms.byUrl(`${site.url}/a`))?.version ?? 0;
       await until('it is collected', async () => (await versionOfIt()) === 1);
       await until('it is collected again', async () => {
-        // As each sync does, since it is no article. That it leads there makes the article no younger.
+        // As each sync does, because the URL is no article. Its redirect must not make the article younger.
         await set.forget(`${site.url}/moved`);
         await cms.call('POST', '/collect');
         return (await versionOfIt()) > 1;
@@ -405,7 +405,7 @@ describeExample(`examples/cms${why}`, () => {
       expect(await cms.articles()).toHaveLength(1);
     });
 
-    it('tells a set that was made anew of the articles that there are', async () => {
+    it('adds its articles to a set that was created again', async () => {
       const set = freshSet(app.url);
       const cms = await startCms(app.url, set.name);
       const url = 'https://example.org/kept';
@@ -419,20 +419,20 @@ describeExample(`examples/cms${why}`, () => {
       await cms.start();
       await until('it is told', async () => cms.said().includes('added 2 articles'));
       expect(await set.check([url, forced])).toEqual(['seen', 'seen']);
-      // Now the set holds it for the article.
+      // Now the set has the URL for the article.
       await cms.call('DELETE', `/articles/${String(body['article'])}`);
       await cms.told();
       expect(await set.check(forced)).toBe('unseen');
     });
 
-    it('owns its data: a second process is refused, and one that was killed is no hindrance', async () => {
+    it('locks its data: a second process is refused, and a killed one leaves no lock', async () => {
       const cms = await startCms(app.url, freshName('cms'));
       const second = cms.again();
       expect(await second.ended).toBe(1);
       expect(second.stderr()).toMatch(/is in use by another process/);
       await cms.call('POST', '/articles', { url: 'https://example.org/a', title: 'A', body: '' });
       await cms.kill();
-      // Of some that start at once one owns it.
+      // If several start at once, one owns the data.
       const some = [cms.again(), cms.again(), cms.again()];
       const refused = (): Running[] => some.filter(({ child }) => child.exitCode === 1);
       await until('two are refused', async () => refused().length === 2);
@@ -445,7 +445,7 @@ describeExample(`examples/cms${why}`, () => {
       expect(await cms.articles()).toHaveLength(1);
     });
 
-    it('owns no data of another folder, however alike their long paths are', async () => {
+    it('locks only its own folder, however similar long paths are', async () => {
       const cms = await startCms(app.url, freshName('cms'));
       const both = ['1', '2'].map((end) => cms.again('x'.repeat(120) + end));
       try {
@@ -461,7 +461,7 @@ describeExample(`examples/cms${why}`, () => {
       }
     });
 
-    it('names what is wrong with a request or an option, and lets no other web page in', async () => {
+    it('names faults of requests and options, and refuses other web pages', async () => {
       const cms = await startCms(app.url, freshName('cms'));
       const wrong = async (json: object): Promise<unknown> => {
         const { status, body } = await cms.call('POST', '/articles', json);
@@ -481,13 +481,13 @@ describeExample(`examples/cms${why}`, () => {
         400,
         'body/liveUntil must match format "date-time"',
       ]);
-      // A leap second, which JavaScript does not know.
+      // JavaScript does not support leap seconds.
       expect(await wrong({ ...draft, liveUntil: '2016-12-31T23:59:60Z' })).toEqual([
         400,
         'not a time: 2016-12-31T23:59:60Z',
       ]);
       expect((await cms.call('DELETE', '/articles/7')).status).toBe(404);
-      // SQLite ends a text at U+0000: it is written as browsers read it.
+      // SQLite ends a text at U+0000, so the CMS replaces it as browsers do.
       const { body } = await cms.call('POST', '/articles', { ...draft, title: 'A\0B', body: 'x\0y' });
       expect((await cms.call('GET', `/articles/${String(body['article'])}`)).body).toMatchObject({
         title: 'A\uFFFDB',

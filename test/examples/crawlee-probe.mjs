@@ -1,7 +1,7 @@
 /**
- * What tests do with request managers, in processes of their own, since Crawlee's storages are of a process. It is copied beside
- * the built example. `node crawlee-probe.mjs SCENARIO JSON` prints what a scenario answers, as JSON. Without arguments it
- * answers lines of `[SCENARIO, GIVEN]`, one after the other, each with a request queue of its own.
+ * Scenarios with request managers, each in its own process, because Crawlee's storages belong to a process. The file is
+ * copied beside the built example. `node crawlee-probe.mjs SCENARIO JSON` prints the result of a scenario as JSON.
+ * Without arguments, it answers lines of `[SCENARIO, GIVEN]` in turn, each with its own request queue.
  */
 import { randomUUID } from 'node:crypto';
 import { createInterface } from 'node:readline';
@@ -27,7 +27,7 @@ function failure(promise) {
   );
 }
 
-/** Takes and handles what there is. */
+/** Takes and handles all requests in the queue. */
 async function drain(manager) {
   const fetched = [];
   for await (const request of manager) {
@@ -37,16 +37,16 @@ async function drain(manager) {
   return fetched;
 }
 
-/** Ends this process as a crash would: at once. */
+/** Ends this process at once, as a crash would. */
 function crash() {
   process.kill(process.pid, 'SIGKILL');
 }
 
-/** What can be done, once. */
+/** The scenarios, by name. */
 class Scenarios {
-  /** The calls of the service, by their last word. */
+  /** Number of calls to the service, by the last part of the path. */
   calls = {};
-  /** What comes between the client and the service: it is given a call's last word, and how to make it. */
+  /** Runs around each call. Gets the last part of its path and a function that makes it. */
   between = (_verb, call) => call();
 
   constructor({ service, set, ...given }, queue) {
@@ -70,7 +70,7 @@ class Scenarios {
     });
   }
 
-  /** As main.ts, and ends where it is told to. */
+  /** Crawls as main.ts does, and crashes where told to. */
   async crawl() {
     const {
       start,
@@ -99,22 +99,22 @@ class Scenarios {
         await enqueueLinks();
       },
     });
-    // A minute at least, otherwise: a process that goes on waits that long for what was locked by one that was killed.
+    // The minimum is a minute otherwise, and a new process would wait that long for requests locked by a killed one.
     if (lockSecs !== undefined) manager.requestLockSecs = lockSecs;
-    // Not through the crawler, which would look at robots.txt at once.
+    // Not through the crawler, which would fetch robots.txt at once.
     await manager.addRequestsBatched(start);
     const { requestsFinished, requestsFailed } = await crawler.run();
     return { finished: requestsFinished, failed: requestsFailed };
   }
 
-  /** Marks and queues, as main.ts does, and ends before anything is fetched. */
+  /** Marks and queues as main.ts does, and ends before it fetches anything. */
   async leave() {
     const manager = await this.open({ queue: await RequestQueue.open(this.set) });
     await manager.addRequestsBatched(this.given.start, all);
     return {};
   }
 
-  /** What a request carries. */
+  /** The members of a request. */
   async carried() {
     const manager = await this.open();
     const [url] = urls(1);
@@ -183,7 +183,7 @@ class Scenarios {
     return { first, forgotten, second: await drain(manager) };
   }
 
-  /** The service does what it is asked, and its answers are lost. */
+  /** The service executes calls, and the answers are lost. */
   async lost() {
     const manager = await this.open();
     this.between = async (verb, call) => {
@@ -285,7 +285,7 @@ class Scenarios {
 const [scenario, given] = process.argv.slice(2);
 if (scenario !== undefined) {
   console.log(JSON.stringify(await new Scenarios(JSON.parse(given))[scenario]()));
-  // Crawlee has a timer of a second left.
+  // Crawlee still has a timer of one second.
   process.exit();
 }
 for await (const line of createInterface({ input: process.stdin })) {

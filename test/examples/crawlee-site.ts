@@ -2,31 +2,31 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** What a page answers with. */
+/** The answer of a page. */
 export interface Page {
   readonly links?: readonly string[];
-  /** In place of HTML. */
+  /** A text body in place of HTML. */
   readonly text?: string;
   /** Redirects to this path. */
   readonly to?: string;
   readonly status?: number;
-  /** The answer waits for it. */
+  /** The answer waits for this. */
   readonly until?: () => Promise<unknown>;
 }
 
-/** A site on loopback that knows how often each of its pages was fetched. */
+/** A site on loopback that counts the fetches of each page. */
 export interface Site {
   readonly url: string;
-  /** The fetched paths, each with how often. */
+  /** Number of fetches by path. */
   readonly fetched: Map<string, number>;
-  /** How often pages were fetched, in all. */
+  /** Number of all fetches. */
   total(): number;
-  /** Forgets what was fetched. */
+  /** Resets the counts. */
   reset(): void;
   stop(): Promise<void>;
 }
 
-/** Serves pages by their paths. `host`: what redirects lead to, if not this site. */
+/** Serves pages by path. `host`: the target of redirects, if not this site. */
 export async function startSite(pages: Readonly<Record<string, Page>>, host?: string): Promise<Site> {
   const fetched = new Map<string, number>();
   const server = createServer((request, response) => {

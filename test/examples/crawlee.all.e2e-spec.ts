@@ -19,7 +19,7 @@ interface Ended {
   readonly signal: NodeJS.Signals | undefined;
 }
 
-/** Only what hangs takes it. */
+/** Only a hanging process takes this long. */
 const MOST_MS = 180_000;
 const MAIN = join('dist', 'main.js');
 const PROBE = 'crawlee-probe.mjs';
@@ -50,8 +50,8 @@ describeExample(`the example crawlee${why}`, () => {
     });
     afterEach(() => site.stop());
 
-    it('two machines at once fetch no page twice, and miss none', async () => {
-      // Both have begun before either finds a link, and then they find the same ones.
+    it('two machines at once fetch each page once', async () => {
+      // Both start before either finds a link. Then both find the same links.
       const { arrive } = meeting(2);
       const links = paths(40);
       site = await startSite({
@@ -101,13 +101,13 @@ describeExample(`the example crawlee${why}`, () => {
       const all = { service: app.url, set: set.name, ...given };
       return run(example, [PROBE, scenario, JSON.stringify(all)], storage, goesOn);
     }
-    /** In a process of many scenarios, each with a request queue of its own. */
+    /** Runs in a shared process, where each scenario has its own request queue. */
     function answer(scenario: string, given: object = {}): Promise<unknown> {
       return prober.ask(scenario, { service: app.url, set: set.name, ...given });
     }
     const u = (...numbers: number[]) => numbers.map((i) => `https://example.org/u${i}`);
 
-    it('a second run of the main program fetches its start page, and what is new there', async () => {
+    it('a second run of the main program fetches its start page and the new links', async () => {
       const pages: Record<string, Page> = linked(12);
       site = await startSite(pages);
       const crawl = async () => {
@@ -141,7 +141,7 @@ describeExample(`the example crawlee${why}`, () => {
       );
     });
 
-    it('a run of the main program goes on at once with what a killed one was fetching', async () => {
+    it('a run of the main program continues at once where a killed one was', async () => {
       const { arrive } = meeting(2);
       let isKilled = false;
       site = await startSite({
@@ -160,7 +160,7 @@ describeExample(`the example crawlee${why}`, () => {
       expect(site.fetched.get('/2')).toBe(2);
     });
 
-    it('the main program says that it is retrying when nothing answers at the address of the service', async () => {
+    it('the main program reports that it is retrying if the service is unreachable', async () => {
       const host = `127.0.0.1:${await freePort()}`;
       const { child, ended } = begin(
         example,
@@ -173,7 +173,7 @@ describeExample(`the example crawlee${why}`, () => {
       expect(said).toBe(`retrying, connection refused by ${host}\n`);
     });
 
-    it('a run of the main program goes on with what one before has marked and not fetched', async () => {
+    it('a run of the main program fetches pages that an earlier one marked and did not fetch', async () => {
       site = await startSite({ ...linked(3), '/left': {} });
       await probe('leave', { start: [`${site.url}/left`] });
       const options = ['--service', app.url, '--set', set.name, '--capacity', '100000', `${site.url}/0`];
@@ -210,7 +210,7 @@ describeExample(`the example crawlee${why}`, () => {
       expect(await answer('counting', { mark })).toEqual({ fresh: 1_001, again: 0, ...calls });
     });
 
-    it.each(MARKS)('%s: a limit is of new requests, and what is over it is not marked', async (mark) => {
+    it.each(MARKS)('%s: a limit applies to new requests, and those above it are not marked', async (mark) => {
       const over = u(...range(8, 50));
       expect(await answer('limit', { mark })).toEqual({
         fresh: 3,
@@ -222,7 +222,7 @@ describeExample(`the example crawlee${why}`, () => {
       expect(new Set(await set.check(u(...range(0, 8))))).toEqual(new Set(['seen']));
     });
 
-    it('requests with a uniqueKey of their own, other methods and fragments that count bypass Unseen', async () => {
+    it('requests with their own uniqueKey, other methods, or significant fragments bypass Unseen', async () => {
       const calls = ['visited-sets'];
       expect(await answer('others')).toEqual({ fresh: 3, again: 0, fetched: 3, calls });
     });
@@ -231,7 +231,7 @@ describeExample(`the example crawlee${why}`, () => {
       expect(await answer('forget')).toEqual({ first: u(0, 1), forgotten: ['forgotten'], second: u(0) });
     });
 
-    it.each(MARKS)('%s: a page that failed is tried once in a run, and again by the next', async (mark) => {
+    it.each(MARKS)('%s: a failed page is tried once in a run, and again in the next', async (mark) => {
       site = await startSite({ ...linked(6, ['/broken']), '/broken': { status: 500 } });
       const given = { start: [`${site.url}/0`], mark, maxRequestRetries: RETRIES };
       for (const round of ['first', 'second']) {
@@ -243,7 +243,7 @@ describeExample(`the example crawlee${why}`, () => {
       }
     });
 
-    it.each(MARKS)('%s: where a redirect leads to is marked, too', async (mark) => {
+    it.each(MARKS)('%s: the target of a redirect is marked, too', async (mark) => {
       site = await startSite({ '/old': { to: '/new' }, '/new': {} });
       const given = { mark, start: [`${site.url}/old`] };
       expect(await answer('crawl', given)).toEqual({ finished: 1, failed: 0 });
@@ -255,7 +255,7 @@ describeExample(`the example crawlee${why}`, () => {
     });
 
     it.each(MARKS)(
-      '%s: what an interrupted run left in its queue is fetched by the next, though it is seen',
+      '%s: the next run fetches the queue of an interrupted one, although its pages are seen',
       async (mark) => {
         site = await startSite(linked(8));
         const given = { mark, start: [`${site.url}/0`], lockSecs: 1 };
@@ -270,7 +270,7 @@ describeExample(`the example crawlee${why}`, () => {
     it('a crash between the marks and the queue loses nothing', async () => {
       site = await startSite(linked(8));
       const given = { start: [`${site.url}/0`], lockSecs: 1 };
-      // The start is marked; it is marked again by the next process; then its links are marked.
+      // The visit of the start URL, again by the next process, then the visit of its links.
       for (const crashAtVisit of [1, 1, 3]) {
         const { signal } = await probe('crawl', { ...given, crashAtVisit }, true);
         expect([crashAtVisit, signal]).toEqual([crashAtVisit, 'SIGKILL']);
@@ -281,11 +281,11 @@ describeExample(`the example crawlee${why}`, () => {
       expect([...site.fetched.keys()].sort()).toEqual(paths(8));
     });
 
-    it('a call whose answer was lost is an error, and what it marked is queued by the next', async () => {
+    it('a call whose answer is lost is an error, and the next call queues the marked URLs', async () => {
       const error = expect.stringMatching(/^UnreachableError: .*\/urls\/visit/);
       expect(await answer('lost')).toEqual({
         error,
-        // The run does not end as if nothing were missing.
+        // The run must not end as if nothing were missing.
         finished: error,
         queued: 0,
         fresh: 0,
@@ -306,12 +306,12 @@ describeExample(`the example crawlee${why}`, () => {
       expect(await answer('crawl', { ...given, robots: true })).toEqual({ finished: 0, failed: 0 });
       expect(site.fetched.get('/0')).toBeUndefined();
       expect(await set.check(`${site.url}/0`)).toBe('unseen');
-      // And so it is fetched once that is allowed.
+      // So it is fetched once robots.txt allows it.
       expect(await answer('crawl', given)).toEqual({ finished: 1, failed: 0 });
     });
 
     it.each(MARKS)(
-      '%s: a page that leads to another site is seen, and the other site is not',
+      '%s: a page that redirects to another site is seen, and the other site is not',
       async (mark) => {
         site = await startSite({ '/0': { links: ['/away'] }, '/away': { to: '/1' }, '/1': {} }, 'localhost');
         const start = [`${site.url}/0`];
@@ -322,7 +322,7 @@ describeExample(`the example crawlee${why}`, () => {
       },
     );
 
-    it('what a request carries is handed out with it, and the request that was given stays as it was', async () => {
+    it("a request keeps its members, and the caller's object is unchanged", async () => {
       expect(await answer('carried')).toEqual({
         label: 'detail',
         userData: { a: [1], label: 'detail', __crawlee: { crawlDepth: 3, maxRetries: 7 } },
@@ -333,7 +333,7 @@ describeExample(`the example crawlee${why}`, () => {
       });
     });
 
-    it('does what the request queue does', async () => {
+    it('behaves as the request queue does', async () => {
       expect(await answer('asQueue')).toEqual({
         locks: true,
         timeouts: true,
@@ -346,12 +346,12 @@ describeExample(`the example crawlee${why}`, () => {
       });
     });
 
-    it('takes what a request list has', async () => {
+    it('takes the requests of a request list', async () => {
       expect(await answer('list')).toEqual({ finished: 3 });
       expect(new Set(await set.check(u(0, 1, 2)))).toEqual(new Set(['seen']));
     });
 
-    it('refuses what it cannot do, with the reason', async () => {
+    it('refuses unsupported calls, with the reason', async () => {
       expect(await answer('refused')).toEqual([
         'TypeError: mark must be one of scheduled, handled, not never',
         'TypeError: a request must have an http or https URL, not undefined',
@@ -361,7 +361,7 @@ describeExample(`the example crawlee${why}`, () => {
       ]);
     });
 
-    it('the main program says how it is used, and what is wrong', async () => {
+    it('the main program shows its usage and reports wrong arguments', async () => {
       const { stdout } = await run(example, [MAIN], storage);
       expect(stdout).toContain('npm start -- [options] URL...');
       const wrong = await run(example, [MAIN, '--mark', 'never', 'http://127.0.0.1/'], storage);
@@ -374,7 +374,7 @@ describeExample(`the example crawlee${why}`, () => {
   });
 });
 
-/** A process that answers one scenario after the other. */
+/** A process that runs scenarios one after the other. */
 class Prober {
   private readonly closed: Promise<unknown>;
   private readonly lines: AsyncIterator<string, undefined>;
@@ -415,13 +415,13 @@ class Prober {
   }
 }
 
-/** What a program printed. */
+/** The JSON that a program printed. */
 function parsed({ stdout, stderr }: Ended): unknown {
   if (stdout === '') throw new Error(stderr);
   return JSON.parse(stdout);
 }
 
-/** Runs a program of the example. `goesOn`: with the storage as the last process left it. */
+/** Runs a program of the example. `goesOn`: keep the storage of the last process. */
 function run(example: Example, args: readonly string[], storage: string, goesOn = false): Promise<Ended> {
   return begin(example, args, storage, goesOn).ended;
 }
@@ -452,7 +452,7 @@ function paths(count: number): string[] {
   return range(0, count).map((i) => `/${i}`);
 }
 
-/** Pages that all link to all, and to `more`. */
+/** Pages that all link to each other, and to `more`. */
 function linked(count: number, more: readonly string[] = []): Record<string, Page> {
   const links = [...paths(count), ...more];
   return Object.fromEntries(paths(count).map((path) => [path, { links }]));
@@ -462,7 +462,7 @@ function range(from: number, to: number): number[] {
   return Array.from({ length: to - from }, (_, i) => from + i);
 }
 
-/** Those who arrive wait until so many have. */
+/** `arrive` waits until `count` callers have arrived. */
 function meeting(count: number): { arrive: () => Promise<void> } {
   let arrived = 0;
   let open: () => void;

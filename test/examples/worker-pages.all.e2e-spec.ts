@@ -20,7 +20,7 @@ import {
 const why = whySkipped('worker');
 const describeExample = why === '' ? describe : describe.skip;
 
-describeExample(`examples/worker, and what it makes of pages${why}`, () => {
+describeExample(`examples/worker and its pages${why}`, () => {
   let example: Example;
   const stage = new Stage(() => example);
   beforeAll(async () => {
@@ -37,7 +37,7 @@ describeExample(`examples/worker, and what it makes of pages${why}`, () => {
     afterAll(() => app.close());
 
     it(
-      'fetches nothing that robots.txt disallows, and asks for it once',
+      'fetches nothing that robots.txt disallows, and fetches robots.txt once',
       withEach(async (program) => {
         const set = freshSet(app.url);
         const links = ['/private/1', '/private/2?x=1', '/private', '/public', '/hidden/1'];
@@ -61,7 +61,7 @@ describeExample(`examples/worker, and what it makes of pages${why}`, () => {
     );
 
     it(
-      'fetches nothing while robots.txt cannot be had, and says so',
+      'fetches nothing while robots.txt is unavailable, and says so',
       withEach(async (program) => {
         const set = freshSet(app.url);
         const site = await stage.site(({ path, nth }) =>
@@ -81,7 +81,7 @@ describeExample(`examples/worker, and what it makes of pages${why}`, () => {
     );
 
     it(
-      'leaves dead what could not be fetched for want of a robots.txt, with the reason',
+      'leaves URLs without an available robots.txt as dead letters, with the reason',
       withEach(async (program) => {
         const set = freshSet(app.url);
         await set.create({ capacity: 1_000, maxAttempts: 2 });
@@ -93,7 +93,7 @@ describeExample(`examples/worker, and what it makes of pages${why}`, () => {
     );
 
     it(
-      'leaves a host alone as long as its Crawl-delay says, and holds nothing of it when stopped',
+      'waits for the Crawl-delay of a host, and releases its URLs when stopped',
       withEach(async (program) => {
         const set = freshSet(app.url);
         const slow = await stage.site(({ path }) =>
@@ -113,7 +113,7 @@ describeExample(`examples/worker, and what it makes of pages${why}`, () => {
     );
 
     it(
-      'tries again what failed, and leaves what always fails dead, with the reason',
+      'retries failed pages, and leaves those that always fail as dead letters, with the reason',
       withEach(async (program) => {
         const set = freshSet(app.url);
         await set.create({ capacity: 1_000, maxAttempts: 3 });
@@ -127,7 +127,7 @@ describeExample(`examples/worker, and what it makes of pages${why}`, () => {
         });
         const { visits } = await stage.run(program, [...QUICK, app.url, set.name, `${site.url}/0`]);
         const times = Object.fromEntries([...site.pages()].map(([path, agents]) => [path, agents.length]));
-        // A page that is gone is done: it is not asked for again.
+        // A page that is gone is done, and not requested again.
         expect(times).toMatchObject({ '/flaky': 3, '/later': 2, '/broken': 3, '/gone': 1, '/after': 1 });
         expect(visits().find(({ url }) => url.endsWith('/gone'))).toMatchObject({ status: 404, links: 0 });
         const dead = await deadLetters(set);
@@ -139,7 +139,7 @@ describeExample(`examples/worker, and what it makes of pages${why}`, () => {
     );
 
     it(
-      'fetches what a redirect leads to as a page of its own, once',
+      'fetches the target of a redirect as its own page, once',
       withEach(async (program) => {
         const set = freshSet(app.url);
         const links = ['/moved', '/also-moved', '/round', '/away', '/hop?0'];
@@ -162,7 +162,7 @@ describeExample(`examples/worker, and what it makes of pages${why}`, () => {
           0, 1,
         ]);
         expect(visited('/round')).toHaveLength(1);
-        // Ten of them, one after the other, and no more.
+        // Ten redirects in a row, and no more.
         expect(site.asked().filter((path) => path.startsWith('/hop'))).toHaveLength(11);
         expect(visits().filter(({ url }) => url.includes('example.invalid'))).toEqual([]);
         expect(await counts(set)).toEqual(EMPTY);
@@ -170,19 +170,19 @@ describeExample(`examples/worker, and what it makes of pages${why}`, () => {
     );
 
     it(
-      'waits for a page no longer than it may',
+      'waits for a page until its timeout',
       withEach(async (program) => {
         const set = freshSet(app.url);
         await set.create({ capacity: 1_000, maxAttempts: 1 });
         const site = await stage.site(({ path }) => (path === '/0' ? 'never' : { status: 404 }));
         await stage.run(program, [...QUICK, '--timeout', '2', app.url, set.name, `${site.url}/0`]);
-        // On a machine that stalls it may be the robots.txt that was waited for.
+        // On a stalling machine, the timeout may hit robots.txt instead.
         expect((await deadLetters(set)).get('/0')).toMatch(/^(robots.txt: )?no complete answer within 2 s$/);
       }),
     );
 
     it(
-      'reads no more of a page than it may, and takes the links of its beginning',
+      'reads a page up to its limit, and takes the links in that part',
       withEach(async (program) => {
         const set = freshSet(app.url);
         const large = page(['/1', ...Array.from({ length: 50_000 }, () => '/1'), '/2']);
@@ -226,13 +226,13 @@ describeExample(`examples/worker, and what it makes of pages${why}`, () => {
     );
 
     it(
-      'follows links no deeper than it is told',
+      'follows links down to its depth limit',
       withEach(async (program) => {
         const set = freshSet(app.url);
         const site = await stage.site(({ path }) => (path === '/0' ? page(['/1']) : tree(20)(path)));
         const args = [...QUICK, '--max-depth', '2', app.url, set.name, `${site.url}/0`];
         const { visits } = await stage.run(program, args);
-        // 1 leads to 3, 4, 2, 7 and 0, which lead no further.
+        // 1 links to 3, 4, 2, 7, and 0, which link no deeper.
         const depths = Object.fromEntries(visits().map(({ url, depth }) => [new URL(url).pathname, depth]));
         expect(depths).toEqual({ '/0': 0, '/1': 1, '/2': 2, '/3': 2, '/4': 2, '/7': 2 });
         expect(site.asked().sort()).toEqual(Object.keys(depths).sort());
@@ -240,7 +240,7 @@ describeExample(`examples/worker, and what it makes of pages${why}`, () => {
     );
 
     it(
-      'follows links to no host but those that it is told',
+      'follows links only to the given hosts',
       withEach(async (program) => {
         const [set, wider] = [freshSet(app.url), freshSet(app.url)];
         const other = await stage.site(({ path }) => tree(4)(path));
@@ -255,7 +255,7 @@ describeExample(`examples/worker, and what it makes of pages${why}`, () => {
     );
 
     it(
-      'says what is wrong with its arguments',
+      'reports wrong arguments',
       withEach(async (program) => {
         const wrong = [
           [['--concurrency', 'x'], /--concurrency:? must be a whole number from 1 to 250, not ["']x["']/],

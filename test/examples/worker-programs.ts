@@ -4,7 +4,7 @@ import { join } from 'node:path';
 /** One of the two programs of the example. */
 export interface Program {
   readonly name: string;
-  /** Empty, or why it cannot be run. */
+  /** Why it cannot run, or empty. */
   readonly why: string;
   command(folder: string): readonly [string, ...string[]];
 }
@@ -13,13 +13,13 @@ export interface Running {
   readonly child: ChildProcess;
   stdout(): string;
   stderr(): string;
-  /** The lines of JSON that it has written. */
+  /** The JSON lines that it has printed. */
   visits(): Visit[];
-  /** How it ends: its exit code, or the signal that ended it. */
+  /** The exit code, or the signal that ended it. */
   readonly ended: Promise<number | NodeJS.Signals | null>;
 }
 
-/** What a program writes about a URL. */
+/** What a program prints about a URL. */
 export interface Visit {
   readonly url: string;
   readonly depth: number;
@@ -46,7 +46,7 @@ export const TYPESCRIPT: Program = {
 export const PYTHON_PROGRAM: Program = {
   name: 'Python',
   why: PYTHON === undefined ? ' (skipped: there is no Python of 3.9 or later; PYTHON names one)' : '',
-  // -B: nothing is written beside the sources.
+  // -B keeps Python from writing beside the sources.
   command: (folder) => [PYTHON ?? 'python3', '-B', join(folder, 'python', 'worker.py')],
 };
 

@@ -18,7 +18,7 @@ const [python] = PYTHON_PROGRAM.command(FOLDER);
 const inPython = PYTHON_PROGRAM.why === '' ? it : it.skip;
 
 inPython.each(['\u00b2', 'soon', ''])(
-  `the worker in Python repeats a call that is to wait for %j seconds${PYTHON_PROGRAM.why}`,
+  `the worker in Python repeats a call after the invalid Retry-After %j${PYTHON_PROGRAM.why}`,
   async (seconds) => {
     let calls = 0;
     const server = createServer((_, response) => {

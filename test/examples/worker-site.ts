@@ -3,23 +3,23 @@ import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** A request that came, in the order in which they came. */
+/** A request, in order of arrival. */
 export interface Fetch {
-  /** With its query. */
+  /** Includes the query. */
   readonly path: string;
-  /** The user agent, without its version. */
+  /** The user agent without its version. */
   readonly agent: string;
-  /** Which one of this path it is, from 1. */
+  /** The number of this request to its path, from 1. */
   readonly nth: number;
 }
 
-/** How a request is answered. `cut`: the connection ends without an answer. `never`: it stays open without one. */
+/** The answer to a request. `cut`: closes the connection without an answer. `never`: keeps it open without one. */
 export type Reply =
   | { readonly status?: number; readonly headers?: Readonly<Record<string, string>>; readonly body?: string }
   | 'cut'
   | 'never';
 
-/** Long enough that requests which may overlap do so. */
+/** Long enough that parallel requests overlap. */
 const ANSWER_MS = 5;
 
 /** A page with links. */
@@ -31,16 +31,16 @@ export function page(links: readonly string[]): Reply {
   };
 }
 
-/** A site on loopback, which is a host of its own by its port, and keeps a record of who asked for what. */
+/** A site on loopback that records its requests. Its port makes it a host of its own. */
 export class Site {
   readonly fetches: Fetch[] = [];
-  /** How many requests have been under way at once at most. */
+  /** The largest number of parallel requests. */
   mostAtOnce = 0;
   private atOnce = 0;
 
   private constructor(private readonly server: Server) {}
 
-  /** `answer` may take its time. Without a robots.txt of its own, a site answers 404 for it. */
+  /** `answer` may be slow. Without a robots.txt of its own, the site answers 404 for it. */
   static async start(answer: (fetch: Fetch, site: Site) => Reply | Promise<Reply>): Promise<Site> {
     const server = createServer();
     const site = new Site(server);
@@ -64,7 +64,7 @@ export class Site {
     return `127.0.0.1:${(this.server.address() as AddressInfo).port}`;
   }
 
-  /** Who asked for each page, by its path, in order. */
+  /** The user agents that requested each page, by path, in order. */
   pages(): ReadonlyMap<string, readonly string[]> {
     const agents = new Map<string, string[]>();
     for (const { path, agent } of this.fetches) {
@@ -74,7 +74,7 @@ export class Site {
     return agents;
   }
 
-  /** The paths of the pages that were asked for, as often as they were. */
+  /** The paths of all requested pages, with repeats. */
   asked(): string[] {
     return this.fetches.map(({ path }) => path).filter((path) => path !== '/robots.txt');
   }
@@ -90,7 +90,7 @@ export class Site {
     this.atOnce++;
     this.mostAtOnce = Math.max(this.mostAtOnce, this.atOnce);
     let isOver = false;
-    // Before the answer leaves, so that who has it and asks for the next page is not counted twice.
+    // Count down before the answer is sent, or a client that then asks for the next page would count twice.
     const end = (): void => {
       if (!isOver) this.atOnce--;
       isOver = true;
@@ -101,15 +101,15 @@ export class Site {
     await sleep(ANSWER_MS);
     end();
     if (reply === 'cut') return void response.destroy();
-    // Sites say something also where there is no page, and how long it is.
+    // Real sites send a body with a length for missing pages, too.
     const { status = 200, headers, body = 'no page' } = reply;
     response.writeHead(status, { 'content-length': Buffer.byteLength(body), ...headers }).end(body);
   }
 }
 
-/** Something that tests wait for, and let happen. */
+/** A gate where tests hold answers and release them. */
 export class Gate {
-  /** How many wait in front of it. */
+  /** How many calls wait at the gate. */
   waiting = 0;
   private open: () => void = () => undefined;
   private readonly opened = new Promise<void>((resolve) => (this.open = resolve));

@@ -4,12 +4,12 @@ import type { Example } from '../support/example.js';
 import { PYTHON_PROGRAM, startProgram, TYPESCRIPT, type Program, type Running } from './worker-programs.js';
 import { page, Site, type Fetch, type Reply } from './worker-site.js';
 
-/** The manners of a crawler take time, which no test measures. */
+/** No politeness delays, because these tests do not measure them. */
 export const QUICK = ['--delay', '0', '--retry', '0'];
-/** The counts of a queue that is done. */
+/** The counts of an empty queue. */
 export const EMPTY = { waiting: 0, leased: 0, delayed: 0, dead: 0 };
 
-/** What the tests of a file start, and end when each is over. */
+/** The processes and sites that the tests of a file start. Each test ends with `clear`. */
 export class Stage {
   private readonly running: Running[] = [];
   private readonly sites: Site[] = [];
@@ -28,7 +28,7 @@ export class Stage {
     return one;
   }
 
-  /** To its end, which must be a good one. */
+  /** Runs the program and expects success. */
   async run(program: Program, args: readonly string[]): Promise<Running> {
     const one = this.start(program, args);
     await endWell(one);
@@ -44,13 +44,13 @@ export class Stage {
   }
 }
 
-/** Waits for the end of a program. Throws with what it has said if that is not a good one. */
+/** Waits for the end of a program. Throws its stderr unless it exits with 0. */
 export async function endWell(one: Running): Promise<void> {
   const ended = await one.ended;
   if (ended !== 0) throw new Error(`it ended with ${ended}: ${one.stderr()}`);
 }
 
-/** A set of no other test. The program makes it, or the test. */
+/** A set with a new name, which the program or the test creates. */
 export function freshSet(url: string): VisitedSet {
   return new UnseenClient({ url }).visitedSet(freshName('set'));
 }
@@ -62,14 +62,14 @@ export async function counts(set: VisitedSet): Promise<Record<keyof typeof EMPTY
   return { waiting, leased, delayed, dead };
 }
 
-/** The reasons of the dead letters, by the paths of their URLs. */
+/** The reasons of dead letters, by URL path. */
 export async function deadLetters(set: VisitedSet): Promise<ReadonlyMap<string, string>> {
   const reasons = new Map<string, string>();
   for await (const { url, reason } of set.deadLetters()) reasons.set(new URL(url).pathname, reason);
   return reasons;
 }
 
-/** Runs a test with both programs at once, since they wait most of the time; each has sets and sites of its own. */
+/** Runs a test with both programs in parallel, because they mostly wait. Each run has its own sets and sites. */
 export function withEach(test: (program: Program) => Promise<void>): () => Promise<void> {
   return async () => {
     const programs = [TYPESCRIPT, PYTHON_PROGRAM].filter(({ why }) => why === '');
@@ -80,7 +80,7 @@ export function withEach(test: (program: Program) => Promise<void>): () => Promi
   };
 }
 
-/** Answers a tree of so many pages, whose links go round in it, too; 404 for all else. */
+/** Answers for a tree of `count` pages with extra links that form cycles. 404 for other paths. */
 export function tree(
   count: number,
   also: (n: number) => readonly string[] = () => [],
@@ -91,12 +91,12 @@ export function tree(
   };
 }
 
-/** The paths of its pages, sorted. */
+/** The sorted paths of such a tree. */
 export function pathsOf(count: number): string[] {
   return Array.from({ length: count }, (_, n) => `/${n}`).sort();
 }
 
-/** The two pages below it, and some of the others. */
+/** The two child pages, and some other pages. */
 function linksOf(n: number, count: number): string[] {
   const links = [2 * n + 1, 2 * n + 2, (n + 1) % count, (7 * n) % count, 0];
   return links.filter((link) => link < count).map((link) => `/${link}#part-${n}`);

@@ -12,7 +12,7 @@ import { counts, EMPTY, endWell, freshSet, pathsOf, QUICK, Stage, tree, withEach
 
 const why = whySkipped('worker');
 const describeExample = why === '' ? describe : describe.skip;
-/** How often a connection is cut. */
+/** How often the test cuts a connection. */
 const CUTS = 15;
 
 describeExample(`examples/worker${why}`, () => {
@@ -43,9 +43,9 @@ describeExample(`examples/worker${why}`, () => {
       const PAGES = 100;
       const HELD = 6;
       it.each(name === 'embedded' ? TEAMS : TEAMS.slice(0, 1))(
-        `crawl 200 pages: each once, or again because it was with the killed one: %s${PYTHON_PROGRAM.why}`,
+        `crawl 200 pages once each, or twice if the killed one had leased them: %s${PYTHON_PROGRAM.why}`,
         async (_, programs) => {
-          // Without Python the team is in TypeScript.
+          // Without Python, the whole team is in TypeScript.
           const [killed, ...others] = programs.map((program) => (program.why === '' ? program : TYPESCRIPT));
           const set = freshSet(app.url);
           const gate = new Gate();
@@ -57,7 +57,7 @@ describeExample(`examples/worker${why}`, () => {
               if (agent !== 'killed' || path === '/robots.txt') return answer(path);
               const nth = (answers.get(site.url) ?? 0) + 1;
               answers.set(site.url, nth);
-              // The third page of each site that it asks for stays with it.
+              // From its third request on each site, the doomed worker's answers wait at the gate.
               if (nth >= 3) await gate.pass();
               return answer(path);
             });
@@ -83,7 +83,7 @@ describeExample(`examples/worker${why}`, () => {
           expect(await victim.ended).toBe('SIGKILL');
           for (const one of team) await endWell(one);
           gate.release();
-          // On a slow machine the killed one has put URLs off, which the others leave to the next run.
+          // On a slow machine, the killed worker has delayed URLs that the others leave to the next run.
           await stage.run(others[0]!, args('next'));
 
           expect(await counts(set)).toEqual(EMPTY);
@@ -96,7 +96,7 @@ describeExample(`examples/worker${why}`, () => {
               expect([path, byOthers.length <= 1, agents.length <= 2]).toEqual([path, true, true]);
               if (agents.length === 2) again++;
             }
-            // What it had asked for and not got was handed out again.
+            // The page that it had requested without an answer was leased again.
             const lost = site.fetches.filter(({ agent }) => agent === 'killed').at(-1)!;
             expect(pages.get(lost.path)).toHaveLength(2);
           }
@@ -116,9 +116,9 @@ describeExample(`examples/worker${why}`, () => {
     afterAll(() => app.close());
 
     it(
-      'asks a host for one page at a time, and a slow host keeps no other from its turn',
+      'fetches one page at a time from a host, and a slow host does not hold up others',
       withEach(async (program) => {
-        // A URL that was put off was not tried.
+        // A URL that is put off counts no attempt.
         const set = freshSet(app.url);
         await set.create({ capacity: 1_000, maxAttempts: 1 });
         const gate = new Gate();
@@ -135,7 +135,7 @@ describeExample(`examples/worker${why}`, () => {
         gate.release();
         await endWell(worker);
         expect([slow.asked().sort(), quick.asked().sort()]).toEqual([pathsOf(6), pathsOf(40)]);
-        // Those that had no room here were put off.
+        // URLs without room were put off.
         expect(worker.stderr()).toMatch(/, 0 failed, [1-9]\d* given back/);
         expect([slow.mostAtOnce, quick.mostAtOnce]).toEqual([1, 1]);
         expect(await counts(set)).toEqual(EMPTY);
@@ -143,7 +143,7 @@ describeExample(`examples/worker${why}`, () => {
     );
 
     it(
-      'ends with a page that always fails, which stays in the queue of a set without a limit',
+      'ends despite a page that always fails, which stays in the queue of a set without a limit',
       withEach(async (program) => {
         const set = freshSet(app.url);
         await set.create({ capacity: 1_000 });
@@ -155,7 +155,7 @@ describeExample(`examples/worker${why}`, () => {
     );
 
     it(
-      'ends beside another worker when pages always fail, which stay in the queue',
+      'ends beside another worker if pages always fail, which stay in the queue',
       withEach(async (program) => {
         const set = freshSet(app.url);
         await set.create({ capacity: 1_000 });
@@ -185,7 +185,7 @@ describeExample(`examples/worker${why}`, () => {
     );
 
     it(
-      'says that it is retrying when nothing answers at the address of the service',
+      'reports that it is retrying if the service is unreachable',
       withEach(async (program) => {
         const host = `127.0.0.1:${await freePort()}`;
         const worker = stage.start(program, [...QUICK, `http://${host}`, 'set', 'http://127.0.0.1:9/']);
@@ -196,7 +196,7 @@ describeExample(`examples/worker${why}`, () => {
     );
 
     it(
-      'that is stopped ends what it has begun and leaves nothing leased; another does the rest',
+      'on a stop, finishes its pages in progress and leaves nothing leased; another worker does the rest',
       withEach(async (program) => {
         const set = freshSet(app.url);
         await set.create({ capacity: 1_000, maxAttempts: 1 });
@@ -228,7 +228,7 @@ describeExample(`examples/worker${why}`, () => {
     );
 
     it(
-      'shows no part of an API key that cannot be sent, nor a password in the URL of the service',
+      "shows no part of an invalid API key, and no password of the service's URL",
       withEach(async (program) => {
         const set = freshSet(app.url);
         const site = await stage.site(() => ({ status: 404 }));
@@ -250,7 +250,7 @@ describeExample(`examples/worker${why}`, () => {
     );
 
     it(
-      'that is stopped twice ends at once',
+      'ends at once on a second stop',
       withEach(async (program) => {
         const set = freshSet(app.url);
         const site = await stage.site(({ path }) => (path === '/0' ? 'never' : { status: 404 }));
@@ -292,7 +292,7 @@ describeExample(`examples/worker${why}`, () => {
     );
 
     it(
-      'loses nothing and does nothing twice when the service is killed and comes back',
+      'loses nothing and does nothing twice when the service is killed and restarted',
       withEach(async (program) => {
         const gate = new Gate();
         let held = 20;
@@ -309,7 +309,7 @@ describeExample(`examples/worker${why}`, () => {
           await until('it is in mid-fetch', async () => gate.waiting === 1);
           first.child.kill('SIGKILL');
           await first.exit();
-          // The page comes while nobody takes its links.
+          // The page arrives while the service is down and cannot take its links.
           gate.release();
           second = await startProcess({ PORT: new URL(url).port, DATA_DIR: first.dataDir });
           await endWell(worker);
