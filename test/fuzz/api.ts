@@ -37,12 +37,12 @@ export function operationsOf(document: ApiDocument): Operation[] {
   );
 }
 
-/** Codes that are also valid if the path turns out not to be the operation's. */
+/** Codes that are also valid if the path belongs to another operation or to none. */
 const ELSEWHERE: readonly ErrorCode[] = ['ROUTE_NOT_FOUND', 'METHOD_NOT_ALLOWED'];
 
 /**
- * What is wrong with an answer by the document: a status or code that it does not declare for the operation, an error
- * that is no problem of the catalogue, or a body of another shape. Empty if nothing is wrong.
+ * Faults of an answer by the document: an undeclared status or code, an error that is not in the catalogue, or a body
+ * of another shape. Empty if it has none.
  */
 export function judge(operation: Operation, answer: WireAnswer, { components }: ApiDocument): string[] {
   const { status, headers } = answer;
@@ -66,7 +66,7 @@ export function judge(operation: Operation, answer: WireAnswer, { components }: 
   return faultsOf(JSON.parse(answer.body), content.schema ?? {}, components.schemas);
 }
 
-/** What is wrong with an error answer as a problem document. */
+/** Faults of an error answer as a problem document. */
 export function problemFaults(
   { status, headers, body }: WireAnswer,
   schemas: Schemas,
@@ -81,7 +81,7 @@ export function problemFaults(
   return { code: problem.code, faults };
 }
 
-/** The answer to a stream: one JSON document per line. Only the last line says how the stream ended. */
+/** Faults of a stream's answer: one JSON document per line, and only the last line says how the stream ended. */
 function lineFaults(body: string, schemas: Schemas): string[] {
   const lines = body
     .trimEnd()

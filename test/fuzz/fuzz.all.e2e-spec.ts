@@ -9,7 +9,7 @@ import { encode, requests, type FuzzRequest } from './request.js';
 import { Wire } from './wire.js';
 
 /**
- * Requests to the embedded store; Redis gets a fifth as many. FUZZ_RUNS=100000 makes more, SEED=… repeats the same
+ * Requests to the embedded store. Redis gets a fifth as many. FUZZ_RUNS=100000 sends more, SEED=… repeats the same
  * ones.
  */
 const RUNS = Number(process.env.FUZZ_RUNS ?? 2_000);
@@ -37,7 +37,7 @@ async function start(
   return { service, url: await service.url() };
 }
 
-/** Makes again what requests have dropped. Something exists under every name except one. */
+/** Recreates what requests have deleted. Every name except one is then in use. */
 async function makeAll(url: string): Promise<void> {
   const sizing = { capacity: 10_000, errorRate: 0.001 };
   for (const name of NAMES.filter((one) => one !== 'absent')) {
@@ -52,7 +52,7 @@ async function makeAll(url: string): Promise<void> {
   }
 }
 
-/** One figure of /metrics. */
+/** A value of /metrics. */
 async function metric(url: string, name: string): Promise<number> {
   const text = await (await fetch(`${url}/metrics`)).text();
   const line = text.split('\n').find((one) => one.startsWith(`${name} `));
@@ -87,7 +87,7 @@ async function fuzz(url: string, runs: number, seed: number): Promise<ReadonlyMa
 
 describe(`generated requests to every route (SEED=${SEED} FUZZ_RUNS=${RUNS})`, () => {
   it(
-    'are answered as the document says, without defects, hangs, crashes and leaks',
+    'are answered as documented, without defects, hangs, crashes, or leaks',
     async () => {
       const { service, url } = await start();
       await fuzz(url, Math.ceil(RUNS / 4), SEED + 1);
@@ -100,8 +100,8 @@ describe(`generated requests to every route (SEED=${SEED} FUZZ_RUNS=${RUNS})`, (
         expect([kind, await metric(url, `unseen_in_flight_requests{kind="${kind}"}`)]).toEqual([kind, 0]);
       }
       expect(await metric(url, 'unseen_in_flight_bytes')).toBe(0);
-      // Otherwise nothing was tried: most requests were refused, for one reason. The test asks only for statuses that
-      // come dozens of times, so that no seed fails here. 201 and 422 come once in a thousand.
+      // Otherwise the test has tried nothing, because one fault refused most requests. It expects only statuses that
+      // occur dozens of times, so that no seed fails here. 201 and 422 occur once in a thousand.
       expect(statuses.get(200)).toBeGreaterThan(RUNS / 10);
       expect([...statuses.keys()]).toEqual(expect.arrayContaining([204, 400, 404, 409, 415]));
       expect(service.child.exitCode).toBeNull();
@@ -111,7 +111,7 @@ describe(`generated requests to every route (SEED=${SEED} FUZZ_RUNS=${RUNS})`, (
   );
 
   it(
-    'are answered so by the Redis store, too',
+    'are answered as documented by the Redis store, too',
     async () => {
       const redis = await startRedis();
       cleanUps.push(() => redis.stop());

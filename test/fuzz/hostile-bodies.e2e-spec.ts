@@ -62,7 +62,7 @@ describe('bytes that are not UTF-8', () => {
     }
   });
 
-  it.each(['utf16le', 'utf16be'])('a body of %s, with and without its mark', async (encoding) => {
+  it.each(['utf16le', 'utf16be'])('a body of %s, with and without its byte order mark', async (encoding) => {
     for (const [type, text] of [
       [TYPES[0]!, '{"items":["a"]}'],
       [TYPES[1]!, '"a"\n'],
@@ -118,13 +118,13 @@ describe('JSON that readers disagree about', () => {
     expect(await plan(capacity)).toMatchObject({ status: 200, body: { capacity: 10 } });
   });
 
-  it('of a member that occurs twice the last one counts', async () => {
+  it('the last occurrence of a repeated member counts', async () => {
     expect(await plan('1,"capacity":7')).toMatchObject({ status: 200, body: { capacity: 7 } });
     expect(await plan('7,"capacity":"x"')).toMatchObject({ status: 400 });
   });
 
   it.each(['{"0":"a","length":1}', '{"length":1e9}', '"a"', '{"toString":null}', '[{"toJSON":1}]'])(
-    'items that are no array of strings, %s',
+    'items that are not an array of strings, %s',
     async (value) => {
       expect(await call(app, 'POST', `${items}/add`, `{"items":${value}}`)).toMatchObject({ status: 400 });
     },
@@ -147,7 +147,7 @@ describe('JSON that readers disagree about', () => {
     ['arrays', '['.repeat(400_000), ']'.repeat(400_000)],
     ['objects', '{"a":'.repeat(100_000), `1${'}'.repeat(100_000)}`],
     ['arrays without an end', '['.repeat(900_000), ''],
-  ])('%s in one another, as deep as a body can be', async (_, open, close) => {
+  ])('%s nested as deep as a body allows', async (_, open, close) => {
     for (const body of [
       `${open}${close}`,
       `{"items":${open}${close}}`,
@@ -161,14 +161,14 @@ describe('JSON that readers disagree about', () => {
   });
 });
 
-describe('bodies that explode', () => {
+describe('bodies that expand', () => {
   it.each([
     ['arrays in one another', `${'['.repeat(400_000)}${']'.repeat(400_000)}`],
     ['arrays after one another', `{"items":[${'[],'.repeat(200_000)}[]]}`],
     ['members', `{${Array.from({ length: 60_000 }, (_, i) => `"k${i}":1`).join(',')}}`],
     ['numbers', `{"items":[${'1,'.repeat(400_000)}1]}`],
     ['brackets that are not closed', '['.repeat(900_000)],
-  ])('%s are refused unparsed', async (_, body) => {
+  ])('%s are refused without parsing', async (_, body) => {
     for (const path of [`${items}/add`, '/v1/plan']) {
       expect(await call(app, 'POST', path, body)).toMatchObject({
         status: 400,
@@ -180,7 +180,7 @@ describe('bodies that explode', () => {
     }
   });
 
-  it.each(TYPES)('compressed %s is refused by its head, however much of it comes', async (type) => {
+  it.each(TYPES)('compressed %s is refused on its head, whatever follows', async (type) => {
     // 100 MB of zeros in 100 kB.
     const bomb = gzipSync(Buffer.alloc(100 * 2 ** 20));
     for (const encoding of [
@@ -201,7 +201,7 @@ describe('bodies that explode', () => {
     expect(await post(`${items}/add`, type, bomb)).toMatchObject(REFUSED);
   });
 
-  it('a compressed body is answered before it has come', async () => {
+  it('a compressed body is answered before it arrives', async () => {
     const wire = new Wire(app.port);
     const head = `POST ${items}/add HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Encoding: gzip\r\nContent-Length: 1000000\r\n\r\n`;
     const { answers } = await wire.exchange(Buffer.from(head));
@@ -209,7 +209,7 @@ describe('bodies that explode', () => {
     expect(answers).toMatchObject([{ status: 415 }]);
   });
 
-  it('a line without an end is refused long before the stream is over', async () => {
+  it('an endless line is refused long before the stream ends', async () => {
     for (const type of [TYPES[1]!, TYPES[2]!]) {
       const wire = new Wire(app.port);
       const head = `POST ${items}/add HTTP/1.1\r\nHost: localhost\r\nContent-Type: ${type}\r\nContent-Length: 9000000000\r\n\r\n`;
@@ -220,7 +220,7 @@ describe('bodies that explode', () => {
   });
 });
 
-describe('query parameters that are polluted', () => {
+describe('polluted query parameters', () => {
   it.each([
     'limit=1&limit=2',
     'limit[]=1',
@@ -246,7 +246,7 @@ describe('query parameters that are polluted', () => {
     },
   );
 
-  it('limits of 1 and 1000 are good, and unknown cursors between names', async () => {
+  it('limits of 1 and 1000 are valid, as are unknown cursors between names', async () => {
     for (const query of ['limit=1', 'limit=1000', 'cursor=zzz', 'cursor=constructor', 'limit=1&cursor=0']) {
       expect(await call(app, 'GET', `/v1/filters?${query}`)).toMatchObject({ status: 200 });
     }

@@ -30,27 +30,27 @@ const ESCAPES = '\u0001'.repeat(8_000);
 
 /** Numbers of URLs. */
 export interface Amounts {
-  /** Of thousands of control characters each. */
+  /** URLs of thousands of control characters each. */
   readonly long: number;
   readonly short: number;
-  /** In each of twelve batches. */
+  /** URLs in each of twelve batches. */
   readonly batch: number;
 }
 
-/** Sends the requests that take a service the most work. Rejects if it answers a 5xx, except when a filter is full. */
+/** Sends the requests that cost a service the most work. Rejects on a 5xx, except if a filter is full. */
 export class HostileWork {
   private requests = 0;
 
   private constructor(private readonly url: string) {}
 
-  /** Makes the filters that shapes are sent to. */
+  /** Creates the filters that shapes are sent to. */
   static async at(url: string): Promise<HostileWork> {
     const work = new HostileWork(url);
     const create = { capacity: 10_000_000, errorRate: 1e-6 };
     await work.post(SETS, { name: 'urls', ...create });
     await work.post(SETS, { name: 'all-rules', ...create, urlProfile: ALL_RULES });
     await work.post('/v1/filters', { name: 'items', type: 'counting', ...create });
-    // The service builds the document once.
+    // The service builds the document once, so do it before the test.
     await work.get('/openapi.json');
     return work;
   }
@@ -74,7 +74,9 @@ export class HostileWork {
     }
   }
 
-  /** Work that takes long or consists of many things at once, in a possible order. Each returns its answer's text. */
+  /**
+   * Work that takes long or has many parallel parts, in an order that works. Each step returns the text of its answer.
+   */
   steps(name: string, { long, short, batch }: Amounts): Record<string, () => Promise<string>> {
     let file: Buffer = Buffer.alloc(0);
     const discover = `${SETS}/${name}/urls/discover?results=none`;

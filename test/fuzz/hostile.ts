@@ -45,7 +45,7 @@ const ODD_ITEMS = words(`
   __proto__ constructor https://example.org/
 `);
 
-/** Items that a program might confuse with one another, or with nothing. */
+/** Items that a program might confuse with each other or with no item. */
 export const item = fc.oneof(
   fc.constantFrom(...ODD_ITEMS, ' a', 'a ', '', 'x'.repeat(8_192), 'x'.repeat(8_193), '€'.repeat(2_731)),
   fc.string({ unit: 'binary', maxLength: 40 }).map((text) => text.toWellFormed()),

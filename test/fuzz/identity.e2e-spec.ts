@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => app.close());
 
-/** Makes a filter whose false positives are too rare for any test to meet. */
+/** Creates a filter whose error rate is so low that no test meets a false positive. */
 async function makeFilter(): Promise<string> {
   const name = freshName();
   await call(app, 'POST', '/v1/filters', { name, type: 'counting', capacity: 10_000, errorRate: 1e-9 });
@@ -38,10 +38,10 @@ async function sendLines(path: string, type: string, text: string): Promise<bool
 
 const sendNdjson: Send = (path, items) =>
   sendLines(path, 'application/x-ndjson', items.map((one) => `${JSON.stringify(one)}\n`).join(''));
-/** The first line is blank, so that U+FEFF in an item is not taken for the byte order mark of the text. */
+/** The first line is blank, so that U+FEFF in an item is not read as the byte order mark of the text. */
 const sendText: Send = (path, items) => sendLines(path, 'text/plain', ['', ...items].join('\n'));
 
-/** Strings that someone might take for the same one. */
+/** Strings that are easily mistaken for the given one. */
 function lookAlikes(text: string): string[] {
   return [
     ...(['NFC', 'NFD', 'NFKC', 'NFKD'] as const).map((form) => text.normalize(form)),
@@ -64,7 +64,7 @@ function lookAlikes(text: string): string[] {
 
 const fits = (text: string): boolean => text !== '' && Buffer.byteLength(text) <= MAX_ITEM_BYTES;
 
-describe(`what is accepted is found under the identical string and no other (SEED=${SEED})`, () => {
+describe(`an accepted string is found under the identical string only (SEED=${SEED})`, () => {
   const sets = fc.uniqueArray(item.filter(fits), { minLength: 1, maxLength: 30 });
   const noBreaks = sets.map((items) => items.filter((one) => !/[\r\n]/.test(one)));
 
@@ -78,7 +78,7 @@ describe(`what is accepted is found under the identical string and no other (SEE
       const others = [...new Set(items.flatMap(lookAlikes))].filter(
         (one) => fits(one) && !items.includes(one),
       );
-      // Items come and go by different routes, since all routes must lead to the same items.
+      // Items are added and removed by different routes, because all routes must mean the same items.
       expect(await send(`${filter}/add`, items)).toEqual(items.map(() => true));
       expect(await sendJson(`${filter}/check`, items)).toEqual(items.map(() => true));
       expect(await sendNdjson(`${filter}/check`, others)).toEqual(others.map(() => false));
@@ -106,7 +106,7 @@ describe(`what is accepted is found under the identical string and no other (SEE
     expect(await sendText(`${filter}/check`, items)).toEqual(items.map(() => true));
   });
 
-  it('a byte order mark is the text’s only at its very start', async () => {
+  it('U+FEFF is a byte order mark only at the start of a text', async () => {
     const filter = await makeFilter();
     expect(await sendLines(`${filter}/add`, 'text/plain', '\ufefffirst\n\ufeffsecond\n')).toEqual([
       true,
@@ -116,7 +116,7 @@ describe(`what is accepted is found under the identical string and no other (SEE
     expect(await sendJson(`${filter}/check`, items)).toEqual([true, false, false, true]);
   });
 
-  it('an escape and the character it stands for are one', async () => {
+  it('an escape and its character are the same item', async () => {
     const filter = await makeFilter();
     await call(app, 'POST', `${filter}/add`, '{"items":["\\u00e9\\ud83d\\ude00\\u002F"]}');
     expect(await sendJson(`${filter}/check`, ['é😀/'])).toEqual([true]);

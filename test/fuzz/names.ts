@@ -1,2 +1,2 @@
-/** Names that the test makes and keeps, so that most requests meet a filter. */
+/** Names that the test keeps in use, so that most requests reach a filter. */
 export const NAMES = ['counting', 'multiset', 'standard', 'visited', 'other-visited', 'absent'] as const;

@@ -18,7 +18,7 @@ beforeAll(async () => {
 });
 afterAll(() => app.close());
 
-/** The answers to these bytes, one character per byte, on their own connection. */
+/** The answers to these bytes on a new connection, one character per byte. */
 async function send(text: string, expected = 1): Promise<Exchange> {
   const wire = new Wire(app.port);
   try {
@@ -28,7 +28,7 @@ async function send(text: string, expected = 1): Promise<Exchange> {
   }
 }
 
-/** Sends `text` and, after `sign` has come, `more`. Answers everything received until the service closes. */
+/** Sends `text`, then `more` after `sign` has arrived. Returns everything received until the service closes. */
 async function conversation(text: string, sign: string, more: string): Promise<string> {
   const socket = connect(app.port, '127.0.0.1', () => socket.write(text));
   let all = '';
@@ -48,7 +48,7 @@ const get = (headers: string, target = '/healthz'): string => `GET ${target} HTT
 const check = (headers: string, body: string): string =>
   `POST ${path}/check HTTP/1.1\r\n${HOST}Content-Type: application/json\r\n${headers}\r\n${body}`;
 
-/** Bytes that are refused, each with the status of the answer. What follows them on the connection is never read. */
+/** Bytes that are refused, with the status of the answer. The service never reads what follows them. */
 const REFUSED: readonly (readonly [string, () => string])[] = [
   // Request smuggling: two readers of one connection must not disagree about where a body ends.
   ['Transfer-Encoding and Content-Length', () => check(`Transfer-Encoding: chunked\r\n${LENGTH}`, CHUNKED)],
@@ -93,7 +93,7 @@ const REFUSED: readonly (readonly [string, () => string])[] = [
   ['TLS', () => '\x16\x03\x01\x00\xa5\x01\x00\x00\xa1'],
 ];
 
-describe('bytes that are no request', () => {
+describe('bytes that are not a request', () => {
   it.each(REFUSED)('%s: 400 as a problem, and nothing after it is read', async (_, bytes) => {
     const { answers } = await send(bytes() + get(HOST), 2);
     expect(answers).toHaveLength(1);
@@ -107,7 +107,7 @@ describe('bytes that are no request', () => {
   });
 });
 
-describe('requests that are odd', () => {
+describe('odd requests', () => {
   const answersOf = async (bytes: string, expected = 1): Promise<object[]> =>
     (await send(bytes, expected)).answers.map(({ status, body }) => ({
       status,
@@ -115,12 +115,12 @@ describe('requests that are odd', () => {
     }));
   const refused = (status: number, code: string): object[] => [{ status, code }];
 
-  it('have one Host, or are of HTTP/1.0', async () => {
+  it('have one Host, or use HTTP/1.0', async () => {
     expect(await answersOf(get(''))).toEqual(refused(400, 'VALIDATION_FAILED'));
     expect(await answersOf(get(`${HOST}hOST: evil.example\r\n`))).toEqual(refused(400, 'VALIDATION_FAILED'));
     expect(await answersOf(`GET /healthz HTTP/1.0\r\n${HOST}\r\n`)).toEqual([{ status: 200 }]);
-    // Without API keys only known host names are served, and a missing name is not known. But load balancers probe in
-    // HTTP/1.0.
+    // Without API keys, the service accepts only known host names, and a missing name is unknown. But load balancers
+    // probe with HTTP/1.0.
     for (const probe of ['/healthz', '/readyz', '/metrics']) {
       expect(await answersOf(`GET ${probe} HTTP/1.0\r\n\r\n`)).toEqual([{ status: 200 }]);
       expect(await answersOf(`GET ${probe} HTTP/1.0\r\nHost:\r\n\r\n`)).toEqual(refused(403, 'FORBIDDEN'));
@@ -134,7 +134,7 @@ describe('requests that are odd', () => {
     );
   });
 
-  it('are answered in order when they are pipelined', async () => {
+  it('are answered in order if pipelined', async () => {
     const pipelined = [
       get(HOST),
       get(HOST, '/nope'),
@@ -149,7 +149,7 @@ describe('requests that are odd', () => {
     ]);
   });
 
-  it('do not end early: what is left of a body is not taken for a request', async () => {
+  it('do not end early: the rest of a body is not read as a request', async () => {
     const inner = get(HOST, '/nope');
     const getWithBody = `GET /healthz HTTP/1.1\r\n${HOST}Content-Length: ${inner.length}\r\n\r\n${inner}`;
     expect(await answersOf(getWithBody + get(HOST), 2)).toEqual([{ status: 200 }, { status: 200 }]);
@@ -165,7 +165,7 @@ describe('requests that are odd', () => {
     [`Content-Encoding: gzip\r\n${LENGTH.trim()}`, 415, BODY],
     [`Content-Encoding: identity, gzip\r\n${LENGTH.trim()}`, 415, BODY],
     ['Content-Length: 9007199254740993', 413, BODY],
-  ])('are refused for what their bodies would be: %s', async (header, status, body) => {
+  ])('are refused for the framing of their bodies: %s', async (header, status, body) => {
     expect(await answersOf(check(`${header}\r\n`, body))).toMatchObject([{ status }]);
   });
 
@@ -179,7 +179,7 @@ describe('requests that are odd', () => {
     expect(await answersOf(add)).toEqual(refused(400, 'VALIDATION_FAILED'));
   });
 
-  it('may expect what is not known, may have trailers, and many headers', async () => {
+  it('may have an unknown Expect, trailers, and many headers', async () => {
     expect(await answersOf(check(`Expect: the-unexpected\r\n${LENGTH}`, BODY))).toEqual([{ status: 200 }]);
     const trailers = CHUNKED.replace('0\r\n', '0\r\nHost: evil.example\r\nX: 1\r\n');
     expect(await answersOf(check('Transfer-Encoding: chunked\r\n', trailers))).toEqual([{ status: 200 }]);
@@ -187,8 +187,8 @@ describe('requests that are odd', () => {
     expect(await answersOf(get(HOST + many))).toEqual([{ status: 200 }]);
   });
 
-  // Found by generated requests: the connection was closed silently, and the next request on it was lost.
-  it('say so when their connection is closed, on errors too', async () => {
+  // Found by the fuzz test: the service closed the connection silently, and the next request on it was lost.
+  it('announce that their connection closes, on errors too', async () => {
     for (const bytes of [
       check(`Expect: 100-continue\r\n${LENGTH}`, 'no JSON at all!'),
       get(`${HOST}Connection: close\r\n`, '/%zz'),
@@ -199,8 +199,8 @@ describe('requests that are odd', () => {
     }
   });
 
-  // The first request was executed. An error about the second would be read as its answer.
-  it('are not answered with the fault of what follows them', async () => {
+  // The first request was executed. The client would read an error about the second as its answer.
+  it('are not answered with the fault of the next request', async () => {
     for (const garbage of ['NONSENSE\r\n\r\n', '\0'.repeat(100)]) {
       const add = check(LENGTH, BODY).replace('/check', '/add');
       expect(await send(add + garbage, 3)).toMatchObject({
@@ -210,7 +210,7 @@ describe('requests that are odd', () => {
       });
     }
     expect(await answersOf(check(LENGTH, BODY))).toEqual([{ status: 200 }]);
-    // Several requests come before it, the first one long. The fault is in the body of a request with a good head.
+    // Several requests come before it, the first one long. The fault is in a body whose head is valid.
     const many = JSON.stringify({ items: Array.from({ length: 10_000 }, (_, i) => `pipelined ${i}`) });
     const long = check(`Content-Length: ${many.length}\r\n`, many).replace('/check', '/add');
     const bad = check('Transfer-Encoding: chunked\r\n', 'ZZZ\r\n');
@@ -225,7 +225,7 @@ describe('requests that are odd', () => {
     expect(all).not.toContain('HTTP/1.1 400');
   });
 
-  it('of all methods that HTTP knows are told which ones a known path takes', async () => {
+  it('get the allowed methods of a known path, for every HTTP method', async () => {
     const methods = METHODS.filter((method) => !['GET', 'HEAD', 'POST', 'CONNECT'].includes(method));
     expect(methods).toContain('PROPFIND');
     for (const method of methods) {
@@ -235,7 +235,7 @@ describe('requests that are odd', () => {
         405,
         'GET, HEAD, POST',
       ]);
-      // It is refused earlier, for lack of a body.
+      // QUERY without a body is refused earlier.
       if (method === 'QUERY') continue;
       expect([method, ...(await answersOf(`${method} /nowhere HTTP/1.1\r\n${HOST}\r\n`))]).toEqual([
         method,

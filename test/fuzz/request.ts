@@ -6,7 +6,7 @@ import { NAMES } from './names.js';
 import { often } from './often.js';
 import type { Schemas } from './schema.js';
 
-/** One request to an operation. A reader of a failure can see all its parts. */
+/** One request to an operation, with all parts visible in the report of a failure. */
 export interface FuzzRequest {
   readonly operation: Operation;
   readonly target: string;
@@ -15,7 +15,7 @@ export interface FuzzRequest {
   readonly chunked: boolean;
 }
 
-/** Requests to every operation of the document, with equal frequency: valid ones, almost valid ones and garbage. */
+/** Requests to all operations of the document in equal numbers: valid, almost valid, and garbage. */
 export function requests(operations: readonly Operation[], schemas: Schemas): Arbitrary<FuzzRequest> {
   return fc
     .constantFrom(...operations)
@@ -34,7 +34,7 @@ export function requests(operations: readonly Operation[], schemas: Schemas): Ar
     });
 }
 
-/** A lease that waits is no hang, but takes up to 30 s of a run: a wait that would be taken is one of no time. */
+/** A waiting lease is no hang, but takes up to 30 s, so its wait is set to zero. */
 function withoutWaiting(body: Buffer): Buffer {
   const text = body.toString('latin1');
   if (!text.includes('waitSeconds')) return body;
@@ -45,7 +45,7 @@ function withoutWaiting(body: Buffer): Buffer {
   return Buffer.from(shown, 'latin1');
 }
 
-/** The bytes on the wire. They end with the body, so that requests can be sent one after another. */
+/** The bytes on the wire. They end with the body, so that requests can follow each other on a connection. */
 export function encode({ operation, target, headers, body, chunked }: FuzzRequest): Buffer {
   const framing: [string, string][] = [];
   if (body)
@@ -118,7 +118,7 @@ function targets({ path, parameters = [] }: Operation): Arbitrary<string> {
     fc.array(pair, { maxLength: 4 }).map((pairs) => `?${pairs.join('&')}`),
     known.length > 0 ? 2 : 8,
   );
-  // A request line has no spaces and control characters. Raw-socket tests try those.
+  // A request line has no spaces or control characters. The raw-socket tests try those.
   return fc
     .tuple(fc.tuple(...segments), query)
     .map(([parts, text]) =>
@@ -126,13 +126,13 @@ function targets({ path, parameters = [] }: Operation): Arbitrary<string> {
     );
 }
 
-/** The client allows header values without control characters and within Latin-1. */
+/** The client accepts header values of Latin-1 without control characters. */
 const headerText = fc
   .string({ unit: 'binary-ascii', maxLength: 300 })
   .map((text) => text.replace(/[\u0000-\u001f\u007f]/g, '~').trim());
 
 function headersOf({ method }: Operation): Arbitrary<[string, string][]> {
-  // There are few keys, so most have been used before: sometimes for the same request, mostly for another.
+  // The few operation keys repeat: sometimes for the same request, mostly for another.
   const key = often(
     fc.oneof(fc.integer({ min: 0, max: 1e9 }), fc.integer({ min: 0, max: 3 })).map((n) => `key-${n}`),
     fc.oneof(

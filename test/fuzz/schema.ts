@@ -19,7 +19,7 @@ export interface Schema {
 
 export type Schemas = Readonly<Record<string, Schema>>;
 
-/** `schema`, or the schema that it refers to. */
+/** `schema`, or the schema to which it refers. */
 export function resolve(schema: Schema, schemas: Schemas): Schema {
   const name = schema.$ref?.replace('#/components/schemas/', '');
   if (name === undefined) return schema;
@@ -37,10 +37,7 @@ const TYPES: Readonly<Record<string, (value: unknown) => boolean>> = {
   object: (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
 };
 
-/**
- * What in `value` does not match the schema, each fault with its place. Empty if everything matches. Undeclared members
- * are faults.
- */
+/** Where `value` does not match the schema. Empty if it matches. Undeclared members are faults. */
 export function faultsOf(value: unknown, written: Schema, schemas: Schemas, at = '#'): string[] {
   const schema = resolve(written, schemas);
   if (schema.nullable === true && value === null) return [];

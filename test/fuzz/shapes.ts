@@ -1,6 +1,6 @@
 import type { Random } from '../support/random.js';
 
-/** Where a body is sent, under the names that the test has made. */
+/** The routes for bodies, under the names that the test has created. */
 export const TARGETS = ['urls', 'all-rules', 'items', 'create', 'plan', 'path', 'query', 'header'] as const;
 export const FORMATS = ['json', 'raw', 'ndjson', 'text'] as const;
 
@@ -84,7 +84,7 @@ const FRAGMENTS = [
   ...[IDEOGRAPHS, '@', ':', '[::]', 'a@', '-', '--', '1.', '0x', '\t', '\x00'],
 ];
 
-/** Shapes that once held the process for seconds. */
+/** Shapes that once blocked the process for seconds. */
 export const KNOWN: readonly Shape[] = [
   shape({ target: 'urls', head: 'http://', fragment: IDEOGRAPHS, length: 2_690 }),
   shape({ target: 'urls', head: 'http://A.Example/', fragment: 'é', length: 800 }),
@@ -133,7 +133,7 @@ export function randomShape(random: Random): Shape {
   });
 }
 
-/** The shape with one thing changed. */
+/** The shape with one random change. */
 export function mutated(random: Random, from: Shape): Shape {
   const other = randomShape(random);
   switch (random.below(6)) {
@@ -152,16 +152,16 @@ export function mutated(random: Random, from: Shape): Shape {
   }
 }
 
-/** The bytes of a body. `run` makes its entries differ from those of another run. */
+/** The bytes of a body. `run` makes its entries differ from those of other runs. */
 export function bodyOf({ format, head, fragment, tail, length, bytes, target }: Shape, run: number): Buffer {
-  // Bytes, because a tail of one odd byte must not be UTF-8.
+  // Bytes, because a tail of one odd byte must not become UTF-8.
   const raw = (text: string): Buffer => (text === '\xff' ? Buffer.of(0xff) : Buffer.from(text));
   const text = (number: number, room = length): string =>
     `${head}${fragment.repeat(Math.ceil(Math.max(1, room - head.length) / fragment.length))}`.slice(0, room) +
     `${run}-${number}`;
   if (format === 'raw') return Buffer.concat([Buffer.from(text(0, bytes)).subarray(0, bytes), raw(tail)]);
   const isJson = format === 'json';
-  // Text with escapes means them as JSON escapes.
+  // Text that contains escapes is JSON-escaped already.
   const quoted = (entry: string): string => (entry.includes('\\') ? `"${entry}"` : JSON.stringify(entry));
   const write = (entry: string): string => (format === 'text' ? entry : quoted(entry));
   const entries: string[] = [];

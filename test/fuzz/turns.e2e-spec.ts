@@ -6,10 +6,10 @@ import { statusOf } from '../support/status-of.js';
 import { HostileWork } from './hostile-work.js';
 import { KNOWN, randomShape } from './shapes.js';
 
-/** Number of random shapes. SHAPES=2000 tries more, SEED=… tries the same ones. */
+/** Number of random shapes. SHAPES=2000 tries more, SEED=… repeats the same ones. */
 const RUNS = Number(process.env.SHAPES ?? 5);
 const SHARE = 1 / 32;
-/** The time limits are longer, because they are not tested here. */
+/** Long time limits, because this test is not about them. */
 const PATIENT = { AUTH: 'none', REQUEST_TIMEOUT_MS: '600000' };
 
 const cleanUps: (() => Promise<void>)[] = [];
@@ -18,7 +18,7 @@ afterEach(async () => {
 });
 
 describe.each(['embedded', 'redis'])('a service with hostile work, %s store', (store) => {
-  /** Does something while asking for /healthz all the time. Each request must be answered. */
+  /** Runs `act` while it polls /healthz without a pause. Each poll must be answered. */
   async function whileHealthy<T>(url: string, act: () => Promise<T>): Promise<T> {
     let done = false;
     const acting = act().finally(() => (done = true));
@@ -39,7 +39,7 @@ describe.each(['embedded', 'redis'])('a service with hostile work, %s store', (s
     return service.url();
   }
 
-  it(`answers hostile bodies and /healthz, none with a 5xx (SEED=${SEED} SHAPES=${RUNS})`, async () => {
+  it(`answers hostile bodies and /healthz without a 5xx (SEED=${SEED} SHAPES=${RUNS})`, async () => {
     const url = await start();
     const work = await HostileWork.at(url);
     const random = new Random();
@@ -48,7 +48,7 @@ describe.each(['embedded', 'redis'])('a service with hostile work, %s store', (s
       await whileHealthy(url, () => work.send({ ...shape, bytes: shape.bytes * SHARE }));
   });
 
-  it('does long work, and much at once, and answers /healthz', async () => {
+  it('answers /healthz during long and parallel work', async () => {
     const url = await start();
     const work = await HostileWork.at(url);
     const steps = work.steps('set', { long: 100, short: 10_000, batch: 500 });

@@ -17,7 +17,7 @@ import { turn as turnOfApps } from '../support/in-process.js';
 const CONFIG = readConfig({});
 const NEXT = 'next turn';
 
-/** What happens, in order. Every look at the budget finds it spent, so each of them is a wait for the next turn. */
+/** The events in order. Each check of the budget finds it spent, so each waits for the next turn. */
 let events: string[] = [];
 beforeEach(() => {
   for (const budget of [turn, turnOfApps]) {
@@ -30,7 +30,7 @@ afterEach(() => {
   events = [];
 });
 
-/** Whether `work` waits at least once for so many units of it. */
+/** Expects `work` to wait at least once per `piece` units. */
 async function expectTurns(units: number, piece: number, work: () => Promise<unknown>): Promise<void> {
   events = [];
   await work();
@@ -39,7 +39,7 @@ async function expectTurns(units: number, piece: number, work: () => Promise<unk
 
 const LIMITS = { maxBytes: 2 ** 24, timeoutMs: 600_000, permit: undefined };
 
-describe('work on a large input lets others have a turn', () => {
+describe('work on a large input yields to other requests', () => {
   it('before each step over a JSON body', async () => {
     const text = JSON.stringify({ items: Array.from({ length: 2_000 }, (_, i) => `é ${i}`) });
     const whole = Buffer.from(text);
@@ -58,7 +58,7 @@ describe('work on a large input lets others have a turn', () => {
     expect(events).toEqual([NEXT, 'joined', NEXT, NEXT, 'decoded', NEXT, 'parsed', NEXT]);
   });
 
-  it('before the text of a JSON body is looked at', async () => {
+  it('before it examines the text of a JSON body', async () => {
     const app = await startApp({ AUTH: 'none' });
     try {
       const name = freshName();
@@ -77,7 +77,7 @@ describe('work on a large input lets others have a turn', () => {
     }
   });
 
-  it('while the fault of a long string is searched for', async () => {
+  it('while it searches for the fault of a long string', async () => {
     const long = 'x'.repeat(2 ** 21);
     const searching = () => parseJson(Buffer.from(`["${long}`), 10).catch(() => undefined);
     await expectTurns(long.length, 2 ** 16, searching);
@@ -107,7 +107,7 @@ describe('work on a large input lets others have a turn', () => {
     }
   });
 
-  it('before each URL that is explained', async () => {
+  it('before it explains each URL', async () => {
     const filter = { generation: 'g', urlProfile: {} } as unknown as Filter;
     await new UrlIdentity(CONFIG).explain(filter, Array<string>(7).fill('http://a.example/'));
     expect(events).toHaveLength(7);

@@ -1,24 +1,24 @@
 import { connect, type Socket } from 'node:net';
 import { patienceMs } from '../support/patience.js';
 
-/** One answer as it came over the wire. Header names are in lower case. */
+/** One answer as received. Header names are in lower case. */
 export interface WireAnswer {
   readonly status: number;
   readonly headers: ReadonlyMap<string, string>;
   readonly body: string;
 }
 
-/** What a connection received until it was silent, complete or closed. */
+/** What a connection received until it was silent, complete, or closed. */
 export interface Exchange {
   readonly answers: readonly WireAnswer[];
   readonly closed: boolean;
-  /** Bytes that are not a whole answer. */
+  /** Bytes of an incomplete answer. */
   readonly rest: string;
 }
 
 /**
- * One connection that sends bytes unchanged, because HTTP clients refuse to send what the tests try. It opens a new one
- * when the service has closed it.
+ * A connection that sends bytes unchanged, because HTTP clients refuse to send what these tests try. It reconnects
+ * after the service has closed it.
  */
 export class Wire {
   private socket: Socket | undefined;
@@ -55,7 +55,7 @@ export class Wire {
         }
         if (answers.length >= expected) finish(false);
       });
-      // A reset is an end, too. What was read before it counts.
+      // A reset ends the connection, too. Bytes read before it count.
       socket.on('error', () => undefined).on('close', () => finish(true));
       socket.write(bytes);
     });
@@ -69,11 +69,11 @@ export class Wire {
 
 interface Taken {
   readonly answer: WireAnswer;
-  /** Bytes of it. */
+  /** Its length in bytes. */
   readonly length: number;
 }
 
-/** The first answer in `bytes`, if it is whole. */
+/** The first answer in `bytes`, if it is complete. */
 function takeAnswer(bytes: Buffer): Taken | undefined {
   const headEnd = bytes.indexOf('\r\n\r\n');
   if (headEnd < 0) return undefined;
