@@ -12,7 +12,7 @@ const TIMEOUT_MS = 10_000;
 const { username, password, args } = limitedUser();
 
 /** test/contract/redis-cluster-moving.spec.ts runs the whole contract with this user. */
-describe('the user that the documentation gives the service', () => {
+describe('the documented Redis user of the service', () => {
   let server: RedisServer;
   let client: Redis;
   const stores: RedisStore[] = [];
@@ -35,7 +35,7 @@ describe('the user that the documentation gives the service', () => {
 
   const url = (secret = password) => `redis://${username}:${secret}@127.0.0.1:${server.port}/1`;
 
-  it('can do all, in another database too, and touch no other key', async () => {
+  it('can do everything, in another database too, and access no other Redis key', async () => {
     const store = await open(url());
     const filter = await makeFilter(store);
     await add(store, filter, items(10));
@@ -70,7 +70,7 @@ describe('the user that the documentation gives the service', () => {
     }
   });
 
-  it('without config|get: all the same, but fewer warnings', async () => {
+  it('without config|get: everything works, with fewer warnings', async () => {
     await client.call('ACL', 'SETUSER', username, '-config|get');
     try {
       const store = await open(url());
@@ -111,7 +111,7 @@ describe('the user that the documentation gives the service', () => {
     }
   });
 
-  it('errors that are logged carry no password and no items', async () => {
+  it('logged errors contain no password and no items', async () => {
     const store = await open(url('wrong-and-secret'));
     const failed = await settledError(store.create(filterSpec(), keyed()));
     expect(failed?.code).toBe('STORE_UNAVAILABLE');

@@ -18,9 +18,9 @@ import { until } from '../support/until.js';
 import { addWhile, expectEachOnce, type Attempt } from './load.js';
 
 const TIMEOUT_MS = 3_000;
-/** For what is no part of the load: it waits also while a cluster settles. */
+/** For calls outside the load: long enough for a cluster to settle. */
 const PATIENCE_MS = 60_000;
-/** Adds to the victim around each of what befalls it. */
+/** Number of adds to the victim before and after each event. */
 const SOME = 50;
 const SEGMENTED = { maxSegmentBytes: 2 ** 20, minSegments: 6, minSegmentBytes: 1 };
 const LOADED = {
@@ -49,7 +49,7 @@ class Failover {
     return RedisStore.open({ clusterNodes: this.cluster.nodes, timeoutMs, waitReplicas });
   }
 
-  /** Starts a replaced master again. It becomes a replica of its successor. */
+  /** Restarts a killed master, which becomes a replica of its successor. */
   async rejoin(at: number): Promise<void> {
     await this.master(at).restart();
     await withClient(this.master(at), (client) =>
@@ -60,7 +60,7 @@ class Failover {
   }
 }
 
-/** The number of the master that serves a key's slot in the cluster as it was formed. */
+/** The number of the master that served the slot of a Redis key when the cluster was created. */
 const masterOf = (key: string) => Math.floor((calculateSlot(key) * 3) / SLOTS);
 
 const told = (attempts: readonly Attempt[]) =>
@@ -87,7 +87,7 @@ describe('a master of a cluster is killed under load', () => {
     return { store, filter: await makeFilter(store, LOADED) };
   }
 
-  it('without WAIT, its replica behind: what is lost is lost to the end, and with its record', async () => {
+  it('without WAIT, its replica behind: each writer loses only its last changes, together with their records', async () => {
     const { store, filter } = await loaded(0);
     let killedAt = 0;
     const attempts = await addWhile(store, filter, TIMEOUT_MS, async (soFar) => {
@@ -106,7 +106,7 @@ describe('a master of a cluster is killed under load', () => {
     await expectEachOnce(store, filter, attempts.flat());
   });
 
-  it('in order, without WAIT: nothing that was answered is lost', async () => {
+  it('in order, without WAIT: no answered change is lost', async () => {
     const { store, filter } = await loaded(0);
     const attempts = await addWhile(store, filter, TIMEOUT_MS, async (soFar) => {
       await answeredOn(2, filter, soFar, SOME);
@@ -120,7 +120,7 @@ describe('a master of a cluster is killed under load', () => {
     await expectEachOnce(store, filter, attempts.flat());
   });
 
-  it('with WAIT for its replica: nothing that was answered is lost', async () => {
+  it('with WAIT for its replica: no answered change is lost', async () => {
     await failover.rejoin(0);
     const { store, filter } = await loaded(1);
     const attempts = await addWhile(store, filter, TIMEOUT_MS, async (soFar) => {
@@ -137,14 +137,14 @@ describe('a master of a cluster is killed under load', () => {
     stores.push(reader);
     const keys = answered.map(({ item }) => item);
     expect(await count(reader, filter, keys)).toEqual(keys.map(() => 1));
-    // Changes in its segments are answered again once it has a replica.
+    // Changes in its segments succeed again once it has a replica.
     await failover.rejoin(1);
     await recovered(store, filter);
     await expectEachOnce(store, filter, attempts.flat());
   });
 });
 
-describe('a replica takes over that knows nothing of what came last', () => {
+describe('a replica without the latest changes takes over', () => {
   let failover: Failover;
   const stores: RedisStore[] = [];
   const catalogue = masterOf(CATALOGUE.filters);
@@ -160,7 +160,7 @@ describe('a replica takes over that knows nothing of what came last', () => {
   it.each([
     ['segments', (catalogue + 1) % 3],
     ['the catalogue', catalogue],
-  ])('that of %s: no item that was stored is "absent"', async (_, at) => {
+  ])('that of %s: no stored item is "absent"', async (_, at) => {
     const store = await failover.open();
     stores.push(store);
     const old = await makeFilter(store, LOADED);
@@ -191,7 +191,7 @@ describe('a replica takes over that knows nothing of what came last', () => {
   });
 });
 
-/** The answer for an item, for a caller who opens the filter again when it has changed. */
+/** The result for an item, from a caller who reopens a changed filter. */
 async function outcome(
   store: RedisStore,
   name: string,
@@ -210,7 +210,7 @@ async function outcome(
   return 'STORE_DATA_LOST';
 }
 
-/** Waits until so many more adds to the segments of a master are answered. */
+/** Waits until this many further adds to the segments of a master are answered. */
 async function answeredOn(
   master: number,
   filter: Filter,
@@ -226,7 +226,7 @@ async function answeredOn(
   await until(`${more} adds are answered`, async () => answered() >= before + more);
 }
 
-/** Waits until calls on every segment succeed again. */
+/** Waits until calls succeed on every segment. */
 async function recovered(store: RedisStore, filter: Filter): Promise<void> {
   await until('every segment answers', () =>
     add(store, filter, items(60, 'probe'), keyed()).then(
@@ -237,8 +237,8 @@ async function recovered(store: RedisStore, filter: Filter): Promise<void> {
 }
 
 /**
- * In the segments of the killed master, the items answered to a writer are there up to some point, and missing from
- * there on. All other answered items are there. Answers how many answered items are lost.
+ * Expects that each writer has lost only a suffix of its answered items in the segments of the killed master, and none
+ * elsewhere. Returns the number of answered items that are lost.
  */
 async function expectSuffixLost(
   store: RedisStore,
@@ -249,7 +249,7 @@ async function expectSuffixLost(
 ): Promise<number> {
   let lost = 0;
   for (const writer of attempts) {
-    // One that was under way when the master died may have been answered by either.
+    // An add in progress when the master died may have been answered by either master.
     const answered = writer.filter(
       ({ acknowledged, begunAt, endedAt }) => acknowledged && (endedAt <= killedAt || begunAt > killedAt),
     );

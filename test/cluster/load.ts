@@ -5,12 +5,12 @@ import { StoreError, type Filter, type Operation, type Store } from '#store';
 import { add, count, keyed } from '../contract/calls.js';
 import { patienceMs } from '../support/patience.js';
 
-/** An item that was added, or that a writer tried to add. */
+/** An add of an item, successful or not. */
 export interface Attempt {
   readonly item: string;
   readonly operation: Operation;
   readonly segment: number;
-  /** Whether it was answered. It is stored at most once in either case. */
+  /** Whether it was answered. In either case, the item is stored at most once. */
   readonly acknowledged: boolean;
   /** When it was sent, in ms. */
   readonly begunAt: number;
@@ -25,8 +25,8 @@ const AT_ONCE = 10;
 let loads = 0;
 
 /**
- * Adds new items until `during`, which sees the attempts so far, is over, by several writers side by side, each under
- * keys of its own. The only allowed error is STORE_UNAVAILABLE. Returns the attempts of each writer, in order.
+ * Several writers add new items, each with its own operation keys, until `during` ends, which gets the attempts so far.
+ * The only allowed error is STORE_UNAVAILABLE. Returns the attempts of each writer in order.
  */
 export async function addWhile(
   store: Store,
@@ -68,7 +68,9 @@ async function attempt(store: Store, filter: Filter, item: string, deadlineMs: n
   }
 }
 
-/** Repeats every attempt under its own key. Each gets its first answer, and each item is stored once in the end. */
+/**
+ * Repeats every attempt with its operation key. Expects each to get its first answer, and each item to be stored once.
+ */
 export async function expectEachOnce(
   store: Store,
   filter: Filter,

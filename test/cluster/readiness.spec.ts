@@ -19,7 +19,7 @@ async function readinessOf(options: Omit<RedisStoreOptions, 'timeoutMs'>) {
   }
 }
 
-describe('readiness on Redis warns of what can lose data', () => {
+describe('readiness on Redis warns of settings that can lose data', () => {
   it.each<[string, string[], (string | RegExp)[]]>([
     ['nothing on disk', [], [NOTHING_KEPT]],
     ['snapshots only', ['--save', '3600', '1'], [/^Redis keeps no append-only file/]],
@@ -49,7 +49,7 @@ describe('readiness on Redis warns of what can lose data', () => {
     }
   });
 
-  it('everysec is enough where a replica is waited for', async () => {
+  it('everysec is enough if writes wait for a replica', async () => {
     const everySecond = ['--appendonly', 'yes', '--appendfsync', 'everysec'];
     const watched = await startSentinel({ sentinels: 1, args: everySecond });
     try {
@@ -86,8 +86,8 @@ describe('readiness on Redis warns of what can lose data', () => {
   });
 });
 
-describe('a store that is closed', () => {
-  it('leaves no timer behind, also if Redis was never there', async () => {
+describe('a closed store', () => {
+  it('leaves no timer, even if Redis was never available', async () => {
     const url = `redis://127.0.0.1:${await freePort()}`;
     const ofStore = new AsyncLocalStorage<true>();
     const timers = new Set<number>();

@@ -11,8 +11,8 @@ import { until } from '../support/until.js';
 
 const SENTINEL_PASSWORD = 'of-the-sentinels';
 /**
- * After a failover ioredis closes its connections to Sentinels a second time. That sets timers of 2 s, which nothing
- * clears and which would keep a test process from ending.
+ * After a failover, ioredis closes its connections to Sentinels a second time. That sets timers of 2 s that it never
+ * clears and that would keep the test process alive.
  */
 const SENTINEL_TIMERS_MS = 2_100;
 
@@ -49,7 +49,7 @@ describe('the service behind Sentinels, waiting for a replica', () => {
     await sleep(SENTINEL_TIMERS_MS);
   });
 
-  it('when the master is killed: 503 until another is promoted, then by itself again; nothing answered is lost', async () => {
+  it('when the master is killed: 503 until another is promoted, then it recovers; no answered change is lost', async () => {
     const sent: Sent[] = [];
     const ended = new AbortController();
     const load = (async () => {
@@ -86,13 +86,13 @@ describe('the service behind Sentinels, waiting for a replica', () => {
     expect(await counts(sent.slice(-200))).toEqual(sent.slice(-200).map(() => 1));
   });
 
-  it('readiness then says how it stands', async () => {
+  it('readiness then shows the state', async () => {
     const { status, body } = await call(app, 'GET', '/readyz');
     expect(status).toBe(200);
     expect(body).toMatchObject({ warnings: [expect.stringContaining('Redis keeps nothing on disk')] });
   });
 
-  /** The answer once it is not a refusal: on a busy machine a call may take longer than its second. */
+  /** Retries refused calls. On a busy machine, a call may exceed its timeout of one second. */
   async function patiently(ask: () => Promise<Answer>): Promise<Answer> {
     let answer = await ask();
     await until('the call is answered', async () => {
@@ -114,8 +114,8 @@ describe('the service behind Sentinels, waiting for a replica', () => {
   }
 });
 
-describe('a failover of which a Sentinel tells while the client asks for the master', () => {
-  it('does not end the connection for good', async () => {
+describe('a failover that a Sentinel reports while the client looks up the master', () => {
+  it('does not end the connection permanently', async () => {
     const watched = await startSentinel({ sentinels: 1 });
     const sentinel = { nodes: watched.nodes, master: watched.name };
     const connection = new Connection({ sentinel, timeoutMs: 10_000 });
@@ -126,7 +126,7 @@ describe('a failover of which a Sentinel tells while the client asks for the mas
       let told = false;
       client.once('connecting', () => {
         told = true;
-        // As FailoverDetector does.
+        // As ioredis's FailoverDetector does.
         (Reflect.get(client, 'connector') as { disconnect(): void }).disconnect();
       });
       client.disconnect(true);

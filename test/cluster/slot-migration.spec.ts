@@ -9,12 +9,9 @@ import { openMove, type OpenMove } from '../support/redis-slots.js';
 const SEGMENTED = { maxSegmentBytes: 4096, minSegments: 6, minSegmentBytes: 1 };
 const VISITED = { kind: 'visited-set', semantics: 'set', segmentation: SEGMENTED } as const;
 
-/**
- * While the slots of a master are being moved, each call on them meets ASK, and TRYAGAIN while its keys are on both
- * sides.
- */
+/** While slots move, each call on them meets ASK, and TRYAGAIN while its Redis keys are on both masters. */
 describe.each([0, 1])(
-  'while the slots of a master are on their way to another, waiting for %d replicas',
+  'while the slots of a master move to another, waiting for %d replicas',
   (waitReplicas) => {
     let cluster: RedisCluster;
     let store: RedisStore;
@@ -28,9 +25,9 @@ describe.each([0, 1])(
         clusterNodes: cluster.nodes,
         timeoutMs: 20_000,
         waitReplicas,
-        // Bytes for the records of two or three operations, so that every few calls the window is full.
+        // Room for the records of two or three operations, so that the window fills every few calls.
         maxRecordBytes: 1_000,
-        // So few that forgetting begins a sweep of every segment, which renames keys.
+        // So few that forgetting soon sweeps every segment, which renames Redis keys.
         maxMarks: 5,
       });
     });
@@ -41,14 +38,14 @@ describe.each([0, 1])(
 
     let before: Filter;
 
-    it('a filter that is there can be used, its records be kept, and no call is done by halves', async () => {
+    it('an existing filter can be used, keeps its records, and no call is half done', async () => {
       before = await makeFilter(store, VISITED);
       await discover(store, before, items(50));
       move = await openMove(server(from), server(to), slotsOf(from));
       await useUp(store, before, 'before its keys move');
     });
 
-    it('a filter can be made, used, cleared and dropped', async () => {
+    it('a filter can be created, used, cleared, and dropped', async () => {
       const filter = await makeFilter(store, VISITED);
       await useUp(store, filter, 'new');
       const cleared = await store.clear(filter.name, filter.kind, keyed());
@@ -60,14 +57,14 @@ describe.each([0, 1])(
       });
     });
 
-    it('a call waits for keys that are on both sides', async () => {
+    it('a call waits for Redis keys that are on both masters', async () => {
       await move.moveKeys(2);
       const discovered = discover(store, before, items(50));
       await move.moveKeys();
       expect(await discovered).toEqual(items(50).map(() => 0));
     });
 
-    it('a filter whose keys have all moved can be used, its records be kept', async () => {
+    it('a filter whose Redis keys have all moved can be used, and keeps its records', async () => {
       await useUp(store, before, 'after its keys moved');
     });
 
@@ -77,7 +74,7 @@ describe.each([0, 1])(
       expect(await check(store, before, items(50))).toEqual(items(50).map(() => 1));
     });
 
-    /** All slots of a master except one. Without any slot it would become a replica. */
+    /** All slots of a master except one, because a master without slots would become a replica. */
     function slotsOf(master: number): number[] {
       const first = Math.round((master * SLOTS) / 3) + 1;
       const end = Math.round(((master + 1) * SLOTS) / 3);
@@ -87,8 +84,8 @@ describe.each([0, 1])(
 );
 
 /**
- * Makes enough calls to fill the record window of every segment several times, and to sweep its queue. Each call is
- * repeated at once.
+ * Makes enough calls to fill the record window of every segment several times and to sweep its queue. Repeats each call
+ * at once.
  */
 async function useUp(store: Store, filter: Filter, prefix: string): Promise<void> {
   for (let round = 0; round < 12; round++) {

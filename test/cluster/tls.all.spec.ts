@@ -12,7 +12,7 @@ const TIMEOUT_MS = 10_000;
 const PASSWORD = 'never-to-be-shown';
 
 if (supportsTls()) describe('TLS', () => tlsTests());
-else it.skip('TLS: not tested, since this redis-server was built without it', () => undefined);
+else it.skip('TLS: not tested, because this redis-server was built without it', () => undefined);
 
 function tlsTests(): void {
   let server: RedisServer;
@@ -42,7 +42,7 @@ function tlsTests(): void {
     expect(await check(store, filter, items(50))).toEqual(items(50).map(() => 1));
   }
 
-  it.each(['127.0.0.1', 'localhost'])('serves %s with a certificate of its own', async (host) => {
+  it.each(['127.0.0.1', 'localhost'])('serves %s with its own certificate', async (host) => {
     await expectServes(await open({ url: url(host), tls: TLS_TEXTS }));
   });
 
@@ -74,7 +74,7 @@ function tlsTests(): void {
     ]);
   });
 
-  it('without a certificate to show, and without TLS: STORE_UNAVAILABLE', async () => {
+  it('without a client certificate, and without TLS: STORE_UNAVAILABLE', async () => {
     for (const options of [
       { url: url(), tls: { ca: TLS_TEXTS.ca } },
       { url: url().replace('rediss:', 'redis:') },
@@ -85,7 +85,7 @@ function tlsTests(): void {
     }
   });
 
-  it('the service lives on with the wrong authority, says so, and shows no password', async () => {
+  it('the service keeps running with the wrong authority, says so, and shows no password', async () => {
     const env = { REDIS_URL: url(), REDIS_TLS_CA: TLS_FILES.otherCa, REDIS_TIMEOUT_MS: '1000' };
     const service = await startProcess(env);
     try {

@@ -9,13 +9,13 @@ import { cellsPattern } from '../support/stores.js';
 import { startRedis, type RedisServer } from '../support/redis-server.js';
 import { until } from '../support/until.js';
 
-/** For calls that are to be refused. On a busy machine the master must still get to them. */
+/** For calls that must time out. A busy master must still be able to execute them first. */
 const TIMEOUT_MS = 1_500;
 const PATIENCE_MS = 60_000;
 const ENDLESS_MS = 600_000;
 const VISITED = { kind: 'visited-set' } as const;
 
-/** Every call that changes something, on a visited set with 100 items of which 10 are leased. */
+/** Every changing call, on a visited set with 100 items of which 10 are leased. */
 const MUTATIONS: readonly (readonly [string, (ready: Ready, operation: Operation) => Promise<unknown>])[] = [
   ['add', ({ store, filter }, operation) => add(store, filter, items(10, 'fresh'), operation)],
   [
@@ -48,7 +48,7 @@ interface Ready {
   readonly spec: ReturnType<typeof filterSpec>;
 }
 
-describe('a change is answered when a replica has it', () => {
+describe('a change is answered once a replica has it', () => {
   let master: RedisServer;
   let replica: RedisServer;
   let client: Redis;
@@ -56,7 +56,7 @@ describe('a change is answered when a replica has it', () => {
   let store: RedisStore;
 
   beforeAll(async () => {
-    // Without heartbeats, nothing but our own writes is replicated.
+    // Without heartbeats, only the test's own writes are replicated.
     const args = ['--repl-ping-replica-period', '3600', '--repl-diskless-sync-delay', '0'];
     master = await startRedis({ args });
     replica = await startRedis({ args: ['--replicaof', '127.0.0.1', String(master.port), ...args] });
@@ -92,10 +92,10 @@ describe('a change is answered when a replica has it', () => {
     return { store, filter, ids: leased.map(({ id }) => id), spec: filterSpec() };
   }
 
-  it('not before: it waits for a replica that is held up, and goes on with it', async () => {
+  it('and not before: it waits for a stalled replica, and continues with it', async () => {
     const patient = await open(1, PATIENCE_MS);
     const filter = await makeFilter(patient);
-    // After this the server knows the script.
+    // After this, the server has the script.
     await add(patient, filter, ['first']);
     process.kill(replica.pid, 'SIGSTOP');
     let answered = false;
@@ -111,14 +111,14 @@ describe('a change is answered when a replica has it', () => {
   });
 
   it.each(MUTATIONS)(
-    '%s: STORE_UNAVAILABLE without it, its repeat too, then its first answer',
+    '%s: STORE_UNAVAILABLE without it, also for a repeat, then its first answer',
     async (_, call) => {
       const ready = await prepare();
       const expected = await call(await prepare(), keyed());
       const operation = keyed();
       process.kill(replica.pid, 'SIGSTOP');
       await expectRefusal(call(ready, operation), 'STORE_UNAVAILABLE');
-      // By now the master has the change and its record. Another connection has written nothing yet.
+      // By now the master has the change and its record. The other connection has written nothing yet.
       const other = { ...ready, store: await open() };
       await other.store.open(ready.filter.name, ready.filter.kind).catch(() => undefined);
       const again = { ...other, filter: await reopened(other) };
@@ -129,13 +129,13 @@ describe('a change is answered when a replica has it', () => {
     },
   );
 
-  it('a repeat writes, also at the memory limit: from Redis 7.2 on WAIT looks at nothing else', async () => {
+  it('a repeat writes, even at the memory limit: since Redis 7.2, WAIT considers only own writes', async () => {
     const patient = await open(1, PATIENCE_MS);
     const filter = await makeFilter(patient);
     const operation = keyed();
     await add(patient, filter, items(10), operation);
     await client.config('SET', 'maxmemory', 1);
-    // WAIT itself writes a request to the replicas. This store does not use it.
+    // WAIT itself writes a request to the replicas, so this store does not use it.
     const unwaiting = await open(0, PATIENCE_MS);
     const before = await replicated();
     expect(await add(unwaiting, filter, items(10), operation)).toEqual(items(10).map(() => 1));
@@ -143,7 +143,7 @@ describe('a change is answered when a replica has it', () => {
     await expectRefusal(add(store, filter, items(10, 'others')), 'STORE_FULL');
   });
 
-  it('reads do not wait, and may see what is not acknowledged yet', async () => {
+  it('reads do not wait, and may see unacknowledged changes', async () => {
     const filter = await makeFilter(await open(1, PATIENCE_MS), { semantics: 'multiset' });
     process.kill(replica.pid, 'SIGSTOP');
     const operation = keyed();
@@ -156,7 +156,7 @@ describe('a change is answered when a replica has it', () => {
     expect(await count(store, filter, ['a'])).toEqual([1]);
   });
 
-  it('calls of the same moment share a WAIT', async () => {
+  it('simultaneous calls share a WAIT', async () => {
     const patient = await open(1, PATIENCE_MS);
     const filter = await makeFilter(patient);
     await client.config('RESETSTAT');
@@ -167,8 +167,8 @@ describe('a change is answered when a replica has it', () => {
     expect(waits).toBeLessThan(100);
   });
 
-  it('no call outlives its deadline, and those behind it go on', async () => {
-    // Without the deadline of its own, the call would outlast this test.
+  it('no call outlives its deadline, and later calls continue', async () => {
+    // Without its own deadline, the call would outlast this test.
     const patient = await open(1, ENDLESS_MS);
     const filter = await makeFilter(patient);
     process.kill(replica.pid, 'SIGSTOP');
@@ -181,7 +181,7 @@ describe('a change is answered when a replica has it', () => {
     expect(await next).toEqual([1]);
   });
 
-  it('a server that forgets its scripts again and again: every call is answered, and done once', async () => {
+  it('a server that keeps losing its scripts: every call is answered, and executed once', async () => {
     const patient = await open(1, PATIENCE_MS);
     const filter = await makeFilter(patient, { semantics: 'multiset', errorRate: 1e-6 });
     const ended = new AbortController();
@@ -200,7 +200,7 @@ describe('a change is answered when a replica has it', () => {
     expect(await count(patient, filter, items(100))).toEqual(items(100).map(() => 1));
   });
 
-  it('with fewer replicas than asked for readiness warns, and says so', async () => {
+  it('with fewer replicas than required, readiness warns', async () => {
     const demanding = await open(2);
     const { ready, warnings } = await demanding.readiness();
     expect(ready).toBe(true);
@@ -210,18 +210,18 @@ describe('a change is answered when a replica has it', () => {
     await expectRefusal(demanding.create(filterSpec(), keyed()), 'STORE_UNAVAILABLE');
   });
 
-  /** Bytes sent to replicas so far. */
+  /** Number of bytes sent to replicas so far. */
   async function replicated(): Promise<number> {
     return Number(/master_repl_offset:(\d+)/.exec(await client.info('replication'))?.[1]);
   }
 });
 
-/** The filter as another store sees it, or the given one if it is gone. */
+/** The filter as a store sees it, or the given one if it is gone. */
 async function reopened({ store, filter }: Ready): Promise<Filter> {
   return store.open(filter.name, filter.kind, { fresh: true }).catch(() => filter);
 }
 
-/** Repeats a call until it is answered, because replication takes a moment to resume. */
+/** Repeats a call until it succeeds, because replication takes a moment to resume. */
 async function repeated<T>(call: () => Promise<T>): Promise<T> {
   const end = deadline();
   for (;;) {
@@ -233,7 +233,7 @@ async function repeated<T>(call: () => Promise<T>): Promise<T> {
   }
 }
 
-/** An answer without what differs each time: the ids of leases, and random names. */
+/** The answer without parts that differ each time: ids of leases, and random names. */
 function comparable(answer: unknown): unknown {
   if (typeof answer === 'string') return 'a name';
   return Array.isArray(answer)
