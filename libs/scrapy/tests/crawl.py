@@ -1,4 +1,4 @@
-"""A crawl of given URLs, in the order in which they are given. Prints its stats as JSON."""
+"""Crawls given URLs in the given order. Prints its stats as JSON."""
 
 import json
 import logging
@@ -36,7 +36,7 @@ class Given(Spider):
         if self.behaviour.get("late"):
             self.crawler.signals.connect(self.one_more_at_the_end, signal=signals.spider_closed)
         if self.behaviour.get("slow"):
-            # A few at a time, as links are found: else all would be asked about at once.
+            # A few at a time, as with links. Otherwise, all URLs would be asked about at once.
             self.left = list(self.urls)
             self.coming = 0
             self.crawler.signals.connect(self.stay_for_more, signal=signals.spider_idle)
@@ -50,7 +50,7 @@ class Given(Spider):
             yield Request(target, method=method or "GET", dont_filter=dont_filter, errback=self.failed, meta=meta)
 
     async def start(self) -> AsyncIterator[Request]:
-        """Which later versions of Scrapy call."""
+        """Called by later versions of Scrapy."""
         for request in self.start_requests():
             yield request
 
@@ -103,13 +103,13 @@ class Derived(Scheduler):
 
 
 class LooksLate(Scheduler):
-    """Looks at the empty queue first, and hears of that only when the start page is there."""
+    """Checks the empty queue first, and gets that answer only after the start page has arrived."""
 
     held: Any = []
     looked: Any = None
 
     def has_pending_requests(self) -> bool:
-        # A start page that is held here waits as well. Without this the crawl may end before.
+        # A held start page counts as pending. Otherwise, the crawl may end too early.
         return bool(self.held) and self.looked is None or super().has_pending_requests()
 
     def _ask(self, asked: Any) -> None:
@@ -135,7 +135,7 @@ class LooksLate(Scheduler):
 
 
 class QueuedByAnother(LooksLate):
-    """Another crawl queues its start page after it has looked at the empty queue."""
+    """Another crawl queues this crawl's start page after this one has checked the empty queue."""
 
     def _looked(self, queue: Any) -> None:
         if self.looked is None and self.held:
@@ -144,7 +144,7 @@ class QueuedByAnother(LooksLate):
 
 
 class EndsFirst(Scheduler):
-    """Ends, as if the service had been away, before it is given its first page."""
+    """Ends before it gets its first page, as if the service had been unavailable."""
 
     def _leased(self, urls: Any) -> None:
         if urls:
@@ -153,7 +153,7 @@ class EndsFirst(Scheduler):
 
 
 class MissesAnswer(Scheduler):
-    """Does not hear that its first page was queued, and so fetches it unasked."""
+    """Loses the answer that its first page was queued, and so fetches it from memory."""
 
     def _discovered(self, results: Any, asked: Any) -> None:
         if self.stats.get_value("missed"):
@@ -164,7 +164,7 @@ class MissesAnswer(Scheduler):
 
 
 class TellsNotAnswered(Scheduler):
-    """Says in the log when links were not answered."""
+    """Logs links that were not answered."""
 
     def _not_answered(self, *given: Any) -> None:
         super()._not_answered(*given)
@@ -182,7 +182,7 @@ class HoldsFirst(Scheduler):
 
 
 class LeasesAgain(Scheduler):
-    """Is given its first pages once more, as if their leases had run out."""
+    """Gets its first pages again, as if their leases had expired."""
 
     def _leased(self, urls: Any) -> None:
         super()._leased(urls)
@@ -192,7 +192,7 @@ class LeasesAgain(Scheduler):
 
 
 class ComesBackSoon(Scheduler):
-    """A page that has failed comes back after a second. If this crawl puts it off then, the usual delay applies."""
+    """A failed page returns after a second. If this crawl then puts it off, the usual delay applies."""
 
     def open(self, spider: Spider) -> Any:
         opened = super().open(spider)
@@ -202,7 +202,7 @@ class ComesBackSoon(Scheduler):
 
 
 class AcknowledgesLate(Scheduler):
-    """Acknowledges its first pages when their leases are over."""
+    """Acknowledges its first pages after their leases have expired."""
 
     def open(self, spider: Spider) -> Any:
         opened = super().open(spider)
@@ -219,7 +219,7 @@ class AcknowledgesLate(Scheduler):
 
 
 class FailsAt13(RequestFingerprinter):
-    """As a fingerprinter of a project that fails for some requests."""
+    """A project's fingerprinter that fails for some requests."""
 
     def fingerprint(self, request: Request) -> bytes:
         if request.url.endswith("/13"):
@@ -242,7 +242,7 @@ def run(urls: List[str], settings: Dict[str, Any], behaviour: Dict[str, Any]) ->
     all_settings = {
         "SCHEDULER": "scrapy_unseen.Scheduler",
         "LOG_LEVEL": "INFO",
-        # The parts whose modules install a reactor: see tests/parts.py.
+        # Omits the parts whose modules install a reactor: see tests/parts.py.
         "EXTENSIONS": {"scrapy.extensions.telnet.TelnetConsole": None},
         "DOWNLOAD_HANDLERS": {"ftp": None},
         "RETRY_TIMES": 1,
@@ -253,7 +253,7 @@ def run(urls: List[str], settings: Dict[str, Any], behaviour: Dict[str, Any]) ->
     }
     process = CrawlerProcess(all_settings, install_root_handler=True)
     crawler = process.create_crawler(Mapped if behaviour.get("sitemap") else Given)
-    # Twisted tells of a failure that nobody has looked at when it is thrown away, which a process that was forked does not wait for.
+    # Twisted reports an unhandled failure when it is garbage-collected, which may never happen in a forked process.
     crawling = process.crawl(crawler, urls=urls, behaviour=behaviour)
     crawling.addErrback(lambda failure: sys.stderr.write(failure.getTraceback()))
     process.start()

@@ -1,4 +1,4 @@
-"""A spider that fetches nothing: for ``scrapy runspider``."""
+"""A spider that fetches nothing, for ``scrapy runspider``."""
 
 from scrapy import Spider
 

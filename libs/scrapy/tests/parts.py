@@ -1,6 +1,6 @@
 """
-Loads the modules that a crawl uses by default, in the process that crawls are forked from. Loading them takes five times
-as long as everything else that a small crawl does.
+Imports the modules that a crawl uses by default, in the process that crawls are forked from. These imports take five
+times as long as the rest of a small crawl.
 """
 
 import sys
@@ -9,7 +9,7 @@ from typing import Any, Dict, Iterator
 from scrapy.settings import default_settings
 from scrapy.utils.misc import load_object
 
-#: Their modules install a reactor, and each crawl needs one of its own.
+#: These modules install a reactor, and each crawl needs its own.
 WITHOUT = ("scrapy.extensions.telnet.TelnetConsole", "scrapy.core.downloader.handlers.ftp.FTPDownloadHandler")
 
 
@@ -25,7 +25,7 @@ def _paths(settings: Dict[str, Any]) -> Iterator[str]:
 
 
 for path in _paths(vars(default_settings)):
-    # Later versions of Scrapy have a mere word where nothing is set.
+    # Later versions of Scrapy use a plain word for some defaults.
     if path not in WITHOUT and "." in path:
         load_object(path)
 

@@ -1,4 +1,4 @@
-"""A site on loopback, and crawls of it, each in a process of its own: a reactor runs once."""
+"""A site on loopback, and crawls of it, each in its own process, because a reactor runs only once."""
 
 import json
 import multiprocessing
@@ -16,33 +16,34 @@ from typing import Any, Callable, Dict, Iterable, List, Optional
 UNSEEN = os.environ["UNSEEN_TEST_URL"]
 ROOT = Path(__file__).parent.parent
 LONGEST = 120
-#: Each crawl is forked from a process that has imported Scrapy, which takes as long as all else that a small crawl does.
+#: Each crawl is forked from a process that has imported Scrapy, because the import takes as long as the rest of a small
+#: crawl.
 CRAWLS = multiprocessing.get_context("forkserver")
 CRAWLS.set_forkserver_preload(["tests.support", "tests.crawl", "tests.parts"])
 
 
 class _Server(ThreadingHTTPServer):
     def handle_error(self, *_: Any) -> None:
-        """A crawl that is killed cuts its connections."""
+        """Ignores errors: a killed crawl breaks its connections."""
 
 
 class Site:
     """
-    Pages that count how often they were fetched. ``/broken/N`` fails until it is mended, ``/gone/N`` is not there, ``/moved/page/N``
-    leads to ``/page/N``.
+    Pages that count their fetches. ``/broken/N`` fails while ``broken`` is set, ``/gone/N`` does not exist, and
+    ``/moved/page/N`` redirects to ``/page/N``.
     """
 
     def __init__(self) -> None:
         self.hits: "Counter[str]" = Counter()
         self.broken = True
         self.on_hit: Optional[Callable[[str], None]] = None
-        #: The links on a page, by its path.
+        #: The links on a page, by path.
         self.links: Callable[[str], Iterable[str]] = lambda path: ()
-        #: Where paths lead to.
+        #: Targets of redirects, by path.
         self.moved: Dict[str, str] = {}
-        #: Under this path a page is redirected to itself until it has its cookie.
+        #: A page under this path redirects to itself until the client sends its cookie.
         self.cookie = "/cookie/"
-        #: Bodies of documents that are no pages, by their paths.
+        #: Bodies of documents that are not pages, by path.
         self.documents: Dict[str, str] = {}
         lock = threading.Lock()
         site = self
@@ -97,7 +98,7 @@ def fresh_name(prefix: str = "scrapy") -> str:
 
 
 class Crawling:
-    """A crawl under way."""
+    """A crawl in progress."""
 
     def __init__(self, *given: Any) -> None:
         self._said = tempfile.TemporaryDirectory(prefix="unseen-crawl-")
@@ -109,7 +110,7 @@ class Crawling:
         os.kill(self._process.pid or 0, number)
 
     def log(self) -> str:
-        """What it has said on stderr until now."""
+        """Its output on stderr so far."""
         return self._log.read_text() if self._log.exists() else ""
 
     def ended(self) -> Dict[str, Any]:
@@ -137,7 +138,7 @@ def start_crawl(urls: List[str], settings: Dict[str, Any], **spider: Any) -> Cra
 
 
 def crawl(urls: List[str], settings: Dict[str, Any], **spider: Any) -> Dict[str, Any]:
-    """Runs a crawl to its end. Answers its stats, and what it said on stderr under ``log``."""
+    """Runs a crawl to its end. Returns its stats, with its stderr as ``log``."""
     return ended(start_crawl(urls, settings, **spider))
 
 
@@ -146,7 +147,7 @@ def ended(crawling: Crawling) -> Dict[str, Any]:
 
 
 def call(method: str, path: str, body: Any = None) -> Any:
-    """Asks the service itself."""
+    """Calls the API of the service."""
     data = None if body is None else json.dumps(body).encode()
     request = urllib.request.Request(UNSEEN + path, data, {"Content-Type": "application/json"}, method=method)
     with urllib.request.urlopen(request, timeout=LONGEST) as response:

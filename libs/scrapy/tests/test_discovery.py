@@ -1,4 +1,4 @@
-"""Documents that list pages, and pages that are redirected to themselves."""
+"""Documents that list pages, and pages that redirect to themselves."""
 
 import unittest
 from typing import Any, Dict
@@ -21,14 +21,14 @@ class DiscoveryTest(unittest.TestCase):
         self.site = Site()
         self.addCleanup(self.site.close)
 
-    def test_a_sitemap_spider_finds_the_pages_that_are_new_in_each_run(self) -> None:
+    def test_a_sitemap_spider_finds_the_new_pages_in_each_run(self) -> None:
         site = self.site
         site.moved["/sitemap.xml"] = "/index.xml"
         for way in WAYS:
             with self.subTest(**way):
                 site.hits.clear()
                 site.documents["/robots.txt"] = f"Sitemap: {site.url}/sitemap.xml\n"
-                # An index that lists itself does not go round for ever.
+                # An index that lists itself must not cause an endless loop.
                 site.documents["/index.xml"] = _sitemap("sitemapindex", "sitemap", f"{site.url}/pages.xml", f"{site.url}/index.xml")
                 settings = {"UNSEEN_SET": fresh_name(), **way}
                 for pages, fetched in ((3, 3), (5, 2), (5, 0)):
@@ -37,11 +37,11 @@ class DiscoveryTest(unittest.TestCase):
                     self.assertEqual(stats.get("item_scraped_count", 0), fetched, stats["log"][-3000:])
                 self.assertEqual([site.hits[f"/page/{i}"] for i in range(5)], [1] * 5)
                 self.assertEqual([site.hits[path] for path in ("/robots.txt", "/sitemap.xml", "/pages.xml")], [3] * 3)
-                # It was moved to, and lists itself.
+                # Reached by a redirect, and lists itself.
                 self.assertLessEqual(site.hits["/index.xml"], 6)
                 self.assertEqual(call("GET", f"/v1/visited-sets/{settings['UNSEEN_SET']}")["items"], 5)
 
-    def test_a_request_says_whether_it_is_for_a_list(self) -> None:
+    def test_a_request_can_mark_itself_as_a_list(self) -> None:
         listing, other = f"{self.site.url}/list/1", f"{self.site.url}/list/2"
         pages = {listing: [self.site.page(1), listing, other, self.site.page(2)]}
         for way in WAYS:
@@ -49,11 +49,11 @@ class DiscoveryTest(unittest.TestCase):
                 self.site.hits.clear()
                 settings = {"UNSEEN_SET": fresh_name(), **way}
                 for _ in range(2):
-                    # The meta of a list is passed on to its pages, which are no lists.
+                    # The meta of a list is passed on to its pages, which are not lists.
                     crawl([listing], settings, discovery=[listing], links=pages)
                 self.assertEqual(self.site.hits, {"/list/1": 2, "/list/2": 1, "/page/1": 1, "/page/2": 1})
 
-    def test_a_list_that_is_not_to_be_filtered_does_not_make_lists_of_its_pages(self) -> None:
+    def test_an_unfiltered_list_does_not_turn_its_pages_into_lists(self) -> None:
         listing = f"{self.site.url}/list/1"
         for way in (one for one in WAYS if one is not SCRAPYS):
             with self.subTest(**way):
@@ -63,7 +63,7 @@ class DiscoveryTest(unittest.TestCase):
                     crawl([listing], settings, discovery=[listing], dont_filter=[listing], links={listing: [self.site.page(1)]})
                 self.assertEqual(self.site.hits, {"/list/1": 2, "/page/1": 1})
 
-    def test_a_page_that_is_redirected_to_itself_is_delivered_once(self) -> None:
+    def test_a_page_that_redirects_to_itself_is_delivered_once(self) -> None:
         site = self.site
         site.moved.update({"/slash": "/slash/", "/order?b=1&a=2": "/order?a=2&b=1"})
         paths = ("/cookie/1", "/cookie/2", "/slash", "/order?b=1&a=2")
@@ -73,7 +73,7 @@ class DiscoveryTest(unittest.TestCase):
                 settings = {"UNSEEN_SET": fresh_name(), **way}
                 call("POST", "/v1/visited-sets", {"name": settings["UNSEEN_SET"], "capacity": 1_000, "urlProfile": PROFILE})
                 urls = [site.url + path for path in paths]
-                # A page that was redirected to itself passes its meta on to its links, which lead back to it.
+                # A page that redirected to itself passes its meta on to its links, which lead back to it.
                 links = {urls[0]: [urls[0], urls[1]], f"{site.url}/slash/": [f"{site.url}/slash/", urls[2], urls[0]]}
                 first = crawl(urls, settings, links=links)
                 self.assertEqual(first.get("item_scraped_count"), len(paths), first["log"][-3000:])
@@ -90,7 +90,7 @@ class DiscoveryTest(unittest.TestCase):
         self.assertFalse(visited.is_one_page(page, [other]))
         self.assertFalse(visited.is_one_page(page, [Key(False, "f" * 40)]))
 
-    def test_a_redirect_to_another_page_that_was_seen_is_dropped(self) -> None:
+    def test_a_redirect_to_another_seen_page_is_dropped(self) -> None:
         self.site.moved["/old"] = "/page/1"
         for way in WAYS:
             with self.subTest(**way):

@@ -25,7 +25,7 @@ class DupeFilterTest(unittest.TestCase):
         second = crawl(pages[:10] + pages, self.settings)
         self.assertEqual((second.get("dupefilter/filtered"), second.get("response_received_count", 0)), (110, 0))
 
-    def test_is_made_used_and_cleared_as_scrapy_redis_does_and_keeps_its_set(self) -> None:
+    def test_is_created_used_and_cleared_as_by_scrapy_redis_and_keeps_its_set(self) -> None:
         name = fresh_name()
         settings = Settings({"UNSEEN_URL": UNSEEN, "UNSEEN_SET": name})
         spider = Spider(name="any")
@@ -46,7 +46,7 @@ class DupeFilterTest(unittest.TestCase):
             with self.assertRaisesRegex(SettingError, 'needs SCHEDULER = "scrapy_unseen.Scheduler"'):
                 made.open()
 
-    def test_takes_requests_for_new_or_seen_while_the_service_is_away(self) -> None:
+    def test_treats_requests_as_new_or_seen_while_the_service_is_unavailable(self) -> None:
         away = {"UNSEEN_URL": "http://127.0.0.1:1", "UNSEEN_SET": fresh_name(), "UNSEEN_TIMEOUT": 0.1}
         for on_error, seen in (("new", False), ("seen", True)):
             made = DupeFilter(Settings({**away, "UNSEEN_ON_ERROR": on_error}))
@@ -55,17 +55,18 @@ class DupeFilterTest(unittest.TestCase):
             with self.subTest(**refused), self.assertRaises(ServiceUnavailable):
                 DupeFilter(Settings({**away, **refused})).open()
 
-    def test_remembers_from_its_first_question_on_that_the_service_is_away(self) -> None:
+    def test_remembers_after_its_first_call_that_the_service_is_unavailable(self) -> None:
         away = {"UNSEEN_URL": "http://127.0.0.1:1", "UNSEEN_SET": fresh_name(), "UNSEEN_TIMEOUT": 0.1, "UNSEEN_ON_ERROR": "close"}
         made = DupeFilter(Settings(away))
-        # It is away for longer than this takes. The scheduler of scrapy-redis does not open it.
+        # The service is unavailable for longer than the test takes. The scheduler of scrapy-redis does not open the
+        # filter.
         with patch("scrapy_unseen.service.AWAY_SECONDS", 3_600), patch.object(Service, "_take", side_effect=OSError("refused")) as tries:
             self.assertTrue(made.request_seen(Request("https://example.org/a")))
             before = tries.call_count
             self.assertTrue(made.request_seen(Request("https://example.org/b")))
         self.assertEqual((before > 0, tries.call_count), (True, before))
 
-    def test_does_not_ask_again_about_what_was_seen_a_moment_ago(self) -> None:
+    def test_does_not_ask_again_about_recently_seen_requests(self) -> None:
         name = fresh_name()
         filters = [DupeFilter(Settings({"UNSEEN_URL": UNSEEN, "UNSEEN_SET": name, **extra})) for extra in ({}, {"UNSEEN_CACHE_SECONDS": 0})]
         for one in filters:

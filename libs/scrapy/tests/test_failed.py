@@ -1,4 +1,4 @@
-"""Pages of the queue whose last retry has failed, with ForgetFailed."""
+"""Pages in the queue whose last retry has failed, with ForgetFailed."""
 
 import unittest
 from typing import Any, Dict, List
@@ -31,7 +31,7 @@ class FailedTest(unittest.TestCase):
         return stats
 
     def comes_back(self) -> None:
-        """Waits until the page can be leased again. A queue counts it as delayed until somebody looks for it."""
+        """Waits until the page can be leased again. The queue counts it as delayed until a lease call finds it."""
         path = f"/v1/visited-sets/{self.name}/queue"
         leased: List[Dict[str, Any]] = []
 
@@ -42,7 +42,7 @@ class FailedTest(unittest.TestCase):
         until("the page comes back", is_there)
         call("POST", f"{path}/release", {"ids": [leased[0]["id"]], "countAttempt": False})
 
-    def test_a_page_of_a_site_that_is_down_is_fetched_by_a_later_run_that_does_not_find_it_again(self) -> None:
+    def test_a_page_of_a_failing_site_is_fetched_by_a_later_run_that_does_not_find_it_again(self) -> None:
         stats = self.crawl()
         self.assertEqual((stats.get("unseen/failed"), stats.get("unseen/left")), (1, 1), stats["log"][-3000:])
         self.assertEqual(self.site.hits, {"/page/0": 1, "/broken/1": 2})
@@ -62,7 +62,7 @@ class FailedTest(unittest.TestCase):
         (letter,) = call("GET", f"/v1/visited-sets/{self.name}/queue/dead-letters")["urls"]
         self.assertEqual((letter["url"], letter["reason"]), (self.broken, "its last retry failed"))
 
-    def test_where_a_redirect_leads_to_is_unseen_again_and_the_page_comes_back(self) -> None:
+    def test_the_target_of_a_redirect_is_unseen_again_and_the_page_returns(self) -> None:
         self.site.moved["/page/1"] = "/broken/1"
         self.links[self.start] = [self.site.page(1)]
         self.crawl()
@@ -74,9 +74,9 @@ class FailedTest(unittest.TestCase):
         self.assertEqual(stats.get("item_scraped_count"), 1, stats["log"][-3000:])
         self.assertEqual(set(self.queue().values()), {0})
 
-    def test_a_run_tries_it_once_however_long_it_takes(self) -> None:
+    def test_a_run_tries_a_failing_page_once_however_long_it_takes(self) -> None:
         self.links = {self.start: [self.broken, self.site.page(1)], self.site.page(1): [self.site.page(2)]}
-        # Until the page comes back.
+        # Until the page works again.
         self.site.on_hit = lambda path: self.comes_back() if path == "/page/1" else None
         self.crawl()
         self.assertEqual(self.site.hits, {"/page/0": 1, "/broken/1": 2, "/page/1": 1, "/page/2": 1})

@@ -7,15 +7,15 @@ from scrapy_unseen import ScrapyRedisFingerprinter
 
 
 class FingerprintsTest(unittest.TestCase):
-    def test_are_those_of_scrapy_redis(self) -> None:
-        # Made by RFPDupeFilter.request_fingerprint of scrapy-redis 0.9.
+    def test_equal_those_of_scrapy_redis(self) -> None:
+        # Computed by RFPDupeFilter.request_fingerprint of scrapy-redis 0.9.
         for request, fingerprint in (
             (Request("https://example.org/b?z=1&a=2#x"), "768e0559f15eea3cf4ecbd8359d2caadba05efc8"),
             (Request("https://example.org/ü", method="POST", body=b"\x00x"), "63716de4e406c80386bd75fe328d88dd3ee36505"),
         ):
             self.assertEqual(ScrapyRedisFingerprinter().fingerprint(request).hex(), fingerprint)
 
-    def test_what_scrapy_redis_has_seen_is_not_fetched(self) -> None:
+    def test_pages_that_scrapy_redis_has_seen_are_not_fetched(self) -> None:
         site = Site()
         self.addCleanup(site.close)
         pages = [site.page(i) for i in range(10)]

@@ -1,4 +1,4 @@
-"""What docs/guides/scrapy.md shows is done as it stands there."""
+"""The examples of docs/guides/scrapy.md work as shown."""
 
 import re
 import unittest
@@ -12,7 +12,7 @@ OPTIONS = (ROOT / "src" / "scrapy_unseen" / "options.py").read_text()
 
 
 def blocks() -> List[Dict[str, Any]]:
-    """The settings of each block of Python that has some."""
+    """The settings in each block of Python that has any."""
     found = []
     for block in re.findall(r"^```python\n(.*?)^```$", GUIDE, re.DOTALL | re.MULTILINE):
         settings: Dict[str, Any] = {}
@@ -23,20 +23,20 @@ def blocks() -> List[Dict[str, Any]]:
 
 
 class GuideTest(unittest.TestCase):
-    def test_has_each_setting(self) -> None:
+    def test_documents_each_setting(self) -> None:
         settings = set(re.findall(r'"((?:UNSEEN|BLOOMFILTER)_\w+)"', OPTIONS))
         self.assertGreater(len(settings), 10)
         self.assertEqual({name for name in settings if f"`{name}`" not in GUIDE}, set())
         self.assertEqual({name for name in re.findall(r"`(UNSEEN_[A-Z_]+)`", GUIDE) if name not in settings}, set())
 
-    def test_its_settings_drop_in_a_second_run_what_the_first_has_seen(self) -> None:
+    def test_with_its_settings_a_second_run_drops_pages_that_the_first_has_seen(self) -> None:
         site = Site()
         self.addCleanup(site.close)
         pages = [site.page(i) for i in range(10)]
         first, crawled = blocks()
         for settings in (first, {**first, **crawled}):
             with self.subTest(**settings):
-                # The service and the set of this test.
+                # Replaces the service and the set by those of this test.
                 there = {name: value for name, value in settings.items() if name != "UNSEEN_URL"}
                 spider = fresh_name("guide")
                 runs = [crawl(pages, there, name=spider) for _ in range(2)]

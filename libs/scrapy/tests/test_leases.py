@@ -15,7 +15,7 @@ class LeasesTest(unittest.TestCase):
         self.leases.add(["first", "second"])
         self.leases.attach(self.page, "first")
 
-    def test_a_lease_is_acknowledged_when_the_batch_of_its_links_was_answered(self) -> None:
+    def test_a_lease_is_acknowledged_after_the_batch_of_its_links_is_answered(self) -> None:
         self.assertTrue(self.leases.detach(self.page))
         self.assertEqual(self.leases.take_acknowledgeable(), {})
         self.leases.begin_batch()
@@ -25,13 +25,13 @@ class LeasesTest(unittest.TestCase):
         self.assertEqual(list(self.leases.take_acknowledgeable()), ["first"])
         self.assertEqual(self.leases.ends(), Ends([], ["second"], []))
 
-    def test_a_lease_is_done_when_the_last_of_its_requests_is(self) -> None:
+    def test_a_lease_is_done_with_the_last_of_its_requests(self) -> None:
         retry = Request("http://a.example/page")
         self.leases.attach(retry, "first")
         self.assertFalse(self.leases.detach(self.page))
         self.assertTrue(self.leases.detach(retry))
 
-    def test_no_lease_of_the_time_of_a_failed_batch_is_acknowledged(self) -> None:
+    def test_no_lease_held_during_a_failed_batch_is_acknowledged(self) -> None:
         done = Request("http://a.example/done")
         self.leases.attach(done, "second")
         self.leases.detach(done)
@@ -43,7 +43,7 @@ class LeasesTest(unittest.TestCase):
         self.leases.begin_batch()
         self.assertEqual(self.leases.take_acknowledgeable(), {})
         self.assertEqual(sorted(self.leases.held()), ["first", "second"])
-        # A later one is as ever.
+        # A later lease is not affected.
         self.leases.add(["third"])
         later = Request("http://a.example/later")
         self.leases.attach(later, "third")
@@ -51,7 +51,7 @@ class LeasesTest(unittest.TestCase):
         self.leases.begin_batch()
         self.assertEqual(list(self.leases.take_acknowledgeable()), ["third"])
 
-    def test_a_lease_that_ran_out_is_forgotten_when_nothing_of_it_is_under_way(self) -> None:
+    def test_an_expired_lease_is_dropped_when_none_of_its_requests_is_in_progress(self) -> None:
         self.leases.remove_lost(["first", "second", "unknown"])
         self.assertEqual(self.leases.held(), ["first"])
         self.leases.hold_all()
@@ -59,13 +59,13 @@ class LeasesTest(unittest.TestCase):
         self.leases.remove_lost(["first"])
         self.assertEqual((self.leases.held(), len(self.leases)), ([], 0))
 
-    def test_targets_of_redirects_are_given_back_with_their_lease_only(self) -> None:
+    def test_targets_of_redirects_are_released_only_with_their_lease(self) -> None:
         self.leases.add_target(self.page, TARGET)
         self.assertEqual(self.leases.ends().keys, [TARGET])
         self.leases.detach(self.page)
         self.assertEqual(self.leases.ends(), Ends(["first"], ["second"], []))
 
-    def test_a_lease_that_has_failed_is_taken_with_its_targets_when_nothing_of_it_is_under_way(self) -> None:
+    def test_a_failed_lease_is_taken_with_its_targets_when_none_of_its_requests_is_in_progress(self) -> None:
         self.leases.add_target(self.page, TARGET)
         retry = Request("http://a.example/page")
         self.leases.attach(retry, "first")
@@ -78,7 +78,7 @@ class LeasesTest(unittest.TestCase):
         self.assertEqual(self.leases.take_failed(), (["first"], [TARGET]))
         self.assertEqual((self.leases.take_failed(), self.leases.held()), (([], []), ["second"]))
 
-    def test_a_page_that_was_fetched_without_its_lease_is_acknowledged_when_all_is_done(self) -> None:
+    def test_a_page_fetched_without_its_lease_is_acknowledged_when_all_is_done(self) -> None:
         self.leases.hold_unasked("second")
         self.assertIn("second", self.leases.held())
         self.leases.hold_all()
@@ -87,11 +87,11 @@ class LeasesTest(unittest.TestCase):
         self.leases.remove_lost(["second"])
         self.assertEqual(self.leases.ends(finished=True), Ends([], ["first"], []))
 
-    def test_an_idle_crawl_gives_up_what_it_would_hold_to_the_end(self) -> None:
+    def test_an_idle_crawl_releases_the_leases_that_it_would_hold_to_the_end(self) -> None:
         self.leases.add(["unasked", "failed", "again"])
         self.leases.hold_unasked("unasked")
         self.leases.fail("failed")
-        # The first has a request, and the second none. One was redirected.
+        # The first lease has a request, and the second has none. One request was redirected.
         self.leases.add_target(self.page, TARGET)
         self.assertEqual(self.leases.take_idle(), Ends(["unasked"], ["second", "again"], []))
         self.assertEqual(self.leases.held(), ["first", "unasked", "failed"])

@@ -13,7 +13,7 @@ class MarksTest(unittest.TestCase):
         self.request = Request(KEY.text)
         keep(self.request, [KEY], "run")
 
-    def test_go_with_a_request_that_is_repeated_or_redirected(self) -> None:
+    def test_stay_with_a_repeated_or_redirected_request(self) -> None:
         to = self.request.replace(url="https://example.org/b")
         to.meta["redirect_urls"] = [KEY.text]
         for request, redirected in ((self.request.replace(dont_filter=True), False), (to, True)):
@@ -21,7 +21,7 @@ class MarksTest(unittest.TestCase):
             self.assertTrue(is_of_run(request, "run"))
             self.assertFalse(is_of_run(request, "another"))
 
-    def test_do_not_go_with_the_meta_that_a_spider_passes_on(self) -> None:
+    def test_do_not_follow_the_meta_that_a_spider_passes_on(self) -> None:
         child = Response(KEY.text, request=self.request).follow("/child", meta=self.request.meta)
         self.assertEqual((kept_keys(child), is_redirected(child)), ([], False))
         self.assertEqual((kept_keys(Request(KEY.text)), kept_keys(None)), ([], []))

@@ -13,7 +13,7 @@ def read(**settings: object) -> Options:
 
 
 class OptionsTest(unittest.TestCase):
-    def test_refuses_a_key_that_no_header_can_have_and_does_not_tell_it(self) -> None:
+    def test_refuses_a_key_that_no_header_can_carry_and_does_not_show_it(self) -> None:
         for key in ("s3cret\nx", "s3cretü", "s3c ret"):
             with self.assertRaisesRegex(SettingError, "UNSEEN_API_KEY") as refused:
                 read(UNSEEN_API_KEY=key)
@@ -21,7 +21,7 @@ class OptionsTest(unittest.TestCase):
         self.assertEqual(read(UNSEEN_API_KEY=" s3cret\n").api_key, "s3cret")
         self.assertIsNone(read(UNSEEN_API_KEY="\n").api_key)
 
-    def test_takes_urls_that_can_be_called(self) -> None:
+    def test_accepts_urls_that_can_be_called(self) -> None:
         for url in ("http://[::1]:3000", "https://example.org/unseen", "http://unseen:80"):
             self.assertEqual(read(UNSEEN_URL=f"{url}/").url, url)
         for url in ("http://a:65536", "http://a:b", "http://a/?b", "http://a/ü", "http://", "http://a b", "ftp://a", "http://key@a"):
@@ -34,7 +34,7 @@ class OptionsTest(unittest.TestCase):
             self.assertEqual(read(**elsewhere).mark, "scheduled")
             self.assertEqual(read(**elsewhere, UNSEEN_MARK="queued").mark, "queued")
 
-    def test_refuses_the_name_of_what_is_no_visited_set(self) -> None:
+    def test_refuses_the_name_of_a_filter_that_is_not_a_visited_set(self) -> None:
         name = fresh_name()
         call("POST", "/v1/filters", {"name": name, "type": "counting", "capacity": 1_000, "errorRate": 1e-6})
         visited = Visited(read(UNSEEN_URL=UNSEEN, UNSEEN_SET=name), lambda request: b"")

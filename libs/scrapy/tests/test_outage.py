@@ -5,7 +5,7 @@ from scrapy_unseen.passed import Passed, Run
 
 
 class OutageTest(unittest.TestCase):
-    def test_tells_the_log_at_once_then_once_a_minute_then_at_the_end(self) -> None:
+    def test_logs_at_once_then_once_a_minute_then_at_the_end(self) -> None:
         now = [0.0]
         outage = Outage(lambda: now[0])
         with self.assertLogs("scrapy_unseen") as logs:
@@ -20,7 +20,7 @@ class OutageTest(unittest.TestCase):
 
 
 class PassedTest(unittest.TestCase):
-    def test_remembers_the_last_ones_and_those_found_again(self) -> None:
+    def test_remembers_the_latest_requests_and_those_found_again(self) -> None:
         passed = Passed(most=10)
         prints = [bytes([i]) * 20 for i in range(30)]
         for one in prints:
@@ -31,7 +31,7 @@ class PassedTest(unittest.TestCase):
         self.assertTrue(passed.drop(prints[0]))
         self.assertFalse(passed.drop(prints[0]))
 
-    def test_a_run_lets_a_request_through_unasked_once(self) -> None:
+    def test_a_run_lets_a_request_through_without_asking_once(self) -> None:
         run, one, other = Run(), b"1" * 20, b"2" * 20
         run.let_through(other)
         self.assertEqual([run.let_through_unasked(fp) for fp in (one, one, other)], [True, False, False])

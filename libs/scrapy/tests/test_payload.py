@@ -19,7 +19,7 @@ class PayloadTest(unittest.TestCase):
     def setUp(self) -> None:
         self.spider = Given()
 
-    def test_holds_what_a_request_has(self) -> None:
+    def test_contains_the_members_of_a_request(self) -> None:
         for given in (
             {},
             {"callback": self.spider.found, "errback": self.spider.found, "priority": 3, "dont_filter": True},
@@ -31,7 +31,7 @@ class PayloadTest(unittest.TestCase):
                 self.assertIsNotNone(payload)
                 self.assertEqual(request_of(URL, payload, self.spider).to_dict(spider=self.spider), request.to_dict(spider=self.spider))
 
-    def test_holds_no_request_that_would_come_back_as_another(self) -> None:
+    def test_is_not_made_for_a_request_that_would_change(self) -> None:
         deep: Any = []
         for _ in range(100_000):
             deep = [deep]
@@ -54,10 +54,10 @@ class PayloadTest(unittest.TestCase):
                 raise RuntimeError("no session yet")
 
         spider = Fails()
-        # To find the name of a callback, Scrapy looks at all members of the spider.
+        # Scrapy examines all members of the spider to find the name of a callback.
         self.assertIsNone(payload_of(Request(URL, callback=spider.found), spider))
 
-    def test_leaves_to_parse_what_others_have_queued(self) -> None:
+    def test_passes_urls_that_others_have_queued_to_parse(self) -> None:
         for payload in (None, "text", '{"scrapy":1}', "[]", "[" * 1_024):
             request = request_of(URL, payload, self.spider)
             self.assertEqual((request.callback, request.meta.get("unseen_payload")), (None, payload))
@@ -66,7 +66,7 @@ class PayloadTest(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "has no method 'gone'"):
             request_of(URL, '{"scrapy":"given","callback":"gone"}', self.spider)
 
-    def test_tells_of_a_payload_that_it_cannot_read(self) -> None:
+    def test_reports_a_payload_that_it_cannot_read(self) -> None:
         for more in (
             '"later":1',
             '"callback":"name"',

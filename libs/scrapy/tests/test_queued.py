@@ -1,4 +1,4 @@
-"""Crawls that are interrupted, killed and shared, with what is left to do in the queue of their set."""
+"""Crawls that are interrupted, killed, or shared, with their pending pages in the queue of their set."""
 
 import signal
 import threading
@@ -15,12 +15,12 @@ from scrapy_unseen.passed import Passed
 from scrapy_unseen.queued import QueuedScheduler
 
 PAGES = 150
-#: After so many pages a crawl is stopped.
+#: A crawl is stopped after this many pages.
 BEFORE = 50
 
 
 def links(path: str) -> List[str]:
-    """A tree of pages, of which each is found on one page only, and leads back to the first ones."""
+    """A tree of pages. Each page is linked from one parent, and links back to the first pages."""
     number = int(path.rpartition("/")[2])
     return [f"/page/{i}" for i in (0, 1, 2, 3 * number + 1, 3 * number + 2, 3 * number + 3) if i < PAGES]
 
@@ -42,7 +42,7 @@ class QueuedTest(unittest.TestCase):
         return dict(ended(self.start(**settings)))
 
     def stop_in_the_middle(self, number: int, **settings: Any) -> Dict[str, Any]:
-        """A crawl that gets a signal after a number of pages. The site answers no further page before."""
+        """Sends a signal to a crawl after some pages. The site answers no further page until the crawl stops."""
         stopped = threading.Event()
         self.site.on_hit = lambda _: stopped.wait(LONGEST) if sum(self.site.hits.values()) >= BEFORE else None
         crawling = self.start(**settings)
@@ -69,7 +69,7 @@ class QueuedTest(unittest.TestCase):
         self.assertEqual((again.get("response_received_count", 0), again.get("unseen/left")), (0, 0), again["log"][-3000:])
         self.assertEqual(set(self.site.hits.values()), {1})
 
-    def test_a_run_goes_on_where_ctrl_c_has_stopped_another(self) -> None:
+    def test_a_run_continues_where_ctrl_c_stopped_another(self) -> None:
         stats = self.stop_in_the_middle(signal.SIGINT)
         self.assertEqual(stats.get("finish_reason"), "shutdown", stats["log"][-3000:])
         left = self.queue()["waiting"]
@@ -80,12 +80,12 @@ class QueuedTest(unittest.TestCase):
         self.assert_all_done(again)
         self.assertEqual(set(self.site.hits.values()), {1})
 
-    def test_a_run_goes_on_where_another_was_killed(self) -> None:
+    def test_a_run_continues_where_another_was_killed(self) -> None:
         self.stop_in_the_middle(signal.SIGKILL, UNSEEN_LEASE_SECONDS=5)
         self.assertLess(len(self.site.hits), PAGES)
         self.assert_all_done(self.crawl())
 
-    def test_where_a_redirect_leads_to_is_not_lost_with_a_crawl_that_is_killed(self) -> None:
+    def test_the_target_of_a_redirect_is_not_lost_with_a_killed_crawl(self) -> None:
         self.site.moved["/page/0"] = "/page/1"
         reached, go_on = threading.Event(), threading.Event()
 
@@ -105,13 +105,13 @@ class QueuedTest(unittest.TestCase):
         self.assertEqual([self.site.hits[path] for path in ("/page/1", "/page/4")], [2, 1])
         self.assertEqual(stats.get("unseen/left"), 0)
 
-    def test_two_crawls_share_what_is_to_do(self) -> None:
+    def test_two_crawls_share_the_queue(self) -> None:
         both = [self.start() for _ in range(2)]
         for one in both:
             self.assert_all_done(ended(one))
         self.assertEqual(set(self.site.hits.values()), {1})
 
-    def test_a_spider_of_another_name_is_told_that_the_pages_are_not_for_it(self) -> None:
+    def test_a_spider_with_another_name_is_told_that_the_pages_are_not_its_own(self) -> None:
         self.crawl(CLOSESPIDER_PAGECOUNT=1)
         left = self.queue()["waiting"]
         stats = crawl([], self.settings, name="other")
@@ -120,7 +120,7 @@ class QueuedTest(unittest.TestCase):
         self.assertEqual(self.queue()["waiting"], left)
 
     def test_a_run_that_leaves_pages_says_so(self) -> None:
-        # The start page leads to more than are fetched.
+        # The start page links to more pages than this run fetches.
         self.crawl(CLOSESPIDER_PAGECOUNT=1)
         left = self.queue()["waiting"]
         told = self.crawl(UNSEEN_MARK="scheduled")
@@ -130,7 +130,7 @@ class QueuedTest(unittest.TestCase):
         stats = crawl(pages, settings)
         self.assertIn(f"{stats['unseen/given_back']} pages were found but not fetched", stats["log"])
 
-    def test_urls_that_others_have_put_into_the_queue_are_crawled(self) -> None:
+    def test_urls_that_others_have_queued_are_crawled(self) -> None:
         self.site.links = lambda path: ()
         name = self.settings["UNSEEN_SET"]
         call("POST", "/v1/visited-sets", {"name": name, "capacity": 1_000})
@@ -138,7 +138,7 @@ class QueuedTest(unittest.TestCase):
         stats = crawl([], self.settings)
         self.assertEqual(stats.get("item_scraped_count"), 2, stats["log"][-3000:])
 
-    def test_requests_that_no_payload_holds_are_crawled_from_memory(self) -> None:
+    def test_requests_without_a_payload_are_crawled_from_memory(self) -> None:
         page = self.site.page(1)
         self.site.links = lambda path: ()
         stats = crawl([self.site.page(0), f"POST {page}"], self.settings, links={self.site.page(0): [page]}, large=True)
@@ -153,7 +153,7 @@ class QueuedTest(unittest.TestCase):
         self.assertEqual(self.queue()["dead"], 0)
         self.assert_all_done(self.crawl())
 
-    def test_where_a_redirect_leads_to_is_not_lost_with_a_crawl_that_is_stopped(self) -> None:
+    def test_the_target_of_a_redirect_is_not_lost_with_a_stopped_crawl(self) -> None:
         self.site.links = lambda path: ()
         self.site.moved = {"/page/1": "/page/11", "/page/2": "/page/12"}
         both, stopped = threading.Event(), threading.Event()
@@ -164,7 +164,7 @@ class QueuedTest(unittest.TestCase):
                 stopped.wait()
 
         self.site.on_hit = on_hit
-        # One page is fetched while the redirect of the other waits to be asked about.
+        # One page is fetched while the target of the other's redirect waits to be asked about.
         settings = {**self.settings, "CONCURRENT_REQUESTS": 1, "UNSEEN_BATCH_DELAY": 0.5}
         crawling = start_crawl([self.site.page(1), self.site.page(2)], settings)
         until("one page is redirected, and the other is being fetched", both.is_set)
@@ -181,7 +181,7 @@ class QueuedTest(unittest.TestCase):
         self.assertEqual((stats.get("finish_reason"), stats.get("unseen/left")), ("finished", 0), stats["log"][-3000:])
         self.assertEqual((self.site.hits["/page/11"], self.site.hits["/page/12"]), (1, 1))
 
-    def test_pages_that_a_retried_and_redirected_page_leads_to_are_queued(self) -> None:
+    def test_links_of_a_retried_and_redirected_page_are_queued(self) -> None:
         self.site.links = lambda path: ()
         page, target, link = f"{self.site.url}/broken/1", self.site.page(1), self.site.page(2)
 
@@ -195,7 +195,7 @@ class QueuedTest(unittest.TestCase):
         self.assertEqual(self.site.hits, {"/broken/1": 2, "/page/1": 1, "/page/2": 1}, stats["log"][-3000:])
         self.assertEqual(stats.get("unseen/queued"), 2)
 
-    def test_dead_letters_are_told_of(self) -> None:
+    def test_dead_letters_are_reported(self) -> None:
         self.site.links = lambda path: ()
         name = self.settings["UNSEEN_SET"]
         call("POST", "/v1/visited-sets", {"name": name, "capacity": 1_000, "maxAttempts": 1})
@@ -206,7 +206,7 @@ class QueuedTest(unittest.TestCase):
         self.assertEqual(stats.get("unseen/dead"), 1, stats["log"][-3000:])
         self.assertIn(f"1 pages of set {name} are dead letters", stats["log"])
 
-    def test_an_entry_that_cannot_be_read_holds_up_no_other_and_no_crawl(self) -> None:
+    def test_an_unreadable_entry_holds_up_no_other_and_no_crawl(self) -> None:
         self.site.links = lambda path: ()
         name = self.settings["UNSEEN_SET"]
         call("POST", "/v1/visited-sets", {"name": name, "capacity": 1_000})
@@ -228,21 +228,21 @@ class QueuedTest(unittest.TestCase):
         self.assertEqual(self.site.hits, {"/page/7": 1})
         self.assertEqual((self.queue()["delayed"], self.queue()["leased"]), (1, 0))
 
-    def test_requests_that_are_never_asked_about_are_told_of_as_in_memory_only(self) -> None:
+    def test_requests_that_bypass_the_filter_are_reported_as_in_memory_only(self) -> None:
         self.site.links = lambda path: ()
         found = [self.site.page(1), self.site.page(2)]
         stats = crawl([self.site.page(0)], self.settings, links={self.site.page(0): found}, dont_filter=found[:1], discovery=found[1:])
         self.assertEqual((stats.get("item_scraped_count"), stats.get("unseen/unqueued")), (3, 2), stats["log"][-3000:])
         self.assertIn("is kept in memory only", stats["log"])
 
-    def test_a_stopped_run_tells_of_requests_that_the_queue_does_not_take(self) -> None:
+    def test_a_stopped_run_reports_requests_that_the_queue_does_not_take(self) -> None:
         self.site.links = lambda path: ()
         posts = [f"POST {self.site.page(i)}" for i in range(30)]
         stats = crawl(posts, {**self.settings, "CONCURRENT_REQUESTS": 1, "CLOSESPIDER_PAGECOUNT": 1})
         self.assertGreater(stats.get("unseen/given_back", 0), 0, stats["log"][-3000:])
         self.assertIn(f"{stats['unseen/given_back']} pages were found but not fetched, and the queue cannot store them", stats["log"])
 
-    def test_a_page_that_is_queued_while_the_queue_is_looked_at_is_crawled(self) -> None:
+    def test_a_page_that_is_queued_while_the_queue_is_checked_is_crawled(self) -> None:
         stats = self.crawl(SCHEDULER="tests.crawl.LooksLate")
         self.assertEqual(stats.get("looked_late"), 1, stats["log"][-3000:])
         self.assert_all_done(stats)
@@ -264,10 +264,10 @@ class QueuedTest(unittest.TestCase):
         stats = self.crawl(SCHEDULER="tests.crawl.MissesAnswer", CLOSESPIDER_PAGECOUNT=20)
         self.assertEqual(stats.get("finish_reason"), "closespider_pagecount", stats["log"][-3000:])
         self.assert_all_done(self.crawl())
-        # What it had led to may not have been fetched.
+        # Its links may not have been fetched.
         self.assertEqual(self.site.hits["/page/0"], 2)
 
-    def test_a_page_whose_lease_ran_out_is_fetched_once_by_a_run(self) -> None:
+    def test_a_page_whose_lease_expires_is_fetched_once_by_a_run(self) -> None:
         stats = self.crawl(SCHEDULER="tests.crawl.LeasesAgain")
         self.assertEqual((stats.get("leased_again"), stats.get("finish_reason")), (1, "finished"), stats["log"][-3000:])
         self.assertEqual((len(self.site.hits), set(self.site.hits.values())), (PAGES, {1}))
@@ -278,7 +278,7 @@ class QueuedTest(unittest.TestCase):
         self.assert_all_done(stats)
         self.assertEqual(set(self.site.hits.values()), {1})
 
-    def test_a_lease_waits_for_an_answer_about_its_links_and_asks_for_nothing_meanwhile(self) -> None:
+    def test_a_lease_waits_for_an_answer_about_its_links_and_makes_no_other_call(self) -> None:
         scheduler: Any = QueuedScheduler.__new__(QueuedScheduler)
         scheduler._flush_later, scheduler._in_thread, scheduler._url_of = Mock(), Mock(), {}
         leases = scheduler._leases = Leases()
@@ -348,11 +348,11 @@ class QueuedTest(unittest.TestCase):
         second = start_crawl([self.site.page(1)], {**self.settings, "SCHEDULER": "tests.crawl.HoldsFirst"}, follows=True)
         for stats in (ended(first), ended(second)):
             self.assertEqual(stats.get("finish_reason"), "finished", stats["log"][-3000:])
-        # The one that ends last may have fetched a page of the other again.
+        # The crawl that ends last may have fetched a page of the other again.
         queue = self.queue()
         self.assertEqual((queue["leased"], queue["delayed"] > 0), (0, True))
 
-    def test_a_crawl_that_has_something_to_do_holds_its_pages_while_it_waits_for_others(self) -> None:
+    def test_a_busy_crawl_holds_its_pages_while_it_waits_for_others(self) -> None:
         idle: Dict[str, Any] = {"_asking": 0, "_waiting": [], "mqs": [], "_ending": False, "inprogress": set()}
         busy: List[Dict[str, Any]] = [{"_asking": 1}, {"_waiting": [1]}, {"mqs": [1]}, {"_ending": True}, {"inprogress": {1}}]
         for state in ({}, *busy):
@@ -373,7 +373,7 @@ class QueuedTest(unittest.TestCase):
         self.assert_all_done(stats)
         self.assertEqual(stats.get("derived"), 1)
 
-    def test_pages_that_fail_are_not_tried_for_ever(self) -> None:
+    def test_failing_pages_are_not_tried_forever(self) -> None:
         self.site.links = lambda path: ()
         pages = [self.site.page(0), f"{self.site.url}/broken/1", f"{self.site.url}/gone/1"]
         stats = crawl(pages, self.settings, fails=["/page/0"])

@@ -54,7 +54,7 @@ class SchedulerTest(unittest.TestCase):
             **self.settings,
             "BLOOMFILTER_BIT": 10,
             "BLOOMFILTER_HASH_NUMBER": 6,
-            # It was in use before, and need not be installed any more.
+            # The project used this before, and need not keep it installed.
             "DUPEFILTER_CLASS": "scrapy_redis_bloomfilter.dupefilter.RFPDupeFilter",
         }
         stats = crawl(pages[:10] + pages, settings)
@@ -62,7 +62,7 @@ class SchedulerTest(unittest.TestCase):
         made = call("GET", f"/v1/visited-sets/{self.settings['UNSEEN_SET']}")
         self.assertEqual((made["capacity"], made["errorRate"]), (118, 1e-4))
 
-    def test_what_is_not_to_be_filtered_is_neither_asked_nor_marked(self) -> None:
+    def test_unfiltered_requests_are_neither_checked_nor_marked(self) -> None:
         page, moved = self.site.page(1), f"{self.site.url}/moved/page/2"
         for mark in MARKS:
             with self.subTest(**mark):
@@ -71,7 +71,7 @@ class SchedulerTest(unittest.TestCase):
                 self.assert_stats(stats, downloader__response_status_count__200=3, bloomfilter__filtered=0)
                 self.assertEqual(call("GET", f"/v1/visited-sets/{settings['UNSEEN_SET']}")["items"], 0)
 
-    def test_what_no_set_takes_is_told_apart_by_fingerprint_and_spoils_no_other(self) -> None:
+    def test_urls_that_no_set_accepts_are_told_apart_by_fingerprint_and_spoil_no_other(self) -> None:
         page = self.site.page(1)
         stats = crawl(["data:,a", page, "data:,a", "data:,b", page], self.settings)
         self.assert_stats(stats, response_received_count=3, bloomfilter__filtered=2)
@@ -87,7 +87,7 @@ class SchedulerTest(unittest.TestCase):
         again = crawl([f"POST {page}"], self.settings)
         self.assert_stats(again, response_received_count=0, bloomfilter__filtered=1)
 
-    def test_where_a_redirect_leads_to_is_seen_too(self) -> None:
+    def test_the_target_of_a_redirect_is_seen_too(self) -> None:
         for mark in MARKS:
             with self.subTest(**mark):
                 settings = {"UNSEEN_SET": fresh_name(), **mark}
@@ -95,11 +95,12 @@ class SchedulerTest(unittest.TestCase):
                 self.site.hits.clear()
                 stats = crawl([self.site.page(1), f"{self.site.url}/moved/page/1"], settings)
                 self.assert_stats(stats, bloomfilter__filtered=2, response_received_count=0)
-                # Nor was it asked once more where it leads to.
+                # The target was not asked about either.
                 self.assertEqual(self.site.hits, {})
 
     def test_a_page_whose_callback_fails_is_tried_by_the_next_run(self) -> None:
-        # The first one's part is the same page to the filter of a run, as it is to Scrapy's. The last one goes to the errback.
+        # The first fragment is the same page to the filter of a run, as it is to Scrapy's. The last request goes to the
+        # errback.
         pages = [*(self.site.page(i) for i in range(20)), f"{self.site.page(0)}#part", f"{self.site.url}/gone/1"]
         settings = {**self.settings, **CRAWLED}
         first = crawl(pages, settings, fails=["/page/3", "/page/4"])
@@ -108,7 +109,7 @@ class SchedulerTest(unittest.TestCase):
         self.assert_stats(again, response_received_count=3, bloomfilter__filtered=19)
         self.assertEqual([self.site.hits[path] for path in ("/page/3", "/gone/1", "/page/5")], [2, 2, 1])
 
-    def test_what_was_not_fetched_when_the_spider_closes_is_fetched_by_the_next(self) -> None:
+    def test_pages_not_fetched_when_the_spider_closes_are_fetched_by_the_next(self) -> None:
         pages = [self.site.page(i) for i in range(200)]
         jobs = [tempfile.mkdtemp() for _ in range(2)]
         for extra in ({}, {"UNSEEN_MARK": "scheduled"}, {"JOBDIR": jobs[0]}, {"JOBDIR": jobs[1], **CRAWLED}):
@@ -122,12 +123,12 @@ class SchedulerTest(unittest.TestCase):
                 self.assertEqual(set(self.site.hits.values()), {1})
                 self.assertEqual(len(self.site.hits), 200)
 
-    def test_a_spider_forgets_pages_and_those_that_failed_for_good(self) -> None:
+    def test_a_spider_forgets_pages_and_pages_that_failed_permanently(self) -> None:
         page, broken = self.site.page(1), f"{self.site.url}/broken/1"
         pages = [page, broken, f"{self.site.url}/moved/broken/2"]
-        # With a queue they go back into that.
+        # With a queue, the pages return to the queue.
         settings = {**self.settings, "UNSEEN_MARK": "scheduled", "DOWNLOADER_MIDDLEWARES": {"scrapy_unseen.ForgetFailed": 540}}
-        # The same run does not try again what is found again.
+        # The same run does not retry a page that is found again.
         crawl(pages, settings, forgets=[page], links={broken: [broken]})
         self.assertEqual([self.site.hits[path] for path in ("/page/1", "/broken/1", "/broken/2")], [1, 2, 2])
         self.site.broken = False
@@ -135,7 +136,7 @@ class SchedulerTest(unittest.TestCase):
         self.assert_stats(stats, response_received_count=3, bloomfilter__filtered=0)
         self.assert_stats(crawl(pages, settings), response_received_count=0)
 
-    def test_a_request_that_has_no_fingerprint_is_left_out_alone(self) -> None:
+    def test_only_the_request_without_a_fingerprint_is_dropped(self) -> None:
         pages = [self.site.page(i) for i in (7, 13, 8)]
         for mark in ("queued", "scheduled"):
             with self.subTest(mark=mark):
@@ -147,14 +148,14 @@ class SchedulerTest(unittest.TestCase):
                 check = call("POST", f"/v1/visited-sets/{settings['UNSEEN_SET']}/urls/check", {"urls": pages})
                 self.assertEqual(check["results"], ["seen", "unseen", "seen"])
 
-    def test_what_comes_after_the_end_is_not_marked(self) -> None:
+    def test_requests_after_the_end_are_not_marked(self) -> None:
         # Each is asked about at once.
         settings = {**self.settings, "UNSEEN_BATCH_SIZE": 1}
         stats = crawl([self.site.page(1)], settings, late=self.site.page(2))
         self.assert_stats(stats, response_received_count=1, unseen__dropped=1)
         self.assertEqual(call("GET", f"/v1/visited-sets/{self.settings['UNSEEN_SET']}")["items"], 1)
 
-    def test_a_set_is_emptied_when_that_is_asked_for_only(self) -> None:
+    def test_a_set_is_cleared_only_on_request(self) -> None:
         page = self.site.page(1)
         crawl([page, f"POST {page}"], self.settings)
         cleared = crawl([page, f"POST {page}"], {**self.settings, "UNSEEN_CLEAR_ON_START": True})
@@ -170,7 +171,7 @@ class SchedulerTest(unittest.TestCase):
         self.assertEqual(set(self.site.hits.values()), {1})
         self.assertEqual(len(self.site.hits), 300)
 
-    def test_what_a_jobdir_kept_unasked_is_asked_about_also_after_a_page_that_is_dropped(self) -> None:
+    def test_unchecked_requests_of_a_jobdir_are_checked_even_after_a_dropped_page(self) -> None:
         scheduler: Any = Scheduler.__new__(Scheduler)
         scheduler._options = options_of(Settings(CRAWLED), "spider")
         scheduler._fingerprint = lambda request: request.url.encode()
@@ -183,7 +184,7 @@ class SchedulerTest(unittest.TestCase):
             self.assertIsNone(scheduler.next_request())
         scheduler.enqueue_request.assert_called_once_with(unasked)
 
-    def test_names_and_values_are_refused_with_what_is_allowed(self) -> None:
+    def test_invalid_names_and_values_are_refused_with_the_allowed_ones(self) -> None:
         for settings, says in (
             ({"UNSEEN_SET": "My Crawl!"}, "UNSEEN_SET = 'my-crawl'"),
             ({"UNSEEN_SET": "x" * 60}, "1 to 55 of a-z"),

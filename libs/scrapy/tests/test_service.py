@@ -1,4 +1,4 @@
-"""Answers that the service does not give, or that did not arrive whole."""
+"""Answers that the service does not give, or that did not arrive completely."""
 
 import socket
 import threading
@@ -19,7 +19,7 @@ BUSY = b"HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nContent-Length
 
 
 class Answers:
-    """Gives the answers to one connection each, and then the last one for ever."""
+    """Gives one answer per connection, and then repeats the last one."""
 
     def __init__(self, *answers: bytes) -> None:
         self.count = 0
@@ -52,7 +52,7 @@ class ServiceTest(unittest.TestCase):
         self.addCleanup(service.close)
         return service, server
 
-    def test_asks_again_what_was_cut_off_or_is_to_be_asked_later(self) -> None:
+    def test_retries_calls_that_were_cut_off_or_postponed(self) -> None:
         for cut in (
             b"",
             b"HTTP/1.1 200 OK\r\n",
@@ -66,7 +66,7 @@ class ServiceTest(unittest.TestCase):
                 self.assertEqual(service.post("/"), {})
                 self.assertEqual(server.count, 2)
 
-    def test_gives_a_reason_as_long_as_the_service_takes(self) -> None:
+    def test_truncates_a_reason_to_the_limit_of_the_service(self) -> None:
         visited = Visited(options_of(Settings({"UNSEEN_URL": UNSEEN, "UNSEEN_SET": fresh_name()}), "x"), lambda _: b"")
         self.addCleanup(visited.close)
         visited.open()
@@ -75,25 +75,25 @@ class ServiceTest(unittest.TestCase):
         visited.put_off([lease["id"]], 60, "é" * 300)
         self.assertEqual(visited.queue()["delayed"], 1)
 
-    def test_names_what_is_no_answer_of_the_service(self) -> None:
+    def test_reports_answers_that_are_not_the_services(self) -> None:
         deep = b"[" * 100_000
         for body in (b"<html>", deep, b'{"results":'):
             service, _ = self.service(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body))
             with self.subTest(body=body[:20]), self.assertRaisesRegex(ServiceError, "not from an Unseen service"):
                 service.post("/")
 
-    def test_while_it_is_known_to_be_away_it_is_tried_once_and_not_waited_for(self) -> None:
+    def test_while_known_to_be_unavailable_the_service_is_tried_once_without_waiting(self) -> None:
         service, server = self.service(BUSY + b"\r\n", timeout=10)
         now = [0.0]
 
         def clock() -> float:
-            # An attempt looks twice, and so takes two seconds, however long it takes on this machine.
+            # An attempt reads the clock twice, so it takes two seconds, however slow the machine is.
             now[0] += 1
             return now[0]
 
         counts = [0]
         with patch.multiple("scrapy_unseen.service", AWAY_SECONDS=2, MOST_WAIT=0.05), patch("time.monotonic", clock):
-            # Before the second and the last call the next try is due, before the third it is not.
+            # The next attempt is due before the second and the last call, and not before the third.
             for passes in (0, 100, 0, 100):
                 now[0] += passes
                 with self.assertRaisesRegex(ServiceUnavailable, "503"):
@@ -110,12 +110,12 @@ class ServiceTest(unittest.TestCase):
             service.post("/")
         with patch("scrapy_unseen.service.AWAY_SECONDS", 60), self.assertRaisesRegex(ServiceError, "NOT_X"):
             service.post("/")
-        # This one is waited for again.
+        # This call waits again.
         with patch("scrapy_unseen.service.AWAY_SECONDS", 0):
             self.assertEqual(service.post("/"), {})
         self.assertEqual(server.count, 4)
 
-    def test_a_closing_crawl_waits_for_no_repeat(self) -> None:
+    def test_a_closing_crawl_waits_for_no_retry(self) -> None:
         service, server = self.service(BUSY + b"Retry-After: 100\r\n\r\n", timeout=3_600)
         with patch("scrapy_unseen.service.CLOSE_SECONDS", 60):
             service.hurry()
@@ -133,14 +133,14 @@ class VisitedTest(unittest.TestCase):
         self.addCleanup(self.visited.close)
         self.visited.open()
 
-    def test_urls_that_no_set_takes_are_told_apart_and_forgotten_as_others(self) -> None:
+    def test_urls_that_no_set_accepts_are_told_apart_and_forgotten_like_others(self) -> None:
         keys = [Key(True, f"https://example.org/{letter * 9_000}") for letter in "ab"] + [Key(True, "https://example.org/")]
         self.assertEqual(self.visited.visit(keys[1:]), [False, False])
         self.assertEqual(self.visited.ask(keys), [False, True, True])
         self.visited.forget(keys[1:])
         self.assertEqual(self.visited.visit(keys), [False, False, False])
 
-    def test_what_somebody_has_dropped_is_made_again(self) -> None:
+    def test_a_dropped_set_is_created_again(self) -> None:
         keys = [Key(True, "https://example.org/"), Key(False, "f" * 40)]
         self.visited.visit(keys)
         for path in (f"visited-sets/{self.name}", f"filters/{self.name}.requests"):

@@ -1,4 +1,4 @@
-"""The service goes away in mid-crawl: behind a relay that can be shut and opened."""
+"""The service becomes unavailable in mid-crawl, behind a relay that can be shut and opened."""
 
 import signal
 import socket
@@ -14,14 +14,14 @@ from urllib.parse import urlsplit
 from tests.support import LONGEST, ROOT, UNSEEN, Site, call, crawl, ended, fresh_name, start_crawl, until
 
 PAGES = 100
-#: After so many pages the service goes away.
+#: The service becomes unavailable after this many pages.
 BEFORE = 30
-#: Where the crawl does not begin if the set is not made in time, which takes long on a machine that has much to do.
+#: For crawls that start only if the set is created in time, which takes long on a busy machine.
 LONGER = 3
 
 
 class Relay:
-    """Passes connections on to the service. While it is shut, nothing listens, and nothing passes."""
+    """Forwards connections to the service. While it is shut, it accepts none and forwards nothing."""
 
     def __init__(self) -> None:
         parts = urlsplit(UNSEEN)
@@ -29,7 +29,7 @@ class Relay:
         self._sockets: List[socket.socket] = []
         self._lock = threading.Lock()
         self._port = 0
-        #: Set while connections are accepted and not passed on: each is told here.
+        #: If set, connections are accepted and not forwarded. Each one releases the semaphore.
         self.held: Optional[threading.Semaphore] = None
         self.open()
 
@@ -114,7 +114,7 @@ class UnavailableTest(unittest.TestCase):
             "UNSEEN_SET": fresh_name(),
             "UNSEEN_ON_ERROR": on_error,
             "UNSEEN_TIMEOUT": timeout,
-            # So that there are many questions.
+            # A small batch size makes many calls.
             "UNSEEN_BATCH_SIZE": 2,
         }
 
@@ -143,7 +143,7 @@ class UnavailableTest(unittest.TestCase):
                 self.assertEqual(len(self.site.hits), PAGES)
                 self.assertEqual(stats.get("unseen/unknown", 0), 0)
 
-    def test_new_misses_no_page_and_counts_those_that_may_be_repeats(self) -> None:
+    def test_new_misses_no_page_and_counts_possible_repeats(self) -> None:
         self.shut_after(BEFORE)
         settings = self.settings("new", LONGER)
         stats = crawl(self.pages, settings, slow=True)
@@ -151,11 +151,13 @@ class UnavailableTest(unittest.TestCase):
         self.assertGreater(stats["unseen/unknown"], 0)
 
     def queued(self, settings: Dict[str, Any]) -> int:
-        """How many pages the next run finds in the queue: those that were queued when the service went away, and not leased."""
+        """
+        The number of pages that the next run finds in the queue: those queued before the service became unavailable.
+        """
         queue = call("GET", f"/v1/visited-sets/{settings['UNSEEN_SET']}")["queue"]
         return int(queue["waiting"] + queue["leased"] + queue["delayed"])
 
-    def test_new_fetches_no_page_twice_and_tells_the_log_once(self) -> None:
+    def test_new_fetches_no_page_twice_and_logs_once(self) -> None:
         pages = 30
         self.site.links = lambda path: [f"/page/{i}" for i in range(pages)]
         scrapys = {"SCHEDULER": "scrapy.core.scheduler.Scheduler", "DUPEFILTER_CLASS": "scrapy_unseen.DupeFilter"}
@@ -167,10 +169,11 @@ class UnavailableTest(unittest.TestCase):
                     if before:
                         self.relay.open()
                         self.shut_after(before)
-                    # Nothing is remembered of the answers.
+                    # Cache no answers.
                     settings = {**self.settings("new", 0.5), **kind, "UNSEEN_CACHE_SECONDS": 0, "UNSEEN_BATCH_SIZE": 50}
                     stats = crawl(self.pages[:1], settings, follows=True)
-                    # By default the rest may be in the queue. If the crawl held all pages already, it has finished.
+                    # By default, the remaining pages may be in the queue. If the crawl held all pages already, it has
+                    # finished.
                     may_be_whole = not kind and before > 0 and len(self.site.hits) == pages
                     reasons = {reason, "finished"} if may_be_whole else {reason}
                     self.assertIn(stats.get("finish_reason"), reasons, stats["log"][-3000:])
@@ -193,7 +196,7 @@ class UnavailableTest(unittest.TestCase):
                 self.relay.open()
             if not back.is_set() and number > 5 and is_there(found):
                 back.set()
-            # New pages until the service has been asked, and all former ones again.
+            # New pages until the service has answered again, and all earlier ones.
             more = [] if back.is_set() else [f"/page/{number + 1}"]
             return [*(f"/page/{i}" for i in range(number + 1)), *more]
 
@@ -246,7 +249,7 @@ class UnavailableTest(unittest.TestCase):
                 ran = subprocess.run(command, stderr=subprocess.PIPE, text=True, timeout=LONGEST, check=False)
                 self.assertEqual(ran.returncode, exit_code, ran.stderr[-3000:])
 
-    def test_seen_repeats_no_page_and_counts_those_that_were_dropped(self) -> None:
+    def test_seen_repeats_no_page_and_counts_dropped_ones(self) -> None:
         self.shut_after(BEFORE)
         settings = self.settings("seen", LONGER)
         stats = crawl(self.pages, settings, slow=True)
@@ -262,7 +265,7 @@ class UnavailableTest(unittest.TestCase):
                 self.site.hits.clear()
                 self.shut_after(BEFORE)
                 settings = {**self.settings("close", LONGER), "UNSEEN_MARK": mark, "UNSEEN_LEASE_SECONDS": 5}
-                # Though the spider does not want to.
+                # Even if the spider refuses to close.
                 stats = crawl(self.pages, settings, slow=True, stays=True)
                 self.assertEqual(stats.get("finish_reason"), "unseen_unavailable", stats["log"][-3000:])
                 first = len(self.site.hits)
@@ -272,9 +275,10 @@ class UnavailableTest(unittest.TestCase):
                 again = crawl(self.pages, settings)
                 self.assertEqual(again.get("finish_reason"), "finished", again["log"][-3000:])
                 self.assertEqual(len(self.site.hits), PAGES)
-                # Calls whose answers were cut off may or may not have marked: these pages are fetched rather than missed.
+                # Calls whose answers were lost may or may not have marked pages. The crawl fetches those rather than
+                # miss them.
                 twice = sum(self.site.hits.values()) - PAGES
-                # And a page stays in the queue until all that it leads to is there.
+                # A page stays in the queue until all its links are queued.
                 self.assertLessEqual(twice, stats.get("unseen/unknown", 0) if mark == "scheduled" else first)
 
     def test_a_page_whose_links_were_not_queued_stays_in_the_queue(self) -> None:
@@ -283,7 +287,8 @@ class UnavailableTest(unittest.TestCase):
         shut, back = threading.Event(), threading.Event()
 
         def on_hit(path: str) -> None:
-            # The links of page 12 are asked about while the service is away. Page 11 keeps the spider open until it is back.
+            # Links of page 12 are asked about while the service is unavailable. Page 11 keeps the spider open until it
+            # is back.
             if path == "/page/11":
                 back.wait(LONGEST)
             if path == "/page/12" and not shut.is_set():
@@ -308,7 +313,7 @@ class UnavailableTest(unittest.TestCase):
                 self.assertEqual(again.get("finish_reason"), "finished", again["log"][-3000:])
                 self.assertEqual(len(self.site.hits), pages, again["log"][-3000:])
 
-    def test_close_keeps_what_was_not_asked_about_in_a_jobdir(self) -> None:
+    def test_close_keeps_unchecked_requests_in_a_jobdir(self) -> None:
         self.shut_after(BEFORE)
         settings = {**self.settings("close", LONGER), "JOBDIR": tempfile.mkdtemp()}
         stats = crawl(self.pages, settings, slow=True)
@@ -322,7 +327,7 @@ class UnavailableTest(unittest.TestCase):
         self.assertEqual(len(self.site.hits), first + stats["unseen/unasked"])
         self.assertEqual(set(self.site.hits.values()), {1})
 
-    def test_a_service_that_was_away_at_the_start_is_used_when_it_is_back(self) -> None:
+    def test_a_service_that_was_unavailable_at_the_start_is_used_when_it_is_back(self) -> None:
         self.relay.shut()
         settings = self.settings("new", LONGER)
         path = f"/v1/visited-sets/{settings['UNSEEN_SET']}"
