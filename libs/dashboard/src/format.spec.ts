@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { bytes, duration, oneIn, perSecond, plural, share, short } from './format.js';
 
-describe('what people read', () => {
+describe('formats for people', () => {
   it.each([
     [bytes(0), '0 B'],
     [bytes(999), '999 B'],

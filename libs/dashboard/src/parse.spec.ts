@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { count, share } from './parse.js';
 
-describe('a number that was written', () => {
+describe('a typed number', () => {
   it.each([
     ['1000000', 1e6],
     ['1,000,000', 1e6],

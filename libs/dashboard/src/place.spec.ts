@@ -2,13 +2,13 @@ import { describe, expect, it } from '@jest/globals';
 import { hashOf, placeOf } from './place.js';
 
 describe('a place', () => {
-  it('is what its link says', () => {
+  it('matches its link', () => {
     const { path, query } = placeOf(hashOf(['sets', 'a b/c%'], { q: 'x&y=?', sort: '' }));
     expect(path).toEqual(['sets', 'a b/c%']);
     expect([...query]).toEqual([['q', 'x&y=?']]);
   });
 
-  it('has a query to its end, whatever somebody has typed there', () => {
+  it('keeps its whole query, whatever the user has typed', () => {
     expect(placeOf('#/x?item=http://a/?b=1').query.get('item')).toBe('http://a/?b=1');
   });
 
@@ -19,7 +19,7 @@ describe('a place', () => {
     ['#sets/x', ['sets', 'x']],
     ['#/sets//x/', ['sets', 'x']],
     ['#/sets/%', ['sets', '%']],
-  ])('is told of what somebody has typed: %j', (hash, path) => {
+  ])('is parsed from anything that a user may type: %j', (hash, path) => {
     expect(placeOf(hash).path).toEqual(path);
   });
 });

@@ -26,7 +26,7 @@ const FILTER: Whole = {
 };
 
 describe('rates', () => {
-  it('are known after two looks, and are averages of the time between them', () => {
+  it('are known after two polls, averaged over the time between them', () => {
     const meter = new RateMeter();
     meter.look([FILTER], 1_000);
     expect(meter.of('names')).toBeUndefined();
@@ -34,7 +34,7 @@ describe('rates', () => {
     expect(meter.of('names')).toEqual({ fresh: 10, seen: 0, forgotten: 1 });
   });
 
-  it('are never below zero, and begin anew with another generation', () => {
+  it('are never negative, and start again with a new generation', () => {
     const meter = new RateMeter();
     meter.look([FILTER], 0);
     meter.look([{ ...FILTER, added: 590 }], 1_000);
@@ -48,14 +48,14 @@ describe('the condition of a filter', () => {
   const words = (changes: Partial<Whole>): string[] =>
     conditionsOf({ ...FILTER, ...changes }).map(({ text }) => text);
 
-  it('is said in words', () => {
+  it('is described in words', () => {
     expect(words({})).toEqual([]);
     expect(words({ items: 900 })).toEqual(['nearly full']);
     expect(words({ items: 900, growth: 'auto' })).toEqual([]);
     expect(words({ items: 1_100, overCapacity: true })).toEqual(['over capacity']);
   });
 
-  it('is graver the worse it is', () => {
+  it('is ranked by severity', () => {
     const { geometry, memoryBytes } = FILTER;
     const lost = { ...FILTER, geometry, memoryBytes, state: 'lost' } as const;
     expect(severityOf(lost)).toBeGreaterThan(severityOf({ ...FILTER, items: 950 }));

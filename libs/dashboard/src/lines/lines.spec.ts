@@ -22,20 +22,20 @@ async function gzip(text: string, name = 'list.gz'): Promise<File> {
 /** Larger than a slice of a file, with multi-byte characters at the ends of slices. */
 const MANY = Array.from({ length: 60_000 }, (_, i) => `https://example.org/€😀/${i}`);
 
-describe('the lines of a list', () => {
-  it('are those of a text, whatever ends them', async () => {
+describe('the lines of an input list', () => {
+  it('are read from text with any line ending', async () => {
     expect(await read([new Blob(['\ufeffa\r\n\nb c\n\r\n d'])])).toEqual(['a', 'b c', ' d']);
     expect(await read([new Blob([''])])).toEqual([]);
     expect(await read([])).toEqual([]);
   });
 
-  it('come from one file after the other, each read to its end', async () => {
+  it('come from one file after the other, each read completely', async () => {
     const first = new File(['a\nb'], 'first.txt');
     const second = new File(['c\n'], 'second.txt');
     expect(await read([first, second])).toEqual(['a', 'b', 'c']);
   });
 
-  it('are the same in a file that is compressed, whatever its name', async () => {
+  it('are the same in a compressed file, whatever its name', async () => {
     const text = MANY.join('\n');
     const bytes: number[] = [];
     const packed = await gzip(text, 'list.txt');
@@ -44,7 +44,7 @@ describe('the lines of a list', () => {
     expect(await joined(linesOf([new Blob([text])]))).toBe(text);
   });
 
-  it('tells what was read, by the bytes of the files', async () => {
+  it('come with progress in bytes of the files', async () => {
     let bytes = 0;
     const file = new Blob([MANY.join('\n')]);
     const seen = new Set<number>();
@@ -54,14 +54,14 @@ describe('the lines of a list', () => {
     expect(seen.size).toBeGreaterThan(4);
   });
 
-  it('are JSON where the first one is', async () => {
+  it('are JSON if the first one is', async () => {
     const json = ['"a\\n"', '', '{"url":"b"}', '{"url":"c","payload":"p"}', '{"item":"d","result":"seen"}'];
     const lines = ['a\n', 'b', { url: 'c', payload: 'p' }, 'd'];
     expect(await read([new Blob([json.join('\n')]), new Blob(['e\n"f"'])])).toEqual([...lines, 'e', '"f"']);
     expect(await joined(linesOf([new Blob([json.join('\r\n')])]))).toBe('a\n\nb\nc\nd');
   });
 
-  it('are what they are said to be', async () => {
+  it('follow the given format', async () => {
     expect(await read([new Blob(['"a"\n12'])], { format: 'text' })).toEqual(['"a"', '12']);
     await expect(read([new Blob(['a'])], { format: 'ndjson' })).rejects.toThrow(
       'The text, line 1: it is neither a JSON string',
@@ -69,7 +69,7 @@ describe('the lines of a list', () => {
   });
 
   it.each(['12', 'null', '["a"]', '{"url":1}', '{"other":"a"}', '"a', '"a","b"'])(
-    'are refused from one on that is none: %s',
+    'end with an error at an invalid line: %s',
     async (bad) => {
       const lines: Line[] = [];
       const reading = async (): Promise<void> => {
@@ -82,12 +82,12 @@ describe('the lines of a list', () => {
     },
   );
 
-  it('are refused if they do not end', async () => {
+  it('end with an error at a line that is too long', async () => {
     const endless = new Blob(['a\n', 'x'.repeat(2 ** 20 + 2 ** 17)]);
     await expect(read([endless])).rejects.toThrow('The text, line 2: it has more than 1048576 characters');
   });
 
-  it('are refused of what is no text, or damaged', async () => {
+  it('are refused if the file is damaged or not text', async () => {
     const binary = new File([new Uint8Array([0xff, 0xfe, 0x41])], 'a.bin');
     await expect(read([binary])).rejects.toThrow('a.bin: it is not UTF-8 text');
     await expect(read([new Blob([new Uint8Array([0x41, 0xe2, 0x82])])])).rejects.toThrow('not UTF-8 text');
@@ -96,7 +96,7 @@ describe('the lines of a list', () => {
     await expect(read([cut])).rejects.toThrow('cut.gz: it cannot be decompressed');
   });
 
-  it('are not read beyond where their reader leaves', async () => {
+  it('are read only as far as their reader goes', async () => {
     let bytes = 0;
     const file = new Blob([MANY.join('\n').repeat(4)]);
     for await (const _ of linesOf([file, file], { onRead: (more) => (bytes += more) })) break;

@@ -10,7 +10,7 @@ describe('the change of a text', () => {
     ['😀/', '😁/', '', '😀', '😁', '/'],
     ['', 'a', '', '', 'a', ''],
     ['same', 'same', 'same', '', '', ''],
-  ])('of %s to %s is what lies between', (before, after, head, gone, come, tail) => {
+  ])('from %s to %s is the part that differs', (before, after, head, gone, come, tail) => {
     expect(changeOf(before, after)).toEqual({ head, gone, come, tail });
   });
 });

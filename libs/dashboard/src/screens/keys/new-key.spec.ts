@@ -19,8 +19,8 @@ describe('a size', () => {
   });
 });
 
-describe('what a key is made from', () => {
-  it('is what was written, and no more', () => {
+describe('the form of a new key', () => {
+  it('gives exactly the typed members', () => {
     expect(keyOf({ ...EMPTY_KEY, name: 'crawler', scope: 'write' })).toEqual({
       name: 'crawler',
       scopes: ['write'],
@@ -37,7 +37,7 @@ describe('what a key is made from', () => {
     });
   });
 
-  it('ends when it is said to', () => {
+  it('gives the chosen end', () => {
     const endsAt = '2199-12-31T23:59';
     expect(keyOf({ ...EMPTY_KEY, ends: 'at', endsAt }).expiresAt).toBe(new Date(endsAt).toISOString());
     const before = Date.now();
@@ -45,7 +45,7 @@ describe('what a key is made from', () => {
     expect(Math.round(days)).toBe(90);
   });
 
-  it('is refused where it cannot be right', () => {
+  it('reports faulty fields', () => {
     expect(faultsOfKey({ ...EMPTY_KEY, name: 'a' })).toEqual({});
     const wrong = { name: ' a', prefix: 'acme', maxFilters: '1.5', maxBytes: 'much', ends: 'at', endsAt: '' };
     expect(Object.keys(faultsOfKey({ ...EMPTY_KEY, ...wrong })).sort()).toEqual([

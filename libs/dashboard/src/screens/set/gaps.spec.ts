@@ -4,7 +4,7 @@ import { withGaps } from './gaps.js';
 const at = (minute: number): { at: string } => ({ at: new Date(minute * 60_000).toISOString() });
 
 describe('points with gaps', () => {
-  it('have nothing between those that are too far apart', () => {
+  it('have an empty moment between points that are too far apart', () => {
     const moments = withGaps([at(0), at(1), at(3), at(10), at(11)], 60);
     expect(moments.map(({ at: ms, point }) => [ms / 60_000, point !== undefined])).toEqual([
       [0, true],
@@ -16,7 +16,7 @@ describe('points with gaps', () => {
     ]);
   });
 
-  it('are none where there are none', () => {
+  it('are empty without points', () => {
     expect(withGaps([], 60)).toEqual([]);
   });
 });

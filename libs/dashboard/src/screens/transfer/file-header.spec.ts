@@ -32,21 +32,21 @@ function changed(at: number, byte: number): Blob {
   return new Blob([bytes]);
 }
 
-describe('the start of an export', () => {
-  it('tells what it is of', async () => {
+describe('the header of an export file', () => {
+  it('names the exported set', async () => {
     expect(await headerOf(new Blob([fileOf(HEADER)]))).toEqual({ ...HEADER, kind: 'sets' });
     expect(await headerOf(new Blob([fileOf({ ...HEADER, kind: 'filter' })]))).toMatchObject({
       kind: 'filters',
     });
   });
 
-  it('is none of another file', async () => {
+  it('is refused in a file of another format', async () => {
     await expect(headerOf(new Blob(['https://example.org/\n'.repeat(9)]))).rejects.toThrow('not an export');
     await expect(headerOf(new Blob([]))).rejects.toThrow('not an export');
     await expect(headerOf(changed(0, 0x0a))).rejects.toThrow('not an export');
   });
 
-  it('is refused if it is of another version, cut short or damaged', async () => {
+  it('is refused in another version, truncated, or damaged', async () => {
     await expect(headerOf(changed(11, 2))).rejects.toThrow('version 2');
     await expect(headerOf(changed(12, 0x43))).rejects.toThrow('damaged');
     await expect(headerOf(changed(13, 0xff))).rejects.toThrow('damaged');
