@@ -17,7 +17,7 @@ const urls = (from: number, to: number): string[] =>
 /** The entries before the sources fail: the first thousand are sent as a block. */
 const FIRST = urls(0, 1_500);
 
-describe('a job that cannot go on', () => {
+describe('a job that cannot continue', () => {
   let app: TestApp;
   let client: UnseenClient;
   let site: PagesServer;

@@ -37,7 +37,7 @@ describe('a list of the client', () => {
     expect(given).toBeLessThanOrEqual(14_001);
   });
 
-  it('gives what came before its source failed, and then the failure', async () => {
+  it('yields the results before a failure of its source, then the failure', async () => {
     const set = await made();
     for (const count of [0, 1, 1_500]) {
       const source = async function* () {
@@ -53,7 +53,7 @@ describe('a list of the client', () => {
     }
   });
 
-  it('gives what came before a call failed, and then the failure', async () => {
+  it('yields the results before a failed call, then the failure', async () => {
     const small = new UnseenClient({ url: app.url }).visitedSet(freshName('small'));
     await small.create({ capacity: 600, growth: 'none' });
     const found: string[] = [];

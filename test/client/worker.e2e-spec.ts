@@ -196,7 +196,7 @@ describe.each(STORES)('a worker, $name store', ({ start }) => {
     expect(await counts(set)).toEqual({ ...EMPTY, delayed: 100 });
   });
 
-  it('waits for URLs that were delayed before it began', async () => {
+  it('waits for URLs that were delayed before it started', async () => {
     const set = await queueOf(urls(1));
     const [other] = await set.lease({ max: 1, leaseSeconds: LONG });
     await set.release(other!.id, { delaySeconds: 2 });

@@ -85,7 +85,7 @@ describeInBrowser(`signing in${why}`, () => {
     await tab.close();
   });
 
-  it('reports a revoked key, does nothing by half, and continues where it was', async () => {
+  it('reports a revoked key, leaves nothing half done, and continues where it was', async () => {
     const revoked = await makeKey(app, 'admin');
     const tab = await visit(browser, app.url, '#/new');
     const { page } = tab;

@@ -72,7 +72,7 @@ describe('security headers', () => {
     expect(Object.fromEntries(headers)).toMatchObject(HEADERS);
   });
 
-  it('let the docs page load what it needs, and nothing inline that could run', async () => {
+  it('let the docs page load its files, and run nothing inline', async () => {
     const { headers } = await send(app, 'GET', '/docs');
     const { 'content-security-policy': _, ...others } = HEADERS;
     expect(Object.fromEntries(headers)).toMatchObject(others);

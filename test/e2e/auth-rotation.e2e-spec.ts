@@ -140,8 +140,8 @@ describe.each(STORES)('keys that are rotated, $name store', ({ start }) => {
   });
 });
 
-describe('what the caller may do', () => {
-  it('is everything if no credentials are required', async () => {
+describe('the rights of the caller', () => {
+  it('are unlimited if no credentials are required', async () => {
     const app = await startApp();
     try {
       const { body } = await call(app, 'GET', '/v1/me');
@@ -151,7 +151,7 @@ describe('what the caller may do', () => {
     }
   });
 
-  it('is what the token grants until it expires', async () => {
+  it('are those of the token until it expires', async () => {
     const issuer = await startIssuer();
     const app = await startApp({ OIDC_ISSUER: issuer.url, OIDC_AUDIENCE: AUDIENCE });
     try {

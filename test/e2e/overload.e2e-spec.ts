@@ -93,7 +93,7 @@ describe('a service at its limits', () => {
     expect(await refused.answer()).toMatchObject({ status: 200, body: '{"results":[false]}' });
   });
 
-  it('answers probes, and shows what is in flight and what was refused', async () => {
+  it('answers probes, and shows requests in flight and refusals', async () => {
     occupy(3, 100);
     await hold(2, TEXT_TYPE);
     const before = app.app.get(InFlight).refused('requests');
