@@ -42,7 +42,16 @@ const SHAPES: readonly Omit<Geometry, 'hashScheme'>[] = [
   { cellBits: 1, hashes: 26, pageCells: 4096, pagesPerSegment: 2_000_003, segments: 100_003 },
 ];
 /** Ordered by scheme, so that the vectors of a new one come last. */
-const GEOMETRIES = HASH_SCHEMES.flatMap((hashScheme) => SHAPES.map((shape) => ({ hashScheme, ...shape })));
+const GEOMETRIES = HASH_SCHEMES.flatMap((hashScheme) =>
+  SHAPES.map((shape) => ({
+    ...{ hashScheme, ...shape },
+    ...(hashScheme === HOST_HASH_SCHEME && { spread: spreadOf(shape) }),
+  })),
+);
+
+function spreadOf({ segments }: Pick<Geometry, 'segments'>): number {
+  return segments % 3 === 0 ? 3 : 1;
+}
 
 function vectorOf(key: string, seed: string, geometry: Geometry): Vector {
   const { hash, segment, page, cell } = positionsOf([key], Buffer.from(seed, 'hex'), geometry);
