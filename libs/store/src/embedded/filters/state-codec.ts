@@ -11,7 +11,8 @@ import type { RecordScope, RecordWindow } from '../operations/record-window.js';
  *   0-3 caller's window  4-7 window of made ids  8 lost  9 last change  10-13 tally  14 number of layers
  *   15 number of the sync's layers
  *   16- numbers of the queue, numbers of the sync, ages, tallies of the layers. Ages and tallies of the sync come last.
- *       If there are several runs of segments, the items of each run follow those of the layer.
+ *       If there are several runs of segments, the items of each run follow the tally of the layer, or, in filters that
+ *       age, its live cells by epoch.
  *
  * The scope of names has only windows. Only visited sets have numbers of a queue, and only filters with an open sync
  * have numbers of a sync.
@@ -39,9 +40,9 @@ export function encodeState(state: FilterState): Buffer {
     ...(filter.kind === 'visited-set' ? QUEUE_NUMBERS.map((name) => queue[name]) : []),
     ...(sync ? SYNC_NUMBERS.map((name) => sync[name]) : []),
     ...state.lists.flatMap(({ age }) => (age ? [age.epoch, age.hidden.size] : [])),
-    ...layers.flatMap(({ tally, runs, expiring }) => [
+    ...layers.flatMap(({ tally, runs, expiringIn, expiring }) => [
       ...LAYER_FIELDS.map((name) => tally[name]),
-      ...(runs ?? []),
+      ...(expiringIn?.flatMap((one) => one.toArray()) ?? runs ?? []),
       ...(expiring?.toArray() ?? []),
     ]),
   ]);
@@ -97,7 +98,7 @@ export function decodeQueue(bytes: Buffer | undefined, state: FilterState): void
 const queueNumbers = ({ filter }: FilterState) => (filter.kind === 'visited-set' ? QUEUE_NUMBERS : []);
 
 const layerFields = ({ age, first }: LayerList) =>
-  LAYER_FIELDS.length + (first.runs?.length ?? 0) + (age ? CYCLE : 0);
+  LAYER_FIELDS.length + (first.runs?.length ?? 0) * (age ? CYCLE : 1) + (age ? CYCLE : 0);
 
 const isWithin = (layers: number, { plan }: LayerList) => layers >= 1 && layers <= plan.length;
 
@@ -115,12 +116,19 @@ function decodeLayers(
 ): void {
   while (list.layers.length < layers && list.next) list.grow(allocate(list.next.geometry));
   const width = layerFields(list);
-  for (const [n, { tally, runs, expiring }] of list.layers.entries()) {
+  const epoch = list.age?.epoch ?? 0;
+  for (const [n, layer] of list.layers.entries()) {
     const at = from + n * width;
+    const { tally, runs, expiringIn, expiring } = layer;
     for (const [i, name] of LAYER_FIELDS.entries()) tally[name] = fields[at + i] as number;
-    const behind = at + LAYER_FIELDS.length + (runs?.length ?? 0);
-    runs?.set(fields.subarray(at + LAYER_FIELDS.length, behind));
-    expiring?.restore(list.age?.epoch ?? 0, fields.subarray(behind, at + width));
+    const behind = at + width - (expiring ? CYCLE : 0);
+    const ofRuns = fields.subarray(at + LAYER_FIELDS.length, behind);
+    if (!expiring) runs?.set(ofRuns);
+    for (const [run, one] of expiringIn?.entries() ?? [])
+      one.restore(epoch, ofRuns.subarray(run * CYCLE, (run + 1) * CYCLE));
+    expiring?.restore(epoch, fields.subarray(behind, at + width));
+    // Recounts the items of the runs.
+    if (expiringIn) layer.advance(epoch);
   }
 }
 

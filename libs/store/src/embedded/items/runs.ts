@@ -19,17 +19,14 @@ type RunVisit = (layer: LayerState, here: Positions, some: Some, run: number) =>
  */
 export function byRun(visit: RunVisit): Visit<Outcome> {
   return (layer, here, some) => {
-    const { runs } = layer;
-    if (!runs) return visit(layer, here, some, 0);
+    if (!layer.runs) return visit(layer, here, some, 0);
     const answers = new Uint8Array(here.count);
     const changes: LayerChange[] = [];
     for (const [run, indexes] of indexesByRun(layer, here)) {
-      const before = layer.tally.items;
       const chosen = some ? indexes.map((n) => some[n] as number) : indexes;
-      const outcome = visit(layer, select(here, indexes), chosen, run);
+      const outcome = layer.inRun(run, () => visit(layer, select(here, indexes), chosen, run));
       put(answers, indexes, outcome.answers);
       changes.push(...outcome.changes);
-      runs[run] = (runs[run] as number) + layer.tally.items - before;
     }
     return { answers, changes };
   };

@@ -20,6 +20,8 @@ export class LayerState {
   readonly tally: LayerTally = { items: 0, nonZeroCells: 0, saturatedCells: 0 };
   /** Items of each run of segments, if there are several (Geometry.spread). Their sum is `tally.items`. */
   readonly runs: Float64Array | undefined;
+  /** The live cells of each of these runs, if the layer ages. Their sums are those of `expiring`. */
+  readonly expiringIn: readonly Expiring[] | undefined;
   /** See items/fetch-pages.ts. */
   fetched = 0;
   /** Present if the layer ages. The counts of the tally then follow from it. */
@@ -41,6 +43,7 @@ export class LayerState {
     this.expiring = geometry.cellBits === 8 ? new Expiring() : undefined;
     const { spread = 1 } = geometry;
     this.runs = spread > 1 ? new Float64Array(spread) : undefined;
+    this.expiringIn = this.expiring && this.runs && Array.from(this.runs, () => new Expiring());
     this.dirty = new Uint8Array(this.blocksPerSegment * geometry.segments);
     this.written = new Uint8Array(this.dirty.length);
   }
@@ -68,12 +71,29 @@ export class LayerState {
     return (runs ? Math.max(...runs) * runs.length : tally.items) / plan.capacity;
   }
 
-  /** Scales the items of the runs so that their sum is `tally.items` again. */
-  scaleRuns(): void {
+  /** Makes a change of cells that all lie in this run, and counts the change there. */
+  inRun<T>(run: number, change: () => T): T {
+    const { runs, tally, expiring } = this;
+    if (!runs) return change();
+    const items = tally.items;
+    const live = expiring?.toArray();
+    const result = change();
+    if (live) {
+      for (const [epochs, cells] of live.entries())
+        this.expiringIn?.[run]?.count(epochs, (expiring?.in(epochs) ?? 0) - cells);
+      this.recountRun(run);
+      this.recount();
+    } else runs[run] = (runs[run] as number) + tally.items - items;
+    return result;
+  }
+
+  /** Sets the items of the runs of a layer that does not age, from the non-zero cells of each and `tally.items`. */
+  splitItems(nonZeroCells: ArrayLike<number>): void {
     const { runs, tally } = this;
     if (!runs) return;
-    const sum = runs.reduce((all, items) => all + items, 0);
-    if (sum > 0) runs.forEach((items, run) => (runs[run] = (items * tally.items) / sum));
+    for (const run of runs.keys()) runs[run] = this.itemsFrom(nonZeroCells[run] ?? 0, runs.length);
+    const sum = sumOf(runs);
+    if (sum > 0) for (const [run, items] of runs.entries()) runs[run] = (items * tally.items) / sum;
   }
 
   /** The block that contains a page. */
@@ -91,15 +111,33 @@ export class LayerState {
   /** Advances to an epoch, if the layer ages. */
   advance(epoch: number): void {
     this.expiring?.advance(epoch);
+    for (const [run, expiring] of this.expiringIn?.entries() ?? []) {
+      expiring.advance(epoch);
+      this.recountRun(run);
+    }
     this.recount();
-    this.scaleRuns();
   }
 
   /** Recomputes the tally from the live cells, if the layer ages. */
   recount(): void {
-    const { expiring, tally, plan } = this;
+    const { expiring, runs, tally } = this;
     if (!expiring) return;
     tally.nonZeroCells = expiring.live;
-    tally.items = itemsFromCells(expiring.live, cellCount(plan.geometry), plan.geometry);
+    tally.items = runs ? sumOf(runs) : this.itemsFrom(expiring.live);
   }
+
+  private recountRun(run: number): void {
+    const { runs, expiringIn } = this;
+    if (runs && expiringIn) runs[run] = this.itemsFrom(expiringIn[run]?.live ?? 0, runs.length);
+  }
+
+  /** Estimates items from the non-zero cells in one of this many equal parts of the layer. */
+  private itemsFrom(nonZeroCells: number, parts = 1): number {
+    const { geometry } = this.plan;
+    return itemsFromCells(nonZeroCells, cellCount(geometry) / parts, geometry);
+  }
+}
+
+function sumOf(values: Float64Array): number {
+  return values.reduce((sum, value) => sum + value, 0);
 }

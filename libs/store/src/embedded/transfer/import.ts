@@ -77,6 +77,8 @@ class Making {
   private readonly sizes: Sizes;
   /** For each layer, the cells of its segments. */
   private readonly cells: Uint8Array[][] = [[]];
+  /** For each layer, the non-zero cells of its runs. */
+  private readonly nonZeroCells: number[][] = [];
   /** Bytes of the current segment received so far. */
   private filled = 0;
   private blocks = 0;
@@ -114,10 +116,7 @@ class Making {
         const layer = this.state.list.layers[part.layer] ?? (await this.openLayer(part.layer));
         layer.tally.nonZeroCells += part.nonZero;
         layer.tally.saturatedCells += part.saturated;
-        // The counts of the runs follow at the end, in proportion to these.
-        const { runs, plan } = layer;
-        const run = Math.floor(part.segment / segmentsPerRun(plan.geometry));
-        if (runs) runs[run] = (runs[run] as number) + part.nonZero;
+        this.countInRun(layer, part);
         await this.takeCells(layer, part.segment, part.cells);
         break;
       }
@@ -126,10 +125,19 @@ class Making {
         Object.assign(this.state.tally, { added, duplicate, removed, refused });
         if (this.state.list.age) this.bringTogether();
         else
-          for (const { number, tally } of this.state.list.layers) tally.items = part.layerItems[number] ?? 0;
-        for (const layer of this.state.list.layers) layer.scaleRuns();
+          for (const layer of this.state.list.layers) {
+            layer.tally.items = part.layerItems[layer.number] ?? 0;
+            layer.splitItems(this.nonZeroCells[layer.number] ?? []);
+          }
       }
     }
+  }
+
+  private countInRun({ number, plan, expiringIn }: LayerState, part: Extract<Part, { type: 'cells' }>): void {
+    const run = Math.floor(part.segment / segmentsPerRun(plan.geometry));
+    const counts = (this.nonZeroCells[number] ??= []);
+    counts[run] = (counts[run] ?? 0) + part.nonZero;
+    expiringIn?.[run]?.countPages(part.cells, plan.geometry);
   }
 
   /** Makes the filter visible, unless its name has been taken meanwhile. */

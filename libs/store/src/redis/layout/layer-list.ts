@@ -1,4 +1,5 @@
 import { cellCount, filterBytes, type Layer } from '#bloom';
+import { itemsFromCells } from '../../age.js';
 import { plannedLayers } from '../../planned-layers.js';
 import type { StoreError } from '../../errors.js';
 import type { SyncPlan } from '../../port/index.js';
@@ -142,6 +143,15 @@ export class RedisList {
   /** Cells of a layer in each segment of the filter. */
   cellsOf(layer: number): number {
     return cellCount((this.plan[layer] as Layer).geometry) / this.segments;
+  }
+
+  /** Estimates the items of a layer in all segments, from the live cells of each. */
+  itemsFromCells(layer: number, live: readonly number[]): number {
+    const { geometry } = this.plan[layer] as Layer;
+    const sumOf = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0);
+    // Hosts fill segments unevenly. Otherwise, from all together, so that rounding errors of segments do not add up.
+    if (!this.isByHost) return itemsFromCells(sumOf(live), cellCount(geometry), geometry);
+    return sumOf(live.map((cells) => itemsFromCells(cells, this.cellsOf(layer), geometry)));
   }
 
   /** Number of items at which a layer is closed in a segment. */

@@ -1,4 +1,4 @@
-import { cellCount, type Layer, segmentBytes } from '#bloom';
+import { segmentBytes } from '#bloom';
 import { CYCLE, epochMs, Expiring, itemsByEpoch, itemsFromCells } from '../../age.js';
 import { deadlineIn } from '../../clock.js';
 import { joinAll } from '../../join-all.js';
@@ -32,7 +32,7 @@ export async function describeFilter(
   const layers = Array.from({ length: filter.list.made }, (_, layer) =>
     layerStats(
       filter,
-      filter.list.plan[layer] as Layer,
+      layer,
       rows.map((row) => row.layers[layer]),
     ),
   );
@@ -128,17 +128,17 @@ function piecesToCheck({ list }: RedisFilter, segment: SegmentKeys): { keys: str
 }
 
 function layerStats(
-  filter: RedisFilter,
-  { geometry }: Layer,
+  { list, maxAgeSeconds, type }: RedisFilter,
+  layer: number,
   rows: readonly (LayerRow | undefined)[],
 ): LayerStats {
   const sum = (key: keyof LayerRow) => rows.reduce((total, row) => total + (row?.[key] ?? 0), 0);
-  const ages = filter.maxAgeSeconds !== undefined;
+  const ages = maxAgeSeconds !== undefined;
+  const live = rows.map((row) => row?.nonZero ?? 0);
   return {
-    // Estimated from the cells of all segments, so that rounding errors of segments do not add up.
-    items: ages ? itemsFromCells(sum('nonZero'), cellCount(geometry), geometry) : sum('items'),
+    items: ages ? list.itemsFromCells(layer, live) : sum('items'),
     nonZeroCells: sum('nonZero'),
-    saturatedCells: filter.type === 'counting' ? sum('saturated') : 0,
+    saturatedCells: type === 'counting' ? sum('saturated') : 0,
   };
 }
 
@@ -146,13 +146,14 @@ function layerStats(
 function ageStats({ list }: RedisFilter, maxAgeSeconds: number, rows: readonly Row[]): AgeStats {
   const epoch = Math.max(...rows.map(({ age }) => age?.epoch ?? 0));
   const hidden = rows.reduce((sum, { age }) => sum + (age?.hidden ?? 0), 0);
-  const expiring = list.plan.map(({ geometry }, layer) => {
+  const expiring = list.plan.map((_, layer) => {
     const all = Expiring.of(epoch);
-    for (const { age } of rows) {
+    const live = rows.map(({ age }) => {
       const later = Expiring.of(age?.epoch ?? 0, age?.cells[layer]).at(epoch);
       for (const [left, cells] of later.toArray().entries()) all.count(left, cells);
-    }
-    return { items: itemsFromCells(all.live, cellCount(geometry), geometry), cells: all.toArray() };
+      return later.live;
+    });
+    return { items: list.itemsFromCells(layer, live), cells: all.toArray() };
   });
   return { epoch, epochMs: epochMs(maxAgeSeconds), items: itemsByEpoch(expiring), hidden };
 }

@@ -1,10 +1,11 @@
-import { cellCount, type Layer } from '#bloom';
+import type { Layer } from '#bloom';
 import { epochMs, itemsFromCells } from '../../age.js';
 import { joinAll } from '../../join-all.js';
 import type { Sync } from '../../port/index.js';
 import type { Connection } from '../connection/connection.js';
 import { type EntrySync, plannedIn } from '../layout/entry.js';
 import { type RedisFilter, segmentKeysOf } from '../layout/filter.js';
+import type { RedisList } from '../layout/layer-list.js';
 import { describeSyncScript } from '../scripts/sync.js';
 
 /** The counts of a sync, summed over all segments. */
@@ -41,22 +42,23 @@ export class SyncSums {
     );
     const known = filter.sync?.id === sync.id ? filter.sync : undefined;
     const sums = { ...NOTHING, full: false, uncopied: [] as number[] };
-    const own = filter.list.plan.map(() => 0);
+    const own = filter.list.plan.map((): number[] => []);
     for (const [segment, row] of rows.entries()) {
       if (!row) return undefined;
       const [kept = 0, listed = 0, fresh = 0, isFull = 0, copied = 0, open = 0, ...counts] = row;
       const second = counts.splice(own.length);
-      for (const [layer, count] of counts.entries()) own[layer] = (own[layer] as number) + count;
+      for (const [layer, count] of counts.entries()) own[layer]?.push(count);
       sums.kept += kept;
       sums.listed += listed;
       sums.new += fresh;
       sums.full ||= isFull === 1;
       if (copied === 0) sums.uncopied.push(segment);
-      known?.list.saw(segment, open, itemsIn(filter, known.list.plan, second, filter.spread));
+      known?.list.saw(segment, open, itemsIn(filter, known.list, second));
     }
-    // Estimated from the cells of all segments, so that rounding errors of segments do not add up.
-    const items = itemsIn(filter, filter.list.plan, own).reduce((all, one) => all + one, 0);
-    return { ...sums, items };
+    const items = own.map((counts, layer) =>
+      filter.maxAgeSeconds === undefined ? sumOf(counts) : filter.list.itemsFromCells(layer, counts),
+    );
+    return { ...sums, items: sumOf(items) };
   }
 
   private async read(
@@ -74,18 +76,17 @@ export class SyncSums {
   }
 }
 
-/**
- * Items of each layer, from counts of describeSyncScript in one of `segments` segments, or (default) in all together.
- */
+/** Items of each layer in a segment, from counts of describeSyncScript. */
 function itemsIn(
   { maxAgeSeconds }: RedisFilter,
-  plan: readonly Layer[],
+  list: RedisList,
   counts: readonly number[],
-  segments = 1,
 ): readonly number[] {
   if (maxAgeSeconds === undefined) return counts;
   return counts.map((live, layer) => {
-    const { geometry } = plan[layer] as Layer;
-    return itemsFromCells(live, cellCount(geometry) / segments, geometry);
+    const { geometry } = list.plan[layer] as Layer;
+    return itemsFromCells(live, list.cellsOf(layer), geometry);
   });
 }
+
+const sumOf = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0);
