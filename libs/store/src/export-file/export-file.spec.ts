@@ -267,6 +267,28 @@ describe('a forged header', () => {
     ],
     ['a layer that is no object', { layers: [7] }, 'a layer of the header must be an object'],
     ['an unknown hash scheme', geometry({ hashScheme: 99 }), 'hash scheme 99 is unknown to this version'],
+    ['a spread under another scheme', geometry({ spread: 1 }), 'hash scheme 2 has no spread, not 1'],
+    ['no spread', geometry({ hashScheme: 3 }), 'spread must divide the 2 segments, not be undefined'],
+    ['spread 0', geometry({ hashScheme: 3, spread: 0 }), 'spread must be a whole number from 1 to'],
+    ['spread 1.5', geometry({ hashScheme: 3, spread: 1.5 }), 'spread must be a whole number from 1 to'],
+    [
+      'a spread of more than the segments',
+      geometry({ hashScheme: 3, spread: 4 }),
+      'must divide the 2 segments',
+    ],
+    [
+      'a spread without layers',
+      geometry({ hashScheme: 3, spread: 2 }),
+      'a filter with a spread must have layers',
+    ],
+    [
+      'a layer of another spread',
+      {
+        ...geometry({ hashScheme: 3, spread: 2 }),
+        layers: [layer({ hashScheme: 3, spread: 2 }), layer({ hashScheme: 3, spread: 1 })],
+      },
+      'every layer must have',
+    ],
   ])('with %s is refused', async (_, changes, message) => {
     expect(await refusal(forged([['H', json({ ...headerJson, ...changes })]]))).toMatch(message);
   });

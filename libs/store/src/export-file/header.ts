@@ -173,7 +173,11 @@ function refuseTooSmall({ capacity, errorRate, geometry }: Layer): void {
  * Throws unless an item has the same cells in its page, and belongs to the same segment of the filter, in every layer.
  */
 function refuseOtherLayers({ layers, geometry, capacity, errorRate }: ExportHeader): void {
-  if (!layers) return;
+  if (!layers) {
+    // Runs of segments are limited by their shares of the layers.
+    if (geometry.spread !== undefined) throw new ExportFileError('a filter with a spread must have layers');
+    return;
+  }
   const [first] = layers;
   if (first?.capacity !== capacity || !isDeepStrictEqual(first.geometry, geometry)) {
     throw new ExportFileError('the first layer must have the capacity and the geometry of the header');
