@@ -124,6 +124,23 @@ export function hostsContract(subject: Subject): void {
       expect(tally(await inBatches(remove, store, imported, urls), 1)).toBe(urls.length);
     });
 
+    it('has about as much room for a host once it is exported and imported', async () => {
+      const { store } = subject;
+      // One layer, in which each run has a share of 200.
+      const filter = await make(6, { capacity: 1_200, growsTo: 1 });
+      const big = pagesOf('big.example', 250);
+      const others = hostsOf(200, 'other').filter((url) => runOf(filter, url) !== runOf(filter, big[0]!));
+      await discover(store, filter, [...big.slice(0, 190), ...others]);
+      const roomOf = async (of: Filter): Promise<number> => {
+        const refusal = await discover(store, of, big).catch(String);
+        return Number(/room for (\d+) more URLs/.exec(String(refusal))?.[1]);
+      };
+      const room = await roomOf(filter);
+      const file = await exportFile(store, filter);
+      const copy = await importFile(store, file, made(), `${filter.name}-copy`);
+      expect(Math.abs((await roomOf(copy)) - room)).toBeLessThanOrEqual(5);
+    });
+
     it.each([1, 3])('keeps what a sync lists, %d runs', async (spread) => {
       const { store } = subject;
       const syncs = new SyncCalls(subject);

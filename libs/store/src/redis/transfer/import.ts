@@ -94,8 +94,8 @@ export class RedisImport {
 
   /**
    * Writes the counts. A segment's cells determine its non-zero and saturated cells. The other counts are known only
-   * for the whole filter, and only their sums are ever read. But a segment's items must not fall below zero when items
-   * are removed, so each segment gets a share of them in proportion to its cells.
+   * for the whole filter. Only the sums of calls are ever read. The items limit what a segment takes, and must not fall
+   * below zero when items are removed, so each segment gets a share of them that follows from its cells.
    */
   async finish(): Promise<void> {
     const { items: _, ...calls } = this.counts;
@@ -103,12 +103,14 @@ export class RedisImport {
     const counts = this.segments.map((): [string, number | Buffer][] => []);
     for (let layer = 0; layer < made; layer++) {
       const nonZeroIn = ({ layers }: (typeof this.segments)[0]): number => layers[layer]?.nonZero ?? 0;
-      let cellsLeft = this.segments.reduce((sum, segment) => sum + nonZeroIn(segment), 0);
+      const estimates = this.segments.map((segment) => this.itemsFrom(nonZeroIn(segment), layer));
+      let estimatesLeft = estimates.reduce((sum, items) => sum + items, 0);
       let itemsLeft = this.layerItems[layer] ?? 0;
       for (const [index, segment] of this.segments.entries()) {
         const nonZero = nonZeroIn(segment);
-        const share = cellsLeft > 0 ? Math.round((itemsLeft * nonZero) / cellsLeft) : itemsLeft;
-        cellsLeft -= nonZero;
+        const estimate = estimates[index] as number;
+        const share = estimatesLeft > 0 ? Math.round((itemsLeft * estimate) / estimatesLeft) : itemsLeft;
+        estimatesLeft -= estimate;
         itemsLeft -= share;
         counts[index]?.push(
           [countOf('items', layer), share],
@@ -168,13 +170,18 @@ export class RedisImport {
     const epoch = Math.max(now, ...layers.map(({ expiring }) => expiring.epoch));
     const fields: [string, number | Buffer][] = [['epoch', epoch]];
     for (const [layer, { expiring }] of layers.entries()) {
-      const { geometry } = (entry.layers ?? [entry])[layer] as Pick<Layer, 'geometry'>;
       const later = expiring.at(epoch);
-      const cells = cellCount(geometry) / entry.tags.length;
       fields.push([countOf('ring', layer), packRing(later)]);
-      fields.push([countOf('items', layer), itemsFromCells(later.live, cells, geometry)]);
+      fields.push([countOf('items', layer), this.itemsFrom(later.live, layer)]);
     }
     return fields;
+  }
+
+  /** Estimates the items of a segment in a layer from its non-zero cells. */
+  private itemsFrom(nonZero: number, layer: number): number {
+    const { entry } = this.claim;
+    const { geometry } = (entry.layers ?? [entry])[layer] as Pick<Layer, 'geometry'>;
+    return itemsFromCells(nonZero, cellCount(geometry) / entry.tags.length, geometry);
   }
 
   /** The segment of the filter that contains a segment of its first layer. */
