@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { filterBytes, type Segmentation } from '#bloom';
+import { filterBytes, HOST_HASH_SCHEME, type Segmentation } from '#bloom';
 import type { Filter, FilterSpec } from '#store';
 import type { Config } from '../config/config.js';
 import type { Store } from '../store/store.token.js';
@@ -56,3 +56,17 @@ describe.each(['auto', 'none'] as const)('the plan of a sync, growth %s', (growt
     expect(() => planner(CLUSTER, bytes - 1).planSync(filter, {})).toThrow(/MAX_FILTER_BYTES allows/);
   });
 });
+
+it.each([1, 100_000, 10_000_000])(
+  'the plan of a sync keeps the runs in which hosts lie, for %d items',
+  (capacity) => {
+    const filter = filterOf('auto', { ...CLUSTER, spread: 3 });
+    const byHost = { ...filter, geometry: { ...filter.geometry, hashScheme: HOST_HASH_SCHEME } };
+    const { geometry, layers = [] } = planner(CLUSTER).planSync(byHost, { capacity });
+    expect(layers[0]?.geometry).toEqual(geometry);
+    for (const layer of layers) {
+      expect(layer.geometry).toMatchObject({ hashScheme: HOST_HASH_SCHEME, spread: 3 });
+      expect(layer.geometry.segments % 3).toBe(0);
+    }
+  },
+);
