@@ -107,10 +107,19 @@ export function relocate(positions: Positions, geometry: Geometry, indexes?: Uin
   if (hashes !== positions.hashes) throw new RangeError(`${hashes} cells an item, not ${positions.hashes}`);
   const relocated = indexes ? select(positions, indexes) : { ...positions, ...blankPlaces(positions.count) };
   const { count, hash, segment, page } = relocated;
+  const { segments, spread } = geometry;
+  if (spread === undefined) {
+    // One loop for both kinds takes a third longer.
+    for (let i = 0; i < count; i++) {
+      segment[i] = scale(hash[4 * i] as number, segments);
+      page[i] = scale(hash[4 * i + 1] as number, pagesPerSegment);
+    }
+    return relocated;
+  }
   const perRun = segmentsPerRun(geometry);
   for (let i = 0; i < count; i++) {
     const h1 = hash[4 * i + 1] as number;
-    segment[i] = segmentOf(hash[4 * i] as number, h1, geometry);
+    segment[i] = scale(hash[4 * i] as number, spread) * perRun + scale(h1, perRun);
     page[i] = scale(Math.imul(h1, perRun) >>> 0, pagesPerSegment);
   }
   return relocated;
