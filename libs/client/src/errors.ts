@@ -82,7 +82,7 @@ export class ServiceError extends UnseenError {
   }
 }
 
-/** The request is not valid. `errors` points at the wrong members. */
+/** The request is not valid. `errors` points at the invalid members. */
 export class ValidationError extends ServiceError {}
 /** The credentials are missing, invalid, or do not allow the call. */
 export class AccessError extends ServiceError {}

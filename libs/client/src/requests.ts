@@ -117,7 +117,7 @@ export class Requests {
     try {
       this.options.onRetry({ message: `retrying, ${this.whyOf(error)}`, error, sinceMs });
     } catch {
-      // It has no one else to tell.
+      // An error in the listener itself is ignored.
     }
   }
 

@@ -7,24 +7,24 @@ import { RetryAfterError } from './retry-after-error.js';
 import type { VisitedSet } from './visited-set.js';
 import type { Handler, Task, Work, WorkerOptions } from './worker-options.js';
 
-/** A URL in hand. */
+/** A URL that the worker has leased. */
 interface Held {
   readonly task: Task;
   readonly lost: AbortController;
-  /** Until when the lease cannot have ended by itself, on the clock of `performance.now()`. */
+  /** The lease cannot expire before this time, on the clock of `performance.now()`. */
   untilMs: number;
   /** The handler has released or acknowledged it. */
   isSettled: boolean;
 }
 
 const POLL_MS = 500;
-/** How long a stopped worker waits for the answer of its last lease. */
+/** How long a stopped worker waits for the answer to its last lease call, in ms. */
 const LAST_LEASE_MS = 1_000;
 
 /**
- * Takes URLs out of the queue of a visited set, and hands each to a handler, so many at once: leases them, extends
- * the leases while they last, acknowledges what is done and gives back what fails. While the service is away it
- * waits.
+ * Leases URLs from the queue of a visited set and calls a handler for each, up to `concurrency` at a time. It extends
+ * the leases while the handlers run, acknowledges handled URLs, and releases URLs whose handlers throw. While the
+ * service is unavailable, it waits.
  */
 export class Worker {
   private readonly options: Required<Omit<WorkerOptions, 'tries' | 'delaySeconds'>>;
@@ -56,15 +56,15 @@ export class Worker {
   }
 
   /**
-   * Works until it is stopped or, with `untilEmpty`, until there is nothing left. Rejects with what the service
-   * refuses for good, such as a NotFoundError, once all that had begun is over. Another call answers the same.
+   * Works until it is stopped or, with `untilEmpty`, until the queue is empty. Rejects with a permanent error of the
+   * service, such as a NotFoundError, once all running handlers have ended. Further calls return the same promise.
    */
   run(): Promise<Work> {
     this.ran ??= this.loop();
     return this.ran;
   }
 
-  /** Takes no more URLs. Resolves when what has begun is over, its URLs acknowledged or given back. */
+  /** Leases no more URLs. Resolves when the running handlers have ended and their URLs are acknowledged or released. */
   async stop(): Promise<void> {
     this.stopping.abort(new DOMException('the worker was stopped', 'AbortError'));
     await this.ran?.catch(() => undefined);
@@ -107,17 +107,17 @@ export class Worker {
     return { ...this.work };
   }
 
-  /** Learns the limit of the set, and whether an earlier run or another worker has delayed URLs. */
+  /** Reads the `maxAttempts` of the set, and whether an earlier run or another worker has delayed URLs. */
   private async learn(): Promise<void> {
     const description = await this.set.describe({ signal: this.stopping.signal });
     if ('maxAttempts' in description) this.retries.maxAttempts = description.maxAttempts ?? Infinity;
     if ('queue' in description && description.queue.delayed > 0) this.retries.awaitUnknown();
   }
 
-  /** Leases up to so many. What comes after a stop is given back. */
+  /** Leases up to `max` URLs. Releases URLs that arrive after a stop. */
   private async lease(max: number): Promise<readonly Held[]> {
     const { leaseSeconds, untilEmpty, waitSeconds } = this.options;
-    // Who wants to know whether the queue is empty does not wait for what may never come.
+    // With `untilEmpty`, a long wait would only delay the end.
     const asked = { max, leaseSeconds, waitSeconds: untilEmpty ? Math.min(1, waitSeconds) : waitSeconds };
     const idempotencyKey = randomKey();
     const untilMs = this.leaseEnd();
@@ -128,7 +128,7 @@ export class Worker {
       return [];
     } catch (error) {
       if (!this.isStopped()) throw error;
-      // URLs may have been leased in this very moment. Then the same call answers them at once.
+      // The aborted call may have leased URLs. If so, a retry with the same key returns them at once.
       const signal = AbortSignal.timeout(LAST_LEASE_MS);
       const late = await this.set.lease(asked, { idempotencyKey, signal }).catch(() => []);
       await this.giveBack(late);
@@ -194,18 +194,18 @@ export class Worker {
       isDelayed = word === 'released';
       return word;
     } finally {
-      // The service may have executed a release that got no answer.
+      // The service may have executed a release without an answer.
       if (isDelayed && awaitedMs !== undefined) this.retries.awaitFor(awaitedMs);
     }
   }
 
-  /** An id whose lease cannot have expired yet is `expired` only if the handler has settled it. */
+  /** If the lease cannot have expired yet, `expired` means that the handler has settled the URL. */
   private wasSettled({ isSettled, lost, untilMs }: Held, word: string): boolean {
     if (lost.signal.aborted) return false;
     return isSettled || (word === 'expired' && performance.now() < untilMs);
   }
 
-  /** Extends a lease again and again, in time for two more tries before it ends. */
+  /** Extends a lease repeatedly, early enough for two more attempts before it ends. */
   private extend(url: Held): ReturnType<typeof setInterval> {
     const { leaseSeconds } = this.options;
     const once = async (): Promise<void> => {
@@ -221,12 +221,12 @@ export class Worker {
     );
   }
 
-  /** When a lease ends that is asked for now, at the soonest. */
+  /** The earliest time at which a lease requested now can end. */
   private leaseEnd(): number {
     return performance.now() + this.options.leaseSeconds * 1_000;
   }
 
-  /** Whether no work is left for this worker. Forgotten URLs count until the queue has passed them. */
+  /** Whether no work is left for this worker. Forgotten URLs count as work until the queue reaches them. */
   private async isEmpty(): Promise<boolean> {
     const isOver = this.retries.areOver();
     const description = await this.set.describe({ signal: this.stopping.signal });
@@ -240,7 +240,7 @@ export class Worker {
     await (ms === undefined ? freed : Promise.race([freed, this.rest(ms)]));
   }
 
-  /** Shorter if the worker is stopped. */
+  /** Pauses, but ends early if the worker is stopped. */
   private async rest(ms: number): Promise<void> {
     await pause(ms, this.stopping.signal).catch(() => undefined);
   }
@@ -250,7 +250,7 @@ export class Worker {
     try {
       this.options.onError(error, task);
     } catch {
-      // It has no one else to tell.
+      // An error in the listener itself is ignored.
     }
   }
 }
@@ -260,7 +260,7 @@ function held(url: LeasedUrl, untilMs: number): Held {
   return { task: { ...url, signal: lost.signal }, lost, untilMs, isSettled: false };
 }
 
-/** Whether the service may do later what it does not do now. */
+/** Whether a later retry may succeed. */
 function mayPass(error: unknown): boolean {
   if (error instanceof AnswerError) return (error.status ?? 0) >= 500;
   return error instanceof UnreachableError || error instanceof UnavailableError;

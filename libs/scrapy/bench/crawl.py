@@ -1,4 +1,4 @@
-"""Follows all links of a site: crawl.py URL SETTINGS_AS_JSON. Prints how many pages it fetched, in what time, as JSON."""
+"""Follows all links of a site: crawl.py URL SETTINGS_AS_JSON. Prints the number of pages and the time as JSON."""
 
 import json
 import sys
@@ -25,7 +25,7 @@ class Links(Spider):
         yield Request(sys.argv[1])
 
     async def start(self) -> AsyncIterator[Request]:
-        """Which later versions of Scrapy call."""
+        """Later versions of Scrapy call this."""
         for request in self.start_requests():
             yield request
 
