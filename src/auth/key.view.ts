@@ -36,7 +36,7 @@ export class ListedKeyView extends KeyView {
   @ApiProperty({
     required: false,
     format: 'date-time',
-    description: 'When this instance last accepted the key. Absent: not since the instance started',
+    description: 'When this instance last accepted the key. Absent if it has not since it started',
   })
   readonly lastUsedAt?: string;
 }

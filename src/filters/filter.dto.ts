@@ -41,7 +41,7 @@ export function MaxAgeOption(): PropertyDecorator {
       maximum: MAX_MAX_AGE_SECONDS,
       description:
         'For visited sets: forget URLs that were not visited or discovered for this many ' +
-        'seconds, to within a thirteenth of the time. Takes twice the memory. Absent: URLs stay ' +
+        'seconds, or up to a thirteenth longer. Takes twice the memory. If absent, URLs stay ' +
         'seen until you forget them',
     }),
     Optional(),

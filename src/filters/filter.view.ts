@@ -47,7 +47,7 @@ class SizedView {
 export class PlannedLayerView {
   @ApiProperty({ type: 'integer', description: 'Number of items at which the next layer opens' })
   readonly capacity!: number;
-  @ApiProperty({ description: 'Part of the error rate that this layer may take' })
+  @ApiProperty({ description: 'Share of the error rate that this layer may use' })
   readonly errorRate!: number;
   @ApiProperty({ type: 'integer' }) readonly memoryBytes!: number;
 }

@@ -68,7 +68,7 @@ export class FiltersController {
   @Delete(':name')
   @HttpCode(204)
   @MutatingRoute({ access: 'admin', summary: 'Delete a filter', codes: ['FILTER_NOT_FOUND'] })
-  @ApiNoContentResponse({ description: 'Deleted; its memory is free' })
+  @ApiNoContentResponse({ description: 'Deleted; its memory has been freed' })
   drop(@Param('name', NamePipe) name: string, @Mutation() operation: Operation): Promise<void> {
     return this.filters.drop(name, operation);
   }

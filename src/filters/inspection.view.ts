@@ -42,7 +42,7 @@ export class LayerFindingView {
       'Width of a cell: `u1` in a standard filter, `u4` in a counting filter, `u8` in a set that ages',
   })
   readonly cell!: string;
-  @ApiProperty({ required: false, description: 'Redis store: the key that holds the segment' })
+  @ApiProperty({ required: false, description: 'Redis store: the Redis key that holds the segment' })
   readonly redisKey?: string;
   @ApiProperty({ description: 'All counters are above zero' }) readonly claims!: boolean;
   @ApiProperty({ type: [FoundCounterView], description: 'The k counters of the item' })

@@ -45,7 +45,7 @@ const IDEMPOTENCY_KEY = ApiHeader({
   required: false,
   description:
     '1 to 255 visible ASCII characters. A repeat with the same key gets the same answer and ' +
-    'changes nothing. If absent, the service makes one. Every answer returns it, error answers too.',
+    'changes nothing. If absent, the service generates one. Every answer returns it, also if it is an error.',
   schema: { type: 'string', minLength: 1, maxLength: 255, pattern: '^[!-~]+$' },
 });
 
@@ -80,7 +80,7 @@ export function BatchRoute(given: BatchDoc): MethodDecorator {
       required: false,
       enum: ['none'],
       description:
-        'For streams: `none` answers only the last line. Use it in clients that send the whole ' +
+        'For streams: `none` returns only the last line. Use it in clients that send the whole ' +
         'body before they read',
     }),
     ...(ttl

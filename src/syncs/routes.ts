@@ -27,7 +27,10 @@ export function OpenSyncRoute(missing: ErrorCode): MethodDecorator {
       codes,
     }),
     ApiBody({ type: OpenSyncDto, required: false }),
-    ApiCreatedResponse({ type: SyncView, description: 'A repeat with the same key answers the same sync' }),
+    ApiCreatedResponse({
+      type: SyncView,
+      description: 'A repeat with the same Idempotency-Key returns the same sync',
+    }),
   );
 }
 
@@ -70,7 +73,7 @@ export function AbandonSyncRoute(missing: ErrorCode): MethodDecorator {
       summary: 'Abandon a sync: the filter forgets nothing',
       codes: [...codesOf(missing), 'SYNC_ENDED'],
     }),
-    ApiNoContentResponse({ description: 'Abandoned; its memory is free' }),
+    ApiNoContentResponse({ description: 'Abandoned; its memory has been freed' }),
   );
 }
 

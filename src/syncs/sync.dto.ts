@@ -47,7 +47,7 @@ export class CommitSyncDto {
   @ApiPropertyOptional({
     type: 'boolean',
     default: false,
-    description: 'Changes nothing. Answers the sync, and whether the service would refuse the commit',
+    description: 'Changes nothing. Returns the sync, and whether the service would refuse the commit',
   })
   @Optional()
   @IsBoolean(BOOLEAN)

@@ -158,7 +158,7 @@ export class ExtendDto extends LeaseIdsDto {
     minimum: 1,
     maximum: MAX_LEASE_SECONDS,
     example: 60,
-    description: 'New time until the leases end, from now',
+    description: 'The leases end this many seconds from now',
   })
   @IsInt(LEASE_SECONDS)
   @Min(1, LEASE_SECONDS)

@@ -12,7 +12,7 @@ export class QueueView {
   @ApiProperty({
     type: 'integer',
     description:
-      'Upper bound on how many of all these were forgotten. They count until the queue reaches them',
+      'Upper bound on how many of these were forgotten. They are counted until the queue reaches them',
   })
   readonly forgotten!: number;
   @ApiProperty({
@@ -39,7 +39,7 @@ export class AgeView {
   @ApiProperty({ description: 'Length of an epoch, a thirteenth of the age' }) readonly epochSeconds!: number;
   @ApiProperty({
     type: [ExpiringView],
-    description: 'URLs by the time at which they expire, estimated as `items` is',
+    description: 'Number of URLs by expiry time, estimated like `items`',
   })
   readonly expiring!: ExpiringView[];
   @ApiProperty({

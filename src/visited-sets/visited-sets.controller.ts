@@ -76,7 +76,7 @@ export class VisitedSetsController {
     summary: 'Delete a visited set and its queue',
     codes: ['VISITED_SET_NOT_FOUND'],
   })
-  @ApiNoContentResponse({ description: 'Deleted; its memory is free' })
+  @ApiNoContentResponse({ description: 'Deleted; its memory has been freed' })
   drop(@Param('name', NamePipe) name: string, @Mutation() operation: Operation): Promise<void> {
     return this.visitedSets.drop(name, operation);
   }

@@ -91,7 +91,7 @@ export type ListedKey = {
    */
   usage?: Usage;
   /**
-   * When this instance last accepted the key. Absent: not since the instance started
+   * When this instance last accepted the key. Absent if it has not since it started
    */
   lastUsedAt?: string;
 };
@@ -374,7 +374,7 @@ export type PlanOptions = {
    */
   growth?: 'auto' | 'none';
   /**
-   * For visited sets: forget URLs that were not visited or discovered for this many seconds, to within a thirteenth of the time. Takes twice the memory. Absent: URLs stay seen until you forget them
+   * For visited sets: forget URLs that were not visited or discovered for this many seconds, or up to a thirteenth longer. Takes twice the memory. If absent, URLs stay seen until you forget them
    */
   maxAgeSeconds?: number;
 };
@@ -385,7 +385,7 @@ export type PlannedLayer = {
    */
   capacity: number;
   /**
-   * Part of the error rate that this layer may take
+   * Share of the error rate that this layer may use
    */
   errorRate: number;
   memoryBytes: number;
@@ -469,7 +469,7 @@ export type LayerFinding = {
    */
   cell: 'u1' | 'u4' | 'u8';
   /**
-   * Redis store: the key that holds the segment
+   * Redis store: the Redis key that holds the segment
    */
   redisKey?: string;
   /**
@@ -593,7 +593,7 @@ export type CreateVisitedSet = {
    */
   growth?: 'auto' | 'none';
   /**
-   * For visited sets: forget URLs that were not visited or discovered for this many seconds, to within a thirteenth of the time. Takes twice the memory. Absent: URLs stay seen until you forget them
+   * For visited sets: forget URLs that were not visited or discovered for this many seconds, or up to a thirteenth longer. Takes twice the memory. If absent, URLs stay seen until you forget them
    */
   maxAgeSeconds?: number;
   /**
@@ -624,7 +624,7 @@ export type Age = {
    */
   epochSeconds: number;
   /**
-   * URLs by the time at which they expire, estimated as `items` is
+   * Number of URLs by expiry time, estimated like `items`
    */
   expiring: Array<Expiring>;
   /**
@@ -651,7 +651,7 @@ export type Queue = {
    */
   dead: number;
   /**
-   * Upper bound on how many of all these were forgotten. They count until the queue reaches them
+   * Upper bound on how many of these were forgotten. They are counted until the queue reaches them
    */
   forgotten: number;
   /**
@@ -986,7 +986,7 @@ export type Extend = {
    */
   ids: Array<string>;
   /**
-   * New time until the leases end, from now
+   * The leases end this many seconds from now
    */
   leaseSeconds: number;
 };
@@ -1062,7 +1062,7 @@ export type CommitSync = {
    */
   force?: boolean;
   /**
-   * Changes nothing. Answers the sync, and whether the service would refuse the commit
+   * Changes nothing. Returns the sync, and whether the service would refuse the commit
    */
   dryRun?: boolean;
   /**
