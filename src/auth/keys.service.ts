@@ -110,7 +110,7 @@ function refuseUnprefixed(dto: CreateKeyDto): void {
 function timeAfter(now: number, text: string): number {
   const time = Date.parse(text);
   if (Number.isNaN(time) || !isDay(text.slice(0, 10))) {
-    const detail = `expiresAt must be a time such as 2030-01-31T12:00:00Z; ${show(text)} does not exist`;
+    const detail = `expiresAt must be a time such as 2030-01-31T12:00:00Z; ${show(text)} is not a real date`;
     throw invalid('#/expiresAt', detail);
   }
   if (time > now) return time;

@@ -318,7 +318,7 @@ function addKeys(program: Command, run: Runner): void {
     .action(either(listKeys, () => ({ verb: 'list' })));
   keys
     .command('revoke')
-    .description('revoke a key for good')
+    .description('revoke a key permanently')
     .argument('<id>')
     .action(either(revokeKey, (id: string) => ({ verb: 'revoke', id })));
 }

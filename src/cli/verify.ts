@@ -3,10 +3,10 @@ import { configFromEnvironment, type Config } from '../config/config.js';
 
 const USAGE = `npm run verify
 
-Reads all data of the embedded store in DATA_DIR, and prints for every filter whether it is whole. Changes nothing. The
+Reads all data of the embedded store in DATA_DIR, and prints for every filter whether it is intact. Changes nothing. The
 service must be stopped.
 
-Exit status: 0 if all data is whole, 1 if data is damaged or missing, 2 if the check failed.
+Exit status: 0 if all data is intact, 1 if data is damaged or missing, 2 if the check failed.
 `;
 
 const Exit = { Whole: 0, Damaged: 1, Unknown: 2 } as const;
@@ -41,11 +41,11 @@ async function verify({ store, dataDir }: Config): Promise<number> {
   }
   for (const { name, kind, whole } of filters) {
     const verdict = whole
-      ? 'whole'
+      ? 'intact'
       : 'part of it is missing; clear or delete it, or restore a copy of the directory';
     process.stdout.write(`${kind} ${name}: ${verdict}\n`);
   }
   const lost = filters.filter(({ whole }) => !whole).length;
-  process.stdout.write(`${where}: ${filters.length - lost} whole, ${lost} not\n`);
+  process.stdout.write(`${where}: ${filters.length - lost} intact, ${lost} damaged\n`);
   return lost === 0 ? Exit.Whole : Exit.Damaged;
 }

@@ -48,7 +48,9 @@ function sentinelSettings(read: SettingReader): RedisSettings['sentinel'] {
   const nodes = read.list('REDIS_SENTINEL', NODE, NODES);
   const master = read.text('REDIS_SENTINEL_MASTER', undefined);
   if (nodes.length > 0 !== (master !== undefined)) {
-    throw new ConfigError('REDIS_SENTINEL and REDIS_SENTINEL_MASTER need each other; set both or neither');
+    throw new ConfigError(
+      'REDIS_SENTINEL and REDIS_SENTINEL_MASTER must be set together; set both or neither',
+    );
   }
   const username = read.text('REDIS_SENTINEL_USERNAME', undefined);
   const password = read.text('REDIS_SENTINEL_PASSWORD', undefined);
@@ -96,7 +98,7 @@ function tlsSettings(read: SettingReader, url: string | undefined): RedisSetting
     return pemFile(read, name);
   });
   if ((cert === undefined) !== (key === undefined)) {
-    throw new ConfigError('REDIS_TLS_CERT and REDIS_TLS_KEY need each other; set both or neither');
+    throw new ConfigError('REDIS_TLS_CERT and REDIS_TLS_KEY must be set together; set both or neither');
   }
   if (!encrypted) return undefined;
   return { ...(ca !== undefined && { ca }), ...(cert !== undefined && key !== undefined && { cert, key }) };

@@ -57,7 +57,7 @@ async function discover(list: UrlList, visited: VisitedSet): Promise<Discovered>
     counts.given++;
     if ((answer === 'invalid') !== (flags === Flag.Invalid)) {
       throw new DemoError(
-        `demo and service disagree whether line ${counts.given} is a valid URL: check that their versions and MAX_ITEM_BYTES are equal`,
+        `demo and service disagree on whether line ${counts.given} is a valid URL: check that their versions and MAX_ITEM_BYTES are equal`,
       );
     }
     if (answer === 'invalid') counts.invalid++;

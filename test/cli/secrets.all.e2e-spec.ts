@@ -81,7 +81,7 @@ describe('the command line shows no secret', () => {
       ],
       [
         onSite('/outside', index(`ftp://${USER}:${PASSWORD}@example.org/`)),
-        /\/outside.*it names "ftp:\/\/\*\*\*@/,
+        /\/outside.*it lists "ftp:\/\/\*\*\*@/,
       ],
       [onSite('/empty', urlset()), /\/empty.* is empty/],
     ];

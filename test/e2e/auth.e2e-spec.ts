@@ -197,7 +197,7 @@ describe.each(STORES)('API keys, $name store', ({ start }) => {
     );
     for (const expiresAt of ['2100-13-01T00:00:00Z', '2100-02-30T00:00:00Z', '2100-01-01T25:00:00Z']) {
       expect(await refusal({ scopes: ['read'], expiresAt })).toBe(
-        `expiresAt must be a time such as 2030-01-31T12:00:00Z; "${expiresAt}" does not exist`,
+        `expiresAt must be a time such as 2030-01-31T12:00:00Z; "${expiresAt}" is not a real date`,
       );
     }
     expect(await refusal({ scopes: ['read'], expiresAt: '2001-01-01T00:00:00Z' })).toBe(

@@ -41,7 +41,7 @@ describe('npm run verify', () => {
     const before = await readFile(join(dataDir, 'data.mdb'));
     expect(await verify()).toEqual({
       code: 0,
-      stdout: `filter seen: whole\nDATA_DIR ${JSON.stringify(dataDir)}: 1 whole, 0 not\n`,
+      stdout: `filter seen: intact\nDATA_DIR ${JSON.stringify(dataDir)}: 1 intact, 0 damaged\n`,
       stderr: '',
     });
     expect((await readFile(join(dataDir, 'data.mdb'))).equals(before)).toBe(true);

@@ -82,17 +82,17 @@ export class Sources implements Source {
       }
       nested.push(...part.items);
       if (part.fault !== undefined) yield { items: [], fault: part.fault };
-      if (nested.length > MAX_SITEMAPS) throw cannotRead(name, `it names more than ${MAX_SITEMAPS} sitemaps`);
+      if (nested.length > MAX_SITEMAPS) throw cannotRead(name, `it lists more than ${MAX_SITEMAPS} sitemaps`);
     }
     for (const url of nested) {
       named();
       if (this.seenSitemaps.has(url)) continue;
       this.seenSitemaps.add(url);
-      if (!isRemote(url)) throw cannotRead(name, `it names ${shown(url)}, which is not http or https`);
+      if (!isRemote(url)) throw cannotRead(name, `it lists ${shown(url)}, which is not http or https`);
       if (depth === MAX_INDEX_DEPTH)
         throw cannotRead(name, `sitemap indexes are nested more than ${MAX_INDEX_DEPTH} deep`);
       if (this.seenSitemaps.size > MAX_SITEMAPS)
-        throw cannotRead(name, `the indexes name more than ${MAX_SITEMAPS} sitemaps`);
+        throw cannotRead(name, `the indexes list more than ${MAX_SITEMAPS} sitemaps`);
       yield* this.runsOf(withUserOf(name, url), depth + 1);
     }
   }

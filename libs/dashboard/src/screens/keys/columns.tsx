@@ -34,7 +34,7 @@ export function columns({
       title: 'Names',
       cell: ({ prefix }) => (prefix === undefined ? 'all' : <code>{prefix}…</code>),
     },
-    { id: 'usage', title: 'Used of its limits', cell: (key) => <Usage of={key} /> },
+    { id: 'usage', title: 'Usage and limits', cell: (key) => <Usage of={key} /> },
     { id: 'made', title: 'Created', cell: ({ createdAt }) => time(createdAt) },
     { id: 'expires', title: 'Expires', cell: (key) => <End of={key} /> },
     {

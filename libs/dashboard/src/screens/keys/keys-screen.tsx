@@ -97,8 +97,8 @@ function None(): preact.JSX.Element {
   return (
     <Empty title="No keys yet">
       <p>
-        Everyone who can reach this service has full access. The first key makes it require a key, at once and
-        for good, unless it runs with AUTH=none.
+        Everyone who can reach this service has full access. Once you create the first key, the service
+        requires a key permanently, unless it runs with AUTH=none.
       </p>
     </Empty>
   );
