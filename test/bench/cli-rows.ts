@@ -19,8 +19,8 @@ const QUICK_LINES = 200_000;
 const LEAST_SPEED = 0.9;
 
 /**
- * The command line on a file of real URLs, beside curl, which streams the same file to the same route and discards the
- * response.
+ * The command line on a file of real URLs, compared with curl, which streams the same file to the same route and
+ * discards the response.
  */
 export const cliGroup: Group = {
   name: 'cli',
@@ -28,8 +28,8 @@ export const cliGroup: Group = {
 };
 
 /**
- * Moves the members of a Redis set with `import-set`, beside the manual way: SMEMBERS, which blocks Redis while it
- * runs, piped into curl.
+ * Moves the members of a Redis set with `import-set`, compared with the manual way: SMEMBERS, which blocks Redis while
+ * it runs, piped into curl.
  */
 async function movingRows(
   store: string,

@@ -21,8 +21,8 @@ const MOST_AGAINST_FASTIFY = 1.6;
 const NOT_OURS = new Set(['date', 'connection', 'keep-alive', 'content-length']);
 
 /**
- * A check of one item, beside the same response from Fastify and from Node's server alone, with eight calls in flight.
- * Rounds of the three alternate, and ratios are medians over rounds, because the speed of a machine varies.
+ * A check of one item, compared with the same response from Fastify and from Node's server alone, with eight calls in
+ * flight. Rounds of the three alternate, and ratios are medians over rounds, because the speed of a machine varies.
  */
 export const frameworkGroup: Group = {
   name: 'frameworks',

@@ -29,8 +29,8 @@ type Rounds = Record<Verb, Measured[]>;
 type Counting = Readonly<Record<Verb, (batch: readonly string[]) => number>>;
 
 /**
- * CPU of this process for the embedded store's filter, without HTTP and database but with the hash, beside an npm
- * package's filter.
+ * CPU of this process for the embedded store's filter, without HTTP and database but with the hash, compared with an
+ * npm package's filter.
  */
 export const filterGroup: Group = {
   name: 'in-process',

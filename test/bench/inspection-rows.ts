@@ -16,7 +16,7 @@ interface Look {
   readonly body?: Buffer;
 }
 
-/** Inspection of a visited set, beside a check of as many URLs as it explains: the cost of the dashboard. */
+/** Inspection of a visited set, compared with a check of as many URLs as it explains: the cost of the dashboard. */
 export const inspectionGroup: Group = {
   name: 'inspection',
   measure: (options) => onBothStores(options, rowsOf),

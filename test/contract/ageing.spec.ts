@@ -201,9 +201,7 @@ describe.each([embedded, redis])('$name: filters that age', (fixture) => {
     const { store } = subject;
     const permanent = items(60, 'permanent');
     const hot = items(20, 'hot');
-    /**
-     * Items with counts of their own. An item that tested positive when it was added has none to remove or keep (G8).
-     */
+    /** Items with their own counts. An item that tested positive when it was added has none to remove or keep (G8). */
     const counted = new Set<string>();
     let hidden = 0;
     let forgotten = 0;

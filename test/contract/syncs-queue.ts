@@ -17,7 +17,7 @@ import type { Subject } from './subject.js';
 
 const all = (keys: readonly unknown[], answer: number): number[] => keys.map(() => answer);
 
-/** Entries in each place of a queue, so many that copying them takes a while. */
+/** Entries in each place of a queue, enough that copying them takes a while. */
 const QUEUED = 900;
 
 export function syncQueueContract(subject: Subject): void {

@@ -78,7 +78,7 @@ class Model {
     for (const url of urls) this.visits.delete(url);
   }
 
-  /** Whether the URL may have expired by now: a killed store may be away for long. */
+  /** Whether the URL may have expired by now: a killed store may be unavailable for a long time. */
   mayHaveExpired(url: string): boolean {
     const visit = this.visits.get(url);
     return !visit || Date.now() >= visit.sent + AGE_MS;

@@ -150,7 +150,7 @@ describe('an instance that does not know of a sync', () => {
 describe('an instance whose connection is cut for good in mid-sync', () => {
   it('after any byte: another instance continues, and the set has its old or its new state', async () => {
     const ends: Record<string, number> = {};
-    /** Opens a sync, sends the list and commits, from an instance that is cut off for good after `bytes` bytes. */
+    /** Opens a sync, sends the list and commits, from an instance that is cut off permanently after `bytes` bytes. */
     const cutOff = async (filter: Filter, opening: Operation, bytes: number): Promise<number> => {
       const proxy = await TcpProxy.start(server.port);
       const store = await RedisStore.open({ url: `redis://127.0.0.1:${proxy.port}`, timeoutMs: SHORT_MS });

@@ -43,7 +43,7 @@ export interface UrlHistory {
   readonly forgets: Told[];
 }
 
-/** A URL from one discovery on. A URL that is forgotten and discovered again has another entry. */
+/** A URL from one discovery on. A URL that is forgotten and discovered again gets a new entry. */
 export interface Entry {
   readonly of: UrlHistory;
   /** Undefined if no such discovery was ever sent. */

@@ -15,7 +15,7 @@ const FIRST_WORKER = 1_000;
 /** The store's timers notice the end of a delay some time after it. */
 const LATE_MS = 500;
 
-/** The workers on a queue, beside the clients of a run's filters. */
+/** The workers on a queue. They run next to the clients of a run's filters. */
 export class QueueRun {
   private readonly records = noRecords<QueueOperation, QueueAnswers>();
   private readonly workload: QueueWorkload;

@@ -34,7 +34,7 @@ export interface Finished {
 
 const CHUNK_BYTES = 1_000;
 
-/** Imports an exported set from a file into an empty store, kills that store, and checks that everything is there. */
+/** Imports an exported set from a file into an empty store, kills that store, and checks that nothing is missing. */
 export async function assertImported(
   { filter, parts, seen, set }: Finished,
   { limits, time, random }: { limits: Limits; time: Time; random: Random },

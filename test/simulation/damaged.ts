@@ -47,8 +47,8 @@ interface System {
 }
 
 /**
- * Removes or alters a row on a copy of the disk. Each set must then either answer as before or be reported as lost for
- * good.
+ * Removes or alters a row on a copy of the disk. Each set must then either answer as before or be reported as
+ * permanently lost.
  */
 export async function assertMissed(disk: SimulatedDisk, { random, ...system }: System): Promise<void> {
   const damaged = disk.copy();

@@ -135,7 +135,7 @@ export class AgedLayers implements LayersModel {
     return Math.floor(this.clock.now / this.epochMs);
   }
 
-  /** The number of epochs that an item added now lives. */
+  /** The number of epochs for which an item added now lives. */
   lasts(ttlMs = this.maxAgeMs): number {
     return lastsFor(this.epoch, this.clock.now, ttlMs, this.epochMs);
   }

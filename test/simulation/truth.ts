@@ -17,7 +17,7 @@ const VERBS = new Map(
   Object.values(verbs).flatMap((verb) => (typeof verb === 'object' ? [[verb.number, verb] as const] : [])),
 );
 
-/** Learns what transactions did, right after each. */
+/** Learns the effects of transactions, right after each. */
 export interface Listener {
   /** A call was executed. `value` is its answer. */
   executed(call: Call, value: unknown): void;

@@ -6,8 +6,8 @@ const WITHOUT_A_TEST_MS = 90_000;
 const TO_REPORT_MS = 5_000;
 
 /**
- * How long the running test or hook may still wait, in whole ms: until shortly before Jest ends it. Waits have no
- * limits of their own, because no limit suits every machine.
+ * How long the running test or hook may still wait, in whole ms: until shortly before Jest ends it. Single waits have
+ * no limits, because no limit suits every machine.
  */
 export function patienceMs(): number {
   const { endOfTest } = globalThis;

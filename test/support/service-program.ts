@@ -20,7 +20,7 @@ const ENTRIES = [
   PARTS,
 ];
 
-/** Packages that load binaries or files of their own, and optional packages of Nest that are not installed. */
+/** Packages that load their own binaries or files, and optional packages of Nest that are not installed. */
 const NOT_BUNDLED = [
   'lmdb',
   'fs-native-extensions',
@@ -45,9 +45,9 @@ const asked = new Map<Packages, Promise<string>>();
 /**
  * Builds the programs from the current sources. Returns the folder that holds them, laid out like `dist`.
  *
- * With bundled packages the service starts in a third of the CPU time, which is most of what a test that starts it
- * takes. `external` leaves the packages in node_modules, for tests that check which of them are loaded. The first
- * worker builds; the others reuse its result while the sources stay the same.
+ * With bundled packages the service starts in a third of the CPU time. The start is most of the CPU time of a test.
+ * `external` leaves the packages in node_modules, for tests that check which of them are loaded. The first worker
+ * builds; the others reuse its result while the sources stay the same.
  */
 export function serviceProgram(packages: Packages = 'bundle'): Promise<string> {
   // Reading all the sources takes as long as running one CLI command.

@@ -14,10 +14,10 @@ export interface UserText {
 
 /** Folders whose strings reach users: in answers, logs and terminals, and on the screens of the dashboard. */
 const SOURCES = ['libs', 'scripts', 'src'];
-/** Folders with other strings: tests and what they use, programs for Redis, rules of lint. */
+/** Folders with other strings: tests and their helpers, scripts for Redis, rules of lint. */
 const NOT_SHOWN = /\.spec\.|\.d\.|\/test(?:ing|data)\/|redis\/(?:items|scripts)\/|scripts\/lint\//;
 
-/** What stands for a value in a template. */
+/** Placeholder for a value in a template. */
 const VALUE = '…';
 
 /** The texts of all sources that users may meet: strings, templates, and the text between the tags of the dashboard. */
@@ -30,7 +30,7 @@ export function sourceTexts(): UserText[] {
     .flatMap((file) => textsIn(readFileSync(file, 'utf8'), file));
 }
 
-/** The texts of a source: those of more than one word. `file` also says how it is written. */
+/** The texts of a source: those of more than one word. The extension of `file` selects the syntax. */
 export function textsIn(source: string, file: string): UserText[] {
   const kind = file.endsWith('.tsx') ? ts.ScriptKind.TSX : ts.ScriptKind.TS;
   const texts: string[] = [];
@@ -38,7 +38,7 @@ export function textsIn(source: string, file: string): UserText[] {
     if (ts.isImportDeclaration(node) || ts.isExportDeclaration(node)) return;
     const text = textOf(node);
     if (text !== undefined) texts.push(text);
-    // The parts of a concatenation are one text with it. The values in a template are texts of their own.
+    // The operands of a concatenation form one text. The values in a template are texts of their own.
     if (text !== undefined && ts.isBinaryExpression(node)) return;
     ts.forEachChild(node, visit);
   };
@@ -85,7 +85,7 @@ export function pageTexts(page: string): UserText[] {
   );
 }
 
-/** Whether a block is a heading that asks, such as "Who is it for?" */
+/** Whether a block is a heading that is a question, such as "Who is it for?" */
 function isQuestion(block: string): boolean {
   return /^#+ [^\n]*\?$/.test(block.trim());
 }

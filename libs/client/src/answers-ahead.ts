@@ -4,7 +4,7 @@ import { pause } from './back-off.js';
 export interface Sending {
   /** Number of blocks in flight. */
   readonly ahead: number;
-  /** Ends the list at once and aborts the calls in flight. */
+  /** Ends the list immediately and aborts the calls in flight. */
   readonly signal?: AbortSignal | undefined;
   /** Ends the list after the answers of the blocks in flight. */
   readonly stop?: AbortSignal | undefined;

@@ -15,7 +15,7 @@ export const MOST_ENTRIES = 1_000;
 export const MOST_SIZE = 2 ** 19;
 /** How long calls wait for others while a batch is in progress, in ms. */
 const MOST_WAIT_MS = 5;
-/** Limits the requests in flight when a program makes a million calls at once. */
+/** Limits the requests in flight when a program makes a million calls at the same time. */
 const MOST_UNDER_WAY = 8;
 
 interface Waiting<Entry, Result> {

@@ -128,7 +128,7 @@ export class Worker {
       return [];
     } catch (error) {
       if (!this.isStopped()) throw error;
-      // The aborted call may have leased URLs. If so, a retry with the same key returns them at once.
+      // The aborted call may have leased URLs. If so, a retry with the same key returns them immediately.
       const signal = AbortSignal.timeout(LAST_LEASE_MS);
       const late = await this.set.lease(asked, { idempotencyKey, signal }).catch(() => []);
       await this.giveBack(late);

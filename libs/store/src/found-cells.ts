@@ -75,7 +75,7 @@ export function drawPages(layers: readonly Geometry[], random = Math.random): Pa
   const pages = layers.map(({ segments, pagesPerSegment }) => segments * pagesPerSegment);
   const drawn: PagePlace[][] = layers.map(() => []);
   let room = MOST_SAMPLED_PAGES;
-  // Smallest layer first, so that the others can use what it leaves.
+  // Smallest layer first, so that the others can use the rest of its share.
   const order = [...layers.keys()].sort((a, b) => (pages[a] as number) - (pages[b] as number));
   for (const [done, layer] of order.entries()) {
     const { pagesPerSegment } = layers[layer] as Geometry;

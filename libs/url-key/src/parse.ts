@@ -98,7 +98,7 @@ function canonicalAuthority(scheme: string, text: string): string | InvalidUrl {
   return (at === -1 ? '' : canonicalUserinfo(text.slice(0, at))) + host + shown;
 }
 
-/** The userinfo with its `@`, or an empty string. The first colon ends the name. An empty password equals none. */
+/** The userinfo with its `@`, or an empty string. The first colon ends the name. An empty password counts as none. */
 function canonicalUserinfo(text: string): string {
   const colon = text.indexOf(':');
   const name = canonicalUser(colon === -1 ? text : text.slice(0, colon));

@@ -73,7 +73,7 @@ export interface UrlProfileSpec {
  * give deep-equal profiles with equal JSON, and normalising is idempotent.
  *
  * The version covers every rule in this library, including its lists of names (except trackers, which have their own
- * version). Rule sets are added but never edited: a change that gives any URL a different key becomes version 2 beside
+ * version). Rule sets are added but never edited: a change that gives any URL a different key becomes version 2 next to
  * version 1, and stored sets keep their version.
  */
 export type NormalisedUrlProfile = Readonly<

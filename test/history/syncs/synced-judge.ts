@@ -45,7 +45,7 @@ export function judgeSynced(
   const violations: Violation[] = [];
   let [syncCount, urlCount] = [0, 0];
 
-  // If changes do not wait for replicas, a failover may lose data for good.
+  // If changes do not wait for replicas, a failover may lose data permanently.
   const mayLack = ({ end, note }: SyncedAttempt) =>
     note?.includes('STORE_DATA_LOST') === true && doubts.mayBeLost({ start: 0, end: Infinity }, end);
   for (const attempt of attempts) {

@@ -28,7 +28,7 @@ const FINAL_BATCH = 500;
 /** How often the ageing set is read at the end, until everything in it has expired. */
 const READ_EVERY_MS = 1_000;
 
-/** Clients of synced visited sets, beside the clients of a run's filters. */
+/** Clients of synced visited sets. They run next to the clients of a run's filters. */
 export class SyncedRun {
   private readonly records = noRecords<SyncedOperation, SyncedAnswers>();
   private readonly workloads: readonly SyncedWorkload[];

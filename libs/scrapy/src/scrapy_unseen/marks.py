@@ -10,7 +10,7 @@ Lease = Tuple[str, int]
 
 
 class Key(NamedTuple):
-    """The key of a request: a URL in the visited set, or a fingerprint in the filter beside it."""
+    """The key of a request: a URL in the visited set, or a fingerprint in the filter that accompanies it."""
 
     is_url: bool
     text: str

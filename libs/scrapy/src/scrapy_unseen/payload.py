@@ -25,8 +25,8 @@ def payload_of(request: Request, spider: Spider) -> Optional[str]:
     try:
         told = request.to_dict(spider=spider)
     except Exception:
-        # The callback is not a method of the spider. To find out, Scrapy reads all properties of the spider, and one
-        # may fail.
+        # The callback is not a method of the spider. Scrapy searches all properties of the spider for the callback, and
+        # one may raise an error.
         return None
     if "_class" in told or told["body"]:
         return None

@@ -16,7 +16,7 @@ from urllib.parse import quote, urlsplit
 MOST_BYTES = 16 * 2**20
 ATTEMPT_SECONDS = 10.0
 FIRST_WAIT, MOST_WAIT = 0.05, 2.0
-#: Time limit of a call during an outage. Within this time after one call, other calls fail at once.
+#: Time limit of a call during an outage. Within this time after one call, other calls fail immediately.
 AWAY_SECONDS = 1.0
 #: Time limit of a call when the crawl is closing.
 CLOSE_SECONDS = 3.0

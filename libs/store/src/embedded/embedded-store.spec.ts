@@ -102,7 +102,7 @@ describe('a restart', () => {
     const store = await bench.open();
     const filter = await createFilter(store, { kind: 'visited-set' });
     await store.counters.add(filter, positions(filter, keys(2000)), operation(), keys(2000));
-    // The store is closed at once, so the deletion in the background is interrupted.
+    // The store is closed immediately, so the deletion in the background is interrupted.
     await Promise.all([store.drop('seen', 'visited-set', operation()), store.close()]);
     const again = await bench.open();
     await expect(again.open('seen', 'visited-set')).rejects.toMatchObject({ code: 'FILTER_NOT_FOUND' });

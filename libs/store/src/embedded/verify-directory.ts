@@ -21,9 +21,9 @@ export interface VerifiedDirectory {
 }
 
 /**
- * Reads all data of a directory like a start, and returns what a store would find. LMDB opens the data file read-only;
- * only the lock files beside it are written. Throws if another store owns the directory, another version wrote it, or
- * it contains no data.
+ * Reads all data of a directory as a start does, and returns the state of each filter. LMDB opens the data file
+ * read-only; only the lock files beside it are written. Throws if another store owns the directory, another version
+ * wrote it, or it contains no data.
  */
 export async function verifyDirectory(directory: string): Promise<VerifiedDirectory> {
   if (!hasData(directory)) throw new Error(`${DATA_FILE} is missing or empty`);

@@ -15,7 +15,7 @@ export const Removed = { Absent: 0, Removed: 1, Saturated: 2 } as const;
  * - A mutation and the record of its operation are written in the same atomic step. A repeat returns the same result
  *   and changes nothing. If a call fails halfway (STORE_UNAVAILABLE), repeating it with the same operation gives every
  *   item its first answer.
- * - Every call, reads included, checks the filter's generation and that all its cells are there. It throws
+ * - Every call, reads included, checks the filter's generation, and that none of its cells is missing. It throws
  *   STORE_DATA_LOST, FILTER_NOT_FOUND or StaleFilterError, and never answers a wrong "absent".
  * - No answer leaves before every change it may have observed is as durable as the store promises.
  * - Calls that the filter does not support throw TypeError: counters of a standard filter, payloads without a queue.
@@ -51,7 +51,7 @@ export interface Counters {
     ttlMs?: number,
   ): Promise<Uint8Array>;
 
-  /** 1: probably present (all k cells are non-zero). 0: surely absent. */
+  /** 1: probably present (all k cells are non-zero). 0: certainly absent. */
   check(filter: Filter, positions: Positions, deadline: number): Promise<Uint8Array>;
 
   /**

@@ -65,7 +65,7 @@ export interface DeadLetterPage {
  * put back) is queued at the end: behind all waiting entries, before later ones.
  *
  * At most one lease holds an entry. An entry that was forgotten is never leased again, wherever it was when its item
- * was removed. If its item is discovered again, that is another entry.
+ * was removed. If its item is discovered again, it gets a new entry.
  */
 export interface Queue {
   /**
@@ -78,14 +78,15 @@ export interface Queue {
   lease(filter: Filter, max: number, leaseMs: number, operation: Operation): Promise<LeasedEntry[]>;
 
   /**
-   * Removes leased entries from the queue for good. Per id: Settled.Done; Settled.Expired if the lease of the entry has
-   * ended or the entry was settled under it; Settled.Unknown if the entry was forgotten, or no such id was ever given.
+   * Removes leased entries from the queue permanently. Per id: Settled.Done; Settled.Expired if the lease of the entry
+   * has ended or the entry was settled under it; Settled.Unknown if the entry was forgotten, or no such id was ever
+   * given.
    */
   ack(filter: Filter, ids: readonly string[], operation: Operation): Promise<Uint8Array>;
 
   /**
-   * Gives leased entries back: to the end of the queue, at once or after a delay, or to the dead letters if they were
-   * leased as often as the visited set allows. Returns the same results as `ack`.
+   * Gives leased entries back: to the end of the queue, immediately or after a delay, or to the dead letters if they
+   * were leased as often as the visited set allows. Returns the same results as `ack`.
    */
   release(
     filter: Filter,

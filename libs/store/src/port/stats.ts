@@ -1,6 +1,6 @@
 import type { Sync } from './syncs.js';
 
-/** Counts kept beside the cells, never found by scanning. */
+/** Counts that the store keeps with the cells, and never computes by a scan. */
 export interface FilterStats {
   /**
    * Adds that returned Added.New, minus removals that left the item absent. If the filter ages, an estimate from the

@@ -73,8 +73,8 @@ export const Kept = {
 } as const;
 
 /**
- * Keeps the items of an input list and forgets all others. A sync fills new layers beside the filter's own. While it is
- * open,
+ * Keeps the items of an input list and forgets all others. A sync fills new layers next to the filter's own. While it
+ * is open,
  *
  * - `check` finds items that either of them claims;
  * - `add` stores an item in both if neither claims it: it is new. An item that the own layers claim is stored in the

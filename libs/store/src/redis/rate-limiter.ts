@@ -5,8 +5,8 @@ import type { Connection } from './connection/connection.js';
 import { RATE_PREFIX } from './layout/keys.js';
 
 /**
- * Counts requests per caller and second, with `perSecond` as the limit, over all instances on this Redis. Throws at
- * once while there is no connection.
+ * Counts requests per caller and second, with `perSecond` as the limit, over all instances on this Redis. Throws
+ * immediately while no connection exists.
  */
 export function redisRateLimiter(connection: Connection, perSecond: number): RateLimiter {
   const limiter = new RateLimiterRedis({

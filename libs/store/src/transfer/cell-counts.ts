@@ -18,8 +18,8 @@ const NIBBLES_SUM = Uint8Array.from({ length: 256 }, (_, byte) => (byte >> 4) + 
 const BITS_SET = Uint8Array.from({ length: 256 }, (_, byte) => byte.toString(2).replaceAll('0', '').length);
 
 /**
- * Counts the cells in whole bytes. The counts are those that stores keep beside the cells. Takes about 1 ns per byte.
- * If the filter ages, the bytes must be whole pages, and expired cells count until they are emptied.
+ * Counts the cells in whole bytes. The counts are those that stores keep with the cells. Takes about 1 ns per byte. If
+ * the filter ages, the bytes must be whole pages, and expired cells count until they are emptied.
  */
 export function countCells(
   bytes: Uint8Array,

@@ -43,8 +43,8 @@ export interface Place {
 
 /**
  * The owner of a data directory. It runs mutations and reads on a session. A failed commit leaves memory ahead of the
- * database, so the engine loads a new session, exactly as at the start. Reads continue at once. Mutations wait for a
- * pause, which doubles while no commit succeeds, so that they do not reload everything again and again.
+ * database, so the engine loads a new session, exactly as at the start. Reads continue immediately. Mutations wait for
+ * a pause, which doubles while no commit succeeds, so that they do not reload everything again and again.
  */
 export class Engine {
   private session: Session | undefined;
@@ -168,7 +168,7 @@ export class Engine {
     try {
       return await work();
     } catch (error) {
-      // If everything is committed, a refusal waits for nothing. Without this pause, a caller that retries at once
+      // If everything is committed, a refusal waits for nothing. Without this pause, a caller that retries immediately
       // would block the event loop.
       await setImmediate();
       if (error instanceof DamagedRow) {

@@ -61,7 +61,7 @@ export class Purger {
   }
 
   /**
-   * Deletes what a crash left behind: generations that are not in the catalogue, data of ended syncs, marks that are no
+   * Deletes the leftovers of a crash: generations that are not in the catalogue, data of ended syncs, marks that are no
    * longer needed, and records that are older than the windows.
    */
   leftovers(memory: Memory): void {

@@ -63,7 +63,7 @@ export class Commits {
         outcome.value = change();
         this.last = commit;
       } catch (error) {
-        // Set at once, because the next change of the same commit may be about to run.
+        // Set immediately, because the next change of the same commit may be about to run.
         if (!isRefusal(error)) this.failed = true;
         if (error instanceof DamagedRow) this.spoil(error);
         throw error;

@@ -70,7 +70,8 @@ function refuseTaken({ memory }: Session, { name }: FilterSpec): void {
 
 /**
  * A filter that is being imported under a generation that is not in the catalogue yet. Blocks and queue entries are
- * written as they arrive. If the filter is not published, they are deleted at once, or as leftovers at the next start.
+ * written as they arrive. If the filter is not published, they are deleted immediately, or as leftovers at the next
+ * start.
  */
 class Making {
   private readonly state: FilterState;

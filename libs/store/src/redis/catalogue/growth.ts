@@ -22,10 +22,10 @@ const LACKING_MS = 60_000;
 const FREE_MS = 10_000;
 
 /**
- * Creates the next layer of a filter or sync. This is a change of the catalogue entry that another call may continue at
- * once, since creating a key twice is harmless. Deleting the keys again, for lack of memory, is a separate change,
- * during which no call may begin to create any. A call that had begun before deletes the keys that it has created
- * since.
+ * Creates the next layer of a filter or sync. This is a change of the catalogue entry that another call may continue
+ * immediately, since creating a key twice is harmless. Deleting the keys again, for lack of memory, is a separate
+ * change, during which no call may begin to create any. A call that had begun before deletes the keys that it has
+ * created since.
  */
 export class Growth {
   /** By generation and first layer, since several handles may share them. */

@@ -69,7 +69,7 @@ type SharedOptions = ReturnType<typeof sharedOptions>;
 function sharedOptions(options: ConnectionOptions, silenceMs: number) {
   return {
     autoResendUnfulfilledCommands: false,
-    // Makes commands of a lost connection fail at once. With null they would wait forever.
+    // Makes commands of a lost connection fail immediately. With null they would wait forever.
     maxRetriesPerRequest: 0,
     connectTimeout: options.timeoutMs,
     disconnectTimeout: DISCONNECT_MS,

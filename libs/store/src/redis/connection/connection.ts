@@ -121,7 +121,7 @@ export class Connection {
   }
 
   /**
-   * Retries a call that is safe to repeat until it succeeds, fails for good, or times out. Throws StoreError:
+   * Retries a call that is safe to repeat until it succeeds, fails permanently, or times out. Throws StoreError:
    * STORE_UNAVAILABLE, STORE_FULL, STORE_DATA_LOST.
    */
   async repeat<T>(call: (attempt: number, end: number) => Promise<T>, deadline: number): Promise<T> {
@@ -195,8 +195,8 @@ export class Connection {
   }
 
   /**
-   * A client ends for good, whatever its retry strategy, if a Sentinel reports a failover while the client asks for the
-   * master (ioredis: `FailoverDetector` disconnects the connector that is connecting).
+   * A client gives up permanently, regardless of its retry strategy, if a Sentinel reports a failover while the client asks
+   * for the master (ioredis: `FailoverDetector` disconnects the connector that is connecting).
    */
   private revived(client: Redis | Cluster): Redis | Cluster {
     const revive = (): void => {

@@ -65,8 +65,8 @@ end
 `;
 
 /**
- * `clean(cells, from, bytes, stamp)`: empties the expired cells of a page with so many bytes, and stamps it. Returns
- * the new page, and the number of emptied cells that were at 15.
+ * `clean(cells, from, bytes, stamp)`: empties the expired cells of a page with this number of bytes, and stamps it.
+ * Returns the new page, and the number of emptied cells that were at 15.
  */
 const CLEAN = `
 local maps, find, gsub = {}, string.find, string.gsub

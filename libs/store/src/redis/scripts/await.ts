@@ -14,7 +14,7 @@ export const awaitScript: Script = {
   numberOfKeys: 10,
   lua: `${ALLOW_OOM}${CHECK_QUEUE}${NOW}
 local till = now + ARGV[3]
--- A later time was set before the clock was set back.
+-- If a time is later than that, the clock was set back after it was stored.
 if queue.awaited < till or queue.awaited > till + ARGV[3] then queue.set('awaited', till) end
 queue.save()
 local due = -1

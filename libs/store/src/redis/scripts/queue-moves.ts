@@ -146,7 +146,7 @@ function queue.dueAt(at)
 end
 `;
 
-/** Lua: whether an entry may be due. A time too far ahead was set before the clock was set back. */
+/** Lua: whether an entry may be due. If a time is too far ahead, the clock was set back after it was stored. */
 export const MAY_BE_DUE = `(queue.due > 0 and (queue.due <= now or queue.due > now + ${MAX_LEASE_MS}))`;
 
 /**
@@ -212,7 +212,10 @@ function queue.moveDue()
 end
 `;
 
-/** `isDue` returns whether a lease or a delay has ended. A time too far ahead was set before the clock was set back. */
+/**
+ * `isDue` returns whether a lease or a delay has ended. If a time is too far ahead, the clock was set back after it was
+ * stored.
+ */
 export const IS_DUE = `
 local function isDue(at)
   return not at or tonumber(at) <= now or tonumber(at) > now + ${MAX_LEASE_MS}

@@ -5,7 +5,7 @@ import { ALLOW_OOM, CAN_ROTATE, type Script } from './script.js';
 /** Default number of marks in a segment's queue up to which no sweep begins. */
 export const DEFAULT_MAX_MARKS = 100_000;
 
-/** Lua: whether the queue has so many marks that a sweep should begin. `max` is Lua, too. */
+/** Lua: whether the queue has enough marks for a sweep to begin. `max` is Lua, too. */
 export const tooManyMarks = (max: string) =>
   `queue.marked > math.max(tonumber(${max}), (queue.waiting + queue.leased + queue.later + queue.letterCount) / 8)`;
 
