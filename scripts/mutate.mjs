@@ -9,15 +9,15 @@ const sound = new Set();
 
 const HELP = `npm run mutate -- [options] [list …]
 
-Applies the mutations of test/mutations/*.diff one at a time to a copy of the sources, and runs the tests that must fail
-then. Ends with 1 if one survives. Without a list: all of them, which takes an hour or two.
+Applies the mutations of test/mutations/*.diff to a copy of the sources, one at a time, and runs the tests that must
+then fail. Exits with 1 if a mutation survives. Without a list, it runs all lists, which takes an hour or two.
 
-  --only TEXT    those whose name or path has the text in it
-  --by COMMAND   the tests to run, as words of npm test, in place of those that the lists name
-  --limit S      seconds that the tests of a mutation may take (default 240): what takes longer counts as killed
-  --check        only that the text of each is once in the sources
-  --lists DIR    a folder with other lists
-  --help         this
+  --only TEXT    only mutations whose name or path contains TEXT
+  --by COMMAND   tests to run, as arguments of npm test, instead of those in the lists
+  --limit S      time limit for the tests of a mutation, in seconds (default 240); a timeout counts as killed
+  --check        only check that the text of each mutation occurs exactly once in the sources
+  --lists DIR    folder with other lists
+  --help         print this help
 `;
 
 const { values, positionals } = parseArgs({

@@ -34,7 +34,7 @@ export const embeddedGroup: Group = {
     }),
 };
 
-/** Measures all sizes in turn, so that slow phases of the machine affect all equally. */
+/** Measures all sizes alternately, so that slow phases of the machine affect all equally. */
 async function runRounds(
   options: BenchOptions,
   filters: readonly FilledFilter[],

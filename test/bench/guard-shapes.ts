@@ -78,7 +78,7 @@ function costsOf(part: keyof CpuPerItem, store: string, { plain, ...shapes }: Sh
   return Object.assign({}, ...costs) as Costs;
 }
 
-/** Measures rounds of all cases in a set of each shape, in turn. */
+/** Measures alternating rounds of all cases in a set of each shape. */
 async function measureShapes(port: number, workers: Workers, items: number): Promise<ShapeRounds> {
   const bodies = jsonBodies(0, items, BATCH, 'urls');
   const sets = await shapedSets(port, items);

@@ -43,7 +43,7 @@ async function rowsOf(store: string, port: number, workers: Workers, options: Be
   ];
   const calls = options.quick ? CALLS / 10 : CALLS;
   const rounds = new Map<string, Measured[]>(looks.map(({ name }) => [name, []]));
-  // Runs all in turn, so that slow phases of the machine affect all equally. The first round warms up.
+  // Runs all alternately, so that slow phases of the machine affect all equally. The first round warms up.
   for (let round = 0; round <= (options.quick ? 1 : ROUNDS); round++) {
     for (const look of looks) {
       const one = await measured(workers, calls, async () => {

@@ -7,32 +7,32 @@ export const SAMPLE = 'test/data/debian-homepages-sample.txt';
 
 export const USAGE = `npm run bench -- [options]
 
-  --quick            shows in two minutes that everything runs; the figures mean little
-  --rows PATTERN     only the groups of rows whose names match this regular expression
-  --seconds N        least time of measurement per row, where rows repeat (3)
-  --warm-up N        least seconds for which a service works before it is measured (4, with --quick 0)
-  --size N           filters for N items beside those for 10^6, instead of 10^5 to 10^7: embedded-batch,
+  --quick            checks in two minutes that everything runs; the figures mean little
+  --rows PATTERN     run only groups of rows whose names match this regular expression
+  --seconds N        minimum measuring time per row, for rows that repeat (3)
+  --warm-up N        minimum seconds for which a service works before it is measured (4, with --quick 0)
+  --size N           use filters for 10^6 and N items instead of 10^5 to 10^7: embedded-batch,
                      embedded-memory and redis; 1e8 takes half an hour
-  --file FILE        URLs to canonicalise, one a line (${SAMPLE})
-  --out FILE         where the results go as JSON (bench-results.json)
-  --update FILE      also puts the tables between the bench's marks in this Markdown file, and the chart beside it
-  --profile FOLDER   also writes profiles of the services' CPU time and allocations there (they slow them down)
+  --file FILE        URLs to canonicalise, one per line (${SAMPLE})
+  --out FILE         write the results to this file as JSON (bench-results.json)
+  --update FILE      also write the tables between the markers of this Markdown file, and the chart next to it
+  --profile FOLDER   also write profiles of the services' CPU time and allocations there; this slows them down
 
-  REDISBLOOM_URL in the environment names servers, separated by commas, whose filter module is to be among the peers:
-  of one with appendonly yes and appendfsync always the row ends in -synced.
+  REDISBLOOM_URL in the environment lists servers, separated by commas, whose filter module joins the peers. If a server
+  has appendonly yes and appendfsync always, the name of its row ends in -synced.
 
 npm run bench -- --compare BEFORE [AFTER] [options]
 
-  Two commits, or one and this build, round by round in turn; or two .json files of results.
-  --rows PATTERN     of the groups that measure a service: embedded-batch, embedded-stream, embedded-single, redis,
-                     redis-single (embedded-batch and redis)
-  --rounds N         of each version (5)
-  --seconds N        least time of measurement per row and round, where rows repeat (1)
+  Compares two commits, or a commit and this build, in alternating rounds; or two .json files of results.
+  --rows PATTERN     run only these groups, of those that measure a service: embedded-batch, embedded-stream,
+                     embedded-single, redis, redis-single (embedded-batch and redis)
+  --rounds N         rounds of each version (5)
+  --seconds N        minimum measuring time per row and round, for rows that repeat (1)
 
 npm run bench -- --guard [--update]
 
-  A few ratios, in less than a minute, against those in test/bench/guard-baseline.json: fails if one is more than
-  30 % worse. With --update it writes that file instead.
+  Measures a few ratios in less than a minute, and compares them with test/bench/guard-baseline.json. Fails if one is
+  more than 30 % worse. With --update, it writes that file instead.
 `;
 
 const MIN_SIZE = 10_000;

@@ -116,7 +116,8 @@ async function measurePeers(options: BenchOptions, contenders: readonly Contende
       const least = contender.workers.servicePid === undefined ? 1 : WARM_ROUNDS;
       await warmUp(options, () => runRound(contender, mix, noPasses()), least);
     }
-    // Runs all in turn, so that slow phases of the machine affect all equally, and none always follows the same one.
+    // Runs all alternately, so that slow phases of the machine affect all equally, and none always follows the same
+    // one.
     for (let round = 0; round < (options.quick ? 1 : ROUNDS); round++) {
       const turn = round % 2 === 0 ? entries : entries.toReversed();
       for (const { contender, mix, passes } of turn) await runRound(contender, mix, passes);

@@ -93,7 +93,7 @@ class RedisBench {
     return { items: this.setSize, bytes: (await this.redis.usedMemory()) - before };
   }
 
-  /** Runs all in turn, so that slow phases of the machine affect all equally. */
+  /** Runs all alternately, so that slow phases of the machine affect all equally. */
   private async runRounds(set: FingerprintSet, filters: readonly FilledFilter[]): Promise<void> {
     const setItems = this.options.quick ? ROUND_ITEMS / 2 : ROUND_ITEMS;
     const all = jsonBodies(0, setItems);

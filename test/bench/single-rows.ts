@@ -79,7 +79,9 @@ const REQUESTS = 20_000;
 const P99_MS = 5;
 const HALF_LOAD_ROUNDS = 3;
 
-/** First as many calls as the service can take, then half as many per second whatever the responses, in turn. */
+/**
+ * Alternates between as many calls as the service can take, and half as many per second regardless of the responses.
+ */
 async function halfLoadRow(store: string, service: Service, options: BenchOptions, verb: Verb): Promise<Row> {
   const { quick, seconds } = options;
   const filter = new FilterClient(service.port, `half-load-${verb}`, 1);

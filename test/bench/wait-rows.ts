@@ -46,7 +46,7 @@ export const waitGroup: Group = {
   },
 };
 
-/** Runs rounds of both stores in turn, so that slow phases of the machine affect both equally. */
+/** Alternates rounds of both stores, so that slow phases of the machine affect both equally. */
 async function compare(stores: readonly RedisStore[], quick: boolean): Promise<Row[]> {
   const rows: Row[] = [];
   for (const each of CASES) {

@@ -169,7 +169,7 @@ export class Load {
   }
 }
 
-/** A client that creates, fills, clears and drops filters in turn. After a fault it continues where it was. */
+/** A client that creates, fills, clears and drops one filter after another. After a fault it continues where it was. */
 export class LifeCycles {
   readonly dropped: string[] = [];
   private name = 0;

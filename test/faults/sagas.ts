@@ -245,7 +245,7 @@ const CHANGES: readonly Saga[] = [
 
 const dead = (call: Call, part = 1 / 2) => ({ call, part });
 
-/** Changes that take over from an instance that died, and die in turn. */
+/** Changes that take over from an instance that died, and then die too. */
 const TAKING_OVER: readonly Saga[] = [
   {
     ...{ name: 'create after a dead creation', prepare: exported, dead: dead(create), run: create },

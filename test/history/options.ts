@@ -4,22 +4,22 @@ export const USAGE = `npm run history -- [options]
 
   --store NAME       embedded, redis or cluster (embedded)
   --seconds N        how long clients work and faults strike (60)
-  --seed N           chooses operations and faults (random)
-  --clients N        working at once (16)
-  --workers N        working on the queue at once, beside them (6)
-  --crawlers N       using visited sets at once that are synced meanwhile, one of which ages, beside them (6)
-  --faults KINDS     comma separated (all that the store has); "none" for none:
-                       kill, pause        of a service: SIGKILL and a new start; SIGSTOP
+  --seed N           seed that chooses operations and faults (random)
+  --clients N        number of concurrent clients of the filters (16)
+  --workers N        number of concurrent workers on the queue (6)
+  --crawlers N       number of concurrent clients of visited sets that are being synced; one of the sets ages (6)
+  --faults KINDS     separated by commas, or "none" (default: all that the store has):
+                       kill, pause        of a service: SIGKILL and a restart; SIGSTOP
                        cut                connections of clients
                        store-kill, store-pause, store-cut
                                           the same of a Redis server (store-kill: not of a cluster)
                        link-down, link-cut, link-delay
-                                          between a service and a Redis: away for a while; broken off; delivered late
+                                          between a service and Redis: down for a while; cut off; delivered late
                        failover           of a cluster: a master dies, its replica takes over
-                       handover           of a cluster: a master and its replica change places
+                       handover           of a cluster: a master and its replica swap roles
                        move               of a cluster: slots go to another master under traffic
-  --wait N           cluster: REDIS_WAIT_REPLICAS, 0 or 1; with 1 failovers lose nothing that was answered (0)
-  --out FILE         where the whole history goes if a guarantee is broken (history.json)
+  --wait N           cluster: REDIS_WAIT_REPLICAS, 0 or 1; with 1, failovers lose no answered change (0)
+  --out FILE         file for the whole history if a guarantee is broken (history.json)
 `;
 
 const STORES = ['embedded', 'redis', 'cluster'] as const;

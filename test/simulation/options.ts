@@ -3,9 +3,9 @@ import { whole } from '../history/options.js';
 
 export const USAGE = `npm run simulate -- [options]
 
-  --seed N       the first history; the others have the next numbers (random)
-  --count N      how many histories at most (1000)
-  --seconds N    for how long at most (60)
+  --seed N       seed of the first history; the others have the next numbers (random)
+  --count N      maximum number of histories (1000)
+  --seconds N    maximum time in seconds (60)
 `;
 
 const MOST = 2 ** 31 - 1;

@@ -45,9 +45,9 @@ const asked = new Map<Packages, Promise<string>>();
 /**
  * Builds the programs from the current sources. Returns the folder that holds them, laid out like `dist`.
  *
- * With bundled packages the service starts in a third of the CPU time. The start is most of the CPU time of a test.
- * `external` leaves the packages in node_modules, for tests that check which of them are loaded. The first worker
- * builds; the others reuse its result while the sources stay the same.
+ * With bundled packages the service starts in a third of the CPU time. The start takes most of the CPU time of a test
+ * that starts a service. `external` leaves the packages in node_modules, for tests that check which of them are loaded.
+ * The first worker builds; the others reuse its result while the sources stay the same.
  */
 export function serviceProgram(packages: Packages = 'bundle'): Promise<string> {
   // Reading all the sources takes as long as running one CLI command.

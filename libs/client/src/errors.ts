@@ -37,7 +37,7 @@ export class ChangedListError extends UnseenError {
 export class AnswerError extends UnseenError {
   constructor(
     message: string,
-    /** The HTTP status if it was wrong. Usually it comes from a gateway. */
+    /** The HTTP status if it was unexpected. Usually it comes from a gateway. */
     readonly status?: number,
     options?: ErrorOptions,
   ) {

@@ -3,14 +3,14 @@ import { faultsOf, whole } from '../options.js';
 
 export const USAGE = `npm run crawl -- [options]
 
-  Workers, each a process of its own, lease and acknowledge URLs while they are discovered. All the while one of them is
-  killed with SIGKILL, and another starts in its place. In the end the queue is empty.
+  Workers, each in its own process, lease and acknowledge URLs while they are being discovered. Again and again, one
+  worker is killed with SIGKILL, and another one replaces it. At the end, the queue must be empty.
 
   --store NAME       embedded or redis (embedded)
-  --urls N           distinct ones (1000000)
-  --workers N        at once (8)
-  --seed N           chooses what workers do, and faults (random)
-  --faults KINDS     of the services and their store, as of "npm run history" (none)
+  --urls N           number of distinct URLs (1000000)
+  --workers N        number of concurrent workers (8)
+  --seed N           seed that chooses the actions of workers, and faults (random)
+  --faults KINDS     faults of the services and their store, as in "npm run history" (none)
 `;
 
 const STORES = ['embedded', 'redis'] as const;

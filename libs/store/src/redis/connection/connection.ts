@@ -195,8 +195,8 @@ export class Connection {
   }
 
   /**
-   * A client gives up permanently, regardless of its retry strategy, if a Sentinel reports a failover while the client asks
-   * for the master (ioredis: `FailoverDetector` disconnects the connector that is connecting).
+   * A client gives up permanently, regardless of its retry strategy, if a Sentinel reports a failover while the client
+   * asks for the master (ioredis: `FailoverDetector` disconnects the connector that is connecting).
    */
   private revived(client: Redis | Cluster): Redis | Cluster {
     const revive = (): void => {

@@ -76,7 +76,10 @@ export class SyncSums {
   }
 }
 
-/** Items of each layer in a segment, from counts of describeSyncScript. */
+/**
+ * Items of each layer, from the counts of describeSyncScript: for one of `segments` segments or, by default, for all
+ * together.
+ */
 function itemsIn(
   { maxAgeSeconds }: RedisFilter,
   list: RedisList,
