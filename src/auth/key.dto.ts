@@ -96,7 +96,7 @@ export class RotateKeyDto {
     minimum: 0,
     maximum: MAX_OVERLAP_SECONDS,
     default: DEFAULT_OVERLAP_SECONDS,
-    description: 'How long the old key stays valid beside the new one, unless it expires sooner',
+    description: 'How long the old key stays valid alongside the new one, unless it expires sooner',
   })
   @Optional()
   @IsInt(OVERLAP)

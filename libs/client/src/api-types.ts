@@ -102,7 +102,7 @@ export type KeyList = {
 
 export type RotateKey = {
   /**
-   * How long the old key stays valid beside the new one, unless it expires sooner
+   * How long the old key stays valid alongside the new one, unless it expires sooner
    */
   overlapSeconds?: number;
 };

@@ -136,6 +136,6 @@ export async function plan(
     ...(maxAge !== undefined && { maxAgeSeconds: maxAge }),
   });
   const { memoryBytes, geometry } = planned;
-  await tell(context, planned, `${bytes(memoryBytes)}, ${geometry.hashes} hashes an item`);
+  await tell(context, planned, `${bytes(memoryBytes)}, ${geometry.hashes} hashes per item`);
   return Exit.Done;
 }
