@@ -34,7 +34,7 @@ export function registerAdmissionGauges(inFlight: InFlight, registry: Registry):
   });
   new Counter({
     name: 'unseen_refused_total',
-    help: 'Requests answered OVERLOADED, by the bound that was reached',
+    help: 'Requests refused with OVERLOADED, by the limit that was reached',
     labelNames: ['bound'],
     registers,
     collect() {

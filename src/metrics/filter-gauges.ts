@@ -61,7 +61,7 @@ export class FilterGauges {
     this.queue = ofQueue('urls', 'URLs in the queue by state', ['state']);
     this.oldest = ofQueue(
       'oldest_seconds',
-      'Time since the URL at the head of the queue was discovered; 0 if no URL waits',
+      'Time since the URL at the head of the queue was discovered; 0 if no URL is waiting',
     );
   }
 

@@ -18,7 +18,7 @@ export class QueueView {
   @ApiProperty({
     required: false,
     type: 'integer',
-    description: 'Seconds since the first waiting URL was discovered. Absent if no URL waits',
+    description: 'Seconds since the first waiting URL was discovered. Absent if no URL is waiting',
   })
   readonly oldestSeconds?: number;
 }

@@ -13,9 +13,11 @@ const LONGEST_TURN_MS = 100;
 /** The same shapes in each run, so that runs can be compared. */
 const SEED = 1;
 const SHAPES = 60;
-/** The search changes one of this many worst shapes so far as often as it tries a new one. */
+/** In half of its tries, the search changes one of the worst shapes so far, of which it keeps this many. */
 const KEPT = 5;
-/** Each turn is measured this often, and the minimum counts, because a garbage collection is not part of the work. */
+/**
+ * Each turn is measured this many times, and the minimum counts, because a garbage collection is not part of the work.
+ */
 const REPETITIONS = 3;
 /** The search sends bodies with a quarter of the bytes: work that takes long in them takes long in whole ones. */
 const SEARCH_SHARE = 1 / 4;

@@ -655,7 +655,7 @@ export type Queue = {
    */
   forgotten: number;
   /**
-   * Seconds since the first waiting URL was discovered. Absent if no URL waits
+   * Seconds since the first waiting URL was discovered. Absent if no URL is waiting
    */
   oldestSeconds?: number;
 };

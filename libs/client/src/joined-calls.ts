@@ -28,7 +28,7 @@ interface Waiting<Entry, Result> {
 
 /**
  * Sends concurrent calls of one entry each as one request. The first request starts at the end of the turn of the event
- * loop. While it is in progress, the next calls wait for up to 5 ms or until they are a thousand.
+ * loop. While it is in progress, the next calls wait for up to 5 ms, or until a thousand of them are waiting.
  */
 export class JoinedCalls<Entry, Result> {
   private waiting: Waiting<Entry, Result>[] = [];

@@ -24,7 +24,7 @@ export class ItemsHeld {
    * Minimum and maximum of `items` after `removed` removals. Bits: each item has set at least one bit and at most k.
    * Counters: each stored item adds k to their sum, and each removal subtracts k. But a multiset counts copies in the
    * sum and not as items, and removing an item that was never added, but tested positive, may not reduce the number of
-   * items. Once a counter is stuck at 15, the sum tells nothing.
+   * items. Once a counter is stuck at 15, the sum says nothing.
    */
   bounds({ removed }: Pick<CallCounts, 'removed'>): { readonly least: number; readonly most: number } {
     const { nonZero, saturated, sum } = this;
