@@ -30,7 +30,7 @@ const OVERLOAD = 2;
 const BEST_SHARE = 80;
 const REFUSAL_MS = 20;
 
-/** Offers twice the load that the service can carry, whatever the responses. */
+/** Offers twice the load that the service can carry, regardless of the responses. */
 export const overloadGroup: Group = {
   name: 'overload',
   async measure(options) {

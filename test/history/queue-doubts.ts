@@ -8,7 +8,7 @@ const CLOCKS_MS = 10;
 
 type Known = Pick<AttemptOf<unknown, unknown>, 'outcome' | 'start' | 'end'>;
 
-/** The doubts that answers leave: whether a failover has lost a change, and whether a lease is over. */
+/** Facts that the answers leave open: whether a failover has lost a change, and whether a lease is over. */
 export class Doubts {
   /** The periods whose answered changes may be lost: from the first such answer to the takeover. */
   private readonly gaps: readonly { readonly from: number; readonly diedAt: number; readonly end: number }[];
@@ -51,7 +51,7 @@ export class Doubts {
     return terms.some((term) => !replaced(term) && term.start + term.seconds * 1_000 - CLOCKS_MS <= by);
   }
 
-  /** Whether a lease is certainly over when something is sent. */
+  /** Whether a lease is certainly over when a request is sent. */
   isOver(hold: Hold, at: number): boolean {
     if (this.mayBeLost(hold, at)) return false;
     const past = (event: Pick<QueueEvent, 'start' | 'end'>) => event.end < at && !this.mayBeLost(event, at);
@@ -68,7 +68,7 @@ export class Doubts {
     return entry.of.forgets.some(({ event }) => event.start <= by && event.end >= start);
   }
 
-  /** Whether an entry is certainly forgotten when something is sent. */
+  /** Whether an entry is certainly forgotten when a request is sent. */
   isForgotten({ of, discovery, handOuts }: Entry, at: number): boolean {
     if (discovery === undefined || this.mayBeLost(discovery.event, at)) return false;
     const queued = Math.min(discovery.event.end, ...handOuts.map(({ attempt }) => attempt.end));

@@ -158,8 +158,8 @@ export function keepBatch(
 }
 
 /**
- * How long listed items live. A known item keeps its remaining time, and a new item lives for the whole age. An item
- * that only the sync's layers claim lives for at least the whole age, counted from the opening: either it was listed
+ * How long listed items live. A known item keeps its remaining time, and a new item lives for the full age. An item
+ * that only the sync's layers claim lives for at least the full age, counted from the opening: either it was listed
  * before and has at least that time, or it is a false positive.
  */
 function lastsOnceKept(age: Ageing, { list, opened }: SyncState, left: Uint8Array, there: Positions): Lasts {
