@@ -9,8 +9,8 @@ const LISTENING = '0A';
 const SCHEDULER_TELLS = existsSync('/proc/self/schedstat');
 
 /**
- * The CPU time that a process has used, user and system, all threads, in µs. Where the kernel exposes its scheduler's
- * counts (nearly everywhere), it is exact but leaves out threads that have ended. Elsewhere it has steps of 10 ms.
+ * The CPU time that a process has used, user and system, all threads, in µs. If the kernel exposes its scheduler's
+ * counts, as nearly all do, it is exact but leaves out threads that have ended. Elsewhere it has steps of 10 ms.
  */
 export function cpuMicros(pid: number): number {
   return SCHEDULER_TELLS ? threadMicros(pid) : tickMicros(pid);

@@ -4,7 +4,7 @@ import type { Answers } from './answers.js';
 import type { Fault } from './attempt.js';
 import { between, type FaultSource } from './system.js';
 
-/** Pause between two faults of a group, in ms, so that there are answers to compare. */
+/** Pause between two faults of a group, in ms, so that clients get answers to compare. */
 const REST_MS = [200, 1_200] as const;
 /** Failovers take seconds. */
 const LONGEST_MS = 120_000;
