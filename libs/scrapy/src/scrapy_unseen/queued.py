@@ -21,7 +21,8 @@ from .scheduler import Asked, Scheduler, log_bug, told
 logger = logging.getLogger(__name__)
 
 OTHER_SPIDER = "unseen_other_spider"
-#: How many pages one crawl leases at a time, so that others get some, and how few are left when it leases more.
+#: Maximum number of pages that a crawl leases at a time, so that others get some, and the number of remaining pages at
+#: which it leases more.
 MOST_LEASED, FEW = 64, 32
 #: Pause between two checks of a queue whose pages others have leased, and between two calls during an outage.
 POLL_SECONDS = 1.0
