@@ -60,7 +60,9 @@ describe.each(STORES)('the command line, $name store', ({ start }) => {
     expect((await unseen(['show', filter])).stdout).toMatch(
       /^kind: filter\nname: .*\n(?:.+: .*\n)*semantics: multiset\n/,
     );
-    expect((await unseen(['plan', '--capacity', '1e9'])).stdout).toMatch(/^[\d.]+ GB, \d+ hashes per item\n$/);
+    expect((await unseen(['plan', '--capacity', '1e9'])).stdout).toMatch(
+      /^[\d.]+ GB, \d+ hashes per item\n$/,
+    );
     // What is planned is what is made, for sets, which grow, and for filters, which do not.
     for (const shape of [[], ['--growth', 'none'], ['--type', 'standard']]) {
       const args = ['--capacity', '1e6', '--error-rate', '1e-4', ...shape, '--json'];
