@@ -270,6 +270,7 @@ describe('a forged header', () => {
     ['a spread under another scheme', geometry({ spread: 1 }), 'hash scheme 2 has no spread, not 1'],
     ['no spread', geometry({ hashScheme: 3 }), 'spread must divide the 2 segments, not be undefined'],
     ['spread 0', geometry({ hashScheme: 3, spread: 0 }), 'spread must be a whole number from 1 to'],
+    ['spread 65', geometry({ hashScheme: 3, segments: 65, spread: 65 }), 'from 1 to 64, not 65'],
     ['spread 1.5', geometry({ hashScheme: 3, spread: 1.5 }), 'spread must be a whole number from 1 to'],
     [
       'a spread of more than the segments',

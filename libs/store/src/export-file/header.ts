@@ -59,6 +59,8 @@ export function encodeHeader(header: ExportHeader): Buffer {
 const MANY_SEGMENTS = 1_024;
 const MIN_BYTES_OF_MANY = 2 ** 20;
 const MAX_SEGMENTS = 2 ** 16;
+/** Limit on the runs of segments. Each mutation of the embedded store writes the counts of all runs. */
+const MAX_SPREAD = 64;
 /** Limit on k, so that an item's changes can be counted in a byte. */
 const MAX_HASHES = 32;
 /** 32 bits of hash choose exactly among this many pages. */
@@ -133,7 +135,7 @@ function geometryOf(json: unknown, cellBits: Geometry['cellBits']): Geometry {
     pageCells: oneOf(json, 'pageCells', [128, 256, 512, 1024, 2048, 4096] as const),
     pagesPerSegment: whole(json, 'pagesPerSegment', 1, MAX_PAGES_PER_SEGMENT),
     segments: whole(json, 'segments', 1, MAX_SEGMENTS),
-    ...('spread' in json && { spread: whole(json, 'spread', 1, MAX_SEGMENTS) }),
+    ...('spread' in json && { spread: whole(json, 'spread', 1, MAX_SPREAD) }),
   };
   fitting(() => assertSpread(geometry));
   const bytes = segmentBytes(geometry);

@@ -5,7 +5,7 @@ import type { FilterState, SyncState } from '../filters/filter-state.js';
 import type { LayerList } from '../layers/layer-list.js';
 import { claims, positionsOn } from './passes.js';
 import { countInRuns } from './runs.js';
-import { indexesOf } from './subsets.js';
+import { countOf, indexesOf } from './subsets.js';
 
 /**
  * The number of layers that the filter may have to add for the batch. Throws FILTER_FULL if the batch's new items would
@@ -45,7 +45,10 @@ function roomsIn({ open }: LayerList, { layers, capacity }: Pick<SyncPlan, 'laye
 /** The number of items of a batch in each run that no layer claims. Equal items count once. */
 function freshIn(list: LayerList, positions: Positions): Uint32Array {
   const distinct = foldDuplicates(positions)?.positions ?? positions;
-  return countInRuns(list.first, select(distinct, indexesOf(claims(list, distinct), 0)));
+  const fresh = claims(list, distinct);
+  const { runs } = list.first;
+  if (!runs) return Uint32Array.of(countOf(fresh, 0));
+  return countInRuns(list.first, select(distinct, indexesOf(fresh, 0)), runs.length);
 }
 
 /**

@@ -32,11 +32,10 @@ export function byRun(visit: RunVisit): Visit<Outcome> {
   };
 }
 
-/** Number of items in each run. */
-export function countInRuns(layer: LayerState, positions: Positions): Uint32Array {
-  const counts = new Uint32Array(layer.runs?.length ?? 1);
-  if (layer.runs) for (const [run, indexes] of indexesByRun(layer, positions)) counts[run] = indexes.length;
-  else counts[0] = positions.count;
+/** Number of items in each of `runs` runs. */
+export function countInRuns(layer: LayerState, positions: Positions, runs: number): Uint32Array {
+  const counts = new Uint32Array(runs);
+  for (const [run, indexes] of indexesByRun(layer, positions)) counts[run] = indexes.length;
   return counts;
 }
 

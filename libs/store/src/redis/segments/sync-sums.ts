@@ -76,10 +76,7 @@ export class SyncSums {
   }
 }
 
-/**
- * Items of each layer, from the counts of describeSyncScript: for one of `segments` segments or, by default, for all
- * together.
- */
+/** Items of each layer in a segment, from the counts of describeSyncScript. */
 function itemsIn(
   { maxAgeSeconds }: RedisFilter,
   list: RedisList,
