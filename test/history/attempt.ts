@@ -31,7 +31,12 @@ export interface Fault {
   readonly end: number;
   /** The time when a master died and a replica took over by `end`. The master's last writes may be lost. */
   readonly diedAt?: number;
+  /** The time since which that replica may have received nothing. Absent: it lagged only as in normal work. */
+  readonly heldAt?: number | undefined;
 }
+
+/** What a failover adds to its fault. */
+export type Death = Pick<Fault, 'heldAt'> & Required<Pick<Fault, 'diedAt'>>;
 
 /** The attempts of each operation, except those that certainly had no effect. */
 export function groupsOf<Attempt extends AttemptOf<{ readonly id: number }, unknown>>(

@@ -143,11 +143,15 @@ describe('checkHistory', () => {
   it('accepts lost last writes after a failover only where that is allowed', () => {
     const add = ok(operation('add', ['a']), 950, true);
     const attempts = [add, ok(operation('check', ['a']), 3_000, false)];
-    const faults = [{ kind: 'failover', start: 900, diedAt: 1_000, end: 2_000 }];
-    const violations = (losses?: Losses) => checkHistory(historyOf(attempts, { faults }), losses).violations;
+    const violations = (losses?: Losses, heldAt = 1_000) => {
+      const faults = [{ kind: 'failover', start: 900, heldAt, diedAt: 1_000, end: 2_000 }];
+      return checkHistory(historyOf(attempts, { faults }), losses).violations;
+    };
     expect(violations({ reachMs: 100, evenIfRead: false })).toEqual([]);
     expect(violations({ reachMs: 10, evenIfRead: false })).toHaveLength(1);
-    expect(violations(UNANSWERED_WRITES)).toHaveLength(1);
+    expect(violations({ reachMs: 10, evenIfRead: false }, 940)).toEqual([]);
+    expect(violations({ reachMs: 10, evenIfRead: false }, 960)).toHaveLength(1);
+    expect(violations(UNANSWERED_WRITES, 940)).toHaveLength(1);
     expect(violations()).toHaveLength(1);
   });
 });

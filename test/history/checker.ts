@@ -4,7 +4,7 @@ import { ITEM_MODELS } from './item-model.js';
 import { linearize } from './linearize.js';
 import { narrow } from './narrow.js';
 import { judgeQueue, wrongAnswers } from './queue-judge.js';
-import type { Losses, Rewind } from './rewind.js';
+import { type Losses, reachOf, type Rewind } from './rewind.js';
 import { judgeSynced, type SyncedReport } from './syncs/synced-judge.js';
 import type { Violation } from './violation.js';
 
@@ -55,9 +55,10 @@ export function checkHistory(history: History, losses?: Losses): Report {
 
 function rewindsOf(faults: readonly Fault[], losses: Losses | undefined): Rewind[] {
   if (losses === undefined) return [];
-  const rewinds = faults.flatMap(({ diedAt, end }) =>
-    diedAt === undefined ? [] : [{ start: diedAt, end, ...losses }],
-  );
+  const rewinds = faults.flatMap(({ diedAt, heldAt, end }) => {
+    if (diedAt === undefined) return [];
+    return [{ start: diedAt, end, ...losses, reachMs: reachOf(losses, { diedAt, heldAt }) }];
+  });
   return rewinds.sort((a, b) => a.start - b.start);
 }
 

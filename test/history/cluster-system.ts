@@ -6,6 +6,7 @@ import { moveSlots } from '../support/redis-slots.js';
 import type { Random } from '../support/random.js';
 import { until } from '../support/until.js';
 import type { Answers } from './answers.js';
+import type { Death } from './attempt.js';
 import { between, type FaultSource, type System } from './system.js';
 import { storeCut, storePause } from './store-faults.js';
 import { servicesOn } from './systems.js';
@@ -39,10 +40,11 @@ class Shard {
   ) {}
 
   /**
-   * Kills the master, and loses the writes that its replica has not received in the last `lagMs`. Returns the time of
-   * death.
+   * Kills the master, and loses the writes that its replica has not received in the last `lagMs`.
+   * Returns when it died.
    */
-  async fail(lagMs: number, answers: Answers): Promise<number> {
+  async fail(lagMs: number, answers: Answers): Promise<Death> {
+    const heldAt = performance.now();
     const letRun = lagMs > 0 ? await holdBack(this.replica, this.master) : undefined;
     await sleep(lagMs);
     await answers.next(MOST_LAG_MS);
@@ -53,7 +55,7 @@ class Shard {
     this.swap();
     await this.replica.restart();
     await this.inStep();
-    return diedAt;
+    return { diedAt, ...(lagMs > 0 && { heldAt }) };
   }
 
   async handOver(): Promise<void> {

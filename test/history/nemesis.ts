@@ -27,9 +27,9 @@ export async function disturb(
     const source = order.pop();
     if (source === undefined) return;
     const start = performance.now();
-    const diedAt = await ended(source, source.strike(random, answers));
+    const death = await ended(source, source.strike(random, answers));
     const fault = { kind: source.kind, start, end: performance.now() };
-    faults.push(diedAt === undefined ? fault : { ...fault, diedAt });
+    faults.push({ ...fault, ...death });
   }
 }
 

@@ -1,4 +1,4 @@
-import type { Losses } from './rewind.js';
+import { type Losses, reachOf } from './rewind.js';
 import type { AttemptOf, Fault } from './attempt.js';
 import { mayHaveDone, type Entry, type Hold, type Term } from './queue-entries.js';
 import type { QueueEvent } from './queue-history.js';
@@ -15,10 +15,10 @@ export class Doubts {
 
   constructor(faults: readonly Fault[], losses: Losses | undefined) {
     // If changes wait for a replica, no answered change is lost.
-    const reachMs = losses === undefined || losses.evenIfRead ? undefined : losses.reachMs;
-    this.gaps = faults.flatMap(({ diedAt, end }) =>
-      diedAt === undefined || reachMs === undefined ? [] : [{ from: diedAt - reachMs, diedAt, end }],
-    );
+    this.gaps = faults.flatMap(({ diedAt, heldAt, end }) => {
+      if (diedAt === undefined || losses === undefined || losses.evenIfRead) return [];
+      return [{ from: diedAt - reachOf(losses, { diedAt, heldAt }), diedAt, end }];
+    });
   }
 
   /** Whether an answered change may have been lost by a time. */

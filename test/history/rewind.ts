@@ -1,3 +1,4 @@
+import type { Death } from './attempt.js';
 import { mutates, type Call } from './history.js';
 
 /**
@@ -57,6 +58,14 @@ export function momentsAfter(
 
 /** What a failover may lose. Nothing by default. */
 export type Losses = Pick<Rewind, 'reachMs' | 'evenIfRead'>;
+
+/**
+ * How long before a death answered changes may be lost, in ms. On a busy machine, the replica may have been held back for
+ * longer than `reachMs`.
+ */
+export function reachOf({ reachMs }: Losses, { diedAt, heldAt = diedAt }: Death): number {
+  return reachMs === 0 ? 0 : Math.max(reachMs, diedAt - heldAt);
+}
 
 /** Redis replicates after it answers. `reachMs` after an answer, a replica certainly has the change. */
 export const LAST_WRITES: Losses = { reachMs: 2_000, evenIfRead: false };

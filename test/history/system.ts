@@ -1,4 +1,5 @@
 import type { Random } from '../support/random.js';
+import type { Death } from './attempt.js';
 import type { Answers } from './answers.js';
 import type { Instance } from './client.js';
 
@@ -8,10 +9,9 @@ export interface FaultSource {
   /** Faults of different groups may happen at the same time. */
   readonly group: 'processes' | 'connections';
   /**
-   * Resolves when the fault is over. If the last writes of a master may be lost, resolves to the time of its death: see
-   * Fault.
+   * Resolves when the fault is over. If the last writes of a master may be lost, resolves to its death: see Fault.
    */
-  strike(random: Random, answers: Answers): Promise<number | undefined>;
+  strike(random: Random, answers: Answers): Promise<Death | undefined>;
 }
 
 /** One service, or several that share a store, and their possible faults. */

@@ -47,10 +47,10 @@ export class Workers {
     return {
       ...source,
       strike: async (random, answers) => {
-        const diedAt = await source.strike(random, answers);
+        const death = await source.strike(random, answers);
         // A worker that was just killed may still count as connected.
         for (const worker of this.running) if (worker.connected) worker.send(this.urls(), () => undefined);
-        return diedAt;
+        return death;
       },
     };
   }
