@@ -110,12 +110,15 @@ class Entries {
   addSettling(event: QueueEvent<Settle>): void {
     event.operation.ids.forEach((id, i) => {
       for (const hold of this.holds.get(id) ?? []) {
-        if (event.end < hold.start && !this.mayBeAnew(event)) continue;
         const word = event.results?.[i];
+        const refused = word === 'expired' || word === 'unknown';
+        // Sent before this lease was answered, it means an earlier lease of this id, and may be refused before this one.
+        const concernsEarlier = event.end < hold.start || (refused && event.start < hold.end);
+        const mayBeAnew = this.mayBeAnew(event);
+        if (concernsEarlier && !mayBeAnew) continue;
         // The second execution may have found the lease later, at an unknown time.
-        const isOpen = (word === 'expired' || word === 'unknown') && this.mayBeAnew(event);
         hold.settlings.push(
-          isOpen ? { event: { ...event, end: Infinity }, word: undefined } : { event, word },
+          refused && mayBeAnew ? { event: { ...event, end: Infinity }, word: undefined } : { event, word },
         );
       }
     });

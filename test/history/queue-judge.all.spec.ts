@@ -160,6 +160,21 @@ describe('judgeQueue', () => {
     expect(violations(settled([repeat]), 30_000, LAST_WRITES)).toContainEqual(gone);
   });
 
+  it('accepts that a settling is refused just before its id, which a failover lost, is used again', () => {
+    const settled = (ackedAt: number) => [
+      told(DISCOVER, 0, 'new'),
+      // Its lease is lost with the master that died, and the next lease has the same id.
+      { ...told(ACK, ackedAt, 'unknown'), end: 12_500 },
+      { ...leased(LEASE, 12_000, LEASED), end: 12_300 },
+      leased(DRAIN, 60_000, { ...LEASED, id: 'another', attempt: 2 }),
+    ];
+    expect(violations(settled(11_900))).toEqual([]);
+    expect(violations(settled(12_400))).toEqual([
+      expect.stringContaining('could not be settled'),
+      expect.stringContaining('was unknown under its lease'),
+    ]);
+  });
+
   it('does not assume that a refused extension, whose record a failover lost, extended the lease', () => {
     const EXTEND: QueueOperation = { id: 7, verb: 'extend', ids: [LEASED.id], seconds: 3 };
     const next = { ...LEASED, id: 'another', attempt: 2 };
