@@ -3,7 +3,7 @@ import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { UnreachableError, UnseenClient, type Retrying } from '#client';
+import { UnreachableError, UnseenClient, type Retrying, type VisitedSet } from '#client';
 import { freshName, type TestApp } from '../support/app.js';
 import { moved, moveTime, untilMoved } from '../support/moved-timers.js';
 import { freePort } from '../support/redis-server.js';
@@ -156,6 +156,7 @@ describe('a client whose service', () => {
   const asked = async (
     answer: RequestListener,
     options: { timeoutMs?: number; attemptMs?: number } = {},
+    call = (set: VisitedSet): Promise<unknown> => set.visit('https://example.org/'),
   ): Promise<{ error: Error & { cause?: unknown }; requests: number; keys: Set<unknown> }> => {
     let requests = 0;
     const keys = new Set<unknown>();
@@ -168,8 +169,8 @@ describe('a client whose service', () => {
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
     try {
       const set = new UnseenClient({ url, timeoutMs: 2_000, ...options }).visitedSet('crawl');
-      const error = await set.visit('https://example.org/').then(
-        (result) => new Error(`was answered ${result}`),
+      const error = await call(set).then(
+        (result) => new Error(`was answered ${typeof result === 'string' ? result : JSON.stringify(result)}`),
         (thrown: unknown) => thrown as Error,
       );
       return { error, requests, keys };
@@ -251,6 +252,17 @@ describe('a client whose service', () => {
     const later = await asked(problem(429, 'RATE_LIMITED', { 'retry-after': '120' }), PATIENT);
     expect(later.error).toMatchObject({ name: 'UnavailableError', retryAfterSeconds: 120 });
     expect(later.requests).toBe(1);
+  });
+
+  it('refuses an import is asked again for a Blob, but only once for a stream', async () => {
+    const overloaded = problem(429, 'RATE_LIMITED', { 'retry-after': '0' });
+    const blob = new Blob(['an export']);
+    const ofBlob = await asked(atFirst(overloaded), PATIENT, (set) => set.import(blob));
+    expect(ofBlob.error.message).toBe('was answered {"results":["new"]}');
+    expect(ofBlob.requests).toBe(3);
+    const ofStream = await asked(atFirst(overloaded), PATIENT, (set) => set.import(blob.stream()));
+    expect(ofStream.error).toMatchObject({ name: 'UnavailableError', code: 'RATE_LIMITED', status: 429 });
+    expect(ofStream.requests).toBe(1);
   });
 
   it('has lost data or fails is not asked again', async () => {

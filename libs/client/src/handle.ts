@@ -106,7 +106,6 @@ export abstract class Handle<Options extends object, Description> {
       query: { name: this.name },
       body: data,
       contentType: 'application/octet-stream',
-      repeatable: data instanceof Blob,
       waitMs: UPLOAD_MS,
     });
   }
@@ -114,9 +113,9 @@ export abstract class Handle<Options extends object, Description> {
   /** A call that changes something. Its key makes retries safe. */
   protected change<T>(
     { idempotencyKey = randomKey(), signal }: ChangeOptions,
-    call: Omit<Call, 'key' | 'signal' | 'repeatable'> & { readonly repeatable?: boolean },
+    call: Omit<Call, 'key' | 'signal' | 'repeatable'>,
   ): Promise<T> {
-    return this.service.requests.json<T>({ repeatable: true, ...call, key: idempotencyKey, signal });
+    return this.service.requests.json<T>({ ...call, repeatable: true, key: idempotencyKey, signal });
   }
 }
 

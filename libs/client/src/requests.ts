@@ -172,7 +172,9 @@ export class Requests {
   }
 }
 
-function mayRepeat({ repeatable }: Call, error: unknown): error is UnseenError {
+function mayRepeat({ repeatable, body }: Call, error: unknown): error is UnseenError {
+  // A stream is consumed by the first attempt, even one that is refused.
+  if (body instanceof ReadableStream) return false;
   if (error instanceof UnreachableError) return repeatable;
   // The service refused these before it executed them, or says that a retry is safe.
   if (error instanceof UnavailableError) return repeatable || error.code !== 'STORE_UNAVAILABLE';
