@@ -18,7 +18,7 @@ function requestOf(type: string, key?: string, body?: Buffer): Request {
     headers,
     params: { name: 'f' },
     query: {},
-    routeOptions: { url: '/v1/filters/:name/items/add' },
+    routeOptions: { url: '/v1/filters/:name/items/add', config: {} },
     raw: {},
     server: { requestTimeoutMs: 1_000, clock: SYSTEM_CLOCK },
   } as unknown as Request;

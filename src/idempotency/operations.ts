@@ -26,7 +26,7 @@ const VISIBLE_ASCII = /^[!-~]{1,255}$/;
  */
 export function operationOf(request: Request): Operation {
   const context = contextOf(request.raw);
-  const { rawBody: body = '' } = context;
+  const body = bodyOf(request);
   const route = routeOf(request);
   const key = request.headers['idempotency-key'];
   const now = request.server.clock.now();
@@ -122,7 +122,7 @@ export function idOfRefused(request: Request): string | undefined {
   const route = routeOf(request);
   const isUnread = rawBody === undefined && announcedBody(request) === 'json';
   return makeId(
-    isUnread ? unreadChecksumOf(route) : checksumOf(route, rawBody ?? ''),
+    isUnread ? unreadChecksumOf(route) : checksumOf(route, bodyOf(request)),
     request.server.clock.now(),
   );
 }
@@ -144,6 +144,13 @@ function routeOf(request: Request): string {
   const { ttlSeconds } = request.query as { ttlSeconds?: unknown };
   const ttl = typeof ttlSeconds === 'string' ? ` for ${ttlSeconds}` : '';
   return `${request.method} ${request.routeOptions.url ?? ''} ${name}${id === undefined ? '' : ` ${id}`}${ttl}\n`;
+}
+
+/** The JSON body, without the part that only says how long to wait. A repeat may wait for another time, or not at all. */
+function bodyOf({ raw, body, routeOptions }: Request): string | Buffer {
+  const { rawBody = '' } = contextOf(raw);
+  if (!routeOptions.config.waits || typeof body !== 'object' || body === null) return rawBody;
+  return JSON.stringify({ ...body, waitSeconds: undefined });
 }
 
 /**

@@ -27,7 +27,7 @@ export function Documented(doc: RouteDoc, kind: RouteKind = {}): MethodDecorator
 }
 
 /** What the server must know about a route before its handler runs. */
-type RouteKind = Pick<FastifyContextConfig, 'mutates' | 'batch' | 'takesExports' | 'exports' | 'probe'>;
+type RouteKind = Pick<FastifyContextConfig, 'mutates' | 'waits' | 'batch' | 'takesExports' | 'exports' | 'probe'>;
 
 /** The only place that sets the configuration of a route, because a second RouteConfig would replace the first. */
 function route(doc: RouteDoc, config: RouteKind): MethodDecorator {
@@ -55,10 +55,10 @@ const MUTATION_CODES: readonly ErrorCode[] = [
   'FILTER_BUSY',
 ];
 
-/** A route that changes data. `takes` names bodies other than JSON. */
-export function MutatingRoute(doc: RouteDoc, takes: Omit<RouteKind, 'mutates'> = {}): MethodDecorator {
+/** A route that changes data. `kind` names what else is special about it. */
+export function MutatingRoute(doc: RouteDoc, kind: Omit<RouteKind, 'mutates'> = {}): MethodDecorator {
   const codes = [...MUTATION_CODES, ...(doc.codes ?? [])];
-  return applyDecorators(IDEMPOTENCY_KEY, route({ ...doc, codes }, { mutates: true, ...takes }));
+  return applyDecorators(IDEMPOTENCY_KEY, route({ ...doc, codes }, { mutates: true, ...kind }));
 }
 
 interface BatchDoc extends RouteDoc, BatchConfig {

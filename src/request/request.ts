@@ -29,6 +29,8 @@ declare module 'fastify' {
     allNames?: boolean;
     /** The route changes data: it accepts, generates and returns an operation id. */
     mutates?: boolean;
+    /** The route may wait before it answers: `waitSeconds` in its body does not change its effect. */
+    waits?: boolean;
     /** The route accepts a batch: as JSON, or as a stream of NDJSON or text. */
     batch?: BatchConfig;
     /** The route accepts an export file. */

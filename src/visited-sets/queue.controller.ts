@@ -36,11 +36,14 @@ export class QueueController {
 
   @Post('lease')
   @HttpCode(200)
-  @MutatingRoute({
-    access: 'write',
-    summary: 'Lease URLs to fetch: no other client gets them until the lease ends',
-    codes: CODES,
-  })
+  @MutatingRoute(
+    {
+      access: 'write',
+      summary: 'Lease URLs to fetch: no other client gets them until the lease ends',
+      codes: CODES,
+    },
+    { waits: true },
+  )
   @ApiOkResponse({ type: LeasesView })
   lease(
     @Param('name', NamePipe) name: string,

@@ -318,6 +318,22 @@ describe.each(STORES)('the queue over HTTP, $name store', ({ start }) => {
       expect(await vain).toEqual([]);
     });
 
+    it('can be repeated with another wait, or with none, but not with another lease', async () => {
+      const set = await VisitedSet.create(app);
+      const key = { 'idempotency-key': freshName('key') };
+      const repeat = (body: object) => call(app, 'POST', `${set.path}/queue/lease`, body, key);
+      const first = repeat({ max: 1, leaseSeconds: 60, waitSeconds: 30 });
+      await set.discover(url('a'), url('b'));
+      const { status, body } = await first;
+      expect({ status, body }).toMatchObject({ status: 200, body: { urls: [{ url: url('a') }] } });
+      expect(await repeat({ max: 1, leaseSeconds: 60, waitSeconds: 0 })).toMatchObject({ status, body });
+      expect(await repeat({ max: 1, leaseSeconds: 60 })).toMatchObject({ status, body });
+      expect(await repeat({ max: 2, leaseSeconds: 60 })).toMatchObject({
+        status: 422,
+        body: { code: 'IDEMPOTENCY_KEY_REUSED' },
+      });
+    });
+
     it('keeps waiting when its visited set is cleared', async () => {
       const set = await VisitedSet.create(app);
       const waiting = set.lease(1, { waitSeconds: 30 });

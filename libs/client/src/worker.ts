@@ -18,8 +18,8 @@ interface Held {
 }
 
 const POLL_MS = 500;
-/** How long a stopped worker waits for the answer to its last lease call, in ms. */
-const LAST_LEASE_MS = 1_000;
+/** How long a stopped worker asks an unavailable service for the URLs of its last lease call, in ms. */
+const LAST_LEASE_MS = 10_000;
 
 /**
  * Leases URLs from the queue of a visited set and calls a handler for each, up to `concurrency` at a time. It extends
@@ -128,9 +128,10 @@ export class Worker {
       return [];
     } catch (error) {
       if (!this.isStopped()) throw error;
-      // The aborted call may have leased URLs. If so, a retry with the same key returns them immediately.
+      // The aborted call may have leased URLs. If so, a retry with the same key returns them.
       const signal = AbortSignal.timeout(LAST_LEASE_MS);
-      const late = await this.set.lease(asked, { idempotencyKey, signal }).catch(() => []);
+      const retry = { ...asked, waitSeconds: 0 };
+      const late = await this.set.lease(retry, { idempotencyKey, signal }).catch(() => []);
       await this.giveBack(late);
       return [];
     }
