@@ -238,7 +238,7 @@ async function expectModel(filter: Filter, model: CounterModel): Promise<void> {
 
 /** Stops the check each second for items of other instances, which would add a request in some rounds. */
 function alone(filter: Filter): Filter {
-  RedisFilter.of(filter).list.counted(Infinity);
+  RedisFilter.of(filter).stack.counted(Infinity);
   return filter;
 }
 

@@ -185,7 +185,7 @@ describe('a call that is retried after another instance has opened a sync', () =
       const handle = await one.open(filter.name, filter.kind);
       await until('connected', async () => (await one.readiness()).ready);
       // The calls do not read how full the set is, so they choose their scripts before the sync opens.
-      RedisFilter.of(handle).list.counted(Infinity);
+      RedisFilter.of(handle).stack.counted(Infinity);
       proxy.interrupt();
       const adding = add(one, handle, items(20, 'new'));
       const removing = remove(one, handle, HELD.slice(0, 20));
@@ -444,7 +444,7 @@ describe('an instance that is paused while another ends a sync', () => {
       TIMEOUT_MS,
     );
     const keys = (await redis.keys(`unseen:{${filter.generation}*`)).sort();
-    await growth.remake(handle, sync.list, 0, 0, deadline());
+    await growth.remake(handle, sync.stack, 0, 0, deadline());
     expect((await redis.keys(`unseen:{${filter.generation}*`)).sort()).toEqual(keys);
     expect(await stored(filter, HELD)).toEqual(all(HELD, 1));
   });

@@ -33,7 +33,7 @@ import { LifeCycle } from './catalogue/life-cycle.js';
 import { listFilters } from './catalogue/listing.js';
 import { EmbeddedQueue } from './calls/queue.js';
 import type { Ageing } from './layers/ageing.js';
-import type { LayerList } from './layers/layer-list.js';
+import type { LayerStack } from './layers/layer-stack.js';
 import { windowSeconds } from './operations/record-window.js';
 import { usageOf } from './catalogue/room.js';
 import { viewOf } from './syncs/end-sync.js';
@@ -150,12 +150,12 @@ export class EmbeddedStore implements Store {
       const state = memory.current(filter);
       const { caller, made } = state.windows;
       return {
-        ...state.list.sums(),
+        ...state.stack.sums(),
         ...state.tally,
-        layers: state.list.layers.map(({ tally }) => ({ ...tally })),
+        layers: state.stack.layers.map(({ tally }) => ({ ...tally })),
         ...(filter.kind === 'visited-set' ? { queue: state.queue.stats(now) } : {}),
         ...(state.sync ? { sync: viewOf(state, state.sync) } : {}),
-        ...(state.list.age ? { age: ageOf(state.list, state.list.age) } : {}),
+        ...(state.stack.age ? { age: ageOf(state.stack, state.stack.age) } : {}),
         recordWindowSeconds: {
           caller: windowSeconds(caller, 'caller', now),
           made: windowSeconds(made, 'made', now),
@@ -186,7 +186,7 @@ export class EmbeddedStore implements Store {
    */
   async segmentBytes(filter: Filter, segment: number): Promise<Uint8Array> {
     return this.engine.read((memory) => {
-      const bytes = memory.current(filter).list.first.segments[segment];
+      const bytes = memory.current(filter).stack.first.segments[segment];
       if (!bytes) throw new RangeError(`filter ${filter.name} has no segment ${segment}`);
       return bytes.slice();
     });
@@ -201,8 +201,8 @@ export class EmbeddedStore implements Store {
       const filters = lost.length === 1 ? 'a filter' : `${lost.length} filters`;
       const missing = lost.length > 0 ? [`part of ${filters} is missing`] : [];
       const cramped = await this.engine.read((memory) =>
-        [...memory.filters.values()].filter(({ lists }) =>
-          lists.some((list) => list.unreserved?.code === 'STORE_FULL' && isNearlyFull(list)),
+        [...memory.filters.values()].filter(({ stacks }) =>
+          stacks.some((stack) => stack.unreserved?.code === 'STORE_FULL' && isNearlyFull(stack)),
         ),
       );
       const full = cramped.length > 0 ? [cannotGrow(cramped.length)] : [];
@@ -223,7 +223,7 @@ export class EmbeddedStore implements Store {
   }
 }
 
-function ageOf({ layers }: LayerList, { epoch, epochMs, hidden }: Ageing): AgeStats {
+function ageOf({ layers }: LayerStack, { epoch, epochMs, hidden }: Ageing): AgeStats {
   const expiring = layers.map(({ tally: { items }, expiring }) => ({
     items,
     cells: expiring?.toArray() ?? [],

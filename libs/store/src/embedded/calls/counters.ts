@@ -43,11 +43,12 @@ export class EmbeddedCounters implements Counters {
         return session.once({ scope, verb: ADD, operation }, () => {
           const { quota } = operation;
           const needed = layersNeeded(scope, positions);
-          const own = needed ? layersFor(scope, scope.list, session.memory, needed, quota) : undefined;
+          const own = needed ? layersFor(scope, scope.stack, session.memory, needed, quota) : undefined;
           const sync = roomBesideSync(session, scope, positions, quota);
           const outcome = addBatch(scope, positions, { grow: { own, sync }, ttlMs });
           dropRemovals(session.database, scope, positions);
-          for (const list of scope.lists) if (list.next) void reserveNext(scope, list, session.memory, quota);
+          for (const stack of scope.stacks)
+            if (stack.next) void reserveNext(scope, stack, session.memory, quota);
           if (payloads) {
             const queue = new TodoQueue(session, scope);
             queue.push(positions.hash, outcome.answers, payloads, session.now);
@@ -101,8 +102,8 @@ function costOf({ count }: Positions, queued: boolean): number {
  * hidden.
  */
 function assertRoomToHide(state: FilterState, positions: Positions, most: number): void {
-  const hidden = Math.max(...state.lists.map(({ age }) => age?.hidden.size ?? 0));
-  if (hidden + positions.count <= most || !state.list.age) return;
+  const hidden = Math.max(...state.stacks.map(({ age }) => age?.hidden.size ?? 0));
+  if (hidden + positions.count <= most || !state.stack.age) return;
   let claimed = 0;
   for (const present of checkBatch(state, positions)) claimed += present;
   if (hidden + claimed > most) throw hidingFull(state.filter, hidden, most);
@@ -118,12 +119,12 @@ function roomBesideSync(
   positions: Positions,
   quota: Quota | undefined,
 ): (() => LayerState) | undefined {
-  const { sync, list } = state;
+  const { sync, stack } = state;
   if (!sync) return undefined;
   try {
-    const needed = layersNeededBy(sync, list, positions);
+    const needed = layersNeededBy(sync, stack, positions);
     if (needed !== undefined)
-      return needed ? layersFor(state, sync.list, session.memory, needed, quota) : undefined;
+      return needed ? layersFor(state, sync.stack, session.memory, needed, quota) : undefined;
   } catch (error) {
     if (!(error instanceof StoreError)) throw error;
   }
@@ -137,6 +138,6 @@ function journaled(
   operation: JournalOperation,
   { answers, changes }: Outcome,
 ): Change<Uint8Array> {
-  if (state.list.age) writeHidden(session, state);
+  if (state.stack.age) writeHidden(session, state);
   return { answer: answers, records: session.journal.records(state.key, operation, changes) };
 }

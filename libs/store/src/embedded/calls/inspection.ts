@@ -4,7 +4,7 @@ import { cellAt, cellIndex, drawPages, findingIn, SampleTally } from '../../foun
 import type { Finding, Inspection, LayerFinding, LayerSample, Filter } from '../../port/index.js';
 import type { Ageing } from '../layers/ageing.js';
 import type { Engine } from '../engine/engine.js';
-import type { LayerList } from '../layers/layer-list.js';
+import type { LayerStack } from '../layers/layer-stack.js';
 import type { LayerState } from '../layers/layer-state.js';
 
 /** See the port for the guarantees of each method. */
@@ -12,16 +12,16 @@ export class EmbeddedInspection implements Inspection {
   constructor(private readonly engine: Engine) {}
 
   async explain(filter: Filter, positions: Positions, deadline?: number): Promise<Finding[]> {
-    return this.engine.read((memory) => explainIn(memory.current(filter).list, positions), deadline);
+    return this.engine.read((memory) => explainIn(memory.current(filter).stack, positions), deadline);
   }
 
   async sample(filter: Filter, deadline?: number): Promise<LayerSample[]> {
-    return this.engine.read((memory) => sampleOf(memory.current(filter).list), deadline);
+    return this.engine.read((memory) => sampleOf(memory.current(filter).stack), deadline);
   }
 }
 
-function explainIn(list: LayerList, positions: Positions): Finding[] {
-  const { age, layers } = list;
+function explainIn(stack: LayerStack, positions: Positions): Finding[] {
+  const { age, layers } = stack;
   const placed = layers.map((layer) => ({ layer, here: relocate(positions, layer.plan.geometry) }));
   return Array.from({ length: positions.count }, (_, i) => {
     const found = placed.map(({ layer, here }) => findIn(layer, age, here, i));
@@ -49,7 +49,7 @@ function findIn(
   return findingIn(geometry, positions, i, stored, ageing);
 }
 
-function sampleOf({ layers, age }: LayerList): LayerSample[] {
+function sampleOf({ layers, age }: LayerStack): LayerSample[] {
   const drawn = drawPages(layers.map(({ plan }) => plan.geometry));
   return layers.map(({ plan, segments, pageBytes: step }, n) => {
     const tally = new SampleTally(plan.geometry);

@@ -53,14 +53,14 @@ export function readBlockKey(
   };
 }
 
-/** Length of `listPrefix`, in bytes. */
+/** Length of `stackPrefix`, in bytes. */
 export const PREFIX_BYTES = GENERATION_BYTES + LAYER_BYTES;
 
 /**
  * The prefix of all rows that belong to a generation's own layers, or to those of its sync. `base` is the number of the
  * first layer.
  */
-export function listPrefix(generation: Buffer, base: number): Buffer {
+export function stackPrefix(generation: Buffer, base: number): Buffer {
   const prefix = Buffer.allocUnsafe(PREFIX_BYTES);
   prefix.set(generation);
   prefix.writeUInt32BE(base, GENERATION_BYTES);
@@ -73,7 +73,7 @@ export const UNTIL_BYTES = 4;
 /** The first key of the items that are hidden until this epoch or later. */
 export function hiddenBefore(generation: Buffer, base: number, until: number): Buffer {
   const key = Buffer.allocUnsafe(PREFIX_BYTES + UNTIL_BYTES);
-  key.set(listPrefix(generation, base));
+  key.set(stackPrefix(generation, base));
   key.writeUInt32BE(until, PREFIX_BYTES);
   return key;
 }

@@ -6,10 +6,10 @@ import {
   blockKey,
   GENERATION_BYTES,
   hiddenBefore,
-  listPrefix,
+  type KeyRange,
   numberedKey,
   prefixRange,
-  type KeyRange,
+  stackPrefix,
 } from '../database/keys.js';
 import type { FilterState } from '../filters/filter-state.js';
 import type { Memory } from '../filters/memory.js';
@@ -47,17 +47,17 @@ export class Purger {
 
   /** Deletes the removals that were noted for an ended sync. `base` is the number of the sync's first layer. */
   removals({ key }: FilterState, base: number): void {
-    this.range(this.database.removed, prefixRange(listPrefix(key, base)));
+    this.range(this.database.removed, prefixRange(stackPrefix(key, base)));
   }
 
   /** Deletes the items whose hiding ended before `epoch`. `base` is the number of the first of their layers. */
   hidden({ key }: FilterState, base: number, epoch: number): void {
-    this.range(this.database.hidden, { start: listPrefix(key, base), end: hiddenBefore(key, base, epoch) });
+    this.range(this.database.hidden, { start: stackPrefix(key, base), end: hiddenBefore(key, base, epoch) });
   }
 
   /** Deletes all hidden items of the layers from number `from` up to, but not including, `end`. */
   hiddenOf({ key }: FilterState, from: number, end: number): void {
-    this.range(this.database.hidden, { start: listPrefix(key, from), end: listPrefix(key, end) });
+    this.range(this.database.hidden, { start: stackPrefix(key, from), end: stackPrefix(key, end) });
   }
 
   /**
@@ -76,12 +76,12 @@ export class Purger {
       for (const [from, end] of retiredLayers(state)) {
         const range = { start: blockKey(state.key, from, 0), end: blockKey(state.key, end, 0) };
         if (firstKey(this.database.blocks, range)) this.layers(state, from, end);
-        const hidden = { start: listPrefix(state.key, from), end: listPrefix(state.key, end) };
+        const hidden = { start: stackPrefix(state.key, from), end: stackPrefix(state.key, end) };
         if (firstKey(this.database.hidden, hidden)) this.hiddenOf(state, from, end);
       }
       const before = {
         start: state.key,
-        end: listPrefix(state.key, state.sync?.opened.base ?? state.nextLayer),
+        end: stackPrefix(state.key, state.sync?.opened.base ?? state.nextLayer),
       };
       if (firstKey(this.database.removed, before)) this.range(this.database.removed, before);
       const end = numberedKey(state.key, state.queue.firstMark);
@@ -125,10 +125,10 @@ export class Purger {
 }
 
 /** Ranges of layer numbers that ended syncs have left. */
-function retiredLayers({ lists, nextLayer }: FilterState): [from: number, end: number][] {
+function retiredLayers({ stacks, nextLayer }: FilterState): [from: number, end: number][] {
   const retired: [number, number][] = [];
   let from = 0;
-  for (const { base, end } of lists) {
+  for (const { base, end } of stacks) {
     if (base > from) retired.push([from, base]);
     from = end;
   }

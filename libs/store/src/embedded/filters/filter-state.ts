@@ -1,7 +1,7 @@
 import type { CallCounts, Filter, Sync, SyncPlan } from '../../port/index.js';
 import { plannedLayers } from '../../planned-layers.js';
 import { generationKey } from '../database/keys.js';
-import { LayerList } from '../layers/layer-list.js';
+import { LayerStack } from '../layers/layer-stack.js';
 import type { LayerState } from '../layers/layer-state.js';
 import { MarkTable } from '../hashes/mark-table.js';
 import { QueueState } from './queue-state.js';
@@ -34,7 +34,7 @@ export const SYNC_NUMBERS = [
 
 /** An open sync, in memory. */
 export class SyncState {
-  readonly list: LayerList;
+  readonly stack: LayerStack;
   listed = 0;
   new = 0;
   kept = 0;
@@ -55,7 +55,7 @@ export class SyncState {
     maxAgeSeconds: number | undefined,
     sizes: Sizes,
   ) {
-    this.list = new LayerList(opened.base, plannedLayers(opened.plan), cells, maxAgeSeconds, sizes);
+    this.stack = new LayerStack(opened.base, plannedLayers(opened.plan), cells, maxAgeSeconds, sizes);
     this.calledAt = opened.openedAt;
   }
 }
@@ -70,7 +70,7 @@ export class FilterState implements RecordScope {
   readonly key: Buffer;
   readonly since: number;
   /** The filter's own layers. */
-  list: LayerList;
+  stack: LayerStack;
   sync: SyncState | undefined;
   /** The last sync that has ended, until another is opened. */
   endedSync: Sync | undefined;
@@ -94,23 +94,23 @@ export class FilterState implements RecordScope {
   ) {
     this.key = generationKey(filter.generation);
     this.since = filter.createdAt;
-    this.list = new LayerList(filter.base, plannedLayers(filter), cells, filter.maxAgeSeconds, sizes);
-    this.nextLayer = this.list.end;
+    this.stack = new LayerStack(filter.base, plannedLayers(filter), cells, filter.maxAgeSeconds, sizes);
+    this.nextLayer = this.stack.end;
     this.windows = freshWindows(now);
   }
 
   /** The filter's own layers and, during a sync, those of the sync. */
-  get lists(): LayerList[] {
-    return this.sync ? [this.list, this.sync.list] : [this.list];
+  get stacks(): LayerStack[] {
+    return this.sync ? [this.stack, this.sync.stack] : [this.stack];
   }
 
   get layers(): LayerState[] {
-    return this.lists.flatMap(({ layers }) => layers);
+    return this.stacks.flatMap(({ layers }) => layers);
   }
 
   /** The layer with this number, if it exists. */
   layerOf(number: number): LayerState | undefined {
-    for (const { base, layers } of this.lists) {
+    for (const { base, layers } of this.stacks) {
       const layer = number >= base ? layers[number - base] : undefined;
       if (layer) return layer;
     }
@@ -119,16 +119,16 @@ export class FilterState implements RecordScope {
 
   /** True if the layer with this number was dropped when a sync ended. */
   isRetired(number: number): boolean {
-    return number < this.nextLayer && this.lists.every(({ base, end }) => number < base || number >= end);
+    return number < this.nextLayer && this.stacks.every(({ base, end }) => number < base || number >= end);
   }
 
   /** Advances the time of a filter that ages. */
   tick(now: number): void {
-    for (const list of this.lists) list.tick(now);
+    for (const stack of this.stacks) stack.tick(now);
   }
 
   /** Bytes of all cells, reserved ones included. */
   get bytes(): number {
-    return this.lists.reduce((sum, { bytes }) => sum + bytes, 0);
+    return this.stacks.reduce((sum, { bytes }) => sum + bytes, 0);
   }
 }

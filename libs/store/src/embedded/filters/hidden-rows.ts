@@ -1,11 +1,11 @@
 import type { Database } from '../database/database.js';
 import type { FilterState } from './filter-state.js';
-import { hiddenBefore, listPrefix, PREFIX_BYTES, prefixRange, UNTIL_BYTES } from '../database/keys.js';
-import type { LayerList } from '../layers/layer-list.js';
+import { hiddenBefore, PREFIX_BYTES, prefixRange, stackPrefix, UNTIL_BYTES } from '../database/keys.js';
+import type { LayerStack } from '../layers/layer-stack.js';
 import { HASH_BYTES, HASH_WORDS } from '../hashes/hash-bytes.js';
 
 /*
- * Hidden items (layers/hidden.ts) as rows of the database. A key is `listPrefix`, the last epoch in which the item is
+ * Hidden items (layers/hidden.ts) as rows of the database. A key is `stackPrefix`, the last epoch in which the item is
  * hidden (4 bytes), and the item's hash. The value is empty.
  */
 
@@ -21,7 +21,7 @@ interface HidingSession {
 
 /** Writes the changes of a filter's hidden items, and deletes expired ones. Call it inside a transaction. */
 export function writeHidden({ database, purger }: HidingSession, state: FilterState): void {
-  for (const { age, base } of state.lists) {
+  for (const { age, base } of state.stacks) {
     if (!age) continue;
     for (const { hash, until, hidden } of age.hidden.takeChanges()) {
       const key = rowKey(state.key, base, until, hash);
@@ -35,13 +35,13 @@ export function writeHidden({ database, purger }: HidingSession, state: FilterSt
 
 /** Reads the rows after a start. Returns false if some are missing. */
 export function readHidden(database: Database, state: FilterState): boolean {
-  return state.lists.every((list) => readList(database, state, list));
+  return state.stacks.every((stack) => readStack(database, state, stack));
 }
 
-function readList(database: Database, state: FilterState, { age, base }: LayerList): boolean {
+function readStack(database: Database, state: FilterState, { age, base }: LayerStack): boolean {
   if (!age) return true;
   const words = new Uint32Array(HASH_WORDS);
-  for (const { key } of database.hidden.getRange(prefixRange(listPrefix(state.key, base)))) {
+  for (const { key } of database.hidden.getRange(prefixRange(stackPrefix(state.key, base)))) {
     if (key.length !== KEY_BYTES) return false;
     const until = key.readUInt32BE(PREFIX_BYTES);
     if (until < age.epoch) continue;

@@ -1,7 +1,7 @@
 import type { Positions } from '#bloom';
 import type { Database } from '../database/database.js';
 import type { FilterState, SyncState } from './filter-state.js';
-import { listPrefix, PREFIX_BYTES, prefixRange, SEQUENCE_BYTES, writeNumber } from '../database/keys.js';
+import { PREFIX_BYTES, prefixRange, SEQUENCE_BYTES, stackPrefix, writeNumber } from '../database/keys.js';
 import { viewOf } from '../database/row-view.js';
 import { HASH_BYTES, HASH_WORDS } from '../hashes/hash-bytes.js';
 
@@ -75,7 +75,7 @@ export function readRemovals(database: Database, state: FilterState): boolean {
   if (!sync) return true;
   const words = new Uint32Array(HASH_WORDS);
   let rows = 0;
-  for (const { value } of database.removed.getRange(prefixRange(listPrefix(state.key, sync.opened.base)))) {
+  for (const { value } of database.removed.getRange(prefixRange(stackPrefix(state.key, sync.opened.base)))) {
     rows++;
     for (let at = 1; at < value.length; at += HASH_BYTES) {
       for (let word = 0; word < HASH_WORDS; word++) words[word] = value.readUInt32BE(at + 4 * word);
@@ -110,10 +110,10 @@ function writeRows(
   }
 }
 
-/** The next row's key: `listPrefix` and a number, from 0. */
+/** The next row's key: `stackPrefix` and a number, from 0. */
 function rowKey(generation: Buffer, { opened, rows }: SyncState): Buffer {
   const key = Buffer.allocUnsafe(PREFIX_BYTES + SEQUENCE_BYTES);
-  key.set(listPrefix(generation, opened.base));
+  key.set(stackPrefix(generation, opened.base));
   writeNumber(key, rows, PREFIX_BYTES);
   return key;
 }

@@ -1,7 +1,7 @@
 import type { Geometry } from '#bloom';
 import { CYCLE } from '../../age.js';
 import { SYNC_NUMBERS, type FilterState } from './filter-state.js';
-import type { LayerList } from '../layers/layer-list.js';
+import type { LayerStack } from '../layers/layer-stack.js';
 import { QUEUE_NUMBERS } from './queue-state.js';
 import type { RecordScope, RecordWindow } from '../operations/record-window.js';
 
@@ -29,17 +29,17 @@ const QUEUE = SYNC_LAYERS + 1;
 
 /** Encodes the state of a filter's generation. */
 export function encodeState(state: FilterState): Buffer {
-  const { tally, queue, filter, list, sync, layers } = state;
+  const { tally, queue, filter, stack, sync, layers } = state;
   return row([
     ...windowFields(state),
     state.lost ? 1 : 0,
     state.lastChange,
     ...TALLY_FIELDS.map((name) => tally[name]),
-    list.layers.length,
-    sync?.list.layers.length ?? 0,
+    stack.layers.length,
+    sync?.stack.layers.length ?? 0,
     ...(filter.kind === 'visited-set' ? QUEUE_NUMBERS.map((name) => queue[name]) : []),
     ...(sync ? SYNC_NUMBERS.map((name) => sync[name]) : []),
-    ...state.lists.flatMap(({ age }) => (age ? [age.epoch, age.hidden.size] : [])),
+    ...state.stacks.flatMap(({ age }) => (age ? [age.epoch, age.hidden.size] : [])),
     ...layers.flatMap(({ tally, runs, expiringIn, expiring }) => [
       ...LAYER_FIELDS.map((name) => tally[name]),
       ...(expiringIn?.flatMap((one) => one.toArray()) ?? runs ?? []),
@@ -69,11 +69,11 @@ export function decodeState(
   const [layers, syncLayers] = [fields[LAYERS] ?? 0, fields[SYNC_LAYERS] ?? 0];
   const queued = queueNumbers(state);
   const ages = QUEUE + queued.length + (sync ? SYNC_NUMBERS.length : 0);
-  const ageing = state.lists.flatMap(({ age }) => age ?? []);
+  const ageing = state.stacks.flatMap(({ age }) => age ?? []);
   const tallies = ages + ageing.length * AGE_FIELDS;
-  const width = layerFields(state.list);
+  const width = layerFields(state.stack);
   if (fields.length !== tallies + (layers + syncLayers) * width) return false;
-  if (!isWithin(layers, state.list) || (sync ? !isWithin(syncLayers, sync.list) : syncLayers !== 0))
+  if (!isWithin(layers, state.stack) || (sync ? !isWithin(syncLayers, sync.stack) : syncLayers !== 0))
     return false;
   state.windows = windowsOf(fields);
   state.lost = at(LOST) !== 0;
@@ -84,8 +84,8 @@ export function decodeState(
     age.goOn(at(ages + n * AGE_FIELDS));
     age.stored = at(ages + n * AGE_FIELDS + 1);
   }
-  decodeLayers(fields, tallies, state.list, layers, allocate);
-  if (sync) decodeLayers(fields, tallies + layers * width, sync.list, syncLayers, allocate);
+  decodeLayers(fields, tallies, state.stack, layers, allocate);
+  if (sync) decodeLayers(fields, tallies + layers * width, sync.stack, syncLayers, allocate);
   return true;
 }
 
@@ -97,10 +97,10 @@ export function decodeQueue(bytes: Buffer | undefined, state: FilterState): void
 
 const queueNumbers = ({ filter }: FilterState) => (filter.kind === 'visited-set' ? QUEUE_NUMBERS : []);
 
-const layerFields = ({ age, first }: LayerList) =>
+const layerFields = ({ age, first }: LayerStack) =>
   LAYER_FIELDS.length + (first.runs?.length ?? 0) * (age ? CYCLE : 1) + (age ? CYCLE : 0);
 
-const isWithin = (layers: number, { plan }: LayerList) => layers >= 1 && layers <= plan.length;
+const isWithin = (layers: number, { plan }: LayerStack) => layers >= 1 && layers <= plan.length;
 
 function decodeCalls(fields: Float64Array, state: FilterState): void {
   for (const [i, name] of TALLY_FIELDS.entries()) state.tally[name] = fields[TALLY + i] as number;
@@ -110,14 +110,14 @@ function decodeCalls(fields: Float64Array, state: FilterState): void {
 function decodeLayers(
   fields: Float64Array,
   from: number,
-  list: LayerList,
+  stack: LayerStack,
   layers: number,
   allocate: (geometry: Geometry) => Uint8Array[],
 ): void {
-  while (list.layers.length < layers && list.next) list.grow(allocate(list.next.geometry));
-  const width = layerFields(list);
-  const epoch = list.age?.epoch ?? 0;
-  for (const [n, layer] of list.layers.entries()) {
+  while (stack.layers.length < layers && stack.next) stack.grow(allocate(stack.next.geometry));
+  const width = layerFields(stack);
+  const epoch = stack.age?.epoch ?? 0;
+  for (const [n, layer] of stack.layers.entries()) {
     const at = from + n * width;
     const { tally, runs, expiringIn, expiring } = layer;
     for (const [i, name] of LAYER_FIELDS.entries()) tally[name] = fields[at + i] as number;

@@ -32,16 +32,17 @@ describe('a filter that grows', () => {
   it(`counts an item in the oldest layer that claims it, SEED=${SEED}`, () => {
     const random = new Random();
     const state = growing('multiset', 5e-2, random.bytes(16));
-    const { list, filter } = state;
+    const { stack, filter } = state;
     const places = (from: number): Positions =>
       positionsOf(
         Array.from({ length: BATCH }, (_, i) => `https://example.org/${from + i}`),
         filter.seed,
         filter.geometry,
       );
-    const grow = () => list.grow(allocateCells(list.plan[list.layers.length]?.geometry ?? filter.geometry));
+    const grow = () =>
+      stack.grow(allocateCells(stack.plan[stack.layers.length]?.geometry ?? filter.geometry));
     for (let copy = 0; copy < 3; copy++) addBatch(state, places(0));
-    for (let from = BATCH; list.layers.length < 3; from += BATCH)
+    for (let from = BATCH; stack.layers.length < 3; from += BATCH)
       addBatch(state, places(from), { grow: { own: grow } });
     // Newer layers claim some of the items, too, with smaller counters.
     expect(Math.min(...countBatch(state, places(0)))).toBeGreaterThanOrEqual(3);
@@ -64,8 +65,8 @@ describe('a filter that grows', () => {
           seed,
           geometry,
         );
-      const { list } = state;
-      const grow = () => list.grow(allocateCells(list.plan[list.layers.length]?.geometry ?? geometry));
+      const { stack } = state;
+      const grow = () => stack.grow(allocateCells(stack.plan[stack.layers.length]?.geometry ?? geometry));
       // Copies of each key that can be removed.
       const stored = new Uint8Array(KEYS);
       const absent: number[] = [];

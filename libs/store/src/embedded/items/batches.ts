@@ -3,7 +3,7 @@ import { EPOCHS_OF_AGE } from '../../age.js';
 import { Added, Removed, Kept } from '../../port/index.js';
 import type { Ageing } from '../layers/ageing.js';
 import { isSyncing, type FilterState, type SyncState, type Syncing } from '../filters/filter-state.js';
-import type { LayerList } from '../layers/layer-list.js';
+import type { LayerStack } from '../layers/layer-stack.js';
 import type { LayerState } from '../layers/layer-state.js';
 import type { Lasts, Outcome } from './cell-kind.js';
 import { addTo, claims, epochsLeft, positionsOn, removeFrom, least } from './passes.js';
@@ -25,11 +25,11 @@ export function countBatch(state: FilterState, positions: Positions): Uint8Array
 }
 
 /** Reads the sync's layers for the items for which the filter's own layers answer 0. */
-function readBoth({ list, sync }: FilterState, positions: Positions, read: typeof claims): Uint8Array {
-  const answers = read(list, positions);
+function readBoth({ stack, sync }: FilterState, positions: Positions, read: typeof claims): Uint8Array {
+  const answers = read(stack, positions);
   if (!sync || !answers.includes(0)) return answers;
   const rest = indexesOf(answers, 0);
-  return put(answers, rest, read(sync.list, positionsOn(sync.list, list, positions, rest)));
+  return put(answers, rest, read(sync.stack, positionsOn(sync.stack, stack, positions, rest)));
 }
 
 /** Functions that open the next layer of the filter and of the sync. */
@@ -57,12 +57,12 @@ export function addBatch(
   positions: Positions,
   { grow = {}, ttlMs }: AddOptions = {},
 ): Outcome {
-  const { filter, list, tally } = state;
-  const lasts = list.age?.lasts(ttlMs) ?? 0;
+  const { filter, stack, tally } = state;
+  const lasts = stack.age?.lasts(ttlMs) ?? 0;
   const multiset = filter.semantics === 'multiset';
   const outcome = isSyncing(state)
     ? addUnlisted(state, positions, lasts, grow)
-    : addTo(list, positions, { lasts, multiset, grow: grow.own });
+    : addTo(stack, positions, { lasts, multiset, grow: grow.own });
   const added = countOf(outcome.answers, Added.New);
   tally.added += added;
   tally.duplicate += positions.count + copiesIn(positions) - added;
@@ -71,12 +71,12 @@ export function addBatch(
 
 /** Adds items to the filter's own layers and to the sync's, unless the sync's layers claim them. */
 function addUnlisted(state: Syncing, positions: Positions, lasts: number, grow: Growers): Outcome {
-  const { list, sync } = state;
-  const listed = claims(sync.list, positionsOn(sync.list, list, positions));
+  const { stack, sync } = state;
+  const listed = claims(sync.stack, positionsOn(sync.stack, stack, positions));
   if (!listed.includes(1)) return addToBoth(state, positions, lasts, { grow });
   const unlisted = indexesOf(listed, 0);
   const { answers, changes } = addToBoth(state, select(positions, unlisted), lasts, { grow });
-  const known = list.age && select(positions, indexesOf(listed, 1));
+  const known = stack.age && select(positions, indexesOf(listed, 1));
   const refreshed = known ? addToBoth(state, known, lasts, { onlyClaimed: true }).changes : [];
   return {
     answers: put(new Uint8Array(positions.count), unlisted, answers),
@@ -86,17 +86,17 @@ function addUnlisted(state: Syncing, positions: Positions, lasts: number, grow: 
 
 /** Adds to both. The answers are those of the filter's own layers. */
 function addToBoth(
-  { list, sync }: Syncing,
+  { stack, sync }: Syncing,
   positions: Positions,
   lasts: number,
   { grow = {}, onlyClaimed = false }: { readonly grow?: Growers; readonly onlyClaimed?: boolean },
 ): Outcome {
   if (positions.count === 0) return NOTHING;
   // Read before the filter's own layers change.
-  const lastsThere = lastsBeside(list, positions, lasts);
-  const own = addTo(list, positions, { lasts, onlyClaimed, grow: grow.own });
-  const there = positionsOn(sync.list, list, positions);
-  const second = addTo(sync.list, there, { lasts: lastsThere, onlyClaimed, grow: grow.sync });
+  const lastsThere = lastsBeside(stack, positions, lasts);
+  const own = addTo(stack, positions, { lasts, onlyClaimed, grow: grow.own });
+  const there = positionsOn(sync.stack, stack, positions);
+  const second = addTo(sync.stack, there, { lasts: lastsThere, onlyClaimed, grow: grow.sync });
   sync.kept += countOf(second.answers, Added.New);
   return { answers: own.answers, changes: [...own.changes, ...second.changes] };
 }
@@ -105,21 +105,21 @@ function addToBoth(
  * In the sync's layers, items live for `lasts`, or for their remaining time in the filter's own layers if that is
  * longer.
  */
-function lastsBeside(list: LayerList, positions: Positions, lasts: number): Lasts {
-  const { age } = list;
+function lastsBeside(stack: LayerStack, positions: Positions, lasts: number): Lasts {
+  const { age } = stack;
   if (!age || lasts >= EPOCHS_OF_AGE) return lasts;
-  return epochsLeft(list, age, positions).map((left) => Math.max(left - 1, lasts));
+  return epochsLeft(stack, age, positions).map((left) => Math.max(left - 1, lasts));
 }
 
 /**
  * Removes the batch in memory, from the filter's own layers and from the sync's. Counting filters only. Returns one of
  * Removed per item.
  */
-export function removeBatch({ list, sync, tally }: FilterState, positions: Positions): Outcome {
-  const { answers, changes } = removeFrom(list, positions);
+export function removeBatch({ stack, sync, tally }: FilterState, positions: Positions): Outcome {
+  const { answers, changes } = removeFrom(stack, positions);
   const all = [...changes];
   if (sync) {
-    const second = removeFrom(sync.list, positionsOn(sync.list, list, positions));
+    const second = removeFrom(sync.stack, positionsOn(sync.stack, stack, positions));
     all.push(...second.changes);
     for (let i = 0; i < answers.length; i++) {
       if (answers[i] === Removed.Absent) answers[i] = second.answers[i] as number;
@@ -137,17 +137,17 @@ export function removeBatch({ list, sync, tally }: FilterState, positions: Posit
  * one of Kept per item.
  */
 export function keepBatch(
-  { list, sync }: Syncing,
+  { stack, sync }: Syncing,
   positions: Positions,
   noted: Uint8Array | undefined,
   grow?: () => LayerState,
 ): Outcome {
   const chosen = noted && indexesOf(noted, 0);
   const here = chosen ? select(positions, chosen) : positions;
-  const there = positionsOn(sync.list, list, here);
-  const left = list.age ? epochsLeft(list, list.age, here) : claims(list, here);
-  const lasts = list.age ? lastsOnceKept(list.age, sync, left, there) : 0;
-  const { answers, changes } = addTo(sync.list, there, { lasts, grow });
+  const there = positionsOn(sync.stack, stack, here);
+  const left = stack.age ? epochsLeft(stack, stack.age, here) : claims(stack, here);
+  const lasts = stack.age ? lastsOnceKept(stack.age, sync, left, there) : 0;
+  const { answers, changes } = addTo(sync.stack, there, { lasts, grow });
   for (let i = 0; i < answers.length; i++) {
     if (answers[i] !== Added.New || left[i] === 0) continue;
     sync.kept++;
@@ -162,8 +162,8 @@ export function keepBatch(
  * that only the sync's layers claim lives for at least the full age, counted from the opening: either it was listed
  * before and has at least that time, or it is a false positive.
  */
-function lastsOnceKept(age: Ageing, { list, opened }: SyncState, left: Uint8Array, there: Positions): Lasts {
-  const listed = left.includes(0) ? claims(list, there) : left;
+function lastsOnceKept(age: Ageing, { stack, opened }: SyncState, left: Uint8Array, there: Positions): Lasts {
+  const listed = left.includes(0) ? claims(stack, there) : left;
   const again = age.lastsSince(opened.openedAt);
   return left.map((epochs, i) => {
     if (epochs > 0) return epochs - 1;

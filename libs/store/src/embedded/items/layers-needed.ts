@@ -2,7 +2,7 @@ import { foldDuplicates, select, type Positions } from '#bloom';
 import { full, hostsFull } from '../../refusals.js';
 import type { SyncPlan } from '../../port/index.js';
 import type { FilterState, SyncState } from '../filters/filter-state.js';
-import type { LayerList } from '../layers/layer-list.js';
+import type { LayerStack } from '../layers/layer-stack.js';
 import { claims, positionsOn } from './passes.js';
 import { countInRuns } from './runs.js';
 import { countOf, indexesOf } from './subsets.js';
@@ -12,53 +12,56 @@ import { countOf, indexesOf } from './subsets.js';
  * bring the filter above twice its capacity or, if it grows, above the capacity of its last layer. If there are several
  * runs of segments, each run has its own share of these limits.
  */
-export function layersNeeded({ filter, list }: FilterState, positions: Positions): number {
-  const rooms = roomsIn(list, filter);
+export function layersNeeded({ filter, stack }: FilterState, positions: Positions): number {
+  const rooms = roomsIn(stack, filter);
   if (positions.count <= Math.min(...rooms)) return 0;
-  const fresh = freshIn(list, positions);
-  const needed = layersToHold(list, fresh, rooms);
+  const fresh = freshIn(stack, positions);
+  const needed = layersToHold(stack, fresh, rooms);
   if (needed !== undefined) return needed;
-  if (!list.open.runs) throw full(filter, list.sums().items, sumOf(fresh));
-  const later = sharesFrom(list, rooms.length);
+  if (!stack.open.runs) throw full(filter, stack.sums().items, sumOf(fresh));
+  const later = sharesFrom(stack, rooms.length);
   const run = fresh.findIndex((items, n) => items > (rooms[n] as number) + later);
   throw hostsFull(filter, Math.floor((rooms[run] as number) + later), fresh[run] as number);
 }
 
 /** Like `layersNeeded`, for the sync's layers. Undefined if they have no room for the batch. */
 export function layersNeededBy(
-  { list, opened }: SyncState,
-  own: LayerList,
+  { stack, opened }: SyncState,
+  own: LayerStack,
   positions: Positions,
 ): number | undefined {
-  const rooms = roomsIn(list, opened.plan);
+  const rooms = roomsIn(stack, opened.plan);
   if (positions.count <= Math.min(...rooms)) return 0;
-  return layersToHold(list, freshIn(list, positionsOn(list, own, positions)), rooms);
+  return layersToHold(stack, freshIn(stack, positionsOn(stack, own, positions)), rooms);
 }
 
 /** The number of new items in each run that fit without another layer. Most filters have one run. */
-function roomsIn({ open }: LayerList, { layers, capacity }: Pick<SyncPlan, 'layers' | 'capacity'>): number[] {
+function roomsIn(
+  { open }: LayerStack,
+  { layers, capacity }: Pick<SyncPlan, 'layers' | 'capacity'>,
+): number[] {
   if (!layers) return [Math.max(0, 2 * capacity - open.tally.items)];
   if (!open.runs) return [open.room];
   return Array.from(open.runs, (_, run) => open.roomIn(run));
 }
 
 /** The number of items of a batch in each run that no layer claims. Equal items count once. */
-function freshIn(list: LayerList, positions: Positions): Uint32Array {
+function freshIn(stack: LayerStack, positions: Positions): Uint32Array {
   const distinct = foldDuplicates(positions)?.positions ?? positions;
-  const fresh = claims(list, distinct);
-  const { runs } = list.first;
+  const fresh = claims(stack, distinct);
+  const { runs } = stack.first;
   if (!runs) return Uint32Array.of(countOf(fresh, 0));
-  return countInRuns(list.first, select(distinct, indexesOf(fresh, 0)), runs.length);
+  return countInRuns(stack.first, select(distinct, indexesOf(fresh, 0)), runs.length);
 }
 
 /**
  * The number of layers to add for `fresh` new items in each run, if `rooms` of them fit without. Undefined if the plan
  * has too few layers.
  */
-function layersToHold(list: LayerList, fresh: Uint32Array, rooms: readonly number[]): number | undefined {
+function layersToHold(stack: LayerStack, fresh: Uint32Array, rooms: readonly number[]): number | undefined {
   let needed = 0;
   for (let later = 0; fresh.some((items, run) => items > (rooms[run] as number) + later); needed++) {
-    const next = list.plan[list.layers.length + needed];
+    const next = stack.plan[stack.layers.length + needed];
     if (!next) return undefined;
     later += next.capacity / rooms.length;
   }
@@ -66,7 +69,7 @@ function layersToHold(list: LayerList, fresh: Uint32Array, rooms: readonly numbe
 }
 
 /** Each run's share of the layers that can still be added. */
-function sharesFrom({ layers, plan }: LayerList, runs: number): number {
+function sharesFrom({ layers, plan }: LayerStack, runs: number): number {
   return plan.slice(layers.length).reduce((sum, { capacity }) => sum + capacity / runs, 0);
 }
 

@@ -1,7 +1,7 @@
 import { positionsOfHashes, relocate, select, type Positions } from '#bloom';
 import type { Ageing } from '../layers/ageing.js';
 import type { LayerChange } from '../journal/journal.js';
-import type { LayerList } from '../layers/layer-list.js';
+import type { LayerStack } from '../layers/layer-stack.js';
 import type { LayerState } from '../layers/layer-state.js';
 import { AgedLayer } from './aged-layer.js';
 import { type CellKind, LEFT, type Outcome, type Raising } from './cell-kind.js';
@@ -13,7 +13,7 @@ import { indexesOf, pick, put } from './subsets.js';
  * Takes batches through the layers of a filter or of a sync. Positions refer to the first of these layers.
  */
 
-const kindOf = ({ age }: LayerList): CellKind => (age ? new AgedLayer(age) : PACKED);
+const kindOf = ({ age }: LayerStack): CellKind => (age ? new AgedLayer(age) : PACKED);
 
 /**
  * Takes a batch through some layers, one after the other. Each layer gets the items for which the layers before it
@@ -21,7 +21,7 @@ const kindOf = ({ age }: LayerList): CellKind => (age ? new AgedLayer(age) : PAC
  * item by item.
  */
 function pass(
-  list: LayerList,
+  stack: LayerStack,
   layers: readonly LayerState[],
   positions: Positions,
   visit: Visit<Uint8Array>,
@@ -33,63 +33,68 @@ function pass(
     const layer = layers[n] as LayerState;
     const some = answers && indexesOf(answers, left);
     if (some?.length === 0) break;
-    const found = visit(layer, positionsIn(list, layer, positions, some), some);
+    const found = visit(layer, positionsIn(stack, layer, positions, some), some);
     answers = answers && some ? put(answers, some, found) : found;
   }
   return answers as Uint8Array;
 }
 
 /** Like `pass` through all layers, oldest first, for visits that change cells. */
-function change(list: LayerList, positions: Positions, visit: Visit<Outcome>, left?: number): Outcome {
+function change(stack: LayerStack, positions: Positions, visit: Visit<Outcome>, left?: number): Outcome {
   const changes: LayerChange[] = [];
   const changing: Visit<Uint8Array> = (...visited) => {
     const outcome = visit(...visited);
     changes.push(...outcome.changes);
     return outcome.answers;
   };
-  return { answers: pass(list, list.layers, positions, changing, left), changes };
+  return { answers: pass(stack, stack.layers, positions, changing, left), changes };
 }
 
 /** The positions of all or some items of a batch in a layer. */
-function positionsIn(list: LayerList, layer: LayerState, positions: Positions, some?: Some): Positions {
-  if (layer !== list.first) return relocate(positions, layer.plan.geometry, some);
+function positionsIn(stack: LayerStack, layer: LayerState, positions: Positions, some?: Some): Positions {
+  if (layer !== stack.first) return relocate(positions, layer.plan.geometry, some);
   return some ? select(positions, some) : positions;
 }
 
-/** The positions of all or some items in the first layer of `list`, from those in the first layer of `from`. */
-export function positionsOn(list: LayerList, from: LayerList, positions: Positions, some?: Some): Positions {
-  const [{ geometry }, { geometry: other }] = [list.plan[0], from.plan[0]];
+/** The positions of all or some items in the first layer of `stack`, from those in the first layer of `from`. */
+export function positionsOn(
+  stack: LayerStack,
+  from: LayerStack,
+  positions: Positions,
+  some?: Some,
+): Positions {
+  const [{ geometry }, { geometry: other }] = [stack.plan[0], from.plan[0]];
   const same = geometry.hashes === other.hashes && geometry.pageCells === other.pageCells;
   return same ? relocate(positions, geometry, some) : positionsOfHashes(positions.hash, geometry, some);
 }
 
 /** One answer per item: 1 if some layer claims it, else 0. */
-export function claims(list: LayerList, positions: Positions): Uint8Array {
-  const kind = kindOf(list);
+export function claims(stack: LayerStack, positions: Positions): Uint8Array {
+  const kind = kindOf(stack);
   // The newest layer is the largest, so most items are found in it.
-  return pass(list, list.layers.toReversed(), positions, (layer, here) => kind.claim(layer, here));
+  return pass(stack, stack.layers.toReversed(), positions, (layer, here) => kind.claim(layer, here));
 }
 
 /** The smallest counter of each item in the oldest layer that claims it, or 0. */
-export function least(list: LayerList, positions: Positions): Uint8Array {
-  const kind = kindOf(list);
-  return pass(list, list.layers, positions, (layer, here) => kind.least(layer, here));
+export function least(stack: LayerStack, positions: Positions): Uint8Array {
+  const kind = kindOf(stack);
+  return pass(stack, stack.layers, positions, (layer, here) => kind.least(layer, here));
 }
 
 /**
  * For each item, the number of epochs, the current one included, for which the oldest layer that claims it does so. 0
  * if no layer claims it.
  */
-export function epochsLeft(list: LayerList, age: Ageing, positions: Positions): Uint8Array {
+export function epochsLeft(stack: LayerStack, age: Ageing, positions: Positions): Uint8Array {
   const kind = new AgedLayer(age);
-  return pass(list, list.layers, positions, (layer, here) => kind.left(layer, here));
+  return pass(stack, stack.layers, positions, (layer, here) => kind.left(layer, here));
 }
 
 /** Removes the batch in memory, each item from the oldest layer that claims it. Returns one of Removed per item. */
-export function removeFrom(list: LayerList, positions: Positions): Outcome {
-  const kind = kindOf(list);
+export function removeFrom(stack: LayerStack, positions: Positions): Outcome {
+  const kind = kindOf(stack);
   return change(
-    list,
+    stack,
     positions,
     byRun((layer, here) => kind.lower(layer, here)),
   );
@@ -108,25 +113,25 @@ export interface Adding extends Pick<Raising, 'lasts'>, Partial<Pick<Raising, 'm
  * Added per item.
  */
 export function addTo(
-  list: LayerList,
+  stack: LayerStack,
   positions: Positions,
   { lasts, multiset = false, onlyClaimed = false, grow = cannotGrow }: Adding,
 ): Outcome {
-  const kind = kindOf(list);
+  const kind = kindOf(stack);
   const raise = byRun((layer, here, some, run) => {
-    const closed = onlyClaimed || layer !== list.open;
-    const room = closed ? 0 : list.next ? layer.roomIn(run) : Infinity;
+    const closed = onlyClaimed || layer !== stack.open;
+    const room = closed ? 0 : stack.next ? layer.roomIn(run) : Infinity;
     const wanted = some && typeof lasts !== 'number' ? pick(lasts, some) : lasts;
     return kind.raise(layer, here, { room, multiset, lasts: wanted });
   });
   const visit: Visit<Outcome> = (layer, here, some) => {
-    const mayGrow = !onlyClaimed && layer === list.open && list.next !== undefined;
+    const mayGrow = !onlyClaimed && layer === stack.open && stack.next !== undefined;
     const outcome = raise(layer, here, some);
     // The pass continues with the layer that this opens.
     if (mayGrow && outcome.answers.includes(LEFT)) grow();
     return outcome;
   };
-  return change(list, positions, visit, LEFT);
+  return change(stack, positions, visit, LEFT);
 }
 
 function cannotGrow(): never {

@@ -8,12 +8,12 @@ import { END_SYNC } from '../operations/verbs.js';
 
 /** The state of an open sync, for callers. */
 export function viewOf(
-  { list }: FilterState,
-  { opened, listed, new: fresh, kept, list: filled }: SyncState,
+  { stack }: FilterState,
+  { opened, listed, new: fresh, kept, stack: filled }: SyncState,
 ): Sync {
   const { id, plan, openedAt } = opened;
   const { capacity, errorRate } = plan;
-  const { items } = list.sums();
+  const { items } = stack.sums();
   return {
     id,
     state: 'open',
@@ -32,7 +32,7 @@ export function viewOf(
  * Replaces the filter's own layers with the sync's. Handles opened before become stale. Call it inside a transaction.
  */
 export function commitSync(session: Session, state: FilterState, sync: SyncState): void {
-  const { filter, list: old } = state;
+  const { filter, stack: old } = state;
   const { plan, base } = sync.opened;
   const ended = ending(state, sync, 'committed');
   const { layers: _layers, original, ...rest } = filter;
@@ -46,7 +46,7 @@ export function commitSync(session: Session, state: FilterState, sync: SyncState
     ...(same ? {} : { original: made }),
   };
   state.filter = renewed;
-  state.list = sync.list;
+  state.stack = sync.stack;
   close(session, state, base, ended);
   session.purger.layers(state, old.base, old.end);
   session.purger.hiddenOf(state, old.base, old.end);
@@ -54,9 +54,9 @@ export function commitSync(session: Session, state: FilterState, sync: SyncState
 
 /** Drops the layers of the sync. Call it inside a transaction. */
 export function abandonSync(session: Session, state: FilterState, sync: SyncState, reason: string): void {
-  close(session, state, sync.list.base, { ...ending(state, sync, 'abandoned'), reason });
-  session.purger.layers(state, sync.list.base, sync.list.end);
-  session.purger.hiddenOf(state, sync.list.base, sync.list.end);
+  close(session, state, sync.stack.base, { ...ending(state, sync, 'abandoned'), reason });
+  session.purger.layers(state, sync.stack.base, sync.stack.end);
+  session.purger.hiddenOf(state, sync.stack.base, sync.stack.end);
 }
 
 function ending(state: FilterState, sync: SyncState, stage: Stage): Sync {
@@ -75,7 +75,7 @@ function close(session: Session, state: FilterState, base: number, ended: Sync):
   describeAnew(session, state);
   // Blocks of dropped layers no longer count. They are deleted in the background.
   let blocks = 0;
-  for (const { written } of state.list.layers) blocks += written.reduce((sum, one) => sum + one, 0);
+  for (const { written } of state.stack.layers) blocks += written.reduce((sum, one) => sum + one, 0);
   session.database.blockCounts.putSync(state.key, numberKey(blocks));
   session.purger.removals(state, base);
   session.once(endIdentity(state, ended.id), () => ({ answer: ended }));

@@ -12,7 +12,7 @@ import { layersNeededBy } from '../items/layers-needed.js';
 import { claims } from '../items/passes.js';
 import { indexesOf } from '../items/subsets.js';
 import { JournalOperation } from '../journal/journal.js';
-import type { LayerList } from '../layers/layer-list.js';
+import type { LayerStack } from '../layers/layer-stack.js';
 import type { Session } from '../engine/session.js';
 import { abandonSync } from './end-sync.js';
 import { notedOf } from '../filters/removals.js';
@@ -30,17 +30,17 @@ export function keepIn(
   positions: Positions,
   quota: Quota | undefined,
 ): Outcome {
-  const { sync, list, filter } = state;
+  const { sync, stack, filter } = state;
   const { memory } = session;
-  const needed = layersNeededBy(sync, list, positions);
+  const needed = layersNeededBy(sync, stack, positions);
   if (needed === undefined) {
     const { plan } = sync.opened;
-    throw full({ ...plan, name: filter.name, kind: filter.kind }, sync.list.sums().items, positions.count);
+    throw full({ ...plan, name: filter.name, kind: filter.kind }, sync.stack.sums().items, positions.count);
   }
-  const grow = needed ? layersFor(state, sync.list, memory, needed, quota) : undefined;
+  const grow = needed ? layersFor(state, sync.stack, memory, needed, quota) : undefined;
   const outcome = keepBatch(state, positions, notedOf(sync, positions), grow);
-  if (sync.list.next) void reserveNext(state, sync.list, memory, quota);
-  if (list.age) writeHidden(session, state);
+  if (sync.stack.next) void reserveNext(state, sync.stack, memory, quota);
+  if (stack.age) writeHidden(session, state);
   return outcome;
 }
 
@@ -54,8 +54,8 @@ export function keepQueued(
   state: Syncing,
   entries: readonly Pick<QueuedItem, 'hash'>[],
 ): Iterable<Buffer> {
-  const { list, key, sync } = state;
-  const positions = liveIn(list, positionsOfHashes(hashesOf(entries), list.plan[0].geometry));
+  const { stack, key, sync } = state;
+  const positions = liveIn(stack, positionsOfHashes(hashesOf(entries), stack.plan[0].geometry));
   try {
     const { changes } = keepIn(session, state, positions, undefined);
     return session.journal.records(key, JournalOperation.Add, changes);
@@ -67,7 +67,7 @@ export function keepQueued(
 }
 
 /** If the filter ages, only the items that have not expired: the others stay queued, but are no longer visited. */
-function liveIn(list: LayerList, positions: Positions): Positions {
-  if (!list.age) return positions;
-  return select(positions, indexesOf(claims(list, positions), 1));
+function liveIn(stack: LayerStack, positions: Positions): Positions {
+  if (!stack.age) return positions;
+  return select(positions, indexesOf(claims(stack, positions), 1));
 }

@@ -204,11 +204,11 @@ function openIn(session: Session, state: FilterState, plan: SyncPlan, cells: rea
   };
   const sync = new SyncState(opened, cells, state.filter.maxAgeSeconds, session.database.sizes);
   // Uses the filter's time instead of the clock, which may have been set back.
-  if (state.list.age) sync.list.advance(state.list.age.epoch);
+  if (state.stack.age) sync.stack.advance(state.stack.age.epoch);
   if (state.queue.held === 0) sync.copied = 1;
   state.sync = sync;
   state.endedSync = undefined;
-  state.nextLayer = sync.list.end;
+  state.nextLayer = sync.stack.end;
   describeAnew(session, state);
   return opened.id;
 }

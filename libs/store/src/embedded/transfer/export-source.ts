@@ -17,8 +17,8 @@ export class EmbeddedSource implements SegmentSource {
 
   snapshot(segment: number): Promise<SegmentSnapshot> {
     return this.engine.mutate(({ memory }) => {
-      const { list, tally } = memory.current(this.filter);
-      const { layers, first, open } = list;
+      const { stack, tally } = memory.current(this.filter);
+      const { layers, first, open } = stack;
       const last = segment === first.segments.length - 1;
       const pieces = piecesOf(open.plan, first.plan.geometry);
       return {
@@ -26,14 +26,14 @@ export class EmbeddedSource implements SegmentSource {
         counts: last ? { ...tally } : NO_COUNTS,
         layerItems: layers.map(({ tally: { items } }) => (last ? items : 0)),
         removals: tally.removed,
-        ...(list.age && { hidden: hiddenIn(list.age, segment, first.plan.geometry) }),
+        ...(stack.age && { hidden: hiddenIn(stack.age, segment, first.plan.geometry) }),
       };
     });
   }
 
   layerCells(layer: number, segment: number): Promise<Uint8Array> {
     return this.engine.mutate(({ memory }) => {
-      const cells = memory.current(this.filter).list.layers[layer]?.segments[segment];
+      const cells = memory.current(this.filter).stack.layers[layer]?.segments[segment];
       if (!cells)
         throw new RangeError(`filter ${this.filter.name} has no segment ${segment} of layer ${layer}`);
       return cells.slice();

@@ -114,7 +114,7 @@ class Making {
         await this.write((session) => this.hide(session, part.items));
         break;
       case 'cells': {
-        const layer = this.state.list.layers[part.layer] ?? (await this.openLayer(part.layer));
+        const layer = this.state.stack.layers[part.layer] ?? (await this.openLayer(part.layer));
         layer.tally.nonZeroCells += part.nonZero;
         layer.tally.saturatedCells += part.saturated;
         this.countInRun(layer, part);
@@ -124,9 +124,9 @@ class Making {
       case 'counts': {
         const { added, duplicate, removed, refused } = part.counts;
         Object.assign(this.state.tally, { added, duplicate, removed, refused });
-        if (this.state.list.age) this.bringTogether();
+        if (this.state.stack.age) this.bringTogether();
         else
-          for (const layer of this.state.list.layers) {
+          for (const layer of this.state.stack.layers) {
             layer.tally.items = part.layerItems[layer.number] ?? 0;
             layer.splitItems(this.nonZeroCells[layer.number] ?? []);
           }
@@ -165,7 +165,7 @@ class Making {
 
   /** Hides items, except those whose hiding has already ended here. */
   private hide(session: Session, items: readonly HiddenItem[]): void {
-    const { age } = this.state.list;
+    const { age } = this.state.stack;
     if (!age) throw new RangeError(`filter ${this.state.filter.name} does not age`);
     this.state.tick(session.now);
     const hashes = hashesOf(items);
@@ -183,13 +183,13 @@ class Making {
    * Brings the layers of a filter that ages to the same epoch: pages may have been written by a clock that is ahead.
    */
   private bringTogether(): void {
-    const { list } = this.state;
-    list.advance(Math.max(...list.layers.map(({ expiring }) => expiring?.epoch ?? 0)));
+    const { stack } = this.state;
+    stack.advance(Math.max(...stack.layers.map(({ expiring }) => expiring?.epoch ?? 0)));
   }
 
   /** Allocates the cells of segments in which a layer was not open yet. */
   private async fillUp(): Promise<void> {
-    for (const { number, plan } of this.state.list.layers) {
+    for (const { number, plan } of this.state.stack.layers) {
       const cells = this.cells[number] as Uint8Array[];
       for (let segment = 0; segment < plan.geometry.segments; segment++) {
         if (cells[segment]) continue;
@@ -208,12 +208,12 @@ class Making {
 
   /** Opens the next layer. It counts towards the quota like a new filter. */
   private async openLayer(number: number): Promise<LayerState> {
-    const { next, layers } = this.state.list;
+    const { next, layers } = this.state.stack;
     if (!next || number !== layers.length) throw new RangeError(`an import has no layer ${number} now`);
     const bytes = filterBytes(next.geometry);
     await this.write(({ memory }) => this.room.grow(memory, bytes));
     assertAvailable(bytes);
-    return this.state.list.grow((this.cells[number] = []));
+    return this.state.stack.grow((this.cells[number] = []));
   }
 
   private async takeCells(layer: LayerState, segment: number, cells: Uint8Array): Promise<void> {

@@ -54,7 +54,7 @@ interface SetOptions {
  * The set of names that contains an entry's name, by the entry's state. A filter that is being cleared is in neither
  * set: a clear that dies leaves no more behind than the filter that existed before.
  */
-const LISTS: Readonly<Record<EntryState, string>> = {
+const NAME_SETS: Readonly<Record<EntryState, string>> = {
   ready: 'listed',
   creating: 'unfinished',
   dropping: 'unfinished',
@@ -121,7 +121,7 @@ export class Catalogue {
           name,
           read.raw,
           raw,
-          next ? LISTS[next.state] : '',
+          next ? NAME_SETS[next.state] : '',
           record ? recordField(record.verb, name, record.operation) : '',
           record ? JSON.stringify(record.value) : '',
           RETENTION_MS[record?.operation.origin ?? 'made'],

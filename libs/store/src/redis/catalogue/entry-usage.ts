@@ -1,6 +1,6 @@
 import { filterBytes } from '#bloom';
 import type { Usage } from '../../port/index.js';
-import type { CatalogueEntry, EntryList } from '../layout/entry.js';
+import type { CatalogueEntry, EntryStack } from '../layout/entry.js';
 
 /** The usage of an entry, minus that of the entry that it replaces. */
 export function difference(before: CatalogueEntry | undefined, after: CatalogueEntry | undefined): Usage {
@@ -14,10 +14,10 @@ export function difference(before: CatalogueEntry | undefined, after: CatalogueE
 function bytesOf(entry: CatalogueEntry | undefined): number {
   if (!entry) return 0;
   const { sync } = entry;
-  return bytesOfList(entry) + (sync ? bytesOfList({ ...sync, ...sync.plan }) : 0);
+  return bytesOfStack(entry) + (sync ? bytesOfStack({ ...sync, ...sync.plan }) : 0);
 }
 
-function bytesOfList({ geometry, layers = [], made = 1, growing = 0 }: EntryList): number {
+function bytesOfStack({ geometry, layers = [], made = 1, growing = 0 }: EntryStack): number {
   const later = layers.slice(1, Math.max(made, growing));
   return later.reduce((sum, layer) => sum + filterBytes(layer.geometry), filterBytes(geometry));
 }

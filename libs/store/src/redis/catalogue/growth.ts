@@ -6,9 +6,9 @@ import type { Quota } from '../../port/index.js';
 import type { Allocation } from './allocation.js';
 import type { Catalogue, EntryRead } from './catalogue.js';
 import { carryOut, type HeldEntry, isStale } from './catalogue-change.js';
-import type { CatalogueEntry, EntryList, Grown } from '../layout/entry.js';
+import type { CatalogueEntry, EntryStack, Grown } from '../layout/entry.js';
 import type { RedisFilter } from '../layout/filter.js';
-import type { RedisList } from '../layout/layer-list.js';
+import type { LayerStack } from '../layout/layer-stack.js';
 
 /**
  * Pause in ms after a failure to grow ahead of need. The add that needs the layer tries again, and reports the reason.
@@ -33,7 +33,7 @@ export class Growth {
   /** By the same key: monotonic time of the last lack of memory for the next layer. */
   private readonly lacking = new Map<string, number>();
   /** Monotonic time from which a layer may be created ahead of need again, after a failure. */
-  private readonly pausedUntil = new WeakMap<RedisList, number>();
+  private readonly pausedUntil = new WeakMap<LayerStack, number>();
   private closed = false;
 
   constructor(
@@ -43,28 +43,28 @@ export class Growth {
   ) {}
 
   /**
-   * Tells `list` of more layers than `known`: those that others have created, or else a new one. Throws QUOTA_EXCEEDED,
-   * STORE_FULL, or the error for a filter that is gone. No-op for a sync that has ended.
+   * Tells `stack` of more layers than `known`: those that others have created, or else a new one. Throws
+   * QUOTA_EXCEEDED, STORE_FULL, or the error for a filter that is gone. No-op for a sync that has ended.
    */
   async grow(
     filter: RedisFilter,
-    list: RedisList,
+    stack: LayerStack,
     known: number,
     quota: Quota | undefined,
     deadline: number,
   ): Promise<void> {
-    const key = keyOf(filter, list);
+    const key = keyOf(filter, stack);
     for (let other = this.underWay.get(key); other; other = this.underWay.get(key)) {
       // This call may have a different quota or more time, but not more memory.
       await other.catch((error: unknown) => {
         if (isFull(error)) throw error;
       });
     }
-    if (list.made > known) return;
+    if (stack.made > known) return;
     // Each attempt briefly takes all available memory.
     const lacked = this.lacking.get(key);
     if (lacked !== undefined && this.catalogue.clock.monotonic() - lacked < PAUSE_MS) throw noMemory(filter);
-    const work = this.makeNext(filter, list, known, quota, deadline);
+    const work = this.makeNext(filter, stack, known, quota, deadline);
     this.underWay.set(key, work);
     try {
       await work;
@@ -85,16 +85,16 @@ export class Growth {
   }
 
   /** Starts to create the next layer in the background, unless that is in progress. */
-  ahead(filter: RedisFilter, list: RedisList, quota: Quota | undefined): void {
+  ahead(filter: RedisFilter, stack: LayerStack, quota: Quota | undefined): void {
     const { clock } = this.catalogue;
     if (
       this.closed ||
-      this.underWay.has(keyOf(filter, list)) ||
-      clock.monotonic() < (this.pausedUntil.get(list) ?? 0)
+      this.underWay.has(keyOf(filter, stack)) ||
+      clock.monotonic() < (this.pausedUntil.get(stack) ?? 0)
     )
       return;
-    this.grow(filter, list, list.made, quota, deadlineIn(this.timeoutMs)).catch(() => {
-      this.pausedUntil.set(list, clock.monotonic() + PAUSE_MS);
+    this.grow(filter, stack, stack.made, quota, deadlineIn(this.timeoutMs)).catch(() => {
+      this.pausedUntil.set(stack, clock.monotonic() + PAUSE_MS);
     });
   }
 
@@ -104,15 +104,15 @@ export class Growth {
    */
   async remake(
     filter: RedisFilter,
-    list: RedisList,
+    stack: LayerStack,
     segment: number,
     from: number,
     deadline: number,
   ): Promise<void> {
     const read = await this.catalogue.read(filter.name, deadline);
     const entry = current(read.entry, filter);
-    const found = listIn(entry, list);
-    if (entry && !found && list !== filter.list) {
+    const found = stackIn(entry, stack);
+    if (entry && !found && stack !== filter.stack) {
       // A sync that has ended needs no more layers. The next call uses another view.
       filter.known.learn(entry);
       return;
@@ -120,9 +120,9 @@ export class Growth {
     if (!entry || !found) throw await this.catalogue.explainLoss(filter);
     const { made = 1 } = found;
     // The catalogue has lost the layer, too.
-    if (made <= from) list.shrankTo(made);
+    if (made <= from) stack.shrankTo(made);
     for (let layer = from; layer < made; layer++) {
-      await this.makeKeys(entry, list, layer, entry.tags[segment] as string, deadline);
+      await this.makeKeys(entry, stack, layer, entry.tags[segment] as string, deadline);
     }
   }
 
@@ -142,7 +142,7 @@ export class Growth {
 
   private async makeNext(
     filter: RedisFilter,
-    list: RedisList,
+    stack: LayerStack,
     known: number,
     quota: Quota | undefined,
     deadline: number,
@@ -150,9 +150,9 @@ export class Growth {
     for (;;) {
       const read = await this.catalogue.read(filter.name, deadline);
       const entry = current(read.entry, filter);
-      const found = listIn(entry, list);
+      const found = stackIn(entry, stack);
       if (!entry || !found) {
-        if (entry && list !== filter.list) {
+        if (entry && stack !== filter.stack) {
           filter.known.learn(entry);
           return;
         }
@@ -160,35 +160,35 @@ export class Growth {
       }
       const { made = 1 } = found;
       if (made > known) {
-        list.grewTo(made);
+        stack.grewTo(made);
         return;
       }
       // No script leaves a segment with an open layer beyond the last.
-      if (made >= list.plan.length) throw dataLost(filter);
+      if (made >= stack.plan.length) throw dataLost(filter);
       await carryOut(this.catalogue, read, {
-        announced: await this.announced(filter, list, entry, deadline),
+        announced: await this.announced(filter, stack, entry, deadline),
         ...{ deadline, quota },
         prepare: ({ entry: growing }) =>
-          joinAll(entry.tags.map((tag) => this.makeKeys(growing, list, made, tag, deadline))),
-        publish: (growing) => ({ entry: withList(growing, list, { growing: undefined, made: made + 1 }) }),
-        undo: (held, error) => this.undo(filter, list, held, made, error),
+          joinAll(entry.tags.map((tag) => this.makeKeys(growing, stack, made, tag, deadline))),
+        publish: (growing) => ({ entry: withStack(growing, stack, { growing: undefined, made: made + 1 }) }),
+        undo: (held, error) => this.undo(filter, stack, held, made, error),
       });
     }
   }
 
   private async makeKeys(
     { tags }: CatalogueEntry,
-    list: RedisList,
+    stack: LayerStack,
     layer: number,
     tag: string,
     deadline: number,
   ): Promise<void> {
-    const { geometry } = list.plan[layer] as (typeof list.plan)[0];
-    await this.allocation.makeLayer(tag, list.base + layer, geometry, tags.length, deadline);
+    const { geometry } = stack.plan[layer] as (typeof stack.plan)[0];
+    await this.allocation.makeLayer(tag, stack.base + layer, geometry, tags.length, deadline);
   }
 
-  private async free(filter: RedisFilter, list: RedisList, layer: number, deadline: number): Promise<void> {
-    const keys = { number: list.base + layer, pieces: list.piecesOf(layer) };
+  private async free(filter: RedisFilter, stack: LayerStack, layer: number, deadline: number): Promise<void> {
+    const keys = { number: stack.base + layer, pieces: stack.piecesOf(layer) };
     await this.allocation.freeLayers(filter.tags, [keys], deadline);
   }
 
@@ -198,7 +198,7 @@ export class Growth {
    */
   private async undo(
     filter: RedisFilter,
-    list: RedisList,
+    stack: LayerStack,
     held: HeldEntry,
     layer: number,
     error: unknown,
@@ -209,18 +209,18 @@ export class Growth {
     const first: EntryRead = error === undefined ? await read() : held.read;
     for (let before = first; msUntil(deadline) > 0; before = await read()) {
       const entry = current(before.entry, filter);
-      const found = listIn(entry, list);
+      const found = stackIn(entry, stack);
       // The call that ended these layers did not know of this one, or deleted its keys before they were created.
-      if (!entry || !found) return this.free(filter, list, layer, deadline);
+      if (!entry || !found) return this.free(filter, stack, layer, deadline);
       // The call that creates or deletes the layer will find these keys.
       const othersWork = found.givingUp !== undefined || (before !== first && found.growing !== undefined);
       if (!isFull(error) || othersWork || (found.made ?? 1) > layer) return;
       const done = await carryOut(this.catalogue, before, {
-        announced: withList(entry, list, { givingUp: await this.catalogue.now(deadline) }),
+        announced: withStack(entry, stack, { givingUp: await this.catalogue.now(deadline) }),
         deadline,
-        prepare: () => this.free(filter, list, layer, deadline),
+        prepare: () => this.free(filter, stack, layer, deadline),
         publish: (leaving) => ({
-          entry: withList(leaving, list, { growing: undefined, givingUp: undefined }),
+          entry: withStack(leaving, stack, { growing: undefined, givingUp: undefined }),
         }),
       });
       if (done) return;
@@ -233,37 +233,37 @@ export class Growth {
    */
   private async announced(
     filter: RedisFilter,
-    list: RedisList,
+    stack: LayerStack,
     entry: CatalogueEntry,
     deadline: number,
   ): Promise<CatalogueEntry | undefined> {
-    const { made = 1, growing: begun, givingUp } = listIn(entry, list) ?? {};
+    const { made = 1, growing: begun, givingUp } = stackIn(entry, stack) ?? {};
     const growing = made + 1;
     if (begun === growing && givingUp === undefined) return undefined;
     const now = await this.catalogue.now(deadline);
     if (givingUp !== undefined && !isStale(givingUp, now)) throw noMemory(filter);
     // The time makes the entry differ from that of an abandoned attempt, so a late call cannot publish that attempt.
-    return withList(entry, list, { growing, givingUp: undefined, grewAt: now });
+    return withStack(entry, stack, { growing, givingUp: undefined, grewAt: now });
   }
 }
 
-const keyOf = ({ generation }: RedisFilter, { base }: RedisList) => `${generation}.${base}`;
+const keyOf = ({ generation }: RedisFilter, { base }: LayerStack) => `${generation}.${base}`;
 
-/** The layers in a catalogue entry: the filter's own, or those of its sync. */
-function listIn(entry: CatalogueEntry | undefined, { base }: RedisList): EntryList | undefined {
+/** A stack in a catalogue entry: the filter's own, or that of its sync. */
+function stackIn(entry: CatalogueEntry | undefined, { base }: LayerStack): EntryStack | undefined {
   if ((entry?.base ?? 0) === base) return entry;
   return entry?.sync?.base === base ? { ...entry.sync, ...entry.sync.plan } : undefined;
 }
 
 /** An entry with these numbers of layers; undefined numbers are removed. */
-function withList(
+function withStack(
   entry: CatalogueEntry,
-  { base }: RedisList,
+  { base }: LayerStack,
   numbers: { readonly [K in keyof Grown]: Grown[K] | undefined },
 ): CatalogueEntry {
-  const merged = <T extends Grown>(list: T): T =>
+  const merged = <T extends Grown>(stack: T): T =>
     Object.fromEntries(
-      Object.entries({ ...list, ...numbers }).filter(([, value]) => value !== undefined),
+      Object.entries({ ...stack, ...numbers }).filter(([, value]) => value !== undefined),
     ) as unknown as T;
   const { sync } = entry;
   return sync?.base === base ? { ...entry, sync: merged(sync) } : merged(entry);

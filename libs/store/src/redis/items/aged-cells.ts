@@ -1,6 +1,6 @@
 import { CYCLE, MOST_BEHIND } from '../../age.js';
 import type { CellKind } from './cell-kind.js';
-import { type Frame, type LayerShape, NAMES, type Place } from './frame.js';
+import { type Frame, type LayerShape, NAMES, type Place, type StackName } from './frame.js';
 import { each, readItem } from './packed-cells.js';
 
 /*
@@ -154,8 +154,8 @@ const writeAged = (k: number): string =>
   )}}))`;
 
 /** KEYS of the hidden items of the own or the sync's layers. */
-export const hiddenKeyOf = ({ keys }: Frame, list: Place['list']): string =>
-  `KEYS[${keys.hidden + (list === 'own' ? 0 : 1)}]`;
+export const hiddenKeyOf = ({ keys }: Frame, stack: StackName): string =>
+  `KEYS[${keys.hidden + (stack === 'own' ? 0 : 1)}]`;
 
 /** Bytes that age. */
 export const AGED: CellKind = {
@@ -197,7 +197,7 @@ local function hiddenIn(key)
   for n = 1, count do gone[n] = until_[n] and tonumber(until_[n]) >= epoch or nil end
   return gone
 end
-${frame.lists.map((list) => `local ${NAMES[list].gone} = hiddenIn(${hiddenKeyOf(frame, list)})`).join('\n')}
+${frame.stacks.map((stack) => `local ${NAMES[stack].gone} = hiddenIn(${hiddenKeyOf(frame, stack)})`).join('\n')}
 ${frame.changes ? CLEAN : ''}${frame.task.verb === 'remove' ? 'local nowHidden = {}\nhashesOf()' : ''}${
     frame.task.verb === 'add' || frame.task.verb === 'keep' ? `${LASTING}${shownOf(frame)}` : ''
   }`,
@@ -211,12 +211,12 @@ ${frame.changes ? CLEAN : ''}${frame.task.verb === 'remove' ? 'local nowHidden =
       if lag == 0 then lasting = ${each(shape.hashes, (j) => `lastingCells[v${j}]`, ' and ')}
       else lasting = ${liveFor(shape.hashes, 'want')} end
       local live = lasting or ${liveFor(shape.hashes, 'lag')}`,
-  isNew: ({ list }) => `(not live or ${NAMES[list].gone}[n])`,
-  isStale: (_, { list }) => `not lasting or ${NAMES[list].gone}[n]`,
+  isNew: ({ stack }) => `(not live or ${NAMES[stack].gone}[n])`,
+  isStale: (_, { stack }) => `not lasting or ${NAMES[stack].gone}[n]`,
   locals: ({ place }) => `local size, saturated, ring = stored[${place}], 0, nil`,
   raise: (place) => {
-    const { shape, list } = place;
-    const { gone, shown } = NAMES[list];
+    const { shape, stack } = place;
+    const { gone, shown } = NAMES[stack];
     return `${cleanItem(shape)}
         ring = ring or ringOf(${place.place})
         ${raiseAged(shape.hashes, AGED.isNew(place))}
@@ -224,17 +224,17 @@ ${frame.changes ? CLEAN : ''}${frame.task.verb === 'remove' ? 'local nowHidden =
         dirty[${place.place}] = true
         if ${gone}[n] then ${shown}[#${shown} + 1] = hashes[n] end`;
   },
-  lower: (frame, { shape, place, list }) => {
-    const key = hiddenKeyOf(frame, list);
+  lower: (frame, { shape, place, stack }) => {
+    const key = hiddenKeyOf(frame, stack);
     return `
         local moved = '0'
-        if not (${NAMES[list].gone}[n] or nowHidden['${list}' .. hashes[n]]) then${cleanItem(shape)}
+        if not (${NAMES[stack].gone}[n] or nowHidden['${stack}' .. hashes[n]]) then${cleanItem(shape)}
           local rest, emptied = ${restOf(shape)}, false
           ring, moved, dirty[${place}] = ring or ringOf(${place}), '1', true
           ${lowerAged(shape.hashes)}
           ${writeAged(shape.hashes)}
           if not emptied then
-            nowHidden['${list}' .. hashes[n]] = true
+            nowHidden['${stack}' .. hashes[n]] = true
             call('ZADD', ${key}, string.format('%.0f', epoch + rest), hashes[n])
           end
         end`;
@@ -248,7 +248,7 @@ ${frame.changes ? CLEAN : ''}${frame.task.verb === 'remove' ? 'local nowHidden =
   }
   if saturated ~= 0 then call('HINCRBY', meta, '${frame.metaName(place, 'saturated')}', saturated) end`,
   save: (frame) => `
-${frame.task.verb === 'remove' ? '' : frame.lists.map((list) => showAgain(frame, list)).join('\n')}
+${frame.task.verb === 'remove' ? '' : frame.stacks.map((stack) => showAgain(frame, stack)).join('\n')}
 ${saveAge(frame)}`,
 };
 
@@ -257,11 +257,11 @@ const tableOf = ({ places }: Frame, value: (place: Place) => string): string =>
 
 /** Hidden items that are added again. */
 const shownOf = (frame: Frame): string =>
-  frame.lists.map((list) => `local ${NAMES[list].shown} = {}`).join('\n');
+  frame.stacks.map((stack) => `local ${NAMES[stack].shown} = {}`).join('\n');
 
-const showAgain = (frame: Frame, list: Place['list']): string => {
-  const { shown } = NAMES[list];
-  return `if #${shown} > 0 then call('ZREM', ${hiddenKeyOf(frame, list)}, unpack(${shown})) end`;
+const showAgain = (frame: Frame, stack: StackName): string => {
+  const { shown } = NAMES[stack];
+  return `if #${shown} > 0 then call('ZREM', ${hiddenKeyOf(frame, stack)}, unpack(${shown})) end`;
 };
 
 /**
@@ -285,11 +285,11 @@ for place, fields in ipairs({${fields.join(', ')}}) do
   end
 end
 if #changed > 0 then call('HSET', meta, 'epoch', string.format('%.0f', epoch), unpack(changed)) end
-${frame.lists
+${frame.stacks
   .map(
-    (list) => `if call('ZCARD', ${hiddenKeyOf(frame, list)}) > 1 then
-  local past = call('ZRANGEBYSCORE', ${hiddenKeyOf(frame, list)}, 0, string.format('%.0f', epoch - 1), 'LIMIT', 0, ${MOST_EXPIRED})
-  if #past > 0 then call('ZREM', ${hiddenKeyOf(frame, list)}, unpack(past)) end
+    (stack) => `if call('ZCARD', ${hiddenKeyOf(frame, stack)}) > 1 then
+  local past = call('ZRANGEBYSCORE', ${hiddenKeyOf(frame, stack)}, 0, string.format('%.0f', epoch - 1), 'LIMIT', 0, ${MOST_EXPIRED})
+  if #past > 0 then call('ZREM', ${hiddenKeyOf(frame, stack)}, unpack(past)) end
 end`,
   )
   .join('\n')}`;

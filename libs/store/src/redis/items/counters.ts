@@ -4,7 +4,7 @@ import { joinAll } from '../../join-all.js';
 import { assertCounting, assertPayloads, assertTtl } from '../../refusals.js';
 import type { Counters, Filter, Operation } from '../../port/index.js';
 import { RedisFilter } from '../layout/filter.js';
-import type { RedisList } from '../layout/layer-list.js';
+import type { LayerStack } from '../layout/layer-stack.js';
 import type { ItemCalls } from './item-calls.js';
 import type { ItemCounts } from '../segments/item-counts.js';
 import { itemsPerRead, segmentsOf } from '../layout/packing.js';
@@ -89,7 +89,7 @@ export class RedisCounters implements Counters {
     positions: Positions,
     deadline: number,
   ): Promise<Uint8Array> {
-    const known = [...filter.list.layers, ...(filter.sync?.list.layers ?? [])];
+    const known = [...filter.stack.layers, ...(filter.sync?.stack.layers ?? [])];
     const size = itemsPerRead(known.map((layer) => layer.geometry));
     return perChunk(filter, positions, size, (chunk) =>
       this.itemCalls.read(verb, filter, positions, chunk, deadline),
@@ -102,26 +102,26 @@ export class RedisCounters implements Counters {
     positions: Positions,
     operation: Operation,
   ): Promise<void> {
-    const { list, sync } = filter;
-    if (!list.isCountedSince(this.clock.now() - ITEMS_SEEN_FOR_MS)) {
+    const { stack, sync } = filter;
+    if (!stack.isCountedSince(this.clock.now() - ITEMS_SEEN_FOR_MS)) {
       await this.counts.refresh(filter);
-      list.counted(this.clock.now());
+      stack.counted(this.clock.now());
     }
     const most = countInSegments(filter, positions);
-    const short = (of: RedisList | undefined) => of !== undefined && !of.takes(most);
-    if (short(list)) {
+    const short = (of: LayerStack | undefined) => of !== undefined && !of.takes(most);
+    if (short(stack)) {
       // Only absent items count, each once.
       const present = await this.check(filter, positions, operation.deadline);
       const absent = countDistinct(filter, positions, (i) => present[i] === 0);
-      if (!list.takes(absent) && !(await this.wasBegun(filter, positions, operation))) {
-        throw list.fullFor(filter, absent);
+      if (!stack.takes(absent) && !(await this.wasBegun(filter, positions, operation))) {
+        throw stack.fullFor(filter, absent);
       }
     }
-    if (!sync || !short(sync.list)) return;
+    if (!sync || !short(sync.stack)) return;
     // The sync's layers must also hold items that the filter has. If only they lack room, the add is not refused: the
     // sync is abandoned.
     const unlisted = await countUnlisted(this.itemCalls, filter, positions, operation.deadline);
-    if (!sync.list.takes(unlisted) && !(await this.wasBegun(filter, positions, operation)))
+    if (!sync.stack.takes(unlisted) && !(await this.wasBegun(filter, positions, operation)))
       await this.ends.giveUpFull(filter, sync.id, operation.deadline);
   }
 
@@ -134,7 +134,7 @@ export class RedisCounters implements Counters {
     if (!operation.repeat) return false;
     const field = addField(operation, 0);
     const begun = await joinAll(
-      Array.from(new Set(segmentsOf(positions, filter.list.piecesOf(0))), (segment) =>
+      Array.from(new Set(segmentsOf(positions, filter.stack.piecesOf(0))), (segment) =>
         this.segments.recall({ filter, segment, operation, field }),
       ),
     );

@@ -17,8 +17,8 @@ export interface LayerShape {
   readonly pageBytes?: number;
 }
 
-/** The layers of a segment, oldest first: the filter's own, and those that a sync fills. */
-export interface Lists {
+/** The layer stacks of a segment: the filter's own layers, and those that a sync fills, each oldest first. */
+export interface Stacks {
   readonly own: readonly LayerShape[];
   readonly sync?: readonly LayerShape[] | undefined;
 }
@@ -26,7 +26,7 @@ export interface Lists {
 /** Everything that the text of an item script depends on. */
 export interface ItemTask {
   readonly verb: Verb;
-  readonly lists: Lists;
+  readonly stacks: Stacks;
   /** True if cells are bytes with an epoch (aged-cells.ts). */
   readonly ages: boolean;
   /** True if the segment has a queue that the verb changes. */
@@ -39,14 +39,15 @@ export interface ItemTask {
 export interface Place {
   readonly shape: LayerShape;
   readonly place: number;
-  readonly list: ListName;
-  /** Number of the layer among the own or the sync's layers. */
+  readonly stack: StackName;
+  /** Number of the layer in its stack. */
   readonly layer: number;
-  /** True for the newest of these layers that the caller knows. */
+  /** True for the newest layer of its stack that the caller knows. */
   readonly isLast: boolean;
 }
 
-export type ListName = 'own' | 'sync';
+/** The filter's own layers, or those of its sync. */
+export type StackName = 'own' | 'sync';
 
 /** With more hashes, the unrolled loop needs its own function, because a Lua function has 250 registers. */
 const MOST_STRAIGHT = 16;
@@ -128,8 +129,8 @@ export class Frame {
   private readonly argsAt: number;
 
   constructor(readonly task: ItemTask) {
-    const { verb, lists, ages, queued } = task;
-    const { own, sync } = lists;
+    const { verb, stacks, ages, queued } = task;
+    const { own, sync } = stacks;
     this.changes = verb === 'add' || verb === 'remove' || verb === 'keep';
     const [first, ...later] = own;
     this.isStraight = later.length === 0 && !sync && !first?.split && (first?.hashes ?? 0) <= MOST_STRAIGHT;
@@ -153,8 +154,8 @@ export class Frame {
     ];
   }
 
-  /** The groups of layers that the segment has. */
-  get lists(): readonly ListName[] {
+  /** The stacks that the segment has. */
+  get stacks(): readonly StackName[] {
     return this.has('sync') ? ['own', 'sync'] : ['own'];
   }
 
@@ -163,12 +164,12 @@ export class Frame {
     return this.places[0] as Place;
   }
 
-  has(list: ListName): boolean {
-    return list === 'own' || this.task.lists.sync !== undefined;
+  has(stack: StackName): boolean {
+    return stack === 'own' || this.task.stacks.sync !== undefined;
   }
 
-  listed(list: ListName): readonly Place[] {
-    return this.places.filter((place) => place.list === list);
+  placesIn(stack: StackName): readonly Place[] {
+    return this.places.filter((place) => place.stack === stack);
   }
 
   needs(name: ArgName): boolean {
@@ -201,8 +202,8 @@ export class Frame {
     return `kept[${3 + at}]`;
   }
 
-  metaName({ list, layer }: Pick<Place, 'list' | 'layer'>, count: CountName): string {
-    return NAMES[list].prefix + countOf(count, layer);
+  metaName({ stack, layer }: Pick<Place, 'stack' | 'layer'>, count: CountName): string {
+    return NAMES[stack].prefix + countOf(count, layer);
   }
 
   /** ARGV of a call, after those of every script on a segment. */
@@ -226,14 +227,14 @@ export class Frame {
 }
 
 const ARGS_OF: Readonly<Record<Verb, (task: ItemTask) => ArgName[]>> = {
-  add: ({ queued, ages, lists: { sync } }) => [
+  add: ({ queued, ages, stacks: { sync } }) => [
     ...(['copies', 'grows'] as const),
     ...(queued ? (['payloads', 'attempts'] as const) : []),
     ...(sync ? (['syncGrows'] as const) : []),
     ...(ages ? (['lives'] as const) : []),
     ...(sync || ages ? (['hashes'] as const) : []),
   ],
-  remove: ({ queued, ages, lists: { sync } }) => [
+  remove: ({ queued, ages, stacks: { sync } }) => [
     ...(queued || ages || sync ? (['hashes'] as const) : []),
     ...(queued ? (['maxMarks'] as const) : []),
     ...(sync ? (['maxNoted'] as const) : []),
@@ -249,9 +250,9 @@ function readArgs({ ages }: ItemTask): ArgName[] {
   return ages ? ['hashes'] : [];
 }
 
-function placesOf(list: ListName, shapes: readonly LayerShape[], from: number): Place[] {
+function placesOf(stack: StackName, shapes: readonly LayerShape[], from: number): Place[] {
   return shapes.map((shape, layer) => ({
-    ...{ shape, place: from + layer, list, layer },
+    ...{ shape, place: from + layer, stack, layer },
     isLast: layer === shapes.length - 1,
   }));
 }

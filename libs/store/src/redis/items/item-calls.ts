@@ -5,7 +5,7 @@ import { StoreError } from '../../errors.js';
 import { called, hidingFull, lacksRoom } from '../../refusals.js';
 import type { Operation, Quota } from '../../port/index.js';
 import { type RedisFilter, segmentKeysOf, type SegmentView } from '../layout/filter.js';
-import type { RedisList } from '../layout/layer-list.js';
+import type { LayerStack } from '../layout/layer-stack.js';
 import type { Growth } from '../catalogue/growth.js';
 import { hiddenKey, removedKey } from '../layout/keys.js';
 import { type Chunk, packHashes, packPayloads } from '../layout/packing.js';
@@ -39,7 +39,7 @@ interface Growing {
 
 /** A layer that a script needs: the next one, or one whose keys are lost. */
 interface Lacking {
-  readonly list: RedisList;
+  readonly stack: LayerStack;
   readonly layer: number;
   readonly lost: boolean;
 }
@@ -81,7 +81,7 @@ export class ItemCalls {
     const answer = await this.grown(filter, segment, { ...operation, endsSync: true }, (view) =>
       this.change('add', call, view, payloads !== undefined, values),
     );
-    if (filter.list.nearlyFull(segment)) this.growth.ahead(filter, filter.list, quota);
+    if (filter.stack.nearlyFull(segment)) this.growth.ahead(filter, filter.stack, quota);
     this.growSync(filter, segment, quota);
     return answer;
   }
@@ -177,26 +177,26 @@ export class ItemCalls {
     values: ArgValues,
   ): ProgramCall {
     const { filter, sync } = view;
-    const { list } = filter;
+    const { stack } = filter;
     const { indexes } = chunk;
     const segmentKeys = segmentKeysOf(filter, chunk.segment);
-    const { lists, keys, values: layers } = locate(view, segmentKeys, positions, chunk);
+    const { stacks, keys, values: layers } = locate(view, segmentKeys, positions, chunk);
     const ages = filter.maxAgeSeconds !== undefined;
     const multiset = verb === 'add' && filter.semantics === 'multiset';
-    const program = this.program({ verb, lists, ages, queued, multiset });
+    const program = this.program({ verb, stacks, ages, queued, multiset });
     const { frame } = program;
     const all: ArgValues = {
       count: indexes.length,
       values: 2 ** filter.geometry.cellBits,
       epochMs: ages ? epochMs(filter.maxAgeSeconds) : '',
-      grows: mayGrow(list),
-      ...(sync && { syncGrows: mayGrow(sync.list) }),
+      grows: mayGrow(stack),
+      ...(sync && { syncGrows: mayGrow(sync.stack) }),
       ...(frame.needs('hashes') && { hashes: packHashes(positions, indexes) }),
       ...values,
     };
-    const bases = sync ? [filter.base, sync.list.base] : [filter.base];
+    const bases = sync ? [filter.base, sync.stack.base] : [filter.base];
     const hidden = ages ? bases.map((base) => hiddenKey(segmentKeys, base)) : [];
-    const removed = sync && frame.changes ? [removedKey(segmentKeys, sync.list.base)] : [];
+    const removed = sync && frame.changes ? [removedKey(segmentKeys, sync.stack.base)] : [];
     return { program, keys: [...hidden, ...removed, ...keys], args: frame.pack(all, layers) };
   }
 
@@ -220,7 +220,7 @@ export class ItemCalls {
   ): Promise<Answer> {
     const { deadline, endsSync } = growing;
     for (let view = filter.viewOf(segment); ;) {
-      const known = { own: filter.list.made, sync: view.sync?.list.made ?? 0 };
+      const known = { own: filter.stack.made, sync: view.sync?.stack.made ?? 0 };
       const answer = await run(view);
       if ('answers' in answer) return answer;
       if (answer.lack === 'view') {
@@ -235,7 +235,7 @@ export class ItemCalls {
         if (lacking) await this.grow(filter, segment, lacking, growing);
       } catch (error) {
         const { sync } = view;
-        if (!endsSync || !sync || lacking?.list !== sync.list || !lacksRoom(error)) throw error;
+        if (!endsSync || !sync || lacking?.stack !== sync.stack || !lacksRoom(error)) throw error;
         await this.ends.giveUpFull(filter, sync.id, deadline);
       }
       view = filter.viewOf(segment);
@@ -245,22 +245,22 @@ export class ItemCalls {
   private async grow(
     filter: RedisFilter,
     segment: number,
-    { list, layer, lost }: Lacking,
+    { stack, layer, lost }: Lacking,
     { deadline, quota }: Growing,
   ): Promise<void> {
-    if (lost) await this.growth.remake(filter, list, segment, layer, deadline);
-    else await this.growth.grow(filter, list, layer, quota, deadline);
+    if (lost) await this.growth.remake(filter, stack, segment, layer, deadline);
+    else await this.growth.grow(filter, stack, layer, quota, deadline);
   }
 
   private growSync(filter: RedisFilter, segment: number, quota: Quota | undefined): void {
-    const list = filter.viewOf(segment).sync?.list;
-    if (list?.nearlyFull(segment)) this.growth.ahead(filter, list, quota);
+    const stack = filter.viewOf(segment).sync?.stack;
+    if (stack?.nearlyFull(segment)) this.growth.ahead(filter, stack, quota);
   }
 }
 
 const maxAgeMs = ({ maxAgeSeconds = 0 }: RedisFilter) => maxAgeSeconds * 1_000;
 
-const mayGrow = ({ made, plan }: RedisList) => (made < plan.length ? '1' : '0');
+const mayGrow = ({ made, plan }: LayerStack) => (made < plan.length ? '1' : '0');
 
 /**
  * The layer that a script lacks. `known`: the numbers of own and sync layers that it was given; the own layers come
@@ -274,6 +274,6 @@ function layerLacking(
   const lost = answer.lack === 'unmade';
   if (!lost && answer.lack !== 'grow') return undefined;
   const ofSync = lost ? answer.place >= known.own : answer.of === 'sync';
-  if (!sync || !ofSync) return { list: filter.list, layer: lost ? answer.place : known.own, lost };
-  return { list: sync.list, layer: lost ? answer.place - known.own : known.sync, lost };
+  if (!sync || !ofSync) return { stack: filter.stack, layer: lost ? answer.place : known.own, lost };
+  return { stack: sync.stack, layer: lost ? answer.place - known.own : known.sync, lost };
 }

@@ -1,9 +1,9 @@
 import { type Geometry, pageBytes, positionsOfHashes, type Positions, relocate, segmentBytes } from '#bloom';
-import type { RedisList } from '../layout/layer-list.js';
+import type { LayerStack } from '../layout/layer-stack.js';
 import type { SegmentView } from '../layout/filter.js';
 import { pieceKey, type SegmentKeys } from '../layout/keys.js';
 import { type Chunk, isWide, packItems } from '../layout/packing.js';
-import type { LayerShape, LayerValues, Lists } from './frame.js';
+import type { LayerShape, LayerValues, Stacks } from './frame.js';
 
 /** A layer with the located items of a chunk. */
 interface LocatedLayer {
@@ -15,7 +15,7 @@ interface LocatedLayer {
 
 /** The items of a chunk, located in all layers of its segment that the caller knows. */
 export interface Located {
-  readonly lists: Lists;
+  readonly stacks: Stacks;
   /** ARGV of each layer; those of a sync follow the filter's own. */
   readonly values: readonly LayerValues[];
   /** Keys of all layers, except the first if it has a single piece. */
@@ -36,20 +36,20 @@ export function locate(
 ): Located {
   const { segment, indexes } = chunk;
   const all = indexes.map((_, n) => n);
-  const own = layersOf(filter.list, keys, segment, (geometry, inPlace) =>
+  const own = layersOf(filter.stack, keys, segment, (geometry, inPlace) =>
     inPlace ? { positions, indexes } : { positions: relocate(positions, geometry, indexes), indexes: all },
   );
-  const here = sync && inSync(filter.geometry, sync.list, positions, indexes);
+  const here = sync && inSync(filter.geometry, sync.stack, positions, indexes);
   const second =
     sync && here
-      ? layersOf(sync.list, keys, segment, (geometry) => ({
+      ? layersOf(sync.stack, keys, segment, (geometry) => ({
           positions: relocate(here, geometry),
           indexes: all,
         }))
       : undefined;
   const layers = [...own, ...(second ?? [])];
   return {
-    lists: { own: own.map(({ shape }) => shape), sync: second?.map(({ shape }) => shape) },
+    stacks: { own: own.map(({ shape }) => shape), sync: second?.map(({ shape }) => shape) },
     values: layers.map(({ values }) => values),
     keys: layers.flatMap((layer, n) => (n > 0 || layer.shape.split ? layer.keys : [])),
   };
@@ -61,13 +61,13 @@ export function locate(
  * @param itemsIn locates the items in one layer; `inPlace`: it is the first layer and has one piece
  */
 function layersOf(
-  list: RedisList,
+  stack: LayerStack,
   segmentKeys: SegmentKeys,
   segment: number,
   itemsIn: (geometry: Geometry, inPlace: boolean) => Items,
 ): LocatedLayer[] {
-  return list.layers.map(({ geometry }, layer) => {
-    const count = list.piecesOf(layer);
+  return stack.layers.map(({ geometry }, layer) => {
+    const count = stack.piecesOf(layer);
     const { positions, indexes } = itemsIn(geometry, layer === 0 && count === 1);
     const touched = count > 1 ? touchedPieces(positions, segment * count) : { pieces: [0], places: '' };
     return {
@@ -80,12 +80,12 @@ function layersOf(
       values: {
         bytes: segmentBytes(geometry),
         keys: touched.pieces.length,
-        share: list.shareOf(layer),
+        share: stack.shareOf(layer),
         packed: packItems(positions, indexes, geometry),
         places: touched.places,
-        cells: list.cellsOf(layer),
+        cells: stack.cellsOf(layer),
       },
-      keys: touched.pieces.map((piece) => pieceKey(segmentKeys, list.base + layer, piece)),
+      keys: touched.pieces.map((piece) => pieceKey(segmentKeys, stack.base + layer, piece)),
     };
   });
 }
@@ -93,7 +93,7 @@ function layersOf(
 /** The positions of these items in the first layer of a sync. */
 function inSync(
   own: Geometry,
-  { plan: [{ geometry }] }: RedisList,
+  { plan: [{ geometry }] }: LayerStack,
   positions: Positions,
   indexes: Uint32Array,
 ): Positions {

@@ -1,7 +1,7 @@
 import { openQueueToChange } from '../scripts/queue-state.js';
-import { END_OF_LIST, RECORD, SYNC, addCounts, checkSegment } from '../scripts/script.js';
+import { addCounts, checkSegment, END_OF_STACK, RECORD, SYNC } from '../scripts/script.js';
 import { hiddenKeyOf } from './aged-cells.js';
-import { type Frame, type ListName, NAMES } from './frame.js';
+import { type Frame, NAMES, type StackName } from './frame.js';
 import { kindOf } from './passes.js';
 
 /** First lines: the segment, its keys, and the open layers. */
@@ -9,18 +9,18 @@ export function head(frame: Frame): string {
   const { keys, places, task } = frame;
   const hasSync = frame.has('sync');
   const assertThere = [
-    ...(task.ages ? frame.lists.map((list) => `call('ZCARD', ${hiddenKeyOf(frame, list)}) == 0`) : []),
+    ...(task.ages ? frame.stacks.map((stack) => `call('ZCARD', ${hiddenKeyOf(frame, stack)}) == 0`) : []),
     ...(frame.changes && hasSync ? [`call('HLEN', KEYS[${keys.removed}]) == 0`] : []),
   ];
   const pieces = places
     .filter((place) => frame.hasKeys(place))
     .map((place) => {
       const [bytes, count] = [frame.layerArg(place, 'bytes'), frame.layerArg(place, 'keys')];
-      return `piece(${place.place}, tonumber(${bytes}), tonumber(${count}), ${place.layer} > ${NAMES[place.list].open})`;
+      return `piece(${place.place}, tonumber(${bytes}), tonumber(${count}), ${place.layer} > ${NAMES[place.stack].open})`;
     });
   return `${checkSegment(...frame.fields)}
 ${assertThere.length > 0 ? `if ${assertThere.join(' or ')} then return redis.status_reply('LOST') end` : ''}
-${frame.lists.map((list) => `local ${NAMES[list].open} = tonumber(${frame.field(`${NAMES[list].prefix}open`)} or 0)`).join('\n')}
+${frame.stacks.map((stack) => `local ${NAMES[stack].open} = tonumber(${frame.field(`${NAMES[stack].prefix}open`)} or 0)`).join('\n')}
 ${
   pieces.length > 0
     ? `local firstKey, nextKey = {}, ${keys.pieces}
@@ -36,7 +36,7 @@ local fault = ${pieces.join('\n  or ')}
 if fault then return redis.status_reply(fault) end`
     : ''
 }
-${frame.lists.map((list) => `if ${NAMES[list].open} >= ${frame.listed(list).length} then return redis.status_reply('${NAMES[list].grow}') end`).join('\n')}`;
+${frame.stacks.map((stack) => `if ${NAMES[stack].open} >= ${frame.placesIn(stack).length} then return redis.status_reply('${NAMES[stack].grow}') end`).join('\n')}`;
 }
 
 /** After the head, and in a change after RECALL: the variables of the batch and of the kind of cells. */
@@ -68,10 +68,10 @@ local function room(from, last)
 end`;
 
 /** The layers from the open one to the last, as Lua arguments of `room`. */
-export function openRange(frame: Frame, list: ListName): string {
-  const places = frame.listed(list);
+export function openRange(frame: Frame, stack: StackName): string {
+  const places = frame.placesIn(stack);
   const first = places[0]?.place ?? 0;
-  return `${first} + ${NAMES[list].open}, ${first + places.length - 1}`;
+  return `${first} + ${NAMES[stack].open}, ${first + places.length - 1}`;
 }
 
 /**
@@ -89,9 +89,9 @@ end`
     : '';
 
 export const saveOpen = (frame: Frame): string =>
-  frame.lists
-    .map((list) => {
-      const { open: name, prefix } = NAMES[list];
+  frame.stacks
+    .map((stack) => {
+      const { open: name, prefix } = NAMES[stack];
       const before = frame.field(`${prefix}open`);
       return `if ${name} ~= tonumber(${before} or 0) then call('HSET', meta, '${prefix}open', ${name}) end`;
     })
@@ -112,8 +112,8 @@ ${RECORD}
 ${reply(frame, 'answers', frame.task.verb === 'remove' ? 'sweep' : '0')}`;
 
 export function reply(frame: Frame, answers: string, sweep = '0'): string {
-  const stored = (list: ListName): string[] => frame.listed(list).map(({ place }) => `stored[${place}]`);
+  const stored = (stack: StackName): string[] => frame.placesIn(stack).map(({ place }) => `stored[${place}]`);
   const [first = '', ...later] = stored('own');
-  const ofSync = frame.has('sync') ? [String(END_OF_LIST), NAMES.sync.open, ...stored('sync')] : [];
+  const ofSync = frame.has('sync') ? [String(END_OF_STACK), NAMES.sync.open, ...stored('sync')] : [];
   return `return {${[answers, first, sweep, NAMES.own.open, ...later, ...ofSync].join(', ')}}`;
 }

@@ -1,6 +1,6 @@
 import { AGED, restOf } from './aged-cells.js';
 import type { CellKind } from './cell-kind.js';
-import { type Frame, type ListName, NAMES, type Place } from './frame.js';
+import { type Frame, NAMES, type Place, type StackName } from './frame.js';
 import { headBytes, PACKED } from './packed-cells.js';
 
 export const kindOf = ({ task }: Frame): CellKind => (task.ages ? AGED : PACKED);
@@ -33,14 +33,14 @@ export const answered = (frame: Frame, { skip, left }: Pick<Visit, 'skip' | 'lef
  * Takes the items of the batch that are not in `skip` through the layers, layer by layer. A layer's answer for an item
  * does not depend on other layers, so the answers are the same as item by item.
  */
-export function visit(frame: Frame, list: ListName, what: Visit): string {
-  const places = frame.listed(list);
+export function visit(frame: Frame, stack: StackName, what: Visit): string {
+  const places = frame.placesIn(stack);
   // Each layer is a function, because its unrolled loop may need nearly as many local variables as Lua has.
   const { init = '' } = what;
   if (frame.isStraight) return `do${init}${places.map((place) => pass(frame, place, what)).join('')}\nend`;
   const { left, order = 'oldest first', upTo = 'open' } = what;
   const first = places[0]?.place ?? 0;
-  const last = upTo === 'last' ? String(first + places.length - 1) : `${first} + ${NAMES[list].open}`;
+  const last = upTo === 'last' ? String(first + places.length - 1) : `${first} + ${NAMES[stack].open}`;
   const range = order === 'oldest first' ? `${first}, ${last}` : `${last}, ${first}, -1`;
   return `do${init}
 local passes = {${places.map((place) => `\n[${place.place}] = function()${pass(frame, place, what)}\nend,`).join('')}
@@ -81,19 +81,19 @@ function pass(frame: Frame, place: Place, { skip, before, item, after }: Visit):
  */
 export function claims(
   frame: Frame,
-  list: ListName,
+  stack: StackName,
   found: string,
   order: Visit['order'] = 'newest first',
 ): string {
   const { ages } = frame.task;
   const kind = kindOf(frame);
   const ask = { skip: ages ? 'seen' : found, left: 'left' };
-  return visit(frame, list, {
+  return visit(frame, stack, {
     ...{ ...ask, order, init: `\nlocal left${ages ? ', seen = count, {}' : ' = count'}` },
     item: ({ shape }) => `${kind.claim(shape)}
       if live then
         ${answered(frame, ask, 'true')}
-        ${ages ? `if not ${NAMES[list].gone}[n] then ${found}[n] = ${restOf(shape)} end` : ''}
+        ${ages ? `if not ${NAMES[stack].gone}[n] then ${found}[n] = ${restOf(shape)} end` : ''}
       end`,
   });
 }
@@ -114,11 +114,11 @@ interface Adding {
  * Adds items. A layer that has its share is closed when the next item comes that would be new in it. The last layer
  * takes all remaining items.
  */
-export function addTo(frame: Frame, list: ListName, { skip, left, lasts, only, then }: Adding): string {
+export function addTo(frame: Frame, stack: StackName, { skip, left, lasts, only, then }: Adding): string {
   const kind = kindOf(frame);
-  const { open } = NAMES[list];
+  const { open } = NAMES[stack];
   const allowed = only ? ` and not ${only}[n]` : '';
-  return visit(frame, list, {
+  return visit(frame, stack, {
     ...{ skip, left, upTo: 'last' },
     before: (place) => `${kind.locals(place)}
   local share = shares[${place.place}]`,

@@ -10,13 +10,13 @@ import type { Answer } from '../segments/segments.js';
  * in the order of the batch.
  */
 export async function perChunk(
-  { spread, list }: RedisFilter,
+  { spread, stack }: RedisFilter,
   positions: Positions,
   size: number,
   run: (chunk: Chunk) => Promise<Answer>,
 ): Promise<Uint8Array> {
   const results = new Uint8Array(positions.count);
-  const dealt = dealChunks(segmentsOf(positions, list.piecesOf(0)), spread, size);
+  const dealt = dealChunks(segmentsOf(positions, stack.piecesOf(0)), spread, size);
   await joinAll(
     dealt.map(async (chunks) => {
       for (const chunk of chunks) {
@@ -32,22 +32,22 @@ export async function perChunk(
 }
 
 /** Number of items of a batch in each segment of the filter. */
-export function countInSegments({ spread, list }: RedisFilter, positions: Positions): Uint32Array {
+export function countInSegments({ spread, stack }: RedisFilter, positions: Positions): Uint32Array {
   const counts = new Uint32Array(spread);
-  for (const segment of segmentsOf(positions, list.piecesOf(0)))
+  for (const segment of segmentsOf(positions, stack.piecesOf(0)))
     counts[segment] = (counts[segment] as number) + 1;
   return counts;
 }
 
 /** Number of distinct items of a batch in each segment for which `isCounted` is true. */
 export function countDistinct(
-  { spread, list }: RedisFilter,
+  { spread, stack }: RedisFilter,
   positions: Positions,
   isCounted: (index: number) => boolean,
 ): Uint32Array {
   const counts = new Uint32Array(spread);
   const counted = new Set<string>();
-  segmentsOf(positions, list.piecesOf(0)).forEach((segment, i) => {
+  segmentsOf(positions, stack.piecesOf(0)).forEach((segment, i) => {
     const hash = positions.hash.subarray(i * 4, i * 4 + 4).join();
     if (!isCounted(i) || counted.has(hash)) return;
     counted.add(hash);
@@ -72,8 +72,7 @@ export async function countUnlisted(
     itemCalls.listed(filter, positions, chunk, deadline),
   );
   if (!queued || maxAgeSeconds === undefined) return countDistinct(filter, positions, (i) => listed[i] === 0);
-  // This check finds items in either group of layers, so an item that is found and not listed is live in the filter's
-  // own layers.
+  // This check finds items in either stack, so an item that is found and not listed is live in the filter's own layers.
   const seen = await perChunk(filter, positions, itemsPerScript, (chunk) =>
     itemCalls.read('check', filter, positions, chunk, deadline),
   );

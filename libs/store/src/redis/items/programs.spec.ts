@@ -13,10 +13,10 @@ function* tasks(): Generator<ItemTask> {
         BOTH.map((split) => ({ hashes, wide, split, ...(ages && { pageBytes: wide ? 512 : 256 }) })),
       ),
     );
-    const lists = layers.flatMap((layer) => [[layer], [layer, layer]]);
-    for (const own of lists) {
-      for (const sync of [undefined, ...lists.slice(0, 4)]) {
-        const rest = { lists: { own, sync }, ages };
+    const stacks = layers.flatMap((layer) => [[layer], [layer, layer]]);
+    for (const own of stacks) {
+      for (const sync of [undefined, ...stacks.slice(0, 4)]) {
+        const rest = { stacks: { own, sync }, ages };
         for (const queued of BOTH) {
           yield { ...rest, verb: 'add', queued, multiset: false };
           yield { ...rest, verb: 'remove', queued, multiset: false };
@@ -35,7 +35,7 @@ describe('the scripts on items', () => {
     const shown = /```lua\n([^]*?)\n```/.exec(readme)?.[1];
     const own = [{ hashes: 2, wide: false, split: false }];
     const { script } = itemProgram({
-      ...{ verb: 'check', lists: { own }, ages: false, queued: false, multiset: false },
+      ...{ verb: 'check', stacks: { own }, ages: false, queued: false, multiset: false },
     });
     expect(shown).toBe(script.lua.trim());
   });

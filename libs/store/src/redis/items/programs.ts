@@ -18,7 +18,7 @@ export interface ItemProgram {
  * the segment also has the layers that the sync fills.
  *
  * A reply is {one character per item, items of the first layer, 1 if a step of a sweep is due, the open layer, items of
- * the other layers}. During a sync, END_OF_LIST, the open layer and the items of the sync's layers follow. Otherwise
+ * the other layers}. During a sync, END_OF_STACK, the open layer and the items of the sync's layers follow. Otherwise
  * the status reply is one of these words, and nothing was changed:
  *
  *   LOST, REUSED, EXPIRED   see scripts/script.ts
@@ -41,7 +41,7 @@ export function itemProgram(task: ItemTask): ItemProgram {
   };
 }
 
-function nameOf({ verb, lists, queued, multiset }: ItemTask): string {
+function nameOf({ verb, stacks, queued, multiset }: ItemTask): string {
   const shapes = (layers: readonly LayerShape[]): string =>
     layers
       .map(({ hashes, wide, split, pageBytes }) =>
@@ -49,5 +49,5 @@ function nameOf({ verb, lists, queued, multiset }: ItemTask): string {
       )
       .join('.');
   const flags = [queued ? 'Queued' : '', multiset ? 'Multiset' : ''].join('');
-  return `unseenItems:${verb}${flags}:${shapes(lists.own)}${lists.sync ? `-${shapes(lists.sync)}` : ''}`;
+  return `unseenItems:${verb}${flags}:${shapes(stacks.own)}${stacks.sync ? `-${shapes(stacks.sync)}` : ''}`;
 }

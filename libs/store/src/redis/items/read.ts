@@ -1,5 +1,5 @@
 import { NOW } from '../scripts/script.js';
-import { type Frame, type ListName, NAMES, type Verb } from './frame.js';
+import { type Frame, NAMES, type StackName, type Verb } from './frame.js';
 import { head, open, reply } from './parts.js';
 import { answered, kindOf, visit } from './passes.js';
 
@@ -7,27 +7,27 @@ import { answered, kindOf, visit } from './passes.js';
 const READS: Readonly<
   Record<
     Exclude<Verb, 'add' | 'remove' | 'keep'>,
-    { lists: ListName[]; order: 'oldest first' | 'newest first' }
+    { stacks: StackName[]; order: 'oldest first' | 'newest first' }
   >
 > = {
-  check: { lists: ['own', 'sync'], order: 'newest first' },
+  check: { stacks: ['own', 'sync'], order: 'newest first' },
   // The oldest layer that claims an item has its count. Newer ones claim it only as a false positive.
-  count: { lists: ['own', 'sync'], order: 'oldest first' },
-  listed: { lists: ['sync'], order: 'newest first' },
+  count: { stacks: ['own', 'sync'], order: 'oldest first' },
+  listed: { stacks: ['sync'], order: 'newest first' },
 };
 
 /** See Counters.check and count. `listed` reads only the sync's layers. */
 export function read(frame: Frame): string {
   const { verb, ages } = frame.task;
   const kind = kindOf(frame);
-  const { lists, order } = READS[verb as keyof typeof READS];
-  const passes = lists
-    .filter((list) => frame.has(list))
-    .map((list) =>
-      visit(frame, list, {
+  const { stacks, order } = READS[verb as keyof typeof READS];
+  const passes = stacks
+    .filter((stack) => frame.has(stack))
+    .map((stack) =>
+      visit(frame, stack, {
         ...{ skip: 'out', left: 'left', order },
         item: ({ shape }) => `${kind.claim(shape)}
-      if live${ages ? ` and not ${NAMES[list].gone}[n]` : ''} then
+      if live${ages ? ` and not ${NAMES[stack].gone}[n]` : ''} then
         ${answered(frame, { skip: 'out', left: 'left' }, verb === 'count' ? `char(48 + ${kind.least(shape)})` : "'1'")}
       end`,
       }),

@@ -1,7 +1,7 @@
 import { ALLOW_OOM, RECALL, SYNC } from '../scripts/script.js';
 import { tooManyMarks } from '../scripts/sweep.js';
 import { hiddenKeyOf } from './aged-cells.js';
-import type { Frame, ListName } from './frame.js';
+import type { Frame, StackName } from './frame.js';
 import { addSyncCounts, end, head, open, openQueue } from './parts.js';
 import { answered, claims, kindOf, visit } from './passes.js';
 
@@ -12,8 +12,8 @@ import { answered, claims, kindOf, visit } from './passes.js';
 export function remove(frame: Frame): string {
   const sync = frame.has('sync');
   const kind = kindOf(frame);
-  const lower = (list: ListName, out: string, left: string): string =>
-    visit(frame, list, {
+  const lower = (stack: StackName, out: string, left: string): string =>
+    visit(frame, stack, {
       ...{ skip: out, left },
       before: (place) => kind.locals(place),
       item: (place) => `${kind.claim(place.shape)}
@@ -58,14 +58,14 @@ ${end(frame, 'removed', 'refused')}`;
 
 /** Refuses a removal from a filter that ages if it might have to hide more items than allowed. */
 const roomToHide = (frame: Frame): string =>
-  frame.lists
+  frame.stacks
     .map(
-      (list) => `
+      (stack) => `
 do
-  local hidden, most = call('ZCOUNT', ${hiddenKeyOf(frame, list)}, string.format('%.0f', epoch), '+inf'), tonumber(${frame.arg('maxHidden')})
+  local hidden, most = call('ZCOUNT', ${hiddenKeyOf(frame, stack)}, string.format('%.0f', epoch), '+inf'), tonumber(${frame.arg('maxHidden')})
   if hidden + count > most then
     local found, claimed = {}, hidden
-    ${claims(frame, list, 'found')}
+    ${claims(frame, stack, 'found')}
     for _ in pairs(found) do claimed = claimed + 1 end
     if claimed > most then return redis.status_reply('FULL ' .. hidden) end
   end

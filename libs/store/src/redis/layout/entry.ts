@@ -23,8 +23,8 @@ export interface Grown {
   readonly grewAt?: number;
 }
 
-/** The layers of a filter in its entry. */
-export interface EntryList extends Grown {
+/** The layer stack of a filter or of its sync, in the catalogue entry. */
+export interface EntryStack extends Grown {
   readonly geometry: Geometry;
   /** All layers that it may have, if it grows. */
   readonly layers?: readonly Layer[];
@@ -57,7 +57,7 @@ export interface BegunOperation extends Pick<Operation, 'id' | 'origin' | 'finge
 }
 
 /** The value that the catalogue stores under a filter's name, as JSON. */
-export interface CatalogueEntry extends EntryList {
+export interface CatalogueEntry extends EntryStack {
   readonly name: string;
   readonly kind: FilterKind;
   readonly type: FilterType;
@@ -104,13 +104,13 @@ export function allTags(entry: CatalogueEntry): string[] {
 }
 
 /** Maximum number of layers that a filter or sync may have. */
-export function plannedIn({ layers = [] }: Pick<EntryList, 'layers'>): number {
+export function plannedIn({ layers = [] }: Pick<EntryStack, 'layers'>): number {
   return Math.max(1, layers.length);
 }
 
 /** Layers that may have keys: one more than exist, since a late command may have created keys of the next layer. */
-export function layersOf(list: EntryList, base: number, segments: number): LayerPieces[] {
-  const planned = (list.layers ?? [{ geometry: list.geometry }]).slice(0, (list.made ?? 1) + 1);
+export function layersOf(stack: EntryStack, base: number, segments: number): LayerPieces[] {
+  const planned = (stack.layers ?? [{ geometry: stack.geometry }]).slice(0, (stack.made ?? 1) + 1);
   return planned.map(({ geometry }, n) => ({ number: base + n, pieces: geometry.segments / segments }));
 }
 

@@ -3,7 +3,7 @@ import type { Filter, FilterKind, FilterType, Semantics } from '../../port/index
 import { type CatalogueEntry, tokenOf } from './entry.js';
 import { segmentKeys, type SegmentKeys } from './keys.js';
 import { KnownState, type KnownSync } from './known-state.js';
-import type { RedisList } from './layer-list.js';
+import type { LayerStack } from './layer-stack.js';
 
 /**
  * One call's view of a segment. The call's script, keys and token all come from the same view, and a retry sends them
@@ -77,8 +77,8 @@ export class RedisFilter implements Filter {
   }
 
   /** Its own layers. */
-  get list(): RedisList {
-    return this.known.list;
+  get stack(): LayerStack {
+    return this.known.stack;
   }
 
   get sync(): KnownSync | undefined {

@@ -1,6 +1,6 @@
 import type { SyncPlan } from '../../port/index.js';
 import { type CatalogueEntry, tokenOf } from './entry.js';
-import { RedisList } from './layer-list.js';
+import { LayerStack } from './layer-stack.js';
 
 /** A filter's sync, as far as this process knows. */
 export interface KnownSync {
@@ -8,7 +8,7 @@ export interface KnownSync {
   readonly plan: SyncPlan;
   /** Milliseconds since the epoch. */
   readonly openedAt: number;
-  readonly list: RedisList;
+  readonly stack: LayerStack;
 }
 
 /**
@@ -18,14 +18,14 @@ export interface KnownSync {
  */
 export class KnownState {
   /** The filter's own layers. */
-  readonly list: RedisList;
+  readonly stack: LayerStack;
   private current: KnownSync | undefined;
   /** Per segment: 1 if it is known to take part in the sync. */
   private readonly parts: Uint8Array;
 
   constructor(private readonly opened: CatalogueEntry) {
     const { tags, base = 0, made = 1, sync } = opened;
-    this.list = new RedisList(opened, base, made, tags.length);
+    this.stack = new LayerStack(opened, base, made, tags.length);
     this.parts = new Uint8Array(tags.length);
     this.learn(opened);
     // The stage is `open` once all segments take part.
@@ -38,14 +38,14 @@ export class KnownState {
 
   /** Notes the catalogue's state of this generation. */
   learn({ made = 1, sync }: Pick<CatalogueEntry, 'made' | 'sync'>): void {
-    this.list.grewTo(made);
+    this.stack.grewTo(made);
     if (sync?.id === this.current?.id) {
-      this.current?.list.grewTo(sync?.made ?? 1);
+      this.current?.stack.grewTo(sync?.made ?? 1);
       return;
     }
     this.parts.fill(0);
-    const list = sync && new RedisList(sync.plan, sync.base, sync.made ?? 1, this.parts.length);
-    this.current = sync && list && { id: sync.id, plan: sync.plan, openedAt: sync.openedAt, list };
+    const stack = sync && new LayerStack(sync.plan, sync.base, sync.made ?? 1, this.parts.length);
+    this.current = sync && stack && { id: sync.id, plan: sync.plan, openedAt: sync.openedAt, stack };
   }
 
   /** Notes that all segments take part in the sync, according to the catalogue. */

@@ -47,13 +47,13 @@ local function bytesOf(entry)
     local stamp = geometry.cellBits == 8 and ${STAMP_BYTES} or 0
     return geometry.segments * geometry.pagesPerSegment * (geometry.pageCells * geometry.cellBits / 8 + stamp)
   end
-  local function ofList(plan, made, growing)
+  local function ofStack(plan, made, growing)
     local sum = bytes(plan.geometry)
     for layer = 2, math.max(made or 1, growing or 0) do sum = sum + bytes(plan.layers[layer].geometry) end
     return sum
   end
   local sync = found.sync
-  return ofList(found, found.made, found.growing) + (sync and ofList(sync.plan, sync.made, sync.growing) or 0)
+  return ofStack(found, found.made, found.growing) + (sync and ofStack(sync.plan, sync.made, sync.growing) or 0)
 end
 local function usedBy(prefix)
   local filters, bytes = string.match(call('HGET', usage, prefix) or '', '^(%d+) (%d+)$')

@@ -36,7 +36,7 @@ export const countOf = (count: CountName, layer: number): string =>
   layer === 0 ? count : `${count}:${layer}`;
 
 /** Separates the filter's own layers from those of the sync in a reply. It cannot be a number of items. */
-export const END_OF_LIST = -1;
+export const END_OF_STACK = -1;
 
 /**
  * First line of scripts that run even at the server's memory limit, because removing items or entries must be possible

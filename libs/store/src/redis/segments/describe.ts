@@ -29,7 +29,7 @@ export async function describeFilter(
   const sum = (key: keyof Numbers) => rows.reduce((total, row) => total + row[key], 0);
   const windowSeconds = (origin: 'caller' | 'made') =>
     Math.min(...rows.map((row) => retainedSeconds(origin, keptMs(row, origin))));
-  const layers = Array.from({ length: filter.list.made }, (_, layer) =>
+  const layers = Array.from({ length: filter.stack.made }, (_, layer) =>
     layerStats(
       filter,
       layer,
@@ -71,7 +71,7 @@ async function readRows(
   queued: boolean,
 ): Promise<Row[]> {
   const deadline = deadlineIn(timeoutMs);
-  const { plan } = filter.list;
+  const { plan } = filter.stack;
   const task = { queued, ages: filter.maxAgeSeconds !== undefined };
   const length = filter.maxAgeSeconds === undefined ? 0 : epochMs(filter.maxAgeSeconds);
   const rows = await joinAll(
@@ -94,7 +94,7 @@ async function readRows(
     }),
   );
   rows.forEach(({ open, layers }, segment) =>
-    filter.list.saw(
+    filter.stack.saw(
       segment,
       open,
       layers.map(({ items }) => items),
@@ -115,20 +115,20 @@ function scriptOf({ queued, ages }: DescribeTask): Script {
  * Keys of all known layers, and for each layer its number, the bytes of a piece and the number of pieces. The first
  * layer is included only if it has several pieces.
  */
-function piecesToCheck({ list }: RedisFilter, segment: SegmentKeys): { keys: string[]; args: number[] } {
+function piecesToCheck({ stack }: RedisFilter, segment: SegmentKeys): { keys: string[]; args: number[] } {
   const keys: string[] = [];
   const args: number[] = [];
-  for (const [layer, { geometry }] of list.layers.entries()) {
-    const pieces = list.piecesOf(layer);
+  for (const [layer, { geometry }] of stack.layers.entries()) {
+    const pieces = stack.piecesOf(layer);
     if (layer === 0 && pieces === 1) continue;
-    keys.push(...layerKeys(segment, { number: list.base + layer, pieces }));
+    keys.push(...layerKeys(segment, { number: stack.base + layer, pieces }));
     args.push(layer, segmentBytes(geometry), pieces);
   }
   return { keys, args };
 }
 
 function layerStats(
-  { list, maxAgeSeconds, type }: RedisFilter,
+  { stack, maxAgeSeconds, type }: RedisFilter,
   layer: number,
   rows: readonly (LayerRow | undefined)[],
 ): LayerStats {
@@ -136,24 +136,24 @@ function layerStats(
   const ages = maxAgeSeconds !== undefined;
   const live = rows.map((row) => row?.nonZero ?? 0);
   return {
-    items: ages ? list.itemsFromCells(layer, live) : sum('items'),
+    items: ages ? stack.itemsFromCells(layer, live) : sum('items'),
     nonZeroCells: sum('nonZero'),
     saturatedCells: type === 'counting' ? sum('saturated') : 0,
   };
 }
 
 /** The ages of a filter. Segments without recent changes are advanced to the latest epoch. */
-function ageStats({ list }: RedisFilter, maxAgeSeconds: number, rows: readonly Row[]): AgeStats {
+function ageStats({ stack }: RedisFilter, maxAgeSeconds: number, rows: readonly Row[]): AgeStats {
   const epoch = Math.max(...rows.map(({ age }) => age?.epoch ?? 0));
   const hidden = rows.reduce((sum, { age }) => sum + (age?.hidden ?? 0), 0);
-  const expiring = list.plan.map((_, layer) => {
+  const expiring = stack.plan.map((_, layer) => {
     const all = Expiring.of(epoch);
     const live = rows.map(({ age }) => {
       const later = Expiring.of(age?.epoch ?? 0, age?.cells[layer]).at(epoch);
       for (const [left, cells] of later.toArray().entries()) all.count(left, cells);
       return later.live;
     });
-    return { items: list.itemsFromCells(layer, live), cells: all.toArray() };
+    return { items: stack.itemsFromCells(layer, live), cells: all.toArray() };
   });
   return { epoch, epochMs: epochMs(maxAgeSeconds), items: itemsByEpoch(expiring), hidden };
 }
@@ -192,7 +192,7 @@ function keptMs(row: Row, origin: 'caller' | 'made'): number | undefined {
   return since === 0 ? undefined : row.now - since;
 }
 
-function readRow(reply: unknown, { list }: RedisFilter, { queued, ages }: DescribeTask): Row {
+function readRow(reply: unknown, { stack }: RedisFilter, { queued, ages }: DescribeTask): Row {
   const numbers: number[] = Array.isArray(reply) ? reply.map(Number) : [];
   const columns = [
     ...COLUMNS,
@@ -201,22 +201,22 @@ function readRow(reply: unknown, { list }: RedisFilter, { queued, ages }: Descri
     'open' as const,
   ];
   const width = LAYER_COLUMNS.length + (ages ? CYCLE : 0);
-  if (numbers.length !== columns.length + list.plan.length * width) {
+  if (numbers.length !== columns.length + stack.plan.length * width) {
     throw new Error(`unexpected reply of a script: ${String(reply).slice(0, 80)}`);
   }
   const row = Object.fromEntries(columns.map((name, n) => [name, numbers[n]])) as unknown as Numbers &
     Readonly<Record<(typeof AGE_COLUMNS)[number] | 'open', number>>;
-  const counts = list.plan.map((_, layer) => {
+  const counts = stack.plan.map((_, layer) => {
     const at = columns.length + layer * width;
     const [items = 0, nonZero = 0, saturated = 0, ...cells] = numbers.slice(at, at + width);
     return { items, nonZero, saturated, cells };
   });
   if (!ages) return { ...row, layers: counts };
   // In meta, a layer's counts are as of its last change, but cells have expired since.
-  const layers = list.plan.map(({ geometry }, layer): LayerRow => {
+  const layers = stack.plan.map(({ geometry }, layer): LayerRow => {
     const { saturated, cells } = counts[layer] as (typeof counts)[0];
     const nonZero = cells.reduce((sum, one) => sum + one, 0);
-    return { items: itemsFromCells(nonZero, list.cellsOf(layer), geometry), nonZero, saturated };
+    return { items: itemsFromCells(nonZero, stack.cellsOf(layer), geometry), nonZero, saturated };
   });
   const { epoch, hidden } = row;
   return { ...row, layers, age: { epoch, hidden, cells: counts.map(({ cells }) => cells) } };

@@ -59,11 +59,11 @@ export class RedisInspection implements Inspection {
 
   async explain(handle: Filter, positions: Positions, deadline: number): Promise<Finding[]> {
     const filter = RedisFilter.of(handle);
-    const { list, spread } = filter;
+    const { stack, spread } = filter;
     await this.knowLayers(filter, deadline);
-    const size = Math.max(1, Math.floor(MOST_CELLS / (list.made * positions.hashes)));
+    const size = Math.max(1, Math.floor(MOST_CELLS / (stack.made * positions.hashes)));
     const found = new Array<Finding>(positions.count);
-    const chunks = dealChunks(segmentsOf(positions, list.piecesOf(0)), spread, size);
+    const chunks = dealChunks(segmentsOf(positions, stack.piecesOf(0)), spread, size);
     await joinAll(
       chunks.map(async (some) => {
         for (const chunk of some) {
@@ -78,13 +78,13 @@ export class RedisInspection implements Inspection {
   async sample(handle: Filter, deadline: number): Promise<LayerSample[]> {
     const filter = RedisFilter.of(handle);
     await this.knowLayers(filter, deadline);
-    const { list } = filter;
-    const layers = list.layers.map(({ geometry }) => geometry);
+    const { stack } = filter;
+    const layers = stack.layers.map(({ geometry }) => geometry);
     const tallies = layers.map((geometry) => new SampleTally(geometry));
     const bySegment = new Map<number, (PagePlace & { layer: number })[]>();
     for (const [layer, places] of drawPages(layers).entries()) {
       for (const place of places) {
-        const segment = Math.floor(place.segment / list.piecesOf(layer));
+        const segment = Math.floor(place.segment / stack.piecesOf(layer));
         bySegment.set(segment, [...(bySegment.get(segment) ?? []), { ...place, layer }]);
       }
     }
@@ -106,17 +106,17 @@ export class RedisInspection implements Inspection {
     deadline: number,
   ): Promise<Finding[]> {
     const { segment, indexes } = chunk;
-    const { list, maxAgeSeconds } = filter;
+    const { stack, maxAgeSeconds } = filter;
     const keys = segmentKeysOf(filter, segment);
-    const layers = list.layers.map(({ geometry }) => ({
+    const layers = stack.layers.map(({ geometry }) => ({
       geometry,
       here: relocate(positions, geometry, indexes),
     }));
     const hashes = packHashes(positions, indexes);
     const pieces: (Piece & { layer: number; items: readonly number[] })[] = [];
     for (const [layer, { geometry, here }] of layers.entries()) {
-      for (const [piece, items] of byPiece(here.segment, list.piecesOf(layer))) {
-        const key = pieceKey(keys, list.base + layer, piece);
+      for (const [piece, items] of byPiece(here.segment, stack.piecesOf(layer))) {
+        const key = pieceKey(keys, stack.base + layer, piece);
         pieces.push({ key, bytes: segmentBytes(geometry), layer, items });
       }
     }
@@ -128,7 +128,7 @@ export class RedisInspection implements Inspection {
       }
       if (maxAgeSeconds === undefined || indexes.length === 0) return;
       const members = Array.from(indexes, (_, n) => hashes.subarray(n * HASH_BYTES, (n + 1) * HASH_BYTES));
-      transaction.zmscore(hiddenKey(keys, list.base), ...members);
+      transaction.zmscore(hiddenKey(keys, stack.base), ...members);
     });
     if (open >= layers.length) {
       // Another instance has opened a layer since the call began.
@@ -164,11 +164,11 @@ export class RedisInspection implements Inspection {
     tallies: readonly SampleTally[],
     deadline: number,
   ): Promise<void> {
-    const { list } = filter;
+    const { stack } = filter;
     const keys = segmentKeysOf(filter, segment);
-    const geometryOf = (layer: number): Geometry => (list.plan[layer] as (typeof list.plan)[0]).geometry;
+    const geometryOf = (layer: number): Geometry => (stack.plan[layer] as (typeof stack.plan)[0]).geometry;
     const located = places.map(({ layer, segment: own, page }) => {
-      const key = pieceKey(keys, list.base + layer, own % list.piecesOf(layer));
+      const key = pieceKey(keys, stack.base + layer, own % stack.piecesOf(layer));
       return {
         layer,
         key,
@@ -201,7 +201,7 @@ export class RedisInspection implements Inspection {
     deadline: number,
     ask: (transaction: ChainableCommander) => void,
   ): Promise<Kept> {
-    const { list, maxAgeSeconds } = filter;
+    const { stack, maxAgeSeconds } = filter;
     const { meta, ...keys } = segmentKeysOf(filter, segment);
     const ages = maxAgeSeconds !== undefined;
     for (let view = filter.viewOf(segment); ;) {
@@ -210,7 +210,7 @@ export class RedisInspection implements Inspection {
         transaction.hmget(meta, 'generation', 'items', 'open', 'epoch');
         transaction.time();
         // Other filters do not have this key, and a missing key must not be named while its slot moves.
-        transaction.exists(ages ? hiddenKey(keys, list.base) : meta);
+        transaction.exists(ages ? hiddenKey(keys, stack.base) : meta);
         for (const { key } of pieces) transaction.strlen(key);
         ask(transaction);
         return together(transaction);

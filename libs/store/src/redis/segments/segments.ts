@@ -5,7 +5,7 @@ import { owedKey, queueKeys } from '../layout/keys.js';
 import { operationArgs, refusal } from '../layout/operations.js';
 import { CHANGE_KEYS_AT } from '../scripts/queue-state.js';
 import type { Script } from '../scripts/script.js';
-import { END_OF_LIST } from '../scripts/script.js';
+import { END_OF_STACK } from '../scripts/script.js';
 import { beginScript, recallScript } from '../scripts/segment.js';
 import { sweepScript } from '../scripts/sweep.js';
 import type { Views } from '../catalogue/views.js';
@@ -202,7 +202,7 @@ export class Segments {
     const { current, previous } = keys.operations[operation.origin];
     const queue = script.numberOfKeys >= CHANGE_KEYS_AT ? queueKeys(keys) : [];
     const sync = queue.length > 0 ? view.sync : undefined;
-    const owed = sync ? [owedKey(keys, sync.list.base)] : [];
+    const owed = sync ? [owedKey(keys, sync.stack.base)] : [];
     return this.connection.mutate(
       script,
       [keys.cells, keys.meta, current, previous, ...queue, ...owed, ...more],
@@ -228,10 +228,10 @@ function decode<T>(
 ): Answer<T> {
   if (Array.isArray(reply) && typeof reply[1] === 'number') {
     const [answers, items, sweep, open, ...later] = reply as [T, number, number?, number?, ...number[]];
-    const own = later.includes(END_OF_LIST) ? later.indexOf(END_OF_LIST) : later.length;
-    filter.list.saw(segment, open, [items, ...later.slice(0, own)]);
+    const own = later.includes(END_OF_STACK) ? later.indexOf(END_OF_STACK) : later.length;
+    filter.stack.saw(segment, open, [items, ...later.slice(0, own)]);
     const [syncOpen, ...stored] = later.slice(own + 1);
-    sync?.list.saw(segment, syncOpen, stored);
+    sync?.stack.saw(segment, syncOpen, stored);
     return { answers, items, sweep: sweep === 1 };
   }
   if ((reply === 'REUSED' || reply === 'EXPIRED') && operation) throw refusal(reply, operation);

@@ -5,7 +5,7 @@ import type { Sync } from '../../port/index.js';
 import type { Connection } from '../connection/connection.js';
 import { type EntrySync, plannedIn } from '../layout/entry.js';
 import { type RedisFilter, segmentKeysOf } from '../layout/filter.js';
-import type { RedisList } from '../layout/layer-list.js';
+import type { LayerStack } from '../layout/layer-stack.js';
 import { describeSyncScript } from '../scripts/sync.js';
 
 /** The counts of a sync, summed over all segments. */
@@ -42,7 +42,7 @@ export class SyncSums {
     );
     const known = filter.sync?.id === sync.id ? filter.sync : undefined;
     const sums = { ...NOTHING, full: false, uncopied: [] as number[] };
-    const own = filter.list.plan.map((): number[] => []);
+    const own = filter.stack.plan.map((): number[] => []);
     for (const [segment, row] of rows.entries()) {
       if (!row) return undefined;
       const [kept = 0, listed = 0, fresh = 0, isFull = 0, copied = 0, open = 0, ...counts] = row;
@@ -53,10 +53,10 @@ export class SyncSums {
       sums.new += fresh;
       sums.full ||= isFull === 1;
       if (copied === 0) sums.uncopied.push(segment);
-      known?.list.saw(segment, open, itemsIn(filter, known.list, second));
+      known?.stack.saw(segment, open, itemsIn(filter, known.stack, second));
     }
     const items = own.map((counts, layer) =>
-      filter.maxAgeSeconds === undefined ? sumOf(counts) : filter.list.itemsFromCells(layer, counts),
+      filter.maxAgeSeconds === undefined ? sumOf(counts) : filter.stack.itemsFromCells(layer, counts),
     );
     return { ...sums, items: sumOf(items) };
   }
@@ -68,7 +68,7 @@ export class SyncSums {
     deadline: number,
   ): Promise<number[] | undefined> {
     const { cells, meta } = segmentKeysOf(filter, segment);
-    const layers = [filter.list.plan.length, plannedIn(plan)];
+    const layers = [filter.stack.plan.length, plannedIn(plan)];
     const epoch = filter.maxAgeSeconds === undefined ? 0 : epochMs(filter.maxAgeSeconds);
     const args = [filter.syncedToken(id), filter.pieceBytes, ...layers, epoch];
     const reply = await this.connection.run(describeSyncScript, [cells, meta], args, deadline);
@@ -79,13 +79,13 @@ export class SyncSums {
 /** Items of each layer in a segment, from the counts of describeSyncScript. */
 function itemsIn(
   { maxAgeSeconds }: RedisFilter,
-  list: RedisList,
+  stack: LayerStack,
   counts: readonly number[],
 ): readonly number[] {
   if (maxAgeSeconds === undefined) return counts;
   return counts.map((live, layer) => {
-    const { geometry } = list.plan[layer] as Layer;
-    return itemsFromCells(live, list.cellsOf(layer), geometry);
+    const { geometry } = stack.plan[layer] as Layer;
+    return itemsFromCells(live, stack.cellsOf(layer), geometry);
   });
 }
 

@@ -142,18 +142,18 @@ export class Keeping {
     const { sync } = filter;
     // The segments will find out whether the sync has ended.
     if (sync?.id !== id) return;
-    const { list } = sync;
-    if (!list.isCountedSince(this.parts.connection.now() - ITEMS_SEEN_FOR_MS)) {
+    const { stack } = sync;
+    if (!stack.isCountedSince(this.parts.connection.now() - ITEMS_SEEN_FOR_MS)) {
       await this.parts.sums.of(filter, sync, deadline);
-      list.counted(this.parts.connection.now());
+      stack.counted(this.parts.connection.now());
     }
-    if (list.takes(countInSegments(filter, positions))) return;
+    if (stack.takes(countInSegments(filter, positions))) return;
     // Items that were kept before need no room.
     const absent = await countUnlisted(this.parts.itemCalls, filter, positions, deadline, queued);
     // The count may have found that the sync has ended.
     if (filter.sync !== sync) return;
-    if (list.takes(absent) || (await this.recall(filter, positions, operation))) return;
-    throw list.fullFor(filter, absent);
+    if (stack.takes(absent) || (await this.recall(filter, positions, operation))) return;
+    throw stack.fullFor(filter, absent);
   }
 }
 

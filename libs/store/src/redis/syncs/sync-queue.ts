@@ -135,7 +135,7 @@ export class SyncQueue {
     if (sync?.id !== id) throw cutOff(filter);
     const keys = segmentKeysOf(filter, segment);
     return [
-      [keys.cells, keys.meta, owedKey(keys, sync.list.base)],
+      [keys.cells, keys.meta, owedKey(keys, sync.stack.base)],
       [token, filter.pieceBytes],
     ];
   }

@@ -292,7 +292,7 @@ export class RedisSyncs implements Syncs {
     if (sync.stage === 'open') filter.known.takePart();
     const sums = await this.sums.of(filter, sync, deadline);
     if (sums?.full) return undefined;
-    const bytes = filter.sync?.list.bytes ?? 0;
+    const bytes = filter.sync?.stack.bytes ?? 0;
     return { ...figuresOf(sync, sums ?? NOTHING), state: 'open', bytes };
   }
 }

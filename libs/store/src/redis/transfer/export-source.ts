@@ -38,15 +38,15 @@ export class RedisSource implements SegmentSource {
    * blocked the server for 62 to 240 ms for 16 MiB, where GET took 10 to 50 ms.
    */
   async snapshot(piece: number): Promise<SegmentSnapshot> {
-    const { list } = this.filter;
-    const later = list.plan.slice(1).map((_, n) => countOf('items', n + 1));
+    const { stack } = this.filter;
+    const later = stack.plan.slice(1).map((_, n) => countOf('items', n + 1));
     const deadline = deadlineIn(this.timeoutMs);
     // A segment of the first layer may be one of several pieces. The counts come with the last piece.
-    const each = list.piecesOf(0);
+    const each = stack.piecesOf(0);
     const [segment, isLast] = [Math.floor(piece / each), piece % each === each - 1];
     let open = 0;
     for (;;) {
-      const first = (piece % each) * (list.piecesOf(open) / each);
+      const first = (piece % each) * (stack.piecesOf(open) / each);
       const names = [...COUNTS, 'open', ...later];
       const [kept, bytes, hidden] = await this.cellsOf(segment, open, first, names);
       const [items = 0, added = 0, duplicate = 0, removed = 0, refused = 0, found = 0, ...others] = kept;
@@ -60,7 +60,7 @@ export class RedisSource implements SegmentSource {
           ...(this.filter.maxAgeSeconds !== undefined && { hidden: this.hiddenIn(piece, hidden) }),
         };
       }
-      if (msUntil(deadline) < 0 || found >= list.plan.length) {
+      if (msUntil(deadline) < 0 || found >= stack.plan.length) {
         throw await this.catalogue.explainLoss(this.filter);
       }
       open = found;
@@ -68,9 +68,9 @@ export class RedisSource implements SegmentSource {
   }
 
   async layerCells(layer: number, segment: number): Promise<Uint8Array> {
-    const { list, name } = this.filter;
-    if (!list.plan[layer]) throw new RangeError(`filter ${name} has no layer ${layer}`);
-    const pieces = list.piecesOf(layer);
+    const { stack, name } = this.filter;
+    if (!stack.plan[layer]) throw new RangeError(`filter ${name} has no layer ${layer}`);
+    const pieces = stack.piecesOf(layer);
     return (await this.cellsOf(Math.floor(segment / pieces), layer, segment % pieces, []))[1];
   }
 
@@ -94,10 +94,10 @@ export class RedisSource implements SegmentSource {
     piece: number,
     counts: readonly string[],
   ): Promise<[counts: number[], cells: Uint8Array, hidden: readonly Buffer[]]> {
-    const { list } = this.filter;
-    const { geometry } = list.plan[layer] as (typeof list.plan)[0];
+    const { stack } = this.filter;
+    const { geometry } = stack.plan[layer] as (typeof stack.plan)[0];
     const keys = segmentKeysOf(this.filter, segment);
-    const cells = pieceKey(keys, list.base + layer, piece);
+    const cells = pieceKey(keys, stack.base + layer, piece);
     const ages = this.filter.maxAgeSeconds !== undefined && counts.length > 0;
     for (let view = this.filter.viewOf(segment); ;) {
       const deadline = deadlineIn(this.timeoutMs);
@@ -106,7 +106,7 @@ export class RedisSource implements SegmentSource {
           .multi()
           .hmget(keys.meta, 'generation', ...counts)
           .getBuffer(cells);
-        if (ages) transaction.zrangeBuffer(hiddenKey(keys, list.base), '0', '-1', 'WITHSCORES');
+        if (ages) transaction.zrangeBuffer(hiddenKey(keys, stack.base), '0', '-1', 'WITHSCORES');
         return together(transaction);
       }, deadline);
       const [found, ...numbers] = kept as (string | null)[];
@@ -129,8 +129,8 @@ export class RedisSource implements SegmentSource {
    * of a slot, reading starts over.
    */
   async *queue(piece: number): AsyncGenerator<QueuePage, void, undefined> {
-    const { list, geometry } = this.filter;
-    const each = list.piecesOf(0);
+    const { stack, geometry } = this.filter;
+    const each = stack.piecesOf(0);
     for await (const { entries, removals } of this.queueOf(Math.floor(piece / each))) {
       const isHere = ({ hash }: QueuedItem) => segmentOfHash(Buffer.from(hash), geometry) === piece;
       yield { entries: each === 1 ? entries : entries.filter(isHere), removals };

@@ -8,8 +8,8 @@ import { full, hostsFull, type Named } from '../../refusals.js';
 /** Share of a layer at which the next one is created ahead of need. */
 const NEARLY_FULL = 0.9;
 
-/** The layers of a filter or of a sync, and what this process knows about them. */
-export class RedisList {
+/** The layer stack of a filter or of a sync, and what this process knows about it. */
+export class LayerStack {
   /** All layers that there may be, oldest first. */
   readonly plan: readonly [Layer, ...Layer[]];
   readonly grows: boolean;

@@ -5,8 +5,8 @@ import { Ageing } from './ageing.js';
 import { LayerState } from './layer-state.js';
 import type { Sizes } from '../database/sizes.js';
 
-/** The layers of a filter or of a sync. */
-export class LayerList {
+/** The layer stack of a filter or of a sync. */
+export class LayerStack {
   /** The layers that exist, oldest first. */
   readonly layers: [LayerState, ...LayerState[]];
   /** True while memory is being reserved for the next layer. */
