@@ -287,7 +287,7 @@ export function syncLifeCycleContract(subject: Subject): void {
       expect(await calls.remove(filter, many)).toEqual(all(many, 0));
       await until('it is over', async () => (await calls.get(filter, noted)).state === 'abandoned');
       const idle: Sync = await calls.open(filter);
-      await until('it is given up', async () => {
+      await until('it is abandoned', async () => {
         await subject.store.syncs.tend();
         return (await subject.store.describe(await calls.current(filter))).sync === undefined;
       });

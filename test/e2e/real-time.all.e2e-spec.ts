@@ -31,7 +31,7 @@ describe.each(['embedded', 'redis'])('in real time, %s store', (name) => {
     await redis?.stop();
   });
 
-  it('a lease ends, a delay ends, and an idle sync is given up', async () => {
+  it('a lease ends, a delay ends, and an idle sync is abandoned', async () => {
     const app = await start({ SYNC_IDLE_SECONDS: '10' });
     const path = `/v1/visited-sets/${freshName('set')}`;
     const post = async (route: string, body: object): Promise<Answer> => call(app, 'POST', route, body);
@@ -54,7 +54,7 @@ describe.each(['embedded', 'redis'])('in real time, %s store', (name) => {
     await post(`${path}/queue/release`, { ids: [id], delaySeconds: 1 });
     expect(await leaseAgain(600)).toMatchObject({ attempt: 3 });
     expect(await described()).toHaveProperty('queue.leased', 1);
-    await until('the sync is given up', async () => (await described()).sync === undefined);
+    await until('the sync is abandoned', async () => (await described()).sync === undefined);
   });
 
   if (name === 'redis')

@@ -283,7 +283,7 @@ describe('a sync of which Redis has lost a part', () => {
       const filter = await make();
       const { id } = await open(one, filter);
       await redis.del(...(await keysOf(damaged)).filter((key) => key.endsWith(':cells')));
-      await until('it is given up', async () => {
+      await until('it is abandoned', async () => {
         await expectRefusal(hasty.syncs.tend(), 'STORE_DATA_LOST');
         return (await entryOf(filter)).sync === undefined;
       });

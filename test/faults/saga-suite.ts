@@ -60,13 +60,13 @@ export function sagaSuite(faults: Readonly<Record<string, Fault>>): void {
         const told = await trial.disturbed(fault, command, (store, operation) =>
           saga.run(store, scene, operation),
         );
-        const isGivenUp = saga.givenUp !== undefined && told === saga.givenUp;
-        if (isGivenUp || (told === 'STORE_FULL' && saga.undone)) {
+        const isAbandoned = saga.abandoned !== undefined && told === saga.abandoned;
+        if (isAbandoned || (told === 'STORE_FULL' && saga.undone)) {
           const state = await trial.stateOf(scene.name);
           const isWhole = [...before, after].some((one) => isDeepStrictEqual(one, state));
           if (!isWhole) expect([command, told, state]).toEqual([command, told, before[0]]);
         }
-        if (isGivenUp) {
+        if (isAbandoned) {
           // The change was abandoned, and a repeat would answer the same.
           await trial.dropAll();
           continue;

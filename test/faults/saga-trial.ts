@@ -241,18 +241,9 @@ function storeAt(url: string, place: number, syncIdleMs = IDLE_MS): Promise<Redi
 const outcomeOf = (call: Promise<unknown>): Promise<unknown> =>
   call.catch((error: unknown) => (error instanceof StoreError ? error.code : error));
 
-function fieldsOf({
-  state,
-  made,
-  growing,
-  givingUp,
-  left,
-  retired,
-  operation,
-  sync,
-}: CatalogueEntry): object {
+function fieldsOf({ state, made, growing, undoing, left, retired, operation, sync }: CatalogueEntry): object {
   const { stage, made: madeInSync, growing: growingInSync } = sync ?? {};
-  return { state, made, growing, givingUp, left, retired, operation, stage, madeInSync, growingInSync };
+  return { state, made, growing, undoing, left, retired, operation, stage, madeInSync, growingInSync };
 }
 
 /** Replaces the numbers of layers with their ranks, because an abandoned sync has used up some numbers. */

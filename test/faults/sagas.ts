@@ -33,7 +33,7 @@ export interface Saga {
   /** Without enough memory, the change is either complete or undone immediately. */
   readonly undone?: true;
   /** The answer if the change was abandoned immediately. */
-  readonly givenUp?: string;
+  readonly abandoned?: string;
 }
 
 const HELD = items(20);
@@ -233,7 +233,7 @@ const CHANGES: readonly Saga[] = [
   { name: 'clear', prepare: listed, run: clear, next: CLEARED },
   { name: 'drop', prepare: listed, run: drop, next: CREATED },
   { name: 'grow', prepare: held, run: addMore, next: { ...ENDS, add: addMoreAgain }, undone: true },
-  { name: 'open', prepare: held, run: open, next: AFTER_OPEN, undone: true, givenUp: 'abandoned' },
+  { name: 'open', prepare: held, run: open, next: AFTER_OPEN, undone: true, abandoned: 'abandoned' },
   {
     ...{ name: 'grow in a sync', prepare: synced, run: keepMore, undone: true },
     next: { ...ENDS, keep: keepMoreAgain, abandon },
@@ -263,7 +263,7 @@ const TAKING_OVER: readonly Saga[] = [
   },
   {
     ...{ name: 'open after a dead opening', prepare: held, dead: dead(open, 1 / 5), run: open },
-    ...{ next: AFTER_OPEN, undone: true, givenUp: 'abandoned' },
+    ...{ next: AFTER_OPEN, undone: true, abandoned: 'abandoned' },
   },
   { name: 'tend after a dead commit', prepare: listed, dead: dead(commit), run: tend, next: AFTER_SYNC },
 ];

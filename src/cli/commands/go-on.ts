@@ -15,7 +15,7 @@ export interface Going<T> {
   /** Runs the job, from its checkpoint or from the start. */
   readonly attempt: () => Promise<T>;
   /** Abandons the sync of the job. */
-  readonly giveUp?: (() => Promise<void>) | undefined;
+  readonly abandon?: (() => Promise<void>) | undefined;
   /** True if running the job twice has the same result as running it once. */
   readonly isRepeatable: boolean;
 }
@@ -25,7 +25,7 @@ export interface Going<T> {
  * does not stay stuck after one bad night.
  */
 export async function goOn<T>(context: Context, going: Going<T>): Promise<T> {
-  const { label, job, sources, attempt, giveUp, isRepeatable } = going;
+  const { label, job, sources, attempt, abandon, isRepeatable } = going;
   const say = (why: string): void => {
     if (!context.quiet) context.errors.write(`${label}: starting over: ${why}\n`);
   };
@@ -37,7 +37,7 @@ export async function goOn<T>(context: Context, going: Going<T>): Promise<T> {
     if (why === undefined) throw error;
     if (!isRepeatable)
       throw new UsageError(`${why}: start over with --restart, which counts the finished lines again`);
-    await giveUp?.();
+    await abandon?.();
     job.beginAnew();
     const isRead = !(error instanceof CannotGoOn);
     if (isRead && (sources.length === 0 || sources.includes(STDIN)))

@@ -38,7 +38,7 @@ export async function sync(
   options: SyncOptions,
 ): Promise<Exit> {
   const found = await find(context.client, name);
-  if (options.abandon) return giveUp(context, found, sources);
+  if (options.abandon) return abandonOpen(context, found, sources);
   const { capacity, errorRate, format } = options;
   const about = [context.url, identityOf(sources), format, capacity, errorRate];
   const { generation } = found.description;
@@ -48,18 +48,18 @@ export async function sync(
     ...{ verb: 'sync', name, generation, about, keeping },
     abandon: (former) => abandon(context.client, found, former),
   });
-  const giveUpOwn = (): Promise<void> => abandon(context.client, found, job.ownSync);
+  const abandonOwn = (): Promise<void> => abandon(context.client, found, job.ownSync);
   try {
     const attempt = (): Promise<Committed> => run(context, found, job, sources, options);
     const label = `sync ${name}`;
-    const going = { label, job, sources, attempt, giveUp: giveUpOwn, isRepeatable: true };
+    const going = { label, job, sources, attempt, abandon: abandonOwn, isRepeatable: true };
     const { done, seconds } = await goOn(context, going);
-    if (options.dryRun) await giveUpOwn();
+    if (options.dryRun) await abandonOwn();
     job.finish();
     return await report(context, name, job, done, seconds, options);
   } catch (error) {
     const isLeft = job.isKept && job.hasBegun && !isOver(error);
-    if (!isLeft) await giveUpOwn();
+    if (!isLeft) await abandonOwn();
     if (isLeft) job.leave();
     else job.finish();
     if (!(error instanceof Interrupted)) throw withAdvice(error, name);
@@ -141,7 +141,7 @@ function assertComplete(label: string, job: Job, empty: readonly string[]): void
 }
 
 /** Abandons the open sync, even if another command opened it. */
-async function giveUp(
+async function abandonOpen(
   context: Context,
   { kind, handle, description }: Found,
   sources: readonly string[],

@@ -33,7 +33,7 @@ export type SyncRule = (typeof SYNC_RULES)[number];
 export type Finding = (rule: SyncRule, holds: boolean, what: string, calls: readonly SyncedAttempt[]) => void;
 
 /** The reason of a sync that a caller abandoned. */
-const GIVEN_UP = 'a caller abandoned it';
+const ABANDONED = 'a caller abandoned it';
 /** The reason of a sync whose opening a killed service left undone, and no caller repeated. */
 const NOT_OPENED = 'the service stopped while opening it';
 
@@ -57,9 +57,9 @@ function judgeEnd(sync: SyncLife, events: readonly SyncedEvent[], find: Finding)
     .flatMap(({ attempts }) => attempts);
   if (committedBy < Infinity || abandonedBy < Infinity) {
     const committed = committedBy < Infinity && commitFrom < committedBy;
-    const givenUp = abandonFrom < abandonedBy && (reason === undefined || reason === GIVEN_UP);
+    const abandoned = abandonFrom < abandonedBy && (reason === undefined || reason === ABANDONED);
     const isOpened = events.some((event) => isVerb(event, 'open') && openedIn(event, id));
-    const holds = committedBy < Infinity ? committed : givenUp || (reason === NOT_OPENED && !isOpened);
+    const holds = committedBy < Infinity ? committed : abandoned || (reason === NOT_OPENED && !isOpened);
     const how = committedBy < Infinity ? 'is committed' : `is abandoned because ${reason ?? 'unknown'}`;
     find(
       'a sync ends only by a commit, by a call that abandons it, or for a true reason',

@@ -28,7 +28,7 @@ const COMMIT = {
   what: 'The commit failed',
   unsure: 'Commit status unknown',
 };
-const GIVE_UP = {
+const ABANDON = {
   what: 'The sync was not abandoned',
   unsure: 'Abandonment status unknown',
 };
@@ -40,7 +40,7 @@ export function CommitPanel({ subject, sync, isListing, stop, refresh }: PanelPr
   const [preview, setPreview] = useState<CommittedSync>();
   const [working, setWorking] = useState(false);
   const [failed, setFailed] = useState<Failed>();
-  const [asking, setAsking] = useState<'force' | 'give up'>();
+  const [asking, setAsking] = useState<'force' | 'abandon'>();
   const handle = syncOf(subject, id);
   const close = (): void => setAsking(undefined);
   const look = async (): Promise<void> => {
@@ -107,7 +107,7 @@ export function CommitPanel({ subject, sync, isListing, stop, refresh }: PanelPr
         >
           {shown ? 'Preview again' : 'Preview the commit'}
         </Button>
-        <Button needs="admin" disabled={working} onClick={() => setAsking('give up')}>
+        <Button needs="admin" disabled={working} onClick={() => setAsking('abandon')}>
           Abandon …
         </Button>
       </div>
@@ -126,7 +126,7 @@ export function CommitPanel({ subject, sync, isListing, stop, refresh }: PanelPr
           who uses the set, and you cannot undo this.
         </ConfirmByName>
       )}
-      {asking === 'give up' && (
+      {asking === 'abandon' && (
         <Dialog title="Abandon this sync?" onClose={close}>
           <p>
             Nothing will be forgotten, and entries that were only listed will not be in the set. The next sync
@@ -139,7 +139,7 @@ export function CommitPanel({ subject, sync, isListing, stop, refresh }: PanelPr
               onClick={() => {
                 close();
                 stop();
-                void run(GIVE_UP, async () => {
+                void run(ABANDON, async () => {
                   await handle.abandon();
                   refresh();
                 });

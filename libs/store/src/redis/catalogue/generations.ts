@@ -13,7 +13,7 @@ import { itemsPerScript } from '../layout/packing.js';
 
 const GENERATION_BYTES = 8;
 /** Extra time for a failed operation to clean up before its error is thrown, in ms. */
-const GIVE_UP_MS = 2_000;
+const UNDO_MS = 2_000;
 
 /** How to create a new generation. */
 export interface Making extends Pick<CatalogueChange, 'quota' | 'makeRoom'> {
@@ -127,7 +127,7 @@ export class Generations {
    */
   private async undo(held: HeldEntry, error: unknown): Promise<void> {
     const { entry } = held;
-    const deadline = deadlineIn(GIVE_UP_MS);
+    const deadline = deadlineIn(UNDO_MS);
     const marked =
       (error === undefined ? undefined : await this.mark(held.read, deadline)) ??
       (await this.findOut(held, error, deadline));

@@ -213,14 +213,14 @@ export class Growth {
       // The call that ended these layers did not know of this one, or deleted its keys before they were created.
       if (!entry || !found) return this.free(filter, stack, layer, deadline);
       // The call that creates or deletes the layer will find these keys.
-      const othersWork = found.givingUp !== undefined || (before !== first && found.growing !== undefined);
+      const othersWork = found.undoing !== undefined || (before !== first && found.growing !== undefined);
       if (!isFull(error) || othersWork || (found.made ?? 1) > layer) return;
       const done = await carryOut(this.catalogue, before, {
-        announced: withStack(entry, stack, { givingUp: await this.catalogue.now(deadline) }),
+        announced: withStack(entry, stack, { undoing: await this.catalogue.now(deadline) }),
         deadline,
         prepare: () => this.free(filter, stack, layer, deadline),
         publish: (leaving) => ({
-          entry: withStack(leaving, stack, { growing: undefined, givingUp: undefined }),
+          entry: withStack(leaving, stack, { growing: undefined, undoing: undefined }),
         }),
       });
       if (done) return;
@@ -237,13 +237,13 @@ export class Growth {
     entry: CatalogueEntry,
     deadline: number,
   ): Promise<CatalogueEntry | undefined> {
-    const { made = 1, growing: begun, givingUp } = stackIn(entry, stack) ?? {};
+    const { made = 1, growing: begun, undoing } = stackIn(entry, stack) ?? {};
     const growing = made + 1;
-    if (begun === growing && givingUp === undefined) return undefined;
+    if (begun === growing && undoing === undefined) return undefined;
     const now = await this.catalogue.now(deadline);
-    if (givingUp !== undefined && !isStale(givingUp, now)) throw noMemory(filter);
-    // The time makes the entry differ from that of an abandoned attempt, so a late call cannot publish that attempt.
-    return withStack(entry, stack, { growing, givingUp: undefined, grewAt: now });
+    if (undoing !== undefined && !isStale(undoing, now)) throw noMemory(filter);
+    // The time makes the entry differ from that of an attempt that was undone, so a late call cannot publish that one.
+    return withStack(entry, stack, { growing, undoing: undefined, grewAt: now });
   }
 }
 

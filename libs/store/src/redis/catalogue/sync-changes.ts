@@ -215,8 +215,8 @@ export class SyncChanges {
 }
 
 /** A filter's entry after the commit of its sync. */
-function withPlan(entry: CatalogueEntry, { plan, base, made, growing, givingUp }: EntrySync): CatalogueEntry {
-  const { layers: _layers, made: _made, growing: _growing, givingUp: _givingUp, original, ...rest } = entry;
+function withPlan(entry: CatalogueEntry, { plan, base, made, growing, undoing }: EntrySync): CatalogueEntry {
+  const { layers: _layers, made: _made, growing: _growing, undoing: _undoing, original, ...rest } = entry;
   const given = original ?? { capacity: entry.capacity, errorRate: entry.errorRate };
   const same = given.capacity === plan.capacity && given.errorRate === plan.errorRate;
   return {
@@ -225,7 +225,7 @@ function withPlan(entry: CatalogueEntry, { plan, base, made, growing, givingUp }
     base,
     ...(made === undefined ? {} : { made }),
     ...(growing === undefined ? {} : { growing }),
-    ...(givingUp === undefined ? {} : { givingUp }),
+    ...(undoing === undefined ? {} : { undoing }),
     ...(same ? {} : { original: given }),
   };
 }

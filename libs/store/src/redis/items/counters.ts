@@ -122,7 +122,7 @@ export class RedisCounters implements Counters {
     // sync is abandoned.
     const unlisted = await countUnlisted(this.itemCalls, filter, positions, operation.deadline);
     if (!sync.stack.takes(unlisted) && !(await this.wasBegun(filter, positions, operation)))
-      await this.ends.giveUpFull(filter, sync.id, operation.deadline);
+      await this.ends.abandonFull(filter, sync.id, operation.deadline);
   }
 
   /**

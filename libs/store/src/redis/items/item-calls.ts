@@ -236,7 +236,7 @@ export class ItemCalls {
       } catch (error) {
         const { sync } = view;
         if (!endsSync || !sync || lacking?.stack !== sync.stack || !lacksRoom(error)) throw error;
-        await this.ends.giveUpFull(filter, sync.id, deadline);
+        await this.ends.abandonFull(filter, sync.id, deadline);
       }
       view = filter.viewOf(segment);
     }

@@ -18,8 +18,8 @@ export interface Grown {
    * Server time in ms since when those keys are being deleted again, for lack of memory. Meanwhile, no call creates
    * any.
    */
-  readonly givingUp?: number;
-  /** Time at which a layer was last begun. It makes the entry differ from that of an abandoned attempt. */
+  readonly undoing?: number;
+  /** Time at which a layer was last begun. It makes the entry differ from that of an attempt that was undone. */
   readonly grewAt?: number;
 }
 

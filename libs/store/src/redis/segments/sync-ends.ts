@@ -44,7 +44,7 @@ export class SyncEnds {
   }
 
   /** Abandons a sync, unless it is over or committing. */
-  async giveUp(name: string, id: string, reason: string, deadline: number): Promise<void> {
+  async abandon(name: string, id: string, reason: string, deadline: number): Promise<void> {
     for (;;) {
       const found = syncing(await this.catalogue.read(name, deadline));
       if (found?.entry.sync.id !== id || found.entry.sync.stage === 'committing') return;
@@ -65,7 +65,7 @@ export class SyncEnds {
    * The loss is certain only if the catalogue entry has not changed since it was `read`, before the segments were
    * asked.
    */
-  async giveUpUnlessChanged(
+  async abandonUnlessChanged(
     { raw, entry: { name } }: FoundEntry,
     id: string,
     sums: Sums | undefined,
@@ -73,13 +73,13 @@ export class SyncEnds {
   ): Promise<void> {
     const reason = sums ? ABANDONED.forgets : ABANDONED.lost;
     if (!sums && (await this.catalogue.read(name, deadline)).raw !== raw) return;
-    await this.giveUp(name, id, reason, deadline);
+    await this.abandon(name, id, reason, deadline);
   }
 
   /** Abandons a sync whose layers have no room for an add. Throws the errors of `Counters` if the handle is stale. */
-  async giveUpFull(filter: RedisFilter, id: string, deadline: number): Promise<void> {
+  async abandonFull(filter: RedisFilter, id: string, deadline: number): Promise<void> {
     try {
-      await this.giveUp(filter.name, id, ABANDONED.full, deadline);
+      await this.abandon(filter.name, id, ABANDONED.full, deadline);
       // A commit cannot be abandoned. It makes the handle stale.
       const { entry } = await this.catalogue.learn(filter, deadline);
       if (entry.sync?.id === id) await this.changes.goOn(filter.name, deadline);

@@ -122,7 +122,7 @@ export class Keeping {
     const { sync } = read.entry;
     if (sync?.id === id && sync.stage === 'open') {
       const sums = await this.parts.sums.of(filter, sync, deadline);
-      if (!sums || sums.full) await this.parts.ends.giveUpUnlessChanged(read, id, sums, deadline);
+      if (!sums || sums.full) await this.parts.ends.abandonUnlessChanged(read, id, sums, deadline);
     }
     await this.learn(filter, id, deadline);
   }

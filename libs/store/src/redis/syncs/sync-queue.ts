@@ -36,7 +36,7 @@ export interface QueueKeeper {
   /** Keeps some entries of the queue. Throws SYNC_ENDED. */
   keep(call: ChunkCall, id: string): Promise<Answer>;
   /** Abandons a sync whose layers have no room. */
-  giveUp(filter: RedisFilter, id: string): Promise<void>;
+  abandon(filter: RedisFilter, id: string): Promise<void>;
 }
 
 /** The field of the record of a kept chunk. */
@@ -72,7 +72,7 @@ export class SyncQueue {
       for (const segment of found?.uncopied ?? []) await this.copySegment(filter, segment, id);
     } catch (error) {
       if (!lacksRoom(error)) throw error;
-      await this.keeper.giveUp(filter, id);
+      await this.keeper.abandon(filter, id);
     }
   }
 

@@ -72,7 +72,7 @@ export class RedisSyncs implements Syncs {
       keep: (call, id) => this.keeping.keepChunk(call, id, false),
       admit: (filter, id, positions, operation) =>
         this.keeping.refuseOverfull(filter, id, positions, operation, true),
-      giveUp: (filter, id) => this.ends.giveUp(filter.name, id, ABANDONED.full, deadlineIn(STEP_MS)),
+      abandon: (filter, id) => this.ends.abandon(filter.name, id, ABANDONED.full, deadlineIn(STEP_MS)),
     });
   }
 
@@ -99,7 +99,7 @@ export class RedisSyncs implements Syncs {
         const now = await this.parts.catalogue.now(deadline);
         const isDead = sync.stage === 'opening' && isStale(sync.since, now);
         if (!isDead) throw syncExists(filter, { id: sync.id, state: stateOf(sync) });
-        await this.ends.giveUp(filter.name, sync.id, ABANDONED.opening, deadline);
+        await this.ends.abandon(filter.name, sync.id, ABANDONED.opening, deadline);
         continue;
       }
       const found = isOurs ? syncing(read) : await this.announce(read, plan, operation, quota);
@@ -112,7 +112,7 @@ export class RedisSyncs implements Syncs {
       } catch (error) {
         if (error instanceof StoreError && error.code === 'STORE_FULL') {
           await this.ends
-            .giveUp(filter.name, id, ABANDONED.memory, deadlineIn(STEP_MS))
+            .abandon(filter.name, id, ABANDONED.memory, deadlineIn(STEP_MS))
             .catch(() => undefined);
         }
         throw error;
@@ -160,7 +160,7 @@ export class RedisSyncs implements Syncs {
     await this.calls.note(filter, id, deadline);
     const view = await this.viewOf(filter, sync, deadline);
     if (view) return view;
-    await this.ends.giveUp(filter.name, id, ABANDONED.forgets, deadline);
+    await this.ends.abandon(filter.name, id, ABANDONED.forgets, deadline);
     // By now the sync has ended or is committing.
     return this.get(filter, id);
   }
@@ -191,7 +191,7 @@ export class RedisSyncs implements Syncs {
         await this.calls.note(filter, id, deadline);
         const sums = await this.sums.of(filter, sync, deadline);
         if (!sums || sums.full) {
-          await this.ends.giveUpUnlessChanged(read, id, sums, deadline);
+          await this.ends.abandonUnlessChanged(read, id, sums, deadline);
           continue;
         }
         if (filter.queued && sums.uncopied.length > 0) {
@@ -215,7 +215,7 @@ export class RedisSyncs implements Syncs {
     if (entry.sync.stage === 'committing') {
       throw syncEnded(filter, { id, state: 'committing' });
     }
-    await this.ends.giveUp(filter.name, id, ABANDONED.caller, deadline);
+    await this.ends.abandon(filter.name, id, ABANDONED.caller, deadline);
     // By now the sync has ended, or a commit has begun first.
     return this.abandon(filter, id, deadline);
   }
@@ -251,7 +251,7 @@ export class RedisSyncs implements Syncs {
     const { sync } = entry ?? {};
     if (sync && (sync.stage === 'committing' || sync.stage === 'abandoning'))
       await changes.goOn(name, deadline);
-    else if (sync && isIdle) await this.ends.giveUp(name, sync.id, ABANDONED.idle, deadline);
+    else if (sync && isIdle) await this.ends.abandon(name, sync.id, ABANDONED.idle, deadline);
     else if (entry?.left) await changes.goOn(name, deadline);
     else if (!sync) await connection.write('zrem', CATALOGUE.syncs, [name], deadline);
   }
