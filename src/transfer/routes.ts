@@ -21,7 +21,7 @@ export function ExportRoute({ summary, codes }: TransferDoc): MethodDecorator {
     ApiOkResponse({
       schema: BINARY,
       description:
-        'The export file, in the format of docs/export-format.md. It is complete if it has its end mark. ' +
+        'The export file, in the format of docs/export-format.md. It is complete if it has an end frame. ' +
         'On failure the service closes the connection',
     }),
     Documented(

@@ -130,7 +130,7 @@ class UrlResultsView {
   @ApiProperty({ type: [InvalidUrlView] }) readonly invalid!: InvalidUrlView[];
 }
 
-export class MarkedView extends UrlResultsView {
+export class VisitedView extends UrlResultsView {
   @ApiProperty({ enum: ['new', 'seen', 'invalid'], isArray: true }) readonly results!: string[];
 }
 

@@ -809,7 +809,7 @@ export type InvalidUrl = {
   reason: string;
 };
 
-export type Marked = {
+export type Visited = {
   /**
    * Number of URLs by verdict
    */
