@@ -14,7 +14,7 @@ const STEPS = 250;
 export function queueLogContract(subject: Subject): void {
   const calls = new QueueCalls(subject);
 
-  describe('the line', () => {
+  describe('the waiting entries', () => {
     it('matches a model through releases, delays, ends of leases, dead letters and forgetting', async () => {
       const random = new Random();
       console.log(`SEED=${random.seed}`);
@@ -214,7 +214,7 @@ export function queueLogContract(subject: Subject): void {
   });
 
   describe('watch', () => {
-    it('calls back whenever an entry joins the line, from any source, until it is stopped', async () => {
+    it('calls back whenever an entry joins the waiting entries, from any source, until it is stopped', async () => {
       const filter = await makeFilter(subject.store, {
         ...{ kind: 'visited-set', maxAttempts: 2, segmentation: SEGMENTED },
       });

@@ -56,7 +56,7 @@ export class Walk {
   private async endLease(): Promise<void> {
     const leased = await this.lease(1);
     clock.advance(OVER_MS);
-    // In fact the next change that queues or leases returns them to the line, before it adds its own.
+    // In fact the next change that queues or leases returns them to the waiting entries, before it adds its own.
     this.model.bringBack(this.model.settle(leased), LEASE_ENDED);
   }
 

@@ -220,7 +220,7 @@ export function redisFacts(subject: Subject<RedisHarness>): void {
     },
   );
 
-  it('notifies only waiting callers when an entry joins the line, on the set’s channel', async () => {
+  it('notifies only waiting callers when an entry joins the waiting entries, on the set’s channel', async () => {
     const { store, harness } = subject;
     const filter = await makeFilter(store, { kind: 'visited-set' });
     const listener = harness.clients[0]!.duplicate();
@@ -256,7 +256,7 @@ export function redisFacts(subject: Subject<RedisHarness>): void {
     }
   });
 
-  it('entries of an import that are sent again after a lost reply are in line once', async () => {
+  it('entries of an import that are sent again after a lost reply are in the queue once', async () => {
     const { store, harness } = subject;
     const filter = await makeFilter(store, { kind: 'visited-set' });
     const [meta] = await harness.find(`unseen:{${filter.generation}.0.*}:meta`);

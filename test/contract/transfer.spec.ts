@@ -210,7 +210,7 @@ describe('from store to store', () => {
       expect(acked.size).toBeGreaterThan(100);
       const spec = { ...specOf({ ...filter, id: '', exportedAt: 0 }), name: `${filter.name}.to` };
       const copied = await store.transfer.import(spec, given(parts), made());
-      const queued = new Set((await leaseAll(store, copied)).map((line) => line.slice(2)));
+      const queued = new Set((await leaseAll(store, copied)).map((entry) => entry.slice(2)));
       expect(urls.filter((url) => !queued.has(url) && !acked.has(url))).toEqual([]);
     }
   });

@@ -151,7 +151,7 @@ export function transferContract(subject: Subject): void {
           [payload, attempt, reason].join('\n'),
         );
       expect((await store.describe(filter)).queue).toMatchObject({ delayed: 10, dead: 20 });
-      const forgotten = (await letters(filter)).slice(0, 3).map((line) => line.split('\n')[0]!);
+      const forgotten = (await letters(filter)).slice(0, 3).map((letter) => letter.split('\n')[0]!);
       await remove(store, filter, forgotten);
       const copied = await copyOnce(filter);
       expect(copied.maxAttempts).toBe(2);
@@ -159,7 +159,7 @@ export function transferContract(subject: Subject): void {
       expect((await letters(copied)).sort()).toEqual((await letters(filter)).sort());
       const leased = await leaseAll(store, copied);
       expect(leased).toHaveLength(10);
-      expect(leased.every((line) => line.startsWith('2 '))).toBe(true);
+      expect(leased.every((entry) => entry.startsWith('2 '))).toBe(true);
     });
 
     it('can be repeated: an export of the import has the same contents', async () => {
@@ -224,7 +224,7 @@ export function transferContract(subject: Subject): void {
         given(parts),
         made(),
       );
-      const queued = new Set((await leaseAll(store, copied)).map((line) => line.slice(2)));
+      const queued = new Set((await leaseAll(store, copied)).map((entry) => entry.slice(2)));
       const visited = await check(store, copied, urls);
       const stuck = urls.filter((url, i) => visited[i] === 1 && !queued.has(url));
       expect(stuck).toEqual([]);

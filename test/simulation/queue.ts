@@ -160,8 +160,8 @@ export class QueueModel {
   }
 
   /**
-   * Returns due entries to the line, in the order in which they are due. If one change cannot move all, it moves the
-   * first ones.
+   * Returns due entries to the waiting ones, in the order in which they are due. If one change cannot move all, it
+   * moves the first ones.
    */
   moveDue(): void {
     const due = this.entries.filter(({ place }) => 'until' in place && place.until <= this.clock.now);
@@ -178,7 +178,7 @@ export class QueueModel {
     }
   }
 
-  /** Moves an entry to the end of the line. */
+  /** Moves an entry to the end of the waiting entries. */
   private toLine(entry: Entry): void {
     this.remove(entry);
     entry.place = { in: 'line' };

@@ -4,8 +4,8 @@ import type { Operation } from './port/index.js';
 export const DEFAULT_RECORD_BYTES = 64 * 2 ** 20;
 
 /**
- * Default number of forget marks in a visited set's queue (on Redis: in a segment's) that triggers a pass over the
- * queue, which removes the forgotten entries. If an eighth of its entries is more, that number applies.
+ * Default number of marks in a visited set's queue (on Redis: in a segment's) that triggers a pass over the queue,
+ * which removes the forgotten entries. If an eighth of its entries is more, that number applies.
  */
 export const DEFAULT_MAX_MARKS = 100_000;
 

@@ -3,7 +3,7 @@ import { DEFAULT_MAX_HIDDEN } from '../age.js';
 import { deadlineIn } from '../clock.js';
 import { cannotGrow } from '../refusals.js';
 import { SYSTEM_RANDOM, type RandomSource } from '../random-source.js';
-import { DEFAULT_RECORD_BYTES } from '../retention.js';
+import { DEFAULT_MAX_MARKS, DEFAULT_RECORD_BYTES } from '../retention.js';
 import { jemallocBytes, MAX_SEGMENT_BYTES } from '../segmentation.js';
 import {
   type Counters,
@@ -42,7 +42,6 @@ import { QueueWatches } from './queue/queue-watches.js';
 import { redisRateLimiter } from './rate-limiter.js';
 import { redisReadiness } from './connection/readiness.js';
 import { Segments } from './segments/segments.js';
-import { DEFAULT_MAX_MARKS } from './scripts/sweep.js';
 import { Stragglers } from './catalogue/stragglers.js';
 import { SyncChanges } from './catalogue/sync-changes.js';
 import { SyncEnds } from './segments/sync-ends.js';
@@ -54,7 +53,7 @@ import { Views } from './catalogue/views.js';
 export interface RedisStoreOptions extends ConnectionOptions {
   /** Limit on the operation records of a segment, and on those of the catalogue, per origin, in bytes. */
   readonly maxRecordBytes?: number;
-  /** Forget marks in a segment's queue up to which no sweep begins; for a long queue, an eighth of its length. */
+  /** Marks in a segment's queue up to which no sweep begins; for a long queue, an eighth of its length. */
   readonly maxMarks?: number;
   /** Time without a call after which a sync is abandoned, in ms. */
   readonly syncIdleMs?: number;

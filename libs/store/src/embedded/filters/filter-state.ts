@@ -3,7 +3,7 @@ import { plannedLayers } from '../../planned-layers.js';
 import { generationKey } from '../database/keys.js';
 import { LayerStack } from '../layers/layer-stack.js';
 import type { LayerState } from '../layers/layer-state.js';
-import { MarkTable } from '../hashes/mark-table.js';
+import { HashTable } from '../hashes/hash-table.js';
 import { QueueState } from './queue-state.js';
 import { freshWindows, type RecordScope, type RecordWindow } from '../operations/record-window.js';
 import { DEFAULT_SIZES, type Sizes } from '../database/sizes.js';
@@ -42,7 +42,7 @@ export class SyncState {
   noted = 0;
   rows = 0;
   rowHashes = 0;
-  readonly removals = new MarkTable();
+  readonly removals = new HashTable();
   /** 1 once all entries that were in the queue at the opening are kept. */
   copied = 0;
   /** Milliseconds since the epoch. */

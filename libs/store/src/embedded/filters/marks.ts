@@ -1,6 +1,6 @@
 import { viewOf } from '../database/row-view.js';
 import { HASH_BYTES, HASH_WORDS } from '../hashes/hash-bytes.js';
-import { MarkTable } from '../hashes/mark-table.js';
+import { HashTable } from '../hashes/hash-table.js';
 
 const CLOCK_BYTES = 6;
 
@@ -23,9 +23,9 @@ interface Born {
  * needed.
  */
 export class Marks {
-  private current = new MarkTable();
+  private current = new HashTable();
   /** The marks that are no longer needed once the current sweep ends. */
-  private old: MarkTable | undefined;
+  private old: HashTable | undefined;
   private readonly sought = new Uint32Array(HASH_WORDS);
 
   get size(): number {
@@ -58,7 +58,7 @@ export class Marks {
   /** Call it when a sweep begins: `dropOld` will drop the marks that exist now. */
   divide(): void {
     this.old = this.current;
-    this.current = new MarkTable();
+    this.current = new HashTable();
   }
 
   /** Call it when the sweep has ended. */
@@ -67,7 +67,7 @@ export class Marks {
   }
 
   clear(): void {
-    this.current = new MarkTable();
+    this.current = new HashTable();
     this.old = undefined;
   }
 }

@@ -1,8 +1,8 @@
 import { CYCLE } from '../../age.js';
-import { MarkTable } from '../hashes/mark-table.js';
+import { HashTable } from '../hashes/hash-table.js';
 
 /** Values in a table. */
-const Mark = { Hidden: 1, Shown: 2 } as const;
+const State = { Hidden: 1, Shown: 2 } as const;
 
 /** A change to be written: the item's hash, four words, and the last epoch in which it is, or was, hidden. */
 export interface HiddenChange {
@@ -18,7 +18,7 @@ export interface HiddenChange {
  */
 export class Hidden {
   /** By the last epoch of hiding, modulo CYCLE. */
-  private readonly tables = new Array<MarkTable | undefined>(CYCLE).fill(undefined);
+  private readonly tables = new Array<HashTable | undefined>(CYCLE).fill(undefined);
   private readonly sizes = new Float64Array(CYCLE);
   /** Items of each table that are no longer hidden. The table is rebuilt without them when they are most of it. */
   private readonly shown = new Float64Array(CYCLE);
@@ -38,7 +38,7 @@ export class Hidden {
 
   has(words: Uint32Array, at: number): boolean {
     for (let slot = 0; slot < CYCLE; slot++) {
-      if ((this.sizes[slot] as number) > 0 && this.tables[slot]?.get(words, at) === Mark.Hidden) return true;
+      if ((this.sizes[slot] as number) > 0 && this.tables[slot]?.get(words, at) === State.Hidden) return true;
     }
     return false;
   }
@@ -53,11 +53,11 @@ export class Hidden {
   /** Hides an item whose row is already written. */
   restore(words: Uint32Array, at: number, until: number): void {
     const slot = until % CYCLE;
-    const table = (this.tables[slot] ??= new MarkTable());
-    const mark = table.get(words, at);
-    if (mark === Mark.Hidden) return;
-    if (mark === Mark.Shown) this.shown[slot] = (this.shown[slot] as number) - 1;
-    table.set(words, at, Mark.Hidden);
+    const table = (this.tables[slot] ??= new HashTable());
+    const state = table.get(words, at);
+    if (state === State.Hidden) return;
+    if (state === State.Shown) this.shown[slot] = (this.shown[slot] as number) - 1;
+    table.set(words, at, State.Hidden);
     this.sizes[slot] = (this.sizes[slot] as number) + 1;
   }
 
@@ -67,8 +67,8 @@ export class Hidden {
     for (let epochs = 0; epochs < CYCLE; epochs++) {
       const until = this.epoch + epochs;
       const slot = until % CYCLE;
-      if ((this.sizes[slot] as number) === 0 || this.tables[slot]?.get(words, at) !== Mark.Hidden) continue;
-      this.tables[slot].set(words, at, Mark.Shown);
+      if ((this.sizes[slot] as number) === 0 || this.tables[slot]?.get(words, at) !== State.Hidden) continue;
+      this.tables[slot].set(words, at, State.Shown);
       this.sizes[slot] = (this.sizes[slot] as number) - 1;
       this.shown[slot] = (this.shown[slot] as number) + 1;
       this.compact(slot);
@@ -81,9 +81,9 @@ export class Hidden {
   private compact(slot: number): void {
     const shown = this.shown[slot] as number;
     if (shown < this.shownPerTable || shown < (this.sizes[slot] as number)) return;
-    const kept = new MarkTable();
-    this.tables[slot]?.forEach((words, at, mark) => {
-      if (mark === Mark.Hidden) kept.set(words, at, mark);
+    const kept = new HashTable();
+    this.tables[slot]?.forEach((words, at, state) => {
+      if (state === State.Hidden) kept.set(words, at, state);
     });
     this.tables[slot] = kept;
     this.shown[slot] = 0;
@@ -110,8 +110,8 @@ export class Hidden {
   forEach(visit: (words: Uint32Array, at: number, until: number) => void): void {
     for (let epochs = 0; epochs < CYCLE; epochs++) {
       const until = this.epoch + epochs;
-      this.tables[until % CYCLE]?.forEach((words, at, mark) => {
-        if (mark === Mark.Hidden) visit(words, at, until);
+      this.tables[until % CYCLE]?.forEach((words, at, state) => {
+        if (state === State.Hidden) visit(words, at, until);
       });
     }
   }

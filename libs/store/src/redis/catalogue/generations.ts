@@ -121,37 +121,37 @@ export class Generations {
 
   /**
    * Frees the keys of a creation, as far as Redis can be reached. The next call that creates a filter of this name, or
-   * needs its room, frees the rest. A filter that was being cleared stays marked as stale, and the next call finishes
-   * the clear. If another instance has taken over, frees only the keys that this call created. Frees nothing of a
-   * published generation: the answer to the publication may have been lost.
+   * needs its room, frees the rest. A filter that was being cleared stays stale, and the next call finishes the clear.
+   * If another instance has taken over, frees only the keys that this call created. Frees nothing of a published
+   * generation: the answer to the publication may have been lost.
    */
   private async undo(held: HeldEntry, error: unknown): Promise<void> {
     const { entry } = held;
     const deadline = deadlineIn(UNDO_MS);
-    const marked =
-      (error === undefined ? undefined : await this.mark(held.read, deadline)) ??
+    const found =
+      (error === undefined ? undefined : await this.makeStale(held.read, deadline)) ??
       (await this.findOut(held, error, deadline));
-    if (marked === 'published') return;
-    if (marked?.entry.state !== 'creating') {
+    if (found === 'published') return;
+    if (found?.entry.state !== 'creating') {
       await this.allocation.free(entry.tags, layersIn(entry), deadline);
       return;
     }
-    await this.allocation.free(allTags(marked.entry), allLayers(marked.entry), deadline);
+    await this.allocation.free(allTags(found.entry), allLayers(found.entry), deadline);
     // The entry stays while commands may be in progress, so that the next call frees the keys that these create.
-    if (!isUnsettled(error)) await this.catalogue.set(marked, undefined, deadline);
+    if (!isUnsettled(error)) await this.catalogue.set(found, undefined, deadline);
   }
 
   /**
-   * Marks an entry as stale. A publication that seemed to fail then either can no longer happen, or is detected.
+   * Makes an entry stale. A publication that seemed to fail then either can no longer happen, or is detected.
    * Undefined if the entry has changed since it was read.
    */
-  private async mark(read: FoundEntry, deadline: number): Promise<FoundEntry | undefined> {
+  private async makeStale(read: FoundEntry, deadline: number): Promise<FoundEntry | undefined> {
     const entry = { ...read.entry, since: 0 };
     const raw = await this.catalogue.set(read, entry, deadline);
     return raw === undefined ? undefined : { raw, entry };
   }
 
-  /** The current state of an entry that has changed. Marks it as stale if this call made the change. */
+  /** The current state of an entry that has changed. Makes it stale if this call made the change. */
   private async findOut(
     held: HeldEntry,
     error: unknown,
@@ -163,7 +163,9 @@ export class Generations {
     if (entry.state === 'ready') return 'published';
     // In the same state, an update whose answer was lost went through. In another state, the entry was published and is
     // being dropped by now.
-    return error !== undefined && entry.state === state ? this.mark({ raw, entry }, deadline) : undefined;
+    return error !== undefined && entry.state === state
+      ? this.makeStale({ raw, entry }, deadline)
+      : undefined;
   }
 }
 

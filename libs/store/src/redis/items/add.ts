@@ -104,16 +104,16 @@ const queueNew = (frame: Frame): string =>
     ? `
 if added > 0 then
   local entries, payloads, p = {}, ${frame.arg('payloads')}, 1
-  local head = struct.pack('>I4I6I4', 0, line.clock + 1, math.floor(now / 1000))
+  local head = struct.pack('>I4I6I4', 0, openedQueue.clock + 1, math.floor(now / 1000))
   for n = 1, count do
     local a1, a2, a3, a4 = byte(payloads, p + 16, p + 19)
     local next = p + 20 + ((a1 * 256 + a2) * 256 + a3) * 256 + a4
     if out[n] == '1' then entries[#entries + 1] = head .. sub(payloads, p, next - 1) end
     p = next
   end
-  line.moveDue()
-  line.append(entries)
-  line.set('clock', line.clock + 1)
-  line.save()
+  openedQueue.moveDue()
+  openedQueue.append(entries)
+  openedQueue.set('clock', openedQueue.clock + 1)
+  openedQueue.save()
 end`
     : '';

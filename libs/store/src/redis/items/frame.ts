@@ -74,7 +74,7 @@ export const NAMES = {
  *   payloads   packed payloads of the items (../layout/packing.ts)
  *   attempts   leases after which an entry becomes a dead letter; 0: never
  *   hashes     hashes of the items, 16 bytes each
- *   maxMarks   forget marks in the queue up to which no sweep begins
+ *   maxMarks   marks in the queue up to which no sweep begins
  *   maxNoted   maximum number of removals that the sync notes
  *   maxHidden  maximum number of hidden items in the segment
  *   lives      how long an item lives from now, in ms

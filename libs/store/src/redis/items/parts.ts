@@ -81,10 +81,10 @@ export function openRange(frame: Frame, stack: StackName): string {
 export const openQueue = (frame: Frame, parts: string): string =>
   frame.task.queued
     ? `
-local line
+local openedQueue
 do
 ${openQueueToChange(String(frame.has('sync')))}${parts}
-line = queue
+openedQueue = queue
 end`
     : '';
 

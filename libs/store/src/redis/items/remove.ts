@@ -90,11 +90,11 @@ const markRemoved = (frame: Frame): string =>
   frame.task.queued
     ? `
 if removed > 0 then
-  local marks, clock = {}, string.format('%.0f', line.clock)
+  local marks, clock = {}, string.format('%.0f', openedQueue.clock)
   hashesOf()
   for n = 1, count do
     if out[n] == '1' then marks[#marks + 1], marks[#marks + 2] = hashes[n], clock end
   end
-  sweep = line.mark(marks)
+  sweep = openedQueue.mark(marks)
 end`
     : '';

@@ -61,8 +61,8 @@ local function usedBy(prefix)
 end
 local function count(name, filters, bytes)
   if filters == 0 and bytes == 0 then return end
-  for mark in string.gmatch(name, '()[._-]') do
-    local prefix = string.sub(name, 1, mark)
+  for at in string.gmatch(name, '()[._-]') do
+    local prefix = string.sub(name, 1, at)
     local usedFilters, usedBytes = usedBy(prefix)
     if usedFilters + filters > 0 then
       call('HSET', usage, prefix, string.format('%.0f %.0f', usedFilters + filters, usedBytes + bytes))

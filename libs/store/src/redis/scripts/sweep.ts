@@ -2,9 +2,6 @@ import { LEASES, MARKS, TIDY } from './queue-moves.js';
 import { CHECK_QUEUE_CHANGE, OPEN_QUEUE } from './queue-state.js';
 import { ALLOW_OOM, CAN_ROTATE, type Script } from './script.js';
 
-/** Default number of marks in a segment's queue up to which no sweep begins. */
-export const DEFAULT_MAX_MARKS = 100_000;
-
 /** Lua: whether the queue has enough marks for a sweep to begin. `max` is Lua, too. */
 export const tooManyMarks = (max: string) =>
   `queue.marked > math.max(tonumber(${max}), (queue.waiting + queue.leased + queue.later + queue.letterCount) / 8)`;
@@ -32,11 +29,11 @@ if queue.sweeping == 0 then
   queue.set('sweeping', 1)
   queue.set('sweeps', queue.sweeps + 1)
   queue.tail = queue.sweeps % 2
-  call('HSET', meta, 'swept', 'line 0 -')
+  call('HSET', meta, 'swept', 'waiting 0 -')
 end
 local place, cursor, run = string.match(call('HGET', meta, 'swept') or '', '^(%a+) (%d+) (.*)$')
 if not place then return redis.status_reply('LOST') end
-local following = {line = 'leases', leases = 'delayed', delayed = 'dead'}
+local following = {waiting = 'leases', leases = 'delayed', delayed = 'dead'}
 local function scan(command, key)
   local now = string.match(call('INFO', 'server'), 'run_id:(%x+)')
   if run ~= now then cursor, run = '0', now end
@@ -55,7 +52,7 @@ local function sweep(key, headAt)
   for n in pairs(queue.forgotten(heads)) do gone[#gone + 1] = members[n] end
   each('ZREM', key, gone)
 end
-if place == 'line' then
+if place == 'waiting' then
   local head, tail = queue.logs[1 - queue.tail], queue.logs[queue.tail]
   local count = math.min(limit, call('LLEN', head) - 1)
   if count > 0 then
@@ -74,7 +71,7 @@ if place == 'line' then
     end
     call('LTRIM', head, 0, -count - 1)
   end
-  if call('LLEN', head) == 1 then place = following.line end
+  if call('LLEN', head) == 1 then place = following.waiting end
 else
   if place == 'leases' then
     local found, keys = scan('HSCAN', queue.leaseKey), {}

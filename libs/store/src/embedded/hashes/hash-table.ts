@@ -9,7 +9,7 @@ const FIRST_SLOTS = 16;
  *
  * A hash is four words of an array, from index `at` on: words passed one by one would each become an object.
  */
-export class MarkTable {
+export class HashTable {
   private readonly shards: (Shard | undefined)[] = new Array<undefined>(SHARDS).fill(undefined);
   private entries = 0;
 
