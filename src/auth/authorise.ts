@@ -25,7 +25,10 @@ export function authorise(principal: Principal, request: Request): void {
     );
   }
   if (allNames && principal.prefix !== '') {
-    throw new ProblemError('FORBIDDEN', 'this route needs credentials without a name prefix');
+    throw new ProblemError(
+      'FORBIDDEN',
+      `this route needs credentials without a name prefix; these have "${principal.prefix}"`,
+    );
   }
   const { name } = request.params as { name?: string };
   // An invalid name is refused later, for every caller.

@@ -91,7 +91,7 @@ export class KeysService {
 }
 
 function noKey(id: string): ProblemError {
-  return new ProblemError('KEY_NOT_FOUND', `API key ${show(id)} does not exist`);
+  return new ProblemError('KEY_NOT_FOUND', `API key ${show(id)} does not exist; GET /v1/keys lists all keys`);
 }
 
 /** Throws VALIDATION_FAILED if a limit has no prefix: it would count the filters of all callers. */

@@ -4,8 +4,12 @@ import { ProblemError } from '../errors/problem.js';
 export class Unauthenticated extends ProblemError {
   /** `reason` is for the log. */
   constructor(readonly reason: string) {
-    super('UNAUTHENTICATED', 'send a valid API key or token: Authorization: Bearer …', {
-      headers: { 'www-authenticate': 'Bearer' },
-    });
+    super(
+      'UNAUTHENTICATED',
+      'credentials are missing or not valid; send a valid API key or token: Authorization: Bearer …',
+      {
+        headers: { 'www-authenticate': 'Bearer' },
+      },
+    );
   }
 }

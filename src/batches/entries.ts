@@ -56,12 +56,17 @@ function discoveryFault(entry: object | null): string | undefined {
   const { url, payload, ...others } = entry as Partial<Record<string, unknown>>;
   const [unknown] = Object.keys(others);
   if (unknown !== undefined) return `must have only the members url and payload, not ${show(unknown)}`;
-  if (typeof url !== 'string') return 'must be a string, or an object whose url is a string';
-  if (typeof payload !== 'string') return 'must have a payload that is a string';
+  if (typeof url !== 'string') return `must be a string, or an object whose url is a string${butNot(url)}`;
+  if (typeof payload !== 'string') return `must have a payload that is a string${butNot(payload)}`;
   if (!payload.isWellFormed()) return 'must have a payload of well-formed Unicode, without lone surrogates';
   const bytes = Buffer.byteLength(payload);
   if (bytes <= MAX_URL_PAYLOAD_BYTES) return undefined;
   return `must have a payload of at most ${MAX_URL_PAYLOAD_BYTES} bytes in UTF-8, not ${bytes}`;
+}
+
+/** Shows a wrong member of an entry. */
+function butNot(value: unknown): string {
+  return value === undefined ? ', but it is missing' : `, not ${show(value)}`;
 }
 
 const ENTRY_KINDS: Readonly<Record<Entries, string>> = {
@@ -121,7 +126,10 @@ export function jsonBatch(
   for (let i = 0; i < batch.length && faults.length < MAX_NAMED_FAULTS; i++) {
     const wrong = entryFault(batch[i], entries, maxItemBytes);
     if (wrong === undefined) continue;
-    faults.push({ pointer: `#/${member}/${i}`, detail: `${member}[${i}] ${wrong}; it is ${show(batch[i])}` });
+    const shown = show(batch[i]);
+    // The fault of an object shows its wrong member.
+    const value = entries === 'discoveries' && shown === 'an object' ? '' : `; it is ${shown}`;
+    faults.push({ pointer: `#/${member}/${i}`, detail: `${member}[${i}] ${wrong}${value}` });
   }
   if (faults.length > 0) throw refused(faults);
   return batch as Discovery[];

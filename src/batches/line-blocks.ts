@@ -171,7 +171,7 @@ function readLines(
     const fault =
       value === undefined ? 'must be a JSON string' : entryFault(value, limits.entries, limits.maxItemBytes);
     if (fault !== undefined) {
-      const problem = new ProblemError('VALIDATION_FAILED', `${fault}; it is ${show(lines[i])}`);
+      const problem = new ProblemError('VALIDATION_FAILED', `${fault}; the line is ${show(lines[i])}`);
       return atLine(from + i, problem);
     }
     items.push(value as Discovery);

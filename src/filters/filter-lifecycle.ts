@@ -162,7 +162,7 @@ export class FilterLifecycle {
         const limit = humanBytes(this.config.maxFilterBytes);
         throw new ProblemError(
           'FILTER_TOO_LARGE',
-          `the exported filter takes more than the ${limit} that MAX_FILTER_BYTES allows`,
+          `the exported filter takes more than the ${limit} that MAX_FILTER_BYTES allows; nothing was imported. The operator can raise MAX_FILTER_BYTES`,
         );
       }
       yield part;

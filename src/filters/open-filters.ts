@@ -38,15 +38,15 @@ export class OpenFilters {
 }
 
 /**
- * The port knows only filters, and its messages for lost data may name keys. Callers get the name of the filter or set
- * instead.
+ * The port knows only filters, and some of its messages for lost data may name keys. Callers get the name of the filter
+ * or set instead.
  */
 export function inWordsOf(kind: FilterKind, name: string, error: unknown): unknown {
   if (!(error instanceof StoreError)) return error;
-  if (error.code === 'STORE_DATA_LOST') {
+  if (error.code === 'STORE_DATA_LOST' && !error.isPublic) {
     return new ProblemError(
       'STORE_DATA_LOST',
-      `the store has lost data of "${name}"; restore, clear or delete it`,
+      `the store has lost data of "${name}". Restore the data, or clear or delete "${name}"`,
       { cause: error },
     );
   }

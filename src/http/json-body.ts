@@ -63,7 +63,8 @@ function readArriving(payload: IncomingMessage, options: WholeBodyOptions): Prom
       // The listeners live as long as the request, and must not keep the body in memory.
       chunks = [];
     };
-    const late = (): void => settle(tooLate(`the body did not arrive within ${timeoutMs} ms`));
+    const late = (): void =>
+      settle(tooLate(`the body did not arrive within ${timeoutMs} ms; send it faster, or send less at once`));
     let timer =
       timeoutMs <= PROMPT_MS
         ? setTimeout(late, timeoutMs)

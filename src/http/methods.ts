@@ -31,9 +31,13 @@ export function refuseOtherMethods(server: FastifyInstance): void {
       .filter((path) => takes(path, parts))
       .flatMap((path) => [...path.methods]);
     const allow = [...new Set(methods)].sort().join(', ');
-    const error = new ProblemError('METHOD_NOT_ALLOWED', `this path supports ${allow}`, {
-      headers: { allow },
-    });
+    const error = new ProblemError(
+      'METHOD_NOT_ALLOWED',
+      `this path supports ${allow}, not ${request.method}`,
+      {
+        headers: { allow },
+      },
+    );
     done(allow === '' ? undefined : error);
   });
 }

@@ -28,7 +28,7 @@ export function useRequestHooks(
     if (lifecycle.shuttingDown) {
       reply.raw.shouldKeepAlive = false;
       if (!request.routeOptions.config.probe)
-        throw new ProblemError('OVERLOADED', 'the service is shutting down');
+        throw new ProblemError('OVERLOADED', 'the service is shutting down; retry');
     }
     done();
   });

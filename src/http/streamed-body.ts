@@ -102,7 +102,7 @@ export class StreamedBody {
     const over = new Promise<never>((_, reject) => {
       this.endWait = () => reject(new Error('the wait was cancelled'));
       if (this.left) this.endWait();
-      end = () => reject(new ProblemError('OVERLOADED', 'the service is shutting down'));
+      end = () => reject(new ProblemError('OVERLOADED', 'the service is shutting down; retry'));
       if (graceOver?.aborted) end();
       else graceOver?.addEventListener('abort', end);
     });
@@ -130,7 +130,7 @@ class Pace {
     if (this.waitedMs <= idleMs + (bytes / minBytesPerSecond) * 1_000) return arrived;
     throw new ProblemError(
       'REQUEST_TIMEOUT',
-      `a stream must send at least ${minBytesPerSecond} bytes per second`,
+      `a stream must send at least ${minBytesPerSecond} bytes per second; send faster`,
     );
   }
 }

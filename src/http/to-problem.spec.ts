@@ -16,6 +16,15 @@ describe('toProblem', () => {
     });
   });
 
+  it('passes on the messages that a store calls public', () => {
+    const full = new StoreError('STORE_FULL', 'filter f records 12 forgotten items', { isPublic: true });
+    expect(toProblem(full)).toMatchObject({ code: 'STORE_FULL', message: full.message });
+    expect(toProblem(new StoreError('STORE_FULL', 'the disk of /data is full'))).toMatchObject({
+      code: 'STORE_FULL',
+      message: 'the store is full; give it more space, or delete filters or visited sets',
+    });
+  });
+
   it('reports a filter that keeps changing as busy', () => {
     expect(toProblem(new StaleFilterError('f'))).toMatchObject({ code: 'FILTER_BUSY' });
   });

@@ -11,7 +11,7 @@ const PRIVATE: ReadonlyMap<StoreErrorCode, string> = new Map<StoreErrorCode, str
   ['STORE_UNAVAILABLE', 'the store is unavailable; retry with the same Idempotency-Key'],
   [
     'STORE_DATA_LOST',
-    'the store has lost data of this filter or visited set; restore the data, or clear or delete it',
+    'the store has lost data of this filter or visited set. Restore the data, or clear or delete the filter or visited set',
   ],
   ['STORE_FULL', 'the store is full; give it more space, or delete filters or visited sets'],
 ]);
@@ -29,10 +29,13 @@ const FRAMEWORK: ReadonlyMap<string, readonly [ErrorCode, string]> = new Map<
     ],
   ],
   ['FST_ERR_CTP_BODY_TOO_LARGE', ['BODY_TOO_LARGE', 'the body is too large; split it, or send a stream']],
-  ['FST_ERR_BAD_URL', ['VALIDATION_FAILED', 'the URL has an invalid percent escape']],
-  ['FST_ERR_MAX_PARAM_LENGTH', ['ROUTE_NOT_FOUND', 'a segment of the path is too long; see /docs']],
+  ['FST_ERR_BAD_URL', ['VALIDATION_FAILED', 'the path has an invalid percent escape; write % as %25']],
+  ['FST_ERR_MAX_PARAM_LENGTH', ['ROUTE_NOT_FOUND', 'a part of the path is too long; see /docs']],
   ['ERR_HTTP_REQUEST_TIMEOUT', ['REQUEST_TIMEOUT', 'the request headers did not arrive in time; retry']],
-  ['HPE_HEADER_OVERFLOW', ['VALIDATION_FAILED', 'the request headers are larger than 16 KiB']],
+  [
+    'HPE_HEADER_OVERFLOW',
+    ['VALIDATION_FAILED', 'the request headers are larger than 16 KiB; send smaller headers'],
+  ],
 ]);
 
 /** The problem that answers an error of any origin. An unexpected error becomes INTERNAL_ERROR, without details. */
@@ -66,7 +69,10 @@ function fromFramework(error: unknown): ProblemError | undefined {
   const status = error instanceof HttpException ? error.getStatus() : statusOf(origin);
   if (status === 404)
     return new ProblemError('ROUTE_NOT_FOUND', 'this route does not exist; see /docs', { cause: error });
-  if (status === 413) return new ProblemError('BODY_TOO_LARGE', 'the body is too large', { cause: error });
+  if (status === 413)
+    return new ProblemError('BODY_TOO_LARGE', 'the body is too large; split it, or send a stream', {
+      cause: error,
+    });
   if (status >= 400 && status < 500) {
     return new ProblemError('VALIDATION_FAILED', 'the request is malformed', { cause: error });
   }

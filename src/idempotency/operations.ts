@@ -3,6 +3,7 @@ import { crc32 } from 'node:zlib';
 import type { FastifyInstance } from 'fastify';
 import { deadlineIn, type Operation } from '#store';
 import { ProblemError } from '../errors/problem.js';
+import { show } from '../errors/show.js';
 import { announcedBody } from '../request/announced-body.js';
 import { contextOf } from '../request/context.js';
 import type { Request } from '../request/request.js';
@@ -58,7 +59,10 @@ function repeatable(
   body: string | Buffer,
 ): Omit<Operation, 'deadline' | 'quota'> {
   if (typeof key !== 'string' || !VISIBLE_ASCII.test(key)) {
-    throw new ProblemError('VALIDATION_FAILED', 'Idempotency-Key must be 1 to 255 visible ASCII characters');
+    throw new ProblemError(
+      'VALIDATION_FAILED',
+      `Idempotency-Key must be 1 to 255 visible ASCII characters, not ${show(key)}`,
+    );
   }
   const made = readMadeId(key);
   if (made === undefined || made.fingerprint === unreadChecksumOf(route)) {
@@ -68,7 +72,7 @@ function repeatable(
   if (checksum !== made.fingerprint) {
     throw new ProblemError(
       'IDEMPOTENCY_KEY_REUSED',
-      'this Idempotency-Key belongs to another request; nothing was changed. Send a new key',
+      `Idempotency-Key ${key} was already used for another request; nothing was changed. Send a new key`,
     );
   }
   return { id: key, origin: 'made', repeat: true, madeAt: made.madeAt, fingerprint: checksum.toString(16) };

@@ -9,6 +9,9 @@ const SYNC_ID = /^[0-9a-f]{16}$/;
 export class SyncIdPipe implements PipeTransform<string, string> {
   transform(id: string): string {
     if (SYNC_ID.test(id)) return id;
-    throw new ProblemError('SYNC_NOT_FOUND', `sync ${show(id)} does not exist`);
+    throw new ProblemError(
+      'SYNC_NOT_FOUND',
+      `sync ${show(id)} does not exist; GET the filter or visited set to see its sync`,
+    );
   }
 }

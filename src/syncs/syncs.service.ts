@@ -60,7 +60,7 @@ export class SyncsService {
     if (maxForgetShare === undefined) return 1;
     throw invalid(
       '#/maxForgetShare',
-      'maxForgetShare and force exclude each other, because force allows any share',
+      'maxForgetShare must be absent with force, because force allows any share',
     );
   }
 }
@@ -71,7 +71,7 @@ function dryRun(name: string, sync: Sync, most: number): CommittedSyncView {
   if (state === 'abandoned') {
     throw new ProblemError(
       'SYNC_ENDED',
-      `sync ${id} of "${name}" is abandoned because ${reason}; open another sync`,
+      `sync ${id} of "${name}" is abandoned because ${reason}; nothing was changed. Open another sync`,
     );
   }
   const refused = state === 'open' && items > 0 && forgottenBy(sync) / items > most;

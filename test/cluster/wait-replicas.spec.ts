@@ -205,7 +205,7 @@ describe('a change is answered once a replica has it', () => {
     const { ready, warnings } = await demanding.readiness();
     expect(ready).toBe(true);
     expect(warnings).toContain(
-      'a Redis master has 1 replicas, fewer than REDIS_WAIT_REPLICAS (2): changes are refused',
+      'a Redis master has fewer replicas (1) than REDIS_WAIT_REPLICAS (2): changes are refused',
     );
     await expectRefusal(demanding.create(filterSpec(), keyed()), 'STORE_UNAVAILABLE');
   });

@@ -36,21 +36,21 @@ const REFUSALS: readonly Refusal[] = [
     kind: 'FILTER_EXISTS',
     call: (store, { name }) => store.create(filterSpec({ name, capacity: 11 }), made()),
     text: (name) =>
-      `${name} already exists with other parameters: a counting filter (set), capacity 10, errorRate 0.000001; choose another name`,
+      `${name} already exists with other parameters: a counting filter with semantics "set", capacity 10, errorRate 0.000001. Choose another name, or GET it to see all its parameters`,
   },
   {
     when: 'an import under a name that exists',
     kind: 'FILTER_EXISTS',
     call: async (store, filter) => importFile(store, await exportFile(store, filter), made(), filter.name),
     text: (name) =>
-      `${name} already exists, and an import does not overwrite it: a counting filter (set), capacity 10, errorRate 0.000001; choose another name`,
+      `${name} already exists, and an import does not overwrite it: a counting filter with semantics "set", capacity 10, errorRate 0.000001. Choose another name, or GET it to see all its parameters`,
   },
   {
     when: 'items beyond twice the capacity',
     kind: 'FILTER_FULL',
     call: (store, filter) => add(store, filter, ['a', 'b', 'item 1']),
     text: (name) =>
-      `filter ${name} holds 20 items, and 2 more would exceed twice its capacity of 10; nothing was added. Forget items, or sync it with a larger capacity`,
+      `filter ${name} holds 20 items, and 2 more would exceed twice its capacity of 10; none of them was added. Remove items, or sync it with a larger capacity`,
   },
   ...(['add', 'create', 'drop'] as const).map((verb): Refusal => ({
     when: `an id used for another ${verb}`,
@@ -131,9 +131,18 @@ export function refusalsContract(subject: Subject): void {
       ]) {
         await expect(call()).rejects.toMatchObject({
           code: 'STORE_DATA_LOST',
-          message: `filter ${filter.name} has lost data: part of it is missing, truncated or outdated; restore, clear or delete it`,
+          message: `filter ${filter.name} has lost data: part of it is missing, truncated or outdated. Restore the data, or clear or delete the filter`,
+          isPublic: true,
         });
       }
+    });
+
+    it('SYNC_UNSUPPORTED', async () => {
+      const filter = await makeFilter(subject.store, { semantics: 'multiset' });
+      await expect(new SyncCalls(subject).open(filter)).rejects.toMatchObject({
+        code: 'SYNC_UNSUPPORTED',
+        message: `filter ${filter.name} is a multiset and cannot be synced: a list does not say how many times it holds an item. Remove items one by one, or clear the filter`,
+      });
     });
 
     it.each([
@@ -159,13 +168,19 @@ export function refusalsContract(subject: Subject): void {
       expect(await messageOf(store.open(`${filter.name}.not`, kind))).toBe(
         `${word} ${filter.name}.not does not exist`,
       );
-      expect(await messageOf(calls.get(filter, { id: 'none' }))).toBe(`${called} has no sync none`);
+      expect(await messageOf(calls.get(filter, { id: 'none' }))).toBe(
+        `${called} has no sync none; GET the ${word} to see its sync`,
+      );
       const { id } = await calls.open(filter);
-      expect(await messageOf(calls.open(filter))).toContain(`sync ${id} of ${called} is open`);
-      expect(await messageOf(calls.commit(filter, { id }, 0.5))).toContain(`of the 20 items of ${called}`);
+      expect(await messageOf(calls.open(filter))).toBe(
+        `sync ${id} of ${called} is open: commit or abandon it first`,
+      );
+      expect(await messageOf(calls.commit(filter, { id }, 0.5))).toBe(
+        `sync ${id} would forget 20 of the 20 items of ${called}, more than the allowed 50 %; nothing was forgotten. If the list is complete, commit with force or a larger maxForgetShare`,
+      );
       await calls.abandon(filter, { id });
-      expect(await messageOf(calls.keep(filter, { id }, ['a']))).toContain(
-        `sync ${id} of ${called} is abandoned`,
+      expect(await messageOf(calls.keep(filter, { id }, ['a']))).toBe(
+        `sync ${id} of ${called} is abandoned because a caller abandoned it; nothing was changed. Open another sync`,
       );
       subject.store = await subject.harness.damage(filter, 1, 'missing');
       const damaged = await subject.store.open(filter.name, kind);

@@ -57,7 +57,8 @@ describe.each(STORES)('quotas, $name store', ({ start }) => {
     expect(await as(key, 'POST', '/v1/visited-sets', { name: 'acme-v', ...VISITED })).toMatchObject({
       status: 201,
     });
-    const detail = 'prefix "acme-" has 3 filters and visited sets, and its quota allows 3';
+    const detail =
+      'prefix "acme-" has 3 of the 3 filters and visited sets that its quota allows; nothing was created. Delete filters of the prefix, or use a key with a larger quota';
     expect(await as(key, 'POST', '/v1/filters', { name: 'acme-b', ...FILTER })).toMatchObject(
       refusal(detail),
     );
@@ -91,7 +92,7 @@ describe.each(STORES)('quotas, $name store', ({ start }) => {
       const made = await as(key, 'POST', '/v1/filters', { name, ...FILTER });
       expect(made).toMatchObject({ status: 201, body: { memoryBytes: bytes } });
     }
-    const detail = `this takes ${bytes} bytes; prefix "bytes-" uses ${2 * bytes} bytes, and its quota allows ${2 * bytes}`;
+    const detail = `this needs ${bytes} more bytes; prefix "bytes-" uses ${2 * bytes} of the ${2 * bytes} bytes that its quota allows; nothing was changed. Delete filters of the prefix, or use a key with a larger quota`;
     expect(await as(key, 'POST', '/v1/filters', { name: 'bytes-c', ...FILTER })).toMatchObject(
       refusal(detail),
     );

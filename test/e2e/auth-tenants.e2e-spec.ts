@@ -190,7 +190,7 @@ describe.each(STORES)('tenants, $name store', ({ start }) => {
       const answer = await as(beta, method, path);
       expect(answer).toMatchObject({
         status: 403,
-        body: { detail: 'this route needs credentials without a name prefix' },
+        body: { detail: 'this route needs credentials without a name prefix; these have "beta-"' },
       });
     }
     expect(await as(ops, 'GET', '/v1/keys')).toMatchObject({ status: 200 });

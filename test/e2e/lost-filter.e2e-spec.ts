@@ -8,6 +8,7 @@ type Known = Pick<Filter, 'name' | 'generation'>;
 const KINDS = [
   {
     path: '/v1/filters',
+    word: 'filter',
     list: 'filters',
     spec: { type: 'counting', semantics: 'multiset', capacity: 1_000, errorRate: 0.01 },
     verb: 'items/add',
@@ -15,6 +16,7 @@ const KINDS = [
   },
   {
     path: '/v1/visited-sets',
+    word: 'visited set',
     list: 'visitedSets',
     spec: { capacity: 1_000 },
     verb: 'urls/visit',
@@ -30,7 +32,7 @@ describe.each(LOSING)('a filter whose data is lost, %s store', (_, start) => {
   afterAll(() => subject.stop());
 
   it.each(KINDS)('is listed as such, among the others, by GET $path', async (kind) => {
-    const { path, list, spec, verb, body } = kind;
+    const { path, word, list, spec, verb, body } = kind;
     const names = [0, 1, 2].map((n) => freshName(`lost-${n}`));
     const views: object[] = [];
     for (const name of names) {
@@ -62,7 +64,10 @@ describe.each(LOSING)('a filter whose data is lost, %s store', (_, start) => {
     expect(listed.body).toEqual({ [list]: [before, { state: 'lost', ...known, ...profile }, after] });
     expect(await call(subject.app, 'GET', `${path}/${name}`)).toMatchObject({
       status: 503,
-      body: { code: 'STORE_DATA_LOST' },
+      body: {
+        code: 'STORE_DATA_LOST',
+        detail: `${word} ${name} has lost data: part of it is missing, truncated or outdated. Restore the data, or clear or delete the ${word}`,
+      },
     });
 
     const cleared = await call(subject.app, 'POST', `${path}/${name}/clear`);

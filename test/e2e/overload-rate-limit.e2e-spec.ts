@@ -68,7 +68,7 @@ describe.each(STORES)('the rate limit, $name store', ({ start }) => {
     expect(refused.body).toMatchObject({
       code: 'RATE_LIMITED',
       detail:
-        'the service takes at most 3 requests per second from one caller (RATE_LIMIT); wait as Retry-After says',
+        'one caller may make requests at a rate of at most 3 per second (RATE_LIMIT); wait as Retry-After says',
     });
     await until('it is served again', async () => (await list(app, one)()).status === 200);
   });

@@ -42,7 +42,7 @@ export class StoreError extends Error {
  */
 export class StaleFilterError extends Error {
   constructor(readonly filterName: string) {
-    super(`filter ${filterName} has been made anew`);
+    super(`filter ${filterName} has been cleared, re-created or synced since it was opened`);
     this.name = 'StaleFilterError';
   }
 }

@@ -21,10 +21,10 @@ function exists(
   how: string,
 ): StoreError {
   const { name, kind, type, semantics, capacity, errorRate } = existing;
-  const what = kind === 'filter' ? `a ${type} filter (${semantics})` : 'a visited set';
+  const what = kind === 'filter' ? `a ${type} filter with semantics "${semantics}"` : 'a visited set';
   return new StoreError(
     'FILTER_EXISTS',
-    `${name} already exists${how}: ${what}, capacity ${capacity}, errorRate ${errorRate}; choose another name`,
+    `${name} already exists${how}: ${what}, capacity ${capacity}, errorRate ${errorRate}. Choose another name, or GET it to see all its parameters`,
   );
 }
 
@@ -41,12 +41,13 @@ export function taken(existing: Parameters<typeof exists>[0]): StoreError {
 /** The filter has `items` items, and `more` would be new. */
 export function full(filter: Named & Pick<Filter, 'capacity' | 'layers'>, items: number, more: number) {
   const { capacity, layers } = filter;
+  const remove = filter.kind === 'filter' ? 'Remove items' : 'Forget URLs';
   const limit = layers
     ? `the space in its newest layer and the layers that it can grow to (${layers.length} in all)`
     : `twice its capacity of ${capacity}`;
   return new StoreError(
     'FILTER_FULL',
-    `${called(filter)} holds ${items} items, and ${more} more would exceed ${limit}; nothing was added. Forget items, or sync it with a larger capacity`,
+    `${called(filter)} holds ${items} items, and ${more} more would exceed ${limit}; none of them was added. ${remove}, or sync it with a larger capacity`,
   );
 }
 
@@ -54,7 +55,7 @@ export function full(filter: Named & Pick<Filter, 'capacity' | 'layers'>, items:
 export function hostsFull(filter: Named, room: number, more: number): StoreError {
   return new StoreError(
     'FILTER_FULL',
-    `${called(filter)} has room for ${room} more URLs of these hosts, but the batch has ${more} new ones; nothing was added. Forget URLs of these hosts, or sync the set with a larger capacity`,
+    `${called(filter)} has room for ${room} more URLs of these hosts, but the batch has ${more} new ones; none of them was added. Forget URLs of these hosts, or sync the set with a larger capacity`,
   );
 }
 
@@ -63,7 +64,7 @@ export function cannotGrow(filters: number): string {
   return `${filters === 1 ? 'a filter is' : `${filters} filters are`} nearly full, and the store has no memory for another layer`;
 }
 
-/** `doing` says what keeps the filter busy, as in "is creating". */
+/** `doing` says what keeps the filter busy, as in "is being deleted". */
 export function busy(filter: Named, doing: string): StoreError {
   return new StoreError('FILTER_BUSY', `${called(filter)} ${doing}; retry`);
 }
@@ -71,7 +72,8 @@ export function busy(filter: Named, doing: string): StoreError {
 export function dataLost(filter: Named): StoreError {
   return new StoreError(
     'STORE_DATA_LOST',
-    `${called(filter)} has lost data: part of it is missing, truncated or outdated; restore, clear or delete it`,
+    `${called(filter)} has lost data: part of it is missing, truncated or outdated. Restore the data, or clear or delete the ${KINDS[filter.kind]}`,
+    { isPublic: true },
   );
 }
 
@@ -101,7 +103,10 @@ export function assertPayloads({ name, kind }: Filter, payloads: readonly string
 }
 
 export function syncNotFound(filter: Named, id: string): StoreError {
-  return new StoreError('SYNC_NOT_FOUND', `${called(filter)} has no sync ${id}`);
+  return new StoreError(
+    'SYNC_NOT_FOUND',
+    `${called(filter)} has no sync ${id}; GET the ${KINDS[filter.kind]} to see its sync`,
+  );
 }
 
 /** `existing` is open or committing. */
@@ -128,7 +133,7 @@ export function syncEnded(
 export function syncUnsupported(filter: Named): StoreError {
   return new StoreError(
     'SYNC_UNSUPPORTED',
-    `${called(filter)} is a multiset and cannot be synced: a list does not say how many times it holds an item`,
+    `${called(filter)} is a multiset and cannot be synced: a list does not say how many times it holds an item. Remove items one by one, or clear the filter`,
   );
 }
 
@@ -141,7 +146,7 @@ export function syncWouldForget(
   const percent = Math.round(most * 1000) / 10;
   return new StoreError(
     'SYNC_WOULD_FORGET',
-    `sync ${sync.id} would forget ${forgottenBy(sync)} of the ${sync.items} items of ${called(filter)}, more than the allowed ${percent} %; nothing was forgotten. Check that the list is complete, or commit with force`,
+    `sync ${sync.id} would forget ${forgottenBy(sync)} of the ${sync.items} items of ${called(filter)}, more than the allowed ${percent} %; nothing was forgotten. If the list is complete, commit with force or a larger maxForgetShare`,
   );
 }
 
@@ -168,7 +173,8 @@ export function lacksRoom(error: unknown): boolean {
 export function hidingFull(filter: Named, hidden: number, most: number): StoreError {
   return new StoreError(
     'STORE_FULL',
-    `${called(filter)} records ${hidden} forgotten items whose counters other items keep above zero, and the limit is ${most}; nothing was forgotten. Retry when some of them have expired`,
+    `${called(filter)} records ${hidden} forgotten items whose counters other items keep above zero, and the limit is ${most}; nothing was changed. Retry when some of them have expired`,
+    { isPublic: true },
   );
 }
 

@@ -115,7 +115,7 @@ describe('a profile refused', () => {
     [{ dropParams: { length: 1 } }, 'dropParams is an object'],
     [{ dropParams: Array.from({ length: 1_001 }, () => 'a') }, 'dropParams is an array of 1001'],
     [{ keepParams: [] }, 'keepParams is an empty array; it must hold at least one name'],
-    [{ keepParams: [''] }, 'keepParams has ""; it must be a name'],
+    [{ keepParams: [''] }, 'keepParams has ""; each must be a parameter name'],
     [{ keepParams: [1] }, 'keepParams has 1'],
     [{ keepParams: ['a', null] }, 'keepParams has null'],
     [{ keepParams: ['a&b'] }, 'keepParams has "a&b"'],
@@ -123,7 +123,7 @@ describe('a profile refused', () => {
     [{ keepParams: ['#a'] }, 'keepParams has "#a"'],
     [{ keepParams: ['\ud800'] }, 'keepParams has "\\ud800"'],
     [{ keepParams: ['x'.repeat(257)] }, `keepParams has "${'x'.repeat(64)}…"`],
-    [{ keepParams: ['é'.repeat(43)] }, 'once escaped'],
+    [{ keepParams: ['é'.repeat(43)] }, 'when escaped'],
   ])('%j', (input, message) => {
     expect(() => normaliseProfile(input)).toThrow(InvalidUrlProfileError);
     expect(() => normaliseProfile(input)).toThrow(message);

@@ -124,8 +124,8 @@ function canonicalName(key: string, name: unknown, form: boolean): string {
     if (canonical.length <= MAX_NAME_LENGTH) return canonical;
   }
   throw new InvalidUrlProfileError(
-    `${key} has ${show(name)}; it must be a name as a URL has it, well-formed Unicode of 1 to ${MAX_NAME_LENGTH} ` +
-      'characters once escaped, without & = #',
+    `${key} has ${show(name)}; each must be a parameter name: well-formed Unicode of 1 to ` +
+      `${MAX_NAME_LENGTH} characters when escaped, without & = #`,
   );
 }
 

@@ -24,7 +24,10 @@ export class CatalogueKeys {
       if (result !== UNCOUNTED) return result as Exclude<T, typeof UNCOUNTED>;
       this.areMade = false;
     }
-    throw new StoreError('STORE_UNAVAILABLE', 'the usage of names was lost twice');
+    throw new StoreError(
+      'STORE_UNAVAILABLE',
+      'Redis lost the usage of the prefixes twice during the call; retry',
+    );
   }
 
   /**

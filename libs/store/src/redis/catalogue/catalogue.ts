@@ -270,9 +270,17 @@ function isOf(filter: RedisFilter, { generation, base = 0 }: CatalogueEntry): bo
   return generation === filter.generation && base === filter.base;
 }
 
+/** What happens to the filter of an entry, by the state of the entry. */
+const CHANGES = {
+  creating: 'is being created',
+  ready: 'is changing',
+  clearing: 'is being cleared',
+  dropping: 'is being deleted',
+} as const;
+
 /** The error while another operation changes the entry. */
 export function underWay(entry: CatalogueEntry): StoreError {
-  return busy(entry, `is ${entry.state}`);
+  return busy(entry, CHANGES[entry.state]);
 }
 
 function isUsage(reply: unknown): reply is [filters: number, bytes: number] {

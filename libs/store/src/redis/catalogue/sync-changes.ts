@@ -209,7 +209,12 @@ export class SyncChanges {
     const { generation, sync } = read;
     const { entry } = await this.catalogue.read(read.name, deadline);
     // Clearing or dropping the filter has ended its sync, too.
-    if (entry?.generation !== generation) throw new StoreError('SYNC_ENDED', `${called(read)} was made anew`);
+    if (entry?.generation !== generation) {
+      throw new StoreError(
+        'SYNC_ENDED',
+        `the sync ended when ${called(read)} was cleared or deleted. Open another sync`,
+      );
+    }
     if (entry.sync?.id === sync.id && entry.sync.stage === sync.stage) throw dataLost(read);
   }
 }

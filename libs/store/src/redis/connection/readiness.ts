@@ -65,7 +65,7 @@ function replicaWarning(
   { clusterNodes, sentinel, waitReplicas = 0 }: ConnectionOptions,
 ): string | undefined {
   if (replicas < waitReplicas) {
-    return `a Redis master has ${replicas} replicas, fewer than REDIS_WAIT_REPLICAS (${waitReplicas}): changes are refused`;
+    return `a Redis master has fewer replicas (${replicas}) than REDIS_WAIT_REPLICAS (${waitReplicas}): changes are refused`;
   }
   if (replicas > 0) return undefined;
   if (clusterNodes) return 'a master of the Redis cluster has no replica: if it is lost, so are its segments';

@@ -77,7 +77,7 @@ export class QueueReader {
       const { next, run, removals, bytes } = await this.read(exportLogScript, [this.place, PAGE_ENTRIES]);
       yield { entries: readEntries(bytes), removals };
       const page = PLACE.exec(next)?.groups;
-      if (!page) throw new Error('a script answered no position in the queue');
+      if (!page) throw new Error('a script returned no position in the queue');
       if (this.isAnotherRun(run)) {
         list = undefined;
         continue;

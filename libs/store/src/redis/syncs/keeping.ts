@@ -159,5 +159,5 @@ export class Keeping {
 
 /** The error of a call on a sync that is still being opened. */
 export function stillOpening(filter: RedisFilter, id: string): StoreError {
-  return new StoreError('STORE_UNAVAILABLE', `sync ${id} of ${called(filter)} is still being opened`);
+  return new StoreError('STORE_UNAVAILABLE', `sync ${id} of ${called(filter)} is still being opened; retry`);
 }

@@ -158,7 +158,7 @@ export class RedisSource implements SegmentSource {
     const keys = segmentKeysOf(this.filter, segment);
     const reply = await this.run(script, segment, [keys.cells, keys.meta, ...queueKeys(keys)], args);
     const [next, run, removals, bytes] = reply;
-    if (!Buffer.isBuffer(bytes)) throw new Error('a script answered no entries');
+    if (!Buffer.isBuffer(bytes)) throw new Error('a script returned no entries');
     return { next: String(next), run: String(run), removals: Number(removals), bytes };
   }
 
