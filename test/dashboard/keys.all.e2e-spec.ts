@@ -151,7 +151,7 @@ describeInBrowser(`keys${why}`, () => {
     await clientOf(admin.key).revokeKey(brief!.id);
     // A user who is signed in stays signed in.
     await button(page, 'Switch to it here').click();
-    await page.getByText('That did not work:').waitFor();
+    await page.getByText('Sign-in with key brief failed:').waitFor();
     expect(await page.evaluate('sessionStorage.getItem("unseen-key")')).toBe(admin.key);
     await button(page, 'I saved it').click();
 

@@ -83,14 +83,14 @@ describeInBrowser(`transfers and deletions${why}`, () => {
     await page.getByText('This is not an export of Unseen').waitFor();
     await choose(page, 'items.unseen', file);
     await page.getByRole('button', { name: 'Import' }).click();
-    await page.getByText('Choose another name.').waitFor();
+    await page.getByText('Choose another name').waitFor();
     const damaged = Buffer.from(file);
     damaged[Math.floor(file.length / 2)]! ^= 1;
     await choose(page, 'items.unseen', damaged);
     const name = freshName('damaged');
     await page.getByLabel('Name').fill(name);
     await page.getByRole('button', { name: 'Import' }).click();
-    await page.getByText('It was not imported:').waitFor();
+    await page.getByText('The export was not imported:').waitFor();
     expect(await page.getByRole('alert').innerText()).toMatch(/damaged|checksum/i);
     expect(await tab.inaccessible()).toEqual([]);
     await expect(client.filter(name).describe()).rejects.toThrow('FILTER_NOT_FOUND');

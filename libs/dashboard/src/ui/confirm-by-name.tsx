@@ -46,7 +46,13 @@ export function ConfirmByName({
             />
           )}
         </Field>
-        {error && <Failure error={error} what="That did not work" unsure="Status unknown" />}
+        {error && (
+          <Failure
+            error={error}
+            what={`“${verb}” failed for ${name}`}
+            unsure={`It is unknown whether “${verb}” succeeded for ${name}`}
+          />
+        )}
         <div class="actions">
           <Button onClick={onClose} disabled={working}>
             Keep it

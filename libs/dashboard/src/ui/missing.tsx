@@ -30,6 +30,13 @@ export function Missing({
       </Empty>
     );
   if (error instanceof DataLostError) return <Lost {...subject} />;
-  if (error) return <Failure error={error} what="It could not be loaded" retry={refresh} />;
+  if (error)
+    return (
+      <Failure
+        error={error}
+        what={`The ${KIND_NAMES[subject.kind]} ${subject.name} could not be loaded`}
+        retry={refresh}
+      />
+    );
   return <Loading what={subject.name} rows={rows} />;
 }

@@ -3,6 +3,7 @@ import { useState } from 'preact/hooks';
 import { useLeaving } from '../../leaving.js';
 import { goTo, hashOf, place } from '../../router.js';
 import { client, may, prefix } from '../../session.js';
+import { KIND_NAMES } from '../../sets.js';
 import { Button } from '../../ui/button.js';
 import { Crumbs } from '../../ui/crumbs.js';
 import { Choice, useFaults } from '../../ui/field.js';
@@ -70,7 +71,11 @@ export function CreateScreen(): preact.JSX.Element {
             <FilterFields form={form} change={change} />
           )}
           {error && Object.keys(faultsIn(error)).length === 0 && (
-            <Failure error={error} what="It was not created" unsure="Creation status unknown" />
+            <Failure
+              error={error}
+              what={`The ${KIND_NAMES[form.kind]} was not created`}
+              unsure="Creation status unknown"
+            />
           )}
           <div class="actions">
             <Button type="submit" look="primary" needs="admin" disabled={making}>
@@ -87,7 +92,7 @@ export function CreateScreen(): preact.JSX.Element {
 /** The faults that the service reports, by form member. */
 function faultsIn(error: Error): Faults {
   if (!(error instanceof ServiceError)) return {};
-  if (error.code === 'FILTER_EXISTS') return { name: 'This name is already taken' };
+  if (error.code === 'FILTER_EXISTS') return { name: 'This name is already taken; choose another' };
   const known = error.errors.flatMap(({ pointer, detail }) => {
     const [, member = ''] = /^#\/(\w+)$/.exec(pointer) ?? [];
     return FIELDS.has(member) ? [[member, detail]] : [];

@@ -23,7 +23,8 @@ export function KeptSecrets(): preact.JSX.Element | null {
 function Secret({ of }: { readonly of: MadeKey }): preact.JSX.Element {
   const { made, replaces } = of;
   const [copied, setCopied] = useState(false);
-  const { working, error, act } = useAct();
+  const copying = useAct();
+  const signingIn = useAct();
   const { value: now } = session;
   const isOwn = now.is === 'open' && now.me.id === `key:${made.id}`;
   const copy = async (): Promise<void> => {
@@ -44,7 +45,7 @@ function Secret({ of }: { readonly of: MadeKey }): preact.JSX.Element {
               onFocus={(event) => event.currentTarget.select()}
             />
             {/* Browsers offer the clipboard on secure pages only. */}
-            {'clipboard' in navigator && <Button onClick={() => void act(copy)}>Copy</Button>}
+            {'clipboard' in navigator && <Button onClick={() => void copying.act(copy)}>Copy</Button>}
           </span>
         )}
       </Field>
@@ -54,13 +55,14 @@ function Secret({ of }: { readonly of: MadeKey }): preact.JSX.Element {
         </p>
       )}
       {isOwn && <p>You are signed in with it.</p>}
-      {error && <Failure error={error} what="That did not work" />}
+      {copying.error && <Failure error={copying.error} what="The key was not copied" />}
+      {signingIn.error && <Failure error={signingIn.error} what={`Sign-in with key ${made.name} failed`} />}
       <div class="actions">
         <Button look="primary" onClick={() => forget(of)}>
           I saved it
         </Button>
         {!isOwn && (
-          <Button disabled={working} onClick={() => void act(() => signIn(made.key))}>
+          <Button disabled={signingIn.working} onClick={() => void signingIn.act(() => signIn(made.key))}>
             {hasKey.value ? 'Switch to it here' : 'Sign in with it'}
           </Button>
         )}

@@ -132,7 +132,9 @@ function RevokeDialog({
           You are signed in with this key, so you will need another key to sign in again.
         </Notice>
       )}
-      {error && <Failure error={error} what="It was not revoked" unsure="Revocation status unknown" />}
+      {error && (
+        <Failure error={error} what={`The key ${name} was not revoked`} unsure="Revocation status unknown" />
+      )}
       <div class="actions">
         <Button onClick={onClose} disabled={working}>
           Keep it

@@ -18,8 +18,8 @@ export function MakeActions({
       {error && (
         <Failure
           error={error}
-          what="That did not work"
-          unsure="Status unknown, and the list may have a new key"
+          what="No key was created"
+          unsure="Creation status unknown, and the list may have a new key"
         />
       )}
       <div class="actions">

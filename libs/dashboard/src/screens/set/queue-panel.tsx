@@ -40,7 +40,11 @@ export function QueuePanel({
       <div aria-live="polite">
         {done &&
           (done.error ? (
-            <Failure error={done.error} what={done.text} unsure="Status unknown" />
+            <Failure
+              error={done.error}
+              what={done.text}
+              unsure="It is unknown whether the dead letters changed"
+            />
           ) : (
             <Notice tone="good">{done.text}</Notice>
           ))}
@@ -96,7 +100,10 @@ function DeadLetters({
       });
       setChosen(new Set());
     } catch (error) {
-      setDone({ text: 'That did not work', error: error as Error });
+      setDone({
+        text: `The dead letters were not ${verb === 'putBack' ? 'put back' : 'purged'}`,
+        error: error as Error,
+      });
     }
     setWorking(false);
     letters.refresh();

@@ -29,7 +29,7 @@ export function SignInScreen({ why }: { readonly why: SignInReason }): preact.JS
     <form class="panel sign-in" onSubmit={submit}>
       <Title text="Sign in" />
       {WHY[why] !== undefined && <Notice tone={why === 'left' ? 'info' : 'warn'}>{WHY[why]}</Notice>}
-      {error && <Failure error={error} what="That did not work" />}
+      {error && <Failure error={error} what="Sign-in failed" />}
       <Field
         label="API key"
         hint="The browser keeps it for this tab only, and sends it only to this service."

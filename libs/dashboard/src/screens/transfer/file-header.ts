@@ -28,10 +28,13 @@ const MOST_MS = 8.64e15;
 /** Reads the header. The service checks the rest of the file. Throws an Error that names the fault. */
 export async function headerOf(file: Blob): Promise<FileHeader> {
   const start = new Uint8Array(await file.slice(0, PAYLOAD_AT).arrayBuffer());
-  if (!MAGIC.every((byte, i) => start[i] === byte)) throw new Error('this is not an export of Unseen');
+  if (!MAGIC.every((byte, i) => start[i] === byte))
+    throw new Error('this is not an export of Unseen; choose a file that an export created');
   const version = start[MAGIC.length];
   if (version !== VERSION)
-    throw new Error(`this export has version ${version}, which this dashboard does not know`);
+    throw new Error(
+      `this export has format version ${version}, and this dashboard reads only version ${VERSION}; export it again with this version of the service`,
+    );
   if (start.length < PAYLOAD_AT || start[TYPE_AT] !== TYPE) throw damaged();
   const length = new DataView(start.buffer).getUint32(LENGTH_AT);
   if (length > MOST_BYTES) throw damaged();
@@ -55,5 +58,5 @@ function isNumber(value: unknown): value is number {
 }
 
 function damaged(cause?: unknown): Error {
-  return new Error('this export is damaged', { cause });
+  return new Error('this export is damaged; export it again', { cause });
 }

@@ -1,4 +1,3 @@
-import { ServiceError } from '#client';
 import { useRef, useState } from 'preact/hooks';
 import { LEFT } from '../../connection.js';
 import { bytes, share, time, whole } from '../../format.js';
@@ -24,14 +23,6 @@ type State =
   | { readonly is: 'idle' | 'running' | 'stopped' }
   | { readonly is: 'done'; readonly kind: Kind; readonly name: string }
   | { readonly is: 'failed'; readonly error: Error };
-
-/** What users can do about an error, by its code. */
-const ADVICE: Readonly<Record<string, string>> = {
-  FILTER_EXISTS: 'Choose another name.',
-  QUOTA_EXCEEDED: 'Delete a set under this prefix first, or use a key with a larger quota.',
-  FILTER_TOO_LARGE: 'The filter is larger than the service allows (MAX_FILTER_BYTES).',
-  STORE_FULL: 'The store has no room for it.',
-};
 
 /** Creates a set from an export file. */
 export function ImportScreen(): preact.JSX.Element {
@@ -85,7 +76,7 @@ export function ImportScreen(): preact.JSX.Element {
             onFiles={(files) => void choose(files)}
           />
         )}
-        {fault && <Failure error={fault} what="That file cannot be imported" />}
+        {fault && <Failure error={fault} what="This file cannot be imported" />}
         {chosen && <Described chosen={chosen} />}
         {chosen && !isRunning && (
           <Field label="Name" hint="Change it if the name is already taken">
@@ -162,7 +153,8 @@ function Outcome({
     case 'stopped':
       return (
         <Notice tone="warn">
-          Stopped. If the whole file had already been sent, the import may still have succeeded.
+          Stopped. If the whole file had already been sent, the import may still have succeeded: look for the
+          name in the list before you import the file again.
         </Notice>
       );
     case 'done':
@@ -173,15 +165,9 @@ function Outcome({
           </p>
         </Notice>
       );
-    case 'failed': {
-      const { error } = state;
-      const advice = error instanceof ServiceError ? ADVICE[error.code] : undefined;
+    case 'failed':
       return (
-        <>
-          <Failure error={error} what="It was not imported" unsure="Import status unknown" />
-          {advice !== undefined && <p class="hint">{advice}</p>}
-        </>
+        <Failure error={state.error} what="The export was not imported" unsure="Import status unknown" />
       );
-    }
   }
 }
