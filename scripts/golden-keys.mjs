@@ -7,7 +7,9 @@ import { spawnSync } from 'node:child_process';
 
 const [version = ''] = process.argv.slice(2);
 if (!/^\d+(\.\d+\.\d+)?$/.test(version)) {
-  console.error(`golden keys: the version is "${version}": must be one of Node, as 24 or 24.0.0`);
+  console.error(
+    `golden keys: the version is "${version}"; it must be a version of Node.js, such as 24 or 24.0.0`,
+  );
   process.exit(1);
 }
 

@@ -11,7 +11,7 @@ export function jsonObject(value: unknown, allowed: ReadonlySet<string>): Readon
   }
   for (const name of Object.keys(value)) {
     if (allowed.has(name)) continue;
-    const detail = `${show(name)} is not a member of this request; allowed: ${[...allowed].join(', ')}`;
+    const detail = `${show(name)} is not a member of this request; its members are ${[...allowed].join(', ')}`;
     throw refused([{ pointer: '#', detail }]);
   }
   return value as Readonly<Record<string, unknown>>;

@@ -26,9 +26,9 @@ describe('options of --compare', () => {
     [['--compare', 'a', 'b', 'c'], '--compare takes two versions at most: c is too much'],
     [['--compare', 'a.json'], '--compare a.json: takes two commits, or two .json files of results'],
     [['--compare', 'a.json', 'b'], '--compare a.json b: takes two commits, or two .json files of results'],
-    [['--compare', 'a', '--rounds', '4'], '--rounds is 4: allowed is a whole number from 5 to 50'],
-    [['--compare', 'a', '--rounds', '5.5'], '--rounds is 5.5: allowed is a whole number from 5 to 50'],
-    [['--compare', 'a', '--seconds', '0'], '--seconds is 0: allowed is a whole number from 1 to 600'],
+    [['--compare', 'a', '--rounds', '4'], '--rounds is 4; it must be a whole number from 5 to 50'],
+    [['--compare', 'a', '--rounds', '5.5'], '--rounds is 5.5; it must be a whole number from 5 to 50'],
+    [['--compare', 'a', '--seconds', '0'], '--seconds is 0; it must be a whole number from 1 to 600'],
     [['--compare', 'a', '--guard'], "Unknown option '--guard'"],
     [
       ['--compare', 'a.json', 'b.json', '--rounds', '5'],

@@ -63,5 +63,5 @@ export function readCompareOptions(args: readonly string[]): CompareOptions {
 function whole(name: string, value: string, least: number, most: number): number {
   const read = /^\d+$/.test(value) ? Number(value) : NaN;
   if (read >= least && read <= most) return read;
-  throw new RangeError(`${name} is ${value}: allowed is a whole number from ${least} to ${most}`);
+  throw new RangeError(`${name} is ${value}; it must be a whole number from ${least} to ${most}`);
 }

@@ -64,15 +64,15 @@ export function readOptions(args: readonly string[]): Options | 'help' {
   if (values.help) return 'help';
   const seconds = Number(values.seconds ?? (values.quick ? 0.5 : 3));
   if (!(seconds > 0 && seconds <= 600)) {
-    throw new RangeError(`--seconds is ${values.seconds}: must be above 0 and at most 600`);
+    throw new RangeError(`--seconds is ${values.seconds}; it must be above 0 and at most 600`);
   }
   const warmUpSeconds = Number(values['warm-up'] ?? (values.quick ? 0 : 4));
   if (!(warmUpSeconds >= 0 && warmUpSeconds <= 600)) {
-    throw new RangeError(`--warm-up is ${values['warm-up']}: must be from 0 to 600`);
+    throw new RangeError(`--warm-up is ${values['warm-up']}; it must be from 0 to 600`);
   }
   const size = values.size === undefined ? undefined : Number(values.size);
   if (size !== undefined && !(size >= MIN_SIZE && size <= MAX_SIZE && size % BATCH === 0)) {
-    throw new RangeError(`--size is ${values.size}: must be thousands, from ${MIN_SIZE} to ${MAX_SIZE}`);
+    throw new RangeError(`--size is ${values.size}; it must be thousands, from ${MIN_SIZE} to ${MAX_SIZE}`);
   }
   return {
     size,

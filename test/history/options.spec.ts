@@ -24,9 +24,9 @@ describe('options of npm run history', () => {
   });
 
   it.each([
-    [['--store', 'mongo'], '--store is mongo: allowed is embedded, redis, cluster'],
-    [['--seconds', '0'], '--seconds is 0: allowed is a whole number from 1 to 86400'],
-    [['--clients', 'many'], '--clients is many: allowed is a whole number from 0 to 256'],
+    [['--store', 'mongo'], '--store is mongo; it must be one of embedded, redis, cluster'],
+    [['--seconds', '0'], '--seconds is 0; it must be a whole number from 1 to 86400'],
+    [['--clients', 'many'], '--clients is many; it must be a whole number from 0 to 256'],
     [['--faults', 'kill,failover'], '--faults names failover: embedded has kill, pause, cut, or none'],
     [['--wait', '1'], '--wait is 1, but embedded has no replicas: only cluster has'],
   ])('refuses %j', (args, message) => {

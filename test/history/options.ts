@@ -72,7 +72,7 @@ export function readOptions(args: readonly string[]): Options | 'help' {
   if (values.help) return 'help';
   const store = STORES.find((name) => name === values.store);
   if (store === undefined)
-    throw new RangeError(`--store is ${values.store}: allowed is ${STORES.join(', ')}`);
+    throw new RangeError(`--store is ${values.store}; it must be one of ${STORES.join(', ')}`);
   const wait = whole('--wait', values.wait, 0, 1);
   if (wait > 0 && store !== 'cluster') {
     throw new RangeError(`--wait is ${wait}, but ${store} has no replicas: only cluster has`);
@@ -105,5 +105,5 @@ export function faultsOf(store: Options['store'], chosen?: string): readonly str
 export function whole(name: string, value: string, least: number, most: number): number {
   const number = /^\d+$/.test(value) ? Number(value) : NaN;
   if (number >= least && number <= most) return number;
-  throw new RangeError(`${name} is ${value}: allowed is a whole number from ${least} to ${most}`);
+  throw new RangeError(`${name} is ${value}; it must be a whole number from ${least} to ${most}`);
 }

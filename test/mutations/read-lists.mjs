@@ -47,7 +47,9 @@ function readList(list, text) {
     const [breaks = ''] = valuesOf(notes, 'breaks');
     const [equivalent] = valuesOf(notes, 'equivalent');
     if (start < 0 || (breaks === '') === (equivalent === undefined)) {
-      throw new Error(`${list}, “${name}”: wants a path, and what it breaks or why it is equivalent`);
+      throw new Error(
+        `${list}, “${name}”: a mutation needs a path, and either what it breaks or why it is equivalent`,
+      );
     }
     const strange = changed.find((line) => !/^[-+ ]/.test(line) && line !== '');
     if (strange !== undefined) throw new Error(`${list}, “${name}”: not a line of a diff: ${strange}`);

@@ -48,7 +48,7 @@ describe('scripts/mutate.mjs', () => {
     const silent = `${HEAD}# silent\n@@ ${FOLD}\n-    if (other >= 0) {\n`;
     expect(mutateBy(silent, '--check')).toMatchObject({
       status: 1,
-      stderr: expect.stringContaining('“silent”: wants a path, and what it breaks'),
+      stderr: expect.stringContaining('“silent”: a mutation needs a path, and either what it breaks'),
     });
   });
 

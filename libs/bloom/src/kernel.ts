@@ -138,7 +138,7 @@ export function locateHashes(count: number, placement: Placement, out: Places, a
 function place(count: number, placement: Placement, out: Places, at: number): void {
   const { segments, pagesPerSegment, pageCells, hashes } = placement;
   const most = Math.min(MAX_HASHES, pageCells);
-  if (hashes > most) throw new RangeError(`${hashes} cells an item: at most ${most}`);
+  if (hashes > most) throw new RangeError(`${hashes} cells per item; the limit is ${most}`);
   const perRun = placement.spread === undefined ? 0 : segmentsPerRun(placement);
   kernel.place(count, segments, perRun, pagesPerSegment, hashes, 32 - Math.log2(pageCells));
   out.segment.set(views.segment.subarray(0, count), at);

@@ -150,10 +150,10 @@ describe('positions', () => {
 
   it('throw for more cells per item than possible', () => {
     expect(() => positionsOf(['a'], SEED, { ...geometry, hashes: 33 })).toThrow(
-      '33 cells an item: at most 32',
+      '33 cells per item; the limit is 32',
     );
     expect(() => positionsOf(['a'], SEED, { ...geometry, pageCells: 8 })).toThrow(
-      '9 cells an item: at most 8',
+      '9 cells per item; the limit is 8',
     );
   });
 

@@ -104,7 +104,7 @@ export function* positionsByBlock(
  */
 export function relocate(positions: Positions, geometry: Geometry, indexes?: Uint32Array): Positions {
   const { hashes, pagesPerSegment } = geometry;
-  if (hashes !== positions.hashes) throw new RangeError(`${hashes} cells an item, not ${positions.hashes}`);
+  if (hashes !== positions.hashes) throw new RangeError(`${hashes} cells per item, not ${positions.hashes}`);
   const relocated = indexes ? select(positions, indexes) : { ...positions, ...blankPlaces(positions.count) };
   const { count, hash, segment, page } = relocated;
   const { segments, spread } = geometry;

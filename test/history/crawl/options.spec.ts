@@ -13,8 +13,8 @@ describe('options of npm run crawl', () => {
   });
 
   it.each([
-    [['--store', 'cluster'], '--store is cluster: allowed is embedded, redis'],
-    [['--urls', '0'], '--urls is 0: allowed is a whole number from 1 to 1600000'],
+    [['--store', 'cluster'], '--store is cluster; it must be one of embedded, redis'],
+    [['--urls', '0'], '--urls is 0; it must be a whole number from 1 to 1600000'],
     [['--faults', 'failover'], '--faults names failover: embedded has kill, pause, cut, or none'],
   ])('refuses %j', (args, message) => {
     expect(() => readOptions(args)).toThrow(message);

@@ -39,7 +39,7 @@ export function readOptions(args: readonly string[]): CrawlOptions | 'help' {
   if (values.help) return 'help';
   const store = STORES.find((name) => name === values.store);
   if (store === undefined)
-    throw new RangeError(`--store is ${values.store}: allowed is ${STORES.join(', ')}`);
+    throw new RangeError(`--store is ${values.store}; it must be one of ${STORES.join(', ')}`);
   return {
     store,
     urls: whole('--urls', values.urls, 1, 1_600_000),
