@@ -91,7 +91,7 @@ function rowsFrom(name: string, subjects: readonly Subject[]): Row[] {
       const times = totalCpu(row.cpu) / totalCpu(summary(plain.rounds[against]).cpu);
       const limit = subject.name === 'ageing' ? LIMITS[of] : undefined;
       const targets: Target[] =
-        limit === undefined ? [] : [atMost('total CPU against no age', times, limit, '×')];
+        limit === undefined ? [] : [atMost('total CPU relative to no age', times, limit, '×')];
       return { ...row, ratio: { value: times, against: `${name}/plain/${against}` }, targets };
     }),
   );
@@ -105,7 +105,9 @@ async function memoryRows(name: string, subjects: readonly Subject[], size: numb
     for (const set of subject.sets) bytes += (await set.view()).memoryBytes;
     plain ??= bytes;
     const targets =
-      subject.name === 'ageing' ? [atMost('memory against no age', bytes / plain, MEMORY_LIMIT, '×')] : [];
+      subject.name === 'ageing'
+        ? [atMost('memory relative to no age', bytes / plain, MEMORY_LIMIT, '×')]
+        : [];
     rows.push({ name: `${name}/${subject.name}/memory`, bytesPerItem: bytes / size, targets });
   }
   return rows;

@@ -119,7 +119,7 @@ async function rowsOf(
     const times = unseen.itemsPerSecond / curl.itemsPerSecond;
     return [
       curl,
-      { ...unseen, targets: [atLeast('speed against curl', times, LEAST_SPEED, '×')] },
+      { ...unseen, targets: [atLeast('speed relative to curl', times, LEAST_SPEED, '×')] },
       ...(redisVersion() === undefined ? [] : await movingRows(store, url, workers, urls, quick)),
     ];
   } finally {

@@ -71,7 +71,7 @@ async function checkRows(
   const alone = { name: `client-${store}/check-alone`, ...summary(rounds.alone) };
   const joined = { name: `client-${store}/check-joined`, ...summary(rounds.joined) };
   const times = ofService(joined.cpu) / ofService(alone.cpu);
-  const target = atMost('CPU of the service against calls alone', times, MOST_CPU, '×');
+  const target = atMost('CPU of the service relative to calls alone', times, MOST_CPU, '×');
   return [alone, { ...joined, ratio: { value: times, against: alone.name }, targets: [target] }];
 }
 
@@ -128,11 +128,11 @@ async function listRows(
   const cpu = totalCpu(resumable.cpu) / totalCpu(list.cpu);
   return [
     stream,
-    { ...list, targets: [atLeast('speed against one stream', times, LEAST_SPEED, '×')] },
+    { ...list, targets: [atLeast('speed relative to one stream', times, LEAST_SPEED, '×')] },
     {
       ...resumable,
       ratio: { value: cpu, against: list.name },
-      targets: [atMost('CPU against a plain list', cpu, MOST_CHECKPOINT_CPU, '×')],
+      targets: [atMost('CPU relative to a plain list', cpu, MOST_CHECKPOINT_CPU, '×')],
     },
   ];
 }

@@ -24,7 +24,7 @@ describe('comparison of two versions', () => {
     const run = [{ name: 'add', cpu: { server: 4 }, ratio: { value: 2, against: 'reference/sadd' } }];
     expect(compareRuns([run], [run])).toMatchObject([
       { figure: 'Redis µs', before: [4], ratio: 1, verdict: 'too few rounds' },
-      { figure: 'Redis µs against reference', before: [2], ratio: 1 },
+      { figure: 'Redis µs relative to reference', before: [2], ratio: 1 },
     ]);
   });
 

@@ -25,7 +25,7 @@ interface ComparedFigure {
 const FIGURES: readonly ComparedFigure[] = [
   { name: 'service µs', better: 'less', of: ({ cpu }) => cpu?.service },
   { name: 'Redis µs', better: 'less', of: ({ cpu }) => cpu?.server },
-  { name: 'Redis µs against reference', better: 'less', of: ({ ratio }) => ratio?.value },
+  { name: 'Redis µs relative to reference', better: 'less', of: ({ ratio }) => ratio?.value },
   { name: 'items/s', better: 'more', of: ({ itemsPerSecond }) => itemsPerSecond },
 ];
 

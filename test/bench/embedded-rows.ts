@@ -74,6 +74,6 @@ const finish =
     const figures = [{ name: 'requests in flight', value: width, unit: '' }];
     if (size !== LARGE_SIZE || !row.name.includes('add')) return { ...row, figures };
     assertSetUp(row.itemsPerSecond !== undefined, 'rows of batches have a speed');
-    const target = atLeast('adds a second', row.itemsPerSecond, TARGET, 'items/s');
+    const target = atLeast('adds per second', row.itemsPerSecond, TARGET, 'items/s');
     return { ...row, figures, targets: [...(row.targets ?? []), target] };
   };

@@ -71,7 +71,7 @@ async function rowsOf(options: BenchOptions, servers: readonly Answerer[]): Prom
       name: ROWS[0],
       ...summary(unseen),
       ratio: { value: ratio, against: ROWS[1] },
-      targets: [atMost('CPU against bare Fastify', ratio, MOST_AGAINST_FASTIFY, '×')],
+      targets: [atMost('CPU relative to bare Fastify', ratio, MOST_AGAINST_FASTIFY, '×')],
     },
     { name: ROWS[1], ...summary(fastify), ratio: { value: ratioOf(fastify, http), against: ROWS[2] } },
     { name: ROWS[2], ...summary(http) },

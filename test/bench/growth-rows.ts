@@ -81,5 +81,5 @@ function targetsOf(filter: Measured['name'], name: Case, row: Row, fixed: Measur
   const limit = filter === 'fixed' ? undefined : LIMITS[filter][name];
   if (limit === undefined) return [];
   const times = totalCpu(row.cpu ?? {}) / totalCpu(summary(fixed.rounds[name]).cpu);
-  return [atMost('total CPU against a filter that cannot grow', times, limit, '×')];
+  return [atMost('total CPU relative to a filter that cannot grow', times, limit, '×')];
 }

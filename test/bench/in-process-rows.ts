@@ -32,7 +32,7 @@ export const hashGroup: Group = {
         cpu: { service: cpu },
         figures: [
           { name: 'hash scheme', value: scheme, unit: '' },
-          { name: 'CPU against scheme 1', value: cpu / first.cpu, unit: '×' },
+          { name: 'CPU relative to scheme 1', value: cpu / first.cpu, unit: '×' },
         ],
         targets: [atMost('CPU of hash and positions', cpu, 0.3, 'µs')],
       };
@@ -83,7 +83,7 @@ export const urlGroup: Group = {
       cpu: { service: cpu },
       figures: [
         { name: 'URLs', value: lines.length, unit: '' },
-        { name: 'canonical already', value: (100 * unchanged) / lines.length, unit: '%' },
+        { name: 'already canonical', value: (100 * unchanged) / lines.length, unit: '%' },
       ],
       targets: [atMost('CPU of canonicalising', cpu, 0.6, 'µs')],
     };

@@ -51,14 +51,14 @@ async function memoryRow(options: BenchOptions, dataDir: string): Promise<Row> {
       figures: [
         { name: 'RSS before', value: before.total / MB, unit: 'MB' },
         { name: 'RSS full', value: full.total / MB, unit: 'MB' },
-        { name: 'of it anonymous', value: full.anonymous / MB, unit: 'MB' },
-        { name: 'of it program', value: full.program / MB, unit: 'MB' },
-        { name: 'of it database map', value: full.database / MB, unit: 'MB' },
+        { name: 'anonymous part', value: full.anonymous / MB, unit: 'MB' },
+        { name: 'program part', value: full.program / MB, unit: 'MB' },
+        { name: 'database map part', value: full.database / MB, unit: 'MB' },
         { name: 'cells', value: memoryBytes / MB, unit: 'MB' },
       ],
       targets: [
-        atMost('buffers off the geometry', off, 3, '%'),
-        atMost('RSS less cells and database map', own, 150, 'MB'),
+        atMost('difference of buffers and geometry', off, 3, '%'),
+        atMost('RSS minus cells and database map', own, 150, 'MB'),
       ],
     };
   } finally {
@@ -74,7 +74,7 @@ async function restartRows(options: BenchOptions, dataDir: string): Promise<Row[
     try {
       const filter = new FilterClient(service.port, FILTER, 1);
       const present = await filter.batches('check', [jsonBody(0, 1_000)]);
-      assertSetUp(present > 980, `the items are there again: ${present} of 1000`);
+      assertSetUp(present > 980, `the items are present again: ${present} of 1000`);
       rows.push({
         name: `embedded-${sizeName(sizeOf(options))}/restart-after-${end === 'SIGTERM' ? 'stop' : 'kill'}`,
         targets: [atMost('until ready', service.startMs / 1_000, START_SECONDS, 's')],

@@ -146,7 +146,7 @@ function rowsOf(workload: Workload, entries: readonly Entry[], { source }: RealS
           ...(workload === 'mix'
             ? [{ name: 'duplicates', value: 100 * duplicateShare(mix), unit: '%' }]
             : []),
-          { name: 'a call', value: contender.batch, unit: '' },
+          { name: 'items per call', value: contender.batch, unit: '' },
         ],
       };
     });

@@ -192,7 +192,7 @@ async function rowsOf(
   };
   // The same URLs, all new to the set.
   const again = of('visit-again');
-  const discover = against('discover', visit, 'CPU against visit');
+  const discover = against('discover', visit, 'CPU relative to visit');
   const check = of('check-1');
   const one = of('lease-ack-1');
   const thousand = of('lease-ack-1000');
@@ -201,22 +201,22 @@ async function rowsOf(
     visit,
     {
       ...discover,
-      figures: [{ name: 'bytes per URL beside its own', value: beside, unit: 'B' }],
+      figures: [{ name: 'bytes per URL besides the URL itself', value: beside, unit: 'B' }],
       targets: [
         ...(discover.targets ?? []),
-        atMost('bytes per URL beside its own', beside, MOST_BYTES_BESIDE, 'B'),
+        atMost('bytes per URL besides the URL itself', beside, MOST_BYTES_BESIDE, 'B'),
         ...(store === 'embedded' ? [atLeast('URLs', discover.itemsPerSecond ?? 0, 400_000, '/s')] : []),
       ],
     },
     of('discover-seen'),
     again,
-    against('forget-no-queue', again, 'CPU against visit, queue empty'),
-    against('forget', again, 'CPU against visit, queue full'),
+    against('forget-no-queue', again, 'CPU relative to visit, queue empty'),
+    against('forget', again, 'CPU relative to visit, queue full'),
     { ...thousand, targets: [atLeast('URLs', thousand.itemsPerSecond, fastest, '/s')] },
     check,
     {
       ...one,
-      targets: [atLeast('against check of one', one.itemsPerSecond / check.itemsPerSecond, 0.5, 'x')],
+      targets: [atLeast('relative to check of one', one.itemsPerSecond / check.itemsPerSecond, 0.5, 'x')],
     },
   ];
 }

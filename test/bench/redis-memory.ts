@@ -40,11 +40,13 @@ export async function memoryRow(
     bytesPerItem,
     figures: [
       { name: 'cells', value: memoryBytes / 1e6, unit: 'MB' },
-      { name: 'bits an item', value: (memoryBytes * 8) / LARGE_SIZE, unit: '' },
+      { name: 'bits per item', value: (memoryBytes * 8) / LARGE_SIZE, unit: '' },
     ],
     targets: [
       beyond,
-      ...(set === undefined ? [] : [atLeast('the set of SHA-1 takes', times, SMALLER_THAN_SET, '×')]),
+      ...(set === undefined
+        ? []
+        : [atLeast('memory of the SHA-1 set, relative to this', times, SMALLER_THAN_SET, '×')]),
     ],
   };
 }

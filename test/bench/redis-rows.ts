@@ -113,7 +113,12 @@ class RedisBench {
   /** The row with its CPU of Redis relative to the reference. In the largest filter the ratio has a limit. */
   private againstSet({ size }: FilledFilter, row: Row, name: Case): Row {
     const value = (row.cpu?.server ?? NaN) / (summary(this.references[name]).cpu.server ?? NaN);
-    const target = atMost(`Redis CPU against ${SET_COMMAND[name]} of SHA-1`, value, RATIO_TARGETS[name], '×');
+    const target = atMost(
+      `Redis CPU relative to ${SET_COMMAND[name]} of SHA-1`,
+      value,
+      RATIO_TARGETS[name],
+      '×',
+    );
     return {
       ...row,
       ratio: { value, against: referenceName(name) },

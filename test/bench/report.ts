@@ -57,10 +57,10 @@ export function markdown(report: Report): string {
 
 const COLUMNS = [
   ...['row', 'items/s', 'client µs', 'service µs', 'Redis µs', 'total µs', 'range', 'p50 / p99 ms'],
-  ...['bytes an item', 'error rate', 'CPU against', 'other figures'],
+  ...['bytes per item', 'error rate', 'CPU relative to', 'other figures'],
 ];
 
-/** The least and the most CPU an item among the rounds of a row. If they differ much, the row is unreliable. */
+/** The least and the most CPU per item among the rounds of a row. If they differ much, the row is unreliable. */
 function spread(rounds: Row['rounds'] = []): string {
   const totals = rounds.flatMap(({ cpu }) => (cpu === undefined ? [] : [totalCpu(cpu)]));
   return totals.length < 2 ? '' : `${number(Math.min(...totals))}–${number(Math.max(...totals))}`;

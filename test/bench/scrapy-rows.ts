@@ -80,7 +80,9 @@ async function rowsOf(python: string, store: string, port: number, { quick }: Be
       ...{ name, itemsPerSecond: median(speeds), cpu: { client: median(cpu) } },
       rounds: speeds.map((itemsPerSecond) => ({ itemsPerSecond })),
       ...(way === 'scheduled' && {
-        targets: [atLeast("pages a second against Scrapy's own filter", median(times), LEAST_SPEED, '×')],
+        targets: [
+          atLeast("pages per second relative to Scrapy's own filter", median(times), LEAST_SPEED, '×'),
+        ],
       }),
     };
   });

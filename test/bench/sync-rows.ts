@@ -76,7 +76,7 @@ async function besideRows(
   return CASES.flatMap((of): Row[] => {
     const [without, row] = [rowOf(name, alone, of), rowOf(name, beside, of)];
     const times = totalCpu(row.cpu ?? {}) / totalCpu(without.cpu ?? {});
-    return [without, { ...row, targets: [atMost('total CPU against no sync', times, LIMIT, '×')] }];
+    return [without, { ...row, targets: [atMost('total CPU relative to no sync', times, LIMIT, '×')] }];
   });
 }
 

@@ -63,7 +63,7 @@ async function compare(stores: readonly RedisStore[], quick: boolean): Promise<R
       name: `wait/${each.name}`,
       figures: [
         { name: 'call', value: without, unit: 'µs' },
-        { name: 'call, 1 replica waited for', value: waited, unit: 'µs' },
+        { name: 'call that waits for 1 replica', value: waited, unit: 'µs' },
         { name: 'times', value: waited / without, unit: '' },
       ],
     });

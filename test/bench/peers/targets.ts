@@ -13,7 +13,7 @@ function redisAgainstSet(row: Row, rows: readonly Row[]): Target[] {
   const set = rows.find(({ name }) => name === `mix/${SET_ROW}`)?.cpu?.server;
   const own = row.cpu?.server;
   if (set === undefined || own === undefined) return [];
-  return [atMost(`Redis CPU against ${SET_ROW}`, own / set, 1, '×')];
+  return [atMost(`Redis CPU relative to ${SET_ROW}`, own / set, 1, '×')];
 }
 
 /** The targets of a row of the real mix, relative to other rows of the same run. Empty for rows without targets. */
@@ -25,7 +25,7 @@ export function mixTargets(row: Row, rows: readonly Row[]): { targets?: Target[]
   const own = totalCpu(row.cpu ?? {});
   const against = (name: string, limit: number): Target[] => {
     const other = cpuOf(name);
-    return other === undefined ? [] : [atMost(`total CPU against ${name}`, own / other, limit, '×')];
+    return other === undefined ? [] : [atMost(`total CPU relative to ${name}`, own / other, limit, '×')];
   };
   switch (row.name) {
     case 'mix/unseen-embedded-items':
@@ -37,7 +37,7 @@ export function mixTargets(row: Row, rows: readonly Row[]): { targets?: Target[]
     case 'mix/unseen-redis-items':
       return { targets: [...against(SET_ROW, 0.5), ...redisAgainstSet(row, rows)] };
     case 'mix/unseen-redis-urls':
-      return { targets: [atLeast('URLs a second', row.itemsPerSecond ?? NaN, URLS_PER_SECOND, 'URLs/s')] };
+      return { targets: [atLeast('URLs per second', row.itemsPerSecond ?? NaN, URLS_PER_SECOND, 'URLs/s')] };
     default:
       return {};
   }
