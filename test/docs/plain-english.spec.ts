@@ -19,7 +19,8 @@ const PAGES = ['docs', 'examples', 'libs', '.'].flatMap((folder) =>
 
 /**
  * Phrases that texts for users must avoid, because a plain one names the thing: "URLs" and not "what was not seen",
- * "the caller" and not "who is let in", "if" and not "Of a set that ages".
+ * "the caller" and not "who is let in", "if" and not "Of a set that ages", "per item" and not "an item", "The key was not
+ * created" and not "That did not work".
  */
 const PHRASES: readonly RegExp[] = [
   /\bwhat was\b/i,
@@ -29,6 +30,12 @@ const PHRASES: readonly RegExp[] = [
   /(?<!\bso )\bas to\b/i,
   // At the start of a sentence.
   /(?:^|[.!?:] )of an? [^.!?]*\bthat\b/i,
+  /\b(?:CPU|bytes|bits|cells|counters) an item\b/i,
+  /: allowed is\b/i,
+  /\bmade anew\b/i,
+  /\bthat did not work\b/i,
+  // A whole text that does not name the thing.
+  /^it (?:was not|could not be) \w+$/i,
 ];
 
 const unclear = ({ text }: UserText): boolean => PHRASES.some((phrase) => phrase.test(text));
@@ -52,6 +59,11 @@ describe('plain English', () => {
     'Nobody knows yet',
     'As to the limit, it is 10',
     'Forgets it. Of a set that ages the rest stays',
+    '5 bytes an item',
+    '--seconds is 0: allowed is a whole number',
+    'the set is made anew',
+    'That did not work',
+    'It was not created',
     'of an item that is new',
   ])('refuses: %s', (text) => {
     expect(unclear({ file: '', text })).toBe(true);
@@ -63,6 +75,7 @@ describe('plain English', () => {
     'the layers of a filter that grows',
     'as told to the caller',
     'Of a million URLs, 100 are wrong. That is 0.01 %',
+    'it was not found: check the name',
   ])('accepts: %s', (text) => {
     expect(unclear({ file: '', text })).toBe(false);
   });

@@ -12,10 +12,11 @@ export interface UserText {
   readonly text: string;
 }
 
-/** Folders whose strings reach users: in answers, logs and terminals, and on the screens of the dashboard. */
-const SOURCES = ['libs', 'scripts', 'src'];
-/** Folders with other strings: tests and their helpers, scripts for Redis, rules of lint. */
-const NOT_SHOWN = /\.spec\.|\.d\.|\/test(?:ing|data)\/|redis\/(?:items|scripts)\/|scripts\/lint\//;
+/** Folders whose strings reach users: in answers, logs and terminals, and on the screens of the dashboard and the examples. */
+const SOURCES = ['examples', 'libs', 'scripts', 'src'];
+/** Paths with other strings: packages, builds, tests and their helpers, scripts for Redis, rules of lint. */
+const NOT_SHOWN =
+  /\/(?:node_modules|dist)\/|\.spec\.|\.d\.|\/test(?:ing|data)\/|redis\/(?:items|scripts)\/|scripts\/lint\//;
 
 /** Placeholder for a value in a template. */
 const VALUE = '…';
@@ -26,7 +27,7 @@ export function sourceTexts(): UserText[] {
     readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((name) => join(folder, name)),
   );
   return files
-    .filter((file) => /\.(?:ts|tsx|mjs)$/.test(file) && !NOT_SHOWN.test(file))
+    .filter((file) => /\.(?:js|ts|tsx|mjs)$/.test(file) && !NOT_SHOWN.test(file))
     .flatMap((file) => textsIn(readFileSync(file, 'utf8'), file));
 }
 
