@@ -38,7 +38,7 @@ describe('the class of a request', () => {
     ['NDJSON', { 'content-type': 'application/x-ndjson', 'content-length': '1000000' }, 'streams', 0],
     ['text', { 'content-type': 'text/plain', 'transfer-encoding': 'chunked' }, 'streams', 0],
     [
-      'a type that begins like JSON',
+      'a media type that begins like JSON',
       { 'content-type': 'application/jsonx', 'content-length': '9' },
       'streams',
       0,

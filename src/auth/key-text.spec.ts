@@ -18,7 +18,7 @@ describe('the text of a key', () => {
     ['a byte more', (key: string) => `${key}A`],
     ['a byte less', (key: string) => key.slice(0, -1)],
     ['a line break', (key: string) => `${key}\n`],
-    ['another begin', (key: string) => key.replace('unseen', 'Unseen')],
+    ['another prefix', (key: string) => key.replace('unseen', 'Unseen')],
     ['an upper-case id', (key: string) => key.replace(/_.{16}_/, '_ABCDEF0123456789_')],
     ['padding', (key: string) => `${key.slice(0, -1)}=`],
     ['no secret', (key: string) => key.slice(0, 24)],

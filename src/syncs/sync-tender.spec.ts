@@ -46,14 +46,14 @@ describe('maintenance of syncs', () => {
     tender.onApplicationBootstrap();
     for (let n = 1; n <= 3; n++) {
       clock.advance(2_500);
-      await until('it is tried', async () => tries === n);
+      await until('the maintenance has run again', async () => tries === n);
     }
     lifecycle.beginShutdown();
     await tender.beforeApplicationShutdown();
     clock.advance(3_600_000);
     let later = false;
     after(clock, 0, () => (later = true));
-    await until('a timer has rung that was set later', async () => later);
+    await until('a later timer has fired', async () => later);
     expect(tries).toBe(3);
   });
 

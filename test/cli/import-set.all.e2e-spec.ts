@@ -96,7 +96,7 @@ describe('import-set', () => {
     const key = await setOf(listOf(MANY, urlAt));
     const name = await visitedSet();
     const { child, ended } = await startCommand(importing(name, key), { env: env() });
-    await until('some are marked', async () => {
+    await until('some members are added', async () => {
       const description = await client.visitedSet(name).describe();
       return 'items' in description && description.items > 0;
     });

@@ -74,15 +74,15 @@ describe('a sync whose sources are incomplete', () => {
       () => fileOf('b.xml', HTML),
       /b\.xml": it is an HTML page: it begins with "<!DOCTYPE html/,
     ],
-    ['a page of HTML without such a name', () => onSite('/list', HTML), /list": it is an HTML page/],
+    ['a page of HTML whose name does not say XML', () => onSite('/list', HTML), /list": it is an HTML page/],
     [
       'a warning before the XML',
       () => fileOf('b.xml', WARNING),
       /its name says XML, but it begins with "<br \/>/,
     ],
-    ['lines in the place of XML, packed', () => fileOf('b.xml.gz', gzipSync(lines(B1))), /its name says XML/],
+    ['gzipped lines in place of XML', () => fileOf('b.xml.gz', gzipSync(lines(B1))), /its name says XML/],
     [
-      'lines that are said to be XML',
+      'lines that are served as XML',
       () =>
         onSite('/map?page=2', { body: lines(B1), headers: { 'content-type': 'text/xml; charset=utf-8' } }),
       /the server calls it XML, but it begins with "https/,
@@ -98,12 +98,12 @@ describe('a sync whose sources are incomplete', () => {
       /not valid UTF-16LE/,
     ],
     [
-      'a line that is no URL',
+      'a line that is not a URL',
       () => fileOf('b.txt', lines(B1, '', 'no URL', B2)),
       /1 entry was refused, ".*b\.txt" line 3: "no URL": /,
     ],
     [
-      'an entry that is no URL, in XML',
+      'an entry of XML that is not a URL',
       () => fileOf('b.xml', urlset(B1, 'mailto:me@example.org', 'b2')),
       /2 entries were refused, the first: ".*b\.xml" line 3: "mailto:/,
     ],

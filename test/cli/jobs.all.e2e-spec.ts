@@ -168,7 +168,7 @@ describe('a job of the command line', () => {
       const description = await set.describe();
       return 'queue' in description ? description.queue : undefined;
     };
-    await until('three are leased', async () => (await queue())?.leased === 3);
+    await until('three URLs are leased', async () => (await queue())?.leased === 3);
     running.child.kill('SIGINT');
     // Longer than other commands wait for pending requests after an interruption.
     await sleep(6_500);
@@ -198,7 +198,7 @@ describe('a job of the command line', () => {
       const description = await set.describe();
       return 'queue' in description ? description.queue : undefined;
     };
-    await until('two are leased', async () => (await queue())?.leased === 2);
+    await until('two URLs are leased', async () => (await queue())?.leased === 2);
     running.child.kill('SIGINT');
     running.child.kill('SIGTERM');
     expect((await running.ended).code).toBe(INTERRUPTED);

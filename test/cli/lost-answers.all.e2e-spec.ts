@@ -94,7 +94,7 @@ describe('a sync of the command line that gets no answer', () => {
   ])('to its commit starts over, and forgets URLs that were visited since: %s', async (_, options) => {
     const args = options.length === 0 ? [list] : ['-', '--checkpoint', join(folder, 'checkpoint')];
     await cutAt(COMMIT, args, ['SIGKILL']);
-    await until('it is committed', async () => !('sync' in (await set.describe())));
+    await until('the sync is committed', async () => !('sync' in (await set.describe())));
     expect(await set.check(OTHERS)).toEqual(['unseen']);
     await set.visit(OTHERS);
     const ended = await runCommand(['sync', set.name, ...args], {
@@ -112,7 +112,7 @@ describe('a sync of the command line that gets no answer', () => {
     expect(await cutAt(COMMIT, [list], ['SIGINT'])).toMatchObject({
       ...{ code: 130, stderr: expect.stringContaining('interrupted during the commit') },
     });
-    await until('it is committed', async () => !('sync' in (await set.describe())));
+    await until('the sync is committed', async () => !('sync' in (await set.describe())));
     expect(await set.check([...LISTED, ...OTHERS])).toEqual(['seen', 'seen', 'unseen']);
   });
 

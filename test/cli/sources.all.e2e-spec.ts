@@ -90,12 +90,12 @@ describe('the sources of the command line', () => {
 
   it.each<[string, () => Promise<string> | string, number, RegExp]>([
     [
-      'a server that is not there',
+      'a server that does not exist',
       async () => `http://127.0.0.1:${await freePort()}/`,
       3,
       /cannot fetch "http.*ECONNREFUSED/,
     ],
-    ['a page that is not there', () => `${site}/none`, 3, /cannot fetch ".*none": HTTP 404/],
+    ['a page that does not exist', () => `${site}/none`, 3, /cannot fetch ".*none": HTTP 404/],
     ['a folder', () => folder, 2, /cannot read ".*": it is a directory/],
     [
       'a broken sitemap',
@@ -110,14 +110,14 @@ describe('the sources of the command line', () => {
       /its root element is "rss", not urlset/,
     ],
     [
-      'entities that grow',
+      'a document with entities',
       () =>
         fileOf(
           '<?xml version="1.0"?><!DOCTYPE a [<!ENTITY x "y">]><urlset><url><loc>&x;</loc></url></urlset>',
         ),
       ...([2, /it has a DOCTYPE/] as const),
     ],
-    ['elements without an end', () => fileOf(`<urlset>${'<a>'.repeat(1_000)}`), 2, /more than 32 deep/],
+    ['elements that are not closed', () => fileOf(`<urlset>${'<a>'.repeat(1_000)}`), 2, /more than 32 deep/],
     [
       'a gzip that is cut off',
       () => fileOf(gzipSync('x'.repeat(100_000)).subarray(0, 60)),
@@ -126,7 +126,7 @@ describe('the sources of the command line', () => {
     ],
     ['a damaged gzip', () => fileOf(damaged), 2, /cannot unpack .*: the gzip data is corrupt: /],
     [
-      'a page that its server has packed badly',
+      'a page with corrupt compression',
       () => {
         pages.set('/packed', { body: damaged, headers: { 'content-encoding': 'gzip' } });
         return `${site}/packed`;
@@ -134,7 +134,7 @@ describe('the sources of the command line', () => {
       ...([3, /cannot fetch .*: the gzip data is corrupt: /] as const),
     ],
     [
-      'an index that leads out of the web',
+      'an index with a URL that is not http',
       () => fileOf(index('file:///etc/passwd')),
       2,
       /which is not http or https/,
@@ -178,7 +178,7 @@ describe('the sources of the command line', () => {
     const set = await made();
     const running = await startCommand(['check', set.name], { env: env(), stdin: 'pipe' });
     running.child.stdin?.write('https://example.org/1\n');
-    await until('it is answered', async () => running.stdout() === 'https://example.org/1\n');
+    await until('the first URL is answered', async () => running.stdout() === 'https://example.org/1\n');
     running.child.stdin?.end();
     expect(await running.ended).toMatchObject({ code: 0, stdout: 'https://example.org/1\n' });
   });
@@ -205,7 +205,7 @@ describe('the sources of the command line', () => {
     const lines = Array.from({ length: 1_000 }, (_, i) => `https://example.org/${i}\n`).join('');
     let over = false;
     void running.ended.then(() => (over = true));
-    await until('it has ended', async () => {
+    await until('the command has ended', async () => {
       if (!over) running.child.stdin?.write(lines);
       return over;
     });

@@ -104,7 +104,7 @@ describe.each(STORES)('unseen work, $name store', ({ start }) => {
     const set = await made();
     const script = '[ "$UNSEEN_ATTEMPT" = 1 ] || echo "retry-after: 3600" >&2; exit 75';
     const working = await begin(set, script, '--delay', '0');
-    await until('it is delayed', async () => (await queue(set)).delayed === 1);
+    await until('the URL is delayed', async () => (await queue(set)).delayed === 1);
     expect(await interruptTwice(working)).toMatchObject({
       code: INTERRUPTED,
       stdout: `work ${set.name}: 0 done, 2 failed\n`,
@@ -116,7 +116,7 @@ describe.each(STORES)('unseen work, $name store', ({ start }) => {
     const working = await begin(set, 'echo "$UNSEEN_ITEM"');
     await until('a command has run', async () => working.stdout().includes(URL_OF_TEST));
     // By then its pipe is closed. Otherwise, its descriptor would be free for the next command.
-    await until('it is acknowledged', async () => (await queue(set)).leased === 0);
+    await until('the URL is acknowledged', async () => (await queue(set)).leased === 0);
     const pid = String(working.child.pid);
     execFileSync('prlimit', ['--pid', pid, `--nofile=${await roomForOne(pid)}:`]);
     await set.discover('https://example.org/2');
@@ -143,7 +143,7 @@ describe.each(STORES)('unseen work, $name store', ({ start }) => {
     });
     await proxy.stop();
     const says = `unseen: retrying, connection refused by ${host}\n`;
-    await until('it says so', async () => working.stderr().includes(says));
+    await until('the command reports the retries', async () => working.stderr().includes(says));
     working.child.kill('SIGINT');
     expect(await working.ended).toMatchObject({
       code: INTERRUPTED,
@@ -158,7 +158,7 @@ describe.each(STORES)('unseen work, $name store', ({ start }) => {
       await set.release(leased!.id);
     }
     const working = await begin(set, 'exit 1');
-    await until('it is delayed', async () => (await queue(set)).delayed === 1);
+    await until('the URL is delayed', async () => (await queue(set)).delayed === 1);
     expect((await interruptTwice(working)).stdout).toBe(`work ${set.name}: 0 done, 1 failed\n`);
   });
 });

@@ -79,7 +79,7 @@ describe.each(STORES)('repeats of the client, $name store', ({ start }) => {
         client.me(),
         client.plan({ type: 'counting', capacity: 10, errorRate: 0.1 }),
       ];
-      await untilMoved('it is told', () => told.length === outage);
+      await untilMoved('the outage is reported', () => told.length === outage);
       isAway = false;
       await moved('they are answered', Promise.all(calls));
     }
@@ -109,7 +109,7 @@ describe.each(STORES)('repeats of the client, $name store', ({ start }) => {
       isAway = true;
       const call = client.visitedSet(freshName()).describe();
       const refused = expect(call).rejects.toMatchObject({ code: 'VISITED_SET_NOT_FOUND' });
-      await untilMoved('it is told', () => told === outage);
+      await untilMoved('the outage is reported', () => told === outage);
       isAway = false;
       await moved('it is answered', refused);
     }
@@ -221,9 +221,9 @@ describe('a client whose service', () => {
 
   it.each<[string, RequestListener]>([
     ['is overloaded', problem(503, 'OVERLOADED')],
-    ['is asked too often', problem(429, 'RATE_LIMITED', { 'retry-after': '0' })],
+    ['limits the rate', problem(429, 'RATE_LIMITED', { 'retry-after': '0' })],
     ['is behind a gateway that cannot reach it', (_, response) => void response.writeHead(502).end('<html>')],
-    ['has the filter in other hands', problem(409, 'FILTER_BUSY')],
+    ['has a filter that is busy', problem(409, 'FILTER_BUSY')],
     ['breaks off', (request) => request.socket.destroy()],
     [
       'breaks off its answer',
@@ -288,13 +288,13 @@ describe('a client whose service', () => {
     ['of another service', (_, response) => void response.writeHead(404).end('<html>')],
     ['that never ends', (_, response) => flood(response, 'x'.repeat(2 ** 20))],
     [
-      'that is a bomb',
+      'that expands without limit',
       (_, response) => {
         response.writeHead(200, { 'content-encoding': 'gzip', 'content-length': BOMB.length });
         response.end(BOMB);
       },
     ],
-    ['of an error that never ends', (_, response) => flood(response.writeHead(400), 'x'.repeat(2 ** 20))],
+    ['with an error that never ends', (_, response) => flood(response.writeHead(400), 'x'.repeat(2 ** 20))],
   ])('gives an answer %s gets an AnswerError at once', async (_, answer) => {
     const { error, requests } = await asked(answer, { timeoutMs: 60_000 });
     expect(error).toMatchObject({ name: 'AnswerError' });

@@ -81,7 +81,7 @@ describe.each(STORES)('a list that is sent safely, $name store', ({ start }) => 
     const source = async function* () {
       yield ['a', 'b'];
       yield new BadEntry('damaged');
-      await until('what came is sent', async () => blocks.length === 1);
+      await until('the first entries are sent', async () => blocks.length === 1);
       yield 'a';
     };
     await sendList(bag.add, source(), { ahead: 1, maxWaitMs: 5, onBlock: (block) => blocks.push(block) });
@@ -189,7 +189,7 @@ describe.each(STORES)('a list that is sent safely, $name store', ({ start }) => 
     };
     const stopped = resumeList(bag.add, source(), { save, ahead: 3, stop: stop.signal });
     stopped.catch(() => undefined);
-    await until('three are in flight', async () => letGo.length === 3);
+    await until('three blocks are in flight', async () => letGo.length === 3);
     expect(given).toBeLessThanOrEqual(3_000);
     stop.abort(new Error('enough'));
     letGo.reverse().forEach((go) => go());
@@ -284,7 +284,7 @@ describe('a list that is cancelled while it waits', () => {
     const { add } = new UnseenClient({ fetch: busy, onRetry: () => undefined }).filter('bag');
     const late = resumeList(add, items(3_500), { signal: cancel.signal });
     late.catch(() => undefined);
-    await until('four wait', async () => sent === 4 && jest.getTimerCount() >= 4);
+    await until('four calls wait', async () => sent === 4 && jest.getTimerCount() >= 4);
     cancel.abort(new Error('enough'));
     await expect(late).rejects.toThrow('enough');
     expect(jest.getTimerCount()).toBe(0);
@@ -298,7 +298,7 @@ describe('a list that is cancelled while it waits', () => {
     }).filter('bag');
     const waiting = resumeList(add, items(1), { stop: stop.signal, onFailure: () => 60_000 });
     waiting.catch(() => undefined);
-    await until('it waits', async () => jest.getTimerCount() === 1);
+    await until('the call waits', async () => jest.getTimerCount() === 1);
     stop.abort(new Error('enough'));
     await expect(waiting).rejects.toThrow(UnreachableError);
     expect(jest.getTimerCount()).toBe(0);

@@ -141,7 +141,7 @@ describe.each(STORES)('a worker, $name store', ({ start }) => {
     const worker = new Worker(set, handler, { ...SOON, delaySeconds: () => LONG });
     const working = worker.run();
     for (let n = 1; n < 3; n++) {
-      await until('the others are done, and it is delayed', async () => {
+      await until('the other URLs are done, and this one is delayed', async () => {
         const { waiting, leased, delayed } = await counts(set);
         return attempts.length === n && waiting + leased === 0 && delayed === 1;
       });
@@ -228,8 +228,8 @@ describe.each(STORES)('a worker, $name store', ({ start }) => {
     };
     const worker = new Worker(set, handler, { leaseSeconds: LONG, onError: (error) => told.push(error) });
     const working = worker.run();
-    await until('the last is done', async () => attempts.length === 4);
-    await until('the others wait', async () => {
+    await until('the last URL is done', async () => attempts.length === 4);
+    await until('the other URLs wait', async () => {
       const { delayed, leased } = await counts(set);
       return delayed === 2 && leased === 0;
     });
@@ -264,7 +264,7 @@ describe.each(STORES)('a worker, $name store', ({ start }) => {
     const look = jest.spyOn(set, 'describe');
     await leasesWaiting(app, 1);
     app.advance(1_000);
-    await until('it looks whether it is done', async () => look.mock.calls.length > 0);
+    await until('the worker checks whether the queue is empty', async () => look.mock.calls.length > 0);
     await leasesWaiting(app, 1);
     await set.release(other!.id);
     expect(await working).toEqual({ done: 2, failed: 0, released: 0, lost: 0 });
@@ -287,7 +287,7 @@ describe.each(STORES)('a worker, $name store', ({ start }) => {
     };
     jest.useFakeTimers(INTERVALS_ONLY);
     const working = new Worker(set, handler, { untilEmpty: true, leaseSeconds: LONG }).run();
-    await until('both are leased', async () => tasks.length === 2);
+    await until('both URLs are leased', async () => tasks.length === 2);
     await set.forget(tasks[0]!.url);
     // Longer than the lease.
     for (let n = 0; n < 4; n++) {
@@ -325,7 +325,7 @@ describe.each(STORES)('a worker, $name store', ({ start }) => {
     const ended = new Promise<void>((resolve) => (end = resolve));
     const worker = new Worker(set, () => (begun++, ended), { concurrency: 5, leaseSeconds: LONG });
     const working = worker.run();
-    await until('it works', async () => begun === 5);
+    await until('the worker has begun five URLs', async () => begun === 5);
     const stopping = worker.stop();
     end();
     await stopping;
@@ -342,7 +342,7 @@ describe.each(STORES)('a worker, $name store', ({ start }) => {
       const working = worker.run();
       // Stop at the moment when a URL arrives.
       const [, { done }] = await Promise.all([set.discover(urlAt(n)).then(() => worker.stop()), working]);
-      await until('nothing is leased', async () => {
+      await until('no URL is leased', async () => {
         return (await counts(set)).leased === 0;
       });
       all += done;

@@ -53,7 +53,7 @@ class Failover {
   async rejoin(at: number): Promise<void> {
     await this.master(at).restart();
     await withClient(this.master(at), (client) =>
-      until('the old master follows', async () =>
+      until('the old master has become a replica', async () =>
         (await client.info('replication')).includes('master_link_status:up'),
       ),
     );

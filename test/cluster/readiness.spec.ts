@@ -103,9 +103,9 @@ describe('a closed store', () => {
         expect(await opened.readiness()).toMatchObject({ ready: false, reason: 'Redis cannot be reached' });
         return opened;
       });
-      await until('it is between two attempts to connect', async () => timers.size > 0);
+      await until('the store waits before the next attempt to connect', async () => timers.size > 0);
       await ofStore.run(true, () => store.close());
-      await until('its timers are gone', async () => timers.size === 0);
+      await until('the store has no timers left', async () => timers.size === 0);
     } finally {
       hook.disable();
     }

@@ -59,10 +59,10 @@ describe('the service behind Sentinels, waiting for a replica', () => {
         await sleep(2);
       }
     })();
-    await until('there is load', async () => sent.length > 60);
+    await until('60 calls are sent', async () => sent.length > 60);
     await killMaster(watched.master, watched.replicas);
     let last: Answer | undefined;
-    await until('it serves again', async () => {
+    await until('the service answers again', async () => {
       last = await add(randomUUID(), 'probe');
       return last.status === 200;
     }).catch((error: unknown) => {
@@ -130,7 +130,7 @@ describe('a failover that a Sentinel reports while the client looks up the maste
         (Reflect.get(client, 'connector') as { disconnect(): void }).disconnect();
       });
       client.disconnect(true);
-      await until('it is connected again', async () => told && connection.connected);
+      await until('the store is connected again', async () => told && connection.connected);
     } finally {
       await connection.close();
       await watched.stop();

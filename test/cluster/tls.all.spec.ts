@@ -60,7 +60,7 @@ function tlsTests(): void {
   });
 
   it.each([
-    ['an authority that did not sign', { ca: readFileSync(TLS_FILES.otherCa, 'utf8') }],
+    ['an authority that did not sign the certificate', { ca: readFileSync(TLS_FILES.otherCa, 'utf8') }],
     ['the authorities of Node.js', {}],
   ])('with %s: STORE_UNAVAILABLE, and readiness says why', async (_, trusted) => {
     const { cert, key } = TLS_TEXTS;

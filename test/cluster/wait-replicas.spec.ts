@@ -61,7 +61,7 @@ describe('a change is answered once a replica has it', () => {
     master = await startRedis({ args });
     replica = await startRedis({ args: ['--replicaof', '127.0.0.1', String(master.port), ...args] });
     client = new Redis(master.port, '127.0.0.1');
-    await until('the replica is in step', async () =>
+    await until('the replica has caught up', async () =>
       (await client.info('replication')).includes('state=online'),
     );
   });
@@ -100,7 +100,7 @@ describe('a change is answered once a replica has it', () => {
     process.kill(replica.pid, 'SIGSTOP');
     let answered = false;
     const adding = add(patient, filter, items(10)).finally(() => (answered = true));
-    await until('the master has them', async () => (await patient.describe(filter)).items === 11);
+    await until('the master has the items', async () => (await patient.describe(filter)).items === 11);
     expect(answered).toBe(false);
     process.kill(replica.pid, 'SIGCONT');
     expect(await adding).toEqual(items(10).map(() => 1));
@@ -148,7 +148,7 @@ describe('a change is answered once a replica has it', () => {
     process.kill(replica.pid, 'SIGSTOP');
     const operation = keyed();
     const adding = expectRefusal(add(store, filter, ['a'], operation), 'STORE_UNAVAILABLE');
-    await until('a read sees it', async () => (await check(store, filter, ['a']))[0] === 1);
+    await until('a read returns the item', async () => (await check(store, filter, ['a']))[0] === 1);
     await adding;
     expect(await count(store, filter, ['a', 'b'])).toEqual([1, 0]);
     process.kill(replica.pid, 'SIGCONT');

@@ -269,7 +269,7 @@ export function ageingContract(subject: Subject): void {
       expect(tally(await calls.check(filter, counted), 1)).toBe(0);
       expect(await calls.add(filter, ['x'])).toEqual([1]);
       await subject.store.drop(filter.name, filter.kind, made());
-      await until('nothing of it is left', async () =>
+      await until('no data of the filter is left', async () =>
         (await subject.harness.kept()).every((one) => kept.includes(one)),
       );
     });

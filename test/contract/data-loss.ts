@@ -80,7 +80,7 @@ export function dataLossContract(subject: Subject): void {
       });
       try {
         for (let turn = 0; turn < 5; turn++) {
-          await until('writers to have written', async () => acknowledged.size > turn);
+          await until('the writers have written', async () => acknowledged.size > turn);
           await stores[turn % 2]!.drop(name, 'filter', made());
           await makeFilter(stores[(turn + 1) % 2]!, { ...options, name });
         }
@@ -118,7 +118,7 @@ export function dataLossContract(subject: Subject): void {
       const writers = [writer(0), writer(1), writer(2)];
       try {
         for (let turn = 1; turn <= 5; turn++) {
-          await until('writers to have written', async () => rounds >= 3 * turn);
+          await until('the writers have written', async () => rounds >= 3 * turn);
           await other.clear(name, 'filter', made());
         }
       } finally {

@@ -239,7 +239,7 @@ export function growthContract(subject: Subject): void {
         importFile(subject.store, file, made(), name, 100_000, { prefix, maxBytes });
       await expectRefusal(importWithin(bytes - 1), 'QUOTA_EXCEEDED');
       expect(await subject.store.usage([prefix])).toEqual([{ filters: 0, bytes: 0 }]);
-      await until('nothing is left', async () =>
+      await until('no data of the import is left', async () =>
         (await subject.harness.kept()).every((one) => kept.includes(one)),
       );
       const copy = await importWithin(bytes);
@@ -262,7 +262,7 @@ export function growthContract(subject: Subject): void {
       await add(subject.store, cleared, items(1_000));
       await subject.store.drop(cleared.name, 'filter', made());
       await subject.reopen();
-      await until('nothing is left', async () =>
+      await until('no data of the filter is left', async () =>
         (await subject.harness.kept()).every((name) => kept.includes(name)),
       );
     });

@@ -231,10 +231,10 @@ export function redisFacts(subject: Subject<RedisHarness>): void {
     const end = store.queue.watch(filter, () => undefined);
     try {
       const awaited = () => awaitedOf(subject, filter);
-      await until('Redis knows', async () => (await awaited()) > 0);
+      await until('Redis has a record of the waiting caller', async () => (await awaited()) > 0);
       expect(heard).toBe(0);
       await discover(store, filter, ['after']);
-      await until('the message is there', async () => heard > 0);
+      await until('the message has arrived', async () => heard > 0);
       expect(heard).toBe(1);
     } finally {
       end();
@@ -246,11 +246,17 @@ export function redisFacts(subject: Subject<RedisHarness>): void {
     const filter = await makeFilter(subject.store, { kind: 'visited-set' });
     const end = subject.store.queue.watch(filter, () => undefined);
     try {
-      await until('Redis knows', async () => (await awaitedOf(subject, filter)) > 0);
+      await until(
+        'Redis has a record of the waiting caller',
+        async () => (await awaitedOf(subject, filter)) > 0,
+      );
       const renewed = await renew(subject, filter);
       // A lookup from before the renewal can no longer change this.
       const before = await awaitedOf(subject, renewed);
-      await until('Redis knows it again', async () => (await awaitedOf(subject, renewed)) > before);
+      await until(
+        'Redis has a new record of the waiting caller',
+        async () => (await awaitedOf(subject, renewed)) > before,
+      );
     } finally {
       end();
     }

@@ -260,7 +260,7 @@ describe.each(REDIS_STORES)('growth: $name store', (fixture) => {
     await add(store, filter, items(170));
     expect(await layersOf(filter)).toHaveLength(1);
     await add(store, filter, items(12, 'more'));
-    await until('there are two layers', async () => (await layersOf(filter)).length === 2);
+    await until('the filter has two layers', async () => (await layersOf(filter)).length === 2);
     expect((await layersOf(filter))[1]).toBe(0);
   });
 
@@ -323,15 +323,18 @@ describe.each(REDIS_STORES)('growth: $name store', (fixture) => {
         'a filter is nearly full, and the store has no memory for another layer',
       );
       await expectRefusal(add(store, filter, items(200)), 'STORE_FULL');
-      await until('nothing is left of it', async () => (await harness.kept()).length === before.length);
       await until(
-        'it takes no room',
+        'no data of the layer is left',
+        async () => (await harness.kept()).length === before.length,
+      );
+      await until(
+        'the layer is not counted in the quota',
         async () => (await store.usage([prefix]))[0]?.bytes === usage[0]?.bytes,
       );
     } finally {
       await meta!.client.config('SET', 'maxmemory', '0');
     }
-    await until('it tries again', () =>
+    await until('the store makes the layer', () =>
       add(store, filter, items(200)).then(
         () => true,
         () => false,
@@ -365,7 +368,7 @@ describe.each(REDIS_STORES)('growth: $name store', (fixture) => {
     }
     // For a while after that, no store tries again.
     let room: Awaited<ReturnType<typeof addAll>> = [];
-    await until('there is room', async () => {
+    await until('no add is refused with STORE_FULL', async () => {
       room = await addAll('room');
       return !room.includes('STORE_FULL');
     });
@@ -401,7 +404,7 @@ describe.each(REDIS_STORES)('growth: $name store', (fixture) => {
     const model = new LayeredModel(filter);
     const keys = items(950);
     expect(await add(store, filter, keys)).toEqual(model.add(keys));
-    await until('there are two layers', async () => (await layersOf(filter)).length === 2);
+    await until('the filter has two layers', async () => (await layersOf(filter)).length === 2);
     for (const { key, client } of await harness.find(`unseen:{${filter.generation}.*}:cells:1:*`)) {
       await client.del(key);
     }
@@ -419,7 +422,7 @@ describe.each(REDIS_STORES)('growth: $name store', (fixture) => {
     const model = new LayeredModel(filter);
     const keys = items(950);
     expect(await add(store, filter, keys)).toEqual(model.add(keys));
-    await until('there are two layers', async () => (await layersOf(filter)).length === 2);
+    await until('the filter has two layers', async () => (await layersOf(filter)).length === 2);
     for (const { key, client } of await harness.find(`unseen:{${filter.generation}.*}:cells:1:*`)) {
       await client.del(key);
     }
@@ -479,7 +482,7 @@ async function fill(store: Store, filter: Filter, wanted: number): Promise<strin
 /** Limits Redis to `bytes` more bytes, counted after it has freed the data that earlier tests dropped. */
 async function leaveMemory(client: Redis, bytes: number): Promise<void> {
   let memory = '';
-  await until('Redis frees nothing any more', async () => {
+  await until('Redis has freed all deleted data', async () => {
     memory = await client.info('memory');
     return memory.includes('lazyfree_pending_objects:0');
   });

@@ -57,7 +57,7 @@ export function restartsContract(subject: Subject): void {
       const own = (names: readonly string[]) => names.filter((name) => name.includes(filter.generation));
       await store[how](filter.name, kind, made());
       // The embedded store deletes in the background.
-      await until('it is gone', async () => own(await harness.kept()).length === 0);
+      await until('no data of the filter is left', async () => own(await harness.kept()).length === 0);
     });
   });
 }

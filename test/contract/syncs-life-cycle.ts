@@ -237,10 +237,13 @@ export function syncLifeCycleContract(subject: Subject): void {
       expect(await usage()).toBe(2 * own);
       await calls.abandon(filter, sync);
       expect(await usage()).toBe(own);
-      await until('nothing is left', async () => (await kept()).join() === before.join());
+      await until('no data of the sync is left', async () => (await kept()).join() === before.join());
       await calls.commit(filter, await calls.open(filter));
       expect(await usage()).toBe(own);
-      await until('as much is there', async () => (await kept()).length === before.length);
+      await until(
+        'the store has as much data as before',
+        async () => (await kept()).length === before.length,
+      );
     });
 
     it('its layers grow, and items beyond their room are refused', async () => {
@@ -285,9 +288,12 @@ export function syncLifeCycleContract(subject: Subject): void {
       // A store may keep more than its limit, per segment.
       const many = items(3_000, 'absent');
       expect(await calls.remove(filter, many)).toEqual(all(many, 0));
-      await until('it is over', async () => (await calls.get(filter, noted)).state === 'abandoned');
+      await until(
+        'the sync is abandoned',
+        async () => (await calls.get(filter, noted)).state === 'abandoned',
+      );
       const idle: Sync = await calls.open(filter);
-      await until('it is abandoned', async () => {
+      await until('the idle sync is abandoned', async () => {
         await subject.store.syncs.tend();
         return (await subject.store.describe(await calls.current(filter))).sync === undefined;
       });

@@ -104,7 +104,7 @@ describe('from store to store', () => {
           made(),
         )
         .catch((error: unknown) => error);
-      await until('the import is under way', async () => stuck);
+      await until('the import is in progress', async () => stuck);
       await dying.close();
       stuck = false;
       expect(await abandoned).toMatchObject({ code: 'STORE_UNAVAILABLE' });

@@ -285,7 +285,9 @@ export function transferContract(subject: Subject): void {
         await missing(name, 'visited-set');
       }
       // The embedded store deletes in the background.
-      await until('nothing is left', async () => isDeepStrictEqual(await subject.harness.kept(), before));
+      await until('no data of the import is left', async () =>
+        isDeepStrictEqual(await subject.harness.kept(), before),
+      );
       await makeFilter(store, { name });
     });
 

@@ -101,7 +101,9 @@ describeInBrowser(`a store that becomes unavailable behind a running service${wh
       await making.page.getByLabel('Capacity', { exact: true }).fill('2,000');
       await planned;
       expect(await making.page.getByText('The service is back.').count()).toBe(0);
-      await until('all have asked twice', () => Promise.resolve(keys.every(({ length }) => length > 1)));
+      await until('each screen has called the service twice', () =>
+        Promise.resolve(keys.every(({ length }) => length > 1)),
+      );
     } finally {
       process.kill(redis.pid, 'SIGCONT');
     }
@@ -133,7 +135,7 @@ describeInBrowser(`a store that becomes unavailable behind a running service${wh
     try {
       await making.page.getByRole('button', { name: 'Create the filter' }).click();
       const me = `${closed.url}/v1/me`;
-      await until('no key is remembered', async () => (await fetch(me, { headers })).status === 503);
+      await until('the service has no cached key', async () => (await fetch(me, { headers })).status === 503);
       await starting.page.reload();
       for (const { page } of [making, starting]) {
         await missed(page);

@@ -42,7 +42,7 @@ describeInBrowser(`charts${why}`, () => {
 
   const labelsOf = async (chart: Locator): Promise<readonly string[]> => {
     let labels: readonly string[] = [];
-    await until('its ticks are drawn', async () => {
+    await until('the ticks of the chart are drawn', async () => {
       labels = await chart.locator('canvas').evaluate((node) => (node as { texts?: string[] }).texts ?? []);
       return labels.some((label) => /^\d\d:\d\d$/.test(label));
     });

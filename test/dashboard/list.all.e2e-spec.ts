@@ -57,7 +57,7 @@ describeInBrowser(`the list${why}`, () => {
     // A rate needs two polls.
     expect(await rowOf(page, 'crawl')).toContain('–');
     await crawl.visit(urls(1_000).slice(950));
-    await until('the numbers have followed', async () => /1,000 of 1,000/.test(await rowOf(page, 'crawl')));
+    await until('the numbers are updated', async () => /1,000 of 1,000/.test(await rowOf(page, 'crawl')));
     expect(await rowOf(page, 'crawl')).not.toContain('–');
     expect(await page.locator('.summary').innerText()).toMatch(
       /^2 visited sets, 1 filter · .*B · .* new per second$/,

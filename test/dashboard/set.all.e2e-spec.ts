@@ -87,7 +87,7 @@ describeInBrowser(`the dashboard${why}`, () => {
       urlProfile: { base: 'safe', stripTracking: true },
     });
     // The heading of a new screen has the focus.
-    await until('the heading has it', () =>
+    await until('the heading has the focus', () =>
       page.evaluate<boolean>("document.activeElement.textContent === 'fresh'"),
     );
     await tab.leave();
@@ -123,14 +123,14 @@ describeInBrowser(`the dashboard${why}`, () => {
     await page.getByLabel('Capacity').fill('many');
     await page.getByLabel('Attempts').fill('none');
     await page.getByRole('button', { name: 'Create the visited set' }).click();
-    await until('the first has the focus', () => isFocused('Name'));
+    await until('the first faulty field has the focus', () => isFocused('Name'));
     expect(await wrong.count()).toBe(3);
     // Faults that only the service finds are marked as well.
     await page.getByLabel('Name', { exact: true }).fill('marked');
     await page.getByLabel('Capacity').fill('9e15');
     await page.getByLabel('Attempts').fill('9e12');
     await page.getByRole('button', { name: 'Create the visited set' }).click();
-    await until('the first has the focus', () => isFocused('Capacity'));
+    await until('the first faulty field has the focus', () => isFocused('Capacity'));
     expect(await wrong.count()).toBe(2);
     await tab.leave(400);
   });
@@ -235,7 +235,7 @@ describeInBrowser(`the dashboard${why}`, () => {
     const other = await visit(browser, app.url, '#/filters/stale');
     const { page } = other;
     const items = (): Promise<string> => valueOf(page.getByRole('region', { name: 'Numbers' }), 'Items');
-    await until('it has two', async () => (await items()).startsWith('2'));
+    await until('the set has two items', async () => (await items()).startsWith('2'));
     await page.getByRole('button', { name: 'Clear …' }).click();
     const dialog = page.getByRole('dialog');
     await dialog.getByText('2 items').waitFor();
@@ -259,7 +259,7 @@ describeInBrowser(`the dashboard${why}`, () => {
     // From here on, no poll is due.
     await page.clock.pauseAt(Date.now() + 1_000);
     letGo();
-    await until('it is empty', async () => (await items()).startsWith('0'));
+    await until('the set is empty', async () => (await items()).startsWith('0'));
     await other.leave();
   });
 
@@ -334,7 +334,7 @@ describeInBrowser(`the dashboard${why}`, () => {
     await page.getByRole('button', { name: 'Clear …' }).click();
     await dialog.getByRole('textbox').fill('crawl');
     await dialog.getByRole('button', { name: 'Clear' }).click();
-    await until('it is empty', async () =>
+    await until('the set is empty', async () =>
       /^0\s/.test(await valueOf(page.getByRole('region', { name: 'Numbers' }), 'Items')),
     );
     await page.getByRole('button', { name: 'Delete …' }).click();

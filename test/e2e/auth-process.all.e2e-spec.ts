@@ -159,7 +159,7 @@ describe('npm run keys', () => {
       const env = { REDIS_URL: redis.url };
       const service = await start({ ...env, AUTH: 'keys' });
       const url = await service.url();
-      await until('it warns', async () => service.stderr().includes('no API key exists'));
+      await until('the service has warned', async () => service.stderr().includes('no API key exists'));
       expect(service.stderr()).toMatch(/npm run keys -- create --name ops --scope admin/);
       expect(await send(url, 'GET', '/v1/filters')).toMatchObject({ status: 401 });
       const made = await keys(
@@ -260,7 +260,7 @@ describe('the audit log', () => {
       { ...by, key: { id: readId }, msg: 'key revoked' },
       call(by, 'DELETE', '/v1/keys/:id', readId, revoked),
     ];
-    await until('all is logged', async () => audited(service.stdout()).length >= expected.length);
+    await until('all calls are logged', async () => audited(service.stdout()).length >= expected.length);
     expect(audited(service.stdout())).toEqual(expected);
     expect([made, refused, absent, bad, dropped, revoked].map(({ status }) => status)).toEqual([
       201, 403, 404, 400, 204, 204,
@@ -274,7 +274,7 @@ describe('the audit log', () => {
     const client = await RawClient.connect(port);
     await new Promise((sent) => client.socket.write(`${postHead('/v1/filters', json)}{"name":`, sent));
     client.destroy();
-    await until('it is logged', async () => audited(service.stdout()).length > 0);
+    await until('the call is logged', async () => audited(service.stdout()).length > 0);
     expect(audited(service.stdout())).toEqual([
       {
         principal: { id: 'anonymous', name: 'anonymous' },
@@ -293,7 +293,7 @@ describe('the audit log', () => {
       await fetch(`${url}/v1/filters/import${query}`, { method: 'POST', headers, body: file });
     }
     await fetch(`${url}/v1/filters/import`, { method: 'POST', headers, body: 'no export' });
-    await until('all is logged', async () => audited(service.stdout()).length >= 5);
+    await until('all calls are logged', async () => audited(service.stdout()).length >= 5);
     const imports = audited(service.stdout()).filter(({ route }) => route === '/v1/filters/import');
     expect(imports.map(({ status, target }) => [status, target])).toEqual([
       [409, 'pages'],
@@ -329,7 +329,7 @@ describe('the audit log', () => {
       await send(url, 'POST', '/v1/visited-sets/none/clear', bearer(ops));
     }
     const of = (status: number) => audited(service.stdout()).filter((line) => line['status'] === status);
-    await until('all calls of the other are logged', async () => of(404).length === 20);
+    await until('all calls of the other caller are logged', async () => of(404).length === 20);
     expect(of(403).length).toBeGreaterThanOrEqual(A_MINUTE);
     expect(of(403).length).toBeLessThanOrEqual(mostSince(began));
     expect(of(403)[0]).toMatchObject({ principal: { id: `key:${readId}` }, msg: 'admin call' });
@@ -423,7 +423,7 @@ describe('the service’s output at LOG_LEVEL=trace', () => {
       const hasty = await start({ ...ofService, REDIS_TIMEOUT_MS: '500' });
       const failing = await hasty.url();
       await until(
-        'it has read the keys',
+        'the service has read the keys',
         async () => (await send(failing, 'GET', '/v1/keys', bearer(ops))).status === 200,
       );
       // Redis denies access, then loses the user, then dies: three different failures.

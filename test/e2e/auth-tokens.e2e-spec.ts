@@ -149,7 +149,7 @@ describe('tokens of an issuer', () => {
     const old = await issuer.token();
     await issuer.rotate('second');
     const token = await issuer.token();
-    await until('the new key is known', async () => (await list(token)).status === 200);
+    await until('the service accepts the new key', async () => (await list(token)).status === 200);
     expect(await list(old)).toMatchObject(UNAUTHENTICATED);
   });
 
@@ -160,10 +160,7 @@ describe('tokens of an issuer', () => {
       expect(await list(await issuer.token({ aud: 'others' }))).toMatchObject(UNAUTHENTICATED);
       // While the issuer is unavailable, an unknown key may be a new one.
       const unknown = await issuer.token({}, { kid: 'third' });
-      await until(
-        'the keys are old enough to be asked for',
-        async () => (await list(unknown)).status === 503,
-      );
+      await until('the service fetches the keys again', async () => (await list(unknown)).status === 503);
       expect(await list(await issuer.token())).toMatchObject({ status: 200 });
     } finally {
       issuer.sick = undefined;
@@ -208,7 +205,7 @@ describe('an issuer whose keys are unavailable', () => {
         expect(await call(app, 'GET', '/v1/filters', undefined, headers)).toMatchObject({ status: 200 });
         expect(await call(app, 'GET', '/healthz')).toMatchObject({ status: 200 });
         issuer.sick = undefined;
-        await until('the issuer is asked again', async () => (await list()).status === 200);
+        await until('the service has called the issuer again', async () => (await list()).status === 200);
       } finally {
         await app.close();
         await issuer.stop();

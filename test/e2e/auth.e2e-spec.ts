@@ -296,12 +296,12 @@ describe('a key revoked by another instance', () => {
       const admin = await makeKey(here, 'admin');
       const status = async (app: TestApp, key: TestKey): Promise<number> =>
         (await call(app, 'GET', '/v1/filters', undefined, key.headers)).status;
-      await until('the new key is known there', async () => (await status(there, admin)) === 200);
+      await until('the other instance accepts the new key', async () => (await status(there, admin)) === 200);
       const key = await makeKey(here, 'read');
-      await until('the other key is known there', async () => (await status(there, key)) === 200);
+      await until('the other instance accepts the other key', async () => (await status(there, key)) === 200);
       await call(here, 'DELETE', `/v1/keys/${key.id}`, undefined, admin.headers);
       expect(await status(here, key)).toBe(401);
-      await until('it is refused there', async () => (await status(there, key)) === 401);
+      await until('the other instance refuses the key', async () => (await status(there, key)) === 401);
       // The cached keys are too old by now, and the service cannot check them without Redis.
       await redis.kill('SIGKILL');
       await until('keys cannot be checked', async () => (await status(there, admin)) === 503);

@@ -30,7 +30,7 @@ class HalfOpen {
 
   /** Resolves when the service has ended its side or the connection breaks. */
   async end(): Promise<void> {
-    await until('the end of what the service sends', async () => this.ended || this.closed);
+    await until('the service has ended its side', async () => this.ended || this.closed);
   }
 
   statuses(): string[] {
@@ -69,7 +69,7 @@ describe('a body that is refused before it is sent, on a connection that ends wi
   ] as const;
 
   it.each(refused)('lets the client finish sending and read the answer: %s', async (_, path, more) => {
-    await until('a body is sent whole', async () => {
+    await until('a body is sent completely', async () => {
       const client = open();
       const began = performance.now();
       client.socket.write(postHead(`${items}/add${path}`, { ...headers, ...more }));
@@ -82,7 +82,7 @@ describe('a body that is refused before it is sent, on a connection that ends wi
         await sleep(5);
       }
       client.socket.end();
-      await until('the connection to be closed', async () => client.closed);
+      await until('the connection is closed', async () => client.closed);
       // The service may cut off a client after LINGER_MS. If this attempt took longer, the next one has to be faster.
       const late = performance.now() - began > LINGER_MS;
       if (!late) expect(client.errors).toEqual([]);
@@ -93,7 +93,7 @@ describe('a body that is refused before it is sent, on a connection that ends wi
   it('is read for a limited time', async () => {
     const client = open();
     client.socket.write(postHead(`${items}/add`, { ...headers, 'content-length': 2 ** 40 }));
-    await until('the connection to be cut', async () => {
+    await until('the connection is cut', async () => {
       if (!client.closed && client.socket.writableLength === 0) client.socket.write('x');
       return client.closed;
     });
@@ -106,7 +106,7 @@ describe('a body that is refused before it is sent, on a connection that ends wi
     client.socket.write(postHead(`${items}/add`, { ...headers, 'content-length': length }));
     await client.end();
     client.socket.end(`${'x'.repeat(length)}${jsonPost(`${items}/add`, { items: ['behind the end'] })}`);
-    await until('the connection to be closed', async () => client.closed);
+    await until('the connection is closed', async () => client.closed);
     const other = open();
     other.socket.end(jsonPost(`${items}/check`, { items: ['behind the end'] }));
     await other.end();
@@ -123,7 +123,7 @@ describe('a client that ends its side once it has sent all', () => {
     for (const requests of [[add], [stream], [add, stream, add]]) {
       const client = open();
       client.socket.end(requests.join(''));
-      await until('the connection to be closed', async () => client.closed);
+      await until('the connection is closed', async () => client.closed);
       expect(client.statuses()).toEqual(requests.map(() => '200'));
       expect(client.errors).toEqual([]);
     }
@@ -138,7 +138,7 @@ describe('a client that ends its side once it has sent all', () => {
     ]) {
       const client = open();
       client.socket.end(add + rest);
-      await until('the connection to be closed', async () => client.closed);
+      await until('the connection is closed', async () => client.closed);
       expect(client.statuses()).toEqual(['200', '400']);
       await untilIdle(app);
     }

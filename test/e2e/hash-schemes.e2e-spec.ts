@@ -68,7 +68,7 @@ describe.each(STORES)('hash schemes, $name store', ({ start }) => {
     const listed = await call(app, 'POST', `${path}/${id}/items`, { items: ['a', 'c'] });
     expect(listed.body).toEqual({ results: ['kept', 'new'] });
     expect([200, 202]).toContain((await call(app, 'POST', `${path}/${id}/commit`, {})).status);
-    await until('it is committed', async () => {
+    await until('the sync is committed', async () => {
       const { state } = (await call(app, 'GET', `${path}/${id}`)).body as { state: string };
       return state === 'committed';
     });

@@ -8,7 +8,10 @@ import { until } from '../support/until.js';
  */
 export async function createFilter(app: TestApp): Promise<string> {
   const body = { name: freshName(), type: 'counting', capacity: 100_000, errorRate: 0.001 };
-  await until('the filter is made', async () => (await call(app, 'POST', '/v1/filters', body)).status < 300);
+  await until(
+    'the filter is created',
+    async () => (await call(app, 'POST', '/v1/filters', body)).status < 300,
+  );
   return `/v1/filters/${body.name}/items`;
 }
 
@@ -34,5 +37,5 @@ export function connections(app: TestApp): Promise<number> {
 /** Waits until no request is in flight. */
 export async function untilIdle(app: TestApp): Promise<void> {
   const idle = async () => Object.values(inFlight(app)).every((count) => count === 0);
-  await until(`nothing in flight, but ${JSON.stringify(inFlight(app))}`, idle);
+  await until(`nothing is in flight; before: ${JSON.stringify(inFlight(app))}`, idle);
 }

@@ -180,9 +180,9 @@ describe('connections at their limit', () => {
 
   it.each([
     ['idle ones', ''],
-    ['ones with half a head', 'POST /v1/filters HTTP/1.1\r\nhost: 127.0'],
-    ['ones with a body that does not come', postHead('/v1/filters', { ...JSON_TYPE, 'content-length': 99 })],
-    ['ones with an answer that nobody reads', get('/docs/swagger-ui-bundle.js', {}).repeat(9)],
+    ['ones with half of the headers', 'POST /v1/filters HTTP/1.1\r\nhost: 127.0'],
+    ['ones whose body does not arrive', postHead('/v1/filters', { ...JSON_TYPE, 'content-length': 99 })],
+    ['ones whose client does not read the answer', get('/docs/swagger-ui-bundle.js', {}).repeat(9)],
   ])('are closed for new ones: %s', async (_, sent) => {
     for (let i = 0; i < 3 * MAX_CONNECTIONS; i++) {
       const client = await open(false);
@@ -195,7 +195,7 @@ describe('connections at their limit', () => {
     const stream = await open();
     const lines = { ...TEXT_TYPE };
     stream.send(postHead(`${items}/add`, lines), '2\r\na\n\r\n');
-    await until('it is worked on', async () => inFlight(app)['streams'] === 1);
+    await until('the stream is in flight', async () => inFlight(app)['streams'] === 1);
     const first = await open();
     const rest: RawClient[] = [];
     for (let i = 2; i < MAX_CONNECTIONS; i++) rest.push(await open());

@@ -37,7 +37,7 @@ async function inTurn(calls: readonly Ask[]): Promise<Answer[]> {
 /** Sends bursts until one exceeds the limit. Returns the first refusal, and expects all other calls to succeed. */
 async function untilRefused(ask: Ask): Promise<Answer> {
   let refused: Answer | undefined;
-  await until('one is refused', async () => {
+  await until('one call is refused', async () => {
     const answers = await atOnce(BURST, ask);
     refused = answers.find(({ status }) => status === 429);
     expect(answers.filter(({ status }) => status !== 200 && status !== 429)).toEqual([]);
@@ -70,7 +70,7 @@ describe.each(STORES)('the rate limit, $name store', ({ start }) => {
       detail:
         'one caller may make requests at a rate of at most 3 per second (RATE_LIMIT); wait as Retry-After says',
     });
-    await until('it is served again', async () => (await list(app, one)()).status === 200);
+    await until('the service accepts the key again', async () => (await list(app, one)()).status === 200);
   });
 
   it('executes no refused call', async () => {
@@ -101,7 +101,7 @@ describe.each(STORES)('the rate limit, $name store', ({ start }) => {
     const id = { ...key.headers, 'idempotency-key': refused.headers.get('idempotency-key') ?? '' };
     const repeated = async (body: object): Promise<Answer> => {
       let answer: Answer | undefined;
-      await until('it is not refused', async () => {
+      await until('the call is not refused', async () => {
         answer = await call(app, 'POST', `${items}/add`, body, id);
         return answer.status !== 429;
       });
@@ -204,7 +204,7 @@ describe('the rate limit of several instances on one Redis', () => {
       const left = await client.pttl(name);
       expect([left === -1, left <= 1_000]).toEqual([false, true]);
     }
-    await until('it has ended', async () => (await client.exists(counted)) === 0);
+    await until('the Redis key has expired', async () => (await client.exists(counted)) === 0);
   });
 
   it('lets requests through while Redis is unavailable, so that they get the right error', async () => {
@@ -238,10 +238,10 @@ describe('a request whose client disconnects while it is counted', () => {
       // Planning does not use the store, so the request waits only for its rate limit count.
       const plan = { type: 'counting', capacity: 1_000, errorRate: 0.01 };
       const client = (await RawClient.connect(app.port)).send(jsonPost('/v1/plan', plan));
-      await until('it is in flight', async () => inFlight(app)['requests'] === 1);
+      await until('the call is in flight', async () => inFlight(app)['requests'] === 1);
       // The service may still answer a client that ends only its side, so reset the connection.
       client.socket.resetAndDestroy();
-      await until('the service has seen it leave', async () => (await connections(app)) === 0);
+      await until('the service has noticed that the client left', async () => (await connections(app)) === 0);
       expect(inFlight(app)).toMatchObject({ requests: 1 });
       process.kill(redis.pid, 'SIGCONT');
       await untilIdle(app);

@@ -33,7 +33,7 @@ async function post(path: string, headers: object): Promise<RawClient> {
 
 async function untilStreams(count: number): Promise<void> {
   const counts = app.app.get(InFlight);
-  await until(`${count} streams`, async () => counts.count('streams') === count);
+  await until(`${count} streams are in flight`, async () => counts.count('streams') === count);
 }
 
 describe('streams, with keys', () => {

@@ -109,7 +109,7 @@ describe('a slow or endless client is cut off', () => {
       const deaf = await client(false);
       for (let i = 0; i < MOST_WAITING; i++) deaf.send(request);
       // A client that does not read cannot see the end, so check that the service drops the connection.
-      await until('the connection to be cut', async () => {
+      await until('the connection is cut', async () => {
         return (await connections(app)) === 0;
       });
     }
@@ -127,7 +127,7 @@ describe('a slow or endless client is cut off', () => {
       endless.send(`${line} HTTP/1.1\r\nhost: ${host}\r\ntransfer-encoding: chunked\r\n\r\n`);
       expect([line, (await endless.answer()).status]).toEqual([line, status]);
     }
-    await until('all connections to be cut', async () => {
+    await until('all connections are cut', async () => {
       for (const endless of clients) {
         if (!endless.socket.destroyed && endless.socket.writableLength < MIB)
           endless.send(chunk('x'.repeat(KIB)));
@@ -180,11 +180,11 @@ it('a client that reads its answers in sips, without long pauses, is cut off, to
   const requests = 'GET /docs/swagger-ui-bundle.js HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n'.repeat(MOST_WAITING);
   try {
     // On a slow machine, the first client may be cut off before its second sip.
-    await until('one that sipped is cut off', async () => {
+    await until('a client that read slowly is cut off', async () => {
       const sipping = (await RawClient.connect(app.port, false)).send(requests);
       let sips = 0;
       try {
-        await until('the connection to be cut', async () => {
+        await until('the connection is cut', async () => {
           if (sipping.socket.read(16 * KIB) !== null) sips++;
           return (await connections(app)) === 0;
         });

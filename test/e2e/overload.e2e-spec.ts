@@ -57,7 +57,7 @@ describe('a service at its limits', () => {
     const was = before.count('requests') + before.count('streams');
     const held: RawClient[] = [];
     for (let i = 0; i < count; i++) held.push((await client()).send(postHead(`${items}/add`, headers)));
-    await until('requests to be in flight', async () => {
+    await until('the requests are in flight', async () => {
       return before.count('requests') + before.count('streams') === was + count;
     });
     return held;
@@ -65,7 +65,7 @@ describe('a service at its limits', () => {
 
   /** Waits until requests without a body have returned their permits. */
   async function untilParked(): Promise<void> {
-    await until('places to be given back', async () => inFlight(app)['requests'] === 0);
+    await until('no request is in flight', async () => inFlight(app)['requests'] === 0);
   }
 
   it('refuses on the head alone, with Retry-After, and keeps the connection', async () => {
@@ -133,7 +133,7 @@ describe('a service at its limits', () => {
     occupy(1, 1_000);
     const [growing] = await hold(1, { ...JSON_TYPE, 'transfer-encoding': 'chunked' });
     growing?.send(`1f4\r\n${' '.repeat(500)}\r\n`);
-    await until('the bytes to be counted', async () => inFlight(app)['bytes'] === 1_500);
+    await until('the bytes are counted', async () => inFlight(app)['bytes'] === 1_500);
     occupy(1, 400);
     growing?.send(`12c\r\n${' '.repeat(300)}\r\n0\r\n\r\n`);
     const answer = await growing?.answer();
@@ -144,7 +144,7 @@ describe('a service at its limits', () => {
   it('counts a body as it arrives if its head did not announce a whole body', async () => {
     const head = { ...JSON_TYPE, 'content-length': 1_000 };
     const posing = (await client()).send(postHead('/v1/nowhere/export', head), ' '.repeat(600));
-    await until('the bytes to be counted', async () => inFlight(app)['bytes'] === 600);
+    await until('the bytes are counted', async () => inFlight(app)['bytes'] === 600);
     occupy(1, 1_000);
     occupy(1, 400);
     posing.send(' '.repeat(100));
@@ -171,7 +171,7 @@ describe('a service at its limits', () => {
     const lines = Array.from({ length: 1_500 }, (_, i) => `line ${String(i).padStart(5, '0')}\n`).join('');
     stream?.send(`${lines.length.toString(16)}\r\n${lines}\r\n`);
     // 1,000 lines are done. The remaining 500 lines of 10 bytes become a block once the sender pauses.
-    await until('the rest of the lines to be counted', async () => inFlight(app)['bytes'] === 5_000);
+    await until('the rest of the lines is counted', async () => inFlight(app)['bytes'] === 5_000);
     expect(await call(app, 'POST', `${items}/check`, { items: ['x'] })).toMatchObject({ status: 503 });
   });
 
@@ -217,12 +217,15 @@ describe('a call that continues after its client disconnects', () => {
         const client = (await RawClient.connect(app.port)).send(
           jsonPost(`${items}/add`, { items: [`${i}`] }),
         );
-        await until('the call', async () => inFlight(app)['requests'] === i + 1);
+        await until('the call is in flight', async () => inFlight(app)['requests'] === i + 1);
         // Requests are answered in order, so the call has reached the store by then.
         expect(await call(app, 'GET', '/healthz')).toMatchObject({ status: 200 });
         client.socket.resetAndDestroy();
       }
-      await until('the service has seen them leave', async () => (await connections(app)) === 0);
+      await until(
+        'the service has noticed that the clients left',
+        async () => (await connections(app)) === 0,
+      );
       expect(inFlight(app)).toMatchObject({ requests: 2 });
       expect(await call(app, 'POST', `${items}/add`, { items: ['x'] })).toMatchObject({
         status: 503,

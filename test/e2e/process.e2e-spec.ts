@@ -83,7 +83,7 @@ describe('starting', () => {
     const sockets = Array.from({ length: 20 }, () => connect(Number(port), '127.0.0.1'));
     try {
       for (const socket of sockets) socket.write(head);
-      await until('all to wait', async () => {
+      await until('all streams wait', async () => {
         const text = await (await fetch(`${url}/metrics`)).text();
         return /^unseen_in_flight_requests\{[^}]*streams[^}]*\} 20$/m.test(text);
       });
@@ -98,7 +98,9 @@ describe('starting', () => {
   it('warns that AUTH=none lets everyone in', async () => {
     const service = await start({ HOST: '0.0.0.0', AUTH: 'none' });
     await service.url();
-    await until('it warns', () => Promise.resolve(service.stderr().includes('WARNING: AUTH=none')));
+    await until('the service has warned', () =>
+      Promise.resolve(service.stderr().includes('WARNING: AUTH=none')),
+    );
   });
 
   it('refuses a port in use and a data directory in use, in one line', async () => {
@@ -120,7 +122,7 @@ describe('starting', () => {
   it('starts without Redis, and says so', async () => {
     const service = await start({ REDIS_URL: 'redis://127.0.0.1:1', REDIS_TIMEOUT_MS: '200' });
     await service.url();
-    await until('it warns', () =>
+    await until('the service has warned', () =>
       Promise.resolve(/^WARNING: the store is not ready \([^\n]+\n$/.test(service.stderr())),
     );
   });

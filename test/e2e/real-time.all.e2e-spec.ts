@@ -42,7 +42,7 @@ describe.each(['embedded', 'redis'])('in real time, %s store', (name) => {
     };
     const leaseAgain = async (leaseSeconds: number) => {
       let urls: { id: string; attempt: number }[] = [];
-      await until('it can be leased', async () => (urls = await lease(leaseSeconds)).length === 1);
+      await until('the URL can be leased', async () => (urls = await lease(leaseSeconds)).length === 1);
       return urls[0]!;
     };
     await post('/v1/visited-sets', { name: path.slice('/v1/visited-sets/'.length), capacity: 1_000 });
@@ -76,7 +76,7 @@ describe.each(['embedded', 'redis'])('in real time, %s store', (name) => {
         'a key is made',
         async () => (ending = (await make({ expiresAt: inSeconds(5) })) ?? '') !== '',
       );
-      await until('the service refuses one', async () => (await status(ending)) === 401);
+      await until('the service refuses a call', async () => (await status(ending)) === 401);
       expect(await status(lasting)).toBe(200);
     });
 });

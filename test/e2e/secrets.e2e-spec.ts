@@ -194,7 +194,7 @@ describe('an unavailable Redis', () => {
     expect(await detail()).toBe('Redis cannot be reached; retry later');
     const args = ['--user', 'joe', 'on', '>redisWord1', '~*', '&*', '+@all'];
     redis = await startRedis({ port: redisPort, args });
-    await until('Redis is there', async () =>
+    await until('the service has found Redis', async () =>
       (await detail()).startsWith('visited set "crawl" does not exist'),
     );
     await redis.stop();

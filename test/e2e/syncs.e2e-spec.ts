@@ -569,7 +569,7 @@ describe.each(STORES)('settings and rights of syncs, $name store', ({ start }) =
       const { id } = await set.open();
       app.advance(600_000);
       // Describing the set does not count as a call of its sync.
-      await until('it is abandoned', async () => !(await set.describe()).sync);
+      await until('the sync is abandoned', async () => !(await set.describe()).sync);
       const over = { state: 'abandoned', reason: 'no request used it for too long' };
       expect(await set.sync(id)).toMatchObject(over);
       expect(await set.list(id, [url(0)])).toMatchObject(refusal(409, 'SYNC_ENDED'));

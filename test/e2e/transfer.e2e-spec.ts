@@ -192,7 +192,7 @@ describe.each(STORES)('export and import on $name', ({ start }) => {
       sending.write(file.subarray(0, length));
       await new Promise((resolve) => setTimeout(resolve, 50));
       sending.destroy();
-      await until('there is no filter', async () => (await get(`/v1/filters/${name}`)).status === 404);
+      await until('the filter does not exist', async () => (await get(`/v1/filters/${name}`)).status === 404);
     }
     expect((await upload(app, path, file)).status).toBe(201);
   });
@@ -385,7 +385,7 @@ describe('an import', () => {
     const live = await generationsIn(first.dataDir);
     const sending = open({ url }, 'POST', '/v1/visited-sets/import?name=half');
     sending.write(file.subarray(0, -1));
-    await until('the import is under way', async () => {
+    await until('the import is in progress', async () => {
       return (await generationsIn(first.dataDir)).length > live.length;
     });
     first.child.kill('SIGKILL');
@@ -403,7 +403,7 @@ describe('an import', () => {
       const described: unknown = await (await fetch(`${url}/v1/visited-sets/copy`)).json();
       expect(described).toMatchObject({ queue: { waiting: 5_000 } });
       expect(await check('half')).toMatchObject({ code: 'VISITED_SET_NOT_FOUND' });
-      await until('what was left is deleted', async () =>
+      await until('the rest of the import is deleted', async () =>
         isDeepStrictEqual(await generationsIn(first.dataDir), live),
       );
       expect((await upload({ url }, '/v1/visited-sets/import?name=half', file)).status).toBe(201);

@@ -111,7 +111,7 @@ export class Cms {
   /** Waits until Unseen has received all messages. */
   async told(): Promise<void> {
     await until(
-      'all is told',
+      'the outbox is empty',
       async () => (await this.call('GET', '/articles?limit=1')).body['outbox'] === 0,
     );
   }

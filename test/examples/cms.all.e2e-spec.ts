@@ -70,7 +70,7 @@ describeExample(`examples/cms${why}`, () => {
     const cms = await startCms(unseen, freshName('cms'), '--patience', '0', '--source', `${site.url}/`);
 
     // Collected once, however often its source is read.
-    await until('it is collected', async () => (await cms.byUrl(one)) !== undefined);
+    await until('the article is collected', async () => (await cms.byUrl(one)) !== undefined);
     expect((await cms.call('POST', '/collect')).body).toEqual({ links: 2, new: 0, failed: {} });
     const { id, ...collected } = (await cms.byUrl(one))!;
     expect(collected).toMatchObject({ title: 'One', origin: 'crawl', version: 1 });
@@ -105,7 +105,7 @@ describeExample(`examples/cms${why}`, () => {
 
     // The article is still on the site, so it is collected again.
     pages.set('/one', article('One', 'Second edition.'));
-    await until('it is collected again', async () => {
+    await until('the article is collected again', async () => {
       await cms.call('POST', '/collect');
       return (await cms.byUrl(one)) !== undefined;
     });
@@ -126,8 +126,11 @@ describeExample(`examples/cms${why}`, () => {
     // So the article is collected once more, under the same id. The page that was gone is fetched again.
     pages.set('/gone', article('Found', 'It is back.'));
     expect((await cms.call('POST', '/collect')).body).toMatchObject({ new: 2 });
-    await until('it is renewed', async () => (await cms.byUrl(one))?.version === 2);
-    await until('the other is there', async () => (await cms.byUrl(`${site.url}/gone`)) !== undefined);
+    await until('the article is renewed', async () => (await cms.byUrl(one))?.version === 2);
+    await until(
+      'the other article is collected',
+      async () => (await cms.byUrl(`${site.url}/gone`)) !== undefined,
+    );
     expect((await cms.byUrl(one))?.id).toBe(again.id);
     expect(site.asked().filter((path) => path === '/one')).toHaveLength(3);
     expect(await cms.stop()).toBe(0);
@@ -156,7 +159,7 @@ describeExample(`examples/cms${why}`, () => {
       const statuses = await Promise.all(uploads);
       const taken = statuses.filter((status) => status === 201).length;
       expect(new Set(statuses)).toEqual(new Set(taken === 0 ? [409] : [201, 409]));
-      await until('all is collected', async () => (await cms.articles()).length === COUNT);
+      await until('all articles are collected', async () => (await cms.articles()).length === COUNT);
       const articles = await cms.articles();
       expect(articles.filter(({ version }) => version !== 1)).toEqual([]);
       expect(articles.filter(({ origin }) => origin === 'upload')).toHaveLength(taken);
@@ -178,7 +181,7 @@ describeExample(`examples/cms${why}`, () => {
       expect(await answer).toBe('killed');
       keeper.keeps = undefined;
       await cms.start();
-      await until('it is taken in', async () => (await cms.byUrl(url)) !== undefined);
+      await until('the article is stored', async () => (await cms.byUrl(url)) !== undefined);
       const [first] = await cms.articles();
       expect(first).toMatchObject({ title: 'A', version: 1 });
 
@@ -228,14 +231,14 @@ describeExample(`examples/cms${why}`, () => {
       const set = freshSet(app.url);
       const cms = await startCms(unseen, set.name, '--source', `${site.url}/`);
       const url = `${site.url}/a`;
-      await until('it is collected', async () => (await cms.byUrl(url)) !== undefined);
+      await until('the article is collected', async () => (await cms.byUrl(url)) !== undefined);
       pages.set('/a', async () => {
         await gate.pass();
         return article('A', '2');
       });
       await set.forget(url);
       expect((await cms.call('POST', '/collect')).body).toMatchObject({ new: 1 });
-      await until('its page is fetched', async () => gate.waiting === 1);
+      await until('the crawler fetches the page', async () => gate.waiting === 1);
       return { gate, site, set, cms, url };
     }
 
@@ -258,7 +261,7 @@ describeExample(`examples/cms${why}`, () => {
       keeper.refuses = /\/urls\/forget$/;
       await cms.call('DELETE', `/articles/${(await cms.byUrl(url))!.id}`);
       gate.release();
-      await until('its page has been fetched once more', async () => {
+      await until('the crawler has fetched the page again', async () => {
         const description = await set.describe();
         if (!('queue' in description)) return false;
         const { waiting, leased, delayed } = description.queue;
@@ -281,7 +284,7 @@ describeExample(`examples/cms${why}`, () => {
       const site = await siteOf(pages);
       const set = freshSet(app.url);
       const cms = await startCms(app.url, set.name, '--source', `${site.url}/`);
-      await until('its page is fetched', async () => gate.waiting === 1);
+      await until('the crawler fetches the page', async () => gate.waiting === 1);
       const draft = { url: `${site.url}/a`, title: 'Mine', body: 'By hand.' };
       expect((await cms.call('POST', '/articles', draft)).status).toBe(409);
       expect((await cms.call('POST', '/articles', { ...draft, force: true })).status).toBe(201);
@@ -309,7 +312,7 @@ describeExample(`examples/cms${why}`, () => {
       ]);
       const site = await siteOf(pages);
       const cms = await startCms(app.url, freshName('cms'), '--source', `${site.url}/`);
-      await until('both are collected', async () => (await cms.articles()).length === 2);
+      await until('both articles are collected', async () => (await cms.articles()).length === 2);
       expect((await cms.call('POST', '/collect')).body).toEqual({ links: 2, new: 0, failed: {} });
     });
 
@@ -352,7 +355,7 @@ describeExample(`examples/cms${why}`, () => {
       const waiting = await cms.call('POST', '/articles', { ...draft, url: 'https://example.org/b' });
       expect(waiting.status).toBe(202);
       await cms.call('DELETE', `/articles/${id}`);
-      await until('it is forgotten', async () => (await set.check(draft.url)) === 'unseen');
+      await until('the URL is forgotten', async () => (await set.check(draft.url)) === 'unseen');
       // A sync frees space, also for the waiting upload.
       expect((await cms.call('POST', '/sync?force=true')).body).toMatchObject({ done: true });
       await cms.told();
@@ -363,7 +366,7 @@ describeExample(`examples/cms${why}`, () => {
       const keeper = await startKeeper(app.url);
       keeper.keeps = '/v1/visited-sets';
       const cms = await startCms(keeper.url, freshName('cms'));
-      await until('it asks', async () => keeper.gate.waiting === 1);
+      await until('the CMS waits for Unseen', async () => keeper.gate.waiting === 1);
       expect(await cms.stop()).toBe(0);
       // It has not asked again in the meantime.
       expect(keeper.gate.waiting).toBe(1);
@@ -395,8 +398,8 @@ describeExample(`examples/cms${why}`, () => {
       const set = freshSet(app.url);
       const cms = await startCms(app.url, set.name, ...age);
       const versionOfIt = async (): Promise<number> => (await cms.byUrl(`${site.url}/a`))?.version ?? 0;
-      await until('it is collected', async () => (await versionOfIt()) === 1);
-      await until('it is collected again', async () => {
+      await until('the article is collected', async () => (await versionOfIt()) === 1);
+      await until('the article is collected again', async () => {
         // As each sync does, because the URL is no article. Its redirect must not make the article younger.
         await set.forget(`${site.url}/moved`);
         await cms.call('POST', '/collect');
@@ -417,7 +420,7 @@ describeExample(`examples/cms${why}`, () => {
       await set.drop();
       await cms.stop();
       await cms.start();
-      await until('it is told', async () => cms.said().includes('added 2 articles'));
+      await until('the CMS has added its articles', async () => cms.said().includes('added 2 articles'));
       expect(await set.check([url, forced])).toEqual(['seen', 'seen']);
       // Now the set has the URL for the article.
       await cms.call('DELETE', `/articles/${String(body['article'])}`);
@@ -435,7 +438,7 @@ describeExample(`examples/cms${why}`, () => {
       // If several start at once, one owns the data.
       const some = [cms.again(), cms.again(), cms.again()];
       const refused = (): Running[] => some.filter(({ child }) => child.exitCode === 1);
-      await until('two are refused', async () => refused().length === 2);
+      await until('two processes are refused', async () => refused().length === 2);
       for (const { stderr } of refused()) expect(stderr()).toMatch(/is in use by another process/);
       for (const { child, ended } of some) {
         child.kill('SIGKILL');
@@ -449,7 +452,7 @@ describeExample(`examples/cms${why}`, () => {
       const cms = await startCms(app.url, freshName('cms'));
       const both = ['1', '2'].map((end) => cms.again('x'.repeat(120) + end));
       try {
-        await until('both are up', async () => {
+        await until('both processes listen', async () => {
           for (const { child, stderr } of both) if (child.exitCode !== null) throw new Error(stderr());
           return both.every(({ stdout }) => stdout().includes('is at'));
         });

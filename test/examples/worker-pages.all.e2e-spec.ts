@@ -102,8 +102,8 @@ describeExample(`examples/worker and its pages${why}`, () => {
         const quick = await stage.site(({ path }) => tree(30)(path));
         const args = [...QUICK, app.url, set.name, `${slow.url}/0`, `${quick.url}/0`];
         const worker = stage.start(program, args);
-        await until('the other is crawled', async () => quick.pages().size === 30);
-        await until('what the slow one links to is leased', async () => (await counts(set)).leased === 2);
+        await until('the fast host is crawled', async () => quick.pages().size === 30);
+        await until('the links of the slow host are leased', async () => (await counts(set)).leased === 2);
         expect(slow.asked()).toEqual(['/0']);
         worker.child.kill('SIGTERM');
         await endWell(worker);

@@ -76,8 +76,8 @@ describeExample(`examples/worker${why}`, () => {
           );
           await until('the first worker has begun', async () => a.fetches.length > 0);
           const team = others.map((program, i) => stage.start(program, args(`other-${i}`)));
-          await until('the first is in mid-fetch on both sites', async () => gate.waiting === 2);
-          await until('the others have begun', async () => a.asked().length + b.asked().length >= 20);
+          await until('the first worker fetches from both sites', async () => gate.waiting === 2);
+          await until('the other workers have begun', async () => a.asked().length + b.asked().length >= 20);
           const inHand = both.flatMap((site) => site.fetches.filter(({ agent }) => agent === 'killed'));
           victim.child.kill('SIGKILL');
           expect(await victim.ended).toBe('SIGKILL');
@@ -129,8 +129,8 @@ describeExample(`examples/worker${why}`, () => {
         const quick = await stage.site(({ path }) => tree(40)(path));
         const args = [...QUICK, '--concurrency', '2', '--held', '4', app.url, set.name];
         const worker = stage.start(program, [...args, `${slow.url}/0`, `${quick.url}/0`]);
-        await until('the slow host is waited for', async () => gate.waiting > 0);
-        await until('the other is crawled', async () => quick.pages().size === 40);
+        await until('the worker waits for the slow host', async () => gate.waiting > 0);
+        await until('the fast host is crawled', async () => quick.pages().size === 40);
         expect(slow.asked()).toHaveLength(2);
         gate.release();
         await endWell(worker);
@@ -176,7 +176,7 @@ describeExample(`examples/worker${why}`, () => {
           ...starts,
         ];
         const workers = [stage.start(program, args), stage.start(program, args)];
-        await until('both are in mid-fetch', async () => gate.waiting === 2);
+        await until('both workers fetch a page', async () => gate.waiting === 2);
         gate.release();
         for (const worker of workers) await endWell(worker);
         expect(site.asked().sort()).toEqual(pathsOf(10).flatMap((path) => [path, path]));
@@ -189,7 +189,7 @@ describeExample(`examples/worker${why}`, () => {
       withEach(async (program) => {
         const host = `127.0.0.1:${await freePort()}`;
         const worker = stage.start(program, [...QUICK, `http://${host}`, 'set', 'http://127.0.0.1:9/']);
-        await until('it says so', async () =>
+        await until('the worker reports the retries', async () =>
           worker.stderr().includes(`retrying, connection refused by ${host}\n`),
         );
       }),
@@ -208,9 +208,9 @@ describeExample(`examples/worker${why}`, () => {
         });
         const args = [...QUICK, app.url, set.name, `${site.url}/0`];
         const worker = stage.start(program, args);
-        await until('it is in mid-fetch', async () => gate.waiting === 1);
+        await until('the worker fetches a page', async () => gate.waiting === 1);
         worker.child.kill('SIGTERM');
-        await until('it knows', async () => worker.stderr().includes('SIGTERM'));
+        await until('the worker has noticed the signal', async () => worker.stderr().includes('SIGTERM'));
         const asked = site.asked();
         expect(asked).toHaveLength(11);
         gate.release();
@@ -255,9 +255,9 @@ describeExample(`examples/worker${why}`, () => {
         const set = freshSet(app.url);
         const site = await stage.site(({ path }) => (path === '/0' ? 'never' : { status: 404 }));
         const worker = stage.start(program, [...QUICK, app.url, set.name, `${site.url}/0`]);
-        await until('it is in mid-fetch', async () => site.asked().length === 1);
+        await until('the worker fetches a page', async () => site.asked().length === 1);
         worker.child.kill('SIGINT');
-        await until('it knows', async () => worker.stderr().includes('SIGINT'));
+        await until('the worker has noticed the signal', async () => worker.stderr().includes('SIGINT'));
         worker.child.kill('SIGTERM');
         expect([143, 'SIGTERM']).toContain(await worker.ended);
         expect(await counts(set)).toEqual({ ...EMPTY, leased: 1 });
@@ -276,7 +276,7 @@ describeExample(`examples/worker${why}`, () => {
           let isOver = false;
           void worker.ended.then(() => (isOver = true));
           let cuts = 0;
-          await until('it has ended', async () => {
+          await until('the worker has ended', async () => {
             if (!isOver && proxy.hasCut && cuts < CUTS)
               proxy.cutAfter(cuts % 3 === 0 ? 'request' : 'reply', (307 * cuts++) % 2_000);
             return isOver;
@@ -306,7 +306,7 @@ describeExample(`examples/worker${why}`, () => {
           const url = await first.url();
           const set = freshSet(url);
           const worker = stage.start(program, [...QUICK, url, set.name, `${site.url}/0`]);
-          await until('it is in mid-fetch', async () => gate.waiting === 1);
+          await until('the worker fetches a page', async () => gate.waiting === 1);
           first.child.kill('SIGKILL');
           await first.exit();
           // The page arrives while the service is down and cannot take its links.

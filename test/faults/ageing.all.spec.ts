@@ -224,7 +224,7 @@ describe.each([embedded, onRedis])('a set that ages, on $name', (victim) => {
     expect(described).toMatchObject({ maxAgeSeconds: AGE_MS / 1_000, age: { epochSeconds: 1 } });
     await drain();
     await sleep(AGE_MS + 2 * EPOCH_MS);
-    await until('all has expired', async () => {
+    await until('all items have expired', async () => {
       const { body } = await insist({ method: 'GET', path: set, key: randomUUID() });
       const { items, fill } = body as { items: number; fill: number };
       return items === 0 && fill === 0;

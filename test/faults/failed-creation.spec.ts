@@ -83,7 +83,7 @@ describe('a creation whose connection is cut', () => {
       const outcomes = { done: 0, failed: 0 };
       for (const direction of ['request', 'reply'] as const) {
         for (let cut = 1; cut <= CUTS; cut++) {
-          await until('connected', async () => (await store.readiness()).ready);
+          await until('the store is connected', async () => (await store.readiness()).ready);
           const prefix = tenant();
           const quota: Quota = { prefix, maxFilters: 1 };
           proxy.cutAfter(direction, Math.round((passed[direction] * cut) / CUTS) - 1);
@@ -101,7 +101,9 @@ describe('a creation whose connection is cut', () => {
           outcomes.failed++;
           // A creation that was undone is stale immediately. Others become stale after some time, for which this test
           // does not wait.
-          await until('it is stale', async () => (await entries(prefix)).every(({ since }) => since === 0));
+          await until('the creation is stale', async () =>
+            (await entries(prefix)).every(({ since }) => since === 0),
+          );
           expect((await direct.create(of(prefix, 'b'), made(), quota)).created).toBe(true);
           expect(await direct.usage([prefix])).toEqual([{ filters: 1, bytes: BYTES }]);
         }

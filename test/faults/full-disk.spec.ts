@@ -93,7 +93,7 @@ describe('a disk that has room again', () => {
     expect((await fetch(`${url}/readyz`)).status).toBe(503);
 
     execFileSync('prlimit', ['--pid', String(service.child.pid), '--fsize=unlimited:']);
-    await until('it is ready', async () => (await fetch(`${url}/readyz`)).ok);
+    await until('the service is ready', async () => (await fetch(`${url}/readyz`)).ok);
     expect((await insist(url, add(refused))).body).toEqual({ results: items(refused).map(() => true) });
     const { body } = await insist(url, post('/v1/filters/f/items/check', { items: items(0) }));
     expect(body).toEqual({ results: items(0).map(() => true) });

@@ -44,7 +44,7 @@ describe('Redis, paused under load', () => {
       expect(Math.max(peak, resident(pid)) - memoryBefore).toBeLessThan(GROWTH_BYTES);
       // Abandoned connections are closed once Redis notices them.
       let clients = 0;
-      await until('the connections given up are closed', async () => {
+      await until('the abandoned connections are closed', async () => {
         clients = String(await own.call('CLIENT', 'LIST', 'TYPE', 'normal'))
           .trim()
           .split('\n').length;

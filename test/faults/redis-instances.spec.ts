@@ -183,7 +183,7 @@ describe('a call that is retried after another instance has opened a sync', () =
     async (_, options) => {
       const filter = await make(options);
       const handle = await one.open(filter.name, filter.kind);
-      await until('connected', async () => (await one.readiness()).ready);
+      await until('the store is connected', async () => (await one.readiness()).ready);
       // The calls do not read how full the set is, so they choose their scripts before the sync opens.
       RedisFilter.of(handle).stack.counted(Infinity);
       proxy.interrupt();

@@ -154,7 +154,7 @@ describe('an instance whose connection is cut for good in mid-sync', () => {
     const cutOff = async (filter: Filter, opening: Operation, bytes: number): Promise<number> => {
       const proxy = await TcpProxy.start(server.port);
       const store = await RedisStore.open({ url: `redis://127.0.0.1:${proxy.port}`, timeoutMs: SHORT_MS });
-      await until('connected', async () => (await store.readiness()).ready);
+      await until('the store is connected', async () => (await store.readiness()).ready);
       const count = proxy.count();
       if (bytes > 0) proxy.cutAfter('request', bytes);
       const work = (async () => {
@@ -166,7 +166,9 @@ describe('an instance whose connection is cut for good in mid-sync', () => {
       });
       let over = false;
       void work.finally(() => (over = true)).catch(() => undefined);
-      await until('it is cut, or done', () => Promise.resolve(over || (bytes > 0 && proxy.hasCut)));
+      await until('the connection is cut, or the call has ended', () =>
+        Promise.resolve(over || (bytes > 0 && proxy.hasCut)),
+      );
       await proxy.stop();
       await work;
       await store.close();
@@ -283,7 +285,7 @@ describe('a sync of which Redis has lost a part', () => {
       const filter = await make();
       const { id } = await open(one, filter);
       await redis.del(...(await keysOf(damaged)).filter((key) => key.endsWith(':cells')));
-      await until('it is abandoned', async () => {
+      await until('the sync is abandoned', async () => {
         await expectRefusal(hasty.syncs.tend(), 'STORE_DATA_LOST');
         return (await entryOf(filter)).sync === undefined;
       });

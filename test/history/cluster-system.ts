@@ -66,7 +66,7 @@ class Shard {
 
   /** Resolves when the replica has all data of its master. */
   async inStep(): Promise<void> {
-    await until('the replica is in step', () =>
+    await until('the replica has caught up', () =>
       withClient(this.replica, async (client) => {
         const info = await client.info('replication');
         return info.includes(`master_port:${this.master.port}\r`) && info.includes('master_link_status:up');

@@ -28,7 +28,7 @@ export class QueueRun {
   async make(capacity: number): Promise<void> {
     const { http, instances } = this.shared;
     const body = { name: VISITED_SET, capacity, errorRate: ERROR_RATE };
-    await untilAnswered(`visited set ${VISITED_SET} cannot be made`, () =>
+    await untilAnswered(`visited set ${VISITED_SET} cannot be created`, () =>
       http.post(`${instances[0]?.url}/v1/visited-sets`, body),
     );
   }

@@ -114,7 +114,7 @@ function smallCapacity({ seconds, operations = 0 }: RunOptions): number {
 async function makeFilters({ http, instances }: Shared, capacity: number): Promise<void> {
   for (const semantics of SUBJECTS) {
     const body = { name: semantics, semantics, capacity, ...SHAPE };
-    await untilAnswered(`filter ${semantics} cannot be made`, () =>
+    await untilAnswered(`filter ${semantics} cannot be created`, () =>
       http.post(`${instances[0]?.url}/v1/filters`, body),
     );
   }

@@ -37,7 +37,7 @@ export class RawClient {
   /** The next response with a Content-Length. */
   async answer(): Promise<RawAnswer> {
     let answer: RawAnswer | undefined;
-    await until('an answer', async () => {
+    await until('an answer has arrived', async () => {
       answer = this.take();
       return answer !== undefined || this.socket.destroyed;
     });
@@ -48,12 +48,12 @@ export class RawClient {
   /** Resolves when the text that was received but not yet read matches. */
   async receives(pattern: RegExp): Promise<void> {
     const matches = async () => pattern.test(this.received);
-    await until(`${pattern} in ${this.received}`, matches);
+    await until(`${pattern} matches ${this.received}`, matches);
   }
 
   /** Resolves with the text not yet read when the service has closed the connection. */
   async closed(): Promise<string> {
-    await until('the connection to be closed', async () => this.socket.destroyed);
+    await until('the connection is closed', async () => this.socket.destroyed);
     return this.received;
   }
 

@@ -119,7 +119,7 @@ async function attachReplicas(clients: readonly Redis[], masters: number): Promi
     const master = clients[Math.floor(i / each)] as Redis;
     await replica.call('CLUSTER', 'REPLICATE', String(await master.call('CLUSTER', 'MYID')));
   }
-  await until('the replicas are in step', async () => {
+  await until('the replicas have caught up', async () => {
     const roles = await Promise.all(replicas.map((replica) => replica.info('replication')));
     const views = await Promise.all(clients.map((client) => client.call('CLUSTER', 'NODES')));
     return (

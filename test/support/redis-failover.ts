@@ -74,7 +74,7 @@ export async function untilPromoted(replicas: readonly RedisServer[]): Promise<R
 export async function untilInStep(master: RedisServer): Promise<void> {
   await withClient(master, async (client) => {
     const wanted = Number(/master_repl_offset:(\d+)/.exec(await client.info('replication'))?.[1]);
-    await until('the replicas are in step', async () => {
+    await until('the replicas have caught up', async () => {
       const offsets = [...(await client.info('replication')).matchAll(/^slave\d+:.*offset=(\d+)/gm)];
       return offsets.length > 0 && offsets.every(([, offset]) => Number(offset) >= wanted);
     });

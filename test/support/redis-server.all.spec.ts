@@ -52,7 +52,7 @@ describe('test servers', () => {
       expect(await moveSlots(third, second, [12182, 12183])).toBe(1);
       expect(await ask(second.port, 'GET', 'foo')).toBe('bar');
       await failOverGracefully(replica);
-      await until('the old master follows', async () =>
+      await until('the old master has become a replica', async () =>
         String(await ask(first.port, 'ROLE')).startsWith('slave'),
       );
       // Nodes vote only for a replica whose link was up.

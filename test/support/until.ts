@@ -18,7 +18,7 @@ export async function until(what: string, holds: () => Promise<boolean>): Promis
   const end = begin + patienceMs();
   while (!(await holds())) {
     const now = performance.now();
-    if (now > end) throw new Error(`still not so when the test had to end: ${what}`);
+    if (now > end) throw new Error(`timed out waiting until ${what}`);
     await sleep(Math.min(MOST_MS, Math.max(FIRST_MS, (now - begin) * PART)));
   }
 }

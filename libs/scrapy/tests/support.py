@@ -159,5 +159,5 @@ def until(what: str, holds: Callable[[], bool]) -> None:
     end = time.monotonic() + LONGEST
     while not holds():
         if time.monotonic() > end:
-            raise AssertionError(f"still not so: {what}")
+            raise AssertionError(f"timed out waiting until {what}")
         time.sleep(0.01)

@@ -96,7 +96,7 @@ class QueuedTest(unittest.TestCase):
 
         self.site.on_hit = on_hit
         crawling = self.start(UNSEEN_LEASE_SECONDS=1)
-        until("it was redirected", reached.is_set)
+        until("the page was redirected", reached.is_set)
         crawling.signal(signal.SIGKILL)
         go_on.set()
         ended(crawling)
@@ -170,7 +170,7 @@ class QueuedTest(unittest.TestCase):
         until("one page is redirected, and the other is being fetched", both.is_set)
         targets = [self.site.page(11), self.site.page(12)]
         check = f"/v1/visited-sets/{settings['UNSEEN_SET']}/urls/check"
-        until("a target is marked", lambda: "seen" in call("POST", check, {"urls": targets})["results"])
+        until("a target is visited", lambda: "seen" in call("POST", check, {"urls": targets})["results"])
         crawling.signal(signal.SIGINT)
         until("the crawl stops", lambda: "Received SIGINT" in crawling.log())
         stopped.set()

@@ -135,7 +135,7 @@ class UnavailableTest(unittest.TestCase):
                 self.site.hits.clear()
                 shut = self.shut_after(BEFORE)
                 crawling = start_crawl(self.pages, self.settings(on_error, 60), slow=True)
-                until("the service is away", shut.is_set)
+                until("the service is unavailable", shut.is_set)
                 self.relay.open()
                 stats = ended(crawling)
                 self.assertEqual(stats.get("finish_reason"), "finished", stats["log"][-3000:])
@@ -303,7 +303,7 @@ class UnavailableTest(unittest.TestCase):
                 self.site.hits.clear()
                 settings = {**self.settings(on_error, LONGER), "UNSEEN_BATCH_SIZE": 50, "SCHEDULER": "tests.crawl.TellsNotAnswered"}
                 crawling = start_crawl(self.pages[:1], settings, follows=True)
-                until("the service is away", shut.is_set)
+                until("the service is unavailable", shut.is_set)
                 until("the links were not answered", lambda: "links were not answered" in crawling.log())
                 self.relay.open()
                 back.set()

@@ -40,7 +40,7 @@ describe('a source on the web', () => {
   it.each<[string, RequestListener]>([
     ['before its answer', () => undefined],
     ['in its answer', (_, response) => void response.write('first\n')],
-  ])('is given up if it is silent %s', async (_, listener) => {
+  ])('times out if it is silent %s', async (_, listener) => {
     const server = createServer(listener).listen(0, '127.0.0.1');
     await once(server, 'listening');
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/list`;

@@ -47,7 +47,7 @@ export class SyncedRun {
       const { name, growth, maxAgeSeconds } = set;
       const room = growth === 'none' ? FIXED_CAPACITY : capacity;
       const body = { name, capacity: room, errorRate: ERROR_RATE, growth, maxAgeSeconds };
-      await untilAnswered(`visited set ${name} cannot be made`, () =>
+      await untilAnswered(`visited set ${name} cannot be created`, () =>
         http.post(`${instances[0]?.url}/v1/visited-sets`, body),
       );
     }

@@ -89,7 +89,7 @@ describe('a store whose last write failed', () => {
       unready = (await store.readiness()).reason;
     }
     expect(unready).toBe('the last write to the data directory failed; the store retries soon');
-    await until('it is ready again', async () => (await store.readiness()).ready);
+    await until('the store is ready again', async () => (await store.readiness()).ready);
   });
 });
 

@@ -111,7 +111,7 @@ describe('a restart', () => {
     const database = Database.open(await bench.dataDir());
     const range = prefixRange(generationKey(filter.generation));
     const left = () => database.tablesByGeneration.flatMap((table) => [...table.getKeys(range)]).length;
-    await until('its data is deleted', async () => left() === 0);
+    await until('the data of the filter is deleted', async () => left() === 0);
     await database.close();
   });
 
@@ -239,7 +239,7 @@ it('a waiting caller is woken for a lease that ends while its timer is being set
   await store.queue.lease(filter, 1, HOUR_MS, operation());
   const before = calls;
   isArmed = true;
-  await until('it is called', async () => calls > before);
+  await until('the waiting caller is called', async () => calls > before);
   expect(isArmed).toBe(false);
 });
 

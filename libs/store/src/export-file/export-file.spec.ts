@@ -265,7 +265,7 @@ describe('a forged header', () => {
       { layers: [LAYER, LAYER, LAYER] },
       'add up to 0.015, more than errorRate 0.01',
     ],
-    ['a layer that is no object', { layers: [7] }, 'a layer of the header must be an object'],
+    ['a layer that is not an object', { layers: [7] }, 'a layer of the header must be an object'],
     ['an unknown hash scheme', geometry({ hashScheme: 99 }), 'hash scheme 99 is unknown to this version'],
     ['a spread under another scheme', geometry({ spread: 1 }), 'hash scheme 2 has no spread, not 1'],
     ['no spread', geometry({ hashScheme: 3 }), 'spread must divide the 2 segments, not be undefined'],
