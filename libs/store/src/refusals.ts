@@ -87,7 +87,7 @@ export function keyReused({ id }: Operation): StoreError {
 export function keyExpired({ id }: Operation): StoreError {
   return new StoreError(
     'IDEMPOTENCY_KEY_EXPIRED',
-    `the record of Idempotency-Key ${id} has expired, so the service cannot tell whether the request ran; this attempt changed nothing. Check, then send it without the key`,
+    `the record of Idempotency-Key ${id} has expired, so the service cannot tell whether the request ran; this attempt changed nothing. If the request did not run, send it without the key`,
   );
 }
 
