@@ -335,7 +335,10 @@ export function redisFacts(subject: Subject<RedisHarness>): void {
       since: clock.now(),
     }));
     const hasty = { ...keyed(), deadline: Date.now() + 4_000 };
-    await expectRefusal(store.drop(filter.name, filter.kind, hasty), 'FILTER_BUSY');
+    await expect(store.drop(filter.name, filter.kind, hasty)).rejects.toMatchObject({
+      code: 'FILTER_BUSY',
+      message: `visited set ${filter.name} is being created; retry`,
+    });
     expect(await keysOf(subject, filter)).not.toEqual([]);
     await rewriteEntry(subject, filter.name, (entry) => ({ ...entry, since: 0 }));
     await expectRefusal(store.drop(filter.name, 'filter', keyed()), 'FILTER_NOT_FOUND');

@@ -138,7 +138,10 @@ describe('from store to store', () => {
         })(),
         keyed(),
       );
-      await expectRefusal(slow, 'FILTER_BUSY');
+      await expect(slow).rejects.toMatchObject({
+        code: 'FILTER_BUSY',
+        message: `visited set ${spec.name} was claimed by another request during the import; retry`,
+      });
       const winner = await store.open(spec.name, 'filter', { fresh: true });
       expect(await store.describe(winner)).toMatchObject({ items: 0, nonZeroCells: 0 });
       await store.drop(spec.name, 'filter', made());
