@@ -27,7 +27,10 @@ export function Documented(doc: RouteDoc, kind: RouteKind = {}): MethodDecorator
 }
 
 /** What the server must know about a route before its handler runs. */
-type RouteKind = Pick<FastifyContextConfig, 'mutates' | 'waits' | 'batch' | 'takesExports' | 'exports' | 'probe'>;
+type RouteKind = Pick<
+  FastifyContextConfig,
+  'mutates' | 'waits' | 'batch' | 'takesExports' | 'exports' | 'probe'
+>;
 
 /** The only place that sets the configuration of a route, because a second RouteConfig would replace the first. */
 function route(doc: RouteDoc, config: RouteKind): MethodDecorator {
