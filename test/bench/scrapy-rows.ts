@@ -49,11 +49,11 @@ async function rowsOf(python: string, store: string, port: number, { quick }: Be
   const ways: Record<string, Settings> = {
     'own-filter': {},
     queued: { SCHEDULER: 'scrapy_unseen.Scheduler' },
-    scheduled: { SCHEDULER: 'scrapy_unseen.Scheduler', UNSEEN_MARK: 'scheduled' },
+    scheduled: { SCHEDULER: 'scrapy_unseen.Scheduler', UNSEEN_VISITED_WHEN: 'scheduled' },
     crawled: {
       SCHEDULER: 'scrapy_unseen.Scheduler',
-      UNSEEN_MARK: 'crawled',
-      SPIDER_MIDDLEWARES: { 'scrapy_unseen.MarkCrawled': 50 },
+      UNSEEN_VISITED_WHEN: 'crawled',
+      SPIDER_MIDDLEWARES: { 'scrapy_unseen.VisitCrawled': 50 },
     },
     'filter-of-duplicates': { DUPEFILTER_CLASS: 'scrapy_unseen.DupeFilter' },
   };

@@ -74,7 +74,7 @@ class Scenarios {
   async crawl() {
     const {
       start,
-      mark = 'scheduled',
+      visitedWhen = 'scheduled',
       crashOn,
       crashAtVisit,
       lockSecs,
@@ -87,7 +87,7 @@ class Scenarios {
       if (verb === 'visit' && ++visits === crashAtVisit) crash();
       return answer;
     };
-    const manager = await this.open({ mark });
+    const manager = await this.open({ visitedWhen });
     const crawler = new CheerioCrawler({
       requestQueue: manager.asRequestQueue(),
       maxRequestRetries,
@@ -107,7 +107,7 @@ class Scenarios {
     return { finished: requestsFinished, failed: requestsFailed };
   }
 
-  /** Marks and queues as main.ts does, and ends before it fetches anything. */
+  /** Visits and queues as main.ts does, and ends before it fetches anything. */
   async leave() {
     const manager = await this.open({ queue: await RequestQueue.open(this.set) });
     await manager.addRequestsBatched(this.given.start, all);
@@ -133,7 +133,7 @@ class Scenarios {
   }
 
   async counting() {
-    const manager = await this.open({ mark: this.given.mark });
+    const manager = await this.open({ visitedWhen: this.given.visitedWhen });
     const { addedRequests } = await manager.addRequestsBatched(urls(1_001), all);
     const again = await manager.addRequestsBatched(urls(1_001), all);
     const { visit = 0, check = 0 } = this.calls;
@@ -141,7 +141,7 @@ class Scenarios {
   }
 
   async limit() {
-    const manager = await this.open({ mark: this.given.mark });
+    const manager = await this.open({ visitedWhen: this.given.visitedWhen });
     await manager.addRequestsBatched(urls(5));
     const { addedRequests, requestsOverLimit } = await manager.addRequestsBatched(urls(50), {
       maxNewRequests: 3,
@@ -262,7 +262,7 @@ class Scenarios {
     const manager = await this.open();
     const [url] = urls(1);
     const answers = [
-      failure(this.open({ mark: 'never' })),
+      failure(this.open({ visitedWhen: 'never' })),
       failure(manager.addRequest({})),
       failure(manager.addRequest({ requestsFromUrl: url })),
       failure(manager.addRequestsBatched([url], { batchSize: 0 })),

@@ -24,7 +24,7 @@ const MOST_MS = 180_000;
 const MAIN = join('dist', 'main.js');
 const PROBE = 'crawlee-probe.mjs';
 const RETRIES = 1;
-const MARKS = ['scheduled', 'handled'];
+const VISITED_WHEN = ['scheduled', 'handled'];
 
 const why = whySkipped('crawlee');
 const describeExample = why === '' ? describe : describe.skip;
@@ -173,7 +173,7 @@ describeExample(`the example crawlee${why}`, () => {
       expect(said).toBe(`retrying, connection refused by ${host}\n`);
     });
 
-    it('a run of the main program fetches pages that an earlier one marked and did not fetch', async () => {
+    it('a run of the main program fetches pages that an earlier one visited and did not fetch', async () => {
       site = await startSite({ ...linked(3), '/left': {} });
       await probe('leave', { start: [`${site.url}/left`] });
       const options = ['--service', app.url, '--set', set.name, '--capacity', '100000', `${site.url}/0`];
@@ -181,9 +181,9 @@ describeExample(`the example crawlee${why}`, () => {
       expect([...site.fetched.keys()].sort()).toEqual([...paths(3), '/left']);
     });
 
-    it.each(MARKS)('%s: a second run with a new queue fetches no page', async (mark) => {
+    it.each(VISITED_WHEN)('%s: a second run with a new queue fetches no page', async (visitedWhen) => {
       site = await startSite(linked(12));
-      const given = { mark, start: [`${site.url}/0`] };
+      const given = { visitedWhen, start: [`${site.url}/0`] };
       expect(await answer('crawl', given)).toEqual({ finished: 12, failed: 0 });
       expect(Object.fromEntries(site.fetched)).toEqual(
         Object.fromEntries(paths(12).map((path) => [path, 1])),
@@ -193,9 +193,9 @@ describeExample(`the example crawlee${why}`, () => {
       expect(site.total()).toBe(0);
     });
 
-    it.each(MARKS)('%s: pages that were forgotten are fetched again', async (mark) => {
+    it.each(VISITED_WHEN)('%s: pages that were forgotten are fetched again', async (visitedWhen) => {
       site = await startSite(linked(6));
-      const given = { mark, start: [`${site.url}/0`] };
+      const given = { visitedWhen, start: [`${site.url}/0`] };
       await answer('crawl', given);
       site.reset();
       await set.forget([`${site.url}/0`, `${site.url}/3`]);
@@ -206,21 +206,24 @@ describeExample(`the example crawlee${why}`, () => {
     it.each([
       ['scheduled', { visit: 4, check: 0 }],
       ['handled', { visit: 0, check: 4 }],
-    ])('%s: the service is asked about 1,000 URLs at a time', async (mark, calls) => {
-      expect(await answer('counting', { mark })).toEqual({ fresh: 1_001, again: 0, ...calls });
+    ])('%s: the service is asked about 1,000 URLs at a time', async (visitedWhen, calls) => {
+      expect(await answer('counting', { visitedWhen })).toEqual({ fresh: 1_001, again: 0, ...calls });
     });
 
-    it.each(MARKS)('%s: a limit applies to new requests, and those above it are not marked', async (mark) => {
-      const over = u(...range(8, 50));
-      expect(await answer('limit', { mark })).toEqual({
-        fresh: 3,
-        over,
-        fetched: u(...range(0, 8)),
-        pending: 0,
-      });
-      expect(new Set(await set.check(over))).toEqual(new Set(['unseen']));
-      expect(new Set(await set.check(u(...range(0, 8))))).toEqual(new Set(['seen']));
-    });
+    it.each(VISITED_WHEN)(
+      '%s: a limit applies to new requests, and those above it are not visited',
+      async (visitedWhen) => {
+        const over = u(...range(8, 50));
+        expect(await answer('limit', { visitedWhen })).toEqual({
+          fresh: 3,
+          over,
+          fetched: u(...range(0, 8)),
+          pending: 0,
+        });
+        expect(new Set(await set.check(over))).toEqual(new Set(['unseen']));
+        expect(new Set(await set.check(u(...range(0, 8))))).toEqual(new Set(['seen']));
+      },
+    );
 
     it('requests with their own uniqueKey, other methods, or significant fragments bypass Unseen', async () => {
       const calls = ['visited-sets'];
@@ -231,21 +234,24 @@ describeExample(`the example crawlee${why}`, () => {
       expect(await answer('forget')).toEqual({ first: u(0, 1), forgotten: ['forgotten'], second: u(0) });
     });
 
-    it.each(MARKS)('%s: a failed page is tried once in a run, and again in the next', async (mark) => {
-      site = await startSite({ ...linked(6, ['/broken']), '/broken': { status: 500 } });
-      const given = { start: [`${site.url}/0`], mark, maxRequestRetries: RETRIES };
-      for (const round of ['first', 'second']) {
-        site.reset();
-        expect([round, await answer('crawl', given)]).toEqual([round, { finished: 6, failed: 1 }]);
-        expect([round, site.fetched.get('/broken')]).toEqual([round, 1 + RETRIES]);
-        expect(await set.check(`${site.url}/broken`)).toBe('unseen');
-        await set.forget(paths(6).map((path) => site!.url + path));
-      }
-    });
+    it.each(VISITED_WHEN)(
+      '%s: a failed page is tried once in a run, and again in the next',
+      async (visitedWhen) => {
+        site = await startSite({ ...linked(6, ['/broken']), '/broken': { status: 500 } });
+        const given = { start: [`${site.url}/0`], visitedWhen, maxRequestRetries: RETRIES };
+        for (const round of ['first', 'second']) {
+          site.reset();
+          expect([round, await answer('crawl', given)]).toEqual([round, { finished: 6, failed: 1 }]);
+          expect([round, site.fetched.get('/broken')]).toEqual([round, 1 + RETRIES]);
+          expect(await set.check(`${site.url}/broken`)).toBe('unseen');
+          await set.forget(paths(6).map((path) => site!.url + path));
+        }
+      },
+    );
 
-    it.each(MARKS)('%s: the target of a redirect is marked, too', async (mark) => {
+    it.each(VISITED_WHEN)('%s: the target of a redirect is visited, too', async (visitedWhen) => {
       site = await startSite({ '/old': { to: '/new' }, '/new': {} });
-      const given = { mark, start: [`${site.url}/old`] };
+      const given = { visitedWhen, start: [`${site.url}/old`] };
       expect(await answer('crawl', given)).toEqual({ finished: 1, failed: 0 });
       expect(await answer('crawl', { ...given, start: [`${site.url}/new`] })).toEqual({
         finished: 0,
@@ -254,11 +260,11 @@ describeExample(`the example crawlee${why}`, () => {
       expect(Object.fromEntries(site.fetched)).toEqual({ '/old': 1, '/new': 1 });
     });
 
-    it.each(MARKS)(
+    it.each(VISITED_WHEN)(
       '%s: the next run fetches the queue of an interrupted one, although its pages are seen',
-      async (mark) => {
+      async (visitedWhen) => {
         site = await startSite(linked(8));
-        const given = { mark, start: [`${site.url}/0`], lockSecs: 1 };
+        const given = { visitedWhen, start: [`${site.url}/0`], lockSecs: 1 };
         const killed = await probe('crawl', { ...given, crashOn: `${site.url}/4` });
         expect(killed.signal).toBe('SIGKILL');
         expect(site.fetched.size).toBeLessThan(8);
@@ -267,7 +273,7 @@ describeExample(`the example crawlee${why}`, () => {
       },
     );
 
-    it('a crash between the marks and the queue loses nothing', async () => {
+    it('a crash between the visit and the queue loses nothing', async () => {
       site = await startSite(linked(8));
       const given = { start: [`${site.url}/0`], lockSecs: 1 };
       // The visit of the start URL, again by the next process, then the visit of its links.
@@ -281,7 +287,7 @@ describeExample(`the example crawlee${why}`, () => {
       expect([...site.fetched.keys()].sort()).toEqual(paths(8));
     });
 
-    it('a call whose answer is lost is an error, and the next call queues the marked URLs', async () => {
+    it('a call whose answer is lost is an error, and the next call queues the visited URLs', async () => {
       const error = expect.stringMatching(/^UnreachableError: .*\/urls\/visit/);
       expect(await answer('lost')).toEqual({
         error,
@@ -300,22 +306,25 @@ describeExample(`the example crawlee${why}`, () => {
       });
     });
 
-    it.each(MARKS)('%s: a page that robots.txt forbids is neither fetched nor seen', async (mark) => {
-      site = await startSite({ '/robots.txt': { text: 'User-agent: *\nDisallow: /0' }, '/0': {} });
-      const given = { mark, start: [`${site.url}/0`] };
-      expect(await answer('crawl', { ...given, robots: true })).toEqual({ finished: 0, failed: 0 });
-      expect(site.fetched.get('/0')).toBeUndefined();
-      expect(await set.check(`${site.url}/0`)).toBe('unseen');
-      // So it is fetched once robots.txt allows it.
-      expect(await answer('crawl', given)).toEqual({ finished: 1, failed: 0 });
-    });
+    it.each(VISITED_WHEN)(
+      '%s: a page that robots.txt forbids is neither fetched nor seen',
+      async (visitedWhen) => {
+        site = await startSite({ '/robots.txt': { text: 'User-agent: *\nDisallow: /0' }, '/0': {} });
+        const given = { visitedWhen, start: [`${site.url}/0`] };
+        expect(await answer('crawl', { ...given, robots: true })).toEqual({ finished: 0, failed: 0 });
+        expect(site.fetched.get('/0')).toBeUndefined();
+        expect(await set.check(`${site.url}/0`)).toBe('unseen');
+        // So it is fetched once robots.txt allows it.
+        expect(await answer('crawl', given)).toEqual({ finished: 1, failed: 0 });
+      },
+    );
 
-    it.each(MARKS)(
+    it.each(VISITED_WHEN)(
       '%s: a page that redirects to another site is seen, and the other site is not',
-      async (mark) => {
+      async (visitedWhen) => {
         site = await startSite({ '/0': { links: ['/away'] }, '/away': { to: '/1' }, '/1': {} }, 'localhost');
         const start = [`${site.url}/0`];
-        expect(await answer('crawl', { mark, start })).toEqual({ finished: 2, failed: 0 });
+        expect(await answer('crawl', { visitedWhen, start })).toEqual({ finished: 2, failed: 0 });
         const [away, other] = [`${site.url}/away`, `${site.url.replace('127.0.0.1', 'localhost')}/1`];
         expect(await set.check([away, other])).toEqual(['seen', 'unseen']);
         expect(site.fetched.get('/1')).toBe(1);
@@ -353,7 +362,7 @@ describeExample(`the example crawlee${why}`, () => {
 
     it('refuses unsupported calls, with the reason', async () => {
       expect(await answer('refused')).toEqual([
-        'TypeError: mark must be one of scheduled, handled, not never',
+        'TypeError: visitedWhen must be one of scheduled, handled, not never',
         'TypeError: a request must have an http or https URL, not undefined',
         expect.stringContaining('fetch https://example.org/u0 with downloadListOfUrls'),
         'RangeError: batchSize must be a number of at least 1, not 0',
@@ -364,8 +373,11 @@ describeExample(`the example crawlee${why}`, () => {
     it('the main program shows its usage and reports wrong arguments', async () => {
       const { stdout } = await run(example, [MAIN], storage);
       expect(stdout).toContain('npm start -- [options] URL...');
-      const wrong = await run(example, [MAIN, '--mark', 'never', 'http://127.0.0.1/'], storage);
-      expect(wrong).toMatchObject({ stdout: '', stderr: '--mark must be scheduled or handled, not never\n' });
+      const wrong = await run(example, [MAIN, '--visited-when', 'never', 'http://127.0.0.1/'], storage);
+      expect(wrong).toMatchObject({
+        stdout: '',
+        stderr: '--visited-when must be scheduled or handled, not never\n',
+      });
     });
 
     it('Crawlee still refuses the option requestManager, which is why asRequestQueue is there', async () => {

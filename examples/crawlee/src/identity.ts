@@ -12,13 +12,13 @@ export function isByUrl({ url, method, uniqueKey }: Request): boolean {
   return method === 'GET' && uniqueKey === keyByUrl(url);
 }
 
-/** The key of a request whose URL was visited when it was added. `mark` must be unique. */
-export function markedKey({ url }: Request, mark: string): string {
-  return `${PREFIX}${mark}:${url}`;
+/** The key of a request whose URL was visited when it was added. `suffix` must be unique. */
+export function visitedKey({ url }: Request, suffix: string): string {
+  return `${PREFIX}${suffix}:${url}`;
 }
 
 /** Whether the URL of a request was visited when it was added. */
-export function isMarked({ uniqueKey }: Request): boolean {
+export function isVisited({ uniqueKey }: Request): boolean {
   return uniqueKey.startsWith(PREFIX);
 }
 

@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
 import { CheerioCrawler, log, LogLevel, RequestQueue } from '@crawlee/cheerio';
 import { addRedirect, leaveRedirects } from './redirects.js';
-import { UnseenRequestManager, type Mark } from './unseen-request-manager.js';
+import { UnseenRequestManager, type VisitedWhen } from './unseen-request-manager.js';
 
 const USAGE = `npm start -- [options] URL...
 
@@ -10,7 +10,8 @@ Crawls the sites of the URLs, each on its own host. Every run fetches the URLs t
   --set NAME       the visited set (crawl)
   --capacity N     capacity of a new set (1000000)
   --service URL    URL of Unseen (UNSEEN_URL, or http://127.0.0.1:3000)
-  --mark WHEN      when a URL becomes visited: scheduled or handled (scheduled)
+  --visited-when WHEN
+                   when a URL becomes visited: scheduled or handled (scheduled)
 
 UNSEEN_API_KEY is the API key, if the service requires one.`;
 
@@ -21,7 +22,7 @@ async function main(): Promise<void> {
       set: { type: 'string', default: 'crawl' },
       capacity: { type: 'string', default: '1000000' },
       service: { type: 'string', default: process.env.UNSEEN_URL ?? 'http://127.0.0.1:3000' },
-      mark: { type: 'string', default: 'scheduled' },
+      'visited-when': { type: 'string', default: 'scheduled' },
       help: { type: 'boolean', default: false },
     },
   });
@@ -31,10 +32,10 @@ async function main(): Promise<void> {
   }
   if (process.env.CRAWLEE_LOG_LEVEL === undefined) log.setLevel(LogLevel.WARNING);
 
-  const mark = markOf(values.mark);
+  const visitedWhen = visitedWhenOf(values['visited-when']);
   // Only the queue contains URLs that are visited but not fetched yet. Crawlee does not purge a named queue when the
   // next run starts.
-  const queue = mark === 'scheduled' ? await RequestQueue.open(values.set) : undefined;
+  const queue = visitedWhen === 'scheduled' ? await RequestQueue.open(values.set) : undefined;
   const manager = await UnseenRequestManager.open({
     set: { name: values.set, capacity: Number(values.capacity) },
     service: {
@@ -42,7 +43,7 @@ async function main(): Promise<void> {
       apiKey: process.env.UNSEEN_API_KEY,
       onRetry: ({ message }) => console.error(message),
     },
-    mark,
+    visitedWhen,
     isOnlyUser: true,
     ...(queue && { queue }),
   });
@@ -59,9 +60,9 @@ async function main(): Promise<void> {
   console.log(JSON.stringify({ finished: requestsFinished, failed: requestsFailed }));
 }
 
-function markOf(text: string): Mark {
+function visitedWhenOf(text: string): VisitedWhen {
   if (text === 'scheduled' || text === 'handled') return text;
-  throw new TypeError(`--mark must be scheduled or handled, not ${text}`);
+  throw new TypeError(`--visited-when must be scheduled or handled, not ${text}`);
 }
 
 main().catch((error: unknown) => {

@@ -23,11 +23,11 @@ import {
   type CreateVisitedSet,
   type VisitedSet,
 } from 'unseen-client';
-import { isByUrl, isMarked, keyByUrl, markedKey, withKey, withoutFragment } from './identity.js';
+import { isByUrl, isVisited, keyByUrl, visitedKey, withKey, withoutFragment } from './identity.js';
 import { Journal, type Entry } from './journal.js';
 
 /** When a URL becomes visited. */
-export type Mark =
+export type VisitedWhen =
   /** When it is added: if several crawlers share the set, only one fetches it. */
   | 'scheduled'
   /** When its page was handled successfully: two crawlers may fetch it at once, and failures change nothing. */
@@ -39,7 +39,7 @@ export interface UnseenRequestManagerOptions {
   /** The URL of the service, and the API key. */
   readonly service?: ClientOptions;
   /** Default: `scheduled`. */
-  readonly mark?: Mark;
+  readonly visitedWhen?: VisitedWhen;
   /** The queue of the requests. Default: Crawlee's default queue. */
   readonly queue?: RequestQueue;
   /**
@@ -85,22 +85,24 @@ export class UnseenRequestManager implements IRequestManager {
     /** The request queue, for calls such as `getInfo` and `drop`. */
     readonly queue: RequestQueue,
     private readonly set: VisitedSet,
-    private readonly mark: Mark,
+    private readonly visitedWhen: VisitedWhen,
     private readonly journal: Journal,
   ) {}
 
   /** Creates the set if it does not exist, and finishes journal entries of an earlier process. */
   static async open(options: UnseenRequestManagerOptions): Promise<UnseenRequestManager> {
-    const { set, service, mark = 'scheduled' } = options;
-    if (!MARKS.includes(mark))
-      throw new TypeError(`mark must be one of ${MARKS.join(', ')}, not ${String(mark)}`);
+    const { set, service, visitedWhen = 'scheduled' } = options;
+    if (!VISITED_WHEN.includes(visitedWhen))
+      throw new TypeError(
+        `visitedWhen must be one of ${VISITED_WHEN.join(', ')}, not ${String(visitedWhen)}`,
+      );
     const { name, ...made } = set;
     const visited = new UnseenClient(service).visitedSet(name);
     await visited.create(made);
     const queue = options.queue ?? (await RequestQueue.open());
     // Crawlee purges or keeps a store together with the queue of the same name.
     const journal = new Journal(await KeyValueStore.open(queue.name ?? null), name);
-    const manager = new UnseenRequestManager(queue, visited, mark, journal);
+    const manager = new UnseenRequestManager(queue, visited, visitedWhen, journal);
     manager.unsettled.push(...(await journal.left()));
     await manager.settleAll();
     await manager.takeOver(options.isOnlyUser ?? false);
@@ -113,13 +115,13 @@ export class UnseenRequestManager implements IRequestManager {
    */
   async addStarts(sources: readonly (Source | string)[]): Promise<void> {
     const requests = sources.map(requestOf).filter(({ url }) => !this.left.has(keyByUrl(url)));
-    const starts = requests.map((request) => withKey(request, markedKey(request, `start-${randomUUID()}`)));
+    const starts = requests.map((request) => withKey(request, visitedKey(request, `start-${randomUUID()}`)));
     for (const [i, { uniqueKey }] of starts.entries()) {
       this.starts.add(uniqueKey);
       this.left.add(keyByUrl((requests[i] as Request).url));
     }
     await this.whileAdding(async () => {
-      if (this.mark === 'scheduled') await this.visit(starts.map(({ url }) => url));
+      if (this.visitedWhen === 'scheduled') await this.visit(starts.map(({ url }) => url));
       await this.enqueue(starts, { forefront: false, left: Infinity, overLimit: [] });
     });
   }
@@ -182,7 +184,7 @@ export class UnseenRequestManager implements IRequestManager {
   async markRequestHandled(request: Request): Promise<RequestQueueOperationInfo | null> {
     const own = this.isStart(request) ? [request.url] : [];
     if (wasFetched(request)) await this.visit([...own, ...urlsToMark(request)]);
-    else if (isMarked(request)) await this.forgetFailed(request);
+    else if (isVisited(request)) await this.forgetFailed(request);
     return this.queue.markRequestHandled(request);
   }
 
@@ -265,7 +267,8 @@ export class UnseenRequestManager implements IRequestManager {
     if (byUrl.length === 0) return queued;
     const asked = byUrl.filter(({ uniqueKey }) => !this.failed.has(uniqueKey));
     const failed = byUrl.filter(({ uniqueKey }) => this.failed.has(uniqueKey)).map(present);
-    const added = this.mark === 'handled' ? this.addUnseen(asked, adding) : this.schedule(asked, adding);
+    const added =
+      this.visitedWhen === 'handled' ? this.addUnseen(asked, adding) : this.schedule(asked, adding);
     return [...queued, ...failed, ...(await added)];
   }
 
@@ -306,7 +309,7 @@ export class UnseenRequestManager implements IRequestManager {
         if (request === undefined) continue;
         // Unseen decides what is new. The queue still contains handled requests whose URLs were forgotten, so each new
         // request gets its own key.
-        if (result === 'new') fresh.push(withKey(request, markedKey(request, `${key}.${i}`)));
+        if (result === 'new') fresh.push(withKey(request, visitedKey(request, `${key}.${i}`)));
         else if (result === 'seen') added.push(present(request));
         else invalid.push(request);
       }
@@ -399,7 +402,7 @@ export class UnseenRequestManager implements IRequestManager {
   }
 }
 
-const MARKS: readonly string[] = ['scheduled', 'handled'] satisfies Mark[];
+const VISITED_WHEN: readonly string[] = ['scheduled', 'handled'] satisfies VisitedWhen[];
 
 /** Crawlee also calls this for failed requests, and for requests that robots.txt forbids and that were never loaded. */
 function wasFetched({ state, loadedUrl }: Request): boolean {
@@ -413,7 +416,7 @@ function wasFetched({ state, loadedUrl }: Request): boolean {
 function urlsToMark(request: Request): string[] {
   const urls: string[] = [];
   if (isByUrl(request)) urls.push(request.url);
-  else if (!isMarked(request)) return [];
+  else if (!isVisited(request)) return [];
   const { url, loadedUrl, state } = request;
   // A page that was skipped after a redirect was not handled.
   if (loadedUrl === undefined || state === RequestState.SKIPPED) return urls;

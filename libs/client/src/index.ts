@@ -22,7 +22,7 @@ export { Sync, Syncs } from './syncs.js';
 export {
   VisitedSet,
   type ExtendOptions,
-  type MarkOptions,
+  type VisitOptions,
   type PageOptions,
   type ReleaseOptions,
   type UrlWithPayload,

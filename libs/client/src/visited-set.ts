@@ -22,7 +22,7 @@ export interface UrlWithPayload {
 }
 
 /** Options of `visit` and `discover`. */
-export interface MarkOptions extends ChangeOptions {
+export interface VisitOptions extends ChangeOptions {
   /** In a set that ages: how long these URLs stay visited. Default and maximum: the `maxAgeSeconds` of the set. */
   readonly ttlSeconds?: number;
 }
@@ -66,9 +66,9 @@ export class VisitedSet extends Handle<
   VisitedSetDescription | LostVisitedSet
 > {
   /** Visits URLs and adds the new ones to the queue, in one step. */
-  readonly discover: Verb<string | UrlWithPayload, 'new' | 'seen' | 'invalid', MarkOptions>;
+  readonly discover: Verb<string | UrlWithPayload, 'new' | 'seen' | 'invalid', VisitOptions>;
   /** Visits URLs: they are seen from now on. */
-  readonly visit: Verb<string, 'new' | 'seen' | 'invalid', MarkOptions>;
+  readonly visit: Verb<string, 'new' | 'seen' | 'invalid', VisitOptions>;
   /** Checks URLs without changing anything. */
   readonly check: Verb<string, 'seen' | 'unseen' | 'invalid', CallOptions>;
   /** Forgets URLs and removes them from the queue. */
@@ -93,7 +93,7 @@ export class VisitedSet extends Handle<
       ({ path: `${this.path}/urls/${path}`, member: 'urls', mutates }) as const;
     const ids = (path: string) =>
       ({ path: `${this.path}/queue/${path}`, member: 'ids', mutates: true }) as const;
-    const ttl = ({ ttlSeconds }: MarkOptions) => ({ ttlSeconds });
+    const ttl = ({ ttlSeconds }: VisitOptions) => ({ ttlSeconds });
     this.discover = verb(batches, urls('discover'), ttl);
     this.visit = verb(batches, urls('visit'), ttl);
     this.check = verb(batches, urls('check', false));

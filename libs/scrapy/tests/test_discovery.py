@@ -6,13 +6,13 @@ from typing import Any, Dict
 from scrapy.settings import Settings
 from tests.support import UNSEEN, Site, call, crawl, fresh_name
 
-from scrapy_unseen.marks import Key
+from scrapy_unseen.kept_keys import Key
 from scrapy_unseen.options import options_of
 from scrapy_unseen.visited import Visited
 
-CRAWLED = {"UNSEEN_MARK": "crawled", "SPIDER_MIDDLEWARES": {"scrapy_unseen.MarkCrawled": 50}}
+CRAWLED = {"UNSEEN_VISITED_WHEN": "crawled", "SPIDER_MIDDLEWARES": {"scrapy_unseen.VisitCrawled": 50}}
 SCRAPYS = {"SCHEDULER": "scrapy.core.scheduler.Scheduler", "DUPEFILTER_CLASS": "scrapy_unseen.DupeFilter"}
-WAYS: "tuple[Dict[str, Any], ...]" = ({}, {"UNSEEN_MARK": "scheduled"}, CRAWLED, SCRAPYS)
+WAYS: "tuple[Dict[str, Any], ...]" = ({}, {"UNSEEN_VISITED_WHEN": "scheduled"}, CRAWLED, SCRAPYS)
 PROFILE = {"ignoreScheme": True, "stripTrailingSlash": True}
 
 

@@ -41,8 +41,8 @@ class DupeFilterTest(unittest.TestCase):
         self.assertEqual(call("GET", f"/v1/visited-sets/{name}")["items"], 1)
 
     def test_refuses_what_only_the_scheduler_can_do(self) -> None:
-        for mark in ("crawled", "queued"):
-            made = DupeFilter(Settings({"UNSEEN_URL": UNSEEN, "UNSEEN_SET": fresh_name(), "UNSEEN_MARK": mark}))
+        for visited_when in ("crawled", "queued"):
+            made = DupeFilter(Settings({"UNSEEN_URL": UNSEEN, "UNSEEN_SET": fresh_name(), "UNSEEN_VISITED_WHEN": visited_when}))
             with self.assertRaisesRegex(SettingError, 'needs SCHEDULER = "scrapy_unseen.Scheduler"'):
                 made.open()
 

@@ -3,7 +3,7 @@ import unittest
 from scrapy import Request
 
 from scrapy_unseen.leases import Ends, Leases
-from scrapy_unseen.marks import Key
+from scrapy_unseen.kept_keys import Key
 
 TARGET = Key(True, "http://a.example/target")
 

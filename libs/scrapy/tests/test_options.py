@@ -29,10 +29,10 @@ class OptionsTest(unittest.TestCase):
                 read(UNSEEN_URL=url)
 
     def test_marks_pages_in_the_queue_unless_something_else_keeps_them(self) -> None:
-        self.assertEqual(read().mark, "queued")
+        self.assertEqual(read().visited_when, "queued")
         for elsewhere in ({"JOBDIR": "/tmp/job"}, {"UNSEEN_KEY": "fingerprint"}):
-            self.assertEqual(read(**elsewhere).mark, "scheduled")
-            self.assertEqual(read(**elsewhere, UNSEEN_MARK="queued").mark, "queued")
+            self.assertEqual(read(**elsewhere).visited_when, "scheduled")
+            self.assertEqual(read(**elsewhere, UNSEEN_VISITED_WHEN="queued").visited_when, "queued")
 
     def test_refuses_the_name_of_a_filter_that_is_not_a_visited_set(self) -> None:
         name = fresh_name()

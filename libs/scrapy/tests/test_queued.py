@@ -123,10 +123,10 @@ class QueuedTest(unittest.TestCase):
         # The start page links to more pages than this run fetches.
         self.crawl(CLOSESPIDER_PAGECOUNT=1)
         left = self.queue()["waiting"]
-        told = self.crawl(UNSEEN_MARK="scheduled")
+        told = self.crawl(UNSEEN_VISITED_WHEN="scheduled")
         self.assertIn(f"has {left} pages that this run does not crawl", told["log"])
         pages = [self.site.page(i) for i in range(10, 40)]
-        settings = {**self.settings, "UNSEEN_SET": fresh_name(), "UNSEEN_MARK": "scheduled", "CLOSESPIDER_PAGECOUNT": 1}
+        settings = {**self.settings, "UNSEEN_SET": fresh_name(), "UNSEEN_VISITED_WHEN": "scheduled", "CLOSESPIDER_PAGECOUNT": 1}
         stats = crawl(pages, settings)
         self.assertIn(f"{stats['unseen/given_back']} pages were found but not fetched", stats["log"])
 

@@ -9,12 +9,12 @@ from scrapy.settings import Settings
 from tests.support import Site, call, crawl, fresh_name
 
 from scrapy_unseen import Scheduler
-from scrapy_unseen.marks import Key, keep
+from scrapy_unseen.kept_keys import Key, keep
 from scrapy_unseen.options import options_of
 from scrapy_unseen.scheduler import UNASKED
 
-CRAWLED = {"UNSEEN_MARK": "crawled", "SPIDER_MIDDLEWARES": {"scrapy_unseen.MarkCrawled": 50}}
-MARKS: "tuple[Dict[str, Any], ...]" = ({}, {"UNSEEN_MARK": "scheduled"}, CRAWLED)
+CRAWLED = {"UNSEEN_VISITED_WHEN": "crawled", "SPIDER_MIDDLEWARES": {"scrapy_unseen.VisitCrawled": 50}}
+VISITED_WHEN: "tuple[Dict[str, Any], ...]" = ({}, {"UNSEEN_VISITED_WHEN": "scheduled"}, CRAWLED)
 
 
 class SchedulerTest(unittest.TestCase):
@@ -31,9 +31,9 @@ class SchedulerTest(unittest.TestCase):
 
     def test_ten_then_the_same_ten_among_a_hundred(self) -> None:
         pages = [self.site.page(i) for i in range(100)]
-        for mark in MARKS:
-            with self.subTest(**mark):
-                settings = {"UNSEEN_SET": fresh_name(), **mark}
+        for visited_when in VISITED_WHEN:
+            with self.subTest(**visited_when):
+                settings = {"UNSEEN_SET": fresh_name(), **visited_when}
                 first = crawl(pages[:10] + pages, settings)
                 self.assert_stats(
                     first,
@@ -64,9 +64,9 @@ class SchedulerTest(unittest.TestCase):
 
     def test_unfiltered_requests_are_neither_checked_nor_marked(self) -> None:
         page, moved = self.site.page(1), f"{self.site.url}/moved/page/2"
-        for mark in MARKS:
-            with self.subTest(**mark):
-                settings = {"UNSEEN_SET": fresh_name(), **mark}
+        for visited_when in VISITED_WHEN:
+            with self.subTest(**visited_when):
+                settings = {"UNSEEN_SET": fresh_name(), **visited_when}
                 stats = crawl([page, page, moved], settings, dont_filter=[page, moved])
                 self.assert_stats(stats, downloader__response_status_count__200=3, bloomfilter__filtered=0)
                 self.assertEqual(call("GET", f"/v1/visited-sets/{settings['UNSEEN_SET']}")["items"], 0)
@@ -88,9 +88,9 @@ class SchedulerTest(unittest.TestCase):
         self.assert_stats(again, response_received_count=0, bloomfilter__filtered=1)
 
     def test_the_target_of_a_redirect_is_seen_too(self) -> None:
-        for mark in MARKS:
-            with self.subTest(**mark):
-                settings = {"UNSEEN_SET": fresh_name(), **mark}
+        for visited_when in VISITED_WHEN:
+            with self.subTest(**visited_when):
+                settings = {"UNSEEN_SET": fresh_name(), **visited_when}
                 crawl([f"{self.site.url}/moved/page/1"], settings)
                 self.site.hits.clear()
                 stats = crawl([self.site.page(1), f"{self.site.url}/moved/page/1"], settings)
@@ -112,7 +112,7 @@ class SchedulerTest(unittest.TestCase):
     def test_pages_not_fetched_when_the_spider_closes_are_fetched_by_the_next(self) -> None:
         pages = [self.site.page(i) for i in range(200)]
         jobs = [tempfile.mkdtemp() for _ in range(2)]
-        for extra in ({}, {"UNSEEN_MARK": "scheduled"}, {"JOBDIR": jobs[0]}, {"JOBDIR": jobs[1], **CRAWLED}):
+        for extra in ({}, {"UNSEEN_VISITED_WHEN": "scheduled"}, {"JOBDIR": jobs[0]}, {"JOBDIR": jobs[1], **CRAWLED}):
             with self.subTest(**extra):
                 settings = {"UNSEEN_SET": fresh_name(), **extra}
                 self.site.hits.clear()
@@ -127,7 +127,7 @@ class SchedulerTest(unittest.TestCase):
         page, broken = self.site.page(1), f"{self.site.url}/broken/1"
         pages = [page, broken, f"{self.site.url}/moved/broken/2"]
         # With a queue, the pages return to the queue.
-        settings = {**self.settings, "UNSEEN_MARK": "scheduled", "DOWNLOADER_MIDDLEWARES": {"scrapy_unseen.ForgetFailed": 540}}
+        settings = {**self.settings, "UNSEEN_VISITED_WHEN": "scheduled", "DOWNLOADER_MIDDLEWARES": {"scrapy_unseen.ForgetFailed": 540}}
         # The same run does not retry a page that is found again.
         crawl(pages, settings, forgets=[page], links={broken: [broken]})
         self.assertEqual([self.site.hits[path] for path in ("/page/1", "/broken/1", "/broken/2")], [1, 2, 2])
@@ -138,9 +138,9 @@ class SchedulerTest(unittest.TestCase):
 
     def test_only_the_request_without_a_fingerprint_is_dropped(self) -> None:
         pages = [self.site.page(i) for i in (7, 13, 8)]
-        for mark in ("queued", "scheduled"):
-            with self.subTest(mark=mark):
-                settings = {"UNSEEN_SET": fresh_name(), "UNSEEN_MARK": mark, "REQUEST_FINGERPRINTER_CLASS": "tests.crawl.FailsAt13"}
+        for visited_when in ("queued", "scheduled"):
+            with self.subTest(visited_when=visited_when):
+                settings = {"UNSEEN_SET": fresh_name(), "UNSEEN_VISITED_WHEN": visited_when, "REQUEST_FINGERPRINTER_CLASS": "tests.crawl.FailsAt13"}
                 self.site.hits.clear()
                 stats = crawl(pages, settings)
                 self.assert_stats(stats, response_received_count=2, unseen__dropped=1)
@@ -148,7 +148,7 @@ class SchedulerTest(unittest.TestCase):
                 check = call("POST", f"/v1/visited-sets/{settings['UNSEEN_SET']}/urls/check", {"urls": pages})
                 self.assertEqual(check["results"], ["seen", "unseen", "seen"])
 
-    def test_requests_after_the_end_are_not_marked(self) -> None:
+    def test_requests_after_the_end_are_not_visited(self) -> None:
         # Each is asked about at once.
         settings = {**self.settings, "UNSEEN_BATCH_SIZE": 1}
         stats = crawl([self.site.page(1)], settings, late=self.site.page(2))
@@ -189,8 +189,8 @@ class SchedulerTest(unittest.TestCase):
             ({"UNSEEN_SET": "My Crawl!"}, "UNSEEN_SET = 'my-crawl'"),
             ({"UNSEEN_SET": "x" * 60}, "1 to 55 of a-z"),
             ({"UNSEEN_URL": "redis://localhost"}, "not 'redis://localhost'"),
-            ({"UNSEEN_MARK": "never"}, "one of queued, scheduled, crawled, not 'never'"),
-            ({"UNSEEN_MARK": "crawled"}, "needs SPIDER_MIDDLEWARES"),
+            ({"UNSEEN_VISITED_WHEN": "never"}, "one of queued, scheduled, crawled, not 'never'"),
+            ({"UNSEEN_VISITED_WHEN": "crawled"}, "needs SPIDER_MIDDLEWARES"),
             ({"UNSEEN_BATCH_SIZE": "many"}, "from 1 to 1000, not 'many'"),
             ({"UNSEEN_MAX_AGE": "1s"}, "10 seconds to 10 years"),
         ):

@@ -9,7 +9,7 @@ from unittest.mock import patch
 from scrapy.settings import Settings
 from tests.support import UNSEEN, call, fresh_name
 
-from scrapy_unseen.marks import Key
+from scrapy_unseen.kept_keys import Key
 from scrapy_unseen.options import options_of
 from scrapy_unseen.service import Service, ServiceError, ServiceUnavailable
 from scrapy_unseen.visited import Visited

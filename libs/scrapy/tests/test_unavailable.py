@@ -161,7 +161,7 @@ class UnavailableTest(unittest.TestCase):
         pages = 30
         self.site.links = lambda path: [f"/page/{i}" for i in range(pages)]
         scrapys = {"SCHEDULER": "scrapy.core.scheduler.Scheduler", "DUPEFILTER_CLASS": "scrapy_unseen.DupeFilter"}
-        for kind, reason in (({}, "unseen_unavailable"), ({"UNSEEN_MARK": "scheduled"}, "finished"), (scrapys, "finished")):
+        for kind, reason in (({}, "unseen_unavailable"), ({"UNSEEN_VISITED_WHEN": "scheduled"}, "finished"), (scrapys, "finished")):
             for before in (0, 10):
                 with self.subTest(**kind, before=before):
                     self.site.hits.clear()
@@ -260,11 +260,11 @@ class UnavailableTest(unittest.TestCase):
         self.assertGreaterEqual(self.queued(settings), PAGES - told)
 
     def test_close_ends_the_crawl_and_the_next_run_fetches_the_rest(self) -> None:
-        for mark in ("queued", "scheduled"):
-            with self.subTest(mark=mark):
+        for visited_when in ("queued", "scheduled"):
+            with self.subTest(visited_when=visited_when):
                 self.site.hits.clear()
                 self.shut_after(BEFORE)
-                settings = {**self.settings("close", LONGER), "UNSEEN_MARK": mark, "UNSEEN_LEASE_SECONDS": 5}
+                settings = {**self.settings("close", LONGER), "UNSEEN_VISITED_WHEN": visited_when, "UNSEEN_LEASE_SECONDS": 5}
                 # Even if the spider refuses to close.
                 stats = crawl(self.pages, settings, slow=True, stays=True)
                 self.assertEqual(stats.get("finish_reason"), "unseen_unavailable", stats["log"][-3000:])
@@ -275,11 +275,11 @@ class UnavailableTest(unittest.TestCase):
                 again = crawl(self.pages, settings)
                 self.assertEqual(again.get("finish_reason"), "finished", again["log"][-3000:])
                 self.assertEqual(len(self.site.hits), PAGES)
-                # Calls whose answers were lost may or may not have marked pages. The crawl fetches those rather than
+                # Calls whose answers were lost may or may not have visited pages. The crawl fetches those rather than
                 # miss them.
                 twice = sum(self.site.hits.values()) - PAGES
                 # A page stays in the queue until all its links are queued.
-                self.assertLessEqual(twice, stats.get("unseen/unknown", 0) if mark == "scheduled" else first)
+                self.assertLessEqual(twice, stats.get("unseen/unknown", 0) if visited_when == "scheduled" else first)
 
     def test_a_page_whose_links_were_not_queued_stays_in_the_queue(self) -> None:
         pages = 60

@@ -12,7 +12,7 @@ from scrapy.utils.request import fingerprint
 
 from .discovery import is_discovery, keep_discovery
 from .loop import close_spider, fail_opening
-from .marks import Key, is_redirected, keep, kept_keys, leads_back
+from .kept_keys import Key, is_redirected, keep, kept_keys, leads_back
 from .options import SettingError, options_of
 from .outage import Outage
 from .passed import Run
@@ -143,9 +143,9 @@ class DupeFilter(BaseDupeFilter):
             spider = getattr(self._crawler, "spider", None)
             self._options = options_of(self._settings, self._name or getattr(spider, "name", "crawl"))
             # The filter sees each request once and does not learn its result.
-            mark = self._settings.get("UNSEEN_MARK") or "scheduled"
-            if mark != "scheduled":
-                raise SettingError(f'UNSEEN_MARK = "{mark}" needs SCHEDULER = "scrapy_unseen.Scheduler"; DupeFilter supports "scheduled" only')
+            visited_when = self._settings.get("UNSEEN_VISITED_WHEN") or "scheduled"
+            if visited_when != "scheduled":
+                raise SettingError(f'UNSEEN_VISITED_WHEN = "{visited_when}" needs SCHEDULER = "scrapy_unseen.Scheduler"; DupeFilter supports "scheduled" only')
             fingerprinter: Any = getattr(self._crawler, "request_fingerprinter", None)
             self._fingerprint = fingerprinter.fingerprint if fingerprinter else fingerprint
             self._visited = Visited(self._options, self._fingerprint)

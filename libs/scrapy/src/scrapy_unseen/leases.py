@@ -5,7 +5,7 @@ from typing import Dict, Iterable, List, NamedTuple, Optional, Set, Tuple
 
 from scrapy.http import Request
 
-from .marks import Key
+from .kept_keys import Key
 
 
 class Ends(NamedTuple):

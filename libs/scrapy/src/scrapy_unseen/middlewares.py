@@ -19,10 +19,10 @@ def _scheduler_of(crawler: Crawler) -> Scheduler:
     raise SettingError('this middleware needs SCHEDULER = "scrapy_unseen.Scheduler"')
 
 
-class MarkCrawled:
+class VisitCrawled:
     """
-    A spider middleware for ``UNSEEN_MARK = "crawled"``: a page becomes visited when its callback has ended without an
-    error.
+    A spider middleware for ``UNSEEN_VISITED_WHEN = "crawled"``: a page becomes visited when its callback has ended
+    without an error.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -32,7 +32,7 @@ class MarkCrawled:
         self._called: "WeakSet[Response]" = WeakSet()
 
     @classmethod
-    def from_crawler(cls, crawler: Crawler) -> "MarkCrawled":
+    def from_crawler(cls, crawler: Crawler) -> "VisitCrawled":
         return cls(crawler)
 
     def process_spider_input(self, response: Response, spider: Optional[Spider] = None) -> None:
@@ -40,19 +40,19 @@ class MarkCrawled:
 
     def process_spider_output(self, response: Response, result: Iterable[Any], spider: Optional[Spider] = None) -> Iterable[Any]:
         yield from result
-        self._mark(response)
+        self._visit(response)
 
     async def process_spider_output_async(
         self, response: Response, result: AsyncIterator[Any], spider: Optional[Spider] = None
     ) -> AsyncIterator[Any]:
         async for one in result:
             yield one
-        self._mark(response)
+        self._visit(response)
 
-    def _mark(self, response: Response) -> None:
+    def _visit(self, response: Response) -> None:
         scheduler = _scheduler_of(self._crawler)
-        if scheduler.marks_crawled and response in self._called:
-            scheduler.mark_crawled(response)
+        if scheduler.visits_crawled and response in self._called:
+            scheduler.visit_crawled(response)
 
 
 class ForgetFailed:

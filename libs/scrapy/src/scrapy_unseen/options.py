@@ -42,7 +42,7 @@ class Options:
     key: str
     #: When a page becomes visited. ``scheduled``: when its request is scheduled. ``crawled``: when its callback has
     #: succeeded. ``queued``: when it enters the queue of the set.
-    mark: str
+    visited_when: str
     #: How long a killed crawl keeps its leases, in seconds.
     lease_seconds: int
     #: How long a run remembers that a URL was seen, in seconds.
@@ -62,7 +62,7 @@ def options_of(settings: BaseSettings, spider_name: str) -> Options:
         timeout=_number(settings, "UNSEEN_TIMEOUT", 30, 0.1, 3_600),
         clear_on_start=settings.getbool("UNSEEN_CLEAR_ON_START", False),
         key=_one_of(settings, "UNSEEN_KEY", "url", "fingerprint"),
-        mark=_mark(settings),
+        visited_when=_visited_when(settings),
         lease_seconds=_whole(settings, "UNSEEN_LEASE_SECONDS", 60, 1, 86_400),
         cache_seconds=_number(settings, "UNSEEN_CACHE_SECONDS", 60, 0, 86_400),
     )
@@ -112,12 +112,12 @@ def _spec(settings: BaseSettings) -> Dict[str, Any]:
     return spec
 
 
-def _mark(settings: BaseSettings) -> str:
+def _visited_when(settings: BaseSettings) -> str:
     # A JOBDIR keeps pending requests itself, and fingerprints cannot go into the queue.
     kept_elsewhere = settings.get("JOBDIR") or settings.get("UNSEEN_KEY") == "fingerprint"
-    if kept_elsewhere and not settings.get("UNSEEN_MARK"):
+    if kept_elsewhere and not settings.get("UNSEEN_VISITED_WHEN"):
         return "scheduled"
-    return _one_of(settings, "UNSEEN_MARK", "queued", "scheduled", "crawled")
+    return _one_of(settings, "UNSEEN_VISITED_WHEN", "queued", "scheduled", "crawled")
 
 
 def _one_of(settings: BaseSettings, name: str, *allowed: str) -> str:

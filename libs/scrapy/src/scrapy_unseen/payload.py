@@ -7,7 +7,7 @@ from typing import Any, Dict, Optional
 from scrapy import Spider
 from scrapy.http import Request
 
-from .marks import MARKED
+from .kept_keys import KEPT
 
 #: The limit of the service.
 MOST_BYTES = 1_024
@@ -30,7 +30,7 @@ def payload_of(request: Request, spider: Spider) -> Optional[str]:
         return None
     if "_class" in told or told["body"]:
         return None
-    told["meta"] = {name: value for name, value in told["meta"].items() if name != MARKED}
+    told["meta"] = {name: value for name, value in told["meta"].items() if name != KEPT}
     kept = {name: told[name] for name in KEPT if told[name] != PLAIN[name]}
     headers = {_text(name): [_text(value) for value in values] for name, values in told["headers"].items()}
     if headers:

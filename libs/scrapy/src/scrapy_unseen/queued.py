@@ -1,4 +1,4 @@
-"""``UNSEEN_MARK = "queued"``: the queue of the set stores the remaining pages of a crawl, so they survive the crawl."""
+"""``UNSEEN_VISITED_WHEN = "queued"``: the queue of the set stores the remaining pages of a crawl for the next one."""
 
 import hashlib
 import logging
@@ -13,7 +13,7 @@ from twisted.python.failure import Failure
 from .discovery import is_discovery
 from .leases import Leases
 from .loop import call_later, close_spider, in_thread, slot_of
-from .marks import Key, is_redirected, keep, lease_of
+from .kept_keys import Key, is_redirected, keep, lease_of
 from .passed import Passed
 from .payload import OtherSpider, payload_of, request_of
 from .scheduler import Asked, Scheduler, log_bug, told
@@ -322,7 +322,7 @@ class QueuedScheduler(Scheduler):
     def _refuse(self, name: str) -> None:
         logger.error(
             "The queue of set %s has pages of spider %r, which %r cannot handle. Run spider %r to crawl them. To run this one, set "
-            'another UNSEEN_SET, or UNSEEN_MARK = "scheduled", which uses the set without its queue',
+            'another UNSEEN_SET, or UNSEEN_VISITED_WHEN = "scheduled", which uses the set without its queue',
             self._options.set_name,
             name,
             self.spider.name,

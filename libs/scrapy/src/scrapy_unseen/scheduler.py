@@ -17,7 +17,7 @@ from twisted.python.failure import Failure
 
 from .discovery import is_discovery, keep_discovery
 from .loop import at_shutdown, call_later, close_spider, fail_opening, in_thread, slot_of
-from .marks import Key, is_of_run, is_redirected, keep, kept_keys, lease_of, leads_back
+from .kept_keys import Key, is_of_run, is_redirected, keep, kept_keys, lease_of, leads_back
 from .options import Options, SettingError, options_of
 from .outage import Outage
 from .passed import Run
@@ -26,7 +26,7 @@ from .visited import Visited
 
 logger = logging.getLogger(__name__)
 
-MIDDLEWARE = "scrapy_unseen.MarkCrawled"
+MIDDLEWARE = "scrapy_unseen.VisitCrawled"
 UNAVAILABLE = "unseen_unavailable"
 #: In the meta of requests in a JOBDIR that must be checked when their turn comes.
 UNASKED = "unseen_unasked"
@@ -47,7 +47,7 @@ class Scheduler(ScrapyScheduler):
     stats: Any
     _options: Options
     #: Text that the log adds about forgotten pages: the reason, and the way out.
-    _GIVEN_BACK = ("", '. To keep them, set UNSEEN_MARK = "queued" or a JOBDIR')
+    _GIVEN_BACK = ("", '. To keep them, set UNSEEN_VISITED_WHEN = "queued" or a JOBDIR')
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> "Scheduler":
@@ -56,12 +56,12 @@ class Scheduler(ScrapyScheduler):
         spider: Any = crawler.spider
         try:
             options = options_of(settings, spider.name)
-            if options.mark == "crawled" and MIDDLEWARE not in _names(settings.getwithbase("SPIDER_MIDDLEWARES")):
-                raise SettingError(f'UNSEEN_MARK = "crawled" needs SPIDER_MIDDLEWARES = {{"{MIDDLEWARE}": 50}}')
+            if options.visited_when == "crawled" and MIDDLEWARE not in _names(settings.getwithbase("SPIDER_MIDDLEWARES")):
+                raise SettingError(f'UNSEEN_VISITED_WHEN = "crawled" needs SPIDER_MIDDLEWARES = {{"{MIDDLEWARE}": 50}}')
         except SettingError:
             fail_opening(crawler)
             raise
-        queued = options.mark == "queued"
+        queued = options.visited_when == "queued"
         if queued:
             from .queued import QueuedScheduler
 
@@ -154,14 +154,14 @@ class Scheduler(ScrapyScheduler):
             return True
         # In other modes than ``crawled``, the redirected request may itself have visited the URL, under another
         # spelling. The service must decide.
-        if self._visited.is_known(key) and (self.marks_crawled or not redirected):
+        if self._visited.is_known(key) and (self.visits_crawled or not redirected):
             self._mark_redirected(request)
             return self._count_seen(request)
         if self._is_not_again(request) and not self._leads_back(request):
             return self._count_seen(request)
         if self._ending:
             return self._put_by(request)
-        if self.marks_crawled:
+        if self.visits_crawled:
             self._not_again.add(self._fingerprint(request))
         self._waiting.append((request, key))
         self._soon()
@@ -178,7 +178,7 @@ class Scheduler(ScrapyScheduler):
                 # The engine treats None as an empty queue, so it must be woken.
                 self._wake()
                 return None
-            if not self.marks_crawled or is_of_run(request, self._run):
+            if not self.visits_crawled or is_of_run(request, self._run):
                 return request
             # This run may have found a request again that an earlier run left in a JOBDIR.
             if request.dont_filter or not self._is_not_again(request):
@@ -200,29 +200,29 @@ class Scheduler(ScrapyScheduler):
     def forget_failed(self, request: Request) -> None:
         """Forgets a request and the redirects that led to it, for later runs. This run does not retry it."""
         keys = kept_keys(request)
-        if not keys or self.marks_crawled:
+        if not keys or self.visits_crawled:
             return
         for url in (request.url, *request.meta.get("redirect_urls", ())):
             self._not_again.add(self._fingerprint(request.replace(url=url)))
         self._forget(keys).addErrback(self._not_forgotten, len(keys))
 
-    def mark(self, keys: Sequence[Key]) -> None:
+    def visit(self, keys: Sequence[Key]) -> None:
         """Visits keys with the next batch."""
         self._to_visit.extend(keys)
         self._soon()
 
-    def mark_crawled(self, response: Response) -> None:
+    def visit_crawled(self, response: Response) -> None:
         """Visits the keys of the request of a response, and the key of its final URL."""
         request: Any = response.request
         if self._ending and self.dqs is None:
             # Its links were dropped. The next run fetches it again and finds them.
-            self.stats.inc_value("unseen/unmarked", spider=self.spider)
+            self.stats.inc_value("unseen/unvisited", spider=self.spider)
             return
-        self.mark([*kept_keys(request), *self._final_key(request, response)])
+        self.visit([*kept_keys(request), *self._final_key(request, response)])
 
     @property
-    def marks_crawled(self) -> bool:
-        return self._options.mark == "crawled"
+    def visits_crawled(self) -> bool:
+        return self._options.visited_when == "crawled"
 
     # Batches.
 
@@ -241,10 +241,10 @@ class Scheduler(ScrapyScheduler):
             self._timer.cancel()
             self._timer = None
         asked, self._waiting = self._waiting, []
-        marks, self._to_visit = self._to_visit, []
-        if marks:
-            marking = self._in_thread(lambda: self._visited.visit(marks))
-            marking.addErrback(self._not_marked, marks)
+        keys, self._to_visit = self._to_visit, []
+        if keys:
+            visiting = self._in_thread(lambda: self._visited.visit(keys))
+            visiting.addErrback(self._not_visited, keys)
         if not asked:
             return
         # One call for each kind, which succeeds or fails as a whole.
@@ -255,7 +255,7 @@ class Scheduler(ScrapyScheduler):
 
     def _ask(self, asked: Sequence[Asked]) -> None:
         keys = [key for _, key in asked]
-        ask = self._visited.ask if self.marks_crawled else self._visited.visit
+        ask = self._visited.ask if self.visits_crawled else self._visited.visit
         asking = self._in_thread(lambda: ask(keys))
         asking.addCallbacks(self._answered, self._not_answered, callbackArgs=(asked,), errbackArgs=(asked,))
         asking.addErrback(log_bug)
@@ -276,7 +276,7 @@ class Scheduler(ScrapyScheduler):
         self._outage.answered()
         redirected: List[Asked] = []
         for (request, key), seen in zip(asked, results):
-            if seen and is_redirected(request) and not self.marks_crawled:
+            if seen and is_redirected(request) and not self.visits_crawled:
                 redirected.append((request, key))
             elif seen or self._known.was_unasked(self._fingerprint(request)) and not self._leads_back(request):
                 self._drop(request)
@@ -302,8 +302,8 @@ class Scheduler(ScrapyScheduler):
         if self._options.on_error == "close":
             self._end()
         # The next run would miss pages that may be visited but are not fetched.
-        marked = self._ending and not self.marks_crawled and getattr(failure.value, "sent", True)
-        if self._options.on_error == "new" or marked:
+        visited = self._ending and not self.visits_crawled and getattr(failure.value, "sent", True)
+        if self._options.on_error == "new" or visited:
             self._outage.failed(len(asked), "fetched, each at most once in this run", told(failure))
             for request, key in asked:
                 if self._leads_back(request) or self._known.let_through_unasked(self._fingerprint(request)):
@@ -350,8 +350,8 @@ class Scheduler(ScrapyScheduler):
 
     def _mark_redirected(self, request: Request) -> None:
         """A redirect to a crawled page need not be checked again."""
-        if self.marks_crawled and is_redirected(request):
-            self.mark(kept_keys(request))
+        if self.visits_crawled and is_redirected(request):
+            self.visit(kept_keys(request))
 
     def _is_not_again(self, request: Request) -> bool:
         return bool(self._not_again) and self._fingerprint(request) in self._not_again
@@ -387,11 +387,11 @@ class Scheduler(ScrapyScheduler):
         self.crawler.signals.send_catch_log(signals.request_dropped, request=request, spider=self.spider)
 
     def _response_received(self, response: Response, request: Request) -> None:
-        if self.marks_crawled or self._is_not_again(request):
+        if self.visits_crawled or self._is_not_again(request):
             return
         final = self._final_key(request, response)
         if final:
-            self.mark(final)
+            self.visit(final)
 
     def _final_key(self, request: Request, response: Response) -> List[Key]:
         """
@@ -403,9 +403,9 @@ class Scheduler(ScrapyScheduler):
         final = self._visited.key_of(request.replace(url=response.url))
         return [final] if final.is_url and final not in keys else []
 
-    def _not_marked(self, failure: Failure, keys: Sequence[Key]) -> None:
-        self._outage.failed(len(keys), "not marked as crawled", told(failure))
-        self.stats.inc_value("unseen/unmarked", len(keys), spider=self.spider)
+    def _not_visited(self, failure: Failure, keys: Sequence[Key]) -> None:
+        self._outage.failed(len(keys), "not visited after their crawl", told(failure))
+        self.stats.inc_value("unseen/unvisited", len(keys), spider=self.spider)
 
     def _forget(self, keys: Sequence[Key]) -> "defer.Deferred[None]":
         return self._in_thread(lambda: self._visited.forget(keys))
@@ -466,7 +466,7 @@ class Scheduler(ScrapyScheduler):
     def _give_back(self) -> "Optional[defer.Deferred[Any]]":
         self._over = True
         # With ``crawled``, these pages were not visited.
-        keys = [] if self.marks_crawled else self._take_unfetched()
+        keys = [] if self.visits_crawled else self._take_unfetched()
         if not keys:
             return None
         giving = in_thread(lambda: self._visited.forget(keys))
@@ -500,7 +500,7 @@ class Scheduler(ScrapyScheduler):
         if queue["waiting"] + queue["leased"]:
             logger.warning(
                 "The queue of set %s has %d pages that this run does not crawl and treats as seen. "
-                'Set UNSEEN_MARK = "queued" to crawl them',
+                'Set UNSEEN_VISITED_WHEN = "queued" to crawl them',
                 self._options.set_name,
                 queue["waiting"] + queue["leased"],
             )

@@ -9,7 +9,7 @@ from typing import Any, Callable, Dict, Iterable, List, Optional, Sequence
 
 from scrapy.http import Request
 
-from .marks import Key
+from .kept_keys import Key
 from .options import REQUESTS, Options, SettingError
 from .service import Service, ServiceError, path_of
 

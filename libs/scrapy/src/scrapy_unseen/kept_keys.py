@@ -4,7 +4,7 @@ from typing import Callable, List, NamedTuple, Optional, Sequence, Tuple
 
 from scrapy.http import Request
 
-MARKED = "unseen_marked"
+KEPT = "unseen_kept"
 
 Lease = Tuple[str, int]
 
@@ -18,12 +18,12 @@ class Key(NamedTuple):
 
 def keep(request: Request, keys: Sequence[Key], run: str, lease: Optional[Lease] = None) -> None:
     kept = {"url": request.url, "keys": [list(key) for key in keys], "run": run, "hops": len(_redirect_urls(request))}
-    request.meta[MARKED] = {**kept, "lease": list(lease)} if lease else kept
+    request.meta[KEPT] = {**kept, "lease": list(lease)} if lease else kept
 
 
 def lease_of(request: Request) -> Optional[Lease]:
     """The lease of a request and the number of its attempt."""
-    kept = request.meta.get(MARKED)
+    kept = request.meta.get(KEPT)
     if kept is None or "lease" not in kept or kept["url"] != request.url and not is_redirected(request):
         return None
     lease, attempt = kept["lease"]
@@ -32,9 +32,9 @@ def lease_of(request: Request) -> Optional[Lease]:
 
 def kept_keys(request: Optional[Request]) -> List[Key]:
     """The keys of the request and of the requests that were redirected to it."""
-    if request is None or MARKED not in request.meta:
+    if request is None or KEPT not in request.meta:
         return []
-    kept = request.meta[MARKED]
+    kept = request.meta[KEPT]
     # Spiders copy the meta of a response to its links. Ignores the keys of another page.
     if kept["url"] != request.url and not is_redirected(request):
         return []
@@ -43,7 +43,7 @@ def kept_keys(request: Optional[Request]) -> List[Key]:
 
 def is_redirected(request: Request) -> bool:
     """Whether the keys belong to a request that was redirected to this one."""
-    kept = request.meta.get(MARKED)
+    kept = request.meta.get(KEPT)
     # A page that was redirected to itself copies both to its links. The number of redirects distinguishes them.
     return kept is not None and _redirect_urls(request)[kept.get("hops", 0) :][:1] == [kept["url"]]
 
@@ -55,7 +55,7 @@ def leads_back(request: Request, fingerprint: Callable[[Request], bytes]) -> boo
 
 
 def is_of_run(request: Request, run: str) -> bool:
-    return MARKED not in request.meta or request.meta[MARKED]["run"] == run
+    return KEPT not in request.meta or request.meta[KEPT]["run"] == run
 
 
 def _redirect_urls(request: Request) -> List[str]:

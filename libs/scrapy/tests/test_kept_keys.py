@@ -3,7 +3,7 @@ import unittest
 from scrapy import Request
 from scrapy.http import Response
 
-from scrapy_unseen.marks import Key, is_of_run, is_redirected, keep, kept_keys
+from scrapy_unseen.kept_keys import Key, is_of_run, is_redirected, keep, kept_keys
 
 KEY = Key(True, "https://example.org/a")
 
