@@ -26,6 +26,7 @@ import {
 } from './calls.js';
 import { expectCells } from './cells.js';
 import { redisCalls } from './redis-calls.js';
+import { redisChunks } from './redis-chunks.js';
 import { redisDamage } from './redis-damage.js';
 import { redisSyncQueue } from './redis-sync-queue.js';
 import { RENEWALS } from './renewals.js';
@@ -40,6 +41,7 @@ export function redisFacts(subject: Subject<RedisHarness>): void {
   redisDamage(subject);
   redisCalls(subject);
   redisSyncQueue(subject);
+  redisChunks(subject);
 
   it('G5 after a connection is killed in mid-call, a repeat gives every item its first result', async () => {
     const filter = await makeFilter(subject.store, {

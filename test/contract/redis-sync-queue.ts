@@ -123,9 +123,9 @@ export function redisSyncQueue(subject: Subject<RedisHarness>): void {
       const { sync, now, client, keys } = await opened(filter);
       await queue.release(now, await queue.lease(now, 100));
       // The copy finds none of them where they are now.
-      const [log = ''] = queueKeys(keys);
-      await client.del(log);
-      await client.rpush(log, '');
+      const [chunks = ''] = queueKeys(keys);
+      await client.del(chunks);
+      await client.hset(chunks, '', '');
       await calls.commit(filter, sync);
       expect(tally(await calls.check(filter, OLD), 0)).toBe(0);
     });

@@ -13,7 +13,7 @@ import {
   removedKey,
   segmentKeys,
 } from '../layout/keys.js';
-import { createCellsScript, createLogScript, createMetaScript } from '../scripts/segment.js';
+import { createCellsScript, createMetaScript } from '../scripts/segment.js';
 
 /** Creates and deletes the keys of segments. Both are safe to repeat. */
 export class Allocation {
@@ -81,11 +81,10 @@ export class Allocation {
   }
 
   private allocateQueue(queue: QueueKeys, deadline: number): Promise<unknown>[] {
-    const { logs, leases, ends, delayed, dead, marks, oldMarks } = queue;
+    const { chunks, leases, ends, delayed, dead, marks, oldMarks } = queue;
     const { connection } = this;
     return [
-      ...logs.map((key) => connection.mutate(createLogScript, [key], [], deadline)),
-      ...[leases, marks, oldMarks].map((key) => connection.write('hset', key, ['', ''], deadline)),
+      ...[chunks, leases, marks, oldMarks].map((key) => connection.write('hset', key, ['', ''], deadline)),
       ...[ends, delayed, dead].map((key) => connection.write('zadd', key, ['-inf', ''], deadline)),
     ];
   }

@@ -112,7 +112,7 @@ if added > 0 then
     p = next
   end
   openedQueue.moveDue()
-  openedQueue.append(entries)
+  openedQueue.append(openedQueue.lane, entries)
   openedQueue.set('clock', openedQueue.clock + 1)
   openedQueue.save()
 end`

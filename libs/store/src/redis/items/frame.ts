@@ -1,4 +1,4 @@
-import { QUEUE_FIELD } from '../scripts/queue-state.js';
+import { QUEUE_FIELD, QUEUE_KEYS } from '../scripts/queue-state.js';
 import { type CountName, countOf, RECORD_FIELDS, SYNC } from '../scripts/script.js';
 
 type Value = string | number | Buffer;
@@ -55,7 +55,6 @@ const MOST_STRAIGHT = 16;
 /** Numbers of KEYS and ARGV before the named ones: see checkSegment and FIND_RECORD in scripts/script.ts. */
 const READS_HAVE = { keys: 2, args: 2 };
 const CHANGES_HAVE = { keys: 4, args: 8 };
-const QUEUE_KEYS = 8;
 
 /** Names of Lua variables, and the prefix of fields in meta, for the own and the sync's layers. */
 export const NAMES = {

@@ -1,3 +1,4 @@
+import { QUEUE_CHANGE_KEYS } from '../scripts/queue-state.js';
 import type { Script } from '../scripts/script.js';
 import { add } from './add.js';
 import { Frame, type ItemTask, type LayerShape } from './frame.js';
@@ -34,7 +35,7 @@ export function itemProgram(task: ItemTask): ItemProgram {
     frame,
     script: {
       name: nameOf(task),
-      numberOfKeys: frame.changes ? (task.queued ? 12 : 4) : 2,
+      numberOfKeys: frame.changes ? (task.queued ? QUEUE_CHANGE_KEYS : 4) : 2,
       moreKeys: true,
       lua: text.replace(/\n\s*(?=\n)/g, ''),
     },

@@ -22,7 +22,7 @@ import calculateSlot from 'cluster-key-slot';
  *                                         :operations:<origin>:current | :previous
  *                                                           operation records (hashes; origin caller | made)
  *                                         :queue:…          of visited sets:
- *                                           log:0 | log:1     waiting entries, in order (lists)
+ *                                           chunks            waiting entries, in order (hash)
  *                                           leases            lease -> its entries and their states (hash)
  *                                           ends              leases, by when they end (sorted set)
  *                                           delayed           entries, by when they are available (sorted set)
@@ -65,7 +65,7 @@ export interface SegmentKeys {
 
 /** See scripts/queue-state.ts for their contents. */
 export interface QueueKeys {
-  readonly logs: readonly [string, string];
+  readonly chunks: string;
   readonly leases: string;
   readonly ends: string;
   readonly delayed: string;
@@ -160,7 +160,7 @@ export function segmentKeys(tag: string, base = 0): SegmentKeys {
     hidden: `${prefix}:hidden`,
     meta: `${prefix}:meta`,
     queue: {
-      logs: [`${prefix}:queue:log:0`, `${prefix}:queue:log:1`],
+      chunks: `${prefix}:queue:chunks`,
       leases: `${prefix}:queue:leases`,
       ends: `${prefix}:queue:ends`,
       delayed: `${prefix}:queue:delayed`,
@@ -219,6 +219,6 @@ export function layerKeys(keys: Pick<SegmentKeys, 'pieces'>, { number, pieces }:
 
 /** Keys of a segment's queue, in the order of the scripts: see scripts/queue-state.ts. */
 export function queueKeys({ queue }: SegmentKeys): string[] {
-  const { logs, leases, ends, delayed, dead, marks, oldMarks } = queue;
-  return [...logs, leases, ends, delayed, dead, marks, oldMarks];
+  const { chunks, leases, ends, delayed, dead, marks, oldMarks } = queue;
+  return [chunks, leases, ends, delayed, dead, marks, oldMarks];
 }

@@ -7,7 +7,7 @@ const PAGE = 250;
 const MOST_PAGES = 1_000;
 
 describe('QueueReader', () => {
-  /** A queue with `length` waiting entries, to whose end others add a page of entries with each read. */
+  /** A queue with `length` chunks of one entry, to whose end others add a page of chunks with each read. */
   const growingQueue = (length: number) => {
     const asked = { pages: 0, rest: [] as unknown[] };
     let place = 0;
@@ -17,11 +17,10 @@ describe('QueueReader', () => {
         return Promise.resolve({ next: '0', run: 'a', removals: 0, bytes: Buffer.alloc(0) });
       }
       if (asked.pages === MOST_PAGES) throw new Error('it reads on and on');
-      const behind = length - PAGE + PAGE * asked.pages;
-      const more = behind - PAGE * asked.pages;
+      const end = length + PAGE * asked.pages;
       asked.pages++;
       place += PAGE;
-      const next = `0 0 ${place} 1 ${PAGE} ${more}`;
+      const next = `${place} 0 0 1 ${end}`;
       return Promise.resolve({ next, run: 'a', removals: 0, bytes: Buffer.alloc(0) });
     });
     return { reader, asked };
@@ -42,7 +41,7 @@ describe('QueueReader', () => {
       const isWaiting = script === exportLogScript;
       asked.push(isWaiting ? `waiting ${from}` : from);
       return Promise.resolve({
-        next: isWaiting ? '0 0 7 0 5 0' : '0',
+        next: isWaiting ? '7 0 0 0 7' : '0',
         run,
         removals: 0,
         bytes: Buffer.alloc(0),

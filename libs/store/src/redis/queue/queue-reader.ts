@@ -22,8 +22,8 @@ export interface RawPage {
 export const KINDS = ['leases', 'delayed', 'dead'] as const;
 type Kind = (typeof KINDS)[number];
 
-/** The next position and the number of entries behind it, as exportLogScript returns them. */
-const PLACE = /^(?<place>(?<list>\d+ \d) \d+) (?<flag>\d) (?<read>\d+) (?<behind>\d+)$/;
+/** The next position, and the chunk that ends the lane, as exportLogScript returns them. */
+const PLACE = /^(?<place>(?<chunk>\d+) \d+ \d+) (?<flag>\d) (?<end>\d+)$/;
 
 /** Reads the queue of a segment, page by page. */
 export class QueueReader {
@@ -55,8 +55,8 @@ export class QueueReader {
 
   /**
    * All entries that exist when this begins, unless they move in other ways than from the waiting entries to leases and
-   * from there to the delayed entries and dead letters. It reads no more waiting entries than there were at first,
-   * however fast others are added.
+   * from there to the delayed entries and dead letters. It reads no waiting entries behind the chunk that is the last
+   * one at first, however fast others are added.
    */
   async *once(): AsyncGenerator<QueuePage, void, undefined> {
     for (let another = true; another; another = this.restarted()) {
@@ -67,28 +67,25 @@ export class QueueReader {
   }
 
   /**
-   * The waiting entries, from the last position that was read; with `bounded`, only those that existed at the first
-   * page.
+   * The waiting entries, from the last position that was read; with `bounded`, only those in chunks that existed at the
+   * first page.
    */
   async *waiting(bounded = false): AsyncGenerator<QueuePage, void, undefined> {
-    let list: string | undefined;
-    let left = Infinity;
+    let end: number | undefined;
     for (let more = true; more;) {
       const { next, run, removals, bytes } = await this.read(exportLogScript, [this.place, PAGE_ENTRIES]);
       yield { entries: readEntries(bytes), removals };
       const page = PLACE.exec(next)?.groups;
       if (!page) throw new Error('a script returned no position in the queue');
       if (this.isAnotherRun(run)) {
-        list = undefined;
+        end = undefined;
         continue;
       }
       this.place = page.place as string;
       const flag = Number(page.flag);
       this.wasOvertaken ||= flag >= 2;
-      // A sweep moves entries from one list to the other, including some that were read before.
-      left = page.list === list ? left - Number(page.read) : Number(page.behind);
-      list = page.list;
-      more = flag % 2 === 1 && !(bounded && left <= 0);
+      end ??= Number(page.end);
+      more = flag % 2 === 1 && !(bounded && Number(page.chunk) >= end);
     }
   }
 

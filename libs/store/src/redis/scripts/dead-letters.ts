@@ -1,5 +1,12 @@
 import { bringBack, LEASES, MARKS, MOVE_DUE, TIDY } from './queue-moves.js';
-import { CHECK_QUEUE, CHECK_QUEUE_CHANGE, HEAD_BYTES, OPEN_QUEUE } from './queue-state.js';
+import {
+  CHECK_QUEUE,
+  CHECK_QUEUE_CHANGE,
+  HEAD_BYTES,
+  OPEN_QUEUE,
+  QUEUE_CHANGE_KEYS,
+  QUEUE_READ_KEYS,
+} from './queue-state.js';
 import type { Script } from './script.js';
 import { ALLOW_OOM, RECALL, RECORD } from './script.js';
 
@@ -10,7 +17,7 @@ import { ALLOW_OOM, RECALL, RECORD } from './script.js';
  */
 export const deadLettersScript: Script = {
   name: 'unseenDeadLetters',
-  numberOfKeys: 10,
+  numberOfKeys: QUEUE_READ_KEYS,
   lua: `${CHECK_QUEUE}${MARKS}
 local found = call('ZRANGEBYSCORE', queue.letters, '(' .. ARGV[3], '+inf', 'LIMIT', 0, ARGV[4])
 local heads = {}
@@ -29,7 +36,7 @@ return {string.format('%.0f\\n', last) .. concat(found), tonumber(kept[2])}`,
  */
 export const reviewScript: Script = {
   name: 'unseenReview',
-  numberOfKeys: 12,
+  numberOfKeys: QUEUE_CHANGE_KEYS,
   moreKeys: true,
   lua: `${ALLOW_OOM}${CHECK_QUEUE_CHANGE}${RECALL}${OPEN_QUEUE}${MARKS}${bringBack('ARGV[9]')}${LEASES}${MOVE_DUE}
 if ARGV[10] == 'putBack' then queue.moveDue() end
@@ -58,7 +65,7 @@ for n = 1, #entries do
 end
 each('ZREM', queue.letters, gone)
 queue.owe(back)
-if ARGV[10] == 'putBack' then queue.append(back) end
+if ARGV[10] == 'putBack' then queue.append(queue.lane, back) end
 ${TIDY}
 queue.save()
 local answers = concat(out)

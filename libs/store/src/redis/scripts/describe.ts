@@ -1,6 +1,7 @@
 import { CYCLE } from '../../age.js';
+import { FIRST } from './lanes.js';
 import { LEASES } from './queue-moves.js';
-import { CHECK_QUEUE, LEASED } from './queue-state.js';
+import { CHECK_QUEUE, LEASED, QUEUE_READ_KEYS } from './queue-state.js';
 import { CHECK_SEGMENT, NOW, type Script } from './script.js';
 
 /** The counts of a description besides those of layers. */
@@ -58,10 +59,10 @@ for n = 1, #ends do
     leased = leased - ended
   end
 end
-local first = call('LINDEX', queue.logs[1 - queue.tail], 1) or call('LINDEX', queue.logs[queue.tail], 1)
-local age = first and math.max(0, math.floor(now / 1000) - unpacked('>I4', first, 11)) or -1
-local queued = {queue.waiting + delayed + queue.leased - leased, leased, queue.later - delayed, queue.letterCount,
-  sizes[7] + sizes[8] - 2, age}
+local first, at = queue.first(queue.lane)
+local age = first and math.max(0, math.floor(now / 1000) - unpacked('>I4', first, at + 11)) or -1
+local queued = {queue.lane.waiting + delayed + queue.leased - leased, leased, queue.later - delayed, queue.letterCount,
+  sizes[6] + sizes[7] - 2, age}
 for n = 1, #queued do stats[#stats + 1] = queued[n] end
 `;
 
@@ -98,12 +99,12 @@ const ringCounts = `
  * the bytes of a piece, and the number of pieces.
  */
 export function describeScript({ queued, ages }: DescribeTask): Script {
-  const hiddenAt = queued ? 11 : 3;
+  const hiddenAt = 1 + (queued ? QUEUE_READ_KEYS : 2);
   return {
     name: `unseenDescribe${queued ? 'Queued' : ''}${ages ? 'Aged' : ''}`,
     numberOfKeys: hiddenAt - 1 + (ages ? 1 : 0),
     moreKeys: true,
-    lua: `${queued ? `${CHECK_QUEUE}${LEASES}` : CHECK_SEGMENT}${checkPieces(hiddenAt + (ages ? 1 : 0))}${COUNTS}${queued ? QUEUE_COUNTS : ''}${
+    lua: `${queued ? `${CHECK_QUEUE}${FIRST}${LEASES}` : CHECK_SEGMENT}${checkPieces(hiddenAt + (ages ? 1 : 0))}${COUNTS}${queued ? QUEUE_COUNTS : ''}${
       ages ? ageCounts(hiddenAt) : ''
     }
 stats[#stats + 1] = open

@@ -1,4 +1,5 @@
 import { LEASE_ENDED, MAX_LEASE_MS } from '../../port/index.js';
+import { APPEND } from './lanes.js';
 import { EXTENDED, FORGOTTEN, HEAD_BYTES, LEASED, OVER } from './queue-state.js';
 import { CAN_ROTATE } from './script.js';
 
@@ -31,17 +32,11 @@ end
 `;
 
 /**
- * `queue.append` adds entries at the end of the queue and wakes waiting callers. `queue.bury` makes entries dead
- * letters. `queue.bringBack` adds entries that come back at the end of the queue, or to the dead letters with this
- * reason. It leaves out forgotten entries, and returns which these are.
+ * `queue.bury` makes entries dead letters. `queue.bringBack` adds entries that come back at the end of their lane, or
+ * to the dead letters with this reason. It leaves out forgotten entries, and returns which these are. Includes APPEND.
  */
-export const bringBack = (maxAttempts: string) => `
+export const bringBack = (maxAttempts: string) => `${APPEND}
 local maxAttempts = tonumber(${maxAttempts})
-function queue.append(entries)
-  if #entries == 0 then return end
-  each('RPUSH', queue.logs[queue.tail], entries)
-  if queue.awaited > now then redis.pcall('PUBLISH', 'unseen:queue:' .. sub(ARGV[1], 1, 16), '') end
-end
 function queue.bury(entries, reason)
   if #entries == 0 then return end
   local letters, number = {}, queue.dead
@@ -64,13 +59,13 @@ function queue.bringBack(entries, reason)
   end
   queue.owe(live)
   queue.bury(dead, reason)
-  queue.append(back)
+  queue.append(queue.lane, back)
   return gone
 end
 `;
 
 /**
- * `queue.open` reads the leases with these keys, if they exist. `queue.take` takes an entry out of its lease.
+ * `queue.open` reads the leases with these keys, if they exist. `queue.unlease` takes an entry out of its lease.
  * `queue.forget` takes forgotten entries out of a lease. `queue.returned` returns an entry as it comes back, with
  * `leases` added to its attempts. `queue.close` writes changes of open leases, and deletes leases without entries.
  */
@@ -96,7 +91,7 @@ function queue.open(keys)
   end
   return opened
 end
-function queue.take(lease, index, state)
+function queue.unlease(lease, index, state)
   if lease.states[index] == ${EXTENDED} then call('ZREM', queue.ends, lease.key .. pack('>I2', index - 1)) end
   lease.states[index], lease.changed = state, true
   queue.left = (queue.left or 0) + 1
@@ -109,7 +104,7 @@ function queue.forget(lease)
       indexes[#heads] = index
     end
   end
-  for n in pairs(queue.forgotten(heads)) do queue.take(lease, indexes[n], ${FORGOTTEN}) end
+  for n in pairs(queue.forgotten(heads)) do queue.unlease(lease, indexes[n], ${FORGOTTEN}) end
 end
 function queue.returned(lease, index, leases)
   local entry = sub(lease.entries, lease.starts[index], lease.starts[index + 1] - 1)
@@ -182,7 +177,7 @@ local function move(from, to)
       for index = first, to do
         if lease.states[index] == state then
           back[#back + 1] = queue.returned(lease, index, 1)
-          queue.take(lease, index, ${OVER})
+          queue.unlease(lease, index, ${OVER})
         end
       end
       e = e + 2
@@ -224,7 +219,7 @@ end
 
 /** Deletes the marks once the queue has no entry that they could concern. */
 export const TIDY = `
-if queue.marked > 0 and queue.leased == 0 and call('LLEN', queue.logs[0]) + call('LLEN', queue.logs[1]) == 2
+if queue.marked > 0 and queue.leased == 0 and queue.lane.waiting == 0
   and call('ZCARD', queue.delayed) + call('ZCARD', queue.letters) == 2 and ${CAN_ROTATE} then
   call('UNLINK', queue.marks, queue.oldMarks)
   call('HSET', queue.marks, '', '')

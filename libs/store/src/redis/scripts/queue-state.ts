@@ -1,14 +1,12 @@
 import { checkSegment, RECORD_FIELDS, recordWith } from './script.js';
 
 /*
- * The queue of a segment is a log. An entry is in one place: it waits in a list of the log, is held by a lease, is
- * delayed, or is a dead letter. In each place it has these bytes (numbers big-endian):
+ * An entry of the queue of a segment is in one place: it waits in a lane, is held by a lease, is delayed, or is a dead
+ * letter. In each place it has these bytes (numbers big-endian):
  *
  *   4 leases so far | 6 birth | 4 discovered at, s | 16 hash of the item | 4 bytes of the payload | payload
  *
- *   log:0, log:1   Redis lists of entries, behind a first element that is no entry. New entries go to the end of one
- *                  of them, the tail. The other is empty except during a sweep (scripts/sweep.ts), when it precedes
- *                  the tail.
+ *   chunks         the lanes (lanes.ts): chunk -> waiting entries, one after the other
  *   leases         lease (6 bytes) -> up to LEASE_ENTRIES entries, as they were before it; and, once their states
  *                  differ, lease .. 's' -> their states, one character each (see LEASED and those after it)
  *   ends           lease -> when it ends, ms; lease .. index (2 bytes) for an entry with a separate end
@@ -18,10 +16,9 @@ import { checkSegment, RECORD_FIELDS, recordWith } from './script.js';
  *                  the mark. Births are values of the clock, which every change that queues new entries advances.
  *
  * Besides the counts of the segment, meta has the numbers of the queue: clock; leases, dead and delays (last number
- * given); leased (entries); sweeps (so far; if even, the tail is log:0) and sweeping (1 during a sweep); start0 and
- * start1 (how far the head of a list has advanced, so that an element keeps its position); marked (number of marks);
- * due (a lower bound of the first end of a lease or delay, ms; 0 if none); and awaited (until when a caller waits for
- * new entries, ms).
+ * given); leased (entries); sweeping (1 during a sweep); marked (number of marks); due (a lower bound of the first end
+ * of a lease or delay, ms; 0 if none); awaited (until when a caller waits for new entries, ms); rewrites (how often
+ * sweeps have moved entries within their chunks); and the record of the lane.
  */
 
 /** Maximum number of entries in one lease of the segment. */
@@ -43,13 +40,20 @@ export const FORGOTTEN = 51;
  */
 const READ_KEYS_AT = 3;
 export const CHANGE_KEYS_AT = 5;
+export const QUEUE_KEYS = 7;
+/** Numbers of KEYS up to the queue's last, in scripts that read the queue and in those that change it. */
+export const QUEUE_READ_KEYS = READ_KEYS_AT + QUEUE_KEYS - 1;
+export const QUEUE_CHANGE_KEYS = CHANGE_KEYS_AT + QUEUE_KEYS - 1;
 /**
  * Where KEYS has the entries owed to the queue's copy for a sync: after the queue's keys, in scripts that change it.
  */
-export const OWED_KEY_AT = CHANGE_KEYS_AT + 8;
+export const OWED_KEY_AT = QUEUE_CHANGE_KEYS + 1;
 
 /** Field of meta until the queue is copied for a sync: the clock when the sync was opened. */
 export const OWING_FIELD = 's:clock';
+
+/** The record of a lane: see lanes.ts. */
+const LANE_NUMBERS = ['head', 'headAt', 'next', 'waiting'] as const;
 
 /**
  * The queue's numbers in meta, 6 bytes each in one field: reading and writing single fields took a quarter of a lease's
@@ -62,25 +66,26 @@ export const QUEUE_NUMBERS = [
     'leased',
     'dead',
     'delays',
-    'sweeps',
     'sweeping',
     'marked',
     'due',
     'awaited',
+    'rewrites',
   ] as const),
-  ...(['start0', 'start1'] as const),
+  ...LANE_NUMBERS,
 ];
 export const QUEUE_FIELD = 'queue';
 const FORMAT = `>${'I6'.repeat(QUEUE_NUMBERS.length)}`;
 
-/** Lua: the numbers of an open queue. */
-const PACKED = `struct.pack('${FORMAT}', ${QUEUE_NUMBERS.map((name) => `queue.${name}`).join(', ')})`;
+/** Lua: the variables of an open queue for its numbers. */
+const NUMBERS = QUEUE_NUMBERS.map((name) =>
+  (LANE_NUMBERS as readonly string[]).includes(name) ? `queue.lane.${name}` : `queue.${name}`,
+).join(', ');
 
-/** First position in the lists of the log. A sweep counts down from it, and must stay above zero. */
-const START = 2 ** 40;
+const PACKED = `struct.pack('${FORMAT}', ${NUMBERS})`;
 
 /** Lua: the numbers of an empty queue. */
-export const EMPTY_QUEUE = `struct.pack('${FORMAT}', ${QUEUE_NUMBERS.map((name) => (name.startsWith('start') ? START : 0)).join(', ')})`;
+export const EMPTY_QUEUE = `string.rep('\\0', ${6 * QUEUE_NUMBERS.length})`;
 
 /**
  * Opens the queue. It first reads the size of each key with a command for its type, so that a missing or foreign key is
@@ -88,18 +93,18 @@ export const EMPTY_QUEUE = `struct.pack('${FORMAT}', ${QUEUE_NUMBERS.map((name) 
  * one command. `each` calls a command with any number of arguments.
  */
 const openQueue = (keysAt: number, fieldAt: number) => `
-local sizes = {call('LLEN', KEYS[${keysAt}]), call('LLEN', KEYS[${keysAt + 1}]), call('HLEN', KEYS[${keysAt + 2}]),
-  call('ZCARD', KEYS[${keysAt + 3}]), call('ZCARD', KEYS[${keysAt + 4}]), call('ZCARD', KEYS[${keysAt + 5}]),
-  call('HLEN', KEYS[${keysAt + 6}]), call('HLEN', KEYS[${keysAt + 7}])}
-for n = 1, 8 do
+local sizes = {call('HLEN', KEYS[${keysAt}]), call('HLEN', KEYS[${keysAt + 1}]), call('ZCARD', KEYS[${keysAt + 2}]),
+  call('ZCARD', KEYS[${keysAt + 3}]), call('ZCARD', KEYS[${keysAt + 4}]), call('HLEN', KEYS[${keysAt + 5}]),
+  call('HLEN', KEYS[${keysAt + 6}])}
+for n = 1, ${QUEUE_KEYS} do
   if sizes[n] == 0 then return redis.status_reply('LOST') end
 end
 if not kept[${fieldAt}] or #kept[${fieldAt}] ~= ${6 * QUEUE_NUMBERS.length} then return redis.status_reply('LOST') end
-local queue = {logs = {[0] = KEYS[${keysAt}], KEYS[${keysAt + 1}]}, leaseKey = KEYS[${keysAt + 2}], ends = KEYS[${keysAt + 3}],
-  delayed = KEYS[${keysAt + 4}], letters = KEYS[${keysAt + 5}], marks = KEYS[${keysAt + 6}], oldMarks = KEYS[${keysAt + 7}]}
-${QUEUE_NUMBERS.map((name) => `queue.${name}`).join(', ')} = struct.unpack('${FORMAT}', kept[${fieldAt}])
-queue.tail = queue.sweeps % 2
-queue.waiting, queue.later, queue.letterCount = sizes[1] + sizes[2] - 2, sizes[5] - 1, sizes[6] - 1
+local queue = {chunks = KEYS[${keysAt}], leaseKey = KEYS[${keysAt + 1}], ends = KEYS[${keysAt + 2}],
+  delayed = KEYS[${keysAt + 3}], letters = KEYS[${keysAt + 4}], marks = KEYS[${keysAt + 5}], oldMarks = KEYS[${keysAt + 6}],
+  lane = {id = ''}}
+${NUMBERS} = struct.unpack('${FORMAT}', kept[${fieldAt}])
+queue.later, queue.letterCount = sizes[4] - 1, sizes[5] - 1
 local pack, unpacked = struct.pack, struct.unpack
 local function each(command, key, arguments)
   for from = 1, #arguments, 1000 do
@@ -110,7 +115,7 @@ function queue.set(name, value)
   queue[name], queue.changed = value, true
 end
 function queue.save()
-  if queue.changed then call('HSET', meta, '${QUEUE_FIELD}', ${PACKED}) end
+  if queue.changed or queue.lane.changed then call('HSET', meta, '${QUEUE_FIELD}', ${PACKED}) end
 end
 `;
 

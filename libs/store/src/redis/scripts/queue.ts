@@ -1,3 +1,4 @@
+import { TAKE } from './lanes.js';
 import { bringBack, DUE_AT, IS_DUE, LEASES, MARKS, MAY_BE_DUE, MOVE_DUE, TIDY } from './queue-moves.js';
 import {
   CHECK_QUEUE_CHANGE,
@@ -8,14 +9,11 @@ import {
   LEASED,
   OPEN_QUEUE,
   OVER,
+  QUEUE_CHANGE_KEYS,
   RECORD_QUEUE,
 } from './queue-state.js';
 import type { Script } from './script.js';
 import { ALLOW_OOM, FIND_RECORD, RECALL } from './script.js';
-
-/** Entries to read from the log at once, and approximately in one call, including forgotten ones. */
-const READ_AT_ONCE = 100;
-const READ_AT_MOST = 1_000;
 
 /**
  * Answers a repeat from its record "<first lease> <entries>": the entries still held. Needs LEASES, MARKS and IS_DUE.
@@ -57,9 +55,9 @@ end
  */
 export const leaseScript: Script = {
   name: 'unseenLease',
-  numberOfKeys: 12,
+  numberOfKeys: QUEUE_CHANGE_KEYS,
   moreKeys: true,
-  lua: `${CHECK_QUEUE_CHANGE}${FIND_RECORD}${OPEN_QUEUE}${MARKS}${DUE_AT}
+  lua: `${CHECK_QUEUE_CHANGE}${FIND_RECORD}${OPEN_QUEUE}${MARKS}${TAKE}${DUE_AT}
 local items = tonumber(kept[2])
 if recalled then
 ${LEASES}${IS_DUE}${STILL_HELD}
@@ -67,61 +65,39 @@ ${LEASES}${IS_DUE}${STILL_HELD}
   local states, entries = queue.held(tonumber(first), tonumber(count))
   return {first .. ' ' .. count .. ' 0 ' .. states .. '\\n' .. entries, items}
 end
-local wanted, left, entries, full, read = tonumber(ARGV[10]), tonumber(ARGV[12]), {}, false, 0
+local wanted = tonumber(ARGV[10])
 if wanted == 0 then return {'0 0 0 \\n', items} end
-local more, taken = false, {}
+local more = false
 if ${MAY_BE_DUE} then
 ${bringBack('ARGV[9]')}${LEASES}${MOVE_DUE}
   more = queue.moveDue()
 end
-for _, list in ipairs(queue.sweeping == 1 and {1 - queue.tail, queue.tail} or {queue.tail}) do
-  local from, ended = 1, false
-  while #entries < wanted and not full and not ended do
-    if read >= ${READ_AT_MOST} then more = true break end
-    local asked = math.min(${READ_AT_ONCE}, wanted - #entries)
-    local found = call('LRANGE', queue.logs[list], from, from + asked - 1)
-    local gone = queue.forgotten(found)
-    for n = 1, #found do
-      if not gone[n] then
-        left = left - #found[n] + ${HEAD_BYTES}
-        if left < 0 and (#entries > 0 or ARGV[13] ~= '1') then full = true break end
-        entries[#entries + 1] = found[n]
-      end
-      from = from + 1
-    end
-    read, ended = read + #found, #found < asked
-  end
-  taken[#taken + 1] = {list, from - 1}
-end
-local flag = full and 2 or more and #entries == 0 and 1 or 0
-local first, leases, fields, ends = queue.leases + 1, math.ceil(#entries / ${LEASE_ENTRIES}), {}, {}
+local taken = {count = 0, left = tonumber(ARGV[12]), any = ARGV[13] == '1', records = {}, parts = {}, used = {}}
+queue.take(queue.lane, taken, wanted)
+local count, records = taken.count, taken.records
+if #taken.parts > 0 then records[#records + 1] = concat(taken.parts) end
+local flag = taken.rest == 'full' and 2 or (more or taken.rest == 'unread') and count == 0 and 1 or 0
+local first, fields, ends = queue.leases + 1, {}, {}
 local till = now + ARGV[11]
-for n = 1, leases do
-  local key, at = pack('>I6', first + n - 1), (n - 1) * ${LEASE_ENTRIES}
-  fields[2 * n - 1], fields[2 * n] = key, concat(entries, '', at + 1, math.min(at + ${LEASE_ENTRIES}, #entries))
+for n = 1, #records do
+  local key = pack('>I6', first + n - 1)
+  fields[2 * n - 1], fields[2 * n] = key, records[n]
   ends[2 * n - 1], ends[2 * n] = string.format('%.0f', till), key
 end
 each('HSET', queue.leaseKey, fields)
 each('ZADD', queue.ends, ends)
-for _, range in ipairs(taken) do
-  local list, count = range[1], range[2]
-  if count > 0 then
-    call('LSET', queue.logs[list], count, '')
-    call('LTRIM', queue.logs[list], count, -1)
-    queue.set('start' .. list, queue['start' .. list] + count)
-  end
-end
-if #entries == 0 then
+each('HDEL', queue.chunks, taken.used)
+if count == 0 then
   ${TIDY}
   queue.save()
   return {'0 0 ' .. flag .. ' \\n', items}
 end
 queue.dueAt(till)
-queue.set('leases', queue.leases + leases)
-queue.set('leased', queue.leased + #entries)
-local answers = string.format('%.0f %d', first, #entries)
+queue.set('leases', queue.leases + #records)
+queue.set('leased', queue.leased + count)
+local answers = string.format('%.0f %d', first, count)
 ${RECORD_QUEUE}
-return {answers .. ' ' .. flag .. ' \\n' .. concat(entries), items}`,
+return {answers .. ' ' .. flag .. ' \\n' .. concat(records), items}`,
 };
 
 /**
@@ -132,7 +108,7 @@ return {answers .. ' ' .. flag .. ' \\n' .. concat(entries), items}`,
  */
 export const settleScript: Script = {
   name: 'unseenSettle',
-  numberOfKeys: 12,
+  numberOfKeys: QUEUE_CHANGE_KEYS,
   moreKeys: true,
   lua: `${ALLOW_OOM}${CHECK_QUEUE_CHANGE}${RECALL}${OPEN_QUEUE}${MARKS}${LEASES}${DUE_AT}${IS_DUE}
 local verb, packed = ARGV[10], ARGV[14]
@@ -189,7 +165,7 @@ for g = 1, #groups do
         else
           gone[#gone + 1] = sub(lease.entries, start, start + ${HEAD_BYTES - 1})
         end
-        queue.take(lease, index, ${OVER})
+        queue.unlease(lease, index, ${OVER})
       end
     end
     out[#out + 1] = answer

@@ -28,15 +28,6 @@ redis.call('HSET', KEYS[1], 'generation', ARGV[1], 'items', 0, 'nonzero', 0, 'sa
 return 'OK'`,
 };
 
-/** Creates a list of a queue's log unless it exists, with its first element, which is no entry. KEYS: 1 the list. */
-export const createLogScript: Script = {
-  name: 'unseenCreateLog',
-  numberOfKeys: 1,
-  lua: `
-if redis.call('EXISTS', KEYS[1]) == 0 then redis.call('RPUSH', KEYS[1], '') end
-return 'OK'`,
-};
-
 /**
  * Records the start of an operation on several segments in the filter's first segment, before any of them changes. See
  * RECALL.

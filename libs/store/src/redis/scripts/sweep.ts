@@ -1,25 +1,26 @@
+import { SWEEP } from './lanes.js';
 import { LEASES, MARKS, TIDY } from './queue-moves.js';
-import { CHECK_QUEUE_CHANGE, OPEN_QUEUE } from './queue-state.js';
+import { CHECK_QUEUE_CHANGE, OPEN_QUEUE, QUEUE_CHANGE_KEYS } from './queue-state.js';
 import { ALLOW_OOM, CAN_ROTATE, type Script } from './script.js';
 
 /** Lua: whether the queue has enough marks for a sweep to begin. `max` is Lua, too. */
 export const tooManyMarks = (max: string) =>
-  `queue.marked > math.max(tonumber(${max}), (queue.waiting + queue.leased + queue.later + queue.letterCount) / 8)`;
+  `queue.marked > math.max(tonumber(${max}), (queue.lane.waiting + queue.leased + queue.later + queue.letterCount) / 8)`;
 
 /**
  * A step of a sweep, which removes forgotten entries everywhere so that their marks can be deleted. When it begins, the
  * marks become the old marks. Every move of an entry checks its marks, so the sweep visits each place once. First come
- * the waiting entries: it moves them from the end of one list to the head of the other, so they keep their order while
- * others take from the head and append to the end. Leases, delayed entries and dead letters follow. A cursor is valid
- * only in the run of the server that gave it.
+ * the waiting entries, from the head to the chunk that was the last one at the beginning; the sweep rewrites chunks
+ * without forgotten entries. Leases, delayed entries and dead letters follow. A cursor of a scan is valid only in the
+ * run of the server that gave it.
  *
  * KEYS: as in scripts that change the queue. ARGV: 3 'made', 4 marks up to which no sweep begins, 5 entries to read.
  * Returns '1' if more steps are needed, else '0'.
  */
 export const sweepScript: Script = {
   name: 'unseenSweep',
-  numberOfKeys: 12,
-  lua: `${ALLOW_OOM}${CHECK_QUEUE_CHANGE}${OPEN_QUEUE}${MARKS}${LEASES}
+  numberOfKeys: QUEUE_CHANGE_KEYS,
+  lua: `${ALLOW_OOM}${CHECK_QUEUE_CHANGE}${OPEN_QUEUE}${MARKS}${SWEEP}${LEASES}
 local current, limit = KEYS[3], tonumber(ARGV[5])
 local done = {'0', tonumber(kept[2])}
 if queue.sweeping == 0 then
@@ -27,13 +28,12 @@ if queue.sweeping == 0 then
   call('RENAME', queue.marks, queue.oldMarks)
   call('HSET', queue.marks, '', '')
   queue.set('sweeping', 1)
-  queue.set('sweeps', queue.sweeps + 1)
-  queue.tail = queue.sweeps % 2
-  call('HSET', meta, 'swept', 'waiting 0 -')
+  call('HSET', meta, 'swept', string.format('chunks %.0f %.0f', queue.lane.head, queue.lane.next))
 end
+-- While it sweeps chunks, run is their end.
 local place, cursor, run = string.match(call('HGET', meta, 'swept') or '', '^(%a+) (%d+) (.*)$')
 if not place then return redis.status_reply('LOST') end
-local following = {waiting = 'leases', leases = 'delayed', delayed = 'dead'}
+local following = {chunks = 'leases', leases = 'delayed', delayed = 'dead'}
 local function scan(command, key)
   local now = string.match(call('INFO', 'server'), 'run_id:(%x+)')
   if run ~= now then cursor, run = '0', now end
@@ -52,26 +52,10 @@ local function sweep(key, headAt)
   for n in pairs(queue.forgotten(heads)) do gone[#gone + 1] = members[n] end
   each('ZREM', key, gone)
 end
-if place == 'waiting' then
-  local head, tail = queue.logs[1 - queue.tail], queue.logs[queue.tail]
-  local count = math.min(limit, call('LLEN', head) - 1)
-  if count > 0 then
-    local found, live = call('LRANGE', head, -count, -1), {}
-    local gone = queue.forgotten(found)
-    -- Backwards, because LPUSH puts each entry in front of the ones before it.
-    for n = count, 1, -1 do
-      if not gone[n] then live[#live + 1] = found[n] end
-    end
-    if #live > 0 then
-      call('LSET', tail, 0, live[1])
-      table.remove(live, 1)
-      live[#live + 1] = ''
-      each('LPUSH', tail, live)
-      queue.set('start' .. queue.tail, queue['start' .. queue.tail] - #live)
-    end
-    call('LTRIM', head, 0, -count - 1)
-  end
-  if call('LLEN', head) == 1 then place = following.waiting end
+if place == 'chunks' then
+  local number = queue.sweep(queue.lane, tonumber(cursor), tonumber(run), limit)
+  cursor = string.format('%.0f', number)
+  if number >= tonumber(run) then place, cursor, run = following[place], '0', '-' end
 else
   if place == 'leases' then
     local found, keys = scan('HSCAN', queue.leaseKey), {}

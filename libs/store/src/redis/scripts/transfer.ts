@@ -1,7 +1,8 @@
 import type { Script } from './script.js';
+import { APPEND, chunkOf, SPLIT } from './lanes.js';
 import { LEASES, MARKS } from './queue-moves.js';
-import { CHECK_QUEUE, EXTENDED, HEAD_BYTES, LEASED } from './queue-state.js';
-import { CHECK_SEGMENT } from './script.js';
+import { CHECK_QUEUE, EXTENDED, HEAD_BYTES, LEASED, QUEUE_READ_KEYS } from './queue-state.js';
+import { CHECK_SEGMENT, NOW } from './script.js';
 
 /**
  * Ends a script that reads a page of a queue: returns `out` with the id of the server's run and the removals so far.
@@ -12,41 +13,50 @@ return {next, run, tonumber(call('HGET', meta, 'removed')), concat(out)}`;
 
 /**
  * Waiting entries, in order.
- * KEYS: 3 and on, the queue's. ARGV: 3 sweeps, list (0 or 1) and position in it of the next entry, from the previous
- * answer, or '' for the first entry; 4 how many.
- * Returns {"<sweeps> <list> <position> <flag> <read> <behind>", id of the server's run, removals so far, entries}.
- * Flag: 1 if more may follow, 2 if entries in between were taken before they were read, the sum of both, or 0. Read:
- * number of entries read, forgotten ones included. Behind: number of waiting entries that follow.
+ * KEYS: 3 and on, the queue's. ARGV: 3 position of the next entry from the previous answer, or '' for the first entry:
+ * its chunk, the byte in it, and the number of rewrites; 4 how many entries to read. The last chunk that it reads may
+ * have more.
+ * Returns {"<chunk> <byte> <rewrites> <flag> <end>", id of the server's run, removals so far, entries}. Flag: 1 if more
+ * follow, 2 if entries in between may have been taken before they were read, the sum of both, or 0. End: the number of
+ * the chunk after the last one.
  */
 export const exportLogScript: Script = {
   name: 'unseenExportLog',
-  numberOfKeys: 10,
-  lua: `${CHECK_QUEUE}${MARKS}
-local sweeps, list, place = string.match(ARGV[3], '^(%d+) (%d) (%d+)$')
-sweeps, list, place = tonumber(sweeps), tonumber(list), tonumber(place)
-local flag = 0
-if sweeps == queue.sweeps - 1 and list == sweeps % 2 then
-  flag = 2
-elseif sweeps ~= queue.sweeps then
-  list = 1 - queue.tail
-  place = queue['start' .. list]
+  numberOfKeys: QUEUE_READ_KEYS,
+  lua: `${CHECK_QUEUE}${MARKS}${SPLIT}
+local lane, out, read, flag = queue.lane, {}, 0, 0
+local number, at = lane.head, lane.headAt
+if ARGV[3] ~= '' then
+  local chunk, place, rewrites = string.match(ARGV[3], '^(%d+) (%d+) (%d+)$')
+  chunk, place = tonumber(chunk), tonumber(place)
+  -- A sweep has moved the entries of some chunk, so this one is read again.
+  if tonumber(rewrites) ~= queue.rewrites then place = -1 end
+  if chunk < number or chunk == number and place < at then
+    flag = 2
+  else
+    number, at = chunk, math.max(place, 0)
+  end
 end
-local start, asked = queue['start' .. list], tonumber(ARGV[4])
-if start > place then flag, place = 2, start end
-local found = call('LRANGE', queue.logs[list], place - start + 1, place - start + asked)
-local gone, out = queue.forgotten(found), {}
-for n = 1, #found do
-  if not gone[n] then out[#out + 1] = found[n] end
+local more = true
+while more and read < tonumber(ARGV[4]) do
+  local chunk = number < lane.next and call('HGET', queue.chunks, ${chunkOf('lane', 'number')})
+  local found = split(chunk or '', at, math.huge)
+  local gone = queue.forgotten(found)
+  for n = 1, #found do
+    if not gone[n] then out[#out + 1] = found[n] end
+  end
+  read = read + math.max(1, #found)
+  more = number < lane.next - 1
+  if more then
+    number, at = number + 1, 0
+  elseif chunk then
+    -- Others may append to this chunk.
+    at = #chunk
+  else
+    number, at = lane.next, 0
+  end
 end
-place = place + #found
-local behind = math.max(0, call('LLEN', queue.logs[list]) - 1 - (place - start))
-if list ~= queue.tail then behind = behind + call('LLEN', queue.logs[queue.tail]) - 1 end
-if #found == asked then
-  flag = flag + 1
-elseif list ~= queue.tail then
-  list, place, flag = queue.tail, queue['start' .. queue.tail], flag + 1
-end
-local next = string.format('%.0f %d %.0f %d %d %.0f', queue.sweeps, list, place, flag, #found, behind)
+local next = string.format('%.0f %.0f %.0f %d %.0f', number, at, queue.rewrites, flag + (more and 1 or 0), lane.next)
 ${ANSWER_PAGE}`,
 };
 
@@ -57,7 +67,7 @@ ${ANSWER_PAGE}`,
  */
 export const exportRestScript: Script = {
   name: 'unseenExportRest',
-  numberOfKeys: 10,
+  numberOfKeys: QUEUE_READ_KEYS,
   lua: `${CHECK_QUEUE}${MARKS}${LEASES}
 local kind, out, heads, keys = ARGV[3], {}, {}, {}
 local scan = call(kind == 'leases' and 'HSCAN' or 'ZSCAN', queue[kind == 'leases' and 'leaseKey' or kind == 'dead' and 'letters' or kind], ARGV[4], 'COUNT', ARGV[5])
@@ -107,8 +117,8 @@ return 'OK'`,
  */
 export const importQueueScript: Script = {
   name: 'unseenImportQueue',
-  numberOfKeys: 10,
-  lua: `${CHECK_QUEUE}${UNFILLED}
+  numberOfKeys: QUEUE_READ_KEYS,
+  lua: `${CHECK_QUEUE}${UNFILLED}${NOW}${APPEND}
 if tonumber(call('HGET', meta, 'imports') or 0) ~= tonumber(ARGV[3]) then return 'OK' end
 local packed, at, waiting, dead, birth = ARGV[4], 1, {}, {}, pack('>I6', queue.clock + 1)
 while at <= #packed do
@@ -124,7 +134,7 @@ while at <= #packed do
   end
   at = next
 end
-each('RPUSH', queue.logs[queue.tail], waiting)
+queue.append(queue.lane, waiting)
 each('ZADD', queue.letters, dead)
 queue.set('clock', queue.clock + 1)
 queue.set('dead', queue.dead + #dead / 2)

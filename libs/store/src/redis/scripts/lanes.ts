@@ -1,0 +1,179 @@
+import { HEAD_BYTES, LEASE_ENTRIES } from './queue-state.js';
+
+/*
+ * Lua on the lanes of an open queue (queue-state.ts). A lane is the waiting entries that leave in the order in which
+ * they came; a queue has one lane, whose id is empty. Its entries are in chunks, fields of one hash:
+ *
+ *   id of the lane .. chunk number (6 bytes) -> entries, one after the other
+ *
+ * A change appends chunks of its own. It rewrites the last chunk only if that is still small. To take entries from the
+ * head chunk moves `headAt` and rewrites nothing. A chunk without waiting entries is deleted, and its number is never
+ * used again, so a sweep and an export can stop in the middle and continue. A sweep leaves gaps in the numbers.
+ *
+ * The record of a lane: `head` and `next` (numbers of its first chunk and of its next new one), `headAt` (bytes taken
+ * from the head chunk), `waiting` (entries, including forgotten ones).
+ */
+
+/**
+ * Maximum bytes of a chunk, unless its only entry has more; and of a last chunk that is rewritten with the next entry.
+ * With the header of a string, chunks of these sizes fit jemalloc's size classes of 4,096 and 640 bytes.
+ */
+export const CHUNK_BYTES = 4_090;
+export const JOINED_BYTES = 634;
+
+/** Maximum number of entries that one script reads from a lane. A gap counts as one entry. */
+const READ_AT_MOST = 1_000;
+/** Maximum number of chunks to read in one command. */
+const READ_AHEAD = 16;
+/** Maximum number of gaps that a description skips in search of the first entry. */
+const GAPS_SKIPPED = 1_000;
+
+/** Lua: the field of a chunk. */
+export const chunkOf = (lane: string, number: string): string => `${lane}.id .. pack('>I6', ${number})`;
+
+/** `split` returns up to `most` entries of a chunk, from behind its first `at` bytes. */
+export const SPLIT = `
+local function split(chunk, at, most)
+  local entries, count, size = {}, 0, #chunk
+  while at < size and count < most do
+    local a, b, c, d = byte(chunk, at + 31, at + 34)
+    local last = at + ${HEAD_BYTES} + ((a * 256 + b) * 256 + c) * 256 + d
+    count = count + 1
+    entries[count] = sub(chunk, at + 1, last)
+    at = last
+  end
+  return entries
+end
+`;
+
+/** `queue.append` adds entries at the end of a lane, and wakes waiting callers. */
+export const APPEND = `
+function queue.append(lane, entries)
+  local count = #entries
+  if count == 0 then return end
+  local number, first, size, chunks = lane.next, 1, 0, {}
+  for n = 1, count do
+    local bytes = #entries[n]
+    if size > 0 and size + bytes > ${CHUNK_BYTES} then
+      chunks[#chunks + 1] = ${chunkOf('lane', 'number')}
+      chunks[#chunks + 1] = concat(entries, '', first, n - 1)
+      number, first, size = number + 1, n, 0
+    end
+    size = size + bytes
+  end
+  local chunk = concat(entries, '', first)
+  if size <= ${JOINED_BYTES} and lane.head < number and number == lane.next then
+    local last = call('HGET', queue.chunks, ${chunkOf('lane', 'number - 1')})
+    if last and #last + size <= ${JOINED_BYTES} then number, chunk = number - 1, last .. chunk end
+  end
+  chunks[#chunks + 1] = ${chunkOf('lane', 'number')}
+  chunks[#chunks + 1] = chunk
+  each('HSET', queue.chunks, chunks)
+  lane.next, lane.waiting, lane.changed = number + 1, lane.waiting + count, true
+  if queue.awaited > now then redis.pcall('PUBLISH', 'unseen:queue:' .. sub(ARGV[1], 1, 16), '') end
+end
+`;
+
+/**
+ * `queue.take` takes entries from the head of a lane until `taken` has `most`, and drops forgotten ones. `taken`:
+ *
+ *   count     entries
+ *   records   the entries, LEASE_ENTRIES in each; `parts` has those of the next record
+ *   left      bytes that their payloads may still have; if `any`, the first entry may have more
+ *   used      chunks that are used up
+ *   rest      why it stopped early: 'full' if the next entry would exceed the bytes, 'unread' if it has read enough
+ *
+ * The caller deletes the used chunks after its first write that needs memory: at the memory limit, Redis refuses that
+ * write only if nothing was written before. Needs MARKS.
+ */
+export const TAKE = `${SPLIT}
+function queue.take(lane, taken, most)
+  local number, at, passed, read = lane.head, lane.headAt, 0, 0
+  local records, parts, count, left = taken.records, taken.parts, taken.count, taken.left
+  local fields, chunks, next, ahead = {}, {}, 1, 1
+  while count < most and number < lane.next and not taken.rest do
+    if read >= ${READ_AT_MOST} then taken.rest = 'unread' break end
+    if next > #fields then
+      fields, next = {}, 1
+      for n = 1, math.min(ahead, lane.next - number) do fields[n] = ${chunkOf('lane', 'number + n - 1')} end
+      chunks = call('HMGET', queue.chunks, unpack(fields))
+    end
+    local chunk = chunks[next] or ''
+    local size, start, from, before, n, gone, known = #chunk, at, at, passed, 0, {}, 0
+    while at < size and count < most do
+      if n == known and queue.marked > 0 then
+        local found = split(chunk, at, most - count)
+        gone, n, known = queue.forgotten(found), 0, #found
+      end
+      local a, b, c, d = byte(chunk, at + 31, at + 34)
+      local payload = ((a * 256 + b) * 256 + c) * 256 + d
+      local last = at + ${HEAD_BYTES} + payload
+      n = n + 1
+      if gone[n] then
+        if from < at then parts[#parts + 1] = sub(chunk, from + 1, at) end
+        from = last
+      else
+        left = left - payload
+        if left < 0 and (count > 0 or not taken.any) then taken.rest = 'full' break end
+        count = count + 1
+        if count % ${LEASE_ENTRIES} == 0 then
+          parts[#parts + 1] = sub(chunk, from + 1, last)
+          records[#records + 1], parts, from = concat(parts), {}, last
+        end
+      end
+      at, passed = last, passed + 1
+    end
+    if from < at then parts[#parts + 1] = sub(chunk, from + 1, at) end
+    local seen = passed - before
+    read = read + math.max(1, seen)
+    ahead = seen == 0 and ${READ_AHEAD} or math.min(${READ_AHEAD}, math.ceil((most - count) * (at - start) / (seen * size)))
+    if at >= size then
+      if size > 0 then taken.used[#taken.used + 1] = fields[next] end
+      number, at, next = number + 1, 0, next + 1
+    end
+  end
+  if number > lane.head or at > lane.headAt then
+    lane.head, lane.headAt, lane.waiting, lane.changed = number, at, lane.waiting - passed, true
+  end
+  taken.parts, taken.count, taken.left = parts, count, left
+end
+`;
+
+/**
+ * `queue.sweep` drops forgotten entries from chunks of a lane: from chunk `number`, but not before the head, up to
+ * `ending`, until it has read `most` entries. Returns the number of the next chunk. Needs MARKS.
+ */
+export const SWEEP = `${SPLIT}
+function queue.sweep(lane, number, ending, most)
+  local read, rewrote = 0, false
+  number = math.max(number, lane.head)
+  while number < ending and read < most do
+    local field = ${chunkOf('lane', 'number')}
+    local found = split(call('HGET', queue.chunks, field) or '', number == lane.head and lane.headAt or 0, math.huge)
+    local gone, live = queue.forgotten(found), {}
+    for n = 1, #found do
+      if not gone[n] then live[#live + 1] = found[n] end
+    end
+    if #live < #found then
+      rewrote = true
+      lane.waiting, lane.changed = lane.waiting - #found + #live, true
+      if number == lane.head then lane.headAt = 0 end
+      if #live > 0 then call('HSET', queue.chunks, field, concat(live)) else call('HDEL', queue.chunks, field) end
+    end
+    if #live == 0 and number == lane.head then lane.head, lane.headAt, lane.changed = number + 1, 0, true end
+    read, number = read + math.max(1, #found), number + 1
+  end
+  if rewrote then queue.set('rewrites', queue.rewrites + 1) end
+  return number
+end
+`;
+
+/** `queue.first` returns the first chunk of a lane, and where its first waiting entry begins. */
+export const FIRST = `
+function queue.first(lane)
+  for number = lane.head, math.min(lane.next - 1, lane.head + ${GAPS_SKIPPED}) do
+    local chunk = call('HGET', queue.chunks, ${chunkOf('lane', 'number')})
+    if chunk then return chunk, number == lane.head and lane.headAt or 0 end
+  end
+end
+`;
