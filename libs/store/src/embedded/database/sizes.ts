@@ -42,7 +42,7 @@ export interface Sizes {
   readonly sweptPerSlice: number;
   /** Rows of the log that one step of a sweep reads: a thousand entries if the rows are full. */
   readonly sweptRowsPerSlice: number;
-  /** First rows of queues that are kept in memory. Each is at most a page, unless it has one long entry. */
+  /** First rows of lanes that are kept in memory. Each is at most a page, unless it has one long entry. */
   readonly headRows: number;
   /** Items of the changes in one turn, which take 2 to 10 ms. */
   readonly itemsPerTurn: number;

@@ -1,28 +1,29 @@
 import type { Database } from '../database/database.js';
-import type { FilterState } from '../filters/filter-state.js';
-import { GENERATION_BYTES, writeNumber } from '../database/keys.js';
+import { SEQUENCE_BYTES, writeNumber } from '../database/keys.js';
 import { DamagedRow, RowState } from '../database/table.js';
 import { entriesOf, Entry, ENTRY_HEAD_BYTES, EntryPacker } from './entry.js';
 import type { HeadRows } from '../filters/head-rows.js';
+import type { Lane } from './lane.js';
 
 /** Shared, because changes run one at a time. */
 const packer = new EntryPacker();
 
 /**
- * The waiting entries: rows of packed entries, numbered without a gap. A row is at most one page, unless one entry
- * alone is larger. Entries are taken from the first row, which is deleted after its last entry. Use it inside a
- * transaction.
+ * The waiting entries of a lane: rows of packed entries, numbered without a gap. A row is at most one page, unless one
+ * entry alone is larger. Entries are taken from the first row, which is deleted after its last entry. Use it inside a
+ * transaction, and flush it before the log of another lane is used.
  */
 export class QueueLog {
-  private readonly key = Buffer.alloc(GENERATION_BYTES + 8);
+  private readonly key: Buffer;
   private readonly rowBytes: number;
 
   constructor(
     private readonly database: Database,
-    private readonly state: FilterState,
+    private readonly lane: Lane,
     private readonly heads: HeadRows,
   ) {
-    this.key.set(state.key);
+    this.key = Buffer.alloc(lane.key.length + SEQUENCE_BYTES);
+    this.key.set(lane.key);
     this.rowBytes = database.sizes.rowBytes;
     packer.clear();
   }
@@ -42,7 +43,7 @@ export class QueueLog {
   /** Writes the appended entries. Call it before the head is read, and at the end of a change. */
   flush(): void {
     if (packer.count === 0) return;
-    this.database.log.putSync(this.rowKey(this.state.queue.nextRow++), packer.packed());
+    this.database.log.putSync(this.rowKey(this.lane.numbers.nextRow++), packer.packed());
     packer.clear();
   }
 
@@ -51,44 +52,44 @@ export class QueueLog {
    * discovered.
    */
   takeWhile(wanted: (entry: Entry) => boolean): void {
-    const { queue } = this.state;
+    const { numbers } = this.lane;
     for (let row = this.headRow(); row; row = this.headRow()) {
-      while (queue.headAt < row.length) {
-        const entry = new Entry(row, queue.headAt);
-        queue.headDiscoveredAt = entry.discoveredAt;
+      while (numbers.headAt < row.length) {
+        const entry = new Entry(row, numbers.headAt);
+        numbers.headDiscoveredAt = entry.discoveredAt;
         if (!wanted(entry)) return;
-        queue.waiting--;
-        queue.headAt = entry.end;
+        numbers.waiting--;
+        numbers.headAt = entry.end;
       }
     }
   }
 
   /** Removes the entries of a row that are void. The row stays, even if it is empty. */
   sweep(number: number, lives: (entry: Entry) => boolean): void {
-    const { queue } = this.state;
-    const entries = entriesOf(this.load(number), number === queue.headRow ? queue.headAt : 0);
+    const { numbers } = this.lane;
+    const entries = entriesOf(this.load(number), number === numbers.headRow ? numbers.headAt : 0);
     const kept = entries.filter(lives);
     if (kept.length === entries.length) return;
     for (const entry of kept) packer.add(entry);
     this.database.log.putSync(this.rowKey(number), packer.packed());
     packer.clear();
-    queue.waiting -= entries.length - kept.length;
-    if (number !== queue.headRow) return;
-    this.heads.forget(this.state);
-    queue.headAt = 0;
+    numbers.waiting -= entries.length - kept.length;
+    if (number !== numbers.headRow) return;
+    this.heads.forget(this.lane.id);
+    numbers.headAt = 0;
     this.takeWhile(() => false);
   }
 
   /** The row of the first entry. Deletes the rows before it. */
   private headRow(): Buffer | undefined {
-    const { queue } = this.state;
-    while (queue.headRow < queue.nextRow) {
-      const row = this.heads.get(this.state, queue.headRow, () => this.load(queue.headRow));
-      if (queue.headAt < row.length) return row;
-      this.database.log.removeSync(this.rowKey(queue.headRow));
-      this.heads.forget(this.state);
-      queue.headRow++;
-      queue.headAt = 0;
+    const { numbers } = this.lane;
+    while (numbers.headRow < numbers.nextRow) {
+      const row = this.heads.get(this.lane.id, numbers.headRow, () => this.load(numbers.headRow));
+      if (numbers.headAt < row.length) return row;
+      this.database.log.removeSync(this.rowKey(numbers.headRow));
+      this.heads.forget(this.lane.id);
+      numbers.headRow++;
+      numbers.headAt = 0;
     }
     return undefined;
   }
@@ -101,14 +102,14 @@ export class QueueLog {
   }
 
   private makeRoom(payloadBytes: number, discoveredAt: number): void {
-    const { queue } = this.state;
+    const { numbers } = this.lane;
     const bytes = packer.length + ENTRY_HEAD_BYTES + payloadBytes;
     if (bytes > this.rowBytes) this.flush();
-    if (queue.waiting++ === 0) queue.headDiscoveredAt = discoveredAt;
+    if (numbers.waiting++ === 0) numbers.headDiscoveredAt = discoveredAt;
   }
 
   private rowKey(number: number): Buffer {
-    writeNumber(this.key, number, GENERATION_BYTES);
+    writeNumber(this.key, number, this.lane.key.length);
     return this.key;
   }
 }

@@ -4,6 +4,7 @@ import type { Memory } from '../filters/memory.js';
 import { DeadLetters } from './dead-letters.js';
 import { DueIndex, DueKind, type Due } from './due.js';
 import { entriesOf, EntryPacker, type Entry } from './entry.js';
+import { onlyLane } from './lane.js';
 import { Leases } from './leases.js';
 import { QueueLog } from './log.js';
 
@@ -39,7 +40,7 @@ function* sweepLog({ database, memory }: SweptStore, state: FilterState, lives: 
   const end = state.queue.nextRow;
   const { sweptRowsPerSlice } = database.sizes;
   for (let row = 0; row < end;) {
-    const log = new QueueLog(database, state, memory.headRows);
+    const log = new QueueLog(database, onlyLane(state), memory.headRows);
     for (let looked = 0; looked < sweptRowsPerSlice; looked++) {
       // Earlier rows have been taken since, or deleted here.
       row = Math.max(row, state.queue.headRow);

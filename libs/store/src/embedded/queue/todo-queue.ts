@@ -19,6 +19,7 @@ import { DeadLetters } from './dead-letters.js';
 import { DueIndex, DueKind, type Due } from './due.js';
 import { idOf, namedBy } from './entry-ids.js';
 import { entriesOf, Entry, EntryPacker } from './entry.js';
+import { onlyLane } from './lane.js';
 import { Leases, type HeldEntry } from './leases.js';
 import { QueueLog } from './log.js';
 import type { SweptStore } from './sweep-queue.js';
@@ -59,7 +60,7 @@ export class TodoQueue {
     private readonly collects = false,
   ) {
     const { database, memory } = session;
-    this.log = new QueueLog(database, state, memory.headRows);
+    this.log = new QueueLog(database, onlyLane(state), memory.headRows);
     this.due = new DueIndex(database, state);
     this.leases = new Leases(database, state, this.due);
     this.letters = new DeadLetters(database, state);
