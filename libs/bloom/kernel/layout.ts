@@ -16,8 +16,10 @@ export const HOST_HASH: usize = SEED + 16;
 export const SPAN: usize = HOST_HASH + 16;
 /** Four u32 per key. */
 export const HASH: usize = SPAN + 8 * BLOCK_KEYS;
+/** The first two words of the hash of each key's host, in hash scheme 3 only: two u32 per key. */
+export const HOST: usize = HASH + 16 * BLOCK_KEYS;
 /** One u32 per key. */
-export const SEGMENT: usize = HASH + 16 * BLOCK_KEYS;
+export const SEGMENT: usize = HOST + 8 * BLOCK_KEYS;
 /** One u32 per key. */
 export const PAGE: usize = SEGMENT + 4 * BLOCK_KEYS;
 /** u16, `hashes` per key. */

@@ -1,10 +1,11 @@
 import { hostLength, hostStart, findHost } from './host';
-import { BYTES, CELL, HASH, HOST_HASH, PAGE, SEED, SEGMENT, SPAN } from './layout';
+import { BYTES, CELL, HASH, HOST, HOST_HASH, PAGE, SEED, SEGMENT, SPAN } from './layout';
 import { murmur3x86_128 } from './murmur3';
 import { sipHash128 } from './siphash';
 
 /**
- * Hashes `count` keys from SPAN into HASH, with hash scheme 1, 2 or 3. Spans count from `origin`, which lies at BYTES.
+ * Hashes `count` keys from SPAN into HASH, with hash scheme 1, 2 or 3. Scheme 3 also writes HOST. Spans count from
+ * `origin`, which lies at BYTES.
  */
 export function hash(scheme: i32, count: i32, origin: u32): void {
   for (let i: usize = 0; i < <usize>count; i++) {
@@ -17,6 +18,7 @@ export function hash(scheme: i32, count: i32, origin: u32): void {
       findHost(from, length);
       sipHash128(hostStart, hostLength, SEED, HOST_HASH);
       store<u32>(HASH + (i << 4), load<u32>(HOST_HASH));
+      store<u64>(HOST + (i << 3), load<u64>(HOST_HASH));
     }
   }
 }

@@ -23,6 +23,7 @@ interface Exports {
   readonly SEED: WebAssembly.Global;
   readonly SPAN: WebAssembly.Global;
   readonly HASH: WebAssembly.Global;
+  readonly HOST: WebAssembly.Global;
   readonly SEGMENT: WebAssembly.Global;
   readonly PAGE: WebAssembly.Global;
   readonly CELL: WebAssembly.Global;
@@ -49,6 +50,7 @@ class Views {
   readonly bytes = new Uint8Array(memory.buffer);
   readonly span = new Uint32Array(memory.buffer, kernel.SPAN.value, 2 * BLOCK_KEYS);
   readonly hash = new Uint32Array(memory.buffer, kernel.HASH.value, 4 * BLOCK_KEYS);
+  readonly host = new Uint32Array(memory.buffer, kernel.HOST.value, 2 * BLOCK_KEYS);
   readonly segment = new Uint32Array(memory.buffer, kernel.SEGMENT.value, BLOCK_KEYS);
   readonly page = new Uint32Array(memory.buffer, kernel.PAGE.value, BLOCK_KEYS);
   readonly cell = new Uint16Array(memory.buffer, kernel.CELL.value, MAX_HASHES * BLOCK_KEYS);
@@ -108,6 +110,7 @@ export type Placement = Pick<
 /** The arrays that receive the positions. See Positions. */
 export interface Places {
   readonly hash: Uint32Array;
+  readonly host?: Uint32Array;
   readonly segment: Uint32Array;
   readonly page: Uint32Array;
   readonly cell: Uint16Array;
@@ -123,6 +126,7 @@ export function locate(keys: Keys, seed: Uint8Array, placement: Placement, out: 
   views.bytes.set(seed, kernel.SEED.value);
   kernel.hash(placement.hashScheme, count, origin);
   out.hash.set(views.hash.subarray(0, 4 * count), 4 * at);
+  out.host?.set(views.host.subarray(0, 2 * count), 2 * at);
   place(count, placement, out, at);
 }
 

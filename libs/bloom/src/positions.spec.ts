@@ -1,7 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Geometry } from './geometry.js';
 import { HASH_SCHEMES, HOST_HASH_SCHEME, SEED_BYTES } from './hash-scheme.js';
-import { positionsOf, positionsOfHashes, relocate, type Positions } from './positions.js';
+import { hashBytes } from './kernel.js';
+import { positionsOf, positionsOfHashes, relocate, select, type Positions } from './positions.js';
 import { planGeometry } from './sizing.js';
 
 const SEED = Uint8Array.from({ length: SEED_BYTES }, (_, i) => (i * 37 + 5) & 0xff);
@@ -262,13 +263,28 @@ describe('positions by host', () => {
     expect(uniformityScore(tally(12, ITEMS, (i) => segment[i] as number))).toBeLessThan(5);
   });
 
+  it('have two words of the hash of each host, whatever the block and the selection', () => {
+    const keys = Array.from({ length: 2_000 }, (_, i) => `http://u@${i % 40}.example:${i}/${i}`);
+    const positions = positionsOf(keys, SEED, spreads);
+    const bytes = new TextEncoder();
+    const hashOf = (i: number) => [...hashBytes(2, SEED, bytes.encode(`${i % 40}.example`)).subarray(0, 2)];
+    const wordsOf = ({ host }: Positions, i: number) => [...(host as Uint32Array).subarray(2 * i, 2 * i + 2)];
+    const all = keys.map((_, i) => i);
+    expect(all.map((i) => wordsOf(positions, i))).toEqual(all.map(hashOf));
+    expect(all.map((i) => wordsOf(positions, i)[0])).toEqual(all.map((i) => positions.hash[4 * i]));
+    const some = Uint32Array.of(1_999, 7, 7, 1_200);
+    const chosen = select(positions, some);
+    expect(Array.from(some, (_, i) => wordsOf(chosen, i))).toEqual(Array.from(some, hashOf));
+    expect(positionsOf(keys, SEED, underScheme(2)).host).toBeUndefined();
+  });
+
   it('are those of relocated items, in a layer with more segments', () => {
     const keys = Array.from({ length: 2_000 }, (_, i) => `http://${i % 40}.example/${i}`);
     const larger = { ...spreads, segments: 30, pagesPerSegment: 77 };
     const { hash } = positionsOf(keys, SEED, spreads);
     const there = positionsOf(keys, SEED, larger);
     expect(relocate(positionsOf(keys, SEED, spreads), larger)).toEqual(there);
-    expect(positionsOfHashes(hash, larger)).toEqual(there);
+    expect(positionsOfHashes(hash, larger)).toEqual({ ...there, host: undefined });
   });
 });
 

@@ -1,5 +1,5 @@
 import { type Geometry, segmentsPerRun } from './geometry.js';
-import { assertKnown, assertSpread, SEED_BYTES } from './hash-scheme.js';
+import { assertKnown, assertSpread, HOST_HASH_SCHEME, SEED_BYTES } from './hash-scheme.js';
 import { BLOCK_KEYS, locate, locateHashes, type Places } from './kernel.js';
 import { isPacked, sliceKeys, type Keys } from './keys.js';
 
@@ -8,6 +8,7 @@ import { isPacked, sliceKeys, type Keys } from './keys.js';
  * the caller's order.
  *
  *   hash     4 words per item: its 128-bit hash, which is the identity of the item
+ *   host     2 words per item, of HOST_HASH_SCHEME only: the beginning of the hash of its host
  *   segment  1 per item
  *   page     1 per item: index of the page in its segment
  *   cell     k per item: distinct cell indexes in the page, ascending
@@ -21,9 +22,9 @@ export interface Positions extends Places {
 
 /**
  * Positions for `count` items with k cells each, all zero, for the caller to fill in. They share one buffer, which is
- * cheaper to allocate than four.
+ * cheaper to allocate than four. `hosts`: with `host`.
  */
-export function blankPositions(count: number, hashes: number): Positions {
+export function blankPositions(count: number, hashes: number, hosts = false): Positions {
   const buffer = new ArrayBuffer(count * (24 + 2 * hashes));
   return {
     count,
@@ -32,6 +33,7 @@ export function blankPositions(count: number, hashes: number): Positions {
     segment: new Uint32Array(buffer, count * 16, count),
     page: new Uint32Array(buffer, count * 20, count),
     cell: new Uint16Array(buffer, count * 24, count * hashes),
+    ...(hosts && { host: new Uint32Array(2 * count) }),
   };
 }
 
@@ -88,7 +90,8 @@ export function* positionsByBlock(
   if (seed.length !== SEED_BYTES) throw new RangeError(`a seed has ${SEED_BYTES} bytes, not ${seed.length}`);
   assertKnown(geometry.hashScheme);
   assertSpread(geometry);
-  const positions = blankPositions(keys.length, geometry.hashes);
+  const byHost = geometry.hashScheme === HOST_HASH_SCHEME;
+  const positions = blankPositions(keys.length, geometry.hashes, byHost);
   for (let from = 0; from < keys.length;) {
     if (from > 0) yield undefined;
     const to = blockEnd(keys, from);
@@ -127,7 +130,8 @@ export function relocate(positions: Positions, geometry: Geometry, indexes?: Uin
 
 /**
  * The positions of all items, or of those at `indexes`, from their hashes: four words each, computed with the
- * geometry's hash scheme and the filter's seed. They equal the positions of the items' keys.
+ * geometry's hash scheme and the filter's seed. They equal the positions of the items' keys, except that they lack
+ * `host`.
  */
 export function positionsOfHashes(hash: Uint32Array, geometry: Geometry, indexes?: Uint32Array): Positions {
   const count = indexes ? indexes.length : hash.length / 4;
@@ -158,9 +162,9 @@ function blankPlaces(count: number): Pick<Positions, 'segment' | 'page'> {
 
 /** The items at `indexes`, in that order, as a new batch. Drops `copies`. */
 export function select(positions: Positions, indexes: Uint32Array): Positions {
-  const k = positions.hashes;
+  const { hashes: k, host } = positions;
   const count = indexes.length;
-  const chosen = blankPositions(count, k);
+  const chosen = blankPositions(count, k, host !== undefined);
   for (let to = 0; to < count; to++) {
     const from = indexes[to] as number;
     for (let j = 0; j < 4; j++) chosen.hash[to * 4 + j] = positions.hash[from * 4 + j] as number;
@@ -168,6 +172,9 @@ export function select(positions: Positions, indexes: Uint32Array): Positions {
     chosen.segment[to] = positions.segment[from] as number;
     chosen.page[to] = positions.page[from] as number;
   }
+  if (host)
+    for (const [to, from] of indexes.entries())
+      chosen.host?.set(host.subarray(2 * from, 2 * from + 2), 2 * to);
   return chosen;
 }
 
