@@ -94,14 +94,17 @@ export async function add(
   return [...(await store.counters.add(filter, positions(filter, keys), operation, undefined, ttlMs))];
 }
 
-/** Adds to a visited set, with the keys themselves as payloads. */
+const hostOf = (key: string): string => new URL(key).hostname;
+
+/** Adds to a visited set, with the keys themselves as payloads. With `perHost`, they must be URLs. */
 export async function discover(
   store: Store,
   filter: Filter,
   keys: readonly string[],
   operation = made(),
 ): Promise<number[]> {
-  return [...(await store.counters.add(filter, positions(filter, keys), operation, keys))];
+  const hosts = filter.perHost && keys.map(hostOf);
+  return [...(await store.counters.add(filter, positions(filter, keys), operation, keys, undefined, hosts))];
 }
 
 export async function check(store: Store, filter: Filter, keys: readonly string[]): Promise<number[]> {

@@ -1,4 +1,4 @@
-import type { Filter, LeasedEntry, Release } from '#store';
+import type { Filter, LeasedEntry, LeaseLimits, Release } from '#store';
 import { discover, made, remove } from './calls.js';
 import type { Subject } from './subject.js';
 
@@ -14,8 +14,8 @@ export function payloads(entries: readonly { payload: string }[]): string[] {
 export class QueueCalls {
   constructor(private readonly subject: Subject) {}
 
-  lease(filter: Filter, max: number, ms = LONG_MS): Promise<LeasedEntry[]> {
-    return this.subject.store.queue.lease(filter, max, ms, made());
+  lease(filter: Filter, max: number, ms = LONG_MS, limits?: LeaseLimits): Promise<LeasedEntry[]> {
+    return this.subject.store.queue.lease(filter, max, ms, made(), limits);
   }
 
   async ack(filter: Filter, entries: readonly { id: string }[]): Promise<number[]> {

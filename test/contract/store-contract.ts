@@ -18,6 +18,8 @@ import { listsContract } from './lists.js';
 import { noFalseNegativesContract } from './no-false-negatives.js';
 import { operationIdsContract } from './operation-ids.js';
 import { queueContract } from './queue.js';
+import { queueHostPaceContract } from './queue-host-pace.js';
+import { queueHostsContract } from './queue-hosts.js';
 import { queueLeasesContract } from './queue-leases.js';
 import { queueLogContract } from './queue-log.js';
 import { recordWindowContract } from './record-window.js';
@@ -82,6 +84,10 @@ export function storeContract<H extends StoreHarness>(
     queueLogContract(subject);
     queueLeasesContract(subject);
     leasesContract(subject);
+    if (subject.knowsHosts) {
+      queueHostsContract(subject);
+      queueHostPaceContract(subject);
+    }
     ageingContract(subject);
   });
 }

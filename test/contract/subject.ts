@@ -12,6 +12,11 @@ export class Subject<H extends StoreHarness = StoreHarness> {
     return this.fixture.name;
   }
 
+  /** The queues of the store know hosts. */
+  get knowsHosts(): boolean {
+    return this.fixture.knowsHosts ?? false;
+  }
+
   get harness(): H {
     return this.set.harness;
   }

@@ -17,6 +17,8 @@ import { until } from './until.js';
 /** A kind of store to test. */
 export interface StoreFixture<H extends StoreHarness = StoreHarness> {
   readonly name: string;
+  /** The queues of the store know hosts. */
+  readonly knowsHosts?: true;
   setUp(): Promise<H>;
 }
 
@@ -65,6 +67,7 @@ export const TIMEOUT_MS = 10_000;
 
 export const embedded: StoreFixture = {
   name: 'embedded',
+  knowsHosts: true,
   async setUp() {
     return new EmbeddedHarness(await mkdtemp(join(tmpdir(), 'unseen-store-')));
   },

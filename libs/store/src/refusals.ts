@@ -1,5 +1,15 @@
+import { HOST_HASH_SCHEME } from '#bloom';
 import { StoreError } from './errors.js';
-import { type Filter, type FilterSpec, type Operation, forgottenBy, type Sync } from './port/index.js';
+import {
+  type Filter,
+  type FilterSpec,
+  type Operation,
+  forgottenBy,
+  type LeaseLimits,
+  MAX_LEASE_MS,
+  MAX_PER_HOST,
+  type Sync,
+} from './port/index.js';
 
 /* Errors that both stores raise in the same words, because callers do not know which store they use. */
 
@@ -100,6 +110,47 @@ export function assertCounting({ name, type }: Filter): void {
 export function assertPayloads({ name, kind }: Filter, payloads: readonly string[], items: number): void {
   if (kind !== 'visited-set') throw new TypeError(`filter ${name} has no queue for payloads`);
   if (payloads.length !== items) throw new TypeError(`${payloads.length} payloads for ${items} items`);
+}
+
+/** Throws TypeError unless a set with `perHost` gets the name of each item's host, and no other filter gets any. */
+export function assertHosts(
+  { name, perHost }: Filter,
+  hosts: readonly string[] | undefined,
+  items: number,
+): void {
+  if (hosts && !perHost) throw new TypeError(`filter ${name} does not know hosts`);
+  if (perHost && hosts?.length !== items)
+    throw new TypeError(`${hosts?.length ?? 0} hosts for ${items} items`);
+}
+
+/** Throws TypeError for a set with `perHost`: exports do not carry the hosts of entries yet. */
+export function assertTransferable({ name, perHost }: FilterSpec): void {
+  if (perHost) throw new TypeError(`exports and imports of sets with perHost are not supported yet: ${name}`);
+}
+
+/** Throws TypeError or RangeError for limits that a lease cannot have. */
+export function assertLimits({ name, perHost }: Filter, { maxPerHost }: LeaseLimits = {}): void {
+  if (maxPerHost === undefined) return;
+  if (!perHost) throw new TypeError(`filter ${name} does not know hosts`);
+  if (!Number.isInteger(maxPerHost) || maxPerHost < 1)
+    throw new RangeError(`maxPerHost must be a whole number from 1, not ${maxPerHost}`);
+}
+
+/** Throws TypeError or RangeError for a `perHost` that a filter cannot have. */
+export function assertPerHost({ name, kind, geometry, layers, perHost }: FilterSpec): void {
+  if (!perHost) return;
+  if (kind !== 'visited-set') throw new TypeError(`filter ${name} has no queue that could know hosts`);
+  if (!layers) throw new TypeError(`${name} needs layers to have perHost`);
+  if (geometry.hashScheme !== HOST_HASH_SCHEME)
+    throw new TypeError(
+      `${name} needs hash scheme ${HOST_HASH_SCHEME} to have perHost, not ${geometry.hashScheme}`,
+    );
+  const most = { delayMs: MAX_LEASE_MS, maxLeased: MAX_PER_HOST, maxUrls: MAX_PER_HOST } as const;
+  for (const key of ['delayMs', 'maxLeased', 'maxUrls'] as const) {
+    const value = perHost[key];
+    if (value === undefined || (Number.isInteger(value) && value >= 1 && value <= most[key])) continue;
+    throw new RangeError(`perHost.${key} must be a whole number from 1 to ${most[key]}, not ${value}`);
+  }
 }
 
 export function syncNotFound(filter: Named, id: string): StoreError {

@@ -13,6 +13,7 @@ type Chosen = Pick<
   | 'urlProfile'
   | 'maxAttempts'
   | 'maxAgeSeconds'
+  | 'perHost'
 >;
 
 /** True if an existing filter matches the creation of a filter with its name. Changes by syncs do not matter. */
@@ -27,6 +28,7 @@ export function isSameFilter(filter: Chosen & Pick<Filter, 'original'>, spec: Ch
     // Compares only whether it grows; the store and its settings decide the number of layers.
     (filter.layers === undefined) === (spec.layers === undefined) &&
     filter.maxAttempts === spec.maxAttempts &&
+    isDeepStrictEqual(asJson(filter.perHost), asJson(spec.perHost)) &&
     filter.maxAgeSeconds === spec.maxAgeSeconds &&
     isDeepStrictEqual(asJson(filter.urlProfile), asJson(spec.urlProfile))
   );

@@ -38,6 +38,7 @@ import { windowSeconds } from './operations/record-window.js';
 import { usageOf } from './catalogue/room.js';
 import { viewOf } from './syncs/end-sync.js';
 import type { SessionOptions } from './engine/session.js';
+import { headDiscoveredAt } from './queue/next-turn.js';
 import { EmbeddedSyncs } from './syncs/syncs.js';
 import { EmbeddedTransfer } from './transfer/transfer.js';
 import { Watches } from './calls/watches.js';
@@ -146,14 +147,16 @@ export class EmbeddedStore implements Store {
   }
 
   async describe(filter: Filter): Promise<FilterStats> {
-    return this.engine.read((memory, now) => {
+    return this.engine.read((memory, now, database) => {
       const state = memory.current(filter);
       const { caller, made } = state.windows;
       return {
         ...state.stack.sums(),
         ...state.tally,
         layers: state.stack.layers.map(({ tally }) => ({ ...tally })),
-        ...(filter.kind === 'visited-set' ? { queue: state.queue.stats(now) } : {}),
+        ...(filter.kind === 'visited-set'
+          ? { queue: state.queue.stats(now, headDiscoveredAt(database, state)) }
+          : {}),
         ...(state.sync ? { sync: viewOf(state, state.sync) } : {}),
         ...(state.stack.age ? { age: ageOf(state.stack, state.stack.age) } : {}),
         recordWindowSeconds: {

@@ -3,7 +3,7 @@ import type { Filter } from './filter.js';
 import type { Operation } from './operation.js';
 
 /** Results of `add`, one per item. */
-export const Added = { Present: 0, New: 1 } as const;
+export const Added = { Present: 0, New: 1, Limited: 2 } as const;
 /** Results of `remove`, one per item. */
 export const Removed = { Absent: 0, Removed: 1, Saturated: 2 } as const;
 
@@ -40,6 +40,11 @@ export interface Counters {
    *
    * `payloads`, for visited sets: one string per item. A new item is queued with its string in the same atomic step.
    *
+   * `hosts`, with `payloads` in sets with `perHost`: the name of each item's host. An item that would exceed `maxUrls`
+   * of its host, or whose host would be one more than a set may have, is neither stored nor queued: Added.Limited. A
+   * copy of an item in the batch counts once. In a set that ages, `maxUrls` begins anew with each period of the maximum
+   * age, and in others with each committed sync.
+   *
    * In a filter that ages, items live for `ttlMs` from now (default: the filter's maximum age), and up to a thirteenth
    * of that maximum longer. An item that is already present keeps the longer of its remaining and its new lifetime.
    */
@@ -49,6 +54,7 @@ export interface Counters {
     operation: Operation,
     payloads?: readonly string[],
     ttlMs?: number,
+    hosts?: readonly string[],
   ): Promise<Uint8Array>;
 
   /** 1: probably present (all k cells are non-zero). 0: certainly absent. */

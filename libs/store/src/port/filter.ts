@@ -34,6 +34,23 @@ export interface FilterSpec {
    * geometries have 8-bit cells. Absent: items stay until they are removed.
    */
   readonly maxAgeSeconds?: number;
+  /**
+   * Visited sets that grow, under HOST_HASH_SCHEME: the queue has a lane for each host. Absent: it has one lane.
+   */
+  readonly perHost?: PerHost;
+}
+
+/** The highest `maxLeased` and `maxUrls`. */
+export const MAX_PER_HOST = 2 ** 31;
+
+/** How a queue treats each host. Whole numbers, at least 1. */
+export interface PerHost {
+  /** The time between two leases of a host, at most MAX_LEASE_MS. Absent: none. */
+  readonly delayMs?: number;
+  /** The most entries of a host that are leased at a time. Absent: no limit. */
+  readonly maxLeased?: number;
+  /** The most URLs of a host that are discovered and not forgotten. Absent: no limit. */
+  readonly maxUrls?: number;
 }
 
 /** An open filter: an immutable handle on one generation. Committing a sync makes it stale. */

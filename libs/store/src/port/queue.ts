@@ -39,6 +39,17 @@ export interface Release {
    * False: the lease does not count as an attempt, so `attempt` goes back by one and no entry becomes a dead letter.
    */
   readonly countAttempt: boolean;
+  /**
+   * In sets with `perHost`: no entry of the released entries' hosts is leased for so long, at most MAX_LEASE_MS. The
+   * time of a host only moves later.
+   */
+  readonly hostDelayMs: number;
+}
+
+/** Limits of a lease in a set with `perHost`. */
+export interface LeaseLimits {
+  /** The most entries of each host. Default: 1 if hosts have a delay, else no limit. */
+  readonly maxPerHost?: number;
 }
 
 /** An entry that came back after as many leases as its visited set allows. */
@@ -64,6 +75,12 @@ export interface DeadLetterPage {
  * no order between segments. An entry that comes back (its lease ended, it was released, its delay is over, or it was
  * put back) is queued at the end: behind all waiting entries, before later ones.
  *
+ * A set with `perHost` has a lane for each host, and this order within each lane. Lanes are served in turn: the one that
+ * may be leased from for the longest time comes first. `delayMs` after a lease, the next entries of a host may be
+ * leased. At `maxLeased`, its lane waits until one of its leases ends, or an entry is settled; if that limit is 1, the
+ * delay also counts from then. Leases that meet only forgotten entries of a host do not delay it. Pace survives a
+ * restart. If the clock is set back, a host waits no longer than its delay.
+ *
  * At most one lease holds an entry. An entry that was forgotten is never leased again, wherever it was when its item
  * was removed. If its item is discovered again, it gets a new entry.
  */
@@ -75,7 +92,13 @@ export interface Queue {
    * recorded, so its repeat may find something. Overlapping attempts of one operation may together lease more than
    * `max` entries: the surplus is not returned, and comes back when its lease ends.
    */
-  lease(filter: Filter, max: number, leaseMs: number, operation: Operation): Promise<LeasedEntry[]>;
+  lease(
+    filter: Filter,
+    max: number,
+    leaseMs: number,
+    operation: Operation,
+    limits?: LeaseLimits,
+  ): Promise<LeasedEntry[]>;
 
   /**
    * Removes leased entries from the queue permanently. Per id: Settled.Done; Settled.Expired if the lease of the entry

@@ -1,5 +1,12 @@
-import type { Positions } from '#bloom';
-import { ABANDONED, assertCounting, assertPayloads, assertTtl, hidingFull } from '../../refusals.js';
+import { select, type Positions } from '#bloom';
+import {
+  ABANDONED,
+  assertCounting,
+  assertHosts,
+  assertPayloads,
+  assertTtl,
+  hidingFull,
+} from '../../refusals.js';
 import { StoreError } from '../../errors.js';
 import type { Counters, Filter, Operation, Quota } from '../../port/index.js';
 import type { Engine } from '../engine/engine.js';
@@ -9,6 +16,7 @@ import { writeHidden } from '../filters/hidden-rows.js';
 import { addBatch, checkBatch, countBatch, removeBatch } from '../items/batches.js';
 import type { Outcome } from '../items/cell-kind.js';
 import { layersNeeded, layersNeededBy } from '../items/layers-needed.js';
+import { indexesOf, put } from '../items/subsets.js';
 import type { LayerState } from '../layers/layer-state.js';
 import { JournalOperation } from '../journal/journal.js';
 import { TodoQueue } from '../queue/todo-queue.js';
@@ -34,27 +42,31 @@ export class EmbeddedCounters implements Counters {
     operation: Operation,
     payloads?: readonly string[],
     ttlMs?: number,
+    hosts?: readonly string[],
   ): Promise<Uint8Array> {
     assertTtl(filter, ttlMs);
     if (payloads) assertPayloads(filter, payloads, positions.count);
+    if (payloads) assertHosts(filter, hosts, positions.count);
     const answers = await this.engine.mutate(
       (session) => {
         const scope = session.memory.current(filter);
         return session.once({ scope, verb: ADD, operation }, () => {
           const { quota } = operation;
-          const needed = layersNeeded(scope, positions);
+          const queue = payloads && new TodoQueue(session, scope);
+          const limited = queue?.limited(positions, () => checkBatch(scope, positions));
+          const admitted = limited ? selectCopied(positions, indexesOf(limited, 0)) : positions;
+          const needed = layersNeeded(scope, admitted);
           const own = needed ? layersFor(scope, scope.stack, session.memory, needed, quota) : undefined;
-          const sync = roomBesideSync(session, scope, positions, quota);
-          const outcome = addBatch(scope, positions, { grow: { own, sync }, ttlMs });
-          dropRemovals(session.database, scope, positions);
-          for (const stack of scope.stacks)
-            if (stack.next) void reserveNext(scope, stack, session.memory, quota);
-          if (payloads) {
-            const queue = new TodoQueue(session, scope);
-            queue.push(positions.hash, outcome.answers, payloads, session.now);
+          const sync = roomBesideSync(session, scope, admitted, quota);
+          const outcome = addBatch(scope, admitted, { grow: { own, sync }, ttlMs });
+          dropRemovals(session.database, scope, admitted);
+          for (const stack of scope.stacks) if (stack.next) void reserveNext(scope, stack, session.memory, quota);
+          const answers = limited ? put(limited, indexesOf(limited, 0), outcome.answers) : outcome.answers;
+          if (queue) {
+            queue.push({ positions, payloads, hosts }, answers, session.now);
             queue.flush();
           }
-          return journaled(session, scope, JournalOperation.Add, outcome);
+          return journaled(session, scope, JournalOperation.Add, { ...outcome, answers });
         });
       },
       { grows: true, deadline: operation.deadline, items: costOf(positions, payloads !== undefined) },
@@ -79,7 +91,7 @@ export class EmbeddedCounters implements Counters {
           const { sync } = scope;
           if (sync && !noteRemovals(session.database, scope, positions, session.options.maxSyncForgets))
             abandonSync(session, scope, sync, ABANDONED.forgets);
-          if (queued) new TodoQueue(session, scope).forget(positions.hash, outcome.answers);
+          if (queued) new TodoQueue(session, scope).forget(positions, outcome.answers);
           return journaled(session, scope, JournalOperation.Remove, outcome);
         });
       },
@@ -91,6 +103,15 @@ export class EmbeddedCounters implements Counters {
     assertCounting(filter);
     return this.engine.read((memory) => countBatch(memory.current(filter), positions), deadline);
   }
+}
+
+/** Like `select`, with `copies`. */
+function selectCopied(positions: Positions, indexes: Uint32Array): Positions {
+  const { copies } = positions;
+  const chosen = select(positions, indexes);
+  return copies
+    ? { ...chosen, copies: Uint32Array.from(indexes, (index) => copies[index] as number) }
+    : chosen;
 }
 
 function costOf({ count }: Positions, queued: boolean): number {

@@ -1,7 +1,16 @@
-import type { DeadLetterPage, Filter, LeasedEntry, Operation, Queue, Release } from '../../port/index.js';
+import type {
+  DeadLetterPage,
+  Filter,
+  LeasedEntry,
+  LeaseLimits,
+  Operation,
+  Queue,
+  Release,
+} from '../../port/index.js';
+import { assertLimits } from '../../refusals.js';
 import type { Engine } from '../engine/engine.js';
 import { deadLetterNumber } from '../queue/entry-ids.js';
-import { TodoQueue } from '../queue/todo-queue.js';
+import { TodoQueue, type Lease } from '../queue/todo-queue.js';
 import type { Session } from '../engine/session.js';
 import { isCopying, keepQueued } from '../syncs/keep.js';
 import { ACK, EXTEND, LEASE, PURGE, PUT_BACK, RELEASE, type Verb } from '../operations/verbs.js';
@@ -14,10 +23,18 @@ export class EmbeddedQueue implements Queue {
     private readonly watches: Watches,
   ) {}
 
-  async lease(filter: Filter, max: number, leaseMs: number, operation: Operation): Promise<LeasedEntry[]> {
+  async lease(
+    filter: Filter,
+    max: number,
+    leaseMs: number,
+    operation: Operation,
+    limits?: LeaseLimits,
+  ): Promise<LeasedEntry[]> {
+    assertLimits(filter, limits);
     for (;;) {
       const { entries, more } = await this.engine.mutate(
-        (session) => leaseIn(session, filter, max, leaseMs, operation),
+        (session) =>
+          leaseIn(session, filter, (queue, now) => queue.lease(max, now, leaseMs, limits), operation),
         { deadline: operation.deadline, items: max },
       );
       if (!more) {
@@ -28,7 +45,9 @@ export class EmbeddedQueue implements Queue {
   }
 
   async ack(filter: Filter, ids: readonly string[], operation: Operation): Promise<Uint8Array> {
-    return this.settle(filter, ids, ACK, operation, (queue, now) => queue.ack(ids, now));
+    const answers = await this.settle(filter, ids, ACK, operation, (queue, now) => queue.ack(ids, now));
+    if (filter.perHost?.maxLeased !== undefined) this.watches.wake(filter);
+    return answers;
   }
 
   async release(
@@ -103,22 +122,22 @@ export class EmbeddedQueue implements Queue {
 function leaseIn(
   session: Session,
   filter: Filter,
-  max: number,
-  leaseMs: number,
+  take: (queue: TodoQueue, now: number) => Lease,
   operation: Operation,
 ): { entries: LeasedEntry[]; more: boolean } {
   const scope = session.memory.current(filter);
   const queue = new TodoQueue(session, scope);
   let found: { entries: LeasedEntry[]; more: boolean } | undefined;
   const number = session.once({ scope, verb: LEASE, operation }, () => {
-    const { held, dead, firstMark } = scope.queue;
-    const lease = queue.lease(max, session.now, leaseMs);
+    const { held, dead, firstMark, lanes } = scope.queue;
+    const lease = take(queue, session.now);
     queue.flush();
     found = lease;
     if (lease.number > 0) return { answer: lease.number };
-    // Even without a lease, the call may have dropped forgotten entries and marks, or made dead letters.
+    // Even without a lease, the call may have dropped forgotten entries, marks and lanes, or made dead letters.
     const after = scope.queue;
     if (after.held !== held || after.dead !== dead || after.firstMark !== firstMark) session.keep(scope);
+    else if (after.lanes !== lanes) session.keep(scope);
     return { answer: 0, unrecorded: true };
   });
   return found ?? { entries: queue.heldBy(number, session.now), more: false };

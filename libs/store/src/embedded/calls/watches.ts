@@ -3,6 +3,7 @@ import type { Filter } from '../../port/index.js';
 import { after } from '../../timers.js';
 import type { Engine } from '../engine/engine.js';
 import { DueIndex } from '../queue/due.js';
+import { nextTurn } from '../queue/next-turn.js';
 
 interface Watch {
   readonly wakes: Set<() => void>;
@@ -67,8 +68,10 @@ export class Watches {
         const from = Math.min(watch.woken, now) + 1;
         // The caller's handle may be stale by now.
         const { filter: renewed } = memory.named(name, kind);
-        const first = new DueIndex(database, memory.current(renewed)).first(from);
-        return first && { now, at: first.at };
+        const state = memory.current(renewed);
+        const first = new DueIndex(database, state).first(from);
+        const at = Math.min(first?.at ?? Infinity, nextTurn(database, state, from, now) ?? Infinity);
+        return at === Infinity ? undefined : { now, at };
       })
       // In a set that was deleted or lost, nothing becomes due.
       .catch(() => undefined);

@@ -1,4 +1,4 @@
-import { otherExists } from '../../refusals.js';
+import { assertPerHost, otherExists } from '../../refusals.js';
 import type { Filter, FilterKind, FilterSpec, Operation, Quota } from '../../port/index.js';
 import { isSameFilter } from '../../same-filter.js';
 import type { Engine } from '../engine/engine.js';
@@ -16,6 +16,7 @@ export class LifeCycle {
     operation: Operation,
     quota?: Quota,
   ): Promise<{ filter: Filter; created: boolean }> {
+    assertPerHost(spec);
     const room = new Room(spec, quota);
     try {
       return await this.createIn(room, spec, operation);

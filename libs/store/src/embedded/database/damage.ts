@@ -8,6 +8,8 @@ const OF_A_GENERATION: ReadonlySet<string> = new Set([
   'blocks',
   'block-counts',
   'log',
+  'lanes',
+  'turns',
   'leases',
   'due',
   'dead',

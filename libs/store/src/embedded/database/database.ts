@@ -31,7 +31,9 @@ export const FORMAT_VERSION = '7';
  *   blocks       g, layer, block    checkpointed cells (journal/checkpoint.ts)
  *   blockCounts  g                  number of blocks ever written
  *   records      g, origin, window, verb, id    operation records (operations/operation-records.ts)
- *   log          g, row             waiting entries, in order (queue/log.ts)
+ *   log          g, lane, row       waiting entries, in order (queue/log.ts); no lane if the queue does not know hosts
+ *   lanes        g, lane            lanes of hosts (queue/host-lane.ts)
+ *   turns        g, time, number, lane    lanes that may be leased from, in turn (queue/turns.ts)
  *   leases       g, lease, portion  leased entries (queue/leases.ts)
  *   due          g, time, kind, number    ends of leases, and delayed entries (queue/due.ts)
  *   dead         g, number          dead letters (queue/dead-letters.ts)
@@ -51,6 +53,8 @@ export class Database {
   readonly blockCounts: Table;
   readonly records: Table;
   readonly log: Table;
+  readonly lanes: Table;
+  readonly turns: Table;
   readonly leases: Table;
   readonly due: Table;
   readonly dead: Table;
@@ -77,6 +81,8 @@ export class Database {
     this.blockCounts = table('block-counts');
     this.records = table('records');
     this.log = table('log');
+    this.lanes = table('lanes');
+    this.turns = table('turns');
     this.leases = table('leases');
     this.due = table('due');
     this.dead = table('dead');
@@ -106,7 +112,8 @@ export class Database {
 
   /** The tables whose keys begin with a generation. */
   get tablesByGeneration(): Table[] {
-    const queue = [this.log, this.leases, this.due, this.dead, this.marks, this.removed];
+    const { log, lanes, turns, leases, due, dead, marks, removed } = this;
+    const queue = [log, lanes, turns, leases, due, dead, marks, removed];
     return [this.states, this.blocks, this.blockCounts, this.records, this.hidden, ...queue];
   }
 

@@ -36,6 +36,10 @@ export interface Sizes {
   readonly movesPerChange: number;
   /** Forgotten entries that one lease skips in the log. */
   readonly skipsPerLease: number;
+  /** Lanes that one lease takes entries from. */
+  readonly lanesPerLease: number;
+  /** Lanes of a queue. */
+  readonly maxHosts: number;
   /** Dead letters that one page reads. */
   readonly lettersPerPage: number;
   /** Entries, or rows of them, that one step of a sweep reads. */
@@ -65,6 +69,8 @@ export const DEFAULT_SIZES: Sizes = {
   entriesPerPage: 1_000,
   movesPerChange: 1_000,
   skipsPerLease: 5_000,
+  lanesPerLease: 250,
+  maxHosts: 1_000_000,
   lettersPerPage: 1_000,
   sweptPerSlice: 1_000,
   sweptRowsPerSlice: 20,

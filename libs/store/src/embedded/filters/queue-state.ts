@@ -19,6 +19,9 @@ export const QUEUE_NUMBERS = [
   'nextMark',
 ] as const;
 
+/** Further numbers, of queues that know hosts only. */
+export const HOST_NUMBERS = ['lanes', 'nextTurn', 'seenAt', 'aheadMs'] as const;
+
 /** The counts and positions of a visited set's queue. The entries are in the database. */
 export class QueueState {
   /** Entries by state. */
@@ -40,6 +43,12 @@ export class QueueState {
   /** Numbers of the first row of marks that is needed, and of the next one to write. */
   firstMark = 1;
   nextMark = 1;
+  /** Number of lanes, and the next number in the index of turns. */
+  lanes = 0;
+  nextTurn = 1;
+  /** The clock at the last change, and how far the queue's time is ahead of it. See `timeAt`. */
+  seenAt = 0;
+  aheadMs = 0;
   readonly marks = new Marks();
   /** No lease or delay ends before this time, in ms since the epoch. */
   earliestDue = 0;
@@ -50,12 +59,23 @@ export class QueueState {
     return this.waiting + this.leased + this.delayed + this.dead;
   }
 
-  stats(now: number): QueueStats {
+  /**
+   * The queue's own time, in ms. It follows the clock, but if the clock is set back, it goes on from where it was. So no
+   * lane has to wait longer than its delay.
+   */
+  timeAt(now: number): number {
+    if (now < this.seenAt) this.aheadMs += this.seenAt - now;
+    this.seenAt = now;
+    return now + this.aheadMs;
+  }
+
+  /** `headDiscoveredAt`: when the entry at the head was discovered, if there is one. */
+  stats(now: number, headDiscoveredAt: number | undefined): QueueStats {
     const { waiting, leased, delayed, dead, marks } = this;
-    const age = Math.floor(now / 1000) - this.headDiscoveredAt;
+    const age = headDiscoveredAt === undefined ? undefined : Math.floor(now / 1000) - headDiscoveredAt;
     return {
       ...{ waiting, leased, delayed, dead, forgotten: marks.size },
-      ...(waiting > 0 && { oldestSeconds: Math.max(0, age) }),
+      ...(waiting > 0 && age !== undefined && { oldestSeconds: Math.max(0, age) }),
     };
   }
 }

@@ -2,7 +2,7 @@ import type { Geometry } from '#bloom';
 import { CYCLE } from '../../age.js';
 import { SYNC_NUMBERS, type FilterState } from './filter-state.js';
 import type { LayerStack } from '../layers/layer-stack.js';
-import { QUEUE_NUMBERS } from './queue-state.js';
+import { HOST_NUMBERS, QUEUE_NUMBERS } from './queue-state.js';
 import type { RecordScope, RecordWindow } from '../operations/record-window.js';
 
 /**
@@ -29,7 +29,7 @@ const QUEUE = SYNC_LAYERS + 1;
 
 /** Encodes the state of a filter's generation. */
 export function encodeState(state: FilterState): Buffer {
-  const { tally, queue, filter, stack, sync, layers } = state;
+  const { tally, queue, stack, sync, layers } = state;
   return row([
     ...windowFields(state),
     state.lost ? 1 : 0,
@@ -37,7 +37,7 @@ export function encodeState(state: FilterState): Buffer {
     ...TALLY_FIELDS.map((name) => tally[name]),
     stack.layers.length,
     sync?.stack.layers.length ?? 0,
-    ...(filter.kind === 'visited-set' ? QUEUE_NUMBERS.map((name) => queue[name]) : []),
+    ...queueNumbers(state).map((name) => queue[name]),
     ...(sync ? SYNC_NUMBERS.map((name) => sync[name]) : []),
     ...state.stacks.flatMap(({ age }) => (age ? [age.epoch, age.hidden.size] : [])),
     ...layers.flatMap(({ tally, runs, expiringIn, expiring }) => [
@@ -95,7 +95,12 @@ export function decodeQueue(bytes: Buffer | undefined, state: FilterState): void
   if (fields) decodeCalls(fields, state);
 }
 
-const queueNumbers = ({ filter }: FilterState) => (filter.kind === 'visited-set' ? QUEUE_NUMBERS : []);
+const QUEUE_AND_HOST_NUMBERS = [...QUEUE_NUMBERS, ...HOST_NUMBERS] as const;
+
+function queueNumbers({ filter }: FilterState): typeof QUEUE_AND_HOST_NUMBERS | typeof QUEUE_NUMBERS | [] {
+  if (filter.kind !== 'visited-set') return [];
+  return filter.perHost ? QUEUE_AND_HOST_NUMBERS : QUEUE_NUMBERS;
+}
 
 const layerFields = ({ age, first }: LayerStack) =>
   LAYER_FIELDS.length + (first.runs?.length ?? 0) * (age ? CYCLE : 1) + (age ? CYCLE : 0);

@@ -1,7 +1,10 @@
+import type { DeadLetterPage } from '../../port/index.js';
 import type { Database } from '../database/database.js';
 import type { FilterState } from '../filters/filter-state.js';
 import { GENERATION_BYTES, prefixRange, readNumber, writeNumber } from '../database/keys.js';
+import { idOf } from './entry-ids.js';
 import { Entry, EntryPacker } from './entry.js';
+import type { HostLanes } from './host-lanes.js';
 
 /** A dead letter, by its number in the queue. */
 export interface DeadEntry {
@@ -22,6 +25,7 @@ export class DeadLetters {
   constructor(
     private readonly database: Database,
     private readonly state: FilterState,
+    private readonly lanes: HostLanes | undefined,
   ) {
     this.key.set(state.key);
   }
@@ -30,6 +34,7 @@ export class DeadLetters {
     const { queue } = this.state;
     this.database.dead.putSync(this.rowKey(queue.nextDead++), packDead(entry, reason));
     queue.dead++;
+    this.lanes?.count(entry, 'dead', 1);
   }
 
   get(number: number): DeadEntry | undefined {
@@ -37,9 +42,10 @@ export class DeadLetters {
     return row && unpackDead(number, row);
   }
 
-  remove(number: number): void {
+  remove({ number, entry }: DeadEntry): void {
     this.database.dead.removeSync(this.rowKey(number));
     this.state.queue.dead--;
+    this.lanes?.count(entry, 'dead', -1);
   }
 
   /** At most `limit` dead letters, from this number on. */
@@ -49,6 +55,25 @@ export class DeadLetters {
     return Array.from(this.database.dead.getRange(range), ({ key, value }) =>
       unpackDead(readNumber(key, GENERATION_BYTES), value),
     );
+  }
+
+  /** At most `limit` dead letters after the one with this number, without those that no longer live. */
+  page(limit: number, after: number, lives: (entry: Entry) => boolean): DeadLetterPage {
+    const most = Math.min(limit, this.database.sizes.lettersPerPage);
+    const looked = this.from(after + 1, most + 1);
+    const more = looked.length > most;
+    const page = more ? looked.slice(0, -1) : looked;
+    const last = page.at(-1);
+    const entries = page
+      .filter(({ entry }) => lives(entry))
+      .map(({ number, reason, entry }) => ({
+        id: idOf('dead-letter', number, 0, entry),
+        payload: entry.text,
+        attempt: entry.attempt,
+        reason,
+      }));
+    if (!more || !last) return { entries };
+    return { entries, next: idOf('dead-letter', last.number, 0, last.entry) };
   }
 
   private rowKey(number: number): Buffer {

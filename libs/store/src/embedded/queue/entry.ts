@@ -4,14 +4,17 @@ import { HASH_BYTES, HASH_WORDS } from '../hashes/hash-bytes.js';
 
 /**
  * A packed entry: hash of its item (16 bytes), birth (6), discovery time (4), attempts (4), length of the payload (4),
- * payload in UTF-8. All numbers are big-endian.
+ * payload in UTF-8. All numbers are big-endian. In queues that know hosts, HAS_HOST is added to the length, and the
+ * second word of the host's hash (4) precedes the payload. The first word is that of the item's hash.
  */
 const BIRTH_AT = HASH_BYTES;
 const DISCOVERED_AT = BIRTH_AT + 6;
 const ATTEMPT_AT = DISCOVERED_AT + 4;
 const LENGTH_AT = ATTEMPT_AT + 4;
-/** Bytes of an entry before its payload. */
+/** Bytes of an entry before its host and payload. */
 export const ENTRY_HEAD_BYTES = LENGTH_AT + 4;
+export const HOST_BYTES = 4;
+const HAS_HOST = 2 ** 31;
 
 /** An entry of a queue: packed, at a position of a row that was read. Its fields are read only when they are used. */
 export class Entry {
@@ -56,23 +59,38 @@ export class Entry {
     return this.bytes.readUInt32BE(this.at + ATTEMPT_AT);
   }
 
+  /** The second word of the host's hash, in queues that know hosts. */
+  get hostWord(): number {
+    return this.bytes.readUInt32BE(this.at + ENTRY_HEAD_BYTES);
+  }
+
   get payloadBytes(): number {
-    return this.bytes.readUInt32BE(this.at + LENGTH_AT);
+    return this.bytes.readUInt32BE(this.at + LENGTH_AT) & (HAS_HOST - 1);
   }
 
   /** A view. */
   get payload(): Buffer {
-    return this.bytes.subarray(this.at + ENTRY_HEAD_BYTES, this.end);
+    return this.bytes.subarray(this.payloadAt, this.end);
   }
 
   get text(): string {
-    return this.bytes.toString('utf8', this.at + ENTRY_HEAD_BYTES, this.end);
+    return this.bytes.toString('utf8', this.payloadAt, this.end);
   }
 
   /** Position after the entry. */
   get end(): number {
-    return this.at + ENTRY_HEAD_BYTES + this.payloadBytes;
+    const length = this.bytes.readUInt32BE(this.at + LENGTH_AT);
+    return this.at + headBytes(length) + (length & (HAS_HOST - 1));
   }
+
+  private get payloadAt(): number {
+    return this.at + headBytes(this.bytes.readUInt32BE(this.at + LENGTH_AT));
+  }
+}
+
+/** Bytes of an entry before its payload, from its length. */
+function headBytes(length: number): number {
+  return length < HAS_HOST ? ENTRY_HEAD_BYTES : ENTRY_HEAD_BYTES + HOST_BYTES;
 }
 
 /** All entries of a row that contains nothing else from `at` on. */
@@ -111,13 +129,24 @@ export class EntryPacker {
     this.end(at + end - from);
   }
 
-  /** Adds a new entry. Its item's hash is the four words of `hashes` from index `word` on. */
-  addNew(hashes: Uint32Array, word: number, birth: number, discoveredAt: number, payload: string): void {
-    const at = this.reserve(ENTRY_HEAD_BYTES + payload.length * 3);
+  /** Adds a new entry. Its item's hash is the four words of `hashes` from index `word` on. `hostWord`: see Entry. */
+  addNew(
+    hashes: Uint32Array,
+    word: number,
+    birth: number,
+    discoveredAt: number,
+    payload: string,
+    hostWord?: number,
+  ): void {
+    const at = this.reserve(ENTRY_HEAD_BYTES + HOST_BYTES + payload.length * 3);
     const { buffer, view } = this;
     for (let i = 0; i < HASH_WORDS; i++) view.setUint32(at + 4 * i, hashes[word + i] as number);
-    const length = buffer.write(payload, at + ENTRY_HEAD_BYTES);
-    this.writeNumbers(at, birth, discoveredAt, 0, length);
+    const hasHost = hostWord !== undefined;
+    if (hasHost) view.setUint32(at + ENTRY_HEAD_BYTES, hostWord);
+    const payloadAt = at + ENTRY_HEAD_BYTES + (hasHost ? HOST_BYTES : 0);
+    const length = buffer.write(payload, payloadAt);
+    this.writeNumbers(at, birth, discoveredAt, 0, hasHost ? length + HAS_HOST : length);
+    this.end(payloadAt + length);
   }
 
   /** Adds an entry of an export. */
@@ -126,6 +155,7 @@ export class EntryPacker {
     this.buffer.set(hash, at);
     this.buffer.set(payload, at + ENTRY_HEAD_BYTES);
     this.writeNumbers(at, birth, discoveredAt, attempt, payload.length);
+    this.end(at + ENTRY_HEAD_BYTES + payload.length);
   }
 
   private writeNumbers(
@@ -133,15 +163,14 @@ export class EntryPacker {
     birth: number,
     discoveredAt: number,
     attempt: number,
-    payloadBytes: number,
+    length: number,
   ): void {
     const { view } = this;
     view.setUint16(at + BIRTH_AT, Math.floor(birth / 2 ** 32));
     view.setUint32(at + BIRTH_AT + 2, birth % 2 ** 32);
     view.setUint32(at + DISCOVERED_AT, discoveredAt);
     view.setUint32(at + ATTEMPT_AT, attempt);
-    view.setUint32(at + LENGTH_AT, payloadBytes);
-    this.end(at + ENTRY_HEAD_BYTES + payloadBytes);
+    view.setUint32(at + LENGTH_AT, length);
   }
 
   private end(at: number): void {

@@ -4,6 +4,7 @@ import { GENERATION_BYTES, prefixRange, readNumber, writeNumber } from '../datab
 import { viewOf } from '../database/row-view.js';
 import type { DueIndex } from './due.js';
 import { Entry, EntryPacker } from './entry.js';
+import type { HostLanes } from './host-lanes.js';
 
 /** An entry in a lease. */
 export interface HeldEntry {
@@ -46,6 +47,7 @@ export class Leases {
     private readonly database: Database,
     private readonly state: FilterState,
     private readonly due: DueIndex,
+    private readonly lanes: HostLanes | undefined,
   ) {
     this.key.set(state.key);
     this.size = database.sizes.leasePortion;
@@ -61,6 +63,7 @@ export class Leases {
       this.database.leases.putSync(this.rowKey(lease, from / size), packHeld(held, 1));
     }
     queue.leased += entries.length;
+    if (this.lanes) for (const entry of entries) this.lanes.count(entry, 'leased', 1);
     this.due.countEnds(lease, until, entries.length);
     return lease;
   }
@@ -71,10 +74,14 @@ export class Leases {
     return places[index - first];
   }
 
-  /** Removes an entry from its lease. Written with the next flush. */
-  remove(lease: number, held: HeldEntry): void {
+  /**
+   * Removes an entry from its lease, which ended at `at`, in ms since the epoch; default: now. Written with the next
+   * flush.
+   */
+  remove(lease: number, held: HeldEntry, at?: number): void {
     this.change(lease, held);
     this.state.queue.leased--;
+    this.lanes?.freed(held.entry, at);
     this.due.countEnds(lease, held.until, -1);
   }
 

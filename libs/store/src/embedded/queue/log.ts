@@ -1,9 +1,17 @@
 import type { Database } from '../database/database.js';
 import { SEQUENCE_BYTES, writeNumber } from '../database/keys.js';
 import { DamagedRow, RowState } from '../database/table.js';
-import { entriesOf, Entry, ENTRY_HEAD_BYTES, EntryPacker } from './entry.js';
+import type { Basket } from './basket.js';
+import { entriesOf, Entry, ENTRY_HEAD_BYTES, EntryPacker, HOST_BYTES } from './entry.js';
 import type { HeadRows } from '../filters/head-rows.js';
 import type { Lane } from './lane.js';
+
+/** The host of a new entry: the first two words of its hash, from index `at` on, and its name. */
+export interface HostOf {
+  readonly words: Uint32Array;
+  readonly at: number;
+  readonly name: string;
+}
 
 /** Shared, because changes run one at a time. */
 const packer = new EntryPacker();
@@ -30,14 +38,23 @@ export class QueueLog {
 
   /** `attempt`: another count of leases for the entry. */
   append(entry: Entry, attempt?: number): void {
-    this.makeRoom(entry.payloadBytes, entry.discoveredAt);
+    this.makeRoom(entry.end - entry.at, entry.discoveredAt);
     packer.add(entry, attempt);
   }
 
   /** See EntryPacker.addNew. */
-  appendNew(hashes: Uint32Array, word: number, birth: number, discoveredAt: number, payload: string): void {
-    this.makeRoom(Buffer.byteLength(payload), discoveredAt);
-    packer.addNew(hashes, word, birth, discoveredAt, payload);
+  appendNew(
+    hashes: Uint32Array,
+    word: number,
+    birth: number,
+    discoveredAt: number,
+    payload: string,
+    host?: HostOf,
+  ): void {
+    const hostWord = host && (host.words[host.at + 1] as number);
+    const head = hostWord === undefined ? ENTRY_HEAD_BYTES : ENTRY_HEAD_BYTES + HOST_BYTES;
+    this.makeRoom(head + Buffer.byteLength(payload), discoveredAt);
+    packer.addNew(hashes, word, birth, discoveredAt, payload, hostWord);
   }
 
   /** Writes the appended entries. Call it before the head is read, and at the end of a change. */
@@ -45,6 +62,17 @@ export class QueueLog {
     if (packer.count === 0) return;
     this.database.log.putSync(this.rowKey(this.lane.numbers.nextRow++), packer.packed());
     packer.clear();
+  }
+
+  /** Fills a basket from the head. */
+  take(basket: Basket): void {
+    this.flush();
+    basket.fill(this);
+  }
+
+  /** True if an entry waits. */
+  get isReady(): boolean {
+    return this.lane.numbers.waiting > 0;
   }
 
   /**
@@ -101,10 +129,9 @@ export class QueueLog {
     return row;
   }
 
-  private makeRoom(payloadBytes: number, discoveredAt: number): void {
+  private makeRoom(entryBytes: number, discoveredAt: number): void {
     const { numbers } = this.lane;
-    const bytes = packer.length + ENTRY_HEAD_BYTES + payloadBytes;
-    if (bytes > this.rowBytes) this.flush();
+    if (packer.length + entryBytes > this.rowBytes) this.flush();
     if (numbers.waiting++ === 0) numbers.headDiscoveredAt = discoveredAt;
   }
 

@@ -2,12 +2,15 @@ import { segmentOf } from '#bloom';
 import type { QueuedItem } from '../../port/index.js';
 import type { Database } from '../database/database.js';
 import { FilterState } from '../filters/filter-state.js';
-import { numberedKey, prefixRange } from '../database/keys.js';
+import { numberedKey, prefixRange, readNumber, SEQUENCE_BYTES } from '../database/keys.js';
 import type { Snapshot } from '../database/snapshot.js';
 import { decodeQueue } from '../filters/state-codec.js';
 import { unpackDead } from './dead-letters.js';
 import { DueKind, dueKindOf } from './due.js';
 import { entriesOf, type Entry } from './entry.js';
+import { knowsHosts } from './host-lanes.js';
+import { HostLane } from './host-lane.js';
+import { onlyLane, type Lane } from './lane.js';
 import { unpackHeld } from './leases.js';
 import { readMarks } from '../filters/read-marks.js';
 
@@ -35,6 +38,8 @@ interface Item {
 /** The queue of one visited set as it was at one moment, read outside transactions. */
 export class QueueSnapshot {
   private readonly state: FilterState;
+  /** The lane of the last row of the log. */
+  private lane: Lane | undefined;
 
   constructor(
     private readonly database: Database,
@@ -81,15 +86,29 @@ export class QueueSnapshot {
 
   private startOf(table: Place['table']): Place {
     const { key, queue } = this.state;
-    return { table, start: table === 'log' ? numberedKey(key, queue.headRow) : key };
+    const first = table === 'log' && !knowsHosts(this.state) ? numberedKey(key, queue.headRow) : key;
+    return { table, start: first };
   }
 
   private unpack(table: Place['table'], key: Buffer, value: Buffer): readonly Item[] {
     if (table === 'leases') return unpackHeld(value);
     if (table === 'dead') return [unpackDead(0, value)];
     if (table === 'due' && dueKindOf(key) !== DueKind.Delayed) return [];
-    const isHead = table === 'log' && key.equals(this.startOf('log').start);
-    const from = isHead ? this.state.queue.headAt : 0;
-    return entriesOf(value, from).map((entry) => ({ entry }));
+    return entriesOf(value, table === 'log' ? this.firstIn(key) : 0).map((entry) => ({ entry }));
+  }
+
+  /** Where the first entry of a row of the log is. */
+  private firstIn(key: Buffer): number {
+    const { headRow, headAt } = this.laneOf(key.subarray(0, -SEQUENCE_BYTES)).numbers;
+    return readNumber(key, key.length - SEQUENCE_BYTES) === headRow ? headAt : 0;
+  }
+
+  private laneOf(key: Buffer): Lane {
+    if (!knowsHosts(this.state)) return onlyLane(this.state);
+    if (!this.lane?.key.equals(key)) {
+      const { transaction } = this.snapshot;
+      this.lane = new HostLane(Buffer.from(key), this.database.lanes.get(key, { transaction }));
+    }
+    return this.lane;
   }
 }

@@ -4,6 +4,7 @@ import type { Memory } from '../filters/memory.js';
 import { DeadLetters } from './dead-letters.js';
 import { DueIndex, DueKind, type Due } from './due.js';
 import { entriesOf, EntryPacker, type Entry } from './entry.js';
+import { HostLanes, knowsHosts, type HostState } from './host-lanes.js';
 import { onlyLane } from './lane.js';
 import { Leases } from './leases.js';
 import { QueueLog } from './log.js';
@@ -25,7 +26,7 @@ export function* sweepQueue(session: SweptStore, state: FilterState): Generator<
   const swept = queue.nextMark;
   queue.marks.divide();
   const lives = (entry: Entry): boolean => !queue.marks.cover(entry);
-  yield* sweepLog(session, state, lives);
+  yield* knowsHosts(state) ? sweepLanes(session, state, lives) : sweepLog(session, state, lives);
   yield* sweepLeases(session, state, lives);
   yield* sweepDelayed(session, state, lives);
   yield* sweepLetters(session, state, lives);
@@ -51,15 +52,42 @@ function* sweepLog({ database, memory }: SweptStore, state: FilterState, lives: 
   }
 }
 
-function* sweepLeases({ database }: SweptStore, state: FilterState, lives: Lives) {
+function* sweepLanes(session: SweptStore, state: HostState, lives: Lives) {
+  const { sweptRowsPerSlice } = session.database.sizes;
+  let key = state.key;
+  for (let row: number | undefined = 0; ;) {
+    const lanes = new HostLanes(session, state);
+    for (let looked = 0; looked < sweptRowsPerSlice; looked++) {
+      const lane = lanes.from(key);
+      if (!lane) {
+        lanes.flush();
+        return;
+      }
+      row = lanes.sweep(lane, lane.key.equals(key) ? row : 0, lives);
+      key = row === undefined ? Buffer.concat([lane.key, Buffer.of(0)]) : lane.key;
+      row ??= 0;
+    }
+    lanes.flush();
+    yield;
+  }
+}
+
+/** The lanes of a queue that knows hosts. */
+const lanesOf = (session: SweptStore, state: FilterState): HostLanes | undefined =>
+  knowsHosts(state) ? new HostLanes(session, state) : undefined;
+
+function* sweepLeases(session: SweptStore, state: FilterState, lives: Lives) {
+  const { database } = session;
   const end = state.queue.nextLease;
   const { sweptPerSlice } = database.sizes;
   for (let lease = 0; ;) {
-    const leases = new Leases(database, state, new DueIndex(database, state));
+    const lanes = lanesOf(session, state);
+    const leases = new Leases(database, state, new DueIndex(database, state), lanes);
     for (let looked = 0; looked < sweptPerSlice; lease++) {
       const next = leases.nextHolding(lease);
       if (next === undefined || next >= end) {
         leases.flush();
+        lanes?.flush();
         return;
       }
       lease = next;
@@ -68,38 +96,49 @@ function* sweepLeases({ database }: SweptStore, state: FilterState, lives: Lives
       for (const held of all) if (!lives(held.entry)) leases.remove(lease, held);
     }
     leases.flush();
+    lanes?.flush();
     yield;
   }
 }
 
-function* sweepDelayed({ database }: SweptStore, state: FilterState, lives: Lives) {
+function* sweepDelayed(session: SweptStore, state: FilterState, lives: Lives) {
+  const { database } = session;
   const { sweptPerSlice } = database.sizes;
   for (let last: Due | undefined; ;) {
     const index = new DueIndex(database, state);
+    const lanes = lanesOf(session, state);
     for (let looked = 0; looked < sweptPerSlice; looked++) {
       const due = index.first(last?.at ?? 0, last);
-      if (!due) return;
+      if (!due) {
+        lanes?.flush();
+        return;
+      }
       last = due;
       if (due.kind !== DueKind.Delayed) continue;
       const entries = entriesOf(due.value);
       looked += entries.length;
       const kept = entries.filter(lives);
       if (kept.length === entries.length) continue;
+      if (lanes) for (const entry of entries) if (!lives(entry)) lanes.count(entry, 'delayed', -1);
       state.queue.delayed -= entries.length - kept.length;
       if (kept.length === 0) index.remove(due);
       else index.replace(due, pack(kept));
     }
+    lanes?.flush();
     yield;
   }
 }
 
-function* sweepLetters({ database }: SweptStore, state: FilterState, lives: Lives) {
+function* sweepLetters(session: SweptStore, state: FilterState, lives: Lives) {
+  const { database } = session;
   const end = state.queue.nextDead;
   const { sweptPerSlice } = database.sizes;
-  const letters = new DeadLetters(database, state);
   for (let from = 1; from < end;) {
+    const lanes = lanesOf(session, state);
+    const letters = new DeadLetters(database, state, lanes);
     const some = letters.from(from, sweptPerSlice);
-    for (const { number, entry } of some) if (!lives(entry)) letters.remove(number);
+    for (const letter of some) if (!lives(letter.entry)) letters.remove(letter);
+    lanes?.flush();
     if (some.length < sweptPerSlice) return;
     from = (some.at(-1)?.number ?? end) + 1;
     yield;

@@ -1,24 +1,28 @@
 import {
   Added,
   LEASE_ENDED,
-  MAX_LEASED_BYTES,
   MAX_LEASED_ENTRIES,
   RELEASED,
   Removed,
   Settled,
   type DeadLetterPage,
   type LeasedEntry,
+  type LeaseLimits,
   type QueuedItem,
   type Release,
 } from '../../port/index.js';
+import type { Positions } from '#bloom';
 import type { FilterState } from '../filters/filter-state.js';
 import { packMarks } from '../filters/marks.js';
 import { numberedKey } from '../database/keys.js';
 import { DamagedRow, RowState } from '../database/table.js';
+import { Basket } from './basket.js';
 import { DeadLetters } from './dead-letters.js';
 import { DueIndex, DueKind, type Due } from './due.js';
 import { idOf, namedBy } from './entry-ids.js';
 import { entriesOf, Entry, EntryPacker } from './entry.js';
+import { HostLanes, knowsHosts } from './host-lanes.js';
+import { limited } from './limited.js';
 import { onlyLane } from './lane.js';
 import { Leases, type HeldEntry } from './leases.js';
 import { QueueLog } from './log.js';
@@ -30,6 +34,13 @@ const packer = new EntryPacker();
 /** The parts of a session that a queue uses. */
 interface QueueSession extends SweptStore {
   readonly sweeper: Pick<Sweeper, 'consider'>;
+}
+
+/** New items of a batch, with their payloads and, in queues that know hosts, their hosts. */
+export interface NewItems {
+  readonly positions: Pick<Positions, 'hash' | 'host'>;
+  readonly payloads: readonly string[];
+  readonly hosts?: readonly string[] | undefined;
 }
 
 /** The result of one transaction of a lease. */
@@ -47,7 +58,9 @@ export interface Lease {
  * (filters/marks.ts). Use it inside a transaction, and call `flush` at the end.
  */
 export class TodoQueue {
-  private readonly log: QueueLog;
+  /** Undefined if the queue does not know hosts. */
+  private readonly lanes: HostLanes | undefined;
+  private readonly log: QueueLog | HostLanes;
   private readonly due: DueIndex;
   private readonly leases: Leases;
   private readonly letters: DeadLetters;
@@ -60,21 +73,31 @@ export class TodoQueue {
     private readonly collects = false,
   ) {
     const { database, memory } = session;
-    this.log = new QueueLog(database, onlyLane(state), memory.headRows);
+    this.lanes = knowsHosts(state) ? new HostLanes(session, state) : undefined;
+    this.log = this.lanes ?? new QueueLog(database, onlyLane(state), memory.headRows);
     this.due = new DueIndex(database, state);
-    this.leases = new Leases(database, state, this.due);
-    this.letters = new DeadLetters(database, state);
+    this.leases = new Leases(database, state, this.due, this.lanes);
+    this.letters = new DeadLetters(database, state, this.lanes);
+  }
+
+  /**
+   * Answers Added.Limited for the items of a batch that would exceed the limits of a queue that knows hosts, if they are
+   * not `present`. Undefined if no item does. Changes nothing.
+   */
+  limited(positions: Positions, present: () => Uint8Array): Uint8Array | undefined {
+    return this.lanes && limited(this.lanes, positions, present);
   }
 
   /** Queues the new items of a batch. */
-  push(hashes: Uint32Array, answers: Uint8Array, payloads: readonly string[], now: number): void {
+  push({ positions, payloads, hosts }: NewItems, answers: Uint8Array, now: number): void {
     if (!answers.includes(Added.New)) return;
     this.moveDue(now);
     const birth = ++this.state.queue.clock;
     const discoveredAt = Math.floor(now / 1000);
     for (let i = 0; i < answers.length; i++) {
-      if (answers[i] === Added.New)
-        this.log.appendNew(hashes, i * 4, birth, discoveredAt, payloads[i] as string);
+      if (answers[i] !== Added.New) continue;
+      const host = hosts && { words: positions.host as Uint32Array, at: 2 * i, name: hosts[i] as string };
+      this.log.appendNew(positions.hash, i * 4, birth, discoveredAt, payloads[i] as string, host);
     }
   }
 
@@ -91,8 +114,9 @@ export class TodoQueue {
   }
 
   /** Forgets the items of a batch that were removed, wherever their entries are. */
-  forget(hashes: Uint32Array, answers: Uint8Array): void {
+  forget({ hash: hashes, host }: Positions, answers: Uint8Array): void {
     const { queue, key } = this.state;
+    if (this.lanes && host) this.lanes.forget(host, answers);
     if (queue.held === 0) return;
     const items = new Uint32Array(answers.length);
     let count = 0;
@@ -109,12 +133,12 @@ export class TodoQueue {
   }
 
   /** Leases at most `max` entries until `now + leaseMs`. */
-  lease(max: number, now: number, leaseMs: number): Lease {
-    const { queue } = this.state;
+  lease(max: number, now: number, leaseMs: number, limits?: LeaseLimits): Lease {
     this.moveDue(now);
-    const taken = this.take(Math.min(max, MAX_LEASED_ENTRIES));
+    const taken = this.take(Math.min(max, MAX_LEASED_ENTRIES), limits);
     if (taken.length === 0) {
-      return { number: 0, entries: [], more: queue.waiting > 0 || this.due.next(now) !== undefined };
+      this.log.flush();
+      return { number: 0, entries: [], more: this.log.isReady || this.due.next(now) !== undefined };
     }
     const number = this.leases.grant(taken, now + Math.ceil(leaseMs));
     const entries = taken.map((entry, index) => leasedEntry(number, index, entry, entry.attempt + 1));
@@ -140,7 +164,7 @@ export class TodoQueue {
   release(
     ids: readonly string[],
     now: number,
-    { delayMs = 0, reason = '', countAttempt = true }: Partial<Release> = {},
+    { delayMs = 0, reason = '', countAttempt = true, hostDelayMs = 0 }: Partial<Release> = {},
   ): Uint8Array {
     this.moveDue(now);
     const delayed: Entry[] = [];
@@ -151,9 +175,11 @@ export class TodoQueue {
       if (countAttempt && this.isExhausted(held.entry)) this.letters.add(held.entry, reason || RELEASED);
       else if (delayMs > 0) delayed.push(held.entry);
       else this.log.append(held.entry, held.entry.attempt - uncounted);
+      if (hostDelayMs > 0) this.lanes?.delay(held.entry, Math.ceil(hostDelayMs));
     });
     if (delayed.length > 0) {
       this.state.queue.delayed += delayed.length;
+      if (this.lanes) for (const entry of delayed) this.lanes.count(entry, 'delayed', 1);
       this.due.delay(now + Math.ceil(delayMs), pack(delayed, uncounted));
     }
     return answers;
@@ -166,21 +192,7 @@ export class TodoQueue {
 
   /** Dead letters after the one with this number. */
   deadLetters(limit: number, after: number): DeadLetterPage {
-    const most = Math.min(limit, this.session.database.sizes.lettersPerPage);
-    const looked = this.letters.from(after + 1, most + 1);
-    const more = looked.length > most;
-    const page = more ? looked.slice(0, -1) : looked;
-    const last = page.at(-1);
-    const entries = page
-      .filter(({ entry }) => !this.isForgotten(entry))
-      .map(({ number, reason, entry }) => ({
-        id: idOf('dead-letter', number, 0, entry),
-        payload: entry.text,
-        attempt: entry.attempt,
-        reason,
-      }));
-    if (!more || !last) return { entries };
-    return { entries, next: idOf('dead-letter', last.number, 0, last.entry) };
+    return this.letters.page(limit, after, (entry) => !this.isForgotten(entry));
   }
 
   putBack(ids: readonly string[], now: number): Uint8Array {
@@ -224,7 +236,7 @@ export class TodoQueue {
     const ended = this.leases.of(due.number).filter(({ until }) => until === due.at);
     if (ended.length !== due.value.readUInt32BE()) throw this.damaged('leases', due.number);
     for (const held of ended) {
-      this.leases.remove(due.number, held);
+      this.leases.remove(due.number, held, due.at);
       if (this.isForgotten(held.entry)) continue;
       if (this.isExhausted(held.entry)) this.letters.add(held.entry, LEASE_ENDED);
       else this.log.append(held.entry);
@@ -236,29 +248,18 @@ export class TodoQueue {
     this.due.remove(due);
     for (const entry of entriesOf(due.value)) {
       this.state.queue.delayed--;
+      this.lanes?.count(entry, 'delayed', -1);
       if (!this.isForgotten(entry)) this.log.append(entry);
     }
   }
 
-  /** Takes entries off the head of the log, within the limits of one lease. */
-  private take(max: number): Entry[] {
-    this.log.flush();
-    const taken: Entry[] = [];
-    let bytes = 0;
-    let skipped = 0;
-    const { skipsPerLease } = this.session.database.sizes;
-    this.log.takeWhile((entry) => {
-      if (taken.length === max || skipped > skipsPerLease) return false;
-      if (this.isForgotten(entry)) {
-        skipped++;
-        return true;
-      }
-      bytes += entry.payloadBytes;
-      if (taken.length > 0 && bytes > MAX_LEASED_BYTES) return false;
-      taken.push(entry);
-      return true;
-    });
-    return taken;
+  /** Takes entries off the heads of the lanes, within the limits of one lease. */
+  private take(max: number, { maxPerHost }: LeaseLimits = {}): Entry[] {
+    const maxSkips = this.session.database.sizes.skipsPerLease;
+    const isForgotten = (entry: Entry): boolean => this.isForgotten(entry);
+    const basket = new Basket({ max, maxSkips, isForgotten });
+    this.log.take(basket, maxPerHost);
+    return basket.entries;
   }
 
   private settle(
@@ -288,7 +289,7 @@ export class TodoQueue {
       const named = namedBy(id, 'dead-letter', this.state.queue.nextDead);
       const letter = named && this.letters.get(named.number);
       if (!letter || !letter.entry.isOf(named.hashPrefix)) return Settled.Unknown;
-      this.letters.remove(named.number);
+      this.letters.remove(letter);
       if (this.isForgotten(letter.entry)) return Settled.Unknown;
       take(letter.entry);
       return Settled.Done;

@@ -1,0 +1,51 @@
+import { MAX_LEASED_BYTES } from '../../port/index.js';
+import type { Entry } from './entry.js';
+
+/** Entries that can be taken off. */
+interface Log {
+  takeWhile(wanted: (entry: Entry) => boolean): void;
+}
+
+/** Limits of one lease. */
+export interface BasketOptions {
+  readonly max: number;
+  /** Forgotten entries that it may skip. */
+  readonly maxSkips: number;
+  readonly isForgotten: (entry: Entry) => boolean;
+}
+
+/** Entries that are taken off the heads of logs for one lease. Forgotten entries are taken, too, and dropped. */
+export class Basket {
+  readonly entries: Entry[] = [];
+  /** The lease takes nothing more: it has reached a limit. */
+  isFull = false;
+  private bytes = 0;
+  private skipped = 0;
+
+  constructor(private readonly options: BasketOptions) {}
+
+  /** Takes at most `most` entries off a log. Returns how many. */
+  fill(log: Log, most = Infinity): number {
+    const { max, maxSkips, isForgotten } = this.options;
+    const { entries } = this;
+    const before = entries.length;
+    const end = Math.min(max, before + most);
+    log.takeWhile((entry) => {
+      if (entries.length >= end || this.skipped > maxSkips) return false;
+      if (isForgotten(entry)) {
+        this.skipped++;
+        return true;
+      }
+      const bytes = this.bytes + entry.payloadBytes;
+      if (entries.length > 0 && bytes > MAX_LEASED_BYTES) {
+        this.isFull = true;
+        return false;
+      }
+      this.bytes = bytes;
+      entries.push(entry);
+      return true;
+    });
+    this.isFull ||= entries.length === max || this.skipped > maxSkips;
+    return entries.length - before;
+  }
+}

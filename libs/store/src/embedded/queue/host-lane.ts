@@ -1,0 +1,92 @@
+import { GENERATION_BYTES } from '../database/keys.js';
+import type { Lane, LaneNumbers } from './lane.js';
+import type { QueueLog } from './log.js';
+
+/** Length of the id of a lane: the first two words of its host's hash. */
+export const LANE_BYTES = 8;
+
+/** The numbers of a record, in this order. */
+const STORED = [
+  ...['waiting', 'leased', 'delayed', 'dead', 'headRow', 'headAt', 'headDiscoveredAt', 'nextRow'],
+  ...['readyAt', 'dueAt', 'turn', 'found', 'period'],
+] as const;
+const NUMBER_BYTES = 6;
+const NAME_AT = STORED.length * NUMBER_BYTES;
+
+/** States of entries that do not wait. */
+export type HeldState = 'leased' | 'delayed' | 'dead';
+
+/**
+ * The lane of a host, read from its record: the numbers above, in 6 bytes each, and the name of the host in UTF-8.
+ * Times are those of the queue (`QueueState.timeAt`).
+ */
+export class HostLane implements Lane, LaneNumbers {
+  /** Entries of the host by state. */
+  waiting = 0;
+  leased = 0;
+  delayed = 0;
+  dead = 0;
+  headRow = 1;
+  headAt = 0;
+  headDiscoveredAt = 0;
+  nextRow = 1;
+  /** Nothing is leased from the lane before this time. */
+  readyAt = 0;
+  /** Its place in the index of turns: a time, and a number among the lanes of that time. 0: it has no place. */
+  dueAt = 0;
+  turn = 0;
+  /** Discoveries of the host less those that were forgotten, counted in this period. */
+  found = 0;
+  period = 0;
+  name = '';
+
+  readonly id: string;
+  readonly key: Buffer;
+  /** Appends entries to the lane's log with the next flush. */
+  readonly pending: ((log: QueueLog) => void)[] = [];
+  /** Entries were leased from the lane since the last flush. */
+  served = false;
+  /** The number of waiting entries at the last flush. */
+  known: number;
+
+  /** `key`: the generation and the id of the lane. `record` is absent if the lane is new. */
+  constructor(key: Buffer, record: Buffer | undefined) {
+    this.key = key;
+    this.id = key.toString('latin1');
+    if (record) {
+      for (const [n, name] of STORED.entries())
+        this[name] = record.readUIntBE(n * NUMBER_BYTES, NUMBER_BYTES);
+      this.name = record.toString('utf8', NAME_AT);
+    }
+    this.known = this.waiting;
+    this.stored = record !== undefined;
+  }
+
+  /** The lane has a record. */
+  stored: boolean;
+
+  get numbers(): LaneNumbers {
+    return this;
+  }
+
+  /** Entries of the host in any state. */
+  get held(): number {
+    return this.waiting + this.leased + this.delayed + this.dead;
+  }
+
+  encode(): Buffer {
+    const record = Buffer.allocUnsafe(NAME_AT + Buffer.byteLength(this.name));
+    for (const [n, name] of STORED.entries()) record.writeUIntBE(this[name], n * NUMBER_BYTES, NUMBER_BYTES);
+    record.write(this.name, NAME_AT);
+    return record;
+  }
+}
+
+/** The key of a lane's record. The rows of its log begin with it. */
+export function laneKey(generation: Buffer, first: number, second: number): Buffer {
+  const key = Buffer.allocUnsafe(GENERATION_BYTES + LANE_BYTES);
+  key.set(generation);
+  key.writeUInt32BE(first, GENERATION_BYTES);
+  key.writeUInt32BE(second, GENERATION_BYTES + 4);
+  return key;
+}

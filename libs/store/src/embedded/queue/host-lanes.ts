@@ -1,0 +1,279 @@
+import { Removed, type Filter, type PerHost } from '../../port/index.js';
+import type { Database } from '../database/database.js';
+import { GENERATION_BYTES, prefixRange } from '../database/keys.js';
+import { DamagedRow, RowState } from '../database/table.js';
+import type { FilterState } from '../filters/filter-state.js';
+import type { Memory } from '../filters/memory.js';
+import type { Basket } from './basket.js';
+import type { Entry } from './entry.js';
+import { HostLane, laneKey, type HeldState } from './host-lane.js';
+import { QueueLog, type HostOf } from './log.js';
+import { Turns, type Turn } from './turns.js';
+
+/** The parts of a session that lanes use. */
+export interface LaneStore {
+  readonly database: Database;
+  readonly memory: Memory;
+}
+
+/** The state of a set whose queue knows hosts. */
+export type HostState = FilterState & { readonly filter: Filter & { readonly perHost: PerHost } };
+
+export const knowsHosts = (state: FilterState): state is HostState => state.filter.perHost !== undefined;
+
+/** Turns read at a time. */
+const PAGE = 16;
+
+/**
+ * The waiting entries of a queue that knows hosts: one lane per host. Records are read when they are used, and only
+ * those that one change uses are in memory.
+ *
+ * A lane is in the index of turns (turns.ts) while it has waiting entries and less than `maxLeased` leased ones. An
+ * empty lane stays in the index until it might be leased from, so that its host cannot come back sooner. Then its
+ * record is deleted, unless it counts anything.
+ *
+ * Use it inside a transaction, and flush it at the end.
+ */
+export class HostLanes {
+  private readonly turns: Turns;
+  private readonly lanes = new Map<string, HostLane>();
+  /** The lane that was used last. Usually it is used again. */
+  private last: { readonly first: number; readonly second: number; readonly lane: HostLane } | undefined;
+  private readonly used = new Set<HostLane>();
+  /** The clock, and the queue's time. */
+  private readonly clock: number;
+  private readonly time: number;
+
+  constructor(
+    private readonly store: LaneStore,
+    private readonly state: HostState,
+  ) {
+    this.turns = new Turns(store.database, state.key);
+    this.clock = Math.floor(store.memory.clock.now());
+    this.time = state.queue.timeAt(this.clock);
+  }
+
+  private get perHost(): PerHost {
+    return this.state.filter.perHost;
+  }
+
+  append(entry: Entry, attempt?: number): void {
+    this.use(this.ofEntry(entry)).pending.push((log) => log.append(entry, attempt));
+  }
+
+  /** See EntryPacker.addNew. */
+  appendNew(
+    hashes: Uint32Array,
+    word: number,
+    birth: number,
+    discoveredAt: number,
+    payload: string,
+    host?: HostOf,
+  ): void {
+    const { words, at, name } = host as HostOf;
+    const lane = this.use(this.of(words[at] as number, words[at + 1] as number));
+    lane.name ||= name;
+    if (this.perHost.maxUrls !== undefined) lane.found = this.foundIn(lane) + 1;
+    lane.pending.push((log) => log.appendNew(hashes, word, birth, discoveredAt, payload, host));
+  }
+
+  /** Counts an entry of a host in one of its states, or no longer. */
+  count(entry: Entry, state: HeldState, by: number): void {
+    this.use(this.ofEntry(entry))[state] += by;
+  }
+
+  /** Counts that a lease of an entry has ended, at `at` in ms since the epoch. */
+  freed(entry: Entry, at = this.clock): void {
+    const { delayMs = 0, maxLeased } = this.perHost;
+    this.count(entry, 'leased', -1);
+    const ago = Math.max(0, this.clock - at);
+    if (maxLeased === 1) this.wait(this.ofEntry(entry), this.time - ago + delayMs);
+  }
+
+  /** Nothing more is leased from the entry's host for so long. */
+  delay(entry: Entry, ms: number): void {
+    this.wait(this.use(this.ofEntry(entry)), this.time + ms);
+  }
+
+  /** Counts the items of a batch that were removed. `hosts`: two words of each host's hash. Flushes. */
+  forget(hosts: Uint32Array, answers: Uint8Array): void {
+    if (this.perHost.maxUrls === undefined) return;
+    for (const [i, answer] of answers.entries()) {
+      if (answer !== Removed.Removed) continue;
+      const lane = this.of(hosts[2 * i] as number, hosts[2 * i + 1] as number);
+      const found = this.foundIn(lane);
+      if (found > 0) this.use(lane).found = found - 1;
+    }
+    this.flush();
+  }
+
+  /** How many more URLs of a host may be discovered, and how many more hosts the queue may have. */
+  get room(): { readonly hosts: number; readonly limitsUrls: boolean } {
+    const { maxHosts } = this.store.database.sizes;
+    return { hosts: maxHosts - this.state.queue.lanes, limitsUrls: this.perHost.maxUrls !== undefined };
+  }
+
+  /** How many more URLs of a host may be discovered, and whether it has a lane. */
+  roomOf(first: number, second: number): { readonly urls: number; readonly known: boolean } {
+    const lane = this.of(first, second);
+    return { urls: (this.perHost.maxUrls ?? Infinity) - this.foundIn(lane), known: lane.stored };
+  }
+
+  /** Fills a basket from the lanes that are due, in turn, with at most `most` entries of each. Flushes before. */
+  take(basket: Basket, most?: number): void {
+    this.flush();
+    const { maxLeased = Infinity, delayMs = 0 } = this.perHost;
+    const ofLane = most ?? (delayMs > 0 ? 1 : Infinity);
+    let left = this.store.database.sizes.lanesPerLease;
+    for (let page = this.due(left); page.length > 0; page = this.due(left, page.at(-1))) {
+      for (const turn of page) {
+        const lane = this.use(this.at(turn));
+        const taken = basket.fill(this.logOf(lane), Math.min(ofLane, maxLeased - lane.leased));
+        if (taken > 0) {
+          lane.served = true;
+          this.wait(lane, this.time + delayMs);
+        }
+        left--;
+        if (basket.isFull) return;
+      }
+    }
+  }
+
+  /** True if a lane is due. Flush before. */
+  get isReady(): boolean {
+    return this.due(1).length > 0;
+  }
+
+  /** Removes void entries of a lane, from this row on. Returns the next row, unless there is none. */
+  sweep(lane: HostLane, row: number, lives: (entry: Entry) => boolean): number | undefined {
+    const from = Math.max(row, lane.headRow);
+    if (from >= lane.nextRow) return undefined;
+    this.logOf(this.use(lane)).sweep(from, lives);
+    return from + 1;
+  }
+
+  /** The first lane whose key is `start` or higher. */
+  from(start: Buffer): HostLane | undefined {
+    const { end } = prefixRange(this.state.key);
+    const range = { start, ...(end && { end }), limit: 1 };
+    for (const key of this.store.database.lanes.getKeys(range)) return this.withKey(key);
+    return undefined;
+  }
+
+  /** Writes the appended entries, and the records and turns of the lanes that were used. */
+  flush(): void {
+    for (const lane of this.used) {
+      if (lane.pending.length > 0) {
+        const log = this.logOf(lane);
+        for (const append of lane.pending.splice(0)) append(log);
+        log.flush();
+      }
+      this.place(lane);
+      this.save(lane);
+    }
+    this.used.clear();
+  }
+
+  private due(limit: number, after?: Turn): Turn[] {
+    if (limit <= 0) return [];
+    const turns = this.turns.from(0, Math.min(limit, PAGE), after);
+    return turns.filter(({ at }) => at <= this.time);
+  }
+
+  private wait(lane: HostLane, until: number): void {
+    lane.readyAt = Math.max(lane.readyAt, until);
+  }
+
+  /** Decides when it is the lane's turn. */
+  private place(lane: HostLane): void {
+    const { maxLeased = Infinity } = this.perHost;
+    const { readyAt, waiting, known, served } = lane;
+    const { time } = this;
+    let at = lane.dueAt;
+    if (lane.leased >= maxLeased) at = 0;
+    else if (waiting === 0) at = Math.max(readyAt > time ? readyAt : 0, this.endOfPeriod(lane));
+    else if (served || known === 0 || at < readyAt) at = Math.max(readyAt, time);
+    else if (at === 0) at = time;
+    lane.served = false;
+    if (at === lane.dueAt && !served) return;
+    if (lane.dueAt > 0) this.turns.remove(turnOf(lane));
+    lane.dueAt = at;
+    lane.turn = at > 0 ? this.state.queue.nextTurn++ : 0;
+    if (at > 0) this.turns.add(turnOf(lane));
+  }
+
+  private save(lane: HostLane): void {
+    const { queue } = this.state;
+    const { lanes } = this.store.database;
+    queue.waiting += lane.waiting - lane.known;
+    lane.known = lane.waiting;
+    const counts = lane.held > 0 || lane.dueAt > 0 || this.foundIn(lane) > 0;
+    if (counts) lanes.putSync(lane.key, lane.encode());
+    else if (lane.stored) {
+      lanes.removeSync(lane.key);
+      this.store.memory.headRows.forget(lane.id);
+    }
+    queue.lanes += Number(counts) - Number(lane.stored);
+    lane.stored = counts;
+  }
+
+  /** Discoveries of a host less those that were forgotten. A committed sync, and the age of a set, end the period. */
+  private foundIn(lane: HostLane): number {
+    const { base, maxAgeSeconds } = this.state.filter;
+    const period = maxAgeSeconds === undefined ? base : Math.floor(this.time / (maxAgeSeconds * 1_000));
+    if (lane.period !== period) {
+      lane.period = period;
+      lane.found = 0;
+    }
+    return lane.found;
+  }
+
+  /** When an empty lane of a set that ages no longer counts discoveries; 0 if it does not, or for ever. */
+  private endOfPeriod(lane: HostLane): number {
+    const { maxAgeSeconds } = this.state.filter;
+    if (maxAgeSeconds === undefined || this.foundIn(lane) === 0) return 0;
+    return (lane.period + 1) * maxAgeSeconds * 1_000;
+  }
+
+  private logOf(lane: HostLane): QueueLog {
+    return new QueueLog(this.store.database, lane, this.store.memory.headRows);
+  }
+
+  /** Remembers that the lane changes. */
+  private use(lane: HostLane): HostLane {
+    this.used.add(lane);
+    return lane;
+  }
+
+  private ofEntry(entry: Entry): HostLane {
+    return this.of(entry.word(0), entry.hostWord);
+  }
+
+  private at({ lane }: Turn): HostLane {
+    const found = this.withKey(lane);
+    if (found.stored) return found;
+    throw new DamagedRow(this.store.database.lanes.name, lane, RowState.ValueDamaged);
+  }
+
+  private withKey(key: Buffer): HostLane {
+    return this.of(key.readUInt32BE(GENERATION_BYTES), key.readUInt32BE(GENERATION_BYTES + 4));
+  }
+
+  /** The lane with this id. */
+  private of(first: number, second: number): HostLane {
+    if (this.last?.first === first && this.last.second === second) return this.last.lane;
+    const name = `${first} ${second}`;
+    let lane = this.lanes.get(name);
+    if (!lane) {
+      const key = laneKey(this.state.key, first, second);
+      lane = new HostLane(key, this.store.database.lanes.get(key));
+      this.lanes.set(name, lane);
+    }
+    this.last = { first, second, lane };
+    return lane;
+  }
+}
+
+function turnOf({ dueAt, turn, key }: HostLane): Turn {
+  return { at: dueAt, number: turn, lane: key };
+}

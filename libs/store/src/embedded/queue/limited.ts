@@ -1,0 +1,48 @@
+import type { Positions } from '#bloom';
+import { Added } from '../../port/index.js';
+import type { HostLanes } from './host-lanes.js';
+
+/** The parts of lanes that limit discoveries. */
+type Limits = Pick<HostLanes, 'room' | 'roomOf'>;
+
+/**
+ * Added.Limited for each item of a batch that would exceed `maxUrls` of its host or the number of hosts of its queue,
+ * unless it is `present`; 0 for the others. A copy of an item counts once, and answers as the item. Undefined if no item
+ * is limited.
+ */
+export function limited(
+  lanes: Limits,
+  positions: Positions,
+  present: () => Uint8Array,
+): Uint8Array | undefined {
+  const { count, hash, host } = positions;
+  if (!host) return undefined;
+  let { hosts } = lanes.room;
+  if (!lanes.room.limitsUrls && hosts >= count) return undefined;
+  const isPresent = present();
+  const answers = new Uint8Array(count);
+  /** The new items so far, and the room that each of their hosts still has. */
+  const items = new Set<string>();
+  const rooms = new Map<string, number>();
+  let found = false;
+  for (let i = 0; i < count; i++) {
+    if (isPresent[i] === 1) continue;
+    const item = hash.subarray(4 * i, 4 * i + 4).join();
+    if (items.has(item)) continue;
+    const [first, second] = [host[2 * i] as number, host[2 * i + 1] as number];
+    const name = `${first} ${second}`;
+    let room = rooms.get(name);
+    if (room === undefined) {
+      const { urls, known } = lanes.roomOf(first, second);
+      room = known || hosts > 0 ? urls : 0;
+      if (!known && room > 0) hosts--;
+    }
+    if (room > 0) items.add(item);
+    else {
+      answers[i] = Added.Limited;
+      found = true;
+    }
+    rooms.set(name, Math.max(0, room - 1));
+  }
+  return found ? answers : undefined;
+}

@@ -1,0 +1,34 @@
+import type { Database } from '../database/database.js';
+import type { FilterState } from '../filters/filter-state.js';
+import { HostLane } from './host-lane.js';
+import { knowsHosts } from './host-lanes.js';
+import { Turns } from './turns.js';
+
+/** Turns that are looked at for a lane with a waiting entry. */
+const LOOKED = 16;
+
+/** When the entry that is leased next was discovered. Undefined if no entry waits, or none can be leased. */
+export function headDiscoveredAt(database: Database, state: FilterState): number | undefined {
+  if (!knowsHosts(state)) return state.queue.headDiscoveredAt;
+  for (const { lane: key } of new Turns(database, state.key).from(0, LOOKED)) {
+    const { waiting, headDiscoveredAt: at } = new HostLane(key, database.lanes.get(key));
+    if (waiting > 0) return at;
+  }
+  return undefined;
+}
+
+/**
+ * When the first lane may be leased from whose time is `from` or later, in ms since the epoch. Undefined if there is no
+ * such lane.
+ */
+export function nextTurn(
+  database: Database,
+  state: FilterState,
+  from: number,
+  now: number,
+): number | undefined {
+  if (!knowsHosts(state)) return undefined;
+  const ahead = state.queue.timeAt(now) - now;
+  const [turn] = new Turns(database, state.key).from(from + ahead, 1);
+  return turn && turn.at - ahead;
+}

@@ -1,0 +1,62 @@
+import type { Database } from '../database/database.js';
+import { GENERATION_BYTES, prefixRange, readNumber, writeNumber } from '../database/keys.js';
+import { LANE_BYTES } from './host-lane.js';
+
+/** The place of a lane in the index. */
+export interface Turn {
+  /** When the lane may be leased from, in the queue's time. */
+  readonly at: number;
+  /** Orders the lanes of the same time. */
+  readonly number: number;
+  /** The generation and the id of the lane. */
+  readonly lane: Buffer;
+}
+
+const NUMBER_AT = GENERATION_BYTES + 8;
+const LANE_AT = NUMBER_AT + 8;
+const KEY_BYTES = LANE_AT + LANE_BYTES;
+const NOTHING = Buffer.alloc(0);
+
+/**
+ * The lanes of a queue that may be leased from now or later, in the order of their turns. Use it inside a transaction.
+ */
+export class Turns {
+  private readonly key = Buffer.alloc(KEY_BYTES);
+
+  constructor(
+    private readonly database: Database,
+    private readonly generation: Buffer,
+  ) {
+    this.key.set(generation);
+  }
+
+  add(turn: Turn): void {
+    this.database.turns.putSync(this.keyOf(turn), NOTHING);
+  }
+
+  remove(turn: Turn): void {
+    this.database.turns.removeSync(this.keyOf(turn));
+  }
+
+  /** At most `limit` turns of the time `at` or later, or those behind `after`. */
+  from(at: number, limit: number, after?: Turn): Turn[] {
+    const { end } = prefixRange(this.generation);
+    const first = after ? { at: after.at, number: after.number + 1 } : { at, number: 0 };
+    const start = Buffer.from(this.keyOf({ ...first, lane: NOTHING }));
+    const range = { start, ...(end && { end }), limit };
+    return Array.from(this.database.turns.getKeys(range), (key) => ({
+      at: readNumber(key, GENERATION_BYTES),
+      number: readNumber(key, NUMBER_AT),
+      lane: Buffer.concat([this.generation, key.subarray(LANE_AT)]),
+    }));
+  }
+
+  private keyOf({ at, number, lane }: Turn): Buffer {
+    const { key } = this;
+    writeNumber(key, at, GENERATION_BYTES);
+    writeNumber(key, number, NUMBER_AT);
+    if (lane.length === 0) key.fill(0, LANE_AT);
+    else lane.copy(key, LANE_AT, GENERATION_BYTES);
+    return key;
+  }
+}

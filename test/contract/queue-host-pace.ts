@@ -1,0 +1,206 @@
+import { describe, expect, it } from '@jest/globals';
+import { Added, Settled, type Filter, type PerHost } from '#store';
+import { clock } from '../support/clock.js';
+import { check, discover, keyed, type FilterOptions } from './calls.js';
+import { DELAY_MS, HELD_MS, HostCalls, urls } from './host-calls.js';
+import { OVER_MS, payloads } from './queue-calls.js';
+import type { Subject } from './subject.js';
+
+/** Queues that know hosts: pace and limits. */
+export function queueHostPaceContract(subject: Subject): void {
+  const calls = new HostCalls(subject);
+  const make = (perHost: PerHost, more?: FilterOptions): Promise<Filter> => calls.make(perHost, more);
+  const lease = (filter: Filter, max?: number, maxPerHost?: number) => calls.take(filter, max, maxPerHost);
+
+  describe('the delay of a host', () => {
+    it('lies between two leases, also after a restart', async () => {
+      let filter = await make({ delayMs: DELAY_MS });
+      await discover(subject.store, filter, [...urls('a', 3), ...urls('b', 3)]);
+      expect(await lease(filter)).toEqual([...urls('a', 1), ...urls('b', 1)]);
+      await discover(subject.store, filter, [...urls('a', 1, 9), ...urls('c', 1)]);
+      expect(await lease(filter)).toEqual(urls('c', 1));
+      filter = await calls.reopened(filter);
+      clock.advance(DELAY_MS / 2);
+      expect(await lease(filter)).toEqual([]);
+      clock.advance(DELAY_MS / 2);
+      expect(await lease(filter, 100, 2)).toEqual([...urls('a', 2, 1), ...urls('b', 2, 1)]);
+      clock.advance(DELAY_MS);
+      expect(await lease(filter)).toEqual(urls('a', 1, 9));
+    });
+
+    it('lies between two of its URLs even if its queue was empty meanwhile', async () => {
+      const filter = await make({ delayMs: DELAY_MS });
+      await discover(subject.store, filter, urls('a', 1));
+      await calls.ack(filter, await calls.lease(filter, 1));
+      await discover(subject.store, filter, urls('a', 1, 1));
+      expect(await lease(filter)).toEqual([]);
+      clock.advance(DELAY_MS);
+      expect(await lease(filter)).toEqual(urls('a', 1, 1));
+    });
+
+    it('is kept by ten workers', async () => {
+      const filter = await make({ delayMs: DELAY_MS });
+      await discover(subject.store, filter, urls('a', 8));
+      const at: number[] = [];
+      for (let turn = 0; turn < 40; turn++) {
+        const workers = Array.from({ length: 10 }, () => calls.lease(filter, 3));
+        const found = (await Promise.all(workers)).flat();
+        expect(found.length).toBeLessThanOrEqual(1);
+        if (found.length > 0) at.push(clock.now());
+        await calls.ack(filter, found);
+        clock.advance(DELAY_MS / 4);
+      }
+      expect(at).toHaveLength(8);
+      // Some time passes between the lease and the note.
+      for (const [n, one] of at.slice(1).entries()) expect(one - at[n]!).toBeGreaterThan(DELAY_MS * 0.9);
+    });
+
+    it('is not owed for forgotten URLs', async () => {
+      const filter = await make({ delayMs: DELAY_MS });
+      await discover(subject.store, filter, urls('a', 3));
+      await calls.forget(filter, urls('a', 3));
+      expect(await lease(filter)).toEqual([]);
+      await discover(subject.store, filter, urls('a', 1, 7));
+      expect(await lease(filter)).toEqual(urls('a', 1, 7));
+    });
+
+    it('is no longer if the clock is set back', async () => {
+      let filter = await make({ delayMs: DELAY_MS });
+      await discover(subject.store, filter, urls('a', 3));
+      expect(await lease(filter)).toHaveLength(1);
+      try {
+        clock.advance(-100 * DELAY_MS);
+        await lease(filter);
+        clock.advance(DELAY_MS);
+        expect(await lease(filter)).toEqual(urls('a', 1, 1));
+        filter = await calls.reopened(filter);
+        expect(await lease(filter)).toEqual([]);
+        clock.advance(DELAY_MS);
+        expect(await lease(filter)).toEqual(urls('a', 1, 2));
+      } finally {
+        clock.advance(100 * DELAY_MS);
+      }
+    });
+
+    it('wakes a waiting lease when it is over', async () => {
+      const filter = await make({ delayMs: 500 });
+      await discover(subject.store, filter, urls('a', 2));
+      await lease(filter);
+      let wake: () => void = () => undefined;
+      const end = subject.store.queue.watch(filter, () => {
+        wake();
+      });
+      // It may be woken for other reasons.
+      for (let found: string[] = []; found.length === 0; found = await lease(filter))
+        await new Promise<void>((resolve) => (wake = resolve));
+      end();
+    });
+
+    it('is longer if a release says so, for all URLs of its host', async () => {
+      const filter = await make({});
+      await discover(subject.store, filter, [...urls('a', 3), ...urls('b', 2)]);
+      const taken = await calls.lease(filter, 10, HELD_MS, { maxPerHost: 1 });
+      expect(await calls.release(filter, taken.slice(0, 1), { hostDelayMs: DELAY_MS })).toEqual([
+        Settled.Done,
+      ]);
+      expect(await lease(filter)).toEqual(urls('b', 1, 1));
+      // A time only moves later.
+      const [more] = taken.slice(1);
+      await calls.release(filter, [more!], { hostDelayMs: 1 });
+      clock.advance(DELAY_MS / 2);
+      expect(await lease(filter)).toEqual(urls('b', 1));
+      await discover(subject.store, filter, urls('a', 1, 3));
+      expect(await lease(filter)).toEqual([]);
+      clock.advance(DELAY_MS / 2);
+      expect(await lease(filter)).toEqual([...urls('a', 2, 1), ...urls('a', 1), ...urls('a', 1, 3)]);
+    });
+  });
+
+  describe('maxLeased', () => {
+    it('limits the entries of a host that are leased, until one is settled or its lease ends', async () => {
+      let filter = await make({ maxLeased: 2 });
+      await discover(subject.store, filter, [...urls('a', 9), ...urls('b', 1)]);
+      const taken = await calls.lease(filter, 10, HELD_MS);
+      expect(payloads(taken)).toEqual([...urls('a', 2), ...urls('b', 1)]);
+      expect(await lease(filter)).toEqual([]);
+      filter = await calls.reopened(filter);
+      expect(await lease(filter)).toEqual([]);
+      expect(await calls.ack(filter, taken.slice(0, 1))).toEqual([Settled.Done]);
+      const [third] = await calls.lease(filter, 10, HELD_MS);
+      expect(third?.payload).toBe(urls('a', 3)[2]);
+      await calls.release(filter, taken.slice(1, 2), { delayMs: DELAY_MS });
+      const fourth = await calls.lease(filter, 10, 1);
+      expect(payloads(fourth)).toEqual(urls('a', 1, 3));
+      clock.advance(OVER_MS);
+      // The entry of the lease that has ended is behind the others.
+      expect(await lease(filter)).toEqual(urls('a', 1, 4));
+      await calls.forget(filter, [third!.payload]);
+      expect(await calls.ack(filter, [third!])).toEqual([Settled.Unknown]);
+      expect(await lease(filter)).toEqual(urls('a', 1, 5));
+      expect(await lease(filter)).toEqual([]);
+    });
+
+    it('wakes a waiting lease when an entry is settled', async () => {
+      const filter = await make({ maxLeased: 1 });
+      await discover(subject.store, filter, urls('a', 2));
+      const taken = await calls.lease(filter, 1, HELD_MS);
+      const woken = new Promise<void>((resolve) => {
+        subject.store.queue.watch(filter, resolve);
+      });
+      await calls.ack(filter, taken);
+      await woken;
+      expect(await lease(filter)).toEqual(urls('a', 1, 1));
+    });
+
+    it('of 1 makes the delay count from the end of the lease', async () => {
+      const filter = await make({ maxLeased: 1, delayMs: DELAY_MS });
+      await discover(subject.store, filter, urls('a', 3));
+      const first = await calls.lease(filter, 10, 3 * DELAY_MS);
+      clock.advance(2 * DELAY_MS);
+      await calls.ack(filter, first);
+      expect(await lease(filter)).toEqual([]);
+      clock.advance(DELAY_MS);
+      expect(payloads(await calls.lease(filter, 10, 1))).toEqual(urls('a', 1, 1));
+      clock.advance(DELAY_MS + OVER_MS);
+      expect(await lease(filter)).toEqual(urls('a', 1, 2));
+    });
+  });
+
+  describe('maxUrls', () => {
+    const { New, Present, Limited } = Added;
+
+    it('limits the discoveries of a host, less those that were forgotten', async () => {
+      let filter = await make({ maxUrls: 3 });
+      const [a, b] = [urls('a', 6), urls('b', 2)];
+      const operation = keyed();
+      const batch = [a[0]!, a[0]!, a[1]!, b[0]!, a[2]!, a[3]!, b[1]!, a[3]!, a[1]!];
+      const answers = [New, Present, New, New, New, Limited, New, Limited, Present];
+      expect(await discover(subject.store, filter, batch, operation)).toEqual(answers);
+      expect(await discover(subject.store, filter, batch, { ...operation, repeat: true })).toEqual(answers);
+      expect(await check(subject.store, filter, [a[2]!, a[3]!])).toEqual([1, 0]);
+      expect((await subject.store.describe(filter)).items).toBe(5);
+      expect(await calls.queueOf(filter)).toMatchObject({ waiting: 5 });
+      filter = await calls.reopened(filter);
+      expect(await discover(subject.store, filter, [a[2]!, a[4]!])).toEqual([Present, Limited]);
+      await calls.ack(filter, await calls.lease(filter, 10));
+      expect(await discover(subject.store, filter, [a[4]!])).toEqual([Limited]);
+      await calls.forget(filter, [a[0]!, 'http://a.example/unknown']);
+      expect(await discover(subject.store, filter, [a[4]!, a[5]!])).toEqual([New, Limited]);
+      await calls.forget(filter, a);
+      expect(await discover(subject.store, filter, a)).toEqual([
+        New,
+        New,
+        New,
+        ...a.slice(3).map(() => Limited),
+      ]);
+    });
+
+    it('begins anew with each age', async () => {
+      const maxAgeSeconds = 10_000;
+      const filter = await make({ maxUrls: 2 }, { maxAgeSeconds });
+      expect(await discover(subject.store, filter, urls('a', 3))).toEqual([New, New, Limited]);
+      clock.advance(2 * maxAgeSeconds * 1_000);
+      expect(await discover(subject.store, filter, urls('a', 3))).toEqual([New, New, Limited]);
+    });
+  });
+}
