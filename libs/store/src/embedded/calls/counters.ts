@@ -1,4 +1,4 @@
-import { select, type Positions } from '#bloom';
+import type { Positions } from '#bloom';
 import {
   ABANDONED,
   assertCounting,
@@ -24,10 +24,20 @@ import type { Change, Session } from '../engine/session.js';
 import { abandonSync } from '../syncs/end-sync.js';
 import { dropRemovals, noteRemovals } from '../filters/removals.js';
 import { ADD, REMOVE } from '../operations/verbs.js';
+import { partsByHost, selectCopied, type Part } from './parts.js';
 import type { Watches } from './watches.js';
 
 /** Cost of an item that also changes the queue, in items that do not. */
 const QUEUED_ITEM_COST = 2;
+/** The same in a queue that knows hosts, where each item may be in another lane. */
+const LANE_ITEM_COST = 8;
+
+/** What an add has in addition to positions. */
+interface AddedWith {
+  readonly payloads: readonly string[] | undefined;
+  readonly hosts: readonly string[] | undefined;
+  readonly ttlMs: number | undefined;
+}
 
 /** See the port for the guarantees of each method. */
 export class EmbeddedCounters implements Counters {
@@ -47,32 +57,11 @@ export class EmbeddedCounters implements Counters {
     assertTtl(filter, ttlMs);
     if (payloads) assertPayloads(filter, payloads, positions.count);
     if (payloads) assertHosts(filter, hosts, positions.count);
-    const answers = await this.engine.mutate(
-      (session) => {
-        const scope = session.memory.current(filter);
-        return session.once({ scope, verb: ADD, operation }, () => {
-          const { quota } = operation;
-          const queue = payloads && new TodoQueue(session, scope);
-          const limited = queue?.limited(positions, () => checkBatch(scope, positions));
-          const admitted = limited ? selectCopied(positions, indexesOf(limited, 0)) : positions;
-          const needed = layersNeeded(scope, admitted);
-          const own = needed ? layersFor(scope, scope.stack, session.memory, needed, quota) : undefined;
-          const sync = roomBesideSync(session, scope, admitted, quota);
-          const outcome = addBatch(scope, admitted, { grow: { own, sync }, ttlMs });
-          dropRemovals(session.database, scope, admitted);
-          for (const stack of scope.stacks) if (stack.next) void reserveNext(scope, stack, session.memory, quota);
-          const answers = limited ? put(limited, indexesOf(limited, 0), outcome.answers) : outcome.answers;
-          if (queue) {
-            queue.push({ positions, payloads, hosts }, answers, session.now);
-            queue.flush();
-          }
-          return journaled(session, scope, JournalOperation.Add, { ...outcome, answers });
-        });
-      },
-      { grows: true, deadline: operation.deadline, items: costOf(positions, payloads !== undefined) },
+    const added = await this.inParts(filter, positions, operation, payloads !== undefined, (part) =>
+      this.addPart(filter, positions, part, { payloads, ttlMs, hosts }),
     );
     if (payloads) this.watches.wake(filter);
-    return answers;
+    return added;
   }
 
   async check(filter: Filter, positions: Positions, deadline?: number): Promise<Uint8Array> {
@@ -81,12 +70,83 @@ export class EmbeddedCounters implements Counters {
 
   async remove(filter: Filter, positions: Positions, operation: Operation): Promise<Uint8Array> {
     assertCounting(filter);
+    const counted = filter.perHost?.maxUrls !== undefined;
+    return this.inParts(filter, positions, operation, counted, (part) =>
+      this.removePart(filter, positions, part),
+    );
+  }
+
+  async count(filter: Filter, positions: Positions, deadline?: number): Promise<Uint8Array> {
+    assertCounting(filter);
+    return this.engine.read((memory) => countBatch(memory.current(filter), positions), deadline);
+  }
+
+  /** Makes a call in parts if it changes the lanes of `filter`. */
+  private async inParts(
+    filter: Filter,
+    positions: Positions,
+    operation: Operation,
+    changesLanes: boolean,
+    call: (part: Part) => Promise<Uint8Array>,
+  ): Promise<Uint8Array> {
+    const most = filter.perHost && changesLanes ? this.engine.sizes.hostsPerChange : Infinity;
+    const all = new Uint8Array(positions.count);
+    for (const part of partsByHost(positions, operation, most)) {
+      const answers = await call(part);
+      if (part.to - part.from === positions.count) return answers;
+      all.set(answers, part.from);
+    }
+    return all;
+  }
+
+  /** Adds a part of a batch. The first part is refused if the filter has no room for the whole batch. */
+  private addPart(
+    filter: Filter,
+    whole: Positions,
+    { positions, operation, from, to }: Part,
+    { payloads, hosts, ttlMs }: AddedWith,
+  ): Promise<Uint8Array> {
+    const queued = payloads !== undefined;
+    return this.engine.mutate(
+      (session) => {
+        const scope = session.memory.current(filter);
+        return session.once({ scope, verb: ADD, operation }, () => {
+          const { quota } = operation;
+          const queue = queued ? new TodoQueue(session, scope) : undefined;
+          const limited = queue?.limited(positions, () => checkBatch(scope, positions));
+          const admitted = limited ? selectCopied(positions, indexesOf(limited, 0)) : positions;
+          if (from === 0 && to < whole.count) layersNeeded(scope, whole);
+          const needed = layersNeeded(scope, admitted);
+          const own = needed ? layersFor(scope, scope.stack, session.memory, needed, quota) : undefined;
+          const sync = roomBesideSync(session, scope, admitted, quota);
+          const outcome = addBatch(scope, admitted, { grow: { own, sync }, ttlMs });
+          dropRemovals(session.database, scope, admitted);
+          for (const stack of scope.stacks) if (stack.next) void reserveNext(scope, stack, session.memory, quota);
+          const answers = limited ? put(limited, indexesOf(limited, 0), outcome.answers) : outcome.answers;
+          if (queue && payloads) {
+            const own = { payloads: payloads.slice(from, to), hosts: hosts?.slice(from, to) };
+            queue.push({ positions, ...own }, answers, session.now);
+            queue.flush();
+          }
+          return journaled(session, scope, JournalOperation.Add, { ...outcome, answers });
+        });
+      },
+      { grows: true, deadline: operation.deadline, items: costOf(filter, positions, queued) },
+    );
+  }
+
+  /** Removes a part of a batch. The first part is refused if the filter cannot hide the whole batch. */
+  private removePart(
+    filter: Filter,
+    whole: Positions,
+    { positions, operation, from }: Part,
+  ): Promise<Uint8Array> {
     const queued = filter.kind === 'visited-set';
     return this.engine.mutate(
       (session) => {
         const scope = session.memory.current(filter);
         return session.once({ scope, verb: REMOVE, operation }, () => {
-          assertRoomToHide(scope, positions, session.options.maxHidden);
+          assertRoomToHide(scope, from === 0 ? whole : positions, session.options.maxHidden);
           const outcome = removeBatch(scope, positions);
           const { sync } = scope;
           if (sync && !noteRemovals(session.database, scope, positions, session.options.maxSyncForgets))
@@ -95,27 +155,13 @@ export class EmbeddedCounters implements Counters {
           return journaled(session, scope, JournalOperation.Remove, outcome);
         });
       },
-      { deadline: operation.deadline, items: costOf(positions, queued) },
+      { deadline: operation.deadline, items: costOf(filter, positions, queued) },
     );
   }
-
-  async count(filter: Filter, positions: Positions, deadline?: number): Promise<Uint8Array> {
-    assertCounting(filter);
-    return this.engine.read((memory) => countBatch(memory.current(filter), positions), deadline);
-  }
 }
 
-/** Like `select`, with `copies`. */
-function selectCopied(positions: Positions, indexes: Uint32Array): Positions {
-  const { copies } = positions;
-  const chosen = select(positions, indexes);
-  return copies
-    ? { ...chosen, copies: Uint32Array.from(indexes, (index) => copies[index] as number) }
-    : chosen;
-}
-
-function costOf({ count }: Positions, queued: boolean): number {
-  return queued ? count * QUEUED_ITEM_COST : count;
+function costOf({ perHost }: Filter, { count }: Positions, queued: boolean): number {
+  return queued ? count * (perHost ? LANE_ITEM_COST : QUEUED_ITEM_COST) : count;
 }
 
 /**

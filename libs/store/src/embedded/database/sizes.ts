@@ -36,6 +36,8 @@ export interface Sizes {
   readonly movesPerChange: number;
   /** Forgotten entries that one lease skips in the log. */
   readonly skipsPerLease: number;
+  /** Hosts whose lanes one change adds entries to. A larger batch is several changes. */
+  readonly hostsPerChange: number;
   /** Lanes that one lease takes entries from. */
   readonly lanesPerLease: number;
   /** Lanes of a queue. */
@@ -69,7 +71,8 @@ export const DEFAULT_SIZES: Sizes = {
   entriesPerPage: 1_000,
   movesPerChange: 1_000,
   skipsPerLease: 5_000,
-  lanesPerLease: 250,
+  hostsPerChange: 500,
+  lanesPerLease: 100,
   maxHosts: 1_000_000,
   lettersPerPage: 1_000,
   sweptPerSlice: 1_000,

@@ -10,6 +10,7 @@ import { inspectData } from '../database/inspect-data.js';
 import { numberKey } from '../database/keys.js';
 import { makePrivateDirectory } from '../directory/make-directory.js';
 import type { Memory } from '../filters/memory.js';
+import type { Sizes } from '../database/sizes.js';
 import { Session, type SessionOptions } from './session.js';
 import { DirectoryDisk, Space, type Disk } from '../directory/space.js';
 import { DamagedRow } from '../database/table.js';
@@ -92,6 +93,10 @@ export class Engine {
       const reason = cause instanceof Error ? cause.message : String(cause);
       throw new Error(`the data directory ${directory} cannot be opened: ${reason}`, { cause });
     }
+  }
+
+  get sizes(): Sizes {
+    return this.database.sizes;
   }
 
   get clock(): Clock {

@@ -223,11 +223,12 @@ export class TodoQueue {
     const { queue } = this.state;
     const before = queue.leased + queue.delayed;
     if (before === 0) return;
-    const { movesPerChange } = this.session.database.sizes;
+    const { movesPerChange, hostsPerChange } = this.session.database.sizes;
+    const most = this.lanes ? Math.min(movesPerChange, hostsPerChange) : movesPerChange;
     for (let due = this.due.next(now); due; due = this.due.next(now)) {
       if (due.kind === DueKind.LeaseEnd) this.endLease(due);
       else this.endDelay(due);
-      if (before - queue.leased - queue.delayed >= movesPerChange) break;
+      if (before - queue.leased - queue.delayed >= most) break;
     }
     this.log.flush();
   }

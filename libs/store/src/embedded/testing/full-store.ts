@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { Positions } from '#bloom';
+import { planLayers, type Positions } from '#bloom';
 import { StoreError } from '../../errors.js';
 import { joinAll } from '../../join-all.js';
 import type { Filter, FilterSpec, Operation } from '../../port/index.js';
@@ -18,11 +18,14 @@ interface Fact {
 
 const ITEMS = 1_500;
 const BATCH = 300;
+/** Hosts of the set whose queue knows them. */
+const HOSTS = 70;
 const FILTERS = [
   { name: 'bits', type: 'standard' },
   { name: 'counted', semantics: 'multiset' },
   { name: 'late', semantics: 'multiset' },
   { name: 'visited', kind: 'visited-set', maxAttempts: 1 },
+  { name: 'lanes', kind: 'visited-set', perHost: { maxUrls: 1_000_000 } },
 ] as const satisfies readonly Partial<FilterSpec>[];
 /** All leases of the store end long after the test. */
 const LEASE_MS = 80_000_000;
@@ -38,13 +41,26 @@ const FORGOTTEN = 20;
 
 const keyed = (id: string): Operation => operation({ id, origin: 'caller', repeat: true });
 const batch = (filter: Filter, from: number, count = BATCH): Positions =>
-  positions(filter, keys(count, from));
+  positions(filter, keysOf(filter, count, from));
+
+/** Keys of many hosts if the filter knows hosts. */
+function keysOf({ perHost }: Filter, count: number, from: number): string[] {
+  if (!perHost) return keys(count, from);
+  return Array.from({ length: count }, (_, n) => `https://h${(from + n) % HOSTS}.example/${from + n}`);
+}
+
+function specOf(store: EmbeddedStore, changes: Partial<FilterSpec>): FilterSpec {
+  const spec = filterSpec(store, changes);
+  if (!changes.perHost) return spec;
+  const layers = planLayers({ ...spec, cellBits: 4 }, { ...store.segmentation, spread: 1 }, Infinity);
+  return { ...spec, geometry: layers[0].geometry, layers };
+}
 
 /** Fills an empty store with data of every kind. */
 export async function fill(store: EmbeddedStore): Promise<void> {
   for (const credential of CREDENTIALS) await store.credentials.put(credential);
   for (const changes of [{ name: 'dropped', kind: 'visited-set' } as const, ...FILTERS]) {
-    const { filter } = await store.create(filterSpec(store, changes), keyed(`create-${changes.name}`));
+    const { filter } = await store.create(specOf(store, changes), keyed(`create-${changes.name}`));
     for (let from = 0; from < ITEMS; from += BATCH) await add(store, filter, from);
   }
   await store.drop('dropped', 'visited-set', keyed('drop'));
@@ -63,8 +79,9 @@ export async function fill(store: EmbeddedStore): Promise<void> {
 }
 
 function add(store: EmbeddedStore, filter: Filter, from: number): Promise<Uint8Array> {
-  const payloads = filter.kind === 'visited-set' ? keys(BATCH, from) : undefined;
-  return store.counters.add(filter, batch(filter, from), keyed(`add-${from}`), payloads);
+  const payloads = filter.kind === 'visited-set' ? keysOf(filter, BATCH, from) : undefined;
+  const hosts = filter.perHost && payloads?.map((key) => new URL(key).hostname);
+  return store.counters.add(filter, batch(filter, from), keyed(`add-${from}`), payloads, undefined, hosts);
 }
 
 /**
@@ -92,6 +109,13 @@ export async function facts(store: EmbeddedStore, known?: Model): Promise<Fact[]
   await ask('dead letters', () => store.queue.deadLetters(visited, 1_000));
   await ask('release', () => store.queue.release(visited, ids, operation()));
   await ask('more dead letters', () => store.queue.deadLetters(visited, 1_000));
+  const lanes = await store.open('lanes', 'visited-set');
+  for (let turn = 0; turn < 2; turn++) {
+    await ask(`lanes, turn ${turn}`, async () => {
+      const leased = await store.queue.lease(lanes, 1_000, LEASE_MS, operation(), { maxPerHost: 3 });
+      return leased.map(({ payload }) => payload);
+    });
+  }
   for (let turn = 0; turn < 2; turn++) {
     await ask(`queue, portion ${turn}`, async () =>
       (await store.queue.lease(visited, 1_000, LEASE_MS, operation())).map(({ payload, attempt }) => [
@@ -126,7 +150,7 @@ async function askFilter(
   await joinAll([
     ...batches.map((from) => ask(`${name}: repeat of add-${from}`, () => add(store, filter, from))),
     ask(`${name}: repeat of create`, async () => {
-      const { filter: made } = await store.create(filterSpec(store, filter), keyed(`create-${name}`));
+      const { filter: made } = await store.create(specOf(store, filter), keyed(`create-${name}`));
       return made.generation;
     }),
   ]);

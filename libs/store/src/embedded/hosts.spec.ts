@@ -1,0 +1,120 @@
+import { join } from 'node:path';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { planLayers } from '#bloom';
+import { Added, type Filter, type PerHost } from '../port/index.js';
+import { DATA_FILE, Database } from './database/database.js';
+import { LmdbEnvironment } from './database/lmdb-environment.js';
+import { DEFAULT_SIZES, type Sizes } from './database/sizes.js';
+import { DirectoryDisk } from './directory/space.js';
+import { EmbeddedStore } from './embedded-store.js';
+import { Engine } from './engine/engine.js';
+import { filterSpec, operation, positions, Workbench } from './testing/fixtures.js';
+
+const LEASE_MS = 60_000;
+const bench = new Workbench();
+const stores: EmbeddedStore[] = [];
+afterEach(async () => {
+  for (const store of stores.splice(0)) await store.close();
+  await bench.tidy();
+});
+
+/** A store with other sizes. */
+async function open(sizes: Partial<Sizes>): Promise<EmbeddedStore> {
+  const directory = await bench.dataDir();
+  const environment = new LmdbEnvironment(join(directory, DATA_FILE));
+  const database = new Database(environment, undefined, { ...DEFAULT_SIZES, ...sizes });
+  const place = { database, disk: new DirectoryDisk(directory), lock: { release: () => undefined } };
+  const store = await EmbeddedStore.on({}, (session) => Engine.on(place, session));
+  stores.push(store);
+  return store;
+}
+
+async function create(store: EmbeddedStore, perHost: PerHost, capacity = 10_000): Promise<Filter> {
+  const spec = filterSpec(store, { kind: 'visited-set', errorRate: 1e-9, capacity });
+  const layers = planLayers({ ...spec, cellBits: 4 }, { ...store.segmentation, spread: 1 }, 1);
+  return (await store.create({ ...spec, geometry: layers[0].geometry, layers, perHost }, operation())).filter;
+}
+
+/** One URL of each of `count` hosts, from number `from` on. */
+const urls = (count: number, from = 0, page = ''): string[] =>
+  Array.from({ length: count }, (_, n) => `http://h${from + n}.example/${page}`);
+
+async function discover(store: EmbeddedStore, filter: Filter, keys: readonly string[], by = operation()) {
+  const hosts = keys.map((key) => new URL(key).hostname);
+  return [...(await store.counters.add(filter, positions(filter, keys), by, keys, undefined, hosts))];
+}
+
+async function lease(store: EmbeddedStore, filter: Filter, max: number): Promise<string[]> {
+  return (await store.queue.lease(filter, max, LEASE_MS, operation())).map(({ payload }) => payload);
+}
+
+describe('the number of hosts', () => {
+  it('is limited: URLs of further hosts are neither visited nor queued', async () => {
+    const store = await open({ maxHosts: 3 });
+    const filter = await create(store, {});
+    const { New, Present, Limited } = Added;
+    expect(await discover(store, filter, urls(2))).toEqual([New, New]);
+    const more = [...urls(1), ...urls(3, 1), ...urls(1, 3), ...urls(1, 2, 'other')];
+    expect(await discover(store, filter, more)).toEqual([Present, Present, New, Limited, Limited, New]);
+    const found = await store.counters.check(filter, positions(filter, more), Infinity);
+    expect([...found]).toEqual([1, 1, 1, 0, 0, 1]);
+    expect((await store.describe(filter)).queue).toMatchObject({ waiting: 4 });
+    // Hosts without entries do not count.
+    const leased = await store.queue.lease(filter, 1, LEASE_MS, operation());
+    await store.queue.ack(
+      filter,
+      leased.map(({ id }) => id),
+      operation(),
+    );
+    expect(await discover(store, filter, urls(2, 3))).toEqual([New, Limited]);
+  });
+});
+
+describe('a batch of many hosts', () => {
+  it('is several changes, and a repeat returns the same answers', async () => {
+    const store = await open({ hostsPerChange: 2 });
+    const filter = await create(store, { maxUrls: 1 });
+    const by = operation({ id: 'key', origin: 'caller', repeat: true });
+    const batch = [...urls(5), ...urls(5), ...urls(4, 3, 'other')];
+    const answers = await discover(store, filter, batch, by);
+    expect(answers).toEqual([1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 2, 2, 1, 1]);
+    expect(await discover(store, filter, batch, by)).toEqual(answers);
+    const keys = [...urls(5), ...urls(2, 5, 'other')];
+    expect(await lease(store, filter, 100)).toEqual(keys);
+    const removal = operation({ id: 'removal', origin: 'caller', repeat: true });
+    const removed = await store.counters.remove(filter, positions(filter, batch), removal);
+    expect([...removed]).toEqual([1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 1, 1]);
+    expect(await store.counters.remove(filter, positions(filter, batch), removal)).toEqual(removed);
+    // Their hosts have room again.
+    expect(await discover(store, filter, keys)).toEqual(keys.map(() => Added.New));
+  });
+
+  it('is refused before any change if the filter has no room for it', async () => {
+    const store = await open({ hostsPerChange: 2 });
+    const filter = await create(store, {}, 10);
+    await expect(discover(store, filter, urls(30))).rejects.toMatchObject({ code: 'FILTER_FULL' });
+    const found = await store.counters.check(filter, positions(filter, urls(30)), Infinity);
+    expect([...found]).toEqual(urls(30).map(() => 0));
+  });
+});
+
+describe('a lease over many hosts', () => {
+  it('looks at a limited number of them, and may return fewer entries', async () => {
+    const store = await open({ lanesPerLease: 4 });
+    const filter = await create(store, { delayMs: LEASE_MS });
+    await discover(store, filter, urls(10));
+    expect(await lease(store, filter, 100)).toEqual(urls(4));
+    expect(await lease(store, filter, 100)).toEqual(urls(4, 4));
+    expect(await lease(store, filter, 100)).toEqual(urls(2, 8));
+    expect(await lease(store, filter, 100)).toEqual([]);
+  });
+
+  it('finds the only live entry behind hosts of forgotten ones', async () => {
+    const store = await open({ lanesPerLease: 3, skipsPerLease: 1 });
+    const filter = await create(store, { delayMs: LEASE_MS });
+    await discover(store, filter, urls(40));
+    await store.counters.remove(filter, positions(filter, urls(39)), operation());
+    expect(await lease(store, filter, 100)).toEqual(urls(1, 39));
+    expect((await store.describe(filter)).queue).toMatchObject({ waiting: 0, leased: 1 });
+  });
+});
