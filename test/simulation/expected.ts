@@ -114,8 +114,11 @@ function inSet(model: Model, set: SetModel, call: Call): Expected | undefined {
   const notThere = refused(ended && !isOld ? 'SYNC_ENDED' : 'SYNC_NOT_FOUND');
   switch (call.verb) {
     case 'add':
-    case 'discover':
       return layers.fits(items) ? undefined : refused('FILTER_FULL');
+    case 'discover': {
+      const limited = set.limited(items);
+      return layers.fits(items.filter((item) => !limited.has(item))) ? undefined : refused('FILTER_FULL');
+    }
     case 'remove':
       // Items are hidden in all layers that claim them, including those of a sync.
       return [layers, sync?.layers].some((one) => one instanceof AgedLayers && one.hidesTooMany(items))

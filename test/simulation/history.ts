@@ -11,7 +11,7 @@ import { Notes, Violation } from './notes.js';
 import type { Sightings } from './sightings.js';
 import { assertTidy } from './tidy.js';
 import { turn } from './open-store.js';
-import { TWIN, type Plan, type Step } from './plan.js';
+import { MOST_DELAY_MS, TWIN, type Plan, type Step } from './plan.js';
 import { Scheduler } from './scheduler.js';
 import { send } from './store-calls.js';
 
@@ -115,7 +115,8 @@ class History {
     await this.lookAtAll();
     await this.scheduler.restart(true);
     await this.lookAtAll();
-    for (const { name } of this.plan.sets) await this.once({ verb: 'export', set: name });
+    for (const { name, perHost } of this.plan.sets)
+      if (!perHost) await this.once({ verb: 'export', set: name });
     await this.copy();
     this.scheduler.advance(200_000);
     for (const { name, kind } of this.plan.sets) {
@@ -169,6 +170,7 @@ class History {
   private async drain(set: string): Promise<void> {
     const { model } = this.judge.truth;
     for (let left = 200; model.sets.has(set) && left > 0; left--) {
+      if (model.sets.get(set)?.filter.perHost) this.scheduler.advance(MOST_DELAY_MS);
       await this.once({ verb: 'lease', set, max: 3, ms: 1_000 });
       const held = this.callers.held
         .splice(0)

@@ -1,4 +1,4 @@
-import { Removed, StaleFilterError, StoreError } from '#store';
+import { Added, Removed, StaleFilterError, StoreError } from '#store';
 import { MUTATIONS, type Call, type SyncEnd, type Verb } from './calls.js';
 import { described } from './described.js';
 import { asAnswered, expectedNow, refused, type Expected } from './expected.js';
@@ -127,6 +127,8 @@ export class Judge implements Observer, Listener {
       throw new Violation(`import ${number} has read its parts though it is a repeat`);
     this.notes.tally(isRepeat ? `repeated ${verb}` : verb);
     if (verb === 'remove' && (value as number[]).includes(Removed.Saturated)) this.notes.tally('saturated');
+    if (verb === 'discover' && (value as number[]).includes(Added.Limited)) this.notes.tally('limited');
+    if (verb === 'lease' && call.spec.perHost && (value as unknown[]).length > 0) this.notes.tally('hosts');
     const layers = this.truth.model.sets.get(call.set)?.layers;
     if (verb === 'check' && layers instanceof AgedLayers && layers.hiddenItems > 0)
       this.notes.tally('hidden');

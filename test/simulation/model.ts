@@ -96,7 +96,7 @@ function inSet(set: SetModel, call: Call, answer: unknown): unknown {
     case 'add':
       return set.add(call.items, call.ttlMs);
     case 'discover': {
-      const answers = set.add(call.items, call.ttlMs);
+      const answers = set.discover(call.items, call.ttlMs);
       queue?.push(call.items.filter((_, i) => answers[i] === Added.New));
       return answers;
     }

@@ -67,6 +67,10 @@ export const TWIN = 'twin';
 const RATES = { exact: 1e-9, colliding: 0.05 } as const;
 const SHORT_TIMES = [1, 499, 1_000, 5_000, 10_001, 10_001, 31_000];
 const TIMES = [1, 499, 1_000, 5_000, 10_001, 31_000, 61_000, 140_000, 3_600_000];
+const HOSTS_SEED = 1_000_000;
+/** The longest delay of a host. */
+export const MOST_DELAY_MS = 10_000;
+const DELAYS_MS = [1, 5_000, MOST_DELAY_MS];
 const TIMES_BACK = [-1, -5_000, -140_000];
 
 export function planOf(seed: number): Plan {
@@ -82,6 +86,10 @@ export function planOf(seed: number): Plan {
   }
   const count = 1 + random.below(2);
   const sets = Array.from({ length: count }, (_, n) => specOf(random, features, `set-${n}`));
+  // An own source of randomness, so that a seed without hosts gives the history that it has always given.
+  const hosts = new Random(seed + HOSTS_SEED);
+  if (hosts.below(2) === 0 && !features.has('transfer'))
+    for (const [n, spec] of sets.entries()) sets[n] = byHost(hosts, features, spec);
   if (features.has('transfer')) sets[1] = { ...(sets[0] as FilterSpec), name: TWIN };
   const limits = {
     checkpointBytes: random.pick([0, 200, 1_000, 2 ** 20]),
@@ -145,6 +153,20 @@ function specOf(random: Random, features: ReadonlySet<Feature>, name: string): F
   };
 }
 
+/** A visited set that grows, with a queue that knows hosts. All items of a history have the same host. */
+function byHost(random: Random, features: ReadonlySet<Feature>, spec: FilterSpec): FilterSpec {
+  const { kind, geometry, maxAgeSeconds } = spec;
+  if (kind !== 'visited-set' || maxAgeSeconds !== undefined) return spec;
+  const sizing = { ...spec, cellBits: geometry.cellBits };
+  const planned = planLayers(sizing, { ...ONE_SEGMENT, spread: 1 }, Infinity);
+  const perHost = {
+    // If the clock goes back, the queue keeps the time of its last call, which the model does not know.
+    ...(!features.has('clock set back') && random.below(2) === 0 && { delayMs: random.pick(DELAYS_MS) }),
+    ...(random.below(2) === 0 && { maxUrls: 2 + random.below(6) }),
+  };
+  return { ...spec, geometry: planned[0].geometry, layers: planned, perHost };
+}
+
 /** A set for tens of items, no two of which collide. */
 export function specFor(name: string, kind: FilterSpec['kind'], more: Partial<FilterSpec> = {}): FilterSpec {
   const sizing = { capacity: 40, errorRate: RATES.exact };
@@ -157,7 +179,8 @@ export function specFor(name: string, kind: FilterSpec['kind'], more: Partial<Fi
 export function syncSpecOf(spec: FilterSpec): FilterSpec {
   const { errorRate, layers, geometry } = spec;
   const sizing = { capacity: 60, errorRate, cellBits: geometry.cellBits };
-  const segmentation = { ...ONE_SEGMENT, minSegments: geometry.segments };
+  const { segments, spread } = geometry;
+  const segmentation = { ...ONE_SEGMENT, minSegments: segments, spread };
   const planned = layers && planLayers(sizing, segmentation, Infinity);
   const { layers: _layers, ...rest } = spec;
   return {

@@ -1,5 +1,5 @@
 import { positionsOf } from '#bloom';
-import type { Filter } from '#store';
+import type { Filter, FilterSpec } from '#store';
 
 /** An entry of a queue and its place. */
 export interface Entry {
@@ -18,6 +18,8 @@ const LEASE_ENDED = 'the lease ended';
 export class QueueModel {
   /** Waiting entries in their order, and all others. */
   entries: Entry[] = [];
+  /** Nothing is leased before this time. */
+  private readyAt = 0;
   private leases = 0;
   private delays = 0;
   private letters = 0;
@@ -25,7 +27,7 @@ export class QueueModel {
   private readonly forgotten = new Set<string>();
 
   constructor(
-    private readonly maxAttempts: number | undefined,
+    private readonly spec: Pick<FilterSpec, 'maxAttempts' | 'perHost'>,
     private readonly clock: { now: number },
     private readonly movesPerChange: number,
   ) {}
@@ -50,8 +52,11 @@ export class QueueModel {
   /** Returns the number of the lease and the entries that it holds. */
   lease(max: number, leaseMs: number): { lease: number; held: { item: string; attempt: number }[] } {
     this.moveDue();
-    const taken = this.line.slice(0, max);
+    const { delayMs } = this.spec.perHost ?? {};
+    const most = this.isPaused ? 0 : delayMs === undefined ? max : 1;
+    const taken = this.line.slice(0, most);
     if (taken.length === 0) return { lease: 0, held: [] };
+    if (delayMs !== undefined) this.readyAt = this.clock.now + delayMs;
     const lease = ++this.leases;
     taken.forEach((entry, index) => {
       entry.attempt++;
@@ -128,8 +133,14 @@ export class QueueModel {
     return found;
   }
 
+  /** Whether the only host of its entries has to wait. */
+  get isPaused(): boolean {
+    return this.readyAt > this.clock.now;
+  }
+
   /** Whether a lease would find nothing now. */
   get isEmpty(): boolean {
+    if (this.isPaused) return true;
     return this.entries.every(
       (entry) =>
         entry.place.in === 'dead' ||
@@ -190,7 +201,8 @@ export class QueueModel {
   }
 
   private isExhausted({ attempt }: Entry): boolean {
-    return this.maxAttempts !== undefined && attempt >= this.maxAttempts;
+    const { maxAttempts } = this.spec;
+    return maxAttempts !== undefined && attempt >= maxAttempts;
   }
 }
 

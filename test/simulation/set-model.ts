@@ -34,6 +34,8 @@ export class SetModel {
   changes = 0;
   /** Numbers of the layers that are gone. */
   readonly retired = new Set<number>();
+  /** Discoveries less removals, since the last committed sync. */
+  private found = 0;
   private nextLayer: number;
   /** The largest number of layers that it may have. */
   planned: number;
@@ -46,7 +48,7 @@ export class SetModel {
     this.layers = layersOf(filter, clock, limits);
     this.nextLayer = this.planned = plannedLayers(filter).length;
     if (filter.kind === 'visited-set')
-      this.queue = new QueueModel(filter.maxAttempts, clock, limits.sizes.movesPerChange);
+      this.queue = new QueueModel(filter, clock, limits.sizes.movesPerChange);
   }
 
   /** A set with this one's contents as exported. */
@@ -83,6 +85,24 @@ export class SetModel {
     return answers;
   }
 
+  /** Adds items within `maxUrls` of their only host. */
+  discover(items: readonly string[], ttlMs: number | undefined): number[] {
+    const limited = this.limited(items);
+    const answers = this.add(
+      items.filter((item) => !limited.has(item)),
+      ttlMs,
+    );
+    this.found += answers.filter((answer) => answer === Added.New).length;
+    return items.map((item) => (limited.has(item) ? Added.Limited : (answers.shift() as number)));
+  }
+
+  /** The items of a batch that would exceed `maxUrls`. */
+  limited(items: readonly string[]): Set<string> {
+    const { maxUrls = Infinity } = this.filter.perHost ?? {};
+    const fresh = new Set(items.filter((item) => !this.has(item)));
+    return new Set([...fresh].slice(Math.max(0, maxUrls - this.found)));
+  }
+
   remove(items: readonly string[]): number[] {
     const { sync } = this;
     const answers = items.map((item) => this.layers.remove(item));
@@ -98,6 +118,7 @@ export class SetModel {
     const removed = answers.filter((answer) => answer === Removed.Removed).length;
     this.tally.removed += removed;
     this.tally.refused += items.length - removed;
+    this.found = Math.max(0, this.found - removed);
     this.queue?.forget(items.filter((_, i) => answers[i] === Removed.Removed));
     return answers;
   }
@@ -137,6 +158,7 @@ export class SetModel {
     this.retire(this);
     this.layers = sync.layers;
     this.base = sync.base;
+    this.found = 0;
     this.planned = sync.planned;
     this.exact = false;
   }

@@ -71,8 +71,10 @@ async function inFilter(store: Store, filter: Filter, call: Call): Promise<Answe
   switch (call.verb) {
     case 'add':
       return bytes(counters.add(filter, positions(), operation, undefined, call.ttlMs));
-    case 'discover':
-      return bytes(counters.add(filter, positions(), operation, items, call.ttlMs));
+    case 'discover': {
+      const hosts = filter.perHost && items.map(() => '');
+      return bytes(counters.add(filter, positions(), operation, items, call.ttlMs, hosts));
+    }
     case 'remove':
       return bytes(counters.remove(filter, positions(), operation));
     case 'check':

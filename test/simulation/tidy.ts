@@ -6,7 +6,7 @@ import { Violation } from './notes.js';
 const NAMES = '00'.repeat(8);
 const OF_GENERATIONS = [
   ...['states', 'blocks', 'block-counts', 'records', 'hidden'],
-  ...['log', 'leases', 'due', 'dead', 'marks', 'removed'],
+  ...['log', 'lanes', 'turns', 'leases', 'due', 'dead', 'marks', 'removed'],
 ];
 const SCOPE_BYTES = 9;
 const WINDOW_BYTES = 4;
