@@ -98,21 +98,17 @@ export function queueHostPaceContract(subject: Subject): void {
 
     it('is longer if a release says so, for all URLs of its host', async () => {
       const filter = await make({});
-      await discover(subject.store, filter, [...urls('a', 3), ...urls('b', 2)]);
-      const taken = await calls.lease(filter, 10, HELD_MS, { maxPerHost: 1 });
-      expect(await calls.release(filter, taken.slice(0, 1), { hostDelayMs: DELAY_MS })).toEqual([
-        Settled.Done,
-      ]);
-      expect(await lease(filter)).toEqual(urls('b', 1, 1));
-      // A time only moves later.
-      const [more] = taken.slice(1);
-      await calls.release(filter, [more!], { hostDelayMs: 1 });
+      await discover(subject.store, filter, [...urls('a', 4), ...urls('b', 3)]);
+      const [first, second] = await calls.lease(filter, 10, HELD_MS, { maxPerHost: 2 });
+      expect(await calls.release(filter, [first!], { hostDelayMs: DELAY_MS })).toEqual([Settled.Done]);
+      // The time of a host only moves later.
+      await calls.release(filter, [second!], { hostDelayMs: 1 });
+      expect(await lease(filter)).toEqual(urls('b', 1, 2));
       clock.advance(DELAY_MS / 2);
-      expect(await lease(filter)).toEqual(urls('b', 1));
-      await discover(subject.store, filter, urls('a', 1, 3));
-      expect(await lease(filter)).toEqual([]);
+      await discover(subject.store, filter, [...urls('a', 1, 4), ...urls('b', 1, 3)]);
+      expect(await lease(filter)).toEqual(urls('b', 1, 3));
       clock.advance(DELAY_MS / 2);
-      expect(await lease(filter)).toEqual([...urls('a', 2, 1), ...urls('a', 1), ...urls('a', 1, 3)]);
+      expect(await lease(filter)).toEqual([...urls('a', 2, 2), ...urls('a', 2), ...urls('a', 1, 4)]);
     });
   });
 

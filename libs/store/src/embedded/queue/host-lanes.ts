@@ -249,9 +249,9 @@ export class HostLanes {
     return this.of(entry.word(0), entry.hostWord);
   }
 
-  private at({ lane }: Turn): HostLane {
+  private at({ lane, at, number }: Turn): HostLane {
     const found = this.withKey(lane);
-    if (found.stored) return found;
+    if (found.stored && found.dueAt === at && found.turn === number) return found;
     throw new DamagedRow(this.store.database.lanes.name, lane, RowState.ValueDamaged);
   }
 

@@ -14,7 +14,12 @@ export class EmbeddedTransfer implements Transfer {
     return exportParts(filter, new EmbeddedSource(this.engine, filter));
   }
 
-  import(spec: FilterSpec, parts: AsyncIterable<Part>, operation: Operation, quota?: Quota): Promise<Filter> {
+  async import(
+    spec: FilterSpec,
+    parts: AsyncIterable<Part>,
+    operation: Operation,
+    quota?: Quota,
+  ): Promise<Filter> {
     assertTransferable(spec);
     return importParts(this.engine, spec, parts, operation, quota);
   }
