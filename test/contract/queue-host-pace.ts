@@ -3,7 +3,7 @@ import { Added, Settled, type Filter, type PerHost } from '#store';
 import { clock } from '../support/clock.js';
 import { check, discover, keyed, type FilterOptions } from './calls.js';
 import { DELAY_MS, HELD_MS, HostCalls, urls } from './host-calls.js';
-import { OVER_MS, payloads } from './queue-calls.js';
+import { LONG_MS, OVER_MS, payloads } from './queue-calls.js';
 import type { Subject } from './subject.js';
 
 /** Queues that know hosts: pace and limits. */
@@ -36,6 +36,19 @@ export function queueHostPaceContract(subject: Subject): void {
       expect(await lease(filter)).toEqual([]);
       clock.advance(DELAY_MS);
       expect(await lease(filter)).toEqual(urls('a', 1, 1));
+    });
+
+    it('leaves the counts right, also after a restart, if entries come back meanwhile', async () => {
+      const filter = await make({ delayMs: DELAY_MS });
+      await discover(subject.store, filter, [...urls('a', 2), ...urls('b', 1)]);
+      const [a, b] = await calls.lease(filter, 2, HELD_MS);
+      await calls.extend(filter, [a!], 1);
+      await calls.release(filter, [b!], { delayMs: 1 });
+      clock.advance(OVER_MS);
+      expect(await lease(filter)).toEqual([]);
+      const counts = { waiting: 3, leased: 0, delayed: 0 };
+      expect(await calls.queueOf(filter)).toMatchObject(counts);
+      expect(await calls.queueOf(await calls.reopened(filter))).toMatchObject(counts);
     });
 
     it('is kept by ten workers', async () => {
@@ -109,6 +122,20 @@ export function queueHostPaceContract(subject: Subject): void {
       expect(await lease(filter)).toEqual(urls('b', 1, 3));
       clock.advance(DELAY_MS / 2);
       expect(await lease(filter)).toEqual([...urls('a', 2, 2), ...urls('a', 2), ...urls('a', 1, 4)]);
+    });
+  });
+
+  describe('the delay of a host whose entries are all delayed', () => {
+    it('only moves later', async () => {
+      const filter = await make({});
+      await discover(subject.store, filter, urls('a', 2));
+      const [first, second] = await calls.lease(filter, 10, HELD_MS);
+      await calls.release(filter, [first!], { delayMs: LONG_MS, hostDelayMs: DELAY_MS });
+      await calls.release(filter, [second!], { delayMs: LONG_MS, hostDelayMs: 1 });
+      clock.advance(LONG_MS + OVER_MS);
+      expect(await lease(filter)).toEqual([]);
+      clock.advance(DELAY_MS);
+      expect(await lease(filter)).toEqual(urls('a', 2));
     });
   });
 

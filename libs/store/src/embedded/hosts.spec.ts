@@ -89,6 +89,20 @@ describe('a batch of many hosts', () => {
     expect(await discover(store, filter, keys)).toEqual(keys.map(() => Added.New));
   });
 
+  it('and of as many entries, too', async () => {
+    const store = await open({ hostsPerChange: 2 });
+    const filter = await create(store, {});
+    await discover(store, filter, urls(7));
+    const ids = (await store.queue.lease(filter, 10, LEASE_MS, operation())).map(({ id }) => id);
+    const by = operation({ id: 'key', origin: 'caller', repeat: true });
+    const named = [...ids, 'unknown', ids[6] as string];
+    for (let turn = 0; turn < 2; turn++) {
+      const answers = await store.queue.release(filter, named, by);
+      expect([...answers]).toEqual([1, 1, 1, 1, 1, 1, 1, 0, 2]);
+    }
+    expect(await lease(store, filter, 10)).toEqual(urls(7));
+  });
+
   it('is refused before any change if the filter has no room for it', async () => {
     const store = await open({ hostsPerChange: 2 });
     const filter = await create(store, {}, 10);

@@ -36,8 +36,12 @@ export function* partsByHost(
 
 function part(positions: Positions, operation: Operation, from: number, to: number): Part {
   const indexes = Uint32Array.from({ length: to - from }, (_, i) => from + i);
-  const own = from === 0 ? operation : { ...operation, id: `${operation.id}\0${from}` };
-  return { positions: selectCopied(positions, indexes), operation: own, from, to };
+  return { positions: selectCopied(positions, indexes), operation: partOf(operation, from), from, to };
+}
+
+/** The operation of the part that begins with item `from`. */
+export function partOf(operation: Operation, from: number): Operation {
+  return from === 0 ? operation : { ...operation, id: `${operation.id}\0${from}` };
 }
 
 /** Like `select`, with `copies`. */

@@ -14,7 +14,11 @@ import { TodoQueue, type Lease } from '../queue/todo-queue.js';
 import type { Session } from '../engine/session.js';
 import { isCopying, keepQueued } from '../syncs/keep.js';
 import { ACK, EXTEND, LEASE, PURGE, PUT_BACK, RELEASE, type Verb } from '../operations/verbs.js';
+import { partOf } from './parts.js';
 import type { Watches } from './watches.js';
+
+/** A call on entries of a queue. */
+type Use = (queue: TodoQueue, ids: readonly string[], now: number) => Uint8Array;
 
 /** See the port for the guarantees of each method. */
 export class EmbeddedQueue implements Queue {
@@ -45,7 +49,9 @@ export class EmbeddedQueue implements Queue {
   }
 
   async ack(filter: Filter, ids: readonly string[], operation: Operation): Promise<Uint8Array> {
-    const answers = await this.settle(filter, ids, ACK, operation, (queue, now) => queue.ack(ids, now));
+    const answers = await this.settle(filter, ids, ACK, operation, (queue, some, now) =>
+      queue.ack(some, now),
+    );
     if (filter.perHost?.maxLeased !== undefined) this.watches.wake(filter);
     return answers;
   }
@@ -56,8 +62,8 @@ export class EmbeddedQueue implements Queue {
     operation: Operation,
     release?: Partial<Release>,
   ): Promise<Uint8Array> {
-    const answers = await this.settle(filter, ids, RELEASE, operation, (queue, now) =>
-      queue.release(ids, now, release),
+    const answers = await this.settle(filter, ids, RELEASE, operation, (queue, some, now) =>
+      queue.release(some, now, release),
     );
     this.watches.wake(filter);
     return answers;
@@ -69,7 +75,9 @@ export class EmbeddedQueue implements Queue {
     leaseMs: number,
     operation: Operation,
   ): Promise<Uint8Array> {
-    return this.settle(filter, ids, EXTEND, operation, (queue, now) => queue.extend(ids, now, leaseMs));
+    return this.settle(filter, ids, EXTEND, operation, (queue, some, now) =>
+      queue.extend(some, now, leaseMs),
+    );
   }
 
   watch(filter: Filter, wake: () => void): () => void {
@@ -83,30 +91,48 @@ export class EmbeddedQueue implements Queue {
   }
 
   async putBack(filter: Filter, ids: readonly string[], operation: Operation): Promise<Uint8Array> {
-    const answers = await this.settle(filter, ids, PUT_BACK, operation, (queue, now) =>
-      queue.putBack(ids, now),
+    const answers = await this.settle(filter, ids, PUT_BACK, operation, (queue, some, now) =>
+      queue.putBack(some, now),
     );
     this.watches.wake(filter);
     return answers;
   }
 
   async purge(filter: Filter, ids: readonly string[], operation: Operation): Promise<Uint8Array> {
-    return this.settle(filter, ids, PURGE, operation, (queue) => queue.purge(ids));
+    return this.settle(filter, ids, PURGE, operation, (queue, some) => queue.purge(some));
   }
 
-  private settle(
+  /** Makes a call on entries, in parts if each of them may be in another lane. */
+  private async settle(
     filter: Filter,
     ids: readonly string[],
     verb: Verb<Uint8Array>,
     operation: Operation,
-    use: (queue: TodoQueue, now: number) => Uint8Array,
+    use: Use,
+  ): Promise<Uint8Array> {
+    const most = filter.perHost ? this.engine.sizes.hostsPerChange : Infinity;
+    if (ids.length <= most) return this.settlePart(filter, ids, verb, operation, use);
+    const answers = new Uint8Array(ids.length);
+    for (let from = 0; from < ids.length; from += most) {
+      const some = ids.slice(from, from + most);
+      answers.set(await this.settlePart(filter, some, verb, partOf(operation, from), use), from);
+    }
+    return answers;
+  }
+
+  private settlePart(
+    filter: Filter,
+    ids: readonly string[],
+    verb: Verb<Uint8Array>,
+    operation: Operation,
+    use: Use,
   ): Promise<Uint8Array> {
     return this.engine.mutate(
       (session) => {
         const scope = session.memory.current(filter);
         return session.once({ scope, verb, operation }, () => {
           const queue = new TodoQueue(session, scope, isCopying(scope));
-          const answer = use(queue, session.now);
+          const answer = use(queue, ids, session.now);
           queue.flush();
           // The sync's copy of the queue no longer finds these entries, so it keeps them here.
           const kept = queue.taken.length > 0 && isCopying(scope) && keepQueued(session, scope, queue.taken);
@@ -129,15 +155,17 @@ function leaseIn(
   const queue = new TodoQueue(session, scope);
   let found: { entries: LeasedEntry[]; more: boolean } | undefined;
   const number = session.once({ scope, verb: LEASE, operation }, () => {
-    const { held, dead, firstMark, lanes } = scope.queue;
+    const { held, dead, firstMark, leased, delayed, lanes } = scope.queue;
     const lease = take(queue, session.now);
     queue.flush();
     found = lease;
     if (lease.number > 0) return { answer: lease.number };
-    // Even without a lease, the call may have dropped forgotten entries, marks and lanes, or made dead letters.
+    // Even without a lease, the call may have dropped forgotten entries, marks and lanes, or made dead letters. Entries
+    // may have come back to hosts that have to wait.
     const after = scope.queue;
     if (after.held !== held || after.dead !== dead || after.firstMark !== firstMark) session.keep(scope);
-    else if (after.lanes !== lanes) session.keep(scope);
+    else if (after.leased !== leased || after.delayed !== delayed || after.lanes !== lanes)
+      session.keep(scope);
     return { answer: 0, unrecorded: true };
   });
   return found ?? { entries: queue.heldBy(number, session.now), more: false };
