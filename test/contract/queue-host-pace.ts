@@ -12,6 +12,22 @@ export function queueHostPaceContract(subject: Subject): void {
   const make = (perHost: PerHost, more?: FilterOptions): Promise<Filter> => calls.make(perHost, more);
   const lease = (filter: Filter, max?: number, maxPerHost?: number) => calls.take(filter, max, maxPerHost);
 
+  /** Leases again each time that it is woken, until that finds an entry. */
+  const onceWoken = async (filter: Filter): Promise<string[]> => {
+    let wake: () => void = () => undefined;
+    const end = subject.store.queue.watch(filter, () => {
+      wake();
+    });
+    let found: string[] = [];
+    while (found.length === 0) {
+      const woken = new Promise<void>((resolve) => (wake = resolve));
+      found = await lease(filter);
+      if (found.length === 0) await woken;
+    }
+    end();
+    return found;
+  };
+
   describe('the delay of a host', () => {
     it('lies between two leases, also after a restart', async () => {
       let filter = await make({ delayMs: DELAY_MS });
@@ -99,14 +115,7 @@ export function queueHostPaceContract(subject: Subject): void {
       const filter = await make({ delayMs: 500 });
       await discover(subject.store, filter, urls('a', 2));
       await lease(filter);
-      let wake: () => void = () => undefined;
-      const end = subject.store.queue.watch(filter, () => {
-        wake();
-      });
-      // It may be woken for other reasons.
-      for (let found: string[] = []; found.length === 0; found = await lease(filter))
-        await new Promise<void>((resolve) => (wake = resolve));
-      end();
+      expect(await onceWoken(filter)).toEqual(urls('a', 1, 1));
     });
 
     it('is longer if a release says so, for all URLs of its host', async () => {
@@ -173,6 +182,13 @@ export function queueHostPaceContract(subject: Subject): void {
       await calls.ack(filter, taken);
       await woken;
       expect(await lease(filter)).toEqual(urls('a', 1, 1));
+    });
+
+    it('of 1 wakes a waiting lease when the delay after the only lease is over', async () => {
+      const filter = await make({ maxLeased: 1, delayMs: 300 });
+      await discover(subject.store, filter, urls('a', 1));
+      await calls.lease(filter, 1, 200);
+      expect(await onceWoken(filter)).toEqual(urls('a', 1));
     });
 
     it('of 1 makes the delay count from the end of the lease', async () => {

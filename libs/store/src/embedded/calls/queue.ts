@@ -42,7 +42,8 @@ export class EmbeddedQueue implements Queue {
         { deadline: operation.deadline, items: max },
       );
       if (!more) {
-        if (entries.length > 0) this.watches.reschedule(filter);
+        // Entries may have come back to hosts that have to wait.
+        if (entries.length > 0 || filter.perHost) this.watches.reschedule(filter);
         return entries;
       }
     }
