@@ -16,10 +16,10 @@ import { HEAD_BYTES, LEASE_ENTRIES } from './queue-state.js';
 
 /**
  * Maximum bytes of a chunk, unless its only entry has more; and of a last chunk that is rewritten with the next entry.
- * With the header of a string, chunks of these sizes fit jemalloc's size classes of 4,096 and 640 bytes.
+ * With the header of a string, chunks of these sizes fit jemalloc's size classes of 4,096 and 1,280 bytes.
  */
 export const CHUNK_BYTES = 4_090;
-export const JOINED_BYTES = 634;
+export const JOINED_BYTES = 1_274;
 
 /** Maximum number of entries that one script reads from a lane. A gap counts as one entry. */
 const READ_AT_MOST = 1_000;
