@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { positionsOf } from '#bloom';
+import { positionsOf, type Layer } from '#bloom';
 import type { Filter } from '#store';
 import { exportFile, importFile } from '../support/export-files.js';
 import {
@@ -14,7 +14,7 @@ import {
   type FilterOptions,
 } from './calls.js';
 import type { Subject } from './subject.js';
-import { SyncCalls } from './sync-calls.js';
+import { SyncCalls, syncPlan } from './sync-calls.js';
 
 const ERROR_RATE = 1e-2;
 const QUERIES = 20_000;
@@ -140,6 +140,23 @@ export function hostsContract(subject: Subject): void {
       const file = await exportFile(store, filter);
       const copy = await importFile(store, file, made(), `${filter.name}-copy`);
       expect(Math.abs((await roomOf(copy)) - room)).toBeLessThanOrEqual(5);
+    });
+
+    it('refuses a sync whose plan has another number of runs', async () => {
+      const { store } = subject;
+      const filter = await make(3, EXACT);
+      const plan = syncPlan(filter);
+      const withSpread = (spread: number, layer: Layer): Layer => ({
+        ...layer,
+        geometry: { ...layer.geometry, spread },
+      });
+      const [first, ...later] = plan.layers!;
+      const unfit = [
+        { ...plan, geometry: { ...plan.geometry, spread: 1 } },
+        { ...plan, layers: [first!, ...later.map((layer) => withSpread(1, layer))] },
+        { ...plan, geometry: { ...plan.geometry, spread: plan.geometry.segments + 1 } },
+      ];
+      for (const one of unfit) await expect(store.syncs.open(filter, one, made())).rejects.toThrow(/spread/);
     });
 
     it.each([1, 3])('keeps what a sync lists, %d runs', async (spread) => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Geometry } from './geometry.js';
 import { HASH_SCHEMES, HOST_HASH_SCHEME, SEED_BYTES } from './hash-scheme.js';
-import { positionsOf, segmentOf } from './positions.js';
+import { positionsOf, positionsOfHashes, relocate, segmentOf } from './positions.js';
 
 const geometry = (hashScheme: number): Geometry => ({
   ...{ hashScheme, cellBits: 4, hashes: 6, pageCells: 256 },
@@ -32,6 +32,9 @@ describe('a spread', () => {
     const { spread: _, ...rest } = geometry(hashScheme);
     const unfit = { ...rest, ...(spread !== undefined && { spread }) };
     expect(() => positionsOf(['a'], new Uint8Array(SEED_BYTES), unfit)).toThrow(/spread/);
+    const positions = positionsOf(['a'], new Uint8Array(SEED_BYTES), geometry(hashScheme));
+    expect(() => relocate(positions, unfit)).toThrow(/spread/);
+    expect(() => positionsOfHashes(positions.hash, unfit)).toThrow(/spread/);
   });
 });
 

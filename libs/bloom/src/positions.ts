@@ -103,10 +103,11 @@ export function* positionsByBlock(
 
 /**
  * The positions of all items, or of those at `indexes`, in another layer of their filter. The cells and page shapes are
- * the same; the segment and page are computed from the hash.
+ * the same; the segment and page are computed from the hash. Throws RangeError for an unfit geometry.
  */
 export function relocate(positions: Positions, geometry: Geometry, indexes?: Uint32Array): Positions {
   const { hashes, pagesPerSegment } = geometry;
+  assertSpread(geometry);
   if (hashes !== positions.hashes) throw new RangeError(`${hashes} cells per item, not ${positions.hashes}`);
   const relocated = indexes ? select(positions, indexes) : { ...positions, ...blankPlaces(positions.count) };
   const { count, hash, segment, page } = relocated;
@@ -131,9 +132,10 @@ export function relocate(positions: Positions, geometry: Geometry, indexes?: Uin
 /**
  * The positions of all items, or of those at `indexes`, from their hashes: four words each, computed with the
  * geometry's hash scheme and the filter's seed. They equal the positions of the items' keys, except that they lack
- * `host`.
+ * `host`. Throws RangeError for a `spread` that does not fit.
  */
 export function positionsOfHashes(hash: Uint32Array, geometry: Geometry, indexes?: Uint32Array): Positions {
+  assertSpread(geometry);
   const count = indexes ? indexes.length : hash.length / 4;
   const positions = blankPositions(count, geometry.hashes);
   if (!indexes) positions.hash.set(hash);

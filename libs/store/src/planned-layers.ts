@@ -1,5 +1,6 @@
-import { cellCount, type Layer } from '#bloom';
-import type { Filter, FilterSpec, FilterStats } from './port/index.js';
+import { assertSpread, cellCount, type Layer } from '#bloom';
+import type { Filter, FilterSpec, FilterStats, SyncPlan } from './port/index.js';
+import { syncUnsupported } from './refusals.js';
 
 /** The layers that a filter may have, oldest first; one if it does not grow. */
 export function plannedLayers({
@@ -10,6 +11,22 @@ export function plannedLayers({
 }: Pick<FilterSpec, 'layers' | 'capacity' | 'errorRate' | 'geometry'>): readonly [Layer, ...Layer[]] {
   const [first, ...later] = layers ?? [];
   return [first ?? { capacity, errorRate, geometry }, ...later];
+}
+
+/**
+ * Throws SYNC_UNSUPPORTED for a multiset. Throws RangeError if a layer of the plan has another hash scheme or number of
+ * runs than the filter, because a sync finds its items by the hashes and runs of the filter.
+ */
+export function assertSyncable(filter: Filter, plan: SyncPlan): void {
+  if (filter.semantics === 'multiset') throw syncUnsupported(filter);
+  const { hashScheme, spread } = filter.geometry;
+  for (const { geometry } of [plan, ...(plan.layers ?? [])]) {
+    assertSpread(geometry);
+    if (geometry.hashScheme === hashScheme && geometry.spread === spread) continue;
+    throw new RangeError(
+      `the layers of a sync need hash scheme ${hashScheme} and spread ${spread}, not ${geometry.hashScheme} and ${geometry.spread}`,
+    );
+  }
 }
 
 /** Share of non-zero cells in all existing layers. */

@@ -1,14 +1,8 @@
 import { filterBytes, type Positions } from '#bloom';
 import { StoreError } from '../../errors.js';
+import { assertSyncable } from '../../planned-layers.js';
 import { assertWithin } from '../../quota.js';
-import {
-  ABANDONED,
-  syncEnded,
-  syncExists,
-  syncNotFound,
-  syncUnsupported,
-  syncWouldForget,
-} from '../../refusals.js';
+import { ABANDONED, syncEnded, syncExists, syncNotFound, syncWouldForget } from '../../refusals.js';
 import {
   type Filter,
   type Operation,
@@ -46,7 +40,7 @@ export class EmbeddedSyncs implements Syncs {
   ) {}
 
   async open(filter: Filter, plan: SyncPlan, operation: Operation, quota?: Quota): Promise<Sync> {
-    if (filter.semantics === 'multiset') throw syncUnsupported(filter);
+    assertSyncable(filter, plan);
     const { deadline } = operation;
     const bytes = filterBytes(plan.geometry);
     const known = await this.engine.read((memory, now, database) => {

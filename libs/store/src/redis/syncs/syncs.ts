@@ -1,14 +1,8 @@
 import type { Positions } from '#bloom';
 import { deadlineIn } from '../../clock.js';
 import { StaleFilterError, StoreError } from '../../errors.js';
-import {
-  ABANDONED,
-  keyReused,
-  syncEnded,
-  syncExists,
-  syncUnsupported,
-  syncWouldForget,
-} from '../../refusals.js';
+import { ABANDONED, keyReused, syncEnded, syncExists, syncWouldForget } from '../../refusals.js';
+import { assertSyncable } from '../../planned-layers.js';
 import type { RandomSource } from '../../random-source.js';
 import {
   type Filter,
@@ -78,7 +72,7 @@ export class RedisSyncs implements Syncs {
 
   async open(handle: Filter, plan: SyncPlan, operation: Operation, quota?: Quota): Promise<Sync> {
     const filter = RedisFilter.of(handle);
-    if (filter.semantics === 'multiset') throw syncUnsupported(filter);
+    assertSyncable(filter, plan);
     const { changes } = this.parts;
     const { deadline } = operation;
     for (;;) {
