@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { positionsOf, type Layer } from '#bloom';
-import type { Filter } from '#store';
+import { type Filter, Settled } from '#store';
+import { decodeEntryId } from '../../libs/store/src/entry-id.js';
 import { exportFile, importFile } from '../support/export-files.js';
 import {
   add,
@@ -140,6 +141,39 @@ export function hostsContract(subject: Subject): void {
       const file = await exportFile(store, filter);
       const copy = await importFile(store, file, made(), `${filter.name}-copy`);
       expect(Math.abs((await roomOf(copy)) - room)).toBeLessThanOrEqual(5);
+    });
+
+    it('has entry ids with hash bytes of the URL, none of which come from its host', async () => {
+      const { queue } = subject.store;
+      const filter = await make(3, { ...EXACT, maxAttempts: 1 });
+      const urls = pagesOf('big.example', 20);
+      await discover(subject.store, filter, urls);
+      const words = (url: string): number[] => [...positionsOf([url], filter.seed, filter.geometry).hash];
+      const wordsIn = (id: string): number[] => {
+        const prefix = Buffer.from(decodeEntryId(id)!.hashPrefix);
+        return [prefix.readUInt32BE(), prefix.readUInt32BE(4)];
+      };
+      /** The id with another last byte of its hash. */
+      const changed = (id: string): string => {
+        const bytes = Buffer.from(id, 'base64url');
+        bytes[bytes.length - 1]! ^= 1;
+        return bytes.toString('base64url');
+      };
+      const leased = await queue.lease(filter, 20, 60_000, made());
+      expect(leased).toHaveLength(20);
+      for (const { id, payload } of leased) expect(wordsIn(id)).toEqual(words(payload).slice(1, 3));
+      const settled = async (verb: 'ack' | 'release' | 'putBack' | 'purge', ids: readonly string[]) =>
+        tally([...(await queue[verb](filter, ids, made()))], Settled.Done);
+      const ids = leased.map(({ id }) => id);
+      expect(await settled('ack', ids.map(changed))).toBe(0);
+      expect(await settled('ack', ids.slice(0, 10))).toBe(10);
+      expect(await settled('release', ids.slice(10))).toBe(10);
+      const { entries } = await queue.deadLetters(filter, 20);
+      expect(entries).toHaveLength(10);
+      for (const { id, payload } of entries) expect(wordsIn(id)).toEqual(words(payload).slice(1, 3));
+      const letters = entries.map(({ id }) => id);
+      expect(await settled('purge', letters.map(changed))).toBe(0);
+      expect(await settled('putBack', letters)).toBe(10);
     });
 
     it('refuses a sync whose plan has another number of runs', async () => {

@@ -1,3 +1,5 @@
+import { type Geometry, HOST_HASH_SCHEME } from '#bloom';
+
 /** The contents of a queue entry's opaque id. */
 export interface EntryId {
   /** Whether the id names an entry of a lease or a dead letter. */
@@ -8,13 +10,25 @@ export interface EntryId {
   /** Index of the entry in its lease, from 0; 0 for a dead letter. */
   readonly index: number;
   /**
-   * The first HASH_PREFIX_BYTES of the item's hash. A store that lost its last writes reuses their numbers. Without the
+   * The first HASH_PREFIX_BYTES of the item's hash, see hashPrefixAt. A store that lost its last writes reuses their numbers. Without the
    * prefix, an old id would then settle the entry of another item.
    */
   readonly hashPrefix: Uint8Array;
 }
 
-export const HASH_PREFIX_BYTES = 8;
+const HASH_PREFIX_BYTES = 8;
+const WORD_BYTES = 4;
+
+/** Where the prefix begins in a hash. In hash scheme 3, it follows the first word, which all URLs of a host share. */
+export function hashPrefixAt({ hashScheme }: Pick<Geometry, 'hashScheme'>): number {
+  return hashScheme === HOST_HASH_SCHEME ? WORD_BYTES : 0;
+}
+
+/** The prefix of a hash: a view. */
+export function hashPrefixOf(hash: Uint8Array, geometry: Pick<Geometry, 'hashScheme'>): Uint8Array {
+  const at = hashPrefixAt(geometry);
+  return hash.subarray(at, at + HASH_PREFIX_BYTES);
+}
 
 const OF = ['lease', 'dead-letter'] as const;
 const SEGMENT_AT = 1;

@@ -64,16 +64,17 @@ export class DeadLetters {
     const more = looked.length > most;
     const page = more ? looked.slice(0, -1) : looked;
     const last = page.at(-1);
+    const { geometry } = this.state.filter;
     const entries = page
       .filter(({ entry }) => lives(entry))
       .map(({ number, reason, entry }) => ({
-        id: idOf('dead-letter', number, 0, entry),
+        id: idOf('dead-letter', number, 0, entry, geometry),
         payload: entry.text,
         attempt: entry.attempt,
         reason,
       }));
     if (!more || !last) return { entries };
-    return { entries, next: idOf('dead-letter', last.number, 0, last.entry) };
+    return { entries, next: idOf('dead-letter', last.number, 0, last.entry, geometry) };
   }
 
   private rowKey(number: number): Buffer {

@@ -1,13 +1,24 @@
-import { encodeEntryId, decodeEntryId, HASH_PREFIX_BYTES, type EntryId } from '../../entry-id.js';
+import type { Geometry } from '#bloom';
+import { encodeEntryId, decodeEntryId, hashPrefixOf, type EntryId } from '../../entry-id.js';
 import type { Entry } from './entry.js';
 
 /** The embedded store has one queue per visited set, regardless of its segments. */
 const SEGMENT = 0;
 
 /** The id of an entry in a lease, or of a dead letter. */
-export function idOf(of: EntryId['of'], number: number, index: number, entry: Entry): string {
-  const hashPrefix = entry.hashPrefix(HASH_PREFIX_BYTES);
-  return encodeEntryId({ of, segment: SEGMENT, number, index, hashPrefix });
+export function idOf(
+  of: EntryId['of'],
+  number: number,
+  index: number,
+  { hash }: Entry,
+  geometry: Geometry,
+): string {
+  return encodeEntryId({ of, segment: SEGMENT, number, index, hashPrefix: hashPrefixOf(hash, geometry) });
+}
+
+/** True if the id can be of this entry. */
+export function isOf({ hashPrefix }: EntryId, { hash }: Entry, geometry: Geometry): boolean {
+  return hashPrefixOf(hash, geometry).every((byte, i) => byte === hashPrefix[i]);
 }
 
 /**

@@ -33,17 +33,6 @@ export class Entry {
     return this.bytes.readUInt32BE(this.at + 4 * i);
   }
 
-  /** The first bytes of the hash: a view. */
-  hashPrefix(bytes: number): Buffer {
-    return this.bytes.subarray(this.at, this.at + bytes);
-  }
-
-  /** True if the hash begins with `prefix`. */
-  isOf(prefix: Uint8Array): boolean {
-    for (let i = 0; i < prefix.length; i++) if (prefix[i] !== this.bytes[this.at + i]) return false;
-    return true;
-  }
-
   /** The queue's clock when the entry was created: see filters/marks.ts. */
   get birth(): number {
     return this.bytes.readUIntBE(this.at + BIRTH_AT, 6);

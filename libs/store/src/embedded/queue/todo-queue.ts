@@ -19,7 +19,7 @@ import { DamagedRow, RowState } from '../database/table.js';
 import { Basket } from './basket.js';
 import { DeadLetters } from './dead-letters.js';
 import { DueIndex, DueKind, type Due } from './due.js';
-import { idOf, namedBy } from './entry-ids.js';
+import { idOf, isOf, namedBy } from './entry-ids.js';
 import { entriesOf, Entry, EntryPacker } from './entry.js';
 import { HostLanes, knowsHosts } from './host-lanes.js';
 import { limited } from './limited.js';
@@ -141,7 +141,7 @@ export class TodoQueue {
       return { number: 0, entries: [], more: this.log.isReady || this.due.next(now) !== undefined };
     }
     const number = this.leases.grant(taken, now + Math.ceil(leaseMs));
-    const entries = taken.map((entry, index) => leasedEntry(number, index, entry, entry.attempt + 1));
+    const entries = taken.map((entry, index) => this.leasedEntry(number, index, entry, entry.attempt + 1));
     return { number, entries, more: false };
   }
 
@@ -150,7 +150,7 @@ export class TodoQueue {
     return this.leases
       .of(lease)
       .filter(({ until, entry }) => until > now && !this.isForgotten(entry))
-      .map(({ index, entry }) => leasedEntry(lease, index, entry, entry.attempt));
+      .map(({ index, entry }) => this.leasedEntry(lease, index, entry, entry.attempt));
   }
 
   /** One of Settled per id. */
@@ -271,10 +271,10 @@ export class TodoQueue {
     return Uint8Array.from(ids, (id) => {
       const named = namedBy(id, 'lease', this.state.queue.nextLease);
       if (!named) return Settled.Unknown;
-      const { number, index, hashPrefix } = named;
+      const { number, index } = named;
       const held = this.leases.at(number, index);
       if (!held) return Settled.Expired;
-      if (!held.entry.isOf(hashPrefix)) return Settled.Unknown;
+      if (!isOf(named, held.entry, this.state.filter.geometry)) return Settled.Unknown;
       if (this.isForgotten(held.entry)) {
         this.leases.remove(number, held);
         return Settled.Unknown;
@@ -289,7 +289,7 @@ export class TodoQueue {
     return Uint8Array.from(ids, (id) => {
       const named = namedBy(id, 'dead-letter', this.state.queue.nextDead);
       const letter = named && this.letters.get(named.number);
-      if (!letter || !letter.entry.isOf(named.hashPrefix)) return Settled.Unknown;
+      if (!letter || !isOf(named, letter.entry, this.state.filter.geometry)) return Settled.Unknown;
       this.letters.remove(letter);
       if (this.isForgotten(letter.entry)) return Settled.Unknown;
       take(letter.entry);
@@ -299,6 +299,11 @@ export class TodoQueue {
 
   private takeOff({ hash }: Entry): void {
     if (this.collects) this.taken.push({ hash });
+  }
+
+  private leasedEntry(number: number, index: number, entry: Entry, attempt: number): LeasedEntry {
+    const id = idOf('lease', number, index, entry, this.state.filter.geometry);
+    return { id, payload: entry.text, attempt };
   }
 
   private isForgotten(entry: Entry): boolean {
@@ -314,10 +319,6 @@ export class TodoQueue {
     const { name } = this.session.database[table];
     return new DamagedRow(name, numberedKey(this.state.key, number), RowState.ValueDamaged);
   }
-}
-
-function leasedEntry(number: number, index: number, entry: Entry, attempt: number): LeasedEntry {
-  return { id: idOf('lease', number, index, entry), payload: entry.text, attempt };
 }
 
 /** `uncounted`: number of attempts to subtract from each entry. */

@@ -1,5 +1,5 @@
 import { deadlineIn } from '../../clock.js';
-import { decodeEntryId, encodeEntryId, HASH_PREFIX_BYTES } from '../../entry-id.js';
+import { decodeEntryId, encodeEntryId, hashPrefixOf } from '../../entry-id.js';
 import type { DeadLetter, DeadLetterPage } from '../../port/index.js';
 import type { RedisFilter } from '../layout/filter.js';
 import { deadLetters } from './queue-reader.js';
@@ -39,7 +39,7 @@ export async function readDeadLetters(
     const end = answers.indexOf(NEWLINE);
     for (const letter of deadLetters(answers.subarray(end + 1))) {
       const { hash, payload, attempt } = letter.entry;
-      const hashPrefix = hash.subarray(0, HASH_PREFIX_BYTES);
+      const hashPrefix = hashPrefixOf(hash, filter.geometry);
       const id = encodeEntryId({
         of: 'dead-letter',
         segment,

@@ -1,5 +1,5 @@
 import { msUntil } from '../../clock.js';
-import { encodeEntryId, HASH_PREFIX_BYTES } from '../../entry-id.js';
+import { encodeEntryId, hashPrefixOf } from '../../entry-id.js';
 import { joinAll } from '../../join-all.js';
 import {
   type DeadLetterPage,
@@ -60,7 +60,7 @@ export class RedisQueue implements Queue {
       for (let more = true; more;) {
         const args = [max - given, leaseMs, bytes, given === 0 ? '1' : '0'];
         const answers = await this.leaseFrom(filter, segment, operation, args);
-        const found = readLease(answers, segment, max - given);
+        const found = readLease(answers, filter, segment, max - given);
         leased.push(...found.entries);
         given += found.given;
         bytes -= found.bytes;
@@ -145,7 +145,7 @@ export class RedisQueue implements Queue {
     const leased: LeasedEntry[] = [];
     let given = 0;
     for (const [n, segment] of order.entries()) {
-      const found = readLease(answers[n] as Buffer, segment, max - given);
+      const found = readLease(answers[n] as Buffer, filter, segment, max - given);
       leased.push(...found.entries);
       given += found.given;
     }
@@ -171,7 +171,7 @@ export class RedisQueue implements Queue {
 }
 
 /** Decodes the answer of leaseScript, up to the first `most` entries of the lease. */
-function readLease(answers: Buffer, segment: number, most: number): SegmentLease {
+function readLease(answers: Buffer, { geometry }: RedisFilter, segment: number, most: number): SegmentLease {
   const end = answers.indexOf(NEWLINE);
   const [first = 0, given = 0, flag = 0] = answers.toString('latin1', 0, end).split(' ').map(Number);
   const states = answers.toString('latin1', 0, end).split(' ')[3] ?? '';
@@ -188,7 +188,7 @@ function readLease(answers: Buffer, segment: number, most: number): SegmentLease
       segment,
       number: first + Math.floor(n / LEASE_ENTRIES),
       index: n % LEASE_ENTRIES,
-      hashPrefix: hash.subarray(0, HASH_PREFIX_BYTES),
+      hashPrefix: hashPrefixOf(hash, geometry),
     });
     entries.push({ id, payload: (payload as Buffer).toString(), attempt: attempt + 1 });
   }

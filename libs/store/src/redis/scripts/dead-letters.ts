@@ -32,7 +32,7 @@ return {string.format('%.0f\\n', last) .. concat(found), tonumber(kept[2])}`,
 /**
  * putBack or purge: see Queue.
  * ARGV: 9 attempts that make a dead letter (0: no limit), 10 verb, 11 the ids, for each dead letter: its number (6
- * bytes), how many ids (2), and for each id 0 (2) and the first 8 bytes of the item's hash.
+ * bytes), how many ids (2), and for each id 0 (2) and 8 bytes of the item's hash, 12 where in the hash these begin.
  */
 export const reviewScript: Script = {
   name: 'unseenReview',
@@ -49,7 +49,7 @@ while at <= #packed do
   local entry = letter ~= '' and sub(letter, 9 + unpacked('>I2', letter, 7)) or ''
   for id = at + 8, at + 7 + count * 10, 10 do
     out[#out + 1] = '0'
-    if entry ~= '' and not taken[number] and sub(entry, 15, 22) == sub(packed, id + 2, id + 9) then
+    if entry ~= '' and not taken[number] and sub(entry, 15 + ARGV[12], 22 + ARGV[12]) == sub(packed, id + 2, id + 9) then
       taken[number], gone[#gone + 1] = true, letter
       entries[#entries + 1], places[#places + 1] = entry, #out
     end

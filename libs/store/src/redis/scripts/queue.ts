@@ -104,7 +104,7 @@ return {answers .. ' ' .. flag .. ' \\n' .. concat(records), items}`,
  * settle: ack, release or extend.
  * ARGV: 9 attempts that make a dead letter (0: no limit), 10 verb, 11 ms of the delay or extension, 12 reason, 13
  * leases that a release counts per entry (0 or 1), 14 the ids, for each lease: the lease (6 bytes), how many ids (2),
- * and for each id the index in the lease (2) and the first 8 bytes of the item's hash.
+ * and for each id the index in the lease (2) and 8 bytes of the item's hash, 15 where in the hash these begin.
  */
 export const settleScript: Script = {
   name: 'unseenSettle',
@@ -148,7 +148,7 @@ for g = 1, #groups do
     if not lease then
       local number = unpacked('>I6', group.key)
       if number > 0 and number <= queue.leases then answer = '2' end
-    elseif index > #lease.states or sub(packed, at + 2, at + 9) ~= sub(lease.entries, start + 14, start + 21) then
+    elseif index > #lease.states or sub(packed, at + 2, at + 9) ~= sub(lease.entries, start + 14 + ARGV[15], start + 21 + ARGV[15]) then
       answer = '0'
     elseif lease.states[index] == ${FORGOTTEN} then
       answer = '0'

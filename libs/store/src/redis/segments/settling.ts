@@ -1,4 +1,4 @@
-import { decodeEntryId, type EntryId } from '../../entry-id.js';
+import { decodeEntryId, type EntryId, hashPrefixAt } from '../../entry-id.js';
 import { joinAll } from '../../join-all.js';
 import { type Operation, Settled } from '../../port/index.js';
 import type { RedisFilter } from '../layout/filter.js';
@@ -30,7 +30,7 @@ export async function settle(
   operation: Operation,
   { script, verb, of, args }: Settling,
 ): Promise<Uint8Array> {
-  const { spread, maxAttempts = 0 } = filter;
+  const { spread, maxAttempts = 0, geometry } = filter;
   const named = ids.map(decodeEntryId);
   // Ids that name nothing in a segment of this filter are unknown and not sent.
   const known = Uint32Array.from(named.keys()).filter((i) => {
@@ -50,7 +50,11 @@ export async function settle(
           segment,
           operation,
           field: `${verb}:${operation.id}:${number}`,
-          args: [maxAttempts, verb, ...args, packIds(places.map((i) => named[i] as EntryId))],
+          args: [
+            ...[maxAttempts, verb, ...args],
+            packIds(places.map((i) => named[i] as EntryId)),
+            hashPrefixAt(geometry),
+          ],
         });
         places.forEach((place, n) => (results[place] = answers.charCodeAt(n) - 48));
       }
