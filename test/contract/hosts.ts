@@ -3,6 +3,7 @@ import { positionsOf, type Layer } from '#bloom';
 import { type Filter, Settled } from '#store';
 import { decodeEntryId } from '../../libs/store/src/entry-id.js';
 import { exportFile, importFile } from '../support/export-files.js';
+import { until } from '../support/until.js';
 import {
   add,
   check,
@@ -174,6 +175,48 @@ export function hostsContract(subject: Subject): void {
       const letters = entries.map(({ id }) => id);
       expect(await settled('purge', letters.map(changed))).toBe(0);
       expect(await settled('putBack', letters)).toBe(10);
+    });
+
+    it('hides as many forgotten URLs as any set, even if one host has nearly all', async () => {
+      const most = 12;
+      await subject.reopen({ maxHidden: most });
+      const { store } = subject;
+      // One layer, in which each run has a share of 400 and other URLs hold all cells of many.
+      const filter = await make(3, { capacity: 1_200, errorRate: 0.25, growsTo: 1, ...AGES });
+      const big = pagesOf('big.example', 380);
+      const others = hostsOf(3_000, 'other').filter((url) => runOf(filter, url) !== runOf(filter, big[0]!));
+      const hidden = async () => (await store.describe(filter)).age!.hidden;
+      const counted = async (urls: readonly string[]): Promise<string[]> => {
+        const added = await add(store, filter, urls);
+        return urls.filter((_, n) => added[n] === 1);
+      };
+      const [few, many] = [await counted(others.slice(0, 700)), await counted(big)];
+      // Oldest first: the newest of all has a cell of its own.
+      while ((await hidden()) < 2) await remove(store, filter, [few.shift()!]);
+      let refused: unknown;
+      while (refused === undefined && many.length > 0)
+        refused = await remove(store, filter, [many.shift()!]).then(
+          () => undefined,
+          (error: unknown) => error,
+        );
+      expect(refused).toMatchObject({ code: 'STORE_FULL', message: expect.stringMatching(/limit is 12;/) });
+      expect(await hidden()).toBe(most);
+      const file = await exportFile(store, filter);
+      const copy = await importFile(store, file, made(), `${filter.name}-copy`);
+      expect((await store.describe(copy)).age!.hidden).toBe(most);
+      await subject.reopen();
+    });
+
+    it('notes as many removals during a sync as any set, even if all are of one host', async () => {
+      await subject.reopen({ maxSyncForgets: 3_000 });
+      const syncs = new SyncCalls(subject);
+      const filter = await make(3, EXACT);
+      const sync = await syncs.open(filter);
+      await syncs.remove(filter, pagesOf('big.example', 2_900));
+      expect(await syncs.get(filter, sync)).toMatchObject({ state: 'open' });
+      await syncs.remove(filter, pagesOf('big.example', 3_100));
+      await until('it is over', async () => (await syncs.get(filter, sync)).state === 'abandoned');
+      await subject.reopen();
     });
 
     it('refuses a sync whose plan has another number of runs', async () => {

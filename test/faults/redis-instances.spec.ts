@@ -152,7 +152,7 @@ function syncsWith(catalogue: Catalogue): RedisSyncs {
   const limits = { maxSyncForgets: 1_000, maxHidden: 1_000 };
   const sums = new SyncSums(connection);
   const ends = new SyncEnds(catalogue, changes, sums);
-  const itemCalls = new ItemCalls(segments, growth, limits, ends);
+  const itemCalls = new ItemCalls(segments, growth, limits, ends, () => Promise.resolve(0));
   return new RedisSyncs({
     ...{ connection, catalogue, views, changes, sums, ends, segments, itemCalls },
     ...{ random: SYSTEM_RANDOM, timeoutMs: TIMEOUT_MS, idleMs: 60_000 },

@@ -58,12 +58,14 @@ export interface RedisStoreOptions extends ConnectionOptions {
   /** Time without a call after which a sync is abandoned, in ms. */
   readonly syncIdleMs?: number;
   /**
-   * Limit on the removals from a filter that are noted while a sync is open. After some more, the sync is abandoned.
+   * Limit on the removals from a filter that are noted while a sync is open. After some more, the sync is abandoned. If
+   * hosts choose the segments, this is the limit of each segment.
    */
   readonly maxSyncForgets?: number;
   /**
    * Limit on hidden items in a filter that ages: removed items whose cells are all kept live by others. They are noted
-   * until they expire. Each segment has an equal part of the limit, and refuses further removals.
+   * until they expire. Each segment has an equal part of the limit, and refuses further removals. If hosts choose the
+   * segments, a segment may use what the others leave.
    */
   readonly maxHidden?: number;
   readonly random?: RandomSource;
@@ -109,7 +111,9 @@ export class RedisStore implements Store {
     const { maxHidden = DEFAULT_MAX_HIDDEN } = options;
     const sums = new SyncSums(connection);
     const ends = new SyncEnds(this.catalogue, changes, sums);
-    const itemCalls = new ItemCalls(segments, this.growth, { maxSyncForgets, maxHidden }, ends);
+    const hiddenIn = async (filter: RedisFilter): Promise<number> =>
+      (await describeFilter(connection, this.views, filter, timeoutMs)).age?.hidden ?? 0;
+    const itemCalls = new ItemCalls(segments, this.growth, { maxSyncForgets, maxHidden }, ends, hiddenIn);
     this.syncs = new RedisSyncs({
       ...{ connection, catalogue: this.catalogue, views: this.views, changes, sums, ends },
       ...{ segments, itemCalls },

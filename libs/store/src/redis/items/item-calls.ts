@@ -66,6 +66,8 @@ export class ItemCalls {
     private readonly growth: Growth,
     private readonly limits: ItemLimits,
     private readonly ends: SyncEnds,
+    /** Counts the hidden items of all segments of a filter. */
+    private readonly hiddenIn: (filter: RedisFilter) => Promise<number>,
   ) {}
 
   async add(call: ChunkCall, payloads?: readonly string[], ttlMs?: number): Promise<Answer> {
@@ -88,18 +90,25 @@ export class ItemCalls {
 
   remove(call: ChunkCall): Promise<Answer> {
     const { filter, chunk, operation } = call;
-    const { queued, spread } = filter;
+    const { queued, spread, stack } = filter;
     const { maxSyncForgets, maxHidden } = this.limits;
-    const most = Math.ceil(maxHidden / spread);
+    // One segment may have nearly all items of a set whose segments hosts choose.
+    const noting = stack.isByHost ? maxSyncForgets : Math.ceil(maxSyncForgets / spread);
     const values = {
       maxMarks: this.segments.limits.maxMarks,
-      maxNoted: Math.max(LEAST_NOTED, Math.ceil(maxSyncForgets / spread)),
-      maxHidden: most,
+      maxNoted: Math.max(LEAST_NOTED, noting),
     };
+    let most = Math.ceil(maxHidden / spread);
     return this.grown(filter, chunk.segment, { deadline: operation.deadline }, async (view) => {
-      const answer = await this.change('remove', call, view, queued, values);
-      if ('lack' in answer && answer.lack === 'full') throw hidingFull(filter, answer.hidden, most);
-      return answer;
+      for (;;) {
+        const answer = await this.change('remove', call, view, queued, { ...values, maxHidden: most });
+        if (!('lack' in answer) || answer.lack !== 'full') return answer;
+        if (!stack.isByHost) throw hidingFull(filter, answer.hidden, most);
+        const hidden = await this.hiddenIn(filter);
+        const raised = answer.hidden + maxHidden - hidden;
+        if (raised <= most) throw hidingFull(filter, hidden, maxHidden);
+        most = raised;
+      }
     });
   }
 
