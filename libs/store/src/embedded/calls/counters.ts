@@ -121,7 +121,8 @@ export class EmbeddedCounters implements Counters {
           const sync = roomBesideSync(session, scope, admitted, quota);
           const outcome = addBatch(scope, admitted, { grow: { own, sync }, ttlMs });
           dropRemovals(session.database, scope, admitted);
-          for (const stack of scope.stacks) if (stack.next) void reserveNext(scope, stack, session.memory, quota);
+          for (const stack of scope.stacks)
+            if (stack.next) void reserveNext(scope, stack, session.memory, quota);
           const answers = limited ? put(limited, indexesOf(limited, 0), outcome.answers) : outcome.answers;
           if (queue && payloads) {
             const own = { payloads: payloads.slice(from, to), hosts: hosts?.slice(from, to) };
