@@ -133,7 +133,7 @@ describe('lineBlocks', () => {
       }
     });
 
-    it('is the same item for any chunk size, and another item if one byte differs', async () => {
+    it('is the same item for any chunk size, and a different item if one byte differs', async () => {
       for (const format of ['text', 'ndjson'] as const) {
         const item = async (line: string, size: number): Promise<string> => {
           const blocks = await blocksOf(format, cut(encoded(format, [line]), size), urlLimits(format));

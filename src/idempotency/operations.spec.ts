@@ -30,7 +30,7 @@ const json = (key?: string, body?: Buffer) => requestOf('application/json', key,
 const stream = (key?: string) => requestOf('text/plain', key);
 
 describe('a generated operation id', () => {
-  it('from before the body was read acts as a caller’s key, and distinguishes a repeat from a reuse', () => {
+  it('made before the body was read acts as a caller’s key, and tells a repeat from a reuse', () => {
     const id = idOfRefused(json()) ?? '';
     const operation = operationOf(json(id, JSON_BODY));
     expect(operation).toMatchObject({ id, origin: 'caller', repeat: true });

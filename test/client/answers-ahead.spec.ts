@@ -95,7 +95,7 @@ describe('blocks that are sent ahead', () => {
     expect(state).toMatchObject({ answered: [0], error: LOST, isOver: true });
   });
 
-  it('are sent again at their places if they fail', async () => {
+  it('are sent again if they fail, each with its original place', async () => {
     const state = reading(4, { ahead: 3, onFailure: () => 1 });
     await settled();
     const [first, second, third] = state.calls;

@@ -193,7 +193,7 @@ describe.each(STORES)('the client, $name store', ({ start }) => {
     });
   });
 
-  it('does nothing twice under an operation key of the caller', async () => {
+  it('does nothing twice with an operation key of the caller', async () => {
     const set = await made();
     const [one, list] = [{ idempotencyKey: freshName('one') }, { idempotencyKey: freshName('list') }];
     for (let n = 0; n < 2; n++) {

@@ -208,7 +208,7 @@ describe('a client whose service', () => {
   };
   const PATIENT = { timeoutMs: 60_000 };
 
-  it('does not answer is asked again, under the same key', async () => {
+  it('does not answer is asked again, with the same key', async () => {
     const { error, requests, keys } = await asked(
       atFirst(() => undefined),
       { ...PATIENT, attemptMs: 500 },
@@ -231,7 +231,7 @@ describe('a client whose service', () => {
         response.writeHead(200, { 'content-length': 100 }).write('{"results":', () => response.destroy());
       },
     ],
-  ])('%s is asked again, under the same key', async (_, answer) => {
+  ])('%s is asked again, with the same key', async (_, answer) => {
     const { error, requests, keys } = await asked(atFirst(answer), PATIENT);
     expect(error.message).toBe('was answered new');
     expect(requests).toBe(3);

@@ -34,7 +34,7 @@ describe.each(STORES)('a list that is sent safely, $name store', ({ start }) => 
 
   const bagOf = (fetching?: typeof fetch): Promise<Filter> => newBag(app.url, fetching);
 
-  it('reports refused entries at their places, and sends the others, with blocks in flight on both sides', async () => {
+  it('reports the places of refused entries, and sends the others, with blocks in flight on both sides', async () => {
     const bag = await bagOf();
     const list: (string | BadEntry)[] = items(4_500);
     const long = (i: number): string => 'x'.repeat(9_000 + i);

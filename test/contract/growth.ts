@@ -92,7 +92,7 @@ export function growthContract(subject: Subject): void {
       },
     );
 
-    it('closes layers in mid-batch: a batch of many times the capacity keeps the error rate', async () => {
+    it('closes layers mid-batch: a batch of many times the capacity keeps the error rate', async () => {
       for (const options of [{}, { segmentation: SEGMENTED }, { type: 'standard' }] as FilterOptions[]) {
         const filter = await make({ capacity: 100, ...options });
         const answers = await add(subject.store, filter, items(4_000));

@@ -132,7 +132,7 @@ export function importsContract(subject: Subject): void {
       }
     });
 
-    it('has the cells of segments that arrive in several pieces', async () => {
+    it('restores segments whose cells arrive in several pieces', async () => {
       const { store, harness } = subject;
       const filter = await makeFilter(store, { capacity: 300_000 });
       expect(filter.geometry.segments).toBe(1);

@@ -43,7 +43,7 @@ export function redisFacts(subject: Subject<RedisHarness>): void {
   redisSyncQueue(subject);
   redisChunks(subject);
 
-  it('G5 after a connection is killed in mid-call, a repeat gives every item its first result', async () => {
+  it('G5 after a connection is killed mid-call, a repeat gives every item its first result', async () => {
     const filter = await makeFilter(subject.store, {
       ...{ semantics: 'multiset', capacity: 40_000, errorRate: 1e-2, segmentation: SEGMENTED },
     });

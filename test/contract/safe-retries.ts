@@ -111,7 +111,7 @@ export function safeRetriesContract(subject: Subject): void {
       });
     });
 
-    it('another body under a key changes nothing, even in segments that the first did not touch', async () => {
+    it('another body with a used key changes nothing, even in segments that the first did not touch', async () => {
       const filter = await visitedSet();
       const operation = keyed();
       await add(subject.store, filter, ['one item'], operation);
@@ -122,7 +122,7 @@ export function safeRetriesContract(subject: Subject): void {
     });
 
     it.each(['ack', 'release'] as const)(
-      'another body under the key of an %s changes nothing',
+      'another body with the key of an %s changes nothing',
       async (verb) => {
         const { store } = subject;
         const filter = await visitedSet();

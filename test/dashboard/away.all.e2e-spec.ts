@@ -180,7 +180,7 @@ describeInBrowser(`a store that becomes unavailable behind a running service${wh
 });
 
 describeInBrowser.each(['embedded', 'redis'] as const)(
-  `a service that is killed in mid-list, %s store${why}`,
+  `a service that is killed mid-list, %s store${why}`,
   (store) => {
     let service: MortalService;
     let client: UnseenClient;
@@ -220,7 +220,7 @@ describeInBrowser.each(['embedded', 'redis'] as const)(
       await tab.leave('away');
     });
 
-    it('is waited for by a sync, whose list continues under its operation key, so that the commit is right', async () => {
+    it('is waited for by a sync, whose list continues with its operation key, so that the commit is right', async () => {
       const set = client.visitedSet('live');
       await set.create(SURE);
       await set.visit(itemsOf(0, 1_000));

@@ -90,7 +90,7 @@ describe.each(STORES)('visited sets that age over HTTP, $name store', ({ start }
     for (const { at } of expiring) expect(Date.parse(at)).toBeLessThan(end);
   });
 
-  it('refuse another time to live under the same operation key', async () => {
+  it('refuse another time to live with the same operation key', async () => {
     const set = await Synced.visitedSet(app, { maxAgeSeconds: DAY });
     const visit = (ttl: number) =>
       set.send('POST', `/urls/visit?ttlSeconds=${ttl}`, { urls: [url(1)] }, 'one-key');

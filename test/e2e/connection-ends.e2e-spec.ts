@@ -129,7 +129,7 @@ describe('a client that ends its side once it has sent all', () => {
     }
   });
 
-  it('in mid-request gets the answers to earlier requests, and holds nothing', async () => {
+  it('mid-request gets the answers to earlier requests, and holds nothing', async () => {
     const add = jsonPost(`${items}/add`, { items: ['whole'] });
     for (const rest of [
       'POST',

@@ -184,7 +184,7 @@ describe.each(STORES)('streams over HTTP, $name store', ({ start }) => {
     });
   });
 
-  it('repeats a stream under its operation key without a change, and refuses another one', async () => {
+  it('repeats a stream with its operation key without a change, and refuses another one', async () => {
     const path = await createFilter(app, { semantics: 'multiset' });
     const body = numbered(1_500, (i) => `item ${i}`);
     const key = { 'idempotency-key': freshName('stream') };
@@ -281,7 +281,7 @@ describe.each(STORES)('streams over HTTP, $name store', ({ start }) => {
     }
   });
 
-  it('gives a repeat under an operation key the same answer, however the sender pauses, and changes nothing', async () => {
+  it('gives a repeat with an operation key the same answer, however the sender pauses, and changes nothing', async () => {
     const path = await createFilter(app, { semantics: 'multiset' });
     const key = { 'idempotency-key': freshName('pauses') };
     const item = (i: number): string => `item ${i}\n`;

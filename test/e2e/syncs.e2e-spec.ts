@@ -90,7 +90,7 @@ describe.each(STORES)('syncs of visited sets over HTTP, $name store', ({ start }
     ]);
   });
 
-  it('answer a repeat under its operation key the same, and never from records of another sync', async () => {
+  it('answer a repeat with its operation key the same, and never from records of another sync', async () => {
     const set = await Synced.visitedSet(app);
     await set.batch('visit', urls(0, 10));
     const opened = await set.send('POST', '/syncs', {}, 'open');
@@ -116,7 +116,7 @@ describe.each(STORES)('syncs of visited sets over HTTP, $name store', ({ start }
     expect(await set.sync(next.id)).toMatchObject({ listed: 0 });
   });
 
-  it('answer each call that is repeated under its operation key as before, even after the next sync was opened', async () => {
+  it('give a call repeated with its operation key the same answer, even after the next sync was opened', async () => {
     const set = await Synced.visitedSet(app);
     await set.batch('visit', urls(0, 5));
     const { id } = (await set.send('POST', '/syncs', {}, 'open')).body as SyncBody;
@@ -161,7 +161,7 @@ describe.each(STORES)('syncs of visited sets over HTTP, $name store', ({ start }
     expect(await set.sync(id)).toMatchObject({ listed: 1_500, new: 1_500 });
   });
 
-  it('count the lines of a broken stream once when it is repeated under its operation key', async () => {
+  it('count the lines of a broken stream once when it is repeated with its operation key', async () => {
     const set = await Synced.visitedSet(app, { capacity: 10_000 });
     const { id } = await set.open();
     const list = urls(0, 2_500);
@@ -284,7 +284,7 @@ describe.each(STORES)('syncs of visited sets over HTTP, $name store', ({ start }
     expect(await set.list(id, [url(0)])).toMatchObject(refusal(409, 'SYNC_ENDED'));
   });
 
-  it('end once: later calls are refused, in mid-stream by the last line', async () => {
+  it('end once: later calls are refused, mid-stream by the last line', async () => {
     const set = await Synced.visitedSet(app);
     const { id } = await set.open();
     expect(await set.send('POST', '/syncs')).toMatchObject(refusal(409, 'SYNC_EXISTS'));

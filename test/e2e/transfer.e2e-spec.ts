@@ -261,7 +261,7 @@ describe.each(STORES)('export and import on $name', ({ start }) => {
     expect((await get(`/v1/filters/${name}`)).body).toEqual(before);
   });
 
-  it('G5 repeated under its operation key: the same answer, and no change; another file is refused', async () => {
+  it('G5 repeated with its operation key: the same answer, and no change; another file is refused', async () => {
     const source = await smallFilter(app);
     const file = await download(app, `/v1/filters/${source}/export`);
     const name = freshName('once');

@@ -68,7 +68,7 @@ describe('Redis, killed under load and started again', () => {
   it.each([
     { fsync: 'always', rounds: 2, loses: 'no acknowledged change' },
     // Only the process is killed. The kernel still has the data that it had written but not flushed.
-    { fsync: 'everysec', rounds: 1, loses: 'at most changes that a repeat under its key restores' },
+    { fsync: 'everysec', rounds: 1, loses: 'at most changes that a repeat with its key restores' },
   ])('with appendfsync $fsync loses $loses, and the service continues', async ({ fsync, rounds }) => {
     const redis = await startRedis({ args: ['--appendonly', 'yes', '--appendfsync', fsync] });
     try {

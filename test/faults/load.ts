@@ -119,7 +119,7 @@ export class Load {
   }
 
   /**
-   * Repeats every batch under its key. All of its items were new once, which every response, first or repeated, and the
+   * Repeats every batch with its key. All of its items were new once, which every response, first or repeated, and the
    * counters must show.
    */
   async verify(): Promise<void> {
@@ -201,7 +201,7 @@ export class LifeCycles {
     }
   }
 
-  /** If a response was lost, repeats the call under its key. It must succeed like the first call. */
+  /** If a response was lost, repeats the call with its key. It must succeed like the first call. */
   private async turn(url: () => string): Promise<void> {
     while (this.running) {
       const name = `cycle-${this.name}`;

@@ -5,7 +5,7 @@ export const VISITED_SET = 'crawl';
 
 export interface OnUrls {
   readonly id: number;
-  /** `discover` sends the operation's id as payload of every URL, so that a lease shows which discovery queued it. */
+  /** `discover` sends the operation's id as the payload of every URL, so a lease shows which discovery queued it. */
   readonly verb: 'discover' | 'forget';
   readonly urls: readonly string[];
   /** For a discovery in a set that ages. Default: the age of the set. */

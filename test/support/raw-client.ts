@@ -10,7 +10,7 @@ export interface RawAnswer {
   readonly body: string;
 }
 
-/** A TCP connection to the service whose tests decide what it sends, and when. */
+/** A TCP connection to the service. The test decides which bytes to send, and when. */
 export class RawClient {
   private received = '';
 

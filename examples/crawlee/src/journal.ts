@@ -24,7 +24,7 @@ const PREFIX = 'unseen-';
 /**
  * Stores requests before their URLs are visited. Unseen and the request queue are two stores. If the process is killed
  * between them, Unseen has visited URLs that no queue contains, and no run would fetch them. When the next process
- * opens the journal, it repeats such entries under their keys and gets the same answers as the first time.
+ * opens the journal, it repeats such entries with the same keys and gets the same answers as the first time.
  */
 export class Journal {
   constructor(

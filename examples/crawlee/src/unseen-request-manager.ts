@@ -59,7 +59,7 @@ interface Adding {
   readonly overLimit: Source[];
 }
 
-/** The service stores Idempotency-Keys for a day, so older entries cannot be repeated under their keys. */
+/** The service stores Idempotency-Keys for a day, so older entries cannot be repeated with the same keys. */
 const REPEATABLE_MS = 23 * 3_600_000;
 
 /**

@@ -13,7 +13,7 @@ export interface Checkpoint {
   readonly counts: Readonly<Record<string, number>>;
   /** Number of refused entries, which `counts` does not include. */
   readonly refused: number;
-  /** Ends of later blocks that are not full, as numbers of entries. A retried block ends there again. */
+  /** Where later blocks ended before they were full, in entries from the start. A retried block ends there again. */
   readonly cuts: readonly number[];
 }
 

@@ -82,7 +82,7 @@ export class JoinedCalls<Entry, Result> {
       this.underWay++;
       void this.settle(batch).finally(() => {
         this.underWay--;
-        // Calls that found no free request wait for this.
+        // Sends the calls that waited for a request to end.
         if (this.timer === undefined) this.flush();
       });
     }

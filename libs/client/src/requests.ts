@@ -2,7 +2,7 @@ import { jsonOf, refusalOf } from './answers.js';
 import { AnswerError, ServiceError, UnavailableError, UnreachableError, type UnseenError } from './errors.js';
 import { backOffMs, pause } from './back-off.js';
 
-/** A call of the service. */
+/** A call to the service. */
 export interface Call {
   readonly method: 'GET' | 'POST' | 'DELETE';
   /** Starts with `/v1`. Names are encoded. */

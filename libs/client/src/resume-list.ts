@@ -49,7 +49,7 @@ export async function resumeList<
   } catch (error) {
     const isReused = error instanceof ServiceError && error.code === 'IDEMPOTENCY_KEY_REUSED';
     if (!isReused || !from) throw error;
-    // An earlier call sent another block under this key and was killed before the answer.
+    // An earlier call sent another block with this key and was killed before the answer.
     const { entries } = checkpoints.last;
     throw new ChangedListError(`the entries after the first ${entries} differ`, { cause: error });
   } finally {

@@ -39,7 +39,7 @@ export interface WorkerOptions {
    * with `untilEmpty` at most a minute.
    */
   readonly delaySeconds?: (attempt: number) => number;
-  /** Called with the task when a handler fails, and without a task when a call of the service fails. */
+  /** Called with the task when a handler fails, and without a task when a call to the service fails. */
   readonly onError?: (error: unknown, task?: Task) => void;
 }
 

@@ -1,4 +1,4 @@
-"""The service becomes unavailable in mid-crawl, behind a relay that can be shut and opened."""
+"""The service becomes unavailable mid-crawl, behind a relay that can be shut and opened."""
 
 import signal
 import socket

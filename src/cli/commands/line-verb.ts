@@ -4,7 +4,7 @@ import type { Found } from './found.js';
 
 type Result = string | boolean;
 
-/** A call of the client on the lines of sources. */
+/** A client method, called with the lines of sources. */
 export interface LineVerb {
   readonly send: ListVerb<string, Result, ChangeOptions>;
   /** Names of results that are not strings. */

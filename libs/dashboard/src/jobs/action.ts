@@ -4,7 +4,7 @@ import type { Scope } from '../session.js';
 
 type Result = string | boolean;
 
-/** A call of the client that takes lines. */
+/** A client method that takes lines. */
 export type LineVerb = ListVerb<Line, Result, ChangeOptions>;
 
 /** What a job does with each line. */

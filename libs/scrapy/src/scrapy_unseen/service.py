@@ -1,4 +1,4 @@
-"""Calls of the service: blocking, thread-safe, and retried until they are answered."""
+"""Calls to the service: blocking, thread-safe, and retried until the service answers."""
 
 import json
 import math

@@ -28,7 +28,7 @@ const ENDS = [
   ['at', 'at a set time …'],
 ] as const;
 
-/** Creates a key. The first key closes the service to callers without a key, including this page. */
+/** Creates a key. Once a first key exists, the service refuses callers without a key, including this page. */
 export function NewKeyDialog({
   isFirst,
   onClose,

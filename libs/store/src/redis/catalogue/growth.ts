@@ -15,7 +15,7 @@ import type { LayerStack } from '../layout/layer-stack.js';
  */
 const PAUSE_MS = 1_000;
 
-/** How long a lack of memory causes a warning, in ms. Filters that still receive writes keep retrying. */
+/** How long the warning stays after memory ran out, in ms. Filters that still receive writes keep retrying. */
 const LACKING_MS = 60_000;
 
 /** Time to delete keys after a failure, in ms. */
@@ -30,7 +30,7 @@ const FREE_MS = 10_000;
 export class Growth {
   /** By generation and first layer, since several handles may share them. */
   private readonly underWay = new Map<string, Promise<void>>();
-  /** By the same key: monotonic time of the last lack of memory for the next layer. */
+  /** By the same key: monotonic time when memory last ran out for the next layer. */
   private readonly lacking = new Map<string, number>();
   /** Monotonic time from which a layer may be created ahead of need again, after a failure. */
   private readonly pausedUntil = new WeakMap<LayerStack, number>();
