@@ -350,6 +350,33 @@ describe.each(STORES)('a worker, $name store', ({ start }) => {
     expect(await counts(set)).toEqual({ ...EMPTY, waiting: 20 - all });
   });
 
+  it('that is stopped leaves nothing leased behind a proxy that ends its aborted call later', async () => {
+    const set = await queueOf([]);
+    let calls = 0;
+    const late: typeof fetch = (input, init = {}) => {
+      calls++;
+      const upstream = new AbortController();
+      const { signal } = init;
+      const aborted = new Promise<never>((_, reject) =>
+        signal?.addEventListener('abort', () => {
+          setTimeout(() => upstream.abort(), 300);
+          reject(signal.reason);
+        }),
+      );
+      return Promise.race([fetch(input, { ...init, signal: upstream.signal }), aborted]);
+    };
+    const far = new UnseenClient({ url: app.url, fetch: late }).visitedSet(set.name);
+    const worker = new Worker(far, async () => undefined, { waitSeconds: 30, leaseSeconds: LONG });
+    const working = worker.run();
+    await leasesWaiting(app, 1);
+    const stopping = worker.stop();
+    await until('it asks again', async () => calls === 2);
+    await set.discover(urlAt(0));
+    await stopping;
+    await working;
+    expect(await counts(set)).toEqual({ ...EMPTY, waiting: 1 });
+  });
+
   it('waits while the service is unavailable, then continues', async () => {
     const set = await queueOf(urls(40));
     const proxy = await TcpProxy.start(app.port);

@@ -18,8 +18,13 @@ interface Held {
 }
 
 const POLL_MS = 500;
-/** How long a stopped worker asks an unavailable service for the URLs of its last lease call, in ms. */
-const LAST_LEASE_MS = 10_000;
+/** How long a stopped worker asks for the URLs of its last lease call, in ms, even if the service is unavailable. */
+const LAST_LEASE_MS = 5_000;
+/**
+ * How long this last call waits in the service. A proxy may end the aborted call a little later, and until then that
+ * call may still lease URLs.
+ */
+const LAST_WAIT_SECONDS = 1;
 
 /**
  * Leases URLs from the queue of a visited set and calls a handler for each, up to `concurrency` at a time. It extends
@@ -130,7 +135,7 @@ export class Worker {
       if (!this.isStopped()) throw error;
       // The aborted call may have leased URLs. If so, a retry with the same key returns them.
       const signal = AbortSignal.timeout(LAST_LEASE_MS);
-      const retry = { ...asked, waitSeconds: 0 };
+      const retry = { ...asked, waitSeconds: Math.min(LAST_WAIT_SECONDS, asked.waitSeconds) };
       const late = await this.set.lease(retry, { idempotencyKey, signal }).catch(() => []);
       await this.giveBack(late);
       return [];
