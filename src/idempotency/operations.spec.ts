@@ -49,6 +49,24 @@ describe('a generated operation id', () => {
     expect(() => operationOf(json(id, Buffer.from('{"items":["b"]}')))).toThrow('another request');
   });
 
+  it('of a lease is valid for another wait, and a large body is compared as it is', () => {
+    const lease = (body: object | string, key?: string): Request => {
+      const text = typeof body === 'string' ? body : JSON.stringify(body);
+      const request = json(key, Buffer.from(text));
+      return Object.assign(request, {
+        body: JSON.parse(text),
+        routeOptions: { url: '/', config: { waits: true } },
+      });
+    };
+    const { id, fingerprint } = operationOf(lease({ max: 1, leaseSeconds: 60, waitSeconds: 20 }));
+    expect(operationOf(lease({ max: 1, leaseSeconds: 60 }, id)).fingerprint).toBe(fingerprint);
+    expect(() => operationOf(lease({ max: 2, leaseSeconds: 60 }, id))).toThrow('another request');
+    // Writing it again would overflow the stack.
+    const deep = `{"max":1,"x":${'['.repeat(8_000)}${']'.repeat(8_000)}}`;
+    expect(operationOf(lease(deep)).fingerprint).toBe(operationOf(lease(deep)).fingerprint);
+    expect(idOfRefused(lease(deep))).toEqual(expect.any(String));
+  });
+
   it('for a stream is not valid for a JSON body, nor the reverse', () => {
     for (const { id } of [operationOf(stream()), { id: idOfRefused(stream()) }]) {
       const again = stream(id);

@@ -150,10 +150,18 @@ function routeOf(request: Request): string {
   return `${request.method} ${request.routeOptions.url ?? ''} ${name}${id === undefined ? '' : ` ${id}`}${ttl}\n`;
 }
 
-/** The JSON body, without the part that only says how long to wait. A repeat may wait for another time, or not at all. */
+/** A valid body of a route that waits is shorter. */
+const MAX_WAITING_BYTES = 1_024;
+
+/**
+ * The JSON body, without `waitSeconds` on routes that wait: a repeat may wait for another time. A large or deep body is
+ * refused later, and is not worth the time to write it again.
+ */
 function bodyOf({ raw, body, routeOptions }: Request): string | Buffer {
   const { rawBody = '' } = contextOf(raw);
-  if (!routeOptions.config.waits || typeof body !== 'object' || body === null) return rawBody;
+  const { waits = false } = routeOptions.config;
+  if (!waits || rawBody.length > MAX_WAITING_BYTES || typeof body !== 'object' || body === null)
+    return rawBody;
   return JSON.stringify({ ...body, waitSeconds: undefined });
 }
 
