@@ -78,7 +78,7 @@ export class Nightly {
       this.outbox.wake();
       return { ...report, done: true, refused: false, forgotten: done.wouldForget };
     } finally {
-      await this.giveUp(sync).catch((error: unknown) => this.log(`sync ${sync.id}: ${String(error)}`));
+      await this.abandon(sync).catch((error: unknown) => this.log(`sync ${sync.id}: ${String(error)}`));
     }
   }
 
@@ -96,14 +96,14 @@ export class Nightly {
     const { signal } = this;
     const left = this.articles.note('sync');
     if (left !== undefined)
-      await this.giveUp(await this.set.syncs.open({}, { idempotencyKey: left, signal }));
+      await this.abandon(await this.set.syncs.open({}, { idempotencyKey: left, signal }));
     const key = randomUUID();
     this.articles.setNote('sync', key);
     return this.set.syncs.open({}, { idempotencyKey: key, signal });
   }
 
   /** Abandons a sync that is still open. If the service is unavailable, throws and keeps the key for the next sync. */
-  private async giveUp(sync: ArticleSync): Promise<void> {
+  private async abandon(sync: ArticleSync): Promise<void> {
     try {
       await sync.abandon({ signal: this.signal });
     } catch (error) {

@@ -229,6 +229,15 @@ export function hidingFull(filter: Named, hidden: number, most: number): StoreEr
   );
 }
 
+/** An import failed because the export has `hidden` such items, and the limit is `most`. */
+export function importHides({ name }: Named, hidden: number, most: number): StoreError {
+  return new StoreError(
+    'STORE_FULL',
+    `the export records at least ${hidden} forgotten items, and ${name} may record at most ${most}; nothing was imported. Export it again when some of them have expired`,
+    { isPublic: true },
+  );
+}
+
 /** Throws TypeError for a time to live in a filter that does not age, or one beyond its maximum age. */
 export function assertTtl({ name, maxAgeSeconds }: FilterSpec, ttlMs: number | undefined): void {
   if (ttlMs === undefined) return;

@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import { filterBytes, segmentsPerRun } from '#bloom';
 import { CYCLE } from '../../age.js';
 import { StoreError } from '../../errors.js';
-import { hidingFull, taken } from '../../refusals.js';
+import { importHides, taken } from '../../refusals.js';
 import { hashesOf } from '../../queued-hashes.js';
 import { countCells } from '../../transfer/cell-counts.js';
 import type { Filter, FilterSpec, HiddenItem, Operation, Part, Quota } from '../../port/index.js';
@@ -175,7 +175,7 @@ class Making {
       if (left >= 0) age.hidden.hide(hashes, 4 * n, left);
     }
     if (age.hidden.size > session.options.maxHidden)
-      throw hidingFull(this.state.filter, age.hidden.size, session.options.maxHidden);
+      throw importHides(this.state.filter, age.hidden.size, session.options.maxHidden);
     writeHidden(session, this.state);
   }
 

@@ -33,6 +33,7 @@ export class LifeCycle {
     operation: Operation,
     quota?: Quota,
   ): Promise<{ filter: RedisFilter; created: boolean }> {
+    if (spec.perHost) throw new TypeError(`this store cannot make filter ${spec.name} with perHost yet`);
     const recalled = (record: CatalogueRecord) => ({
       filter: recordedFilter(record),
       created: record.created ?? false,

@@ -1,7 +1,7 @@
 import { cellCount, type Geometry, type Layer, segmentBytes, segmentsPerRun } from '#bloom';
 import { CYCLE, epochMs, Expiring, itemsFromCells } from '../../age.js';
 import { deadlineIn } from '../../clock.js';
-import { busy, hidingFull } from '../../refusals.js';
+import { busy, importHides } from '../../refusals.js';
 import type { CallCounts, Part, QueuedItem, Quota } from '../../port/index.js';
 import type { Claim } from '../catalogue/claim.js';
 import type { Connection } from '../connection/connection.js';
@@ -80,7 +80,7 @@ export class RedisImport {
     if (maxAgeSeconds === undefined) throw new RangeError(`filter ${name} does not age`);
     const present = Math.floor(this.connection.now() / epochMs(maxAgeSeconds));
     this.hidden += items.length;
-    if (this.hidden > this.maxHidden) throw hidingFull(entry, this.hidden, this.maxHidden);
+    if (this.hidden > this.maxHidden) throw importHides(entry, this.hidden, this.maxHidden);
     const { keys } = await this.segment(this.runOf(piece));
     // An item cannot be hidden for longer than a cell can live.
     const members = items
