@@ -109,11 +109,11 @@ class Entries {
 
   addSettling(event: QueueEvent<Settle>): void {
     event.operation.ids.forEach((id, i) => {
-      for (const hold of this.holds.get(id) ?? []) {
+      for (const [n, hold] of (this.holds.get(id) ?? []).entries()) {
         const word = event.results?.[i];
         const refused = word === 'expired' || word === 'unknown';
         // Sent before this lease was answered, it means an earlier lease of this id, and may be refused before this one.
-        const concernsEarlier = event.end < hold.start || (refused && event.start < hold.end);
+        const concernsEarlier = event.end < hold.start || (refused && n > 0 && event.start < hold.end);
         const mayBeAnew = this.mayBeAnew(event);
         if (concernsEarlier && !mayBeAnew) continue;
         // The second execution may have found the lease later, at an unknown time.

@@ -161,18 +161,22 @@ describe('judgeQueue', () => {
   });
 
   it('accepts that a settling is refused just before its id, which a failover lost, is used again', () => {
-    const settled = (ackedAt: number) => [
+    // The first lease is lost with the master that died at 10,500, and the next lease has the same id.
+    const lost = leased({ ...LEASE, id: 9 }, 10_200, LEASED);
+    const settled = (ackedAt: number, ...first: QueueAttempt[]) => [
       told(DISCOVER, 0, 'new'),
-      // Its lease is lost with the master that died, and the next lease has the same id.
+      ...first,
       { ...told(ACK, ackedAt, 'unknown'), end: 12_500 },
       { ...leased(LEASE, 12_000, LEASED), end: 12_300 },
       leased(DRAIN, 60_000, { ...LEASED, id: 'another', attempt: 2 }),
     ];
-    expect(violations(settled(11_900))).toEqual([]);
-    expect(violations(settled(12_400))).toEqual([
+    const refused = [
       expect.stringContaining('could not be settled'),
       expect.stringContaining('was unknown under its lease'),
-    ]);
+    ];
+    expect(violations(settled(11_900, lost), 10_500, LAST_WRITES)).toEqual([]);
+    expect(violations(settled(12_400, lost), 10_500, LAST_WRITES)).toEqual(refused);
+    expect(violations(settled(11_900), 10_500, LAST_WRITES)).toEqual(refused);
   });
 
   it('does not assume that a refused extension, whose record a failover lost, extended the lease', () => {
