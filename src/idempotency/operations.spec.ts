@@ -54,7 +54,7 @@ describe('a generated operation id', () => {
       const text = typeof body === 'string' ? body : JSON.stringify(body);
       const request = json(key, Buffer.from(text));
       return Object.assign(request, {
-        body: JSON.parse(text),
+        body: JSON.parse(text) as unknown,
         routeOptions: { url: '/', config: { waits: true } },
       });
     };

@@ -360,7 +360,7 @@ describe.each(STORES)('a worker, $name store', ({ start }) => {
       const aborted = new Promise<never>((_, reject) =>
         signal?.addEventListener('abort', () => {
           setTimeout(() => upstream.abort(), 300);
-          reject(signal.reason);
+          reject(signal.reason as Error);
         }),
       );
       return Promise.race([fetch(input, { ...init, signal: upstream.signal }), aborted]);
