@@ -36,7 +36,7 @@ export function isLonger(item: string, bytes: number): boolean {
 }
 
 /**
- * What is wrong with one entry of a batch, with the limit; undefined if it is valid. A lone surrogate is invalid,
+ * The fault of one entry of a batch, with the limit; undefined if it is valid. A lone surrogate is invalid,
  * because encoding to UTF-8 would give all lone surrogates the same bytes.
  */
 export function entryFault(entry: unknown, entries: Entries, maxItemBytes: number): string | undefined {
@@ -50,7 +50,7 @@ export function entryFault(entry: unknown, entries: Entries, maxItemBytes: numbe
   return entry.isWellFormed() ? undefined : 'must be well-formed Unicode, without lone surrogates';
 }
 
-/** What is wrong with a URL that has a payload. */
+/** The fault of a URL that has a payload. */
 function discoveryFault(entry: object | null): string | undefined {
   if (entry === null || Array.isArray(entry)) return `must be ${ENTRY_KINDS.discoveries}`;
   const { url, payload, ...others } = entry as Partial<Record<string, unknown>>;

@@ -14,7 +14,7 @@ import type { Interruption } from './interruption.js';
 import type { OfflineKeys } from './offline-keys.js';
 import { decimal, seconds, whole } from './values.js';
 
-/** What a command returns to the program. */
+/** The result of a command, for the program. */
 export interface Outcome {
   exit: Exit;
   /** Resolves when all results are written. */

@@ -5,7 +5,7 @@ import { DEFAULT_MAX_ITEM_BYTES } from '../config/config.js';
 import { DemoError } from './demo-error.js';
 import { Progress, type ProgressOutput } from './progress.js';
 
-/** What the exact set knows about a line, as flags that are combined by OR. */
+/** Facts about a line from the exact set, as flags that are combined by OR. */
 export const Flag = { Invalid: 0, Url: 1, First: 2, Stale: 4 } as const;
 
 /** An input list that has been read once and compared with an exact set. */

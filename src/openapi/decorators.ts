@@ -26,7 +26,7 @@ export function Documented(doc: RouteDoc, kind: RouteKind = {}): MethodDecorator
   return route(doc, kind);
 }
 
-/** What the server must know about a route before its handler runs. */
+/** The properties of a route that the server needs before its handler runs. */
 type RouteKind = Pick<
   FastifyContextConfig,
   'mutates' | 'waits' | 'batch' | 'takesExports' | 'exports' | 'probe'

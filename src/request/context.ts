@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Permit } from './permit.js';
 import type { Principal } from './principal.js';
 
-/** What the service knows about a request in addition to its head and body. */
+/** Facts about a request that its head and body do not have. */
 export interface RequestContext {
   /** Undefined if the request did not pass admission, like requests that tests inject. */
   permit: Permit | undefined;

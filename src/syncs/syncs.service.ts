@@ -65,7 +65,7 @@ export class SyncsService {
   }
 }
 
-/** What a commit would do now. Throws SYNC_ENDED if the sync cannot be committed. */
+/** Previews a commit. Throws SYNC_ENDED if the sync cannot be committed. */
 function dryRun(name: string, sync: Sync, most: number): CommittedSyncView {
   const { id, state, items, reason } = sync;
   if (state === 'abandoned') {

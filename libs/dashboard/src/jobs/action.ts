@@ -7,7 +7,7 @@ type Result = string | boolean;
 /** A client method that takes lines. */
 export type LineVerb = ListVerb<Line, Result, ChangeOptions>;
 
-/** What a job does with each line. */
+/** The action of a job on each line. */
 export interface Action {
   /** Used in file names. */
   readonly id: string;

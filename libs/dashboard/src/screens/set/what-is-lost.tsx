@@ -4,7 +4,7 @@ import { useLeaving } from '../../leaving.js';
 import { client } from '../../session.js';
 import { handleOf, isLost, queueOf, type Described, type Subject } from '../../sets.js';
 
-/** What a clear or delete would lose, by current numbers. It is the text of a paragraph. */
+/** The loss that a clear or delete would cause, by current numbers. It is the text of a paragraph. */
 export function WhatIsLost({ kind, name }: Subject): preact.JSX.Element {
   const [described, setDescribed] = useState<Described>();
   const leaving = useLeaving();
