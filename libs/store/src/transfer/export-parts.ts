@@ -28,7 +28,10 @@ export interface SegmentSnapshot {
   readonly layerItems: readonly number[];
   /** Number of removals so far, of the segment or the filter. */
   readonly removals: number;
-  /** If the filter ages: the hidden items of the segment. */
+  /**
+   * If the filter ages: the items of the segment that were hidden when its cells were read, and possibly items that were
+   * hidden or shown during the export.
+   */
   readonly hidden?: readonly HiddenItem[];
 }
 
@@ -44,7 +47,7 @@ export interface QueuePage {
  * damaged.
  */
 export interface SegmentSource {
-  /** The cells and counts of a segment, in one atomic step. */
+  /** The cells and counts of a segment, in one atomic step, and its hidden items. */
   snapshot(segment: number): Promise<SegmentSnapshot>;
   /** The cells of a segment of a layer, in one atomic step. */
   layerCells(layer: number, segment: number): Promise<Uint8Array>;
@@ -73,8 +76,9 @@ export interface SegmentSource {
  * and removed during the export of its segment can be lost, and only until it is removed again: all removals made since
  * an export began must be repeated after its import.
  *
- * If the filter ages, hidden items are read in the same step as the open layer. An item that is hidden later was
- * removed after the export began, and an item that is added again later is discovered again.
+ * If the filter ages, all items that are hidden when the open layer is read are hidden in the export. An item that is
+ * hidden later was removed after the export began, and an item that is added again is discovered again: the queue is
+ * read after the hidden items.
  *
  * If the filter grows, all this applies to the open layer, which is therefore read first and held in memory while the
  * queue is read. Closed layers are read after it. They get no new items, and their cells at zero stay zero. So in the

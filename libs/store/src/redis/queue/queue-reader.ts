@@ -8,7 +8,7 @@ import { exportLogScript, exportRestScript } from '../scripts/transfer.js';
 const PAGE_ENTRIES = 250;
 const PAGE_LEASES = 16;
 
-/** The answer of a script that reads a page of a queue. */
+/** The answer of a script that reads a page of a queue or of hidden items. */
 export interface RawPage {
   /** Position of the next page. */
   readonly next: string;
@@ -16,6 +16,20 @@ export interface RawPage {
   readonly run: string;
   readonly removals: number;
   readonly bytes: Buffer;
+}
+
+/** The pages of a scan. A cursor is valid only in the run of the server that gave it: in another, it starts over. */
+export async function* scan(
+  read: (cursor: string) => Promise<RawPage>,
+  isAnotherRun: (run: string) => boolean,
+): AsyncGenerator<RawPage, void, undefined> {
+  for (let cursor = '0', done = false; !done;) {
+    const page = await read(cursor);
+    yield page;
+    const another = isAnotherRun(page.run);
+    cursor = another ? '0' : page.next;
+    done = !another && cursor === '0';
+  }
 }
 
 /** Places of entries that are not waiting, in the order in which entries may move through them. */
@@ -92,13 +106,12 @@ export class QueueReader {
   /** Entries that are not waiting. A scan returns every entry that exists from its first step to its last. */
   async *rest(kind: Kind): AsyncGenerator<QueuePage, void, undefined> {
     const count = kind === 'leases' ? PAGE_LEASES : PAGE_ENTRIES;
-    for (let cursor = '0', done = false; !done;) {
-      const { next, run, removals, bytes } = await this.read(exportRestScript, [kind, cursor, count]);
+    const pages = scan(
+      (cursor) => this.read(exportRestScript, [kind, cursor, count]),
+      (run) => this.isAnotherRun(run),
+    );
+    for await (const { removals, bytes } of pages)
       yield { entries: kind === 'dead' ? readDeadLetters(bytes) : readEntries(bytes), removals };
-      const another = this.isAnotherRun(run);
-      cursor = another ? '0' : next;
-      done = !another && cursor === '0';
-    }
   }
 
   /**

@@ -4,9 +4,7 @@ import { LEASES, MARKS } from './queue-moves.js';
 import { CHECK_QUEUE, EXTENDED, HEAD_BYTES, LEASED, QUEUE_READ_KEYS } from './queue-state.js';
 import { CHECK_SEGMENT, NOW } from './script.js';
 
-/**
- * Ends a script that reads a page of a queue: returns `out` with the id of the server's run and the removals so far.
- */
+/** Ends a script that reads a page: returns `out` with the id of the server's run and the removals so far. */
 const ANSWER_PAGE = `
 local run = string.match(call('INFO', 'server'), 'run_id:(%x+)')
 return {next, run, tonumber(call('HGET', meta, 'removed')), concat(out)}`;
@@ -90,6 +88,25 @@ for _, lease in pairs(queue.open(keys)) do
   end
 end
 for n in pairs(queue.forgotten(heads)) do out[n] = '' end
+${ANSWER_PAGE}`,
+};
+
+/**
+ * A step of a scan over the hidden items of a segment.
+ * KEYS: 3 hidden items. ARGV: 3 cursor, 4 about how many of these.
+ * Returns {next cursor, id of the server's run, removals so far, items}: for each item its hash and the last epoch of
+ * hiding (4 bytes).
+ */
+export const exportHiddenScript: Script = {
+  name: 'unseenExportHidden',
+  numberOfKeys: 3,
+  lua: `${CHECK_SEGMENT}
+if call('ZCARD', KEYS[3]) == 0 then return redis.status_reply('LOST') end
+local scan, out = call('ZSCAN', KEYS[3], ARGV[3], 'COUNT', ARGV[4]), {}
+local next, found = scan[1], scan[2]
+for n = 1, #found, 2 do
+  if found[n] ~= '' then out[#out + 1] = found[n] .. struct.pack('>I4', tonumber(found[n + 1])) end
+end
 ${ANSWER_PAGE}`,
 };
 

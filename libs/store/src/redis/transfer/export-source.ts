@@ -1,14 +1,16 @@
 import { type Geometry, segmentBytes, segmentOf } from '#bloom';
 import { deadlineIn, msUntil } from '../../clock.js';
-import type { HiddenItem, QueuedItem } from '../../port/index.js';
+import type { QueuedItem } from '../../port/index.js';
 import type { QueuePage, SegmentSnapshot, SegmentSource } from '../../transfer/export-parts.js';
 import type { Catalogue } from '../catalogue/catalogue.js';
 import type { Connection } from '../connection/connection.js';
 import { type RedisFilter, segmentKeysOf } from '../layout/filter.js';
 import { hiddenKey, pieceKey, queueKeys } from '../layout/keys.js';
 import { KINDS, QueueReader, type RawPage } from '../queue/queue-reader.js';
+import { HiddenItems } from './hidden-items.js';
 import { countOf } from '../scripts/script.js';
 import type { Script } from '../scripts/script.js';
+import { exportHiddenScript } from '../scripts/transfer.js';
 import { together } from '../connection/transaction.js';
 import type { Views } from '../catalogue/views.js';
 
@@ -18,6 +20,9 @@ import type { Views } from '../catalogue/views.js';
  */
 const ROUNDS = 10;
 
+/** Approximate number of hidden items that one script reads. */
+const PAGE_HIDDEN = 500;
+
 const NO_COUNTS = { added: 0, duplicate: 0, removed: 0, refused: 0 };
 
 /** Names of the counts in a segment's meta. */
@@ -25,6 +30,11 @@ const COUNTS = ['items', 'added', 'duplicate', 'removed', 'refused'];
 
 /** Reads a filter for export. */
 export class RedisSource implements SegmentSource {
+  private readonly hidden = new HiddenItems(
+    (segment, cursor) => this.readHidden(segment, cursor),
+    (hash) => segmentOfHash(hash, this.filter.geometry),
+  );
+
   constructor(
     private readonly connection: Connection,
     private readonly catalogue: Catalogue,
@@ -33,11 +43,17 @@ export class RedisSource implements SegmentSource {
     private readonly timeoutMs: number,
   ) {}
 
+  snapshot(piece: number): Promise<SegmentSnapshot> {
+    const read = () => this.snapshotOf(piece);
+    if (this.filter.maxAgeSeconds === undefined) return read();
+    return this.hidden.with(Math.floor(piece / this.filter.stack.piecesOf(0)), piece, read);
+  }
+
   /**
    * Uses a transaction instead of a script, because Lua copies the cells three more times. On a busy machine a script
    * blocked the server for 62 to 240 ms for 16 MiB, where GET took 10 to 50 ms.
    */
-  async snapshot(piece: number): Promise<SegmentSnapshot> {
+  private async snapshotOf(piece: number): Promise<SegmentSnapshot> {
     const { stack } = this.filter;
     const later = stack.plan.slice(1).map((_, n) => countOf('items', n + 1));
     const deadline = deadlineIn(this.timeoutMs);
@@ -48,7 +64,7 @@ export class RedisSource implements SegmentSource {
     for (;;) {
       const first = (piece % each) * (stack.piecesOf(open) / each);
       const names = [...COUNTS, 'open', ...later];
-      const [kept, bytes, hidden] = await this.cellsOf(segment, open, first, names);
+      const [kept, bytes] = await this.cellsOf(segment, open, first, names);
       const [items = 0, added = 0, duplicate = 0, removed = 0, refused = 0, found = 0, ...others] = kept;
       if (found === open) {
         const layerItems = [items, ...others.slice(0, open)];
@@ -57,7 +73,6 @@ export class RedisSource implements SegmentSource {
           counts: isLast ? { added, duplicate, removed, refused } : NO_COUNTS,
           layerItems: isLast ? layerItems : layerItems.map(() => 0),
           removals: removed,
-          ...(this.filter.maxAgeSeconds !== undefined && { hidden: this.hiddenIn(piece, hidden) }),
         };
       }
       if (msUntil(deadline) < 0 || found >= stack.plan.length) {
@@ -74,39 +89,24 @@ export class RedisSource implements SegmentSource {
     return (await this.cellsOf(Math.floor(segment / pieces), layer, segment % pieces, []))[1];
   }
 
-  /** From a segment's hidden items, as Redis returns them, those in one piece. */
-  private hiddenIn(piece: number, members: readonly Buffer[]): HiddenItem[] {
-    const { geometry } = this.filter;
-    const found: HiddenItem[] = [];
-    for (let at = 0; at < members.length; at += 2) {
-      const [hash, until] = members.slice(at, at + 2) as [Buffer, Buffer];
-      // The first member is no item.
-      if (hash.length === 0 || segmentOfHash(hash, geometry) !== piece) continue;
-      found.push({ hash, until: Number(until.toString()) });
-    }
-    return found;
-  }
-
-  /** Counts in a segment's meta, cells of the segment, and its hidden items, at one moment. */
+  /** Counts in a segment's meta, and cells of the segment, at one moment. */
   private async cellsOf(
     segment: number,
     layer: number,
     piece: number,
     counts: readonly string[],
-  ): Promise<[counts: number[], cells: Uint8Array, hidden: readonly Buffer[]]> {
+  ): Promise<[counts: number[], cells: Uint8Array]> {
     const { stack } = this.filter;
     const { geometry } = stack.plan[layer] as (typeof stack.plan)[0];
     const keys = segmentKeysOf(this.filter, segment);
     const cells = pieceKey(keys, stack.base + layer, piece);
-    const ages = this.filter.maxAgeSeconds !== undefined && counts.length > 0;
     for (let view = this.filter.viewOf(segment); ;) {
       const deadline = deadlineIn(this.timeoutMs);
-      const [kept, bytes, hidden = []] = await this.connection.repeat(() => {
+      const [kept, bytes] = await this.connection.repeat(() => {
         const transaction = this.connection.client
           .multi()
           .hmget(keys.meta, 'generation', ...counts)
           .getBuffer(cells);
-        if (ages) transaction.zrangeBuffer(hiddenKey(keys, stack.base), '0', '-1', 'WITHSCORES');
         return together(transaction);
       }, deadline);
       const [found, ...numbers] = kept as (string | null)[];
@@ -116,7 +116,7 @@ export class RedisSource implements SegmentSource {
       }
       const whole = Buffer.isBuffer(bytes) && bytes.length === segmentBytes(geometry);
       if (!whole) throw await this.catalogue.explainLoss(this.filter);
-      return [numbers.map(Number), bytes, hidden as Buffer[]];
+      return [numbers.map(Number), bytes];
     }
   }
 
@@ -139,7 +139,8 @@ export class RedisSource implements SegmentSource {
 
   /** Reads the queue of a segment of the filter. */
   readerOf(segment: number): QueueReader {
-    return new QueueReader((script, args) => this.readPage(script, segment, args));
+    const keys = segmentKeysOf(this.filter, segment);
+    return new QueueReader((script, args) => this.readPage(script, segment, queueKeys(keys), args));
   }
 
   private async *queueOf(segment: number): AsyncGenerator<QueuePage, void, undefined> {
@@ -154,11 +155,20 @@ export class RedisSource implements SegmentSource {
     }
   }
 
-  private async readPage(script: Script, segment: number, args: (string | number)[]): Promise<RawPage> {
-    const keys = segmentKeysOf(this.filter, segment);
-    const reply = await this.run(script, segment, [keys.cells, keys.meta, ...queueKeys(keys)], args);
-    const [next, run, removals, bytes] = reply;
-    if (!Buffer.isBuffer(bytes)) throw new Error('a script returned no entries');
+  private readHidden(segment: number, cursor: string): Promise<RawPage> {
+    const key = hiddenKey(segmentKeysOf(this.filter, segment), this.filter.stack.base);
+    return this.readPage(exportHiddenScript, segment, [key], [cursor, PAGE_HIDDEN]);
+  }
+
+  private async readPage(
+    script: Script,
+    segment: number,
+    more: string[],
+    args: (string | number)[],
+  ): Promise<RawPage> {
+    const { cells, meta } = segmentKeysOf(this.filter, segment);
+    const [next, run, removals, bytes] = await this.run(script, segment, [cells, meta, ...more], args);
+    if (!Buffer.isBuffer(bytes)) throw new Error('a script returned no page');
     return { next: String(next), run: String(run), removals: Number(removals), bytes };
   }
 
