@@ -11,8 +11,7 @@ export class QueueView {
   @ApiProperty({ type: 'integer', description: 'Dead letters' }) readonly dead!: number;
   @ApiProperty({
     type: 'integer',
-    description:
-      'Upper bound on how many of these were forgotten. They are counted until the queue reaches them',
+    description: 'Upper bound on how many of these were forgotten. They are counted for about a minute',
   })
   readonly forgotten!: number;
   @ApiProperty({

@@ -1,8 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { isDeepStrictEqual } from 'node:util';
 import { describe, expect, it } from '@jest/globals';
-import { Settled, type LeasedEntry } from '#store';
+import { Removed, Settled, type LeasedEntry } from '#store';
+import { SWEEP_AFTER_MS } from '../../libs/store/src/sweeping.js';
 import { clock } from '../support/clock.js';
 import { Random } from '../support/random.js';
+import { until } from '../support/until.js';
 import { discover, items, made, makeFilter, remove, SEGMENTED } from './calls.js';
 import { LONG_MS, OVER_MS, payloads, QueueCalls } from './queue-calls.js';
 import { Walk } from './queue-walk.js';
@@ -164,6 +167,37 @@ export function queueLogContract(subject: Subject): void {
       expect(payloads(rest).filter((payload) => gone.has(payload))).toEqual(again);
       await subject.reopen();
     });
+
+    it.each([undefined, SEGMENTED])(
+      'are swept out with their entries within a minute, wherever these are: %j',
+      async (segmentation) => {
+        const filter = await makeFilter(subject.store, {
+          ...{ kind: 'visited-set', errorRate: 1e-9, maxAttempts: 1, ...(segmentation && { segmentation }) },
+        });
+        const long = 100 * SWEEP_AFTER_MS;
+        await discover(subject.store, filter, items(60));
+        const dead = await calls.lease(filter, 10, long);
+        await calls.release(filter, dead);
+        const leased = await calls.lease(filter, 10, long);
+        const delayed = await calls.lease(filter, 10, long);
+        await calls.release(filter, delayed, { delayMs: long, countAttempt: false });
+        const taken = payloads([...dead, ...leased, ...delayed]);
+        const waiting = items(60).filter((item) => !taken.includes(item));
+        const counts = async () => {
+          const { oldestSeconds: _, ...queue } = (await subject.store.describe(filter)).queue!;
+          return queue;
+        };
+        expect(await counts()).toEqual({ waiting: 30, leased: 10, delayed: 10, dead: 10, forgotten: 0 });
+        const kept = [dead[0]!.payload, leased[0]!.payload, delayed[0]!.payload, waiting[0]!];
+        const gone = items(60).filter((item) => !kept.includes(item));
+        expect(await remove(subject.store, filter, gone)).toEqual(gone.map(() => Removed.Removed));
+        expect(await counts()).toMatchObject({ waiting: 30, forgotten: gone.length });
+        clock.advance(SWEEP_AFTER_MS);
+        const left = { waiting: 1, leased: 1, delayed: 1, dead: 1, forgotten: 0 };
+        await until('only live entries count', async () => isDeepStrictEqual(await counts(), left));
+        expect(payloads(await calls.lease(filter, 100))).toEqual(waiting.slice(0, 1));
+      },
+    );
 
     it('go with the last entry', async () => {
       const filter = await makeFilter(subject.store, { kind: 'visited-set', segmentation: SEGMENTED });

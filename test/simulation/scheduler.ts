@@ -76,6 +76,8 @@ export class Scheduler {
     if (kill) {
       this.judge.died();
       this.environment.crash();
+      // The timers of a process end with it.
+      void this.store.close().catch(() => undefined);
     } else {
       await this.settle();
       await this.pump(this.store.close());

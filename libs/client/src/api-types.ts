@@ -651,7 +651,7 @@ export type Queue = {
    */
   dead: number;
   /**
-   * Upper bound on how many of these were forgotten. They are counted until the queue reaches them
+   * Upper bound on how many of these were forgotten. They are counted for about a minute
    */
   forgotten: number;
   /**

@@ -43,7 +43,7 @@ export interface AgeStats {
 
 export type LayerStats = Pick<FilterStats, 'items' | 'nonZeroCells' | 'saturatedCells'>;
 
-/** Queue entries by state. Forgotten entries count until the queue reaches them. */
+/** Queue entries by state. Forgotten entries count until the queue reaches or sweeps them. */
 export interface QueueStats {
   /** Available for lease now. */
   readonly waiting: number;

@@ -42,6 +42,7 @@ import { QueueWatches } from './queue/queue-watches.js';
 import { redisRateLimiter } from './rate-limiter.js';
 import { redisReadiness } from './connection/readiness.js';
 import { Segments } from './segments/segments.js';
+import { Sweeper } from './segments/sweeper.js';
 import { Stragglers } from './catalogue/stragglers.js';
 import { SyncChanges } from './catalogue/sync-changes.js';
 import { SyncEnds } from './segments/sync-ends.js';
@@ -73,6 +74,8 @@ export interface RedisStoreOptions extends ConnectionOptions {
 
 const MAX_OPEN_FILTERS = 10_000;
 const SEGMENTS_PER_MASTER = 4;
+/** Bytes of the id of an instance. */
+const ID_BYTES = 8;
 
 /** Filters in a stock Redis 7 (or Valkey 8) server or cluster. layout/keys.ts describes the layout of the keys. */
 export class RedisStore implements Store {
@@ -87,6 +90,7 @@ export class RedisStore implements Store {
   private readonly growth: Growth;
   private readonly views: Views;
   private readonly watches: QueueWatches;
+  private readonly sweeper: Sweeper;
   private readonly opened = new Map<string, RedisFilter>();
 
   private constructor(
@@ -119,19 +123,18 @@ export class RedisStore implements Store {
       ...{ segments, itemCalls },
       ...{ random, timeoutMs, idleMs: syncIdleMs },
     });
+    const openSet = (name: string) => this.openFresh(name, 'visited-set');
+    const { clock } = connection;
+    this.sweeper = new Sweeper({ segments, clock, id: random.id(ID_BYTES), open: openSet, timeoutMs });
     this.counters = new RedisCounters(
       segments,
       itemCalls,
       new ItemCounts(connection, this.views, sums, timeoutMs),
       ends,
-      connection.clock,
+      clock,
+      this.sweeper,
     );
-    this.watches = new QueueWatches(
-      connection,
-      segments,
-      (name) => this.openFresh(name, 'visited-set'),
-      timeoutMs,
-    );
+    this.watches = new QueueWatches(connection, segments, openSet, timeoutMs);
     this.queue = new RedisQueue(segments, this.watches, timeoutMs);
     this.inspection = new RedisInspection(connection, this.views, this.growth);
     this.transfer = new RedisTransfer(
@@ -183,6 +186,7 @@ export class RedisStore implements Store {
     const { timeoutMs } = this.options;
     if (filter.layers) await this.growth.refresh(filter, deadlineIn(timeoutMs));
     const stats = await describeFilter(this.connection, this.views, filter, timeoutMs);
+    if (stats.queue && stats.queue.forgotten > 0) this.sweeper.marked(filter, filter.segments.keys());
     const sync = await this.syncs.underWay(filter);
     return sync ? { ...stats, sync } : stats;
   }
@@ -229,6 +233,7 @@ export class RedisStore implements Store {
 
   async close(): Promise<void> {
     this.watches.close();
+    this.sweeper.close();
     await this.connection.close();
     await this.growth.close();
   }

@@ -58,7 +58,7 @@ export class Session {
     this.memory = loadMemory(database, options.clock);
     this.commits = new Commits(database, this.memory, options.fsync);
     this.purger = new Purger(database, this.commits);
-    this.sweeper = new Sweeper(this, options.maxMarks);
+    this.sweeper = new Sweeper(this, options.maxMarks, options.clock);
   }
 
   static async load(database: Database, options: SessionOptions): Promise<Session> {
@@ -73,6 +73,7 @@ export class Session {
       });
     }
     session.purger.leftovers(session.memory);
+    for (const state of session.memory.filters.values()) session.sweeper.consider(state);
     return session;
   }
 

@@ -1,9 +1,12 @@
 import { setImmediate } from 'node:timers/promises';
+import type { Clock } from '../../clock.js';
+import { REST_FACTOR, SWEEP_AFTER_MS } from '../../sweeping.js';
+import { after } from '../../timers.js';
 import type { Commits } from '../journal/commits.js';
 import type { FilterState } from '../filters/filter-state.js';
 import { sweepQueue, type SweptStore } from './sweep-queue.js';
 
-/** A sweep is due when a queue has more marks than its entries divided by this, and more than `maxMarks`. */
+/** A sweep begins at once when a queue has more marks than its entries divided by this, and more than `maxMarks`. */
 const PART_OF_ENTRIES = 8;
 
 /** The parts of a session that a sweeper uses. */
@@ -13,34 +16,55 @@ interface SweptSession extends SweptStore {
 }
 
 /**
- * Removes forgotten entries from queues that have too many marks, in the background, one slice per transaction. An
- * entry is also checked whenever it moves, so one pass over the entries that exist when a sweep begins is enough for
- * the marks of that moment. After a crash, all marks still exist, and the sweep starts over.
+ * Removes forgotten entries from queues that have marks (see ../../sweeping.ts), in the background, one slice per
+ * transaction. An entry is also checked whenever it moves, so one pass over the entries that exist when a sweep begins is
+ * enough for the marks of that moment. After a crash, all marks still exist, and the sweep starts over.
  */
 export class Sweeper {
   private readonly due = new Set<FilterState>();
+  /** Cancels the timer of each queue that has marks. */
+  private readonly planned = new Map<FilterState, () => void>();
+  /** The end of each queue's rest, by the monotonic clock. */
+  private readonly rests = new WeakMap<FilterState, number>();
   private running: Promise<void> | undefined;
   private stopped = false;
 
   constructor(
     private readonly session: SweptSession,
     private readonly maxMarks: number,
+    private readonly clock: Clock,
   ) {}
 
-  /** Call it when marks were added. */
+  /** Call it when marks were added or loaded. */
   consider(state: FilterState): void {
     const { marks, held } = state.queue;
-    if (marks.size <= Math.max(this.maxMarks, held / PART_OF_ENTRIES)) return;
-    this.due.add(state);
-    this.running ??= this.run().finally(() => {
-      this.running = undefined;
-    });
+    if (marks.size === 0 || this.stopped) return;
+    if (marks.size > Math.max(this.maxMarks, held / PART_OF_ENTRIES)) this.begin(state);
+    else if (!this.planned.has(state)) this.plan(state);
   }
 
   /** Stops after the current slice. */
   async stop(): Promise<void> {
     this.stopped = true;
+    for (const cancel of this.planned.values()) cancel();
+    this.planned.clear();
     await this.running;
+  }
+
+  private plan(state: FilterState): void {
+    const rest = (this.rests.get(state) ?? 0) - this.clock.monotonic();
+    const begin = () => {
+      this.planned.delete(state);
+      if (state.queue.marks.size > 0) this.begin(state);
+    };
+    this.planned.set(state, after(this.clock, Math.max(SWEEP_AFTER_MS, rest), begin));
+  }
+
+  private begin(state: FilterState): void {
+    this.due.add(state);
+    this.running ??= this.run().finally(() => {
+      this.running = undefined;
+    });
   }
 
   private async run(): Promise<void> {
@@ -48,8 +72,14 @@ export class Sweeper {
     await setImmediate();
     try {
       for (const state of this.due) {
+        const began = this.clock.monotonic();
         await this.sweep(state);
+        const ended = this.clock.monotonic();
+        this.rests.set(state, ended + REST_FACTOR * (ended - began));
         this.due.delete(state);
+        this.planned.get(state)?.();
+        this.planned.delete(state);
+        if (this.isCurrent(state)) this.consider(state);
       }
     } catch {
       // A commit failed: memory is reloaded, and a new sweeper with it.
@@ -58,16 +88,20 @@ export class Sweeper {
   }
 
   private async sweep(state: FilterState): Promise<void> {
-    const { commits, memory } = this.session;
+    const { commits } = this.session;
     const slices = sweepQueue(this.session, state);
     while (!this.stopped) {
       const done = await commits.run(() => {
-        if (memory.filters.get(state.filter.name) !== state || state.lost) return true;
+        if (!this.isCurrent(state)) return true;
         const { done = false } = slices.next();
         this.session.keep(state);
         return done;
       });
       if (done) return;
     }
+  }
+
+  private isCurrent(state: FilterState): boolean {
+    return this.session.memory.filters.get(state.filter.name) === state && !state.lost;
   }
 }

@@ -2,7 +2,7 @@ import type { Positions } from '#bloom';
 import type { Clock } from '../../clock.js';
 import { joinAll } from '../../join-all.js';
 import { assertCounting, assertPayloads, assertTtl } from '../../refusals.js';
-import type { Counters, Filter, Operation } from '../../port/index.js';
+import { Removed, type Counters, type Filter, type Operation } from '../../port/index.js';
 import { RedisFilter } from '../layout/filter.js';
 import type { LayerStack } from '../layout/layer-stack.js';
 import type { ItemCalls } from './item-calls.js';
@@ -10,6 +10,7 @@ import type { ItemCounts } from '../segments/item-counts.js';
 import { itemsPerRead, segmentsOf } from '../layout/packing.js';
 import { countDistinct, countInSegments, countUnlisted, perChunk } from './per-chunk.js';
 import type { Segments } from '../segments/segments.js';
+import { type Sweeper, SWEPT_PER_SCRIPT } from '../segments/sweeper.js';
 import type { SyncEnds } from '../segments/sync-ends.js';
 
 /** Maximum age of the item counts that the limit on items relies on, in ms. */
@@ -20,7 +21,9 @@ const ITEMS_SEEN_FOR_MS = 1000;
  * there are as many new marks as at its start: an eighth of the entries.
  */
 const SWEPT_PER_REMOVAL = 8;
-const SWEPT_PER_SCRIPT = 250;
+
+/** The answer of a script for a removed item. */
+const REMOVED = String(Removed.Removed);
 
 export class RedisCounters implements Counters {
   constructor(
@@ -29,6 +32,7 @@ export class RedisCounters implements Counters {
     private readonly counts: ItemCounts,
     private readonly ends: SyncEnds,
     private readonly clock: Clock,
+    private readonly sweeper: Sweeper,
   ) {}
 
   async add(
@@ -56,6 +60,7 @@ export class RedisCounters implements Counters {
     return perChunk(filter, positions, filter.itemsPerScript, async (chunk) => {
       const field = `remove:${operation.id}:${chunk.number}`;
       const answer = await this.itemCalls.remove({ filter, positions, chunk, operation, field });
+      if (filter.queued && answer.answers.includes(REMOVED)) this.sweeper.marked(filter, [chunk.segment]);
       if (answer.sweep) await this.sweep(filter, chunk.segment, chunk.indexes.length, operation.deadline);
       return answer;
     });
@@ -69,7 +74,7 @@ export class RedisCounters implements Counters {
     deadline: number,
   ): Promise<void> {
     let left = removals * SWEPT_PER_REMOVAL;
-    for (let more = true; more && left > 0; left -= SWEPT_PER_SCRIPT) {
+    for (let more: boolean | number = true; more === true && left > 0; left -= SWEPT_PER_SCRIPT) {
       more = await this.segments.sweep(filter, segment, SWEPT_PER_SCRIPT, deadline);
     }
   }

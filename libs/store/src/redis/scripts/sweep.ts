@@ -1,7 +1,8 @@
 import { SWEEP } from './lanes.js';
 import { LEASES, MARKS, TIDY } from './queue-moves.js';
 import { CHECK_QUEUE_CHANGE, OPEN_QUEUE, QUEUE_CHANGE_KEYS } from './queue-state.js';
-import { ALLOW_OOM, CAN_ROTATE, type Script } from './script.js';
+import { ALLOW_OOM, CAN_ROTATE, NOW, type Script } from './script.js';
+import { TAKE_TURN, END_TURN } from './sweep-turn.js';
 
 /** Lua: whether the queue has enough marks for a sweep to begin. `max` is Lua, too. */
 export const tooManyMarks = (max: string) =>
@@ -14,17 +15,19 @@ export const tooManyMarks = (max: string) =>
  * without forgotten entries. Leases, delayed entries and dead letters follow. A cursor of a scan is valid only in the
  * run of the server that gave it.
  *
- * KEYS: as in scripts that change the queue. ARGV: 3 'made', 4 marks up to which no sweep begins, 5 entries to read.
- * Returns '1' if more steps are needed, else '0'.
+ * KEYS: as in scripts that change the queue. ARGV: 3 'made', 4 marks up to which no sweep begins, 5 entries to read, 6
+ * and 7 see sweep-turn.ts.
+ * Returns '1' if more steps are needed, else '0', or see sweep-turn.ts.
  */
 export const sweepScript: Script = {
   name: 'unseenSweep',
   numberOfKeys: QUEUE_CHANGE_KEYS,
-  lua: `${ALLOW_OOM}${CHECK_QUEUE_CHANGE}${OPEN_QUEUE}${MARKS}${SWEEP}${LEASES}
+  lua: `${ALLOW_OOM}${CHECK_QUEUE_CHANGE}${OPEN_QUEUE}${NOW}${MARKS}${SWEEP}${LEASES}
 local current, limit = KEYS[3], tonumber(ARGV[5])
 local done = {'0', tonumber(kept[2])}
+${TAKE_TURN}
 if queue.sweeping == 0 then
-  if not (${tooManyMarks('ARGV[4]')}) or not ${CAN_ROTATE} then return done end
+  if not (turn or ${tooManyMarks('ARGV[4]')}) or not ${CAN_ROTATE} then return done end
   call('RENAME', queue.marks, queue.oldMarks)
   call('HSET', queue.marks, '', '')
   queue.set('sweeping', 1)
@@ -83,6 +86,7 @@ else
   call('HSET', meta, 'swept', (place or 'dead') .. ' ' .. cursor .. ' ' .. run)
   done[1] = place and '1' or '0'
 end
+${END_TURN}
 queue.save()
 return done`,
 };

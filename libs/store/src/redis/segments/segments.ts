@@ -58,6 +58,14 @@ export interface ItemChange extends Step {
   readonly keys?: readonly string[];
 }
 
+/** An instance that sweeps because marks are old. */
+export interface SweepTurn {
+  /** Hexadecimal. */
+  readonly id: string;
+  /** Time that its sweep has taken so far, in ms. */
+  readonly takenMs: number;
+}
+
 export interface SegmentLimits {
   /** Bytes of the operation records of a segment, per origin. */
   readonly maxRecordBytes: number;
@@ -137,19 +145,28 @@ export class Segments {
     await this.change({ script: beginScript, filter, segment: 0, operation, field, args: [] });
   }
 
-  /** A step of a sweep; see scripts/sweep.ts. Returns true if more steps are needed. */
-  async sweep(filter: RedisFilter, segment: number, entries: number, deadline: number): Promise<boolean> {
+  /**
+   * A step of a sweep; see scripts/sweep.ts. Returns true if more steps are needed. With `turn`, sweeps because marks are
+   * old, and returns how long to wait before the next step, in ms; false if no marks are left.
+   */
+  async sweep(
+    filter: RedisFilter,
+    segment: number,
+    entries: number,
+    deadline: number,
+    turn?: SweepTurn,
+  ): Promise<boolean | number> {
     const { answers } = await this.seen<string>(filter, segment, deadline, undefined, (view) => {
       const keys = segmentKeysOf(filter, segment);
       const { current, previous } = keys.operations.made;
       return this.connection.mutate(
         sweepScript,
         [keys.cells, keys.meta, current, previous, ...queueKeys(keys)],
-        [...head(view), 'made', this.limits.maxMarks, entries],
+        [...head(view), 'made', this.limits.maxMarks, entries, turn?.id ?? '', turn?.takenMs ?? 0],
         deadline,
       );
     });
-    return answers === '1';
+    return answers.startsWith('-') ? -Number(answers) : answers === '1';
   }
 
   /** The segment's record of the operation under `field`, or undefined. */

@@ -1,0 +1,65 @@
+import { setImmediate } from 'node:timers/promises';
+import { afterEach, expect, it } from '@jest/globals';
+import { MovedClock } from '../../../../test/support/moved-clock.js';
+import { until } from '../../../../test/support/until.js';
+import type { Filter } from '../port/index.js';
+import { REST_FACTOR, SWEEP_AFTER_MS } from '../sweeping.js';
+import type { EmbeddedStore } from './embedded-store.js';
+import { createFilter, keys, operation, positions, Workbench } from './testing/fixtures.js';
+
+/** A sweep of this time is followed by a longer rest than the shortest. */
+const SLOW_MS = 2_000;
+
+const bench = new Workbench();
+afterEach(() => bench.tidy());
+
+const queued = async (store: EmbeddedStore): Promise<Filter> => {
+  const filter = await createFilter(store, { kind: 'visited-set' });
+  await store.counters.add(filter, positions(filter, keys(20)), operation(), keys(20));
+  return filter;
+};
+const forget = (store: EmbeddedStore, filter: Filter, item: number) =>
+  store.counters.remove(filter, positions(filter, keys(1, item)), operation());
+const countsOf = async (store: EmbeddedStore, filter: Filter) => (await store.describe(filter)).queue!;
+const swept = (store: EmbeddedStore, filter: Filter) =>
+  until('the queue is swept', async () => (await countsOf(store, filter)).forgotten === 0);
+
+it('a restart does not keep forgotten entries for longer than a minute', async () => {
+  const clock = new MovedClock();
+  const store = await bench.open({ clock });
+  const { name, kind } = await queued(store);
+  await forget(store, await store.open(name, kind), 3);
+  await store.close();
+  const reopened = await bench.open({ clock });
+  const filter = await reopened.open(name, kind);
+  expect(await countsOf(reopened, filter)).toMatchObject({ waiting: 20, forgotten: 1 });
+  clock.advance(SWEEP_AFTER_MS);
+  await swept(reopened, filter);
+  expect(await countsOf(reopened, filter)).toMatchObject({ waiting: 19 });
+});
+
+it('a queue rests after a sweep in proportion to the time that it took', async () => {
+  const moved = new MovedClock();
+  let slow = false;
+  let passed = 0;
+  const monotonic = (): number => {
+    if (slow) passed += SLOW_MS;
+    return moved.monotonic() + passed;
+  };
+  const store = await bench.open({ clock: { now: moved.now, monotonic, shift: moved } });
+  const filter = await queued(store);
+  await forget(store, filter, 3);
+  moved.advance(SWEEP_AFTER_MS);
+  slow = true;
+  await swept(store, filter);
+  slow = false;
+  await forget(store, filter, 4);
+  moved.advance(SWEEP_AFTER_MS);
+  // Enough turns for a sweep.
+  for (let turn = 0; turn < 20; turn++) {
+    await setImmediate();
+    expect(await countsOf(store, filter)).toMatchObject({ waiting: 19, forgotten: 1 });
+  }
+  moved.advance(REST_FACTOR * passed);
+  await swept(store, filter);
+});

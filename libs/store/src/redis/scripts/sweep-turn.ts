@@ -1,0 +1,42 @@
+import { REST_FACTOR, SWEEP_AFTER_MS } from '../../sweeping.js';
+import { CAN_ROTATE } from './script.js';
+
+/*
+ * Lua that lets one instance at a time sweep a queue because its marks are old (../../sweeping.ts). Sweeps because of too
+ * many marks need no turn: a step continues where the last one ended, whoever took it.
+ *
+ * ARGV: 6 id of the instance, or '' if there are too many marks, 7 ms that its sweep has taken so far. Such an instance
+ * gets '-<ms>' if it must wait.
+ *
+ * meta has, as `sweeper`: "<id of the instance> <when its turn ends, ms> <when the rest after the last sweep ends, ms>".
+ */
+
+/** How long an instance keeps its turn after a step, in ms. */
+const TURN_MS = 10_000;
+/** Wait while the slot is moving to another node, in ms. */
+const MOVING_MS = 1_000;
+/** A rest that ends later is of a time before the clock was set back, in ms. */
+const LONGEST_REST_MS = 3_600_000;
+
+/** After OPEN_QUEUE: `turn` is true if the instance has its turn. Ends the script if it must wait. */
+export const TAKE_TURN = `
+local turn = ARGV[6] ~= '' and queue.marked > 0
+if turn then
+  local id, ends, rests = string.match(call('HGET', meta, 'sweeper') or '', '^(%x*) (%d+) (%d+)$')
+  local others = queue.sweeping == 1 and id ~= ARGV[6] and tonumber(ends or 0) - now or 0
+  local rest = queue.sweeping == 0 and tonumber(rests or 0) - now or 0
+  local wait = not ${CAN_ROTATE} and ${MOVING_MS} or others > 0 and others <= ${TURN_MS} and others
+    or rest > 0 and rest <= ${LONGEST_REST_MS} and rest
+  if wait then return {string.format('-%.0f', wait), done[2]} end
+end`;
+
+/** Before the script ends: continues the turn, or begins the rest. */
+export const END_TURN = `
+if turn and queue.sweeping == 1 then
+  call('HSET', meta, 'sweeper', string.format('%s %.0f 0', ARGV[6], now + ${TURN_MS}))
+  if done[1] == '0' then done[1] = '-${MOVING_MS}' end
+elseif turn then
+  local rest = math.min(${LONGEST_REST_MS}, math.max(${SWEEP_AFTER_MS}, ${REST_FACTOR} * ARGV[7]))
+  call('HSET', meta, 'sweeper', string.format(' 0 %.0f', now + rest))
+  if queue.marked > 0 then done[1] = string.format('-%.0f', rest) end
+end`;

@@ -1,0 +1,116 @@
+import type { Clock } from '../../clock.js';
+import { deadlineIn } from '../../clock.js';
+import { StaleFilterError, StoreError } from '../../errors.js';
+import { SWEEP_AFTER_MS } from '../../sweeping.js';
+import { after } from '../../timers.js';
+import type { RedisFilter } from '../layout/filter.js';
+import type { Segments } from './segments.js';
+
+/** Entries that one step of a sweep reads. */
+export const SWEPT_PER_SCRIPT = 250;
+
+/** A sweep to begin later. */
+interface Plan {
+  filter: RedisFilter;
+  readonly segments: Set<number>;
+  /** When, by the monotonic clock. */
+  at: number;
+  cancel: () => void;
+}
+
+export interface SweeperOptions {
+  readonly segments: Segments;
+  readonly clock: Clock;
+  /** Names this instance, in hexadecimal. */
+  readonly id: string;
+  /** Opens a visited set from the catalogue. */
+  readonly open: (name: string) => Promise<RedisFilter>;
+  /** Time for one step, in ms. */
+  readonly timeoutMs: number;
+}
+
+/**
+ * Sweeps queues whose marks are old (../../sweeping.ts), one after the other. Redis decides which instance sweeps a
+ * queue, and when. If an instance ends before it sweeps, the next one to see the marks does: after a removal, or when it
+ * describes the set.
+ */
+export class Sweeper {
+  /** By generation. */
+  private readonly plans = new Map<string, Plan>();
+  private readonly due = new Set<Plan>();
+  private running: Promise<void> | undefined;
+  private closed = false;
+
+  constructor(private readonly options: SweeperOptions) {}
+
+  /** Call it when the queues of these segments have marks. */
+  marked(filter: RedisFilter, segments: Iterable<number>, waitMs = SWEEP_AFTER_MS): void {
+    if (this.closed) return;
+    const { clock } = this.options;
+    const at = clock.monotonic() + waitMs;
+    const known = this.plans.get(filter.generation);
+    const plan = known ?? { filter, segments: new Set(), at: Infinity, cancel: () => undefined };
+    for (const segment of segments) plan.segments.add(segment);
+    if (plan.at <= at) return;
+    plan.cancel();
+    plan.at = at;
+    plan.cancel = after(clock, waitMs, () => this.begin(plan));
+    this.plans.set(filter.generation, plan);
+  }
+
+  close(): void {
+    this.closed = true;
+    for (const { cancel } of this.plans.values()) cancel();
+    this.plans.clear();
+    this.due.clear();
+  }
+
+  private begin(plan: Plan): void {
+    this.plans.delete(plan.filter.generation);
+    this.due.add(plan);
+    this.running ??= this.run().finally(() => {
+      this.running = undefined;
+    });
+  }
+
+  private async run(): Promise<void> {
+    for (const plan of this.due) {
+      for (const segment of plan.segments) {
+        const wait = await this.sweep(plan, segment).catch(waitAfter);
+        if (wait !== undefined) this.marked(plan.filter, [segment], wait);
+      }
+      this.due.delete(plan);
+    }
+  }
+
+  /** Returns how long to wait before the segment is swept again, in ms; undefined if it has no marks. */
+  private async sweep(plan: Plan, segment: number): Promise<number | undefined> {
+    const { segments, clock, id, timeoutMs } = this.options;
+    const began = clock.monotonic();
+    while (!this.closed) {
+      const turn = { id, takenMs: Math.round(clock.monotonic() - began) };
+      try {
+        const more = await segments.sweep(
+          plan.filter,
+          segment,
+          SWEPT_PER_SCRIPT,
+          deadlineIn(timeoutMs),
+          turn,
+        );
+        if (more !== true) return more || undefined;
+      } catch (error) {
+        if (!(error instanceof StaleFilterError)) throw error;
+        const fresh = await this.options.open(plan.filter.name);
+        // The marks of a generation go with it.
+        if (fresh.generation !== plan.filter.generation || fresh === plan.filter) return undefined;
+        plan.filter = fresh;
+      }
+    }
+    return undefined;
+  }
+}
+
+/** How long to wait after an error, in ms. Undefined if the queue is gone or damaged, as the next call on it will say. */
+function waitAfter(error: unknown): number | undefined {
+  return error instanceof StoreError && error.code === 'STORE_UNAVAILABLE' ? SWEEP_AFTER_MS : undefined;
+}
