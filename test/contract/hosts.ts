@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { positionsOf, type Layer } from '#bloom';
 import { type Filter, Settled } from '#store';
 import { decodeEntryId } from '../../libs/store/src/entry-id.js';
-import { exportFile, importFile } from '../support/export-files.js';
+import { exportFile, importFile, readFile } from '../support/export-files.js';
 import { until } from '../support/until.js';
 import {
   add,
@@ -142,6 +142,67 @@ export function hostsContract(subject: Subject): void {
       const file = await exportFile(store, filter);
       const copy = await importFile(store, file, made(), `${filter.name}-copy`);
       expect(Math.abs((await roomOf(copy)) - room)).toBeLessThanOrEqual(5);
+    });
+
+    it('has at most its share of room in each run once its imported URLs are forgotten', async () => {
+      const { store } = subject;
+      const [runs, share] = [6, 200];
+      const filter = await make(runs, { capacity: runs * share, growsTo: 1 });
+      const urls = hostsOf(0.7 * runs * share, 'host');
+      const added = await discover(store, filter, urls);
+      const file = await exportFile(store, filter);
+      const copy = await importFile(store, file, made(), `${filter.name}-copy`);
+      await remove(
+        store,
+        copy,
+        urls.filter((_, n) => added[n] === 1),
+      );
+      const rooms = new Map<number, number>();
+      for (let n = 0; rooms.size < runs; n++) {
+        const pages = pagesOf(`big${n}.example`, share + 100);
+        const run = runOf(copy, pages[0]!);
+        if (rooms.has(run)) continue;
+        const refusal = String(await discover(store, copy, pages).catch(String));
+        rooms.set(run, Number(/room for (\d+) more URLs/.exec(refusal)?.[1]));
+      }
+      for (const room of rooms.values()) expect(room).toBeLessThanOrEqual(share);
+    });
+
+    it('hides the same URLs in each run once it is exported and imported, after a restart too', async () => {
+      const filter = await make(3, {
+        ...{ capacity: 1_200, errorRate: 0.25, growsTo: 1, ...AGES },
+        segmentation: { ...segmentation(3), maxSegmentBytes: 1_000 },
+      });
+      expect(filter.geometry.segments).toBeGreaterThan(3);
+      const urls = hostsOf(1_100, 'host');
+      const added = await add(subject.store, filter, urls);
+      const counted = urls.filter((_, n) => added[n] === 1);
+      const gone = counted.slice(0, 300);
+      expect(tally(await remove(subject.store, filter, gone), 1)).toBe(gone.length);
+      const file = await exportFile(subject.store, filter);
+      const { parts } = await readFile(file);
+      const hidden = parts.flatMap((part) => (part.type === 'hidden' ? [part] : []));
+      const pieces = filter.geometry.segments / 3;
+      expect(new Set(hidden.map(({ segment }) => Math.floor(segment / pieces))).size).toBe(3);
+      expect(new Set(hidden.map(({ segment }) => segment)).size).toBeGreaterThan(3);
+      const asked = [...urls, ...hostsOf(500, 'absent')];
+      const [answers, before] = [
+        await check(subject.store, filter, asked),
+        await subject.store.describe(filter),
+      ];
+      expect(before.age!.hidden).toBe(hidden.reduce((sum, { items }) => sum + items.length, 0));
+      const copy = await importFile(subject.store, file, made(), `${filter.name}-copy`);
+      for (const again of [false, true]) {
+        if (again) await subject.reopen();
+        const opened = await subject.store.open(copy.name, copy.kind);
+        expect(await check(subject.store, opened, asked)).toEqual(answers);
+        const { items, age } = await subject.store.describe(opened);
+        expect({ items, age }).toEqual({ items: before.items, age: before.age });
+      }
+      const opened = await subject.store.open(copy.name, copy.kind);
+      expect(tally(await remove(subject.store, opened, gone), 1)).toBe(0);
+      expect(tally(await add(subject.store, opened, gone), 0)).toBeLessThan(gone.length / 2);
+      expect(tally(await check(subject.store, opened, counted), 0)).toBe(0);
     });
 
     it('has entry ids with hash bytes of the URL, none of which come from its host', async () => {

@@ -18,7 +18,7 @@ export class LayerState {
   /** For each block: 1 if it was ever checkpointed. Loading leaves the others at zero. */
   readonly written: Uint8Array;
   readonly tally: LayerTally = { items: 0, nonZeroCells: 0, saturatedCells: 0 };
-  /** Items of each run of segments, if there are several (Geometry.spread). Their sum is `tally.items`. */
+  /** Items of each run of segments, if there are several (Geometry.spread). Their sum is at least `tally.items`. */
   readonly runs: Float64Array | undefined;
   /** The live cells of each of these runs, if the layer ages. Their sums are those of `expiring`. */
   readonly expiringIn: readonly Expiring[] | undefined;
@@ -83,7 +83,8 @@ export class LayerState {
         this.expiringIn?.[run]?.count(epochs, (expiring?.in(epochs) ?? 0) - cells);
       this.recountRun(run);
       this.recount();
-    } else runs[run] = (runs[run] as number) + tally.items - items;
+      // An import estimates the items of the runs.
+    } else runs[run] = Math.max(0, (runs[run] as number) + tally.items - items);
     return result;
   }
 
