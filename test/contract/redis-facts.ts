@@ -337,6 +337,13 @@ export function redisFacts(subject: Subject<RedisHarness>): void {
       since: clock.now(),
     }));
     const hasty = { ...keyed(), deadline: Date.now() + 4_000 };
+    // No filter of another kind has the name, so no call on one waits.
+    for (const call of [
+      store.open(filter.name, 'filter', { fresh: true }),
+      store.clear(filter.name, 'filter', hasty),
+      store.drop(filter.name, 'filter', hasty),
+    ])
+      await expectRefusal(call, 'FILTER_NOT_FOUND');
     await expect(store.drop(filter.name, filter.kind, hasty)).rejects.toMatchObject({
       code: 'FILTER_BUSY',
       message: `visited set ${filter.name} is being created; retry`,

@@ -146,6 +146,7 @@ export class LifeCycle {
       const read = await this.catalogue.read(name, operation.deadline);
       const known = await this.catalogue.recall(verb, name, operation);
       if (known) return recalled(known);
+      if (verb === 'clear' || verb === 'drop') existing(read, filter.name, filter.kind);
       const now = await this.catalogue.now(operation.deadline);
       const { entry } = read;
       const idle = !entry || entry.state === 'ready';
