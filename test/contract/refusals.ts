@@ -34,9 +34,20 @@ const REFUSALS: readonly Refusal[] = [
   {
     when: 'another filter under a name',
     kind: 'FILTER_EXISTS',
-    call: (store, { name }) => store.create(filterSpec({ name, capacity: 11 }), made()),
+    call: (store, { name }) =>
+      store.create(
+        filterSpec({ name, capacity: 11, errorRate: 1e-6, maxAttempts: 3, urlProfile: { base: 'safe' } }),
+        made(),
+      ),
     text: (name) =>
-      `${name} already exists with other parameters: a counting filter with semantics "set", capacity 10, errorRate 0.000001. Choose another name, or GET it to see all its parameters`,
+      `${name} already exists with other parameters: capacity is 10, not 11; maxAttempts is unset, not 3; urlProfile is unset, not {"base":"safe"}. Choose another name, or GET it to see all its parameters`,
+  },
+  {
+    when: 'a visited set under the name of a filter',
+    kind: 'FILTER_EXISTS',
+    call: (store, { name }) => store.create(filterSpec({ name, kind: 'visited-set' }), made()),
+    text: (name) =>
+      `${name} already exists: it is a filter, not a visited set. Choose another name, or GET it to see all its parameters`,
   },
   {
     when: 'an import under a name that exists',

@@ -10,8 +10,12 @@ import {
   MAX_PER_HOST,
   type Sync,
 } from './port/index.js';
+import { type Chosen, differences, type Existing } from './same-filter.js';
 
 /* Errors that both stores raise in the same words, because callers do not know which store they use. */
+
+/** Maximum number of characters of a value in a message. */
+const MOST_SHOWN = 100;
 
 /** The fields that name a filter in a message. */
 export type Named = Pick<Filter, 'name' | 'kind'>;
@@ -26,26 +30,36 @@ export function notFound(missing: Named): StoreError {
 }
 
 /** `how` says why the existing filter is in the way. */
-function exists(
-  existing: Pick<FilterSpec, 'name' | 'kind' | 'type' | 'semantics' | 'capacity' | 'errorRate'>,
-  how: string,
-): StoreError {
-  const { name, kind, type, semantics, capacity, errorRate } = existing;
-  const what = kind === 'filter' ? `a ${type} filter with semantics "${semantics}"` : 'a visited set';
+function exists(name: string, how: string): StoreError {
   return new StoreError(
     'FILTER_EXISTS',
-    `${name} already exists${how}: ${what}, capacity ${capacity}, errorRate ${errorRate}. Choose another name, or GET it to see all its parameters`,
+    `${name} already exists${how}. Choose another name, or GET it to see all its parameters`,
   );
 }
 
 /** A creation failed because another filter has the name. */
-export function otherExists(existing: Parameters<typeof exists>[0]): StoreError {
-  return exists(existing, ' with other parameters');
+export function otherExists(existing: Existing & Named, wanted: Chosen): StoreError {
+  const { name, kind } = existing;
+  if (kind !== wanted.kind) return exists(name, `: it is a ${KINDS[kind]}, not a ${KINDS[wanted.kind]}`);
+  const found = differences(existing, wanted).map(
+    ({ parameter, ...values }) => `${parameter} is ${shown(values.existing)}, not ${shown(values.wanted)}`,
+  );
+  return exists(name, ` with other parameters: ${found.join('; ')}`);
+}
+
+/** A value of a parameter in a message. */
+function shown(json = 'unset'): string {
+  return json.length > MOST_SHOWN ? `${json.slice(0, MOST_SHOWN)}…` : json;
 }
 
 /** An import failed because the name is taken. */
-export function taken(existing: Parameters<typeof exists>[0]): StoreError {
-  return exists(existing, ', and an import does not overwrite it');
+export function taken({ name, kind, ...existing }: Named & Chosen): StoreError {
+  const { type, semantics, capacity, errorRate } = existing;
+  const what = kind === 'filter' ? `a ${type} filter with semantics "${semantics}"` : 'a visited set';
+  return exists(
+    name,
+    `, and an import does not overwrite it: ${what}, capacity ${capacity}, errorRate ${errorRate}`,
+  );
 }
 
 /** The filter has `items` items, and `more` would be new. */

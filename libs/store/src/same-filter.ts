@@ -1,8 +1,7 @@
-import { isDeepStrictEqual } from 'node:util';
 import type { Filter, FilterSpec } from './port/index.js';
 
 /** The parameters that a caller chooses. Geometry and seed are derived or random. */
-type Chosen = Pick<
+export type Chosen = Pick<
   FilterSpec,
   | 'kind'
   | 'type'
@@ -16,25 +15,57 @@ type Chosen = Pick<
   | 'perHost'
 >;
 
-/** True if an existing filter matches the creation of a filter with its name. Changes by syncs do not matter. */
-export function isSameFilter(filter: Chosen & Pick<Filter, 'original'>, spec: Chosen): boolean {
-  const { capacity, errorRate } = filter.original ?? filter;
-  return (
-    filter.kind === spec.kind &&
-    filter.type === spec.type &&
-    filter.semantics === spec.semantics &&
-    capacity === spec.capacity &&
-    errorRate === spec.errorRate &&
-    // Compares only whether it grows; the store and its settings decide the number of layers.
-    (filter.layers === undefined) === (spec.layers === undefined) &&
-    filter.maxAttempts === spec.maxAttempts &&
-    isDeepStrictEqual(asJson(filter.perHost), asJson(spec.perHost)) &&
-    filter.maxAgeSeconds === spec.maxAgeSeconds &&
-    isDeepStrictEqual(asJson(filter.urlProfile), asJson(spec.urlProfile))
-  );
+/** A filter that was created with parameters. Changes by syncs do not matter. */
+export type Existing = Chosen & Pick<Filter, 'original'>;
+
+/** A parameter in which two filters differ, and its values as JSON; undefined if it is not set. */
+interface Difference {
+  readonly parameter: string;
+  readonly existing: string | undefined;
+  readonly wanted: string | undefined;
 }
 
-/** The value as it reads after a restart. */
-function asJson(value: unknown): unknown {
-  return value === undefined ? undefined : (JSON.parse(JSON.stringify(value)) as unknown);
+/** True if an existing filter matches the creation of a filter with its name. */
+export function isSameFilter(filter: Existing, spec: Chosen): boolean {
+  return differences(filter, spec).length === 0;
+}
+
+/** The parameters, by their names in the API, in which a creation differs from an existing filter. */
+export function differences(filter: Existing, spec: Chosen): Difference[] {
+  const [existing, wanted] = [chosenIn({ ...filter, ...filter.original }), chosenIn(spec)];
+  return Object.keys(existing).flatMap((parameter) => [
+    ...differing(parameter, existing[parameter], wanted[parameter]),
+  ]);
+}
+
+const chosenIn = (filter: Chosen): Record<string, unknown> => ({
+  kind: filter.kind,
+  type: filter.type,
+  semantics: filter.semantics,
+  capacity: filter.capacity,
+  errorRate: filter.errorRate,
+  // Compares only whether it grows; the store and its settings decide the number of layers.
+  growth: filter.layers === undefined ? 'none' : 'auto',
+  maxAttempts: filter.maxAttempts,
+  maxAgeSeconds: filter.maxAgeSeconds,
+  perHost: filter.perHost,
+  urlProfile: filter.urlProfile,
+});
+
+/** Compares values as they read after a restart, and objects member by member. */
+function* differing(parameter: string, existing: unknown, wanted: unknown): Generator<Difference> {
+  const members = { ...asObject(existing), ...asObject(wanted) };
+  if (asObject(existing) && asObject(wanted)) {
+    for (const name of Object.keys(members))
+      yield* differing(`${parameter}.${name}`, asObject(existing)?.[name], asObject(wanted)?.[name]);
+    return;
+  }
+  const [one, other] = [JSON.stringify(existing), JSON.stringify(wanted)] as (string | undefined)[];
+  if (one !== other) yield { parameter, existing: one, wanted: other };
+}
+
+function asObject(value: unknown): Record<string, unknown> | undefined {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+    ? (value as Record<string, unknown>)
+    : undefined;
 }

@@ -39,7 +39,7 @@ export class LifeCycle {
         const scope = session.memory.names;
         return session.once({ scope, verb: CREATE, operation, subject: spec.name }, () => {
           const existing = session.memory.filters.get(spec.name)?.filter;
-          if (existing && !isSameFilter(existing, spec)) throw otherExists(existing);
+          if (existing && !isSameFilter(existing, spec)) throw otherExists(existing, spec);
           if (existing) return { answer: { filter: existing, created: false } };
           room.assert(session.memory);
           const filter = newGeneration(session, spec, spec.seed);

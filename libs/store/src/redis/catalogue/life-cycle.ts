@@ -45,7 +45,7 @@ export class LifeCycle {
         const filter = await this.make(read, next, { operation, verb: 'create', quota });
         return filter && { filter, created: true };
       }
-      if (!isSameFilter(entry, spec)) throw otherExists(entry);
+      if (!isSameFilter(entry, spec)) throw otherExists(entry, spec);
       const value = { fingerprint: operation.fingerprint, entry, created: false };
       const record = { verb: 'create', operation, value };
       const set = await this.catalogue.set(read, entry, operation.deadline, { record });
