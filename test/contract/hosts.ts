@@ -268,7 +268,7 @@ export function hostsContract(subject: Subject): void {
       await subject.reopen();
     });
 
-    it('notes as many removals during a sync as any set, even if all are of one host', async () => {
+    it('notes as many removals during a sync as any set, whether they are of one host or of many', async () => {
       await subject.reopen({ maxSyncForgets: 3_000 });
       const syncs = new SyncCalls(subject);
       const filter = await make(3, EXACT);
@@ -277,6 +277,15 @@ export function hostsContract(subject: Subject): void {
       expect(await syncs.get(filter, sync)).toMatchObject({ state: 'open' });
       await syncs.remove(filter, pagesOf('big.example', 3_100));
       await until('it is over', async () => (await syncs.get(filter, sync)).state === 'abandoned');
+      const another = await syncs.open(filter);
+      await syncs.remove(filter, hostsOf(2_900, 'host'));
+      expect(await syncs.get(filter, another)).toMatchObject({ state: 'open' });
+      await syncs.remove(filter, hostsOf(3_100, 'host'));
+      await subject.store.syncs.tend();
+      // The Redis keys of the noted removals.
+      const noted = (await subject.harness.kept()).filter((key) => key.includes(':removed:'));
+      expect(noted.filter((key) => key.includes(filter.generation))).toEqual([]);
+      await until('it is over', async () => (await syncs.get(filter, another)).state === 'abandoned');
       await subject.reopen();
     });
 

@@ -150,7 +150,7 @@ function syncsWith(catalogue: Catalogue): RedisSyncs {
   const segments = new Segments(connection, views, { maxRecordBytes: 2 ** 20, maxMarks: 1_000 });
   const growth = new Growth(catalogue, allocation, TIMEOUT_MS);
   const limits = { maxSyncForgets: 1_000, maxHidden: 1_000 };
-  const sums = new SyncSums(connection);
+  const sums = new SyncSums(connection, limits.maxSyncForgets);
   const ends = new SyncEnds(catalogue, changes, sums);
   const itemCalls = new ItemCalls(segments, growth, limits, ends, () => Promise.resolve(0));
   return new RedisSyncs({

@@ -60,7 +60,7 @@ export interface RedisStoreOptions extends ConnectionOptions {
   readonly syncIdleMs?: number;
   /**
    * Limit on the removals from a filter that are noted while a sync is open. After some more, the sync is abandoned. If
-   * hosts choose the segments, this is the limit of each segment.
+   * hosts choose the segments, each segment notes as many, and the sum is checked later.
    */
   readonly maxSyncForgets?: number;
   /**
@@ -113,7 +113,7 @@ export class RedisStore implements Store {
     const segments = new Segments(connection, this.views, { maxRecordBytes, maxMarks });
     const { maxSyncForgets = DEFAULT_MAX_SYNC_FORGETS, syncIdleMs = DEFAULT_SYNC_IDLE_MS } = options;
     const { maxHidden = DEFAULT_MAX_HIDDEN } = options;
-    const sums = new SyncSums(connection);
+    const sums = new SyncSums(connection, maxSyncForgets);
     const ends = new SyncEnds(this.catalogue, changes, sums);
     const hiddenIn = async (filter: RedisFilter): Promise<number> =>
       (await describeFilter(connection, this.views, filter, timeoutMs)).age?.hidden ?? 0;

@@ -6,6 +6,8 @@ import { LayerStack } from './layer-stack.js';
 export interface KnownSync {
   readonly id: string;
   readonly plan: SyncPlan;
+  /** Number of its first layer. */
+  readonly base: number;
   /** Milliseconds since the epoch. */
   readonly openedAt: number;
   readonly stack: LayerStack;
@@ -45,7 +47,14 @@ export class KnownState {
     }
     this.parts.fill(0);
     const stack = sync && new LayerStack(sync.plan, sync.base, sync.made ?? 1, this.parts.length);
-    this.current = sync && stack && { id: sync.id, plan: sync.plan, openedAt: sync.openedAt, stack };
+    this.current = sync &&
+      stack && {
+        id: sync.id,
+        plan: sync.plan,
+        base: sync.base,
+        openedAt: sync.openedAt,
+        stack,
+      };
   }
 
   /** Notes that all segments take part in the sync, according to the catalogue. */

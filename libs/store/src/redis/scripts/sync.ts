@@ -103,17 +103,18 @@ return 'OK'`,
 
 /**
  * The counts of a sync in a segment: {kept, listed, new, whether it is full, whether its queue has been kept, open
- * layer of the sync, items of each own layer, items of each layer of the sync}.
- * ARGV: 3 and 4 maximum numbers of own layers and of layers of the sync, 5 ms of an epoch if the filter ages, else 0.
+ * layer of the sync, noted removals, items of each own layer, items of each layer of the sync}.
+ * KEYS: 3 the noted removals. ARGV: 3 and 4 maximum numbers of own layers and of layers of the sync, 5 ms of an epoch if the filter ages, else 0.
  * If it ages, the answer has live cells instead of items, because the items in meta are as of the last change.
  */
 export const describeSyncScript: Script = {
   name: 'unseenDescribeSync',
-  numberOfKeys: 2,
+  numberOfKeys: 3,
   lua: `${checkSegment("'epoch'")}${NOW}
 local found = call('HMGET', meta, ${['kept', 'listed', 'new', 'full', 'copied', 'open'].map((name) => `'${SYNC}${name}'`).join(', ')})
 local stats, epochMs, keptEpoch = {}, tonumber(ARGV[5]), tonumber(kept[3] or 0)
 for n = 1, 6 do stats[n] = tonumber(found[n] or 0) end
+stats[7] = math.max(0, call('HLEN', KEYS[3]) - 1)
 local epoch = epochMs > 0 and math.max(keptEpoch, math.floor(now / epochMs)) or 0
 local function liveIn(ring)
   local live = 0

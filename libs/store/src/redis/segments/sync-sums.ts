@@ -5,6 +5,7 @@ import type { Sync } from '../../port/index.js';
 import type { Connection } from '../connection/connection.js';
 import { type EntrySync, plannedIn } from '../layout/entry.js';
 import { type RedisFilter, segmentKeysOf } from '../layout/filter.js';
+import { removedKey } from '../layout/keys.js';
 import type { LayerStack } from '../layout/layer-stack.js';
 import { describeSyncScript } from '../scripts/sync.js';
 
@@ -29,12 +30,16 @@ export function figuresOf(
 
 /** Sums the segments' counts of a filter's sync, and updates the filter's knowledge of it. */
 export class SyncSums {
-  constructor(private readonly connection: Connection) {}
+  constructor(
+    private readonly connection: Connection,
+    /** See RedisStoreOptions. */
+    private readonly maxSyncForgets: number,
+  ) {}
 
   /** Undefined if a segment does not take part in the sync. */
   async of(
     filter: RedisFilter,
-    sync: Pick<EntrySync, 'id' | 'plan'>,
+    sync: Pick<EntrySync, 'id' | 'plan' | 'base'>,
     deadline: number,
   ): Promise<Sums | undefined> {
     const rows = await joinAll(
@@ -43,35 +48,46 @@ export class SyncSums {
     const known = filter.sync?.id === sync.id ? filter.sync : undefined;
     const sums = { ...NOTHING, full: false, uncopied: [] as number[] };
     const own = filter.stack.plan.map((): number[] => []);
+    let noted = 0;
     for (const [segment, row] of rows.entries()) {
       if (!row) return undefined;
-      const [kept = 0, listed = 0, fresh = 0, isFull = 0, copied = 0, open = 0, ...counts] = row;
+      const [kept = 0, listed = 0, fresh = 0, isFull = 0, copied = 0, open = 0, removed = 0, ...counts] = row;
       const second = counts.splice(own.length);
       for (const [layer, count] of counts.entries()) own[layer]?.push(count);
       sums.kept += kept;
       sums.listed += listed;
       sums.new += fresh;
       sums.full ||= isFull === 1;
+      noted += removed;
       if (copied === 0) sums.uncopied.push(segment);
       known?.stack.saw(segment, open, itemsIn(filter, known.stack, second));
     }
+    // Each segment may note as many as the whole set, because one host may have all of them.
+    if (filter.stack.isByHost) sums.full ||= noted > this.maxSyncForgets;
     const items = own.map((counts, layer) =>
       filter.maxAgeSeconds === undefined ? sumOf(counts) : filter.stack.itemsFromCells(layer, counts),
     );
     return { ...sums, items: sumOf(items) };
   }
 
+  /** True if the segments together have noted too many removals, although each could note more. */
+  async exceed(filter: RedisFilter, sync: EntrySync, deadline: number): Promise<boolean> {
+    if (!filter.stack.isByHost || filter.spread === 1) return false;
+    return (await this.of(filter, sync, deadline))?.full ?? false;
+  }
+
   private async read(
     filter: RedisFilter,
     segment: number,
-    { id, plan }: Pick<EntrySync, 'id' | 'plan'>,
+    { id, plan, base }: Pick<EntrySync, 'id' | 'plan' | 'base'>,
     deadline: number,
   ): Promise<number[] | undefined> {
-    const { cells, meta } = segmentKeysOf(filter, segment);
+    const keys = segmentKeysOf(filter, segment);
     const layers = [filter.stack.plan.length, plannedIn(plan)];
     const epoch = filter.maxAgeSeconds === undefined ? 0 : epochMs(filter.maxAgeSeconds);
     const args = [filter.syncedToken(id), filter.pieceBytes, ...layers, epoch];
-    const reply = await this.connection.run(describeSyncScript, [cells, meta], args, deadline);
+    const all = [keys.cells, keys.meta, removedKey(keys, base)];
+    const reply = await this.connection.run(describeSyncScript, all, args, deadline);
     return Array.isArray(reply) ? reply.map(Number) : undefined;
   }
 }

@@ -246,6 +246,12 @@ export class RedisSyncs implements Syncs {
     if (sync && (sync.stage === 'committing' || sync.stage === 'abandoning'))
       await changes.goOn(name, deadline);
     else if (sync && isIdle) await this.ends.abandon(name, sync.id, ABANDONED.idle, deadline);
+    else if (
+      sync?.stage === 'open' &&
+      entry &&
+      (await this.sums.exceed(new RedisFilter(entry), sync, deadline))
+    )
+      await this.ends.abandon(name, sync.id, ABANDONED.forgets, deadline);
     else if (entry?.left) await changes.goOn(name, deadline);
     else if (!sync) await connection.write('zrem', CATALOGUE.syncs, [name], deadline);
   }
