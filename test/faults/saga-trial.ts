@@ -32,6 +32,42 @@ export interface Prepared {
   readonly before: readonly object[];
 }
 
+/** A prepared scene, and all Redis keys with their contents. */
+interface Snapshot extends Prepared {
+  readonly dump: readonly Buffer[];
+}
+
+/** The user of instances that must execute nothing once their trial is over. */
+const MORTAL = 'mortal';
+
+const DUMP = `
+local dump = {}
+for _, key in ipairs(redis.call('KEYS', '*')) do
+  dump[#dump + 1] = key
+  dump[#dump + 1] = redis.call('DUMP', key)
+end
+return dump`;
+
+const RESTORE = `
+redis.call('FLUSHALL')
+for n = 1, #ARGV, 2 do redis.call('RESTORE', ARGV[n], 0, ARGV[n + 1]) end`;
+
+/**
+ * The Redis keys of segments, each with its size. The sizes of records, and of the counts in meta, depend on the number
+ * of attempts, so they count as 0.
+ */
+const SIZES = `
+local sizes = { string = 'STRLEN', hash = 'HLEN', list = 'LLEN', zset = 'ZCARD' }
+local found = {}
+for _, key in ipairs(redis.call('KEYS', 'unseen:{*')) do
+  if key:find('unseen:{catalogue}', 1, true) ~= 1 then
+    local isVague = key:find(':meta$') or key:find(':operations:')
+    found[#found + 1] = key
+    found[#found + 1] = isVague and 0 or redis.call(sizes[redis.call('TYPE', key).ok], key)
+  end
+end
+return found`;
+
 type Run = (store: RedisStore, operation: Operation) => Promise<unknown>;
 
 /**
@@ -86,31 +122,25 @@ export class Trial {
   /** The operation of the change under test. */
   operation = keyed();
   private names = 0;
-  /** The number of commands of each change that died. */
-  private readonly lengths = new Map<object, number>();
+  private readonly snapshots = new Map<Saga, Snapshot>();
 
   private constructor(
     private readonly server: RedisServer,
     private readonly redis: Redis,
     /** The first instance. */
     private readonly first: RedisStore,
-    private readonly heir: RedisStore,
-    /** Like `heir`, but never treats a sync as idle. */
+    /** The last instance. It never treats a sync as idle. */
     private readonly patient: RedisStore,
   ) {}
 
   static async start(): Promise<Trial> {
-    const server = await startRedis();
-    const [first, heir, patient] = [
-      await storeAt(server.url, 0),
-      await storeAt(server.url, 2),
-      await storeAt(server.url, 2, Infinity),
-    ];
-    return new Trial(server, new Redis(server.url), first, heir, patient);
+    const server = await startRedis({ args: ['--user', MORTAL, 'on', `>${MORTAL}`, '~*', '&*', '+@all'] });
+    const [first, patient] = [await storeAt(server.url, 0), await storeAt(server.url, 2, Infinity)];
+    return new Trial(server, new Redis(server.url), first, patient);
   }
 
   async stop(): Promise<void> {
-    for (const store of [this.first, this.heir, this.patient]) await store.close();
+    for (const store of [this.first, this.patient]) await store.close();
     this.redis.disconnect();
     await this.server.stop();
   }
@@ -122,7 +152,7 @@ export class Trial {
   /** Makes a call on an instance with a fault. */
   async disturbed(fault: Fault, command: number, call: Run, place = 1): Promise<unknown> {
     const proxy = await TcpProxy.start(this.server.port);
-    const store = await storeAt(`redis://127.0.0.1:${proxy.port}`, place);
+    const store = await storeAt(mortalAt(proxy.port), place);
     try {
       // The instance checks once that the catalogue has all of its keys.
       await store.usage(['']);
@@ -145,19 +175,33 @@ export class Trial {
     return { answer: await this.disturbed(count, 0, call, place), commands };
   }
 
-  /** Makes the scene of a change. If the saga begins with a dead change, that must have changed something. */
+  /** Makes the scene of a change, and restores it for later trials. */
   async prepare(saga: Saga): Promise<Prepared> {
+    this.operation = keyed();
+    const snapshot = this.snapshots.get(saga);
+    if (snapshot) {
+      await this.redis.client('KILL', 'USER', MORTAL);
+      await this.redis.eval(RESTORE, 0, ...snapshot.dump);
+      return snapshot;
+    }
+    const prepared = await this.make(saga);
+    const dump = (await this.redis.callBuffer('eval', DUMP, 0)) as Buffer[];
+    this.snapshots.set(saga, { ...prepared, dump });
+    return prepared;
+  }
+
+  /** If the saga begins with a dead change, that must have changed something. */
+  private async make(saga: Saga): Promise<Prepared> {
     const { dead } = saga;
+    let commands = 0;
+    if (dead) {
+      const whole = await this.alive(saga);
+      ({ commands } = await this.measure((store) => dead.call(store, whole, made()), 0));
+      await this.dropAll();
+    }
     const scene = await this.alive(saga);
     const before = await this.stateOf(scene.name);
     if (!dead) return { scene, before: [before] };
-    let commands = this.lengths.get(dead);
-    if (commands === undefined) {
-      ({ commands } = await this.measure((store) => dead.call(store, scene, made()), 0));
-      await this.dropAll();
-      this.lengths.set(dead, commands);
-      return this.prepare(saga);
-    }
     const at = Math.floor(commands * dead.part);
     await this.disturbed(dies, at, (store) => dead.call(store, scene, made()), 0);
     const left = await this.stateOf(scene.name);
@@ -166,27 +210,33 @@ export class Trial {
   }
 
   private async alive(saga: Saga): Promise<Scene> {
-    this.operation = keyed();
     const blank: Scene = { name: `s${this.names++}-`, sync: '', parts: [] };
     return { ...blank, ...(await saga.prepare(this.first, blank)) };
   }
 
-  /** Makes the next call, lets syncs end, reads everything, and drops it. */
+  /** Makes the next call on a new instance, lets syncs end, reads everything, and drops it. */
   async finish(scene: Scene, next: Call, operation: Operation): Promise<Outcome> {
-    const answer = await outcomeOf(next(this.heir, scene, operation));
-    await this.patient.syncs.tend();
-    const state = await this.stateOf(scene.name);
-    const names = (await this.entries()).map(({ name }) => name);
-    const contents = await Promise.all(names.map((name) => outcomeOf(contentsOf(this.heir, name))));
-    await this.dropAll();
-    return { answer, state, contents };
+    const heir = await storeAt(mortalAt(this.server.port), 2);
+    try {
+      const answer = await outcomeOf(next(heir, scene, operation));
+      await this.patient.syncs.tend();
+      const state = await this.stateOf(scene.name);
+      const names = (await this.entries()).map(({ name }) => name);
+      const contents = await Promise.all(names.map((name) => outcomeOf(contentsOf(heir, name))));
+      await this.dropAll();
+      return { answer, state, contents };
+    } finally {
+      await heir.close();
+    }
   }
 
   /** Drops all filters, and expects that nothing is left. */
   async dropAll(): Promise<void> {
-    for (const { name } of await this.entries()) await outcomeOf(this.heir.drop(name, 'visited-set', made()));
+    for (const { name } of await this.entries()) {
+      await outcomeOf(this.patient.drop(name, 'visited-set', made()));
+    }
     await this.patient.syncs.tend();
-    expect(await this.keys()).toEqual([]);
+    expect(await this.sizes()).toEqual([]);
     for (const key of [CATALOGUE.unfinished, CATALOGUE.syncs]) expect(await this.redis.zcard(key)).toBe(1);
   }
 
@@ -195,11 +245,9 @@ export class Trial {
     const { redis } = this;
     const entries = await this.entries();
     const owners = new Map(entries.flatMap(({ tags, name }) => tags.map((tag, n) => [tag, `${name}/${n}`])));
-    const keys = await this.keys();
-    const sizes = await Promise.all(keys.map((key) => this.sizeOf(key)));
-    const words = keys.map((key, n) => {
+    const words = (await this.sizes()).map(([key, size]) => {
       const [, tag = '', of = ''] = /^unseen:\{(.*)\}:(.*)$/.exec(key) ?? [];
-      return `${owners.get(tag) ?? 'astray'}:${of} ${sizes[n]}`.replace(prefix, '');
+      return `${owners.get(tag) ?? 'astray'}:${of} ${size}`.replace(prefix, '');
     });
     return {
       entries: entries.map(fieldsOf),
@@ -215,21 +263,16 @@ export class Trial {
     return all.map(([, raw]) => JSON.parse(raw) as CatalogueEntry);
   }
 
-  /** The Redis keys of segments. */
-  private async keys(): Promise<string[]> {
-    return (await this.redis.keys('unseen:{*')).filter((key) => !key.startsWith('unseen:{catalogue}'));
-  }
-
-  /** The sizes of records, and of the counts in meta, depend on the number of attempts, so they count as 0. */
-  private async sizeOf(key: string): Promise<number> {
-    const { redis } = this;
-    if (/:(meta|operations:.*)$/.test(key)) return 0;
-    const type = await redis.type(key);
-    if (type === 'string') return redis.strlen(key);
-    if (type === 'hash') return redis.hlen(key);
-    return type === 'list' ? redis.llen(key) : redis.zcard(key);
+  private async sizes(): Promise<[key: string, size: number][]> {
+    const found = (await this.redis.eval(SIZES, 0)) as (string | number)[];
+    return Array.from({ length: found.length / 2 }, (_, n) => [
+      String(found[2 * n]),
+      Number(found[2 * n + 1]),
+    ]);
   }
 }
+
+const mortalAt = (port: number): string => `redis://${MORTAL}:${MORTAL}@127.0.0.1:${port}`;
 
 /** A store whose clock is ahead of those of earlier instances. */
 function storeAt(url: string, place: number, syncIdleMs = IDLE_MS): Promise<RedisStore> {
