@@ -7,7 +7,7 @@ import { findExamples } from '../../scripts/find-examples.mjs';
 import { filesBelow, madeOnce } from './made-once.js';
 
 const run = promisify(execFile);
-const TSC = resolve('node_modules', 'typescript', 'bin', 'tsc');
+const TSC = resolve('node_modules', '@typescript', 'native', 'bin', 'tsc');
 const CLIENT = join('libs', 'client');
 const OTHERS = ['tsconfig.json', join('test', 'support', 'example.ts')];
 
