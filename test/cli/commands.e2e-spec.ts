@@ -3,21 +3,20 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { UnseenClient } from '#client';
-import { freshName, type TestApp } from '../support/app.js';
+import { freshName, startApp, type TestApp } from '../support/app.js';
 import { runCommand } from '../support/command-line.js';
 import { freePort } from '../support/redis-server.js';
 import type { Ended } from '../support/service-process.js';
-import { STORES } from '../e2e/stores.js';
 
 const urlAt = (i: number): string => `https://example.org/${i}`;
 const urls = (count: number, from = 0): string[] => Array.from({ length: count }, (_, i) => urlAt(from + i));
 
-describe.each(STORES)('the command line, $name store', ({ start }) => {
+describe('the command line', () => {
   let app: TestApp;
   let client: UnseenClient;
   let folder: string;
   beforeAll(async () => {
-    app = await start();
+    app = await startApp();
     client = new UnseenClient({ url: app.url });
     folder = await mkdtemp(join(tmpdir(), 'unseen-cli-'));
   });

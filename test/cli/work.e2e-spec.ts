@@ -4,11 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { UnseenClient, type VisitedSet } from '#client';
-import { freshName, type TestApp } from '../support/app.js';
+import { freshName, startApp, type TestApp } from '../support/app.js';
 import { runCommand, startCommand, type RunningCommand } from '../support/command-line.js';
 import { TcpProxy } from '../support/tcp-proxy.js';
 import { until } from '../support/until.js';
-import { STORES } from '../e2e/stores.js';
 
 const URL_OF_TEST = 'https://example.org/1';
 const INTERRUPTED = 130;
@@ -21,12 +20,12 @@ async function roomForOne(pid: string): Promise<number> {
   return limit;
 }
 
-describe.each(STORES)('unseen work, $name store', ({ start }) => {
+describe('unseen work', () => {
   let app: TestApp;
   let client: UnseenClient;
   let folder: string;
   beforeAll(async () => {
-    app = await start();
+    app = await startApp();
     client = new UnseenClient({ url: app.url });
     folder = await mkdtemp(join(tmpdir(), 'unseen-work-'));
   });

@@ -6,9 +6,8 @@ import { build } from 'esbuild';
 import type { BrowserContext, Page } from 'playwright-core';
 import type * as Client from '#client';
 import { describeInBrowser, sharedBrowser, why } from '../dashboard/browser.js';
-import { freshName, type TestApp } from '../support/app.js';
+import { freshName, startApp, type TestApp } from '../support/app.js';
 import { makeKey, type TestKey } from '../support/credentials.js';
-import { STORES } from '../e2e/stores.js';
 
 const browser = sharedBrowser();
 
@@ -39,7 +38,7 @@ async function startPage(): Promise<Server> {
   return server;
 }
 
-describeInBrowser.each(STORES)(`the client in a page of another origin, $name store${why}`, ({ start }) => {
+describeInBrowser(`the client in a page of another origin${why}`, () => {
   let server: Server;
   let app: TestApp;
   let key: TestKey;
@@ -48,7 +47,7 @@ describeInBrowser.each(STORES)(`the client in a page of another origin, $name st
   beforeAll(async () => {
     server = await startPage();
     const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-    app = await start({ AUTH: 'keys', CORS_ORIGINS: origin });
+    app = await startApp({ AUTH: 'keys', CORS_ORIGINS: origin });
     key = await makeKey(app, 'admin');
     context = await browser.newContext();
     page = await context.newPage();

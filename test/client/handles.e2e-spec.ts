@@ -1,13 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { NotFoundError, UnseenClient, ValidationError } from '#client';
-import { freshName, type TestApp } from '../support/app.js';
-import { STORES } from '../e2e/stores.js';
+import { freshName, startApp, type TestApp } from '../support/app.js';
 
-describe.each(STORES)('the client, $name store', ({ start }) => {
+describe('the client', () => {
   let app: TestApp;
   let client: UnseenClient;
   beforeAll(async () => {
-    app = await start();
+    app = await startApp();
     client = new UnseenClient({ url: app.url });
   });
   afterAll(() => app.close());

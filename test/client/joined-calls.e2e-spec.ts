@@ -1,15 +1,14 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { UnseenClient, ValidationError } from '#client';
-import { freshName, type TestApp } from '../support/app.js';
+import { freshName, startApp, type TestApp } from '../support/app.js';
 import { recordedFetch, type SentRequest } from '../support/recorded-fetch.js';
-import { STORES } from '../e2e/stores.js';
 
-describe.each(STORES)('calls made in the same moment, $name store', ({ start }) => {
+describe('calls made in the same moment', () => {
   let app: TestApp;
   let client: UnseenClient;
   let sent: SentRequest[];
   beforeAll(async () => {
-    app = await start();
+    app = await startApp();
   });
   beforeEach(() => {
     const recorded = recordedFetch();

@@ -4,23 +4,22 @@ import type { AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { UnreachableError, UnseenClient, type Retrying, type VisitedSet } from '#client';
-import { freshName, type TestApp } from '../support/app.js';
+import { freshName, startApp, type TestApp } from '../support/app.js';
 import { moved, moveTime, untilMoved } from '../support/moved-timers.js';
 import { freePort } from '../support/redis-server.js';
 import { Random, SEED } from '../support/random.js';
 import { recordedFetch } from '../support/recorded-fetch.js';
 import { TcpProxy } from '../support/tcp-proxy.js';
-import { STORES } from '../e2e/stores.js';
 
 afterEach(() => {
   jest.useRealTimers();
 });
 
-describe.each(STORES)('repeats of the client, $name store', ({ start }) => {
+describe('repeats of the client', () => {
   let app: TestApp;
   let proxy: TcpProxy;
   beforeAll(async () => {
-    app = await start();
+    app = await startApp();
     proxy = await TcpProxy.start(app.port);
   });
   afterAll(async () => {

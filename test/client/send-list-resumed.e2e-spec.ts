@@ -1,10 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { BadEntry, ChangedListError, resumeList, UnseenClient, type Checkpoint, type Filter } from '#client';
-import { freshName, type TestApp } from '../support/app.js';
+import { freshName, startApp, type TestApp } from '../support/app.js';
 import { Random, SEED } from '../support/random.js';
 import { recordedFetch } from '../support/recorded-fetch.js';
 import { until } from '../support/until.js';
-import { STORES } from '../e2e/stores.js';
 import { BAG, items, newBag } from './bags.js';
 
 /** How often the list is killed before it may finish. */
@@ -28,10 +27,10 @@ function deafFetch() {
   return deaf;
 }
 
-describe.each(STORES)('a list that is resumed, $name store', ({ start }) => {
+describe('a list that is resumed', () => {
   let app: TestApp;
   beforeAll(async () => {
-    app = await start();
+    app = await startApp();
   });
   afterAll(() => app.close());
 

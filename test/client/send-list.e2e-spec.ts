@@ -9,10 +9,9 @@ import {
   type Filter,
   type SentBlock,
 } from '#client';
-import { freshName, type TestApp } from '../support/app.js';
+import { freshName, startApp, type TestApp } from '../support/app.js';
 import { moved, moveTime } from '../support/moved-timers.js';
 import { until } from '../support/until.js';
-import { STORES } from '../e2e/stores.js';
 import { itemAt, items, newBag } from './bags.js';
 
 const limited = (): Response =>
@@ -25,10 +24,10 @@ afterEach(() => {
   jest.useRealTimers();
 });
 
-describe.each(STORES)('a list that is sent safely, $name store', ({ start }) => {
+describe('a list that is sent safely', () => {
   let app: TestApp;
   beforeAll(async () => {
-    app = await start();
+    app = await startApp();
   });
   afterAll(() => app.close());
 

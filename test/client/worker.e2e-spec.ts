@@ -9,11 +9,10 @@ import {
   type Work,
   type WorkerOptions,
 } from '#client';
-import { freshName, type TestApp } from '../support/app.js';
+import { freshName, startApp, type TestApp } from '../support/app.js';
 import { TcpProxy } from '../support/tcp-proxy.js';
 import { until } from '../support/until.js';
 import { leasesWaiting } from '../e2e/leases-waiting.js';
-import { STORES } from '../e2e/stores.js';
 
 const urlAt = (i: number): string => `https://example.org/${i}`;
 const urls = (count: number): string[] => Array.from({ length: count }, (_, i) => urlAt(i));
@@ -29,11 +28,11 @@ const INTERVALS_ONLY: Parameters<typeof jest.useFakeTimers>[0] = {
   ],
 };
 
-describe.each(STORES)('a worker, $name store', ({ start }) => {
+describe('a worker', () => {
   let app: TestApp;
   let client: UnseenClient;
   beforeAll(async () => {
-    app = await start();
+    app = await startApp();
     client = new UnseenClient({ url: app.url });
   });
   afterEach(() => {

@@ -2,8 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import type { Locator } from 'playwright-core';
 import { UnseenClient, type VisitedSet } from '#client';
-import { freshName, type TestApp } from '../support/app.js';
-import { STORES } from '../e2e/stores.js';
+import { freshName, startApp, type TestApp } from '../support/app.js';
 import { makeKey, type TestKey } from '../support/credentials.js';
 import { describeInBrowser, resultOf, sharedBrowser, signIn, visit, why, type Visit } from './browser.js';
 
@@ -13,16 +12,16 @@ const urls = (from: number, to: number): string[] =>
   Array.from({ length: to - from }, (_, i) => `https://example.org/${from + i}`);
 
 /**
- * Each screen does its main task once. The other specs of the dashboard run in `npm run test:all`, on one store: the
- * page knows only the API, and test/contract checks that both stores give the same answers.
+ * Each screen does its main task once. The other specs of the dashboard run in `npm run test:all`. One store is enough:
+ * the page knows only the API, and test/contract checks that both stores give the same answers.
  */
-describeInBrowser.each(STORES)(`the screens of the dashboard, $name store${why}`, ({ start }) => {
+describeInBrowser(`the screens of the dashboard${why}`, () => {
   let app: TestApp;
   let admin: TestKey;
   let client: UnseenClient;
   let set: VisitedSet;
   beforeAll(async () => {
-    app = await start({ AUTH: 'keys' });
+    app = await startApp({ AUTH: 'keys' });
     admin = await makeKey(app, 'admin');
     client = new UnseenClient({ url: app.url, apiKey: admin.key });
   });

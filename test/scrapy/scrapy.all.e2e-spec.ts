@@ -4,17 +4,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, it } from '@jest/globals';
-import { BOTH_STORES } from '../e2e/stores.js';
 import { describeScrapy, FOLDER, LONG, scrapy, SUITES, suitesPass, why } from './suites.js';
 
 const run = promisify(execFile);
 const long: readonly string[] = Object.values(LONG);
 
 describeScrapy(`scrapy-unseen${why}`, () => {
-  suitesPass(
-    SUITES.filter((suite) => !long.includes(suite)),
-    BOTH_STORES.slice(0, 1),
-  );
+  suitesPass(SUITES.filter((suite) => !long.includes(suite)));
 
   const built = scrapy?.builds ? it : it.skip;
   const whyNot = scrapy?.builds ? '' : ' (skipped: this Python has no setuptools, or no wheel)';
