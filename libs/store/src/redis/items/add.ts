@@ -112,7 +112,7 @@ if added > 0 then
     p = next
   end
   openedQueue.moveDue()
-  openedQueue.append(openedQueue.lane, entries)
+  openedQueue.add(entries)
   openedQueue.set('clock', openedQueue.clock + 1)
   openedQueue.save()
 end`

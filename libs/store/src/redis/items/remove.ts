@@ -79,7 +79,7 @@ end`,
  */
 const mark = (maxMarks: string): string => `
 function queue.mark(marks)
-  if queue.lane.waiting + queue.leased + queue.later + queue.letterCount == 0 then return 0 end
+  if queue.waiting + queue.leased + queue.later + queue.letterCount == 0 then return 0 end
   queue.set('marked', queue.marked + call('HSET', queue.marks, unpack(marks)))
   queue.save()
   return (queue.sweeping == 1 or ${tooManyMarks(maxMarks)}) and 1 or 0

@@ -18,7 +18,7 @@ local till = now + ARGV[3]
 if queue.awaited < till or queue.awaited > till + ARGV[3] then queue.set('awaited', till) end
 queue.save()
 local due = -1
-if queue.lane.waiting > 0 then due = 0
+if queue.waiting > 0 then due = 0
 elseif queue.due > 0 then due = math.max(0, queue.due - now) end
 return {string.format('%.0f', due), tonumber(kept[2])}`,
 };

@@ -65,7 +65,7 @@ for n = 1, #entries do
 end
 each('ZREM', queue.letters, gone)
 queue.owe(back)
-if ARGV[10] == 'putBack' then queue.append(queue.lane, back) end
+if ARGV[10] == 'putBack' then queue.add(back) end
 ${TIDY}
 queue.save()
 local answers = concat(out)

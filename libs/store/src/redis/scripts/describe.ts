@@ -59,9 +59,9 @@ for n = 1, #ends do
     leased = leased - ended
   end
 end
-local first, at = queue.first(queue.lane)
+local first, at = queue.first(queue)
 local age = first and math.max(0, math.floor(now / 1000) - unpacked('>I4', first, at + 11)) or -1
-local queued = {queue.lane.waiting + delayed + queue.leased - leased, leased, queue.later - delayed, queue.letterCount,
+local queued = {queue.waiting + delayed + queue.leased - leased, leased, queue.later - delayed, queue.letterCount,
   sizes[6] + sizes[7] - 2, age}
 for n = 1, #queued do stats[#stats + 1] = queued[n] end
 `;

@@ -21,7 +21,7 @@ import { HEAD_BYTES, LEASE_ENTRIES } from './queue-state.js';
 export const CHUNK_BYTES = 4_090;
 export const JOINED_BYTES = 1_274;
 
-/** Maximum number of entries that one script reads from a lane. A gap counts as one entry. */
+/** Maximum number of waiting entries that one lease reads. */
 const READ_AT_MOST = 1_000;
 /** Maximum number of chunks to read in one command. */
 const READ_AHEAD = 16;
@@ -46,31 +46,45 @@ local function split(chunk, at, most)
 end
 `;
 
-/** `queue.append` adds entries at the end of a lane, and wakes waiting callers. */
+/**
+ * `queue.append` adds entries at the ends of lanes: `lists` has those of each lane, at least one. `queue.wake` wakes
+ * waiting callers.
+ */
 export const APPEND = `
-function queue.append(lane, entries)
-  local count = #entries
-  if count == 0 then return end
-  local number, first, size, chunks = lane.next, 1, 0, {}
-  for n = 1, count do
-    local bytes = #entries[n]
-    if size > 0 and size + bytes > ${CHUNK_BYTES} then
-      chunks[#chunks + 1] = ${chunkOf('lane', 'number')}
-      chunks[#chunks + 1] = concat(entries, '', first, n - 1)
-      number, first, size = number + 1, n, 0
-    end
-    size = size + bytes
-  end
-  local chunk = concat(entries, '', first)
-  if size <= ${JOINED_BYTES} and lane.head < number and number == lane.next then
-    local last = call('HGET', queue.chunks, ${chunkOf('lane', 'number - 1')})
-    if last and #last + size <= ${JOINED_BYTES} then number, chunk = number - 1, last .. chunk end
-  end
-  chunks[#chunks + 1] = ${chunkOf('lane', 'number')}
-  chunks[#chunks + 1] = chunk
-  each('HSET', queue.chunks, chunks)
-  lane.next, lane.waiting, lane.changed = number + 1, lane.waiting + count, true
+function queue.wake()
   if queue.awaited > now then redis.pcall('PUBLISH', 'unseen:queue:' .. sub(ARGV[1], 1, 16), '') end
+end
+function queue.append(lanes, lists)
+  local chunks, asked, joins, joined = {}, {}, {}, {}
+  for l = 1, #lanes do
+    local lane, entries = lanes[l], lists[l]
+    local number, first, size, count = lane.next, 1, 0, #entries
+    for n = 1, count do
+      local bytes = #entries[n]
+      if size > 0 and size + bytes > ${CHUNK_BYTES} then
+        chunks[#chunks + 1] = ${chunkOf('lane', 'number')}
+        chunks[#chunks + 1] = concat(entries, '', first, n - 1)
+        number, first, size = number + 1, n, 0
+      end
+      size = size + bytes
+    end
+    chunks[#chunks + 1] = ${chunkOf('lane', 'number')}
+    chunks[#chunks + 1] = concat(entries, '', first)
+    if size <= ${JOINED_BYTES} and lane.head < number and number == lane.next then
+      asked[#asked + 1] = ${chunkOf('lane', 'number - 1')}
+      joins[#asked], joined[#asked] = #chunks, lane
+    end
+    lane.next, lane.waiting, lane.changed = number + 1, lane.waiting + count, true
+  end
+  local lasts = #asked > 0 and call('HMGET', queue.chunks, unpack(asked)) or {}
+  for n = 1, #asked do
+    local last, at, lane = lasts[n], joins[n], joined[n]
+    if last and #last + #chunks[at] <= ${JOINED_BYTES} then
+      chunks[at - 1], chunks[at] = asked[n], last .. chunks[at]
+      lane.next = lane.next - 1
+    end
+  end
+  each('HSET', queue.chunks, chunks)
 end
 `;
 
@@ -81,6 +95,7 @@ end
  *   records   the entries, LEASE_ENTRIES in each; `parts` has those of the next record
  *   left      bytes that their payloads may still have; if `any`, the first entry may have more
  *   used      chunks that are used up
+ *   read      entries that were read, at most READ_AT_MOST; a gap counts as one
  *   rest      why it stopped early: 'full' if the next entry would exceed the bytes, 'unread' if it has read enough
  *
  * The caller deletes the used chunks after its first write that needs memory: at the memory limit, Redis refuses that
@@ -88,7 +103,7 @@ end
  */
 export const TAKE = `${SPLIT}
 function queue.take(lane, taken, most)
-  local number, at, passed, read = lane.head, lane.headAt, 0, 0
+  local number, at, passed, read = lane.head, lane.headAt, 0, taken.read
   local records, parts, count, left = taken.records, taken.parts, taken.count, taken.left
   local fields, chunks, next, ahead = {}, {}, 1, 1
   while count < most and number < lane.next and not taken.rest do
@@ -135,36 +150,30 @@ function queue.take(lane, taken, most)
   if number > lane.head or at > lane.headAt then
     lane.head, lane.headAt, lane.waiting, lane.changed = number, at, lane.waiting - passed, true
   end
-  taken.parts, taken.count, taken.left = parts, count, left
+  taken.parts, taken.count, taken.left, taken.read = parts, count, left, read
 end
 `;
 
 /**
- * `queue.sweep` drops forgotten entries from chunks of a lane: from chunk `number`, but not before the head, up to
- * `ending`, until it has read `most` entries. Returns the number of the next chunk. Needs MARKS.
+ * `queue.sweepChunk` drops forgotten entries from a chunk of a lane, and returns how many entries waited in it. Needs
+ * MARKS.
  */
 export const SWEEP = `${SPLIT}
-function queue.sweep(lane, number, ending, most)
-  local read, rewrote = 0, false
-  number = math.max(number, lane.head)
-  while number < ending and read < most do
-    local field = ${chunkOf('lane', 'number')}
-    local found = split(call('HGET', queue.chunks, field) or '', number == lane.head and lane.headAt or 0, math.huge)
-    local gone, live = queue.forgotten(found), {}
-    for n = 1, #found do
-      if not gone[n] then live[#live + 1] = found[n] end
-    end
-    if #live < #found then
-      rewrote = true
-      lane.waiting, lane.changed = lane.waiting - #found + #live, true
-      if number == lane.head then lane.headAt = 0 end
-      if #live > 0 then call('HSET', queue.chunks, field, concat(live)) else call('HDEL', queue.chunks, field) end
-    end
-    if #live == 0 and number == lane.head then lane.head, lane.headAt, lane.changed = number + 1, 0, true end
-    read, number = read + math.max(1, #found), number + 1
+function queue.sweepChunk(lane, number, chunk)
+  local field = ${chunkOf('lane', 'number')}
+  local found = split(chunk, number == lane.head and lane.headAt or 0, math.huge)
+  local gone, live = queue.forgotten(found), {}
+  for n = 1, #found do
+    if not gone[n] then live[#live + 1] = found[n] end
   end
-  if rewrote then queue.set('rewrites', queue.rewrites + 1) end
-  return number
+  if #live < #found then
+    queue.set('rewrites', queue.rewrites + 1)
+    lane.waiting, lane.changed = lane.waiting - #found + #live, true
+    if number == lane.head then lane.headAt = 0 end
+    if #live > 0 then call('HSET', queue.chunks, field, concat(live)) else call('HDEL', queue.chunks, field) end
+  end
+  if #live == 0 and number == lane.head then lane.head, lane.headAt, lane.changed = number + 1, 0, true end
+  return #found
 end
 `;
 

@@ -31,11 +31,20 @@ function queue.forgotten(entries)
 end
 `;
 
+/** `queue.add` adds entries at the end of their lane, and wakes waiting callers. Includes APPEND. */
+export const ADD = `${APPEND}
+function queue.add(entries)
+  if #entries == 0 then return end
+  queue.append({queue}, {entries})
+  queue.wake()
+end
+`;
+
 /**
  * `queue.bury` makes entries dead letters. `queue.bringBack` adds entries that come back at the end of their lane, or
- * to the dead letters with this reason. It leaves out forgotten entries, and returns which these are. Includes APPEND.
+ * to the dead letters with this reason. It leaves out forgotten entries, and returns which these are. Includes ADD.
  */
-export const bringBack = (maxAttempts: string) => `${APPEND}
+export const bringBack = (maxAttempts: string) => `${ADD}
 local maxAttempts = tonumber(${maxAttempts})
 function queue.bury(entries, reason)
   if #entries == 0 then return end
@@ -59,7 +68,7 @@ function queue.bringBack(entries, reason)
   end
   queue.owe(live)
   queue.bury(dead, reason)
-  queue.append(queue.lane, back)
+  queue.add(back)
   return gone
 end
 `;
@@ -219,7 +228,7 @@ end
 
 /** Deletes the marks once the queue has no entry that they could concern. */
 export const TIDY = `
-if queue.marked > 0 and queue.leased == 0 and queue.lane.waiting == 0
+if queue.marked > 0 and queue.leased == 0 and queue.waiting == 0
   and call('ZCARD', queue.delayed) + call('ZCARD', queue.letters) == 2 and ${CAN_ROTATE} then
   call('UNLINK', queue.marks, queue.oldMarks)
   call('HSET', queue.marks, '', '')

@@ -18,7 +18,7 @@ import { checkSegment, RECORD_FIELDS, recordWith } from './script.js';
  * Besides the counts of the segment, meta has the numbers of the queue: clock; leases, dead and delays (last number
  * given); leased (entries); sweeping (1 during a sweep); marked (number of marks); due (a lower bound of the first end
  * of a lease or delay, ms; 0 if none); awaited (until when a caller waits for new entries, ms); rewrites (how often
- * sweeps have moved entries within their chunks); and the record of the lane.
+ * sweeps have moved entries within their chunks); and the record of the lane: the queue is its own only lane.
  */
 
 /** Maximum number of entries in one lease of the segment. */
@@ -78,9 +78,7 @@ export const QUEUE_FIELD = 'queue';
 const FORMAT = `>${'I6'.repeat(QUEUE_NUMBERS.length)}`;
 
 /** Lua: the variables of an open queue for its numbers. */
-const NUMBERS = QUEUE_NUMBERS.map((name) =>
-  (LANE_NUMBERS as readonly string[]).includes(name) ? `queue.lane.${name}` : `queue.${name}`,
-).join(', ');
+const NUMBERS = QUEUE_NUMBERS.map((name) => `queue.${name}`).join(', ');
 
 const PACKED = `struct.pack('${FORMAT}', ${NUMBERS})`;
 
@@ -102,7 +100,7 @@ end
 if not kept[${fieldAt}] or #kept[${fieldAt}] ~= ${6 * QUEUE_NUMBERS.length} then return redis.status_reply('LOST') end
 local queue = {chunks = KEYS[${keysAt}], leaseKey = KEYS[${keysAt + 1}], ends = KEYS[${keysAt + 2}],
   delayed = KEYS[${keysAt + 3}], letters = KEYS[${keysAt + 4}], marks = KEYS[${keysAt + 5}], oldMarks = KEYS[${keysAt + 6}],
-  lane = {id = ''}}
+  id = ''}
 ${NUMBERS} = struct.unpack('${FORMAT}', kept[${fieldAt}])
 queue.later, queue.letterCount = sizes[4] - 1, sizes[5] - 1
 local pack, unpacked = struct.pack, struct.unpack
@@ -115,7 +113,7 @@ function queue.set(name, value)
   queue[name], queue.changed = value, true
 end
 function queue.save()
-  if queue.changed or queue.lane.changed then call('HSET', meta, '${QUEUE_FIELD}', ${PACKED}) end
+  if queue.changed then call('HSET', meta, '${QUEUE_FIELD}', ${PACKED}) end
 end
 `;
 

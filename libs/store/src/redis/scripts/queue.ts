@@ -72,8 +72,8 @@ if ${MAY_BE_DUE} then
 ${bringBack('ARGV[9]')}${LEASES}${MOVE_DUE}
   more = queue.moveDue()
 end
-local taken = {count = 0, left = tonumber(ARGV[12]), any = ARGV[13] == '1', records = {}, parts = {}, used = {}}
-queue.take(queue.lane, taken, wanted)
+local taken = {count = 0, read = 0, left = tonumber(ARGV[12]), any = ARGV[13] == '1', records = {}, parts = {}, used = {}}
+queue.take(queue, taken, wanted)
 local count, records = taken.count, taken.records
 if #taken.parts > 0 then records[#records + 1] = concat(taken.parts) end
 local flag = taken.rest == 'full' and 2 or (more or taken.rest == 'unread') and count == 0 and 1 or 0

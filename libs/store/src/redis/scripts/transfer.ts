@@ -1,6 +1,6 @@
 import type { Script } from './script.js';
-import { APPEND, chunkOf, SPLIT } from './lanes.js';
-import { LEASES, MARKS } from './queue-moves.js';
+import { chunkOf, SPLIT } from './lanes.js';
+import { ADD, LEASES, MARKS } from './queue-moves.js';
 import { CHECK_QUEUE, EXTENDED, HEAD_BYTES, LEASED, QUEUE_READ_KEYS } from './queue-state.js';
 import { CHECK_SEGMENT, NOW } from './script.js';
 
@@ -22,7 +22,7 @@ export const exportLogScript: Script = {
   name: 'unseenExportLog',
   numberOfKeys: QUEUE_READ_KEYS,
   lua: `${CHECK_QUEUE}${MARKS}${SPLIT}
-local lane, out, read, flag = queue.lane, {}, 0, 0
+local lane, out, read, flag = queue, {}, 0, 0
 local number, at = lane.head, lane.headAt
 if ARGV[3] ~= '' then
   local chunk, place, rewrites = string.match(ARGV[3], '^(%d+) (%d+) (%d+)$')
@@ -135,7 +135,7 @@ return 'OK'`,
 export const importQueueScript: Script = {
   name: 'unseenImportQueue',
   numberOfKeys: QUEUE_READ_KEYS,
-  lua: `${CHECK_QUEUE}${UNFILLED}${NOW}${APPEND}
+  lua: `${CHECK_QUEUE}${UNFILLED}${NOW}${ADD}
 if tonumber(call('HGET', meta, 'imports') or 0) ~= tonumber(ARGV[3]) then return 'OK' end
 local packed, at, waiting, dead, birth = ARGV[4], 1, {}, {}, pack('>I6', queue.clock + 1)
 while at <= #packed do
@@ -151,7 +151,7 @@ while at <= #packed do
   end
   at = next
 end
-queue.append(queue.lane, waiting)
+queue.add(waiting)
 each('ZADD', queue.letters, dead)
 queue.set('clock', queue.clock + 1)
 queue.set('dead', queue.dead + #dead / 2)
