@@ -147,7 +147,11 @@ function syncsWith(catalogue: Catalogue): RedisSyncs {
   const changes = changesWith(catalogue);
   const stragglers = new Stragglers(connection, catalogue, allocation);
   const views = new Views(connection, catalogue, stragglers, changes);
-  const segments = new Segments(connection, views, { maxRecordBytes: 2 ** 20, maxMarks: 1_000 });
+  const segments = new Segments(connection, views, {
+    maxRecordBytes: 2 ** 20,
+    maxMarks: 1_000,
+    maxHosts: 1_000,
+  });
   const growth = new Growth(catalogue, allocation, TIMEOUT_MS);
   const limits = { maxSyncForgets: 1_000, maxHidden: 1_000 };
   const sums = new SyncSums(connection, limits.maxSyncForgets);

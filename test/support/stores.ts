@@ -75,6 +75,7 @@ export const embedded: StoreFixture = {
 
 export const redis: StoreFixture<RedisHarness> = {
   name: 'redis',
+  knowsHosts: true,
   async setUp() {
     const server = await startRedis();
     return new RedisServersHarness({ url: server.url, timeoutMs: TIMEOUT_MS }, [server], () => server.stop());
@@ -84,6 +85,7 @@ export const redis: StoreFixture<RedisHarness> = {
 /** Three masters with one replica each. The stores have only the permissions that docs/operations.md lists. */
 export const redisCluster: StoreFixture<RedisHarness> = {
   name: 'redis-cluster',
+  knowsHosts: true,
   async setUp() {
     const { args, ...credentials } = limitedUser();
     const cluster = await startCluster({ replicas: 1, args });

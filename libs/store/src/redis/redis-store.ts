@@ -69,10 +69,13 @@ export interface RedisStoreOptions extends ConnectionOptions {
    * segments, a segment may use what the others leave.
    */
   readonly maxHidden?: number;
+  /** Limit on the hosts of a set whose queue knows them. Each segment has an equal part of it. */
+  readonly maxHosts?: number;
   readonly random?: RandomSource;
 }
 
 const MAX_OPEN_FILTERS = 10_000;
+const DEFAULT_MAX_HOSTS = 1_000_000;
 const SEGMENTS_PER_MASTER = 4;
 /** Bytes of the id of an instance. */
 const ID_BYTES = 8;
@@ -102,6 +105,7 @@ export class RedisStore implements Store {
       random = SYSTEM_RANDOM,
       maxRecordBytes = DEFAULT_RECORD_BYTES,
       maxMarks = DEFAULT_MAX_MARKS,
+      maxHosts = DEFAULT_MAX_HOSTS,
     } = options;
     this.catalogue = new Catalogue(connection, timeoutMs, maxRecordBytes);
     const allocation = new Allocation(connection);
@@ -110,7 +114,7 @@ export class RedisStore implements Store {
     const stragglers = new Stragglers(connection, this.catalogue, allocation);
     const changes = new SyncChanges(connection, this.catalogue, allocation, stragglers);
     this.views = new Views(connection, this.catalogue, stragglers, changes);
-    const segments = new Segments(connection, this.views, { maxRecordBytes, maxMarks });
+    const segments = new Segments(connection, this.views, { maxRecordBytes, maxMarks, maxHosts });
     const { maxSyncForgets = DEFAULT_MAX_SYNC_FORGETS, syncIdleMs = DEFAULT_SYNC_IDLE_MS } = options;
     const { maxHidden = DEFAULT_MAX_HIDDEN } = options;
     const sums = new SyncSums(connection, maxSyncForgets);

@@ -13,6 +13,7 @@ import {
   removedKey,
   segmentKeys,
 } from '../layout/keys.js';
+import { queueBytes } from '../scripts/queue-state.js';
 import { createCellsScript, createMetaScript } from '../scripts/segment.js';
 
 /** Creates and deletes the keys of segments. Both are safe to repeat. */
@@ -27,14 +28,15 @@ export class Allocation {
    * yet fails while their slot moves.
    */
   async allocate(entry: CatalogueEntry, tag: string, deadline: number): Promise<void> {
-    const keys = segmentKeys(tag);
+    const hosts = entry.perHost !== undefined;
+    const keys = segmentKeys(tag, 0, hosts);
     for (let layer = 0; layer < (entry.made ?? 1); layer++) {
       await this.allocateLayer(entry, tag, layer, deadline);
     }
     const { caller, made } = keys.operations;
     const hashes = [caller.current, caller.previous, made.current, made.previous];
     await joinAll<unknown>([
-      this.connection.mutate(createMetaScript, [keys.meta], [entry.generation], deadline),
+      this.connection.mutate(createMetaScript, [keys.meta], [entry.generation, queueBytes(hosts)], deadline),
       ...hashes.map((key) => this.connection.write('hset', key, ['', ''], deadline)),
       ...(entry.kind === 'visited-set' ? this.allocateQueue(keys.queue, deadline) : []),
       ...(entry.maxAgeSeconds === undefined ? [] : [this.makeHidden(tag, 0, deadline)]),
@@ -81,11 +83,13 @@ export class Allocation {
   }
 
   private allocateQueue(queue: QueueKeys, deadline: number): Promise<unknown>[] {
-    const { chunks, leases, ends, delayed, dead, marks, oldMarks } = queue;
+    const { chunks, leases, ends, delayed, dead, marks, oldMarks, hosts } = queue;
     const { connection } = this;
+    const hashes = [chunks, leases, marks, oldMarks, ...(hosts ? [hosts.lanes] : [])];
+    const sorted = [ends, delayed, dead, ...(hosts ? [hosts.due] : [])];
     return [
-      ...[chunks, leases, marks, oldMarks].map((key) => connection.write('hset', key, ['', ''], deadline)),
-      ...[ends, delayed, dead].map((key) => connection.write('zadd', key, ['-inf', ''], deadline)),
+      ...hashes.map((key) => connection.write('hset', key, ['', ''], deadline)),
+      ...sorted.map((key) => connection.write('zadd', key, ['-inf', ''], deadline)),
     ];
   }
 
@@ -95,7 +99,7 @@ export class Allocation {
    * missing.
    */
   async free(tags: readonly string[], layers: readonly LayerPieces[], deadline: number): Promise<void> {
-    for (const tag of tags) await this.unlink(allKeys(segmentKeys(tag), true, layers), deadline);
+    for (const tag of tags) await this.unlink(allKeys(segmentKeys(tag, 0, true), true, layers), deadline);
   }
 
   /** Deletes the keys of layers in segments. */

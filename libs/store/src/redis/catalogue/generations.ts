@@ -10,6 +10,7 @@ import { Claim } from './claim.js';
 import { allLayers, allTags, type BegunOperation, type CatalogueEntry, layersIn } from '../layout/entry.js';
 import { segmentTags } from '../layout/keys.js';
 import { itemsPerScript } from '../layout/packing.js';
+import { LANES_PER_SCRIPT } from '../scripts/host-lanes.js';
 
 const GENERATION_BYTES = 8;
 /** Extra time for a failed operation to clean up before its error is thrown, in ms. */
@@ -44,18 +45,20 @@ export class Generations {
   ): CatalogueEntry {
     const generation = this.random.id(GENERATION_BYTES);
     const { name, kind, type, semantics, capacity, errorRate, geometry, layers } = spec;
-    const { urlProfile, maxAttempts, maxAgeSeconds } = spec;
+    const { urlProfile, maxAttempts, maxAgeSeconds, perHost } = spec;
+    const planned = layers ? layers.map((layer) => layer.geometry) : [geometry];
     return {
       ...{ name, kind, type, semantics, capacity, errorRate, geometry },
       ...(layers === undefined ? {} : { layers, made: 1 }),
       ...(urlProfile === undefined ? {} : { urlProfile }),
       ...(maxAttempts === undefined ? {} : { maxAttempts }),
       ...(maxAgeSeconds === undefined ? {} : { maxAgeSeconds }),
+      ...(perHost === undefined ? {} : { perHost }),
       seed: Buffer.from(spec.seed).toString('hex'),
       generation,
       createdAt: now,
       tags: segmentTags(generation, runsOf(geometry)),
-      itemsPerScript: itemsPerScript(layers ? layers.map((layer) => layer.geometry) : [geometry]),
+      itemsPerScript: Math.min(itemsPerScript(planned), perHost ? LANES_PER_SCRIPT : Infinity),
       state: 'creating',
       since: now,
       operation: begun(verb, operation),

@@ -1,6 +1,6 @@
 import { msUntil } from '../../clock.js';
 import { StoreError } from '../../errors.js';
-import { busy, type Named, notFound, otherExists, taken } from '../../refusals.js';
+import { assertPerHost, busy, type Named, notFound, otherExists, taken } from '../../refusals.js';
 import { isSameFilter } from '../../same-filter.js';
 import type { FilterKind, FilterSpec, Operation, Quota } from '../../port/index.js';
 import {
@@ -33,7 +33,7 @@ export class LifeCycle {
     operation: Operation,
     quota?: Quota,
   ): Promise<{ filter: RedisFilter; created: boolean }> {
-    if (spec.perHost) throw new TypeError(`this store cannot make filter ${spec.name} with perHost yet`);
+    assertPerHost(spec);
     const recalled = (record: CatalogueRecord) => ({
       filter: recordedFilter(record),
       created: record.created ?? false,

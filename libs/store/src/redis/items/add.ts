@@ -1,5 +1,6 @@
 import { EPOCHS_OF_AGE } from '../../age.js';
-import { LEASES, MARKS, MOVE_DUE, bringBack } from '../scripts/queue-moves.js';
+import { HOST_LIMITS } from '../scripts/host-lanes.js';
+import { bringBack, leases, MARKS, moveDue } from '../scripts/queue-moves.js';
 import { RECALL } from '../scripts/script.js';
 import type { Frame } from './frame.js';
 import { headBytes } from './packed-cells.js';
@@ -11,7 +12,7 @@ import { addTo, answered, claims } from './passes.js';
  * ages, extends its lifetime in the own and the sync's layers that claim it.
  */
 export function add(frame: Frame): string {
-  const { ages } = frame.task;
+  const { ages, hosts } = frame.task;
   const sync = frame.has('sync');
   return `${head(frame)}${RECALL}${open(frame)}${shares(frame)}
 ${ages ? `local lifetime = min(${EPOCHS_OF_AGE}, math.floor((math.max(now, epoch * epochMs) + ${frame.arg('lives')}) / epochMs) - epoch)` : ''}
@@ -31,6 +32,7 @@ ${
 for _ in pairs(listed) do unlisted = unlisted - 1 end`
     : ''
 }
+${hosts ? queue(frame) + limited(frame) : ''}
 ${roomForNew(frame)}
 ${
   sync
@@ -38,12 +40,19 @@ ${
   return redis.status_reply('GROWSYNC')
 end`
     : ''
-}${openQueue(frame, frame.task.queued ? `${MARKS}${bringBack(frame.arg('attempts'))}${LEASES}${MOVE_DUE}` : '')}
+}${hosts ? '' : queue(frame)}
 local out, left, added = {}, count, 0
 ${
   sync && !ages
     ? `for n = 1, count do
   if listed[n] then out[n], left = '0', left - 1 end
+end`
+    : ''
+}
+${
+  hosts
+    ? `for n in pairs(limited) do
+  out[n], left = '2', left - 1${sync && !ages ? '\n  listed[n] = true' : ''}
 end`
     : ''
 }
@@ -61,6 +70,7 @@ ${
   sync
     ? `${ages ? `for n = 1, count do out[n] = out[n] or '0' end` : ''}
 local inSync, toKeep, freshCount = ${ages ? '{}, count' : 'listed, unlisted'}, 0
+${hosts && ages ? 'for n in pairs(limited) do inSync[n], toKeep = true, toKeep - 1 end' : ''}
 ${addTo(frame, 'sync', {
   ...{ skip: 'inSync', left: 'toKeep', lasts: 'math.max(lifetime, owned[n] or 0)' },
   then: (isNew) => `if ${isNew} then freshCount = freshCount + 1 end
@@ -72,9 +82,49 @@ end
 ${addSyncCounts({ kept: 'freshCount' })}`
     : ''
 }${queueNew(frame)}
-local duplicate = count + ${frame.arg('copies')} - added
+local duplicate = count + ${frame.arg('copies')} - added${hosts ? ' - limitedCount' : ''}
 ${end(frame, 'added', 'duplicate')}`;
 }
+
+/** Opens the queue, with what the script needs to queue new items. */
+function queue(frame: Frame): string {
+  const { queued, hosts } = frame.task;
+  const due = queued && `${MARKS}${bringBack(hosts, frame.arg('attempts'))}${leases(hosts)}${moveDue(hosts)}`;
+  return openQueue(frame, due ? `${due}${hosts ? HOST_LIMITS : ''}` : '');
+}
+
+/**
+ * The items that would exceed `maxUrls` of their host, or whose host would be one more than the queue may have. A copy
+ * of an item counts once, and answers as the item.
+ */
+const limited = (frame: Frame): string => `
+local limited, limitedCount = {}, 0
+if openedQueue.mayLimit(count) then
+  local found, asked, rooms, ids, items = {}, {}, {}, {}, {}
+  ${claims(frame, 'own', 'found')}
+  local payloads, p = ${frame.arg('payloads')}, 1
+  for n = 1, count do
+    local a1, a2, a3, a4 = byte(payloads, p + 16, p + 19)
+    items[n], ids[n] = sub(payloads, p, p + 15), sub(payloads, p, p + 3) .. sub(payloads, p + 20, p + 23)
+    p = p + 20 + ((a1 * 256 + a2) * 256 + a3) * 256 + a4
+  end
+  openedQueue.lanesOf(ids)
+  local hosts = openedQueue.hostsLeft()
+  for n = 1, count do
+    local item, id = items[n], ids[n]
+    if not found[n]${frame.has('sync') ? ' and not listed[n]' : ''} and not asked[item] then
+      local room = rooms[id]
+      if not room then
+        local urls, isKnown = openedQueue.roomOf(id)
+        room = (isKnown or hosts > 0) and urls or 0
+        if not isKnown and room > 0 then hosts = hosts - 1 end
+      end
+      if room > 0 then asked[item] = true else limited[n], limitedCount = true, limitedCount + 1 end
+      rooms[id] = math.max(0, room - 1)
+    end
+  end
+  unlisted = unlisted - limitedCount
+end`;
 
 /**
  * If the filter may grow and its known layers may be too small for the batch, counts the new items. Copies count once:
@@ -91,7 +141,7 @@ if ${frame.arg('grows')} == '1' then
       local a, b = byte(packed, at, at + 1)
       local next = at + ${headBytes(frame.first.shape)} + a + b
       local item = sub(packed, at, next - 1)
-      if not found[n]${frame.has('sync') ? ' and not listed[n]' : ''} and not asked[item] then asked[item], free = true, free - 1 end
+      if not found[n]${frame.has('sync') ? ' and not listed[n]' : ''}${frame.task.hosts ? ' and not limited[n]' : ''} and not asked[item] then asked[item], free = true, free - 1 end
       at = next
     end
     if free < 0 then return redis.status_reply('GROW') end
@@ -112,8 +162,10 @@ if added > 0 then
     p = next
   end
   openedQueue.moveDue()
+  ${frame.task.hosts ? `openedQueue.discovered(entries, ${frame.arg('names')})` : ''}
   openedQueue.add(entries)
   openedQueue.set('clock', openedQueue.clock + 1)
+  ${frame.task.hosts ? 'openedQueue.flush()' : ''}
   openedQueue.save()
 end`
     : '';

@@ -1,7 +1,7 @@
 import type { Positions } from '#bloom';
 import type { Clock } from '../../clock.js';
 import { joinAll } from '../../join-all.js';
-import { assertCounting, assertPayloads, assertTtl } from '../../refusals.js';
+import { assertCounting, assertHosts, assertPayloads, assertTtl } from '../../refusals.js';
 import { Removed, type Counters, type Filter, type Operation } from '../../port/index.js';
 import { RedisFilter } from '../layout/filter.js';
 import type { LayerStack } from '../layout/layer-stack.js';
@@ -10,7 +10,7 @@ import type { ItemCounts } from '../segments/item-counts.js';
 import { itemsPerRead, segmentsOf } from '../layout/packing.js';
 import { countDistinct, countInSegments, countUnlisted, perChunk } from './per-chunk.js';
 import type { Segments } from '../segments/segments.js';
-import { type Sweeper, SWEPT_PER_SCRIPT } from '../segments/sweeper.js';
+import { type Sweeper, sweptPerScript } from '../segments/sweeper.js';
 import type { SyncEnds } from '../segments/sync-ends.js';
 
 /** Maximum age of the item counts that the limit on items relies on, in ms. */
@@ -41,15 +41,17 @@ export class RedisCounters implements Counters {
     operation: Operation,
     payloads?: readonly string[],
     ttlMs?: number,
+    hosts?: readonly string[],
   ): Promise<Uint8Array> {
     const filter = RedisFilter.of(handle);
     assertTtl(filter, ttlMs);
     if (payloads) assertPayloads(filter, payloads, positions.count);
+    if (payloads) assertHosts(filter, hosts, positions.count);
     await this.segments.begin(filter, operation, 'add');
     await this.refuseOverfull(filter, positions, operation);
     return perChunk(filter, positions, filter.itemsPerScript, (chunk) => {
       const call = { filter, positions, chunk, operation, field: addField(operation, chunk.number) };
-      return this.itemCalls.add(call, payloads, ttlMs);
+      return this.itemCalls.add(call, { payloads, ttlMs, hosts });
     });
   }
 
@@ -74,8 +76,9 @@ export class RedisCounters implements Counters {
     deadline: number,
   ): Promise<void> {
     let left = removals * SWEPT_PER_REMOVAL;
-    for (let more: boolean | number = true; more === true && left > 0; left -= SWEPT_PER_SCRIPT) {
-      more = await this.segments.sweep(filter, segment, SWEPT_PER_SCRIPT, deadline);
+    const entries = sweptPerScript(filter);
+    for (let more: boolean | number = true; more === true && left > 0; left -= entries) {
+      more = await this.segments.sweep(filter, segment, entries, deadline);
     }
   }
 

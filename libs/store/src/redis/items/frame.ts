@@ -1,4 +1,4 @@
-import { QUEUE_FIELD, QUEUE_KEYS } from '../scripts/queue-state.js';
+import { QUEUE_FIELD, queueKeyCount } from '../scripts/queue-state.js';
 import { type CountName, countOf, RECORD_FIELDS, SYNC } from '../scripts/script.js';
 
 type Value = string | number | Buffer;
@@ -31,6 +31,8 @@ export interface ItemTask {
   readonly ages: boolean;
   /** True if the segment has a queue that the verb changes. */
   readonly queued: boolean;
+  /** True if that queue knows hosts. */
+  readonly hosts: boolean;
   /** True if each add raises counters, even if the item is present. */
   readonly multiset: boolean;
 }
@@ -72,6 +74,8 @@ export const NAMES = {
  *   grows      '1' if there may be more layers than the script knows; `syncGrows`: for the sync's layers
  *   payloads   packed payloads of the items (../layout/packing.ts)
  *   attempts   leases after which an entry becomes a dead letter; 0: never
+ *   names      ids of the lanes of the items' hosts, each with the name of the host (../layout/packing.ts)
+ *   hosts      second words of the hashes of the items' hosts, 4 bytes each
  *   hashes     hashes of the items, 16 bytes each
  *   maxMarks   marks in the queue up to which no sweep begins
  *   maxNoted   maximum number of removals that the sync notes
@@ -89,6 +93,8 @@ export type ArgName =
   | 'syncGrows'
   | 'payloads'
   | 'attempts'
+  | 'names'
+  | 'hosts'
   | 'hashes'
   | 'maxMarks'
   | 'maxNoted'
@@ -115,7 +121,7 @@ export type LayerValues = { readonly [name in LayerArg]: Value };
 export class Frame {
   readonly changes: boolean;
   /**
-   * True for one layer in one piece without a sync: the loop over the items is then part of the script's main function.
+   * True for one layer in one piece without a sync, if no item is skipped: the loop over the items is then part of the script's main function.
    */
   readonly isStraight: boolean;
   readonly places: readonly Place[];
@@ -128,15 +134,17 @@ export class Frame {
   private readonly argsAt: number;
 
   constructor(readonly task: ItemTask) {
-    const { verb, stacks, ages, queued } = task;
+    const { verb, stacks, ages, queued, hosts } = task;
     const { own, sync } = stacks;
     this.changes = verb === 'add' || verb === 'remove' || verb === 'keep';
     const [first, ...later] = own;
-    this.isStraight = later.length === 0 && !sync && !first?.split && (first?.hashes ?? 0) <= MOST_STRAIGHT;
+    const single = later.length === 0 && !sync && !first?.split && (first?.hashes ?? 0) <= MOST_STRAIGHT;
+    // The straight loop cannot skip limited items.
+    this.isStraight = single && !(verb === 'add' && hosts);
     this.places = [...placesOf('own', own, 0), ...placesOf('sync', sync ?? [], own.length)];
     const before = this.changes ? CHANGES_HAVE : READS_HAVE;
     // With a sync, the queue has one more key: entries owed to its copy.
-    const hidden = 1 + before.keys + (queued ? QUEUE_KEYS + (sync ? 1 : 0) : 0);
+    const hidden = 1 + before.keys + (queued ? queueKeyCount(hosts) + (sync ? 1 : 0) : 0);
     const removed = hidden + (ages ? (sync ? 2 : 1) : 0);
     this.keys = { hidden, removed, pieces: removed + (this.changes && sync ? 1 : 0) };
     this.args = ['count', ages ? 'epochMs' : 'values', ...ARGS_OF[verb](task)];
@@ -226,16 +234,18 @@ export class Frame {
 }
 
 const ARGS_OF: Readonly<Record<Verb, (task: ItemTask) => ArgName[]>> = {
-  add: ({ queued, ages, stacks: { sync } }) => [
+  add: ({ queued, hosts, ages, stacks: { sync } }) => [
     ...(['copies', 'grows'] as const),
     ...(queued ? (['payloads', 'attempts'] as const) : []),
+    ...(hosts ? (['names'] as const) : []),
     ...(sync ? (['syncGrows'] as const) : []),
     ...(ages ? (['lives'] as const) : []),
     ...(sync || ages ? (['hashes'] as const) : []),
   ],
-  remove: ({ queued, ages, stacks: { sync } }) => [
+  remove: ({ queued, hosts, ages, stacks: { sync } }) => [
     ...(queued || ages || sync ? (['hashes'] as const) : []),
     ...(queued ? (['maxMarks'] as const) : []),
+    ...(hosts ? (['hosts'] as const) : []),
     ...(sync ? (['maxNoted'] as const) : []),
     ...(ages ? (['maxHidden'] as const) : []),
   ],

@@ -8,7 +8,7 @@ import { type RedisFilter, segmentKeysOf, type SegmentView } from '../layout/fil
 import type { LayerStack } from '../layout/layer-stack.js';
 import type { Growth } from '../catalogue/growth.js';
 import { hiddenKey, removedKey } from '../layout/keys.js';
-import { type Chunk, packHashes, packPayloads } from '../layout/packing.js';
+import { type Chunk, packHashes, packHostWords, packNames, packPayloads } from '../layout/packing.js';
 import type { Answer, Lack, Segments } from '../segments/segments.js';
 import type { SyncEnds } from '../segments/sync-ends.js';
 import type { ArgValues, Frame, ItemTask, Verb } from './frame.js';
@@ -57,6 +57,14 @@ interface ProgramCall {
   readonly args: ReturnType<Frame['pack']>;
 }
 
+/** What the items of an add have, besides their positions. */
+export interface AddedWith {
+  readonly payloads?: readonly string[] | undefined;
+  readonly ttlMs?: number | undefined;
+  /** The names of their hosts. */
+  readonly hosts?: readonly string[] | undefined;
+}
+
 /** The calls on a chunk of items. Each runs the program for the layers that its segment is known to have. */
 export class ItemCalls {
   private readonly programs = new Map<string, ItemProgram>();
@@ -70,13 +78,14 @@ export class ItemCalls {
     private readonly hiddenIn: (filter: RedisFilter) => Promise<number>,
   ) {}
 
-  async add(call: ChunkCall, payloads?: readonly string[], ttlMs?: number): Promise<Answer> {
+  async add(call: ChunkCall, { payloads, ttlMs, hosts }: AddedWith): Promise<Answer> {
     const { filter, positions, chunk, operation } = call;
     const { segment, indexes } = chunk;
     const { quota } = operation;
     const values = {
       copies: filter.semantics === 'multiset' ? 0 : copiesIn(positions, indexes),
-      ...(payloads && { payloads: packPayloads(positions, indexes, payloads) }),
+      ...(payloads && { payloads: packPayloads(positions, indexes, payloads, hosts !== undefined) }),
+      ...(hosts && { names: packNames(positions, indexes, hosts) }),
       attempts: filter.maxAttempts ?? 0,
       lives: ttlMs ?? maxAgeMs(filter),
     };
@@ -96,6 +105,7 @@ export class ItemCalls {
     const noting = stack.isByHost ? maxSyncForgets : Math.ceil(maxSyncForgets / spread);
     const values = {
       maxMarks: this.segments.limits.maxMarks,
+      ...(filter.perHost && { hosts: packHostWords(call.positions, chunk.indexes) }),
       maxNoted: Math.max(LEAST_NOTED, noting),
     };
     let most = Math.ceil(maxHidden / spread);
@@ -192,7 +202,8 @@ export class ItemCalls {
     const { stacks, keys, values: layers } = locate(view, segmentKeys, positions, chunk);
     const ages = filter.maxAgeSeconds !== undefined;
     const multiset = verb === 'add' && filter.semantics === 'multiset';
-    const program = this.program({ verb, stacks, ages, queued, multiset });
+    const hosts = queued && filter.perHost !== undefined;
+    const program = this.program({ verb, stacks, ages, queued, hosts, multiset });
     const { frame } = program;
     const all: ArgValues = {
       count: indexes.length,

@@ -1,3 +1,4 @@
+import { hostLanes } from '../scripts/queue-moves.js';
 import { openQueueToChange } from '../scripts/queue-state.js';
 import { addCounts, checkSegment, END_OF_STACK, RECORD, SYNC } from '../scripts/script.js';
 import { hiddenKeyOf } from './aged-cells.js';
@@ -83,7 +84,7 @@ export const openQueue = (frame: Frame, parts: string): string =>
     ? `
 local openedQueue
 do
-${openQueueToChange(String(frame.has('sync')))}${parts}
+${openQueueToChange(frame.task.hosts, String(frame.has('sync')))}${hostLanes(frame.task.hosts)}${parts}
 openedQueue = queue
 end`
     : '';

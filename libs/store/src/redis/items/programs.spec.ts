@@ -18,12 +18,14 @@ function* tasks(): Generator<ItemTask> {
       for (const sync of [undefined, ...stacks.slice(0, 4)]) {
         const rest = { stacks: { own, sync }, ages };
         for (const queued of BOTH) {
-          yield { ...rest, verb: 'add', queued, multiset: false };
-          yield { ...rest, verb: 'remove', queued, multiset: false };
+          for (const hosts of queued ? BOTH : [false]) {
+            yield { ...rest, verb: 'add', queued, hosts, multiset: false };
+            yield { ...rest, verb: 'remove', queued, hosts, multiset: false };
+          }
         }
         const reads = sync ? (['check', 'count', 'listed', 'keep'] as const) : (['check', 'count'] as const);
-        for (const verb of reads) yield { ...rest, verb, queued: false, multiset: false };
-        if (!ages && !sync) yield { ...rest, verb: 'add', queued: false, multiset: true };
+        for (const verb of reads) yield { ...rest, verb, queued: false, hosts: false, multiset: false };
+        if (!ages && !sync) yield { ...rest, verb: 'add', queued: false, hosts: false, multiset: true };
       }
     }
   }
@@ -35,7 +37,7 @@ describe('the scripts on items', () => {
     const shown = /```lua\n([^]*?)\n```/.exec(readme)?.[1];
     const own = [{ hashes: 2, wide: false, split: false }];
     const { script } = itemProgram({
-      ...{ verb: 'check', stacks: { own }, ages: false, queued: false, multiset: false },
+      ...{ verb: 'check', stacks: { own }, ages: false, queued: false, hosts: false, multiset: false },
     });
     expect(shown).toBe(script.lua.trim());
   });

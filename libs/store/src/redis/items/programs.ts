@@ -1,4 +1,4 @@
-import { QUEUE_CHANGE_KEYS } from '../scripts/queue-state.js';
+import { queueChangeKeys } from '../scripts/queue-state.js';
 import type { Script } from '../scripts/script.js';
 import { add } from './add.js';
 import { Frame, type ItemTask, type LayerShape } from './frame.js';
@@ -35,20 +35,20 @@ export function itemProgram(task: ItemTask): ItemProgram {
     frame,
     script: {
       name: nameOf(task),
-      numberOfKeys: frame.changes ? (task.queued ? QUEUE_CHANGE_KEYS : 4) : 2,
+      numberOfKeys: frame.changes ? (task.queued ? queueChangeKeys(task.hosts) : 4) : 2,
       moreKeys: true,
       lua: text.replace(/\n\s*(?=\n)/g, ''),
     },
   };
 }
 
-function nameOf({ verb, stacks, queued, multiset }: ItemTask): string {
+function nameOf({ verb, stacks, queued, hosts, multiset }: ItemTask): string {
   const shapes = (layers: readonly LayerShape[]): string =>
     layers
       .map(({ hashes, wide, split, pageBytes }) =>
         [hashes, wide ? 'w' : 'n', split ? 's' : '', pageBytes ?? ''].join(''),
       )
       .join('.');
-  const flags = [queued ? 'Queued' : '', multiset ? 'Multiset' : ''].join('');
+  const flags = [queued ? 'Queued' : '', hosts ? 'Hosts' : '', multiset ? 'Multiset' : ''].join('');
   return `unseenItems:${verb}${flags}:${shapes(stacks.own)}${stacks.sync ? `-${shapes(stacks.sync)}` : ''}`;
 }

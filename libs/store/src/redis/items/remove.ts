@@ -1,3 +1,4 @@
+import { HOST_LIMITS } from '../scripts/host-lanes.js';
 import { ALLOW_OOM, RECALL, SYNC } from '../scripts/script.js';
 import { tooManyMarks } from '../scripts/sweep.js';
 import { hiddenKeyOf } from './aged-cells.js';
@@ -23,7 +24,7 @@ export function remove(frame: Frame): string {
       after: (place) => kind.account(frame, place),
     });
   return `${ALLOW_OOM}${head(frame)}${RECALL}${open(frame)}
-${frame.task.ages ? roomToHide(frame) : ''}${openQueue(frame, frame.task.queued ? mark(frame.arg('maxMarks')) : '')}
+${frame.task.ages ? roomToHide(frame) : ''}${openQueue(frame, frame.task.queued ? mark(frame) : '')}
 local out, left, sweep = {}, count, 0
 ${lower('own', 'out', 'left')}
 ${
@@ -77,12 +78,12 @@ end`,
  * `queue.mark`: marks items as forgotten if the queue has any entry. It takes each item's hash followed by the clock,
  * and returns 1 if a step of a sweep is due, else 0.
  */
-const mark = (maxMarks: string): string => `
+const mark = (frame: Frame): string => `${frame.task.hosts ? HOST_LIMITS : ''}
 function queue.mark(marks)
   if queue.waiting + queue.leased + queue.later + queue.letterCount == 0 then return 0 end
   queue.set('marked', queue.marked + call('HSET', queue.marks, unpack(marks)))
   queue.save()
-  return (queue.sweeping == 1 or ${tooManyMarks(maxMarks)}) and 1 or 0
+  return (queue.sweeping == 1 or ${tooManyMarks(frame.arg('maxMarks'))}) and 1 or 0
 end
 `;
 
@@ -95,6 +96,17 @@ if removed > 0 then
   for n = 1, count do
     if out[n] == '1' then marks[#marks + 1], marks[#marks + 2] = hashes[n], clock end
   end
+  ${frame.task.hosts ? undiscovered(frame) : ''}
   sweep = openedQueue.mark(marks)
 end`
     : '';
+
+/** Takes the removed items off those that were discovered of their hosts. */
+const undiscovered = (frame: Frame): string => `
+  local ids = {}
+  for n = 1, count do
+    if out[n] == '1' then ids[#ids + 1] = sub(hashes[n], 1, 4) .. sub(${frame.arg('hosts')}, 4 * n - 3, 4 * n) end
+  end
+  openedQueue.undiscovered(ids)
+  openedQueue.flush()
+  openedQueue.save()`;

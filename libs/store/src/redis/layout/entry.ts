@@ -1,5 +1,13 @@
 import type { Geometry, Layer } from '#bloom';
-import type { FilterKind, FilterType, Operation, Semantics, Sync, SyncPlan } from '../../port/index.js';
+import type {
+  FilterKind,
+  FilterType,
+  Operation,
+  PerHost,
+  Semantics,
+  Sync,
+  SyncPlan,
+} from '../../port/index.js';
 import type { LayerPieces } from './keys.js';
 
 /**
@@ -78,6 +86,7 @@ export interface CatalogueEntry extends EntryStack {
   readonly urlProfile?: unknown;
   readonly maxAttempts?: number;
   readonly maxAgeSeconds?: number;
+  readonly perHost?: PerHost;
   readonly seed: string;
   readonly generation: string;
   readonly createdAt: number;

@@ -1,5 +1,5 @@
 import { type Geometry, type Layer, segmentBytes } from '#bloom';
-import type { Filter, FilterKind, FilterType, Semantics } from '../../port/index.js';
+import type { Filter, FilterKind, FilterType, PerHost, Semantics } from '../../port/index.js';
 import { type CatalogueEntry, tokenOf } from './entry.js';
 import { segmentKeys, type SegmentKeys } from './keys.js';
 import { KnownState, type KnownSync } from './known-state.js';
@@ -37,6 +37,7 @@ export class RedisFilter implements Filter {
   readonly urlProfile?: unknown;
   readonly maxAttempts?: number;
   readonly maxAgeSeconds?: number;
+  readonly perHost?: PerHost;
   readonly generation: string;
   readonly createdAt: number;
   readonly base: number;
@@ -61,13 +62,14 @@ export class RedisFilter implements Filter {
     if (entry.urlProfile !== undefined) this.urlProfile = entry.urlProfile;
     if (entry.maxAttempts !== undefined) this.maxAttempts = entry.maxAttempts;
     if (entry.maxAgeSeconds !== undefined) this.maxAgeSeconds = entry.maxAgeSeconds;
+    if (entry.perHost !== undefined) this.perHost = entry.perHost;
     this.generation = entry.generation;
     this.createdAt = entry.createdAt;
     this.base = entry.base ?? 0;
     this.spread = entry.tags.length;
     if (entry.original !== undefined) this.original = entry.original;
     this.tags = entry.tags;
-    this.segments = entry.tags.map((tag) => segmentKeys(tag, this.base));
+    this.segments = entry.tags.map((tag) => segmentKeys(tag, this.base, this.perHost !== undefined));
     this.itemsPerScript = entry.itemsPerScript;
     this.known = new KnownState(entry);
   }

@@ -28,6 +28,9 @@ import calculateSlot from 'cluster-key-slot';
  *                                           delayed           entries, by when they are available (sorted set)
  *                                           dead              dead letters, by number (sorted set)
  *                                           marks:new | :old  hash of a forgotten item -> clock (hashes)
+ *                                         :queue:…          if the queue knows hosts, also:
+ *                                           lanes             lanes of hosts: their counts and times (hash)
+ *                                           due               lanes, by when they may be leased from (sorted set)
  *
  * All are created with the filter, those of a layer with the layer, and those of removals and moved entries with the
  * sync. They are never empty and have no time to live, so a missing one is data loss. The salt puts segment i of S into
@@ -72,6 +75,8 @@ export interface QueueKeys {
   readonly dead: string;
   readonly marks: string;
   readonly oldMarks: string;
+  /** Only of queues that know hosts. */
+  readonly hosts?: { readonly lanes: string; readonly due: string };
 }
 
 export type OperationKeys = Readonly<
@@ -148,8 +153,8 @@ export function segmentTags(generation: string, segments: number): string[] {
   });
 }
 
-/** The keys of a segment. `base` is the number of the first layer. */
-export function segmentKeys(tag: string, base = 0): SegmentKeys {
+/** The keys of a segment. `base` is the number of the first layer. `hosts`: its queue knows hosts. */
+export function segmentKeys(tag: string, base = 0, hosts = false): SegmentKeys {
   const prefix = `unseen:{${tag}}`;
   const pieces = `${prefix}:cells`;
   return {
@@ -167,6 +172,7 @@ export function segmentKeys(tag: string, base = 0): SegmentKeys {
       dead: `${prefix}:queue:dead`,
       marks: `${prefix}:queue:marks:new`,
       oldMarks: `${prefix}:queue:marks:old`,
+      ...(hosts && { hosts: { lanes: `${prefix}:queue:lanes`, due: `${prefix}:queue:due` } }),
     },
     operations: operationKeys(prefix),
   };
@@ -219,6 +225,6 @@ export function layerKeys(keys: Pick<SegmentKeys, 'pieces'>, { number, pieces }:
 
 /** Keys of a segment's queue, in the order of the scripts: see scripts/queue-state.ts. */
 export function queueKeys({ queue }: SegmentKeys): string[] {
-  const { chunks, leases, ends, delayed, dead, marks, oldMarks } = queue;
-  return [chunks, leases, ends, delayed, dead, marks, oldMarks];
+  const { chunks, leases, ends, delayed, dead, marks, oldMarks, hosts } = queue;
+  return [chunks, leases, ends, delayed, dead, marks, oldMarks, ...(hosts ? [hosts.lanes, hosts.due] : [])];
 }

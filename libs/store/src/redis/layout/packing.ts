@@ -1,4 +1,5 @@
 import { type Geometry, pageBytes, type Positions, STAMP_BYTES } from '#bloom';
+import { HOST_BYTES } from '../scripts/queue-state.js';
 
 /** The items of one script call: items of a batch, all in one segment. */
 export interface Chunk {
@@ -166,24 +167,55 @@ export function packHashes(positions: Positions, indexes: Uint32Array): Buffer {
   return packed;
 }
 
-/** For each item: its hash (16 bytes), the length of its payload in bytes (u32, big-endian) and the payload (UTF-8). */
+/**
+ * For each item: its hash (16 bytes), the length of its payload in bytes (u32, big-endian) and the payload (UTF-8). With
+ * `hosts`, the second word of the hash of the item's host precedes the payload, and counts as part of it.
+ */
 export function packPayloads(
   positions: Positions,
   indexes: Uint32Array,
   payloads: readonly string[],
+  hosts = false,
 ): Buffer {
+  const more = hosts ? HOST_BYTES : 0;
   let size = 0;
-  for (const index of indexes) size += 20 + Buffer.byteLength(payloads[index] as string);
+  for (const index of indexes) size += 20 + more + Buffer.byteLength(payloads[index] as string);
   const packed = Buffer.allocUnsafe(size);
   let at = 0;
   for (const index of indexes) {
     writeHash(packed, at, positions, index);
-    const length = packed.write(payloads[index] as string, at + 20);
+    if (hosts) packed.writeUInt32BE(hostWord(positions, index), at + 20);
+    const length = more + packed.write(payloads[index] as string, at + 20 + more);
     packed.writeUInt32BE(length, at + 16);
     at += 20 + length;
   }
   return packed;
 }
+
+/** The second word of the hash of each item's host. */
+export function packHostWords(positions: Positions, indexes: Uint32Array): Buffer {
+  const packed = Buffer.allocUnsafe(indexes.length * HOST_BYTES);
+  indexes.forEach((index, n) => packed.writeUInt32BE(hostWord(positions, index), n * HOST_BYTES));
+  return packed;
+}
+
+/** For each host of the items: the two words of its hash, the length of its name (u16) and the name (UTF-8). */
+export function packNames(positions: Positions, indexes: Uint32Array, hosts: readonly string[]): Buffer {
+  const { host } = positions;
+  const names = new Map<string, Buffer>();
+  for (const index of indexes) {
+    const name = hosts[index] as string;
+    if (names.has(name)) continue;
+    const packed = Buffer.alloc(10 + Buffer.byteLength(name));
+    packed.writeUInt32BE(host?.[2 * index] as number);
+    packed.writeUInt32BE(hostWord(positions, index), 4);
+    packed.writeUInt16BE(packed.write(name, 10), 8);
+    names.set(name, packed);
+  }
+  return Buffer.concat([...names.values()]);
+}
+
+const hostWord = ({ host }: Positions, index: number): number => host?.[2 * index + 1] as number;
 
 function writeHash(out: Buffer, at: number, positions: Positions, index: number): void {
   for (let w = 0; w < 4; w++) out.writeUInt32BE(positions.hash[index * 4 + w] as number, at + w * 4);

@@ -37,7 +37,7 @@ export async function readDeadLetters(
       deadline,
     );
     const end = answers.indexOf(NEWLINE);
-    for (const letter of deadLetters(answers.subarray(end + 1))) {
+    for (const letter of deadLetters(answers.subarray(end + 1), filter.perHost !== undefined)) {
       const { hash, payload, attempt } = letter.entry;
       const hashPrefix = hashPrefixOf(hash, filter.geometry);
       const id = encodeEntryId({

@@ -1,5 +1,5 @@
 import type { QueuedItem } from '../../port/index.js';
-import { HEAD_BYTES } from '../scripts/queue-state.js';
+import { HEAD_BYTES, HOST_BYTES } from '../scripts/queue-state.js';
 
 const BIRTH_AT = 4;
 const DISCOVERED_AT = 10;
@@ -12,8 +12,8 @@ export interface KeptEntry extends QueuedItem {
   readonly size: number;
 }
 
-/** The entry that begins at byte `at`. Throws if it is cut short. */
-export function readEntry(bytes: Buffer, at: number): KeptEntry {
+/** The entry that begins at byte `at`, from a queue that knows hosts or not. Throws if it is cut short. */
+export function readEntry(bytes: Buffer, at: number, hosts = false): KeptEntry {
   const head = bytes.subarray(at, at + HEAD_BYTES);
   if (head.length < HEAD_BYTES) throw cutShort();
   const size = HEAD_BYTES + head.readUInt32BE(LENGTH_AT);
@@ -22,7 +22,7 @@ export function readEntry(bytes: Buffer, at: number): KeptEntry {
     attempt: head.readUInt32BE(),
     discoveredAt: head.readUInt32BE(DISCOVERED_AT),
     hash: head.subarray(HASH_AT, LENGTH_AT),
-    payload: bytes.subarray(at + HEAD_BYTES, at + size),
+    payload: bytes.subarray(at + HEAD_BYTES + (hosts ? HOST_BYTES : 0), at + size),
     size,
   };
 }

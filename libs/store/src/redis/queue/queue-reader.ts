@@ -4,9 +4,9 @@ import { readEntry } from './queue-entry.js';
 import type { Script } from '../scripts/script.js';
 import { exportLogScript, exportRestScript } from '../scripts/transfer.js';
 
-/** Approximate number of entries and of leases that one script reads. */
+/** Approximate number of entries that one script reads, and of each kind of places that it scans. */
 const PAGE_ENTRIES = 250;
-const PAGE_LEASES = 16;
+const PAGES = { leases: 16, chunks: 16, delayed: PAGE_ENTRIES, dead: PAGE_ENTRIES } as const;
 
 /** The answer of a script that reads a page of a queue or of hidden items. */
 export interface RawPage {
@@ -34,7 +34,7 @@ export async function* scan(
 
 /** Places of entries that are not waiting, in the order in which entries may move through them. */
 export const KINDS = ['leases', 'delayed', 'dead'] as const;
-type Kind = (typeof KINDS)[number];
+type Kind = (typeof KINDS)[number] | 'chunks';
 
 /** The next position, and the chunk that ends the lane, as exportLogScript returns them. */
 const PLACE = /^(?<place>(?<chunk>\d+) \d+ \d+) (?<flag>\d) (?<end>\d+)$/;
@@ -70,13 +70,14 @@ export class QueueReader {
   /**
    * All entries that exist when this begins, unless they move in other ways than from the waiting entries to leases and
    * from there to the delayed entries and dead letters. It reads no waiting entries behind the chunk that is the last
-   * one at first, however fast others are added.
+   * one at first, however fast others are added. In a queue that
+   * knows `hosts`, it scans the chunks of all lanes.
    */
-  async *once(): AsyncGenerator<QueuePage, void, undefined> {
+  async *once(hosts = false): AsyncGenerator<QueuePage, void, undefined> {
     for (let another = true; another; another = this.restarted()) {
       this.place = '';
-      yield* this.waiting(true);
-      for (const kind of KINDS) yield* this.rest(kind);
+      yield* hosts ? this.rest('chunks', true) : this.waiting(true);
+      for (const kind of KINDS) yield* this.rest(kind, hosts);
     }
   }
 
@@ -103,11 +104,14 @@ export class QueueReader {
     }
   }
 
-  /** Entries that are not waiting. A scan returns every entry that exists from its first step to its last. */
-  async *rest(kind: Kind): AsyncGenerator<QueuePage, void, undefined> {
-    const count = kind === 'leases' ? PAGE_LEASES : PAGE_ENTRIES;
+  /**
+   * Entries that are not waiting or, with `chunks`, the waiting entries of lanes of hosts. A scan returns every entry that
+   * exists from its first step to its last.
+   */
+  async *rest(kind: Kind, hosts = false): AsyncGenerator<QueuePage, void, undefined> {
+    const script = hosts ? exportRestScript.hosts : exportRestScript.plain;
     const pages = scan(
-      (cursor) => this.read(exportRestScript, [kind, cursor, count]),
+      (cursor) => this.read(script, [kind, cursor, PAGES[kind]]),
       (run) => this.isAnotherRun(run),
     );
     for await (const { removals, bytes } of pages)
@@ -149,13 +153,13 @@ interface KeptLetter {
   readonly reason: string;
 }
 
-/** Dead letters in their stored format, one after the other. */
-export function* deadLetters(bytes: Buffer): Generator<KeptLetter, void, undefined> {
+/** Dead letters in their stored format, one after the other, of a queue that knows hosts or not. */
+export function* deadLetters(bytes: Buffer, hosts = false): Generator<KeptLetter, void, undefined> {
   for (let at = 0; at < bytes.length;) {
     const number = bytes.readUIntBE(at, 6);
     const entryAt = at + 8 + bytes.readUInt16BE(at + 6);
     const reason = bytes.toString('utf8', at + 8, entryAt);
-    const { size, ...entry } = readEntry(bytes, entryAt);
+    const { size, ...entry } = readEntry(bytes, entryAt, hosts);
     yield { number, entry, reason };
     at = entryAt + size;
   }

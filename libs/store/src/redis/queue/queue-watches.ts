@@ -65,6 +65,12 @@ export class QueueWatches {
     };
   }
 
+  /** Looks again when the next entry becomes due. Entries that are available now do not wake the watch. */
+  reschedule({ name }: RedisFilter): void {
+    const watch = this.watches.get(name);
+    if (watch) void this.look(watch, false);
+  }
+
   close(): void {
     for (const { rest } of this.watches.values()) rest();
     this.watches.clear();
@@ -94,12 +100,12 @@ export class QueueWatches {
   /**
    * Announces that this instance still waits, wakes the watch if entries are available, and schedules the next look.
    */
-  private async look(watch: Watch): Promise<void> {
+  private async look(watch: Watch, wakes = true): Promise<void> {
     // If the look fails, callers wake, and their lease reports the error.
     const dueIn = await this.dueIn(watch).catch(() => [0]);
     if (this.isOver(watch)) return;
     const first = Math.min(...dueIn.map((ms) => (ms < 0 ? LOOK_MS : ms)));
-    if (first === 0) this.wake(watch);
+    if (first === 0 && wakes) this.wake(watch);
     const wait = first === 0 ? LOOK_MS : Math.min(LOOK_MS, first + TICK_MS);
     // Another look may have been in progress.
     watch.rest();

@@ -5,19 +5,21 @@ import {
   type DeadLetterPage,
   type Filter,
   type LeasedEntry,
+  type LeaseLimits,
   type Operation,
   type Queue,
   type Release,
   MAX_LEASED_BYTES,
   RELEASED,
 } from '../../port/index.js';
+import { assertLimits } from '../../refusals.js';
 import { readDeadLetters } from './dead-letters.js';
 import { RedisFilter } from '../layout/filter.js';
 import { readEntry } from './queue-entry.js';
 import type { QueueWatches } from './queue-watches.js';
 import type { Segments } from '../segments/segments.js';
 import { reviewScript } from '../scripts/dead-letters.js';
-import { LEASE_ENTRIES, LEASED } from '../scripts/queue-state.js';
+import { LEASE_ENTRIES, LEASED, scriptFor } from '../scripts/queue-state.js';
 import { leaseScript, settleScript } from '../scripts/queue.js';
 import { settle } from '../segments/settling.js';
 
@@ -44,7 +46,14 @@ export class RedisQueue implements Queue {
   ) {}
 
   /** Leases from segment after segment, starting at one that the operation's id selects, until it has enough. */
-  async lease(handle: Filter, max: number, leaseMs: number, operation: Operation): Promise<LeasedEntry[]> {
+  async lease(
+    handle: Filter,
+    max: number,
+    leaseMs: number,
+    operation: Operation,
+    limits?: LeaseLimits,
+  ): Promise<LeasedEntry[]> {
+    assertLimits(handle, limits);
     const filter = RedisFilter.of(handle);
     const { spread: segments } = filter;
     // In a single segment, the script itself finds the record of a repeat.
@@ -58,7 +67,7 @@ export class RedisQueue implements Queue {
     for (let n = 0, full = false; n < segments && given < max && !full; n++) {
       const segment = (first + n) % segments;
       for (let more = true; more;) {
-        const args = [max - given, leaseMs, bytes, given === 0 ? '1' : '0'];
+        const args = [max - given, leaseMs, bytes, given === 0 ? '1' : '0', ...perHostIn(filter, limits)];
         const answers = await this.leaseFrom(filter, segment, operation, args);
         const found = readLease(answers, filter, segment, max - given);
         leased.push(...found.entries);
@@ -68,6 +77,8 @@ export class RedisQueue implements Queue {
         more = found.more && msUntil(operation.deadline) > 0;
       }
     }
+    // Entries may have come back to hosts that have to wait.
+    if (filter.perHost && leased.length === 0) this.watches.reschedule(filter);
     return leased;
   }
 
@@ -79,10 +90,10 @@ export class RedisQueue implements Queue {
     filter: Filter,
     ids: readonly string[],
     operation: Operation,
-    { delayMs = 0, reason = '', countAttempt = true }: Partial<Release> = {},
+    { delayMs = 0, reason = '', countAttempt = true, hostDelayMs = 0 }: Partial<Release> = {},
   ): Promise<Uint8Array> {
     const args = [delayMs, reason === '' ? RELEASED : reason, countAttempt ? 1 : 0] as const;
-    return this.settle('release', filter, ids, operation, args);
+    return this.settle('release', filter, ids, operation, args, Math.ceil(hostDelayMs));
   }
 
   extend(filter: Filter, ids: readonly string[], leaseMs: number, operation: Operation): Promise<Uint8Array> {
@@ -111,8 +122,9 @@ export class RedisQueue implements Queue {
     ids: readonly string[],
     operation: Operation,
     args: readonly [number, string, 0 | 1],
+    hostDelayMs = 0,
   ): Promise<Uint8Array> {
-    const settling = { script: settleScript, verb, of: 'lease', args } as const;
+    const settling = { script: settleScript, verb, of: 'lease', args, hostArgs: [hostDelayMs] } as const;
     return settle(this.segments, RedisFilter.of(filter), ids, operation, settling);
   }
 
@@ -140,7 +152,9 @@ export class RedisQueue implements Queue {
     const first = startOf(operation.id, segments);
     const order = Array.from({ length: segments }, (_, n) => (first + n) % segments);
     const answers = await joinAll(
-      order.map((segment) => this.leaseFrom(filter, segment, operation, [0, 0, 0, '0'])),
+      order.map((segment) =>
+        this.leaseFrom(filter, segment, operation, [0, 0, 0, '0', ...perHostIn(filter)]),
+      ),
     );
     const leased: LeasedEntry[] = [];
     let given = 0;
@@ -159,7 +173,7 @@ export class RedisQueue implements Queue {
     args: readonly (string | number)[],
   ): Promise<Buffer> {
     const { answers } = await this.segments.changeBinary({
-      script: leaseScript,
+      script: scriptFor(filter, leaseScript),
       filter,
       segment,
       operation,
@@ -170,8 +184,18 @@ export class RedisQueue implements Queue {
   }
 }
 
+/** The most entries of each host, for leaseScript: 0 for no limit. */
+function perHostIn({ perHost }: RedisFilter, { maxPerHost }: LeaseLimits = {}): number[] {
+  return perHost ? [maxPerHost ?? (perHost.delayMs === undefined ? 0 : 1)] : [];
+}
+
 /** Decodes the answer of leaseScript, up to the first `most` entries of the lease. */
-function readLease(answers: Buffer, { geometry }: RedisFilter, segment: number, most: number): SegmentLease {
+function readLease(
+  answers: Buffer,
+  { geometry, perHost }: RedisFilter,
+  segment: number,
+  most: number,
+): SegmentLease {
   const end = answers.indexOf(NEWLINE);
   const [first = 0, given = 0, flag = 0] = answers.toString('latin1', 0, end).split(' ').map(Number);
   const states = answers.toString('latin1', 0, end).split(' ')[3] ?? '';
@@ -179,7 +203,7 @@ function readLease(answers: Buffer, { geometry }: RedisFilter, segment: number, 
   let bytes = 0;
   for (let n = 0, at = end + 1; n < given; n++) {
     if (states[n] === '-') continue;
-    const { attempt, hash, payload, size } = readEntry(answers, at);
+    const { attempt, hash, payload, size } = readEntry(answers, at, perHost !== undefined);
     at += size;
     bytes += payload.length;
     if (n >= most || (states !== '' && states.charCodeAt(n) !== LEASED)) continue;

@@ -1,5 +1,6 @@
-import { CHECK_QUEUE, QUEUE_READ_KEYS } from './queue-state.js';
-import { ALLOW_OOM, NOW, type Script } from './script.js';
+import { FIRST_TURN } from './host-lanes.js';
+import { checkQueue, forQueues, queueReadKeys } from './queue-state.js';
+import { ALLOW_OOM, NOW } from './script.js';
 
 /** How long after a look a caller is assumed to wait, in ms: several looks. */
 export const AWAITED_MS = 5_000;
@@ -9,16 +10,18 @@ export const AWAITED_MS = 5_000;
  * publish a message on unseen:queue:<generation>. KEYS: 3 and on, the queue's. Returns the ms until an entry may become
  * due: 0 if one is available now, -1 if none will become due.
  */
-export const awaitScript: Script = {
+export const awaitScript = forQueues((hosts) => ({
   name: 'unseenAwait',
-  numberOfKeys: QUEUE_READ_KEYS,
-  lua: `${ALLOW_OOM}${CHECK_QUEUE}${NOW}
+  numberOfKeys: queueReadKeys(hosts),
+  lua: `${ALLOW_OOM}${checkQueue(hosts)}${NOW}${hosts ? FIRST_TURN : ''}
 local till = now + ARGV[3]
 -- If a time is later than that, the clock was set back after it was stored.
 if queue.awaited < till or queue.awaited > till + ARGV[3] then queue.set('awaited', till) end
 queue.save()
-local due = -1
-if queue.waiting > 0 then due = 0
-elseif queue.due > 0 then due = math.max(0, queue.due - now) end
+local due = ${hosts ? 'firstTurn()' : 'queue.waiting > 0 and 0 or -1'}
+if due ~= 0 and queue.due > 0 then
+  local first = math.max(0, queue.due - now)
+  due = due < 0 and first or math.min(due, first)
+end
 return {string.format('%.0f', due), tonumber(kept[2])}`,
-};
+}));

@@ -1,44 +1,45 @@
-import { bringBack, LEASES, MARKS, MOVE_DUE, TIDY } from './queue-moves.js';
+import { bringBack, countIn, flushed, hostLanes, leases, MARKS, moveDue, TIDY } from './queue-moves.js';
 import {
-  CHECK_QUEUE,
   CHECK_QUEUE_CHANGE,
+  checkQueue,
+  forQueues,
   HEAD_BYTES,
-  OPEN_QUEUE,
-  QUEUE_CHANGE_KEYS,
-  QUEUE_READ_KEYS,
+  openChanged,
+  queueChangeKeys,
+  queueReadKeys,
 } from './queue-state.js';
-import type { Script } from './script.js';
 import { ALLOW_OOM, RECALL, RECORD } from './script.js';
 
 /**
- * Dead letters with numbers above ARGV[3], as stored; deletes forgotten ones.
+ * Dead letters with numbers above ARGV[3], as stored; deletes forgotten ones, unless their hosts count
+ * them, too.
  * KEYS: 3 and on, the queue's. ARGV: 3 number, 4 how many to read.
  * Returns "<last number, or 0 if no more follow>\n", then the dead letters.
  */
-export const deadLettersScript: Script = {
+export const deadLettersScript = forQueues((hosts) => ({
   name: 'unseenDeadLetters',
-  numberOfKeys: QUEUE_READ_KEYS,
-  lua: `${CHECK_QUEUE}${MARKS}
+  numberOfKeys: queueReadKeys(hosts),
+  lua: `${checkQueue(hosts)}${MARKS}
 local found = call('ZRANGEBYSCORE', queue.letters, '(' .. ARGV[3], '+inf', 'LIMIT', 0, ARGV[4])
 local heads = {}
 for n = 1, #found do heads[n] = sub(found[n], 9 + unpacked('>I2', found[n], 7), 8 + ${HEAD_BYTES} + unpacked('>I2', found[n], 7)) end
 local last = #found == tonumber(ARGV[4]) and unpacked('>I6', found[#found]) or 0
 local gone = {}
 for n in pairs(queue.forgotten(heads)) do gone[#gone + 1], found[n] = found[n], '' end
-each('ZREM', queue.letters, gone)
+${hosts ? '' : `each('ZREM', queue.letters, gone)`}
 return {string.format('%.0f\\n', last) .. concat(found), tonumber(kept[2])}`,
-};
+}));
 
 /**
  * putBack or purge: see Queue.
  * ARGV: 9 attempts that make a dead letter (0: no limit), 10 verb, 11 the ids, for each dead letter: its number (6
  * bytes), how many ids (2), and for each id 0 (2) and 8 bytes of the item's hash, 12 where in the hash these begin.
  */
-export const reviewScript: Script = {
+export const reviewScript = forQueues((hosts) => ({
   name: 'unseenReview',
-  numberOfKeys: QUEUE_CHANGE_KEYS,
+  numberOfKeys: queueChangeKeys(hosts),
   moreKeys: true,
-  lua: `${ALLOW_OOM}${CHECK_QUEUE_CHANGE}${RECALL}${OPEN_QUEUE}${MARKS}${bringBack('ARGV[9]')}${LEASES}${MOVE_DUE}
+  lua: `${ALLOW_OOM}${CHECK_QUEUE_CHANGE}${RECALL}${openChanged(hosts)}${hostLanes(hosts)}${MARKS}${bringBack(hosts, 'ARGV[9]')}${leases(hosts)}${moveDue(hosts)}
 if ARGV[10] == 'putBack' then queue.moveDue() end
 local packed, out, gone, entries, places, taken = ARGV[11], {}, {}, {}, {}, {}
 local at = 1
@@ -64,11 +65,13 @@ for n = 1, #entries do
   end
 end
 each('ZREM', queue.letters, gone)
+${countIn(hosts, 'entries', 'dead', -1)}
 queue.owe(back)
 if ARGV[10] == 'putBack' then queue.add(back) end
+${flushed(hosts)}
 ${TIDY}
 queue.save()
 local answers = concat(out)
 ${RECORD}
 return {answers, tonumber(kept[2])}`,
-};
+}));

@@ -1,12 +1,15 @@
 import { CYCLE } from '../../age.js';
+import { LANE_RECORDS } from './host-lanes.js';
 import { FIRST } from './lanes.js';
-import { LEASES } from './queue-moves.js';
-import { CHECK_QUEUE, LEASED, QUEUE_READ_KEYS } from './queue-state.js';
+import { leases } from './queue-moves.js';
+import { checkQueue, LEASED, queueReadKeys } from './queue-state.js';
 import { CHECK_SEGMENT, NOW, type Script } from './script.js';
 
 /** The counts of a description besides those of layers. */
 export interface DescribeTask {
   readonly queued: boolean;
+  /** The queue knows hosts. */
+  readonly hosts: boolean;
   readonly ages: boolean;
 }
 
@@ -37,6 +40,9 @@ export const LAYER_COLUMNS = ['items', 'nonZero', 'saturated'] as const;
 /** Maximum number of ended leases whose entries a description already counts as waiting. Counting takes time. */
 const DUE_LEASES_COUNTED = 50;
 
+/** Lanes that are looked at for a waiting entry. */
+const TURNS_LOOKED_AT = 16;
+
 const COUNTS = `${NOW}
 local stats = {now}
 local counts = call('HMGET', meta, 'added', 'duplicate', 'removed', 'refused', 'caller:previous', 'made:previous', 'created')
@@ -45,7 +51,16 @@ for n = 1, #counts do stats[n + 1] = tonumber(counts[n]) end
 for n = #stats - 1, #stats do if stats[n] <= created then stats[n] = 0 end end
 `;
 
-const QUEUE_COUNTS = `
+/** The first entry of the lane that may be leased from first. */
+const FIRST_OF_LANES = `
+local turns, ids, first, at = call('ZRANGE', queue.turns, 1, ${TURNS_LOOKED_AT}), {}
+for n = 1, #turns do ids[n] = sub(turns[n], 7) end
+queue.lanesOf(ids)
+for n = 1, #ids do
+  if not first and lanes[ids[n]].waiting > 0 then first, at = queue.first(lanes[ids[n]]) end
+end`;
+
+const queueCounts = (hosts: boolean): string => `
 local keys, delayed = {}, call('ZCOUNT', queue.delayed, 0, now)
 local ends = call('ZRANGEBYSCORE', queue.ends, 0, now, 'LIMIT', 0, ${DUE_LEASES_COUNTED})
 for n = 1, #ends do keys[n] = sub(ends[n], 1, 6) end
@@ -59,7 +74,7 @@ for n = 1, #ends do
     leased = leased - ended
   end
 end
-local first, at = queue.first(queue)
+${hosts ? FIRST_OF_LANES : 'local first, at = queue.first(queue)'}
 local age = first and math.max(0, math.floor(now / 1000) - unpacked('>I4', first, at + 11)) or -1
 local queued = {queue.waiting + delayed + queue.leased - leased, leased, queue.later - delayed, queue.letterCount,
   sizes[6] + sizes[7] - 2, age}
@@ -98,13 +113,13 @@ const ringCounts = `
  * ARGV: 3 number of layers in the plan, 4 ms of an epoch, 5 and on, for each layer with pieces among KEYS: its number,
  * the bytes of a piece, and the number of pieces.
  */
-export function describeScript({ queued, ages }: DescribeTask): Script {
-  const hiddenAt = 1 + (queued ? QUEUE_READ_KEYS : 2);
+export function describeScript({ queued, hosts, ages }: DescribeTask): Script {
+  const hiddenAt = 1 + (queued ? queueReadKeys(hosts) : 2);
   return {
-    name: `unseenDescribe${queued ? 'Queued' : ''}${ages ? 'Aged' : ''}`,
+    name: `unseenDescribe${queued ? 'Queued' : ''}${hosts ? 'Hosts' : ''}${ages ? 'Aged' : ''}`,
     numberOfKeys: hiddenAt - 1 + (ages ? 1 : 0),
     moreKeys: true,
-    lua: `${queued ? `${CHECK_QUEUE}${FIRST}${LEASES}` : CHECK_SEGMENT}${checkPieces(hiddenAt + (ages ? 1 : 0))}${COUNTS}${queued ? QUEUE_COUNTS : ''}${
+    lua: `${queued ? `${checkQueue(hosts)}${hosts ? LANE_RECORDS : ''}${FIRST}${leases(false)}` : CHECK_SEGMENT}${checkPieces(hiddenAt + (ages ? 1 : 0))}${COUNTS}${queued ? queueCounts(hosts) : ''}${
       ages ? ageCounts(hiddenAt) : ''
     }
 stats[#stats + 1] = open

@@ -1,4 +1,4 @@
-import { HEAD_BYTES, LEASE_ENTRIES } from './queue-state.js';
+import { HEAD_BYTES, HOST_BYTES, LEASE_ENTRIES } from './queue-state.js';
 
 /*
  * Lua on the lanes of an open queue (queue-state.ts). A lane is the waiting entries that leave in the order in which
@@ -101,7 +101,7 @@ end
  * The caller deletes the used chunks after its first write that needs memory: at the memory limit, Redis refuses that
  * write only if nothing was written before. Needs MARKS.
  */
-export const TAKE = `${SPLIT}
+export const take = (hosts: boolean): string => `${SPLIT}
 function queue.take(lane, taken, most)
   local number, at, passed, read = lane.head, lane.headAt, 0, taken.read
   local records, parts, count, left = taken.records, taken.parts, taken.count, taken.left
@@ -128,7 +128,7 @@ function queue.take(lane, taken, most)
         if from < at then parts[#parts + 1] = sub(chunk, from + 1, at) end
         from = last
       else
-        left = left - payload
+        left = left - payload${hosts ? ` + ${HOST_BYTES}` : ''}
         if left < 0 and (count > 0 or not taken.any) then taken.rest = 'full' break end
         count = count + 1
         if count % ${LEASE_ENTRIES} == 0 then

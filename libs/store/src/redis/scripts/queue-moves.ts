@@ -1,4 +1,5 @@
 import { LEASE_ENDED, MAX_LEASE_MS } from '../../port/index.js';
+import { HOST_LANES } from './host-lanes.js';
 import { APPEND } from './lanes.js';
 import { EXTENDED, FORGOTTEN, HEAD_BYTES, LEASED, OVER } from './queue-state.js';
 import { CAN_ROTATE } from './script.js';
@@ -7,9 +8,12 @@ import { CAN_ROTATE } from './script.js';
  * Lua that moves entries between the places of an open queue (queue-state.ts), unless they were forgotten.
  */
 
-/** Maximum numbers of due leases and of delayed entries that one script moves. */
-const DUE_LEASES = 8;
-const DUE_DELAYED = 250;
+/**
+ * Maximum numbers of due leases and of delayed entries that one script moves. In a queue that knows hosts, each entry
+ * may change another lane.
+ */
+const dueLeases = (hosts: boolean): number => (hosts ? 2 : 8);
+const dueDelayed = (hosts: boolean): number => (hosts ? 16 : 250);
 
 /** `queue.forgotten` returns which of these entries, or heads of entries, were forgotten. */
 export const MARKS = `
@@ -31,7 +35,7 @@ function queue.forgotten(entries)
 end
 `;
 
-/** `queue.add` adds entries at the end of their lane, and wakes waiting callers. Includes APPEND. */
+/** `queue.add` adds entries at the end of the only lane, and wakes waiting callers. Includes APPEND. */
 export const ADD = `${APPEND}
 function queue.add(entries)
   if #entries == 0 then return end
@@ -40,11 +44,21 @@ function queue.add(entries)
 end
 `;
 
+/** Lua that counts entries in a state of their lanes (host-lanes.ts). */
+export const countIn = (hosts: boolean, entries: string, state: string, by: number): string =>
+  hosts ? `queue.count(${entries}, '${state}', ${by})` : '';
+
+/** What scripts that change a queue that knows hosts need after its opening and NOW. */
+export const hostLanes = (hosts: boolean): string => (hosts ? HOST_LANES : '');
+
+/** Lua that writes the lanes that have changed, if there are several. Before the queue is saved or tidied. */
+export const flushed = (hosts: boolean): string => (hosts ? 'queue.flush()' : '');
+
 /**
  * `queue.bury` makes entries dead letters. `queue.bringBack` adds entries that come back at the end of their lane, or
- * to the dead letters with this reason. It leaves out forgotten entries, and returns which these are. Includes ADD.
+ * to the dead letters with this reason. It leaves out forgotten entries, and returns which these are. Includes `queue.add`.
  */
-export const bringBack = (maxAttempts: string) => `${ADD}
+export const bringBack = (hosts: boolean, maxAttempts: string) => `${hosts ? '' : ADD}
 local maxAttempts = tonumber(${maxAttempts})
 function queue.bury(entries, reason)
   if #entries == 0 then return end
@@ -56,6 +70,7 @@ function queue.bury(entries, reason)
   end
   each('ZADD', queue.letters, letters)
   queue.set('dead', number)
+  ${countIn(hosts, 'entries', 'dead', 1)}
 end
 function queue.bringBack(entries, reason)
   local gone, live, back, dead = queue.forgotten(entries), {}, {}, {}
@@ -74,11 +89,13 @@ end
 `;
 
 /**
- * `queue.open` reads the leases with these keys, if they exist. `queue.unlease` takes an entry out of its lease.
- * `queue.forget` takes forgotten entries out of a lease. `queue.returned` returns an entry as it comes back, with
- * `leases` added to its attempts. `queue.close` writes changes of open leases, and deletes leases without entries.
+ * `queue.open` reads the leases with these keys, if they exist. `queue.unlease` takes an entry out of its lease, which
+ * ended at `at`; by default, now. `queue.forget` takes forgotten entries out of a lease. `queue.returned` returns an
+ * entry as it comes back, with `leases` added to its attempts. `queue.close` writes changes of open leases, and deletes
+ * leases without entries.
  */
-export const LEASES = `
+export const leases = (hosts: boolean): string => `
+${hosts ? 'local freed, freedAt = {}, {}' : ''}
 function queue.open(keys)
   local fields, opened = {}, {}
   for n = 1, #keys do fields[2 * n - 1], fields[2 * n] = keys[n], keys[n] .. 's' end
@@ -100,10 +117,17 @@ function queue.open(keys)
   end
   return opened
 end
-function queue.unlease(lease, index, state)
+function queue.unlease(lease, index, state${hosts ? ', at' : ''})
   if lease.states[index] == ${EXTENDED} then call('ZREM', queue.ends, lease.key .. pack('>I2', index - 1)) end
   lease.states[index], lease.changed = state, true
   queue.left = (queue.left or 0) + 1
+  ${
+    hosts
+      ? `local start = lease.starts[index]
+  freed[#freed + 1] = sub(lease.entries, start + 14, start + 17) .. sub(lease.entries, start + 34, start + 37)
+  freedAt[#freed] = at or now`
+      : ''
+  }
 end
 function queue.forget(lease)
   local heads, indexes = {}, {}
@@ -139,6 +163,7 @@ function queue.close(opened)
   each('HDEL', queue.leaseKey, over)
   each('HSET', queue.leaseKey, states)
   if queue.left then queue.set('leased', queue.leased - queue.left) end
+  ${hosts ? 'queue.freed(freed, freedAt) freed, freedAt = {}, {}' : ''}
   queue.left = nil
 end
 `;
@@ -156,21 +181,21 @@ export const MAY_BE_DUE = `(queue.due > 0 and (queue.due <= now or queue.due > n
 /**
  * `queue.moveDue` brings back due entries in the order of their times, up to the limits above. It sets `queue.due` to
  * no later than the first remaining time, or to 0 if none remains. Returns whether more entries may be due. Needs
- * MARKS, bringBack and LEASES.
+ * MARKS, bringBack and leases.
  */
-export const MOVE_DUE = `
+export const moveDue = (hosts: boolean): string => `
 local function move(from, to)
-  local ends = call('ZRANGEBYSCORE', queue.ends, from, to, 'WITHSCORES', 'LIMIT', 0, ${DUE_LEASES})
-  local delayed = call('ZRANGEBYSCORE', queue.delayed, from, to, 'WITHSCORES', 'LIMIT', 0, ${DUE_DELAYED})
+  local ends = call('ZRANGEBYSCORE', queue.ends, from, to, 'WITHSCORES', 'LIMIT', 0, ${dueLeases(hosts)})
+  local delayed = call('ZRANGEBYSCORE', queue.delayed, from, to, 'WITHSCORES', 'LIMIT', 0, ${dueDelayed(hosts)})
   local last = math.huge
-  if #ends == ${2 * DUE_LEASES} then last = tonumber(ends[#ends]) end
-  if #delayed == ${2 * DUE_DELAYED} then last = math.min(last, tonumber(delayed[#delayed])) end
+  if #ends == ${2 * dueLeases(hosts)} then last = tonumber(ends[#ends]) end
+  if #delayed == ${2 * dueDelayed(hosts)} then last = math.min(last, tonumber(delayed[#delayed])) end
   local keys, known = {}, {}
   for n = 1, #ends, 2 do
     local key = sub(ends[n], 1, 6)
     if not known[key] then keys[#keys + 1], known[key] = key, true end
   end
-  local opened, back, over, e, d = queue.open(keys), {}, {}, 1, 1
+  local opened, back, over, e, d = queue.open(keys), {}, {}, 1, 1${hosts ? '\n  local delays = {}' : ''}
   for n = 1, #keys do
     if not opened[keys[n]] then error({err = 'UNSEEN the entries of a lease are missing'}) end
   end
@@ -186,19 +211,20 @@ local function move(from, to)
       for index = first, to do
         if lease.states[index] == state then
           back[#back + 1] = queue.returned(lease, index, 1)
-          queue.unlease(lease, index, ${OVER})
+          queue.unlease(lease, index, ${OVER}${hosts ? ', tonumber(ends[e + 1])' : ''})
         end
       end
       e = e + 2
     else
       if tonumber(delayed[d + 1]) > last then break end
       over[#over + 1] = delayed[d]
-      back[#back + 1] = sub(delayed[d], 7)
+      back[#back + 1] = sub(delayed[d], 7)${hosts ? '\n      delays[#delays + 1] = back[#back]' : ''}
       d = d + 2
     end
   end
   queue.close(opened)
   each('ZREM', queue.delayed, over)
+  ${countIn(hosts, 'delays', 'delayed', -1)}
   queue.bringBack(back, '${LEASE_ENDED}')
   return last < math.huge
 end

@@ -1,4 +1,5 @@
-import { checkSegment, RECORD_FIELDS, recordWith } from './script.js';
+import type { PerHost } from '../../port/index.js';
+import { checkSegment, RECORD_FIELDS, recordWith, type Script } from './script.js';
 
 /*
  * An entry of the queue of a segment is in one place: it waits in a lane, is held by a lease, is delayed, or is a dead
@@ -18,14 +19,33 @@ import { checkSegment, RECORD_FIELDS, recordWith } from './script.js';
  * Besides the counts of the segment, meta has the numbers of the queue: clock; leases, dead and delays (last number
  * given); leased (entries); sweeping (1 during a sweep); marked (number of marks); due (a lower bound of the first end
  * of a lease or delay, ms; 0 if none); awaited (until when a caller waits for new entries, ms); rewrites (how often
- * sweeps have moved entries within their chunks); and the record of the lane: the queue is its own only lane.
+ * sweeps have moved entries within their chunks). A queue that does not know hosts is its own only lane, so the record
+ * of the lane follows. A queue that knows hosts has other numbers there, and two more keys: host-lanes.ts.
  */
+
+/** A script on queues: its text depends on whether the queue knows hosts. */
+export interface QueueScript {
+  readonly plain: Script;
+  readonly hosts: Script;
+}
+
+/** Both scripts. `of` gets whether the queue knows hosts. */
+export function forQueues(of: (hosts: boolean) => Script): QueueScript {
+  const hosts = of(true);
+  return { plain: of(false), hosts: { ...hosts, name: `${hosts.name}Hosts` } };
+}
+
+/** The script for the queue of a set. */
+export const scriptFor = ({ perHost }: { readonly perHost?: PerHost }, script: QueueScript): Script =>
+  perHost ? script.hosts : script.plain;
 
 /** Maximum number of entries in one lease of the segment. */
 export const LEASE_ENTRIES = 32;
 
 /** Bytes of an entry before its payload. */
 export const HEAD_BYTES = 34;
+/** Bytes of the payload that a queue that knows hosts adds: see host-lanes.ts. */
+export const HOST_BYTES = 4;
 
 /** States of an entry in a lease, as character codes. */
 export const LEASED = 48;
@@ -40,68 +60,67 @@ export const FORGOTTEN = 51;
  */
 const READ_KEYS_AT = 3;
 export const CHANGE_KEYS_AT = 5;
-export const QUEUE_KEYS = 7;
+export const queueKeyCount = (hosts: boolean): number => (hosts ? 9 : 7);
 /** Numbers of KEYS up to the queue's last, in scripts that read the queue and in those that change it. */
-export const QUEUE_READ_KEYS = READ_KEYS_AT + QUEUE_KEYS - 1;
-export const QUEUE_CHANGE_KEYS = CHANGE_KEYS_AT + QUEUE_KEYS - 1;
+export const queueReadKeys = (hosts: boolean): number => READ_KEYS_AT + queueKeyCount(hosts) - 1;
+export const queueChangeKeys = (hosts: boolean): number => CHANGE_KEYS_AT + queueKeyCount(hosts) - 1;
 /**
  * Where KEYS has the entries owed to the queue's copy for a sync: after the queue's keys, in scripts that change it.
  */
-export const OWED_KEY_AT = QUEUE_CHANGE_KEYS + 1;
+export const owedKeyAt = (hosts: boolean): number => queueChangeKeys(hosts) + 1;
 
 /** Field of meta until the queue is copied for a sync: the clock when the sync was opened. */
 export const OWING_FIELD = 's:clock';
 
-/** The record of a lane: see lanes.ts. */
-const LANE_NUMBERS = ['head', 'headAt', 'next', 'waiting'] as const;
+/** The record of the only lane: see lanes.ts. */
+const ONLY_LANE = ['head', 'headAt', 'next', 'waiting'] as const;
+/** See host-lanes.ts. */
+const OF_HOSTS = ['waiting', 'turn', 'seenAt', 'aheadMs'] as const;
+
+const OF_ALL = [
+  ...(['clock', 'leases', 'leased', 'dead', 'delays', 'sweeping', 'marked', 'due'] as const),
+  ...(['awaited', 'rewrites'] as const),
+];
 
 /**
  * The queue's numbers in meta, 6 bytes each in one field: reading and writing single fields took a quarter of a lease's
  * time.
  */
-export const QUEUE_NUMBERS = [
-  ...([
-    'clock',
-    'leases',
-    'leased',
-    'dead',
-    'delays',
-    'sweeping',
-    'marked',
-    'due',
-    'awaited',
-    'rewrites',
-  ] as const),
-  ...LANE_NUMBERS,
-];
+export const QUEUE_NUMBERS = [...OF_ALL, ...ONLY_LANE];
+export const HOST_QUEUE_NUMBERS = [...OF_ALL, ...OF_HOSTS];
+const numbersOf = (hosts: boolean): readonly string[] => (hosts ? HOST_QUEUE_NUMBERS : QUEUE_NUMBERS);
 export const QUEUE_FIELD = 'queue';
-const FORMAT = `>${'I6'.repeat(QUEUE_NUMBERS.length)}`;
+
+/** Bytes of the numbers, all 0 in an empty queue. */
+export const queueBytes = (hosts: boolean): number => 6 * numbersOf(hosts).length;
+
+const formatOf = (hosts: boolean): string => `>${'I6'.repeat(numbersOf(hosts).length)}`;
 
 /** Lua: the variables of an open queue for its numbers. */
-const NUMBERS = QUEUE_NUMBERS.map((name) => `queue.${name}`).join(', ');
+const variables = (hosts: boolean): string =>
+  numbersOf(hosts)
+    .map((name) => `queue.${name}`)
+    .join(', ');
 
-const PACKED = `struct.pack('${FORMAT}', ${NUMBERS})`;
-
-/** Lua: the numbers of an empty queue. */
-export const EMPTY_QUEUE = `string.rep('\\0', ${6 * QUEUE_NUMBERS.length})`;
+const packed = (hosts: boolean): string => `struct.pack('${formatOf(hosts)}', ${variables(hosts)})`;
 
 /**
  * Opens the queue. It first reads the size of each key with a command for its type, so that a missing or foreign key is
  * detected before anything changes. `queue` has the keys and numbers; `queue.save` writes all numbers that were set in
  * one command. `each` calls a command with any number of arguments.
  */
-const openQueue = (keysAt: number, fieldAt: number) => `
+const openQueue = (hosts: boolean, keysAt: number, fieldAt: number) => `
 local sizes = {call('HLEN', KEYS[${keysAt}]), call('HLEN', KEYS[${keysAt + 1}]), call('ZCARD', KEYS[${keysAt + 2}]),
   call('ZCARD', KEYS[${keysAt + 3}]), call('ZCARD', KEYS[${keysAt + 4}]), call('HLEN', KEYS[${keysAt + 5}]),
-  call('HLEN', KEYS[${keysAt + 6}])}
-for n = 1, ${QUEUE_KEYS} do
+  call('HLEN', KEYS[${keysAt + 6}])${hosts ? `, call('HLEN', KEYS[${keysAt + 7}]), call('ZCARD', KEYS[${keysAt + 8}])` : ''}}
+for n = 1, ${queueKeyCount(hosts)} do
   if sizes[n] == 0 then return redis.status_reply('LOST') end
 end
-if not kept[${fieldAt}] or #kept[${fieldAt}] ~= ${6 * QUEUE_NUMBERS.length} then return redis.status_reply('LOST') end
+if not kept[${fieldAt}] or #kept[${fieldAt}] ~= ${queueBytes(hosts)} then return redis.status_reply('LOST') end
 local queue = {chunks = KEYS[${keysAt}], leaseKey = KEYS[${keysAt + 1}], ends = KEYS[${keysAt + 2}],
   delayed = KEYS[${keysAt + 3}], letters = KEYS[${keysAt + 4}], marks = KEYS[${keysAt + 5}], oldMarks = KEYS[${keysAt + 6}],
-  id = ''}
-${NUMBERS} = struct.unpack('${FORMAT}', kept[${fieldAt}])
+  ${hosts ? `laneKey = KEYS[${keysAt + 7}], turns = KEYS[${keysAt + 8}], hosts = sizes[8] - 1` : `id = ''`}}
+${variables(hosts)} = struct.unpack('${formatOf(hosts)}', kept[${fieldAt}])
 queue.later, queue.letterCount = sizes[4] - 1, sizes[5] - 1
 local pack, unpacked = struct.pack, struct.unpack
 local function each(command, key, arguments)
@@ -113,15 +132,16 @@ function queue.set(name, value)
   queue[name], queue.changed = value, true
 end
 function queue.save()
-  if queue.changed then call('HSET', meta, '${QUEUE_FIELD}', ${PACKED}) end
+  if queue.changed then call('HSET', meta, '${QUEUE_FIELD}', ${packed(hosts)}) end
 end
 `;
 
 /** Like RECORD, but also saves the queue's numbers in the same command. */
-export const RECORD_QUEUE = recordWith(`'${QUEUE_FIELD}', ${PACKED}`);
+export const recordQueue = (hosts: boolean): string => recordWith(`'${QUEUE_FIELD}', ${packed(hosts)}`);
 
 /** First lines of a script that reads the queue. KEYS: 3 and on, the queue's. */
-export const CHECK_QUEUE = `${checkSegment(`'${QUEUE_FIELD}'`)}${openQueue(READ_KEYS_AT, 3)}`;
+export const checkQueue = (hosts: boolean): string =>
+  `${checkSegment(`'${QUEUE_FIELD}'`)}${openQueue(hosts, READ_KEYS_AT, 3)}`;
 
 /** First lines, before the lookup of the record, of a script that changes the queue. KEYS: 5 and on, the queue's. */
 export const CHECK_QUEUE_CHANGE = checkSegment(...RECORD_FIELDS, `'${QUEUE_FIELD}'`);
@@ -132,9 +152,12 @@ export const CHECK_QUEUE_CHANGE = checkSegment(...RECORD_FIELDS, `'${QUEUE_FIELD
  *
  * @param owes Lua: whether the script has a key for these notes. It has one if the segment takes part in a sync.
  */
-export const openQueueToChange = (owes: string) => `${openQueue(CHANGE_KEYS_AT, 3 + RECORD_FIELDS.length)}
+export const openQueueToChange = (
+  hosts: boolean,
+  owes: string,
+) => `${openQueue(hosts, CHANGE_KEYS_AT, 3 + RECORD_FIELDS.length)}
 if ${owes} then
-  queue.owed = KEYS[${OWED_KEY_AT}]
+  queue.owed = KEYS[${owedKeyAt(hosts)}]
   if call('ZCARD', queue.owed) == 0 then return redis.status_reply('LOST') end
   queue.owing = tonumber(call('HGET', meta, '${OWING_FIELD}') or '')
 end
@@ -152,4 +175,5 @@ function queue.owe(entries)
 end
 `;
 /** For scripts whose last key, if present, is that of the owed entries. */
-export const OPEN_QUEUE = openQueueToChange(`#KEYS >= ${OWED_KEY_AT}`);
+export const openChanged = (hosts: boolean): string =>
+  openQueueToChange(hosts, `#KEYS >= ${owedKeyAt(hosts)}`);

@@ -1,22 +1,35 @@
-import { TAKE } from './lanes.js';
-import { bringBack, DUE_AT, IS_DUE, LEASES, MARKS, MAY_BE_DUE, MOVE_DUE, TIDY } from './queue-moves.js';
+import { TAKE_TURNS } from './host-lanes.js';
+import { take } from './lanes.js';
+import {
+  bringBack,
+  countIn,
+  DUE_AT,
+  flushed,
+  hostLanes,
+  IS_DUE,
+  leases,
+  MARKS,
+  MAY_BE_DUE,
+  moveDue,
+  TIDY,
+} from './queue-moves.js';
 import {
   CHECK_QUEUE_CHANGE,
   EXTENDED,
   FORGOTTEN,
+  forQueues,
   HEAD_BYTES,
   LEASE_ENTRIES,
   LEASED,
-  OPEN_QUEUE,
+  openChanged,
   OVER,
-  QUEUE_CHANGE_KEYS,
-  RECORD_QUEUE,
+  queueChangeKeys,
+  recordQueue,
 } from './queue-state.js';
-import type { Script } from './script.js';
 import { ALLOW_OOM, FIND_RECORD, RECALL } from './script.js';
 
 /**
- * Answers a repeat from its record "<first lease> <entries>": the entries still held. Needs LEASES, MARKS and IS_DUE.
+ * Answers a repeat from its record "<first lease> <entries>": the entries still held. Needs leases, MARKS and IS_DUE.
  */
 const STILL_HELD = `
 function queue.held(first, count)
@@ -48,19 +61,20 @@ end
 /**
  * lease: takes entries from the head of the queue and hides them for a while, in leases of LEASE_ENTRIES.
  * ARGV: 9 attempts that make a dead letter (0: no limit), 10 entries, or 0 to answer a repeat only, 11 lease in ms, 12
- * bytes of payloads, 13 '1' if the first entry may have more.
+ * bytes of payloads, 13 '1' if the first entry may have more. If the queue knows hosts: 14 entries of each, or 0 for no
+ * limit.
  * Returns "<first lease> <entries> <flag> <states>\n", then the entries as in the leases. Flag: 1 if there is more to
  * read, 2 if the next entry would exceed the bytes, else 0. States, for a repeat only, one character per entry: LEASED
  * if still held, '-' if the answer leaves the entry out.
  */
-export const leaseScript: Script = {
+export const leaseScript = forQueues((hosts) => ({
   name: 'unseenLease',
-  numberOfKeys: QUEUE_CHANGE_KEYS,
+  numberOfKeys: queueChangeKeys(hosts),
   moreKeys: true,
-  lua: `${CHECK_QUEUE_CHANGE}${FIND_RECORD}${OPEN_QUEUE}${MARKS}${TAKE}${DUE_AT}
+  lua: `${CHECK_QUEUE_CHANGE}${FIND_RECORD}${openChanged(hosts)}${hostLanes(hosts)}${MARKS}${take(hosts)}${hosts ? TAKE_TURNS : ''}${DUE_AT}
 local items = tonumber(kept[2])
 if recalled then
-${LEASES}${IS_DUE}${STILL_HELD}
+${leases(hosts)}${IS_DUE}${STILL_HELD}
   local first, count = string.match(recalled, '^(%d+) (%d+)$')
   local states, entries = queue.held(tonumber(first), tonumber(count))
   return {first .. ' ' .. count .. ' 0 ' .. states .. '\\n' .. entries, items}
@@ -69,11 +83,12 @@ local wanted = tonumber(ARGV[10])
 if wanted == 0 then return {'0 0 0 \\n', items} end
 local more = false
 if ${MAY_BE_DUE} then
-${bringBack('ARGV[9]')}${LEASES}${MOVE_DUE}
+${bringBack(hosts, 'ARGV[9]')}${leases(hosts)}${moveDue(hosts)}
   more = queue.moveDue()
+  ${flushed(hosts)}
 end
 local taken = {count = 0, read = 0, left = tonumber(ARGV[12]), any = ARGV[13] == '1', records = {}, parts = {}, used = {}}
-queue.take(queue, taken, wanted)
+${hosts ? `queue.takeTurns(taken, wanted, ARGV[14] == '0' and math.huge or tonumber(ARGV[14]))` : 'queue.take(queue, taken, wanted)'}
 local count, records = taken.count, taken.records
 if #taken.parts > 0 then records[#records + 1] = concat(taken.parts) end
 local flag = taken.rest == 'full' and 2 or (more or taken.rest == 'unread') and count == 0 and 1 or 0
@@ -87,6 +102,7 @@ end
 each('HSET', queue.leaseKey, fields)
 each('ZADD', queue.ends, ends)
 each('HDEL', queue.chunks, taken.used)
+${flushed(hosts)}
 if count == 0 then
   ${TIDY}
   queue.save()
@@ -96,21 +112,22 @@ queue.dueAt(till)
 queue.set('leases', queue.leases + #records)
 queue.set('leased', queue.leased + count)
 local answers = string.format('%.0f %d', first, count)
-${RECORD_QUEUE}
+${recordQueue(hosts)}
 return {answers .. ' ' .. flag .. ' \\n' .. concat(records), items}`,
-};
+}));
 
 /**
  * settle: ack, release or extend.
  * ARGV: 9 attempts that make a dead letter (0: no limit), 10 verb, 11 ms of the delay or extension, 12 reason, 13
  * leases that a release counts per entry (0 or 1), 14 the ids, for each lease: the lease (6 bytes), how many ids (2),
- * and for each id the index in the lease (2) and 8 bytes of the item's hash, 15 where in the hash these begin.
+ * and for each id the index in the lease (2) and 8 bytes of the item's hash, 15 where in the hash these begin. If the queue
+ * knows hosts: 16 ms of the delay of the hosts of released entries.
  */
-export const settleScript: Script = {
+export const settleScript = forQueues((hosts) => ({
   name: 'unseenSettle',
-  numberOfKeys: QUEUE_CHANGE_KEYS,
+  numberOfKeys: queueChangeKeys(hosts),
   moreKeys: true,
-  lua: `${ALLOW_OOM}${CHECK_QUEUE_CHANGE}${RECALL}${OPEN_QUEUE}${MARKS}${LEASES}${DUE_AT}${IS_DUE}
+  lua: `${ALLOW_OOM}${CHECK_QUEUE_CHANGE}${RECALL}${openChanged(hosts)}${hostLanes(hosts)}${MARKS}${leases(hosts)}${DUE_AT}${IS_DUE}
 local verb, packed = ARGV[10], ARGV[14]
 local at, out, groups, keys, known = 1, {}, {}, {}, {}
 while at <= #packed do
@@ -121,7 +138,7 @@ while at <= #packed do
   at = at + 8 + count * 10
 end
 if verb == 'release' then
-${bringBack('ARGV[9]')}${MOVE_DUE}
+${bringBack(hosts, 'ARGV[9]')}${moveDue(hosts)}
   queue.moveDue()
 end
 local opened, back, gone = queue.open(keys), {}, {}
@@ -198,27 +215,31 @@ else
   queue.close(opened)
 end
 queue.owe(gone)
+${hosts ? `if #back > 0 and ARGV[16] ~= '0' then queue.delay(back, tonumber(ARGV[16])) end` : ''}
 if #back > 0 and ARGV[11] == '0' then
   queue.bringBack(back, ARGV[12])
 elseif #back > 0 then
   queue.owe(back)
   local maxAttempts = tonumber(ARGV[9])
-  local dead, delayed, number, score = {}, {}, queue.delays, string.format('%.0f', till)
+  local dead, delayed, later, number, score = {}, {}, {}, queue.delays, string.format('%.0f', till)
   for n = 1, #back do
     if maxAttempts > 0 and unpacked('>I4', back[n]) >= maxAttempts then
       dead[#dead + 1] = back[n]
     else
       number = number + 1
       delayed[#delayed + 1], delayed[#delayed + 2] = score, pack('>I6', number) .. back[n]
+      later[#later + 1] = back[n]
     end
   end
   queue.bury(dead, ARGV[12])
   each('ZADD', queue.delayed, delayed)
+  ${countIn(hosts, 'later', 'delayed', 1)}
   queue.set('delays', number)
   queue.dueAt(till)
 end
+${flushed(hosts)}
 ${TIDY}
 local answers = concat(out)
-${RECORD_QUEUE}
+${recordQueue(hosts)}
 return {answers, tonumber(kept[2])}`,
-};
+}));

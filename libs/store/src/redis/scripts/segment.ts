@@ -1,4 +1,4 @@
-import { EMPTY_QUEUE, QUEUE_FIELD } from './queue-state.js';
+import { QUEUE_FIELD } from './queue-state.js';
 import type { Script } from './script.js';
 import { ALLOW_OOM, CHECK_CHANGE, NOW, RECALL, RECORD } from './script.js';
 
@@ -14,7 +14,10 @@ if redis.call('EXISTS', KEYS[1]) == 0 then redis.call('SETRANGE', KEYS[1], ARGV[
 return 'OK'`,
 };
 
-/** Creates the meta key of a segment unless it exists, for the same reason. KEYS: 1 meta. ARGV: 1 generation. */
+/**
+ * Creates the meta key of a segment unless it exists, for the same reason. KEYS: 1 meta. ARGV: 1 generation, 2 bytes of
+ * the queue's numbers.
+ */
 export const createMetaScript: Script = {
   name: 'unseenCreateMeta',
   numberOfKeys: 1,
@@ -23,7 +26,7 @@ if redis.call('EXISTS', KEYS[1]) == 1 then return 'OK' end
 ${NOW}
 local made = string.format('%.0f', now)
 redis.call('HSET', KEYS[1], 'generation', ARGV[1], 'items', 0, 'nonzero', 0, 'saturated', 0, 'added', 0, 'duplicate', 0,
-  'removed', 0, 'refused', 0, '${QUEUE_FIELD}', ${EMPTY_QUEUE}, 'created', made, 'caller:since', made, 'caller:previous', made, 'caller:bytes', 0,
+  'removed', 0, 'refused', 0, '${QUEUE_FIELD}', string.rep('\\0', ARGV[2]), 'created', made, 'caller:since', made, 'caller:previous', made, 'caller:bytes', 0,
   'made:since', made, 'made:previous', made, 'made:bytes', 0)
 return 'OK'`,
 };

@@ -1,8 +1,11 @@
 import { chunkOf, SWEEP } from './lanes.js';
-import { LEASES, MARKS, TIDY } from './queue-moves.js';
-import { CHECK_QUEUE_CHANGE, LEASE_ENTRIES, OPEN_QUEUE, QUEUE_CHANGE_KEYS } from './queue-state.js';
-import { ALLOW_OOM, CAN_ROTATE, NOW, type Script } from './script.js';
+import { flushed, hostLanes, leases, MARKS, TIDY } from './queue-moves.js';
+import { CHECK_QUEUE_CHANGE, forQueues, LEASE_ENTRIES, openChanged, queueChangeKeys } from './queue-state.js';
+import { ALLOW_OOM, CAN_ROTATE, NOW } from './script.js';
 import { TAKE_TURN, END_TURN } from './sweep-turn.js';
+
+/** Chunks of lanes to read at a time. */
+const CHUNKS_SCANNED = 10;
 
 /** Lua: whether the queue has enough marks for a sweep to begin. `max` is Lua, too. */
 export const tooManyMarks = (max: string) =>
@@ -12,17 +15,17 @@ export const tooManyMarks = (max: string) =>
  * A step of a sweep, which removes forgotten entries everywhere so that their marks can be deleted. When it begins, the
  * marks become the old marks. Every move of an entry checks its marks, so the sweep visits each place once. First come
  * the waiting entries, from the head to the chunk that was the last one at the beginning; the sweep rewrites chunks
- * with forgotten entries. Leases, delayed entries and dead letters follow. A cursor of a scan is valid only in the run
- * of the server that gave it.
+ * with forgotten entries. Leases, delayed entries and dead letters follow. In a queue that knows hosts, the chunks of
+ * all lanes are scanned. A cursor of a scan is valid only in the run of the server that gave it.
  *
  * KEYS: as in scripts that change the queue. ARGV: 3 'made', 4 marks up to which no sweep begins, 5 entries to read, 6
  * and 7 see sweep-turn.ts.
  * Returns '1' if more steps are needed, else '0', or see sweep-turn.ts.
  */
-export const sweepScript: Script = {
+export const sweepScript = forQueues((hosts) => ({
   name: 'unseenSweep',
-  numberOfKeys: QUEUE_CHANGE_KEYS,
-  lua: `${ALLOW_OOM}${CHECK_QUEUE_CHANGE}${OPEN_QUEUE}${NOW}${MARKS}${SWEEP}${LEASES}
+  numberOfKeys: queueChangeKeys(hosts),
+  lua: `${ALLOW_OOM}${CHECK_QUEUE_CHANGE}${NOW}${openChanged(hosts)}${hostLanes(hosts)}${MARKS}${SWEEP}${leases(hosts)}
 local current, left = KEYS[3], tonumber(ARGV[5])
 local done = {'0', tonumber(kept[2])}
 ${TAKE_TURN}
@@ -31,20 +34,20 @@ if queue.sweeping == 0 then
   call('RENAME', queue.marks, queue.oldMarks)
   call('HSET', queue.marks, '', '')
   queue.set('sweeping', 1)
-  call('HSET', meta, 'swept', string.format('chunks %.0f %.0f', queue.head, queue.next))
+  call('HSET', meta, 'swept', ${hosts ? `'chunks 0 -'` : `string.format('chunks %.0f %.0f', queue.head, queue.next)`})
 end
 -- While it sweeps chunks, run is their end.
 local place, cursor, run = string.match(call('HGET', meta, 'swept') or '', '^(%a+) (%d+) (.*)$')
 if not place then return redis.status_reply('LOST') end
 local following = {chunks = 'leases', leases = 'delayed', delayed = 'dead'}
 local function scan(command, key, most)
-  local now = string.match(call('INFO', 'server'), 'run_id:(%x+)')
-  if run ~= now then cursor, run = '0', now end
+  local server = string.match(call('INFO', 'server'), 'run_id:(%x+)')
+  if run ~= server then cursor, run = '0', server end
   local found = call(command, key, cursor, 'COUNT', math.ceil(most))
   cursor = found[1]
   return found[2]
 end
-local function sweep(key, headAt)
+local function sweep(key, headAt${hosts ? ', state' : ''})
   local found, members, heads, gone = scan('ZSCAN', key, left), {}, {}, {}
   for n = 1, #found, 2 do
     if found[n] ~= '' then
@@ -53,19 +56,41 @@ local function sweep(key, headAt)
     end
   end
   for n in pairs(queue.forgotten(heads)) do gone[#gone + 1] = members[n] end
-  each('ZREM', key, gone)
+  each('ZREM', key, gone)${
+    hosts
+      ? `
+  local over = {}
+  for n = 1, #gone do over[n] = sub(gone[n], headAt(gone[n])) end
+  queue.count(over, state, -1)`
+      : ''
+  }
   return #members
 end
 while place and left > 0 do
   local read = 0
-  if place == 'chunks' then
+  if place == 'chunks' then${
+    hosts
+      ? `
+    local found, ids = scan('HSCAN', queue.chunks, ${CHUNKS_SCANNED}), {}
+    for n = 1, #found, 2 do ids[#ids + 1] = #found[n] > 0 and sub(found[n], 1, 8) or nil end
+    queue.lanesOf(ids)
+    for n = 1, #found, 2 do
+      if #found[n] > 0 then
+        local lane = lanes[sub(found[n], 1, 8)]
+        read = read + queue.sweepChunk(lane, unpacked('>I6', found[n], 9), found[n + 1])
+        if lane.changed then queue.use(lane.id) end
+      end
+    end
+    if cursor == '0' then place = following[place] end`
+      : `
     local number = math.max(tonumber(cursor), queue.head)
     if number < tonumber(run) then
       read = queue.sweepChunk(queue, number, call('HGET', queue.chunks, ${chunkOf('queue', 'number')}) or '')
       number = number + 1
     end
     cursor = string.format('%.0f', number)
-    if number >= tonumber(run) then place, cursor, run = following[place], '0', '-' end
+    if number >= tonumber(run) then place, cursor, run = following[place], '0', '-' end`
+  }
   else
     if place == 'leases' then
       local found, keys = scan('HSCAN', queue.leaseKey, left / ${LEASE_ENTRIES}), {}
@@ -79,14 +104,15 @@ while place and left > 0 do
       end
       queue.close(opened)
     elseif place == 'delayed' then
-      read = sweep(queue.delayed, function() return 7 end)
+      read = sweep(queue.delayed, function() return 7 end${hosts ? `, 'delayed'` : ''})
     else
-      read = sweep(queue.letters, function(letter) return 9 + unpacked('>I2', letter, 7) end)
+      read = sweep(queue.letters, function(letter) return 9 + unpacked('>I2', letter, 7) end${hosts ? `, 'dead'` : ''})
     end
     if cursor == '0' then place = following[place] end
   end
   left = left - math.max(1, read)
 end
+${flushed(hosts)}
 if not place and ${CAN_ROTATE} then
   call('UNLINK', queue.oldMarks)
   call('HSET', queue.oldMarks, '', '')
@@ -101,4 +127,4 @@ end
 ${END_TURN}
 queue.save()
 return done`,
-};
+}));

@@ -1,7 +1,8 @@
 import type { Script } from './script.js';
+import { LANE_RECORDS } from './host-lanes.js';
 import { chunkOf, SPLIT } from './lanes.js';
-import { ADD, LEASES, MARKS } from './queue-moves.js';
-import { CHECK_QUEUE, EXTENDED, HEAD_BYTES, LEASED, QUEUE_READ_KEYS } from './queue-state.js';
+import { ADD, leases, MARKS } from './queue-moves.js';
+import { checkQueue, EXTENDED, forQueues, HEAD_BYTES, LEASED, queueReadKeys } from './queue-state.js';
 import { CHECK_SEGMENT, NOW } from './script.js';
 
 /** Ends a script that reads a page: returns `out` with the id of the server's run and the removals so far. */
@@ -20,8 +21,8 @@ return {next, run, tonumber(call('HGET', meta, 'removed')), concat(out)}`;
  */
 export const exportLogScript: Script = {
   name: 'unseenExportLog',
-  numberOfKeys: QUEUE_READ_KEYS,
-  lua: `${CHECK_QUEUE}${MARKS}${SPLIT}
+  numberOfKeys: queueReadKeys(false),
+  lua: `${checkQueue(false)}${MARKS}${SPLIT}
 local lane, out, read, flag = queue, {}, 0, 0
 local number, at = lane.head, lane.headAt
 if ARGV[3] ~= '' then
@@ -58,19 +59,37 @@ local next = string.format('%.0f %.0f %.0f %d %.0f', number, at, queue.rewrites,
 ${ANSWER_PAGE}`,
 };
 
+/** The waiting entries of scanned chunks. Those before the head of a lane have left it. */
+const CHUNKS_OF_LANES = `${LANE_RECORDS}${SPLIT}
+if kind == 'chunks' then
+  local ids = {}
+  for n = 1, #found, 2 do ids[#ids + 1] = #found[n] > 0 and sub(found[n], 1, 8) or nil end
+  queue.lanesOf(ids)
+  for n = 1, #found, 2 do
+    local lane = lanes[sub(found[n], 1, 8)]
+    local at = lane and unpacked('>I6', found[n], 9) == lane.head and lane.headAt or 0
+    for _, entry in ipairs(lane and split(found[n + 1], at, math.huge) or {}) do
+      out[#out + 1] = entry
+      heads[#out] = entry
+    end
+  end
+end`;
+
 /**
- * A step of a scan over the queue's entries that are not waiting.
- * KEYS: 3 and on, the queue's. ARGV: 3 'leases', 'delayed' or 'dead', 4 cursor, 5 about how many of these.
+ * A step of a scan over the queue's entries that are not waiting; if the queue knows hosts, also over those that are.
+ * KEYS: 3 and on, the queue's. ARGV: 3 'leases', 'delayed', 'dead' or 'chunks', 4 cursor, 5 about how many of these.
  * Returns {next cursor, id of the server's run, removals so far, entries}; dead letters as stored.
  */
-export const exportRestScript: Script = {
+export const exportRestScript = forQueues((hosts) => ({
   name: 'unseenExportRest',
-  numberOfKeys: QUEUE_READ_KEYS,
-  lua: `${CHECK_QUEUE}${MARKS}${LEASES}
+  numberOfKeys: queueReadKeys(hosts),
+  lua: `${checkQueue(hosts)}${MARKS}${leases(false)}
 local kind, out, heads, keys = ARGV[3], {}, {}, {}
-local scan = call(kind == 'leases' and 'HSCAN' or 'ZSCAN', queue[kind == 'leases' and 'leaseKey' or kind == 'dead' and 'letters' or kind], ARGV[4], 'COUNT', ARGV[5])
+local places = {leases = queue.leaseKey, dead = queue.letters, delayed = queue.delayed, chunks = queue.chunks}
+local isHash = kind == 'leases' or kind == 'chunks'
+local scan = call(isHash and 'HSCAN' or 'ZSCAN', places[kind], ARGV[4], 'COUNT', ARGV[5])
 local next, found = scan[1], scan[2]
-for n = 1, #found, 2 do
+for n = 1, kind == 'chunks' and 0 or #found, 2 do
   local member = found[n]
   if kind == 'leases' then
     if #member == 6 then keys[#keys + 1] = member end
@@ -87,9 +106,10 @@ for _, lease in pairs(queue.open(keys)) do
     end
   end
 end
+${hosts ? CHUNKS_OF_LANES : ''}
 for n in pairs(queue.forgotten(heads)) do out[n] = '' end
 ${ANSWER_PAGE}`,
-};
+}));
 
 /**
  * A step of a scan over the hidden items of a segment.
@@ -134,8 +154,8 @@ return 'OK'`,
  */
 export const importQueueScript: Script = {
   name: 'unseenImportQueue',
-  numberOfKeys: QUEUE_READ_KEYS,
-  lua: `${CHECK_QUEUE}${UNFILLED}${NOW}${ADD}
+  numberOfKeys: queueReadKeys(false),
+  lua: `${checkQueue(false)}${UNFILLED}${NOW}${ADD}
 if tonumber(call('HGET', meta, 'imports') or 0) ~= tonumber(ARGV[3]) then return 'OK' end
 local packed, at, waiting, dead, birth = ARGV[4], 1, {}, {}, pack('>I6', queue.clock + 1)
 while at <= #packed do

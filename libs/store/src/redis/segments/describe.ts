@@ -72,7 +72,8 @@ async function readRows(
 ): Promise<Row[]> {
   const deadline = deadlineIn(timeoutMs);
   const { plan } = filter.stack;
-  const task = { queued, ages: filter.maxAgeSeconds !== undefined };
+  const hosts = queued && filter.perHost !== undefined;
+  const task = { queued, hosts, ages: filter.maxAgeSeconds !== undefined };
   const length = filter.maxAgeSeconds === undefined ? 0 : epochMs(filter.maxAgeSeconds);
   const rows = await joinAll(
     filter.segments.map(async (keysOf, segment) => {
@@ -103,12 +104,19 @@ async function readRows(
   return rows;
 }
 
-const SCRIPTS = [false, true].flatMap((queued) =>
-  [false, true].map((ages) => ({ queued, ages, script: describeScript({ queued, ages }) })),
+const SCRIPTS = [false, true].flatMap((ages) =>
+  (
+    [
+      { queued: false, hosts: false },
+      { queued: true, hosts: false },
+      { queued: true, hosts: true },
+    ] as const
+  ).map((queue) => ({ ...queue, ages, script: describeScript({ ...queue, ages }) })),
 );
 
-function scriptOf({ queued, ages }: DescribeTask): Script {
-  return SCRIPTS.find((one) => one.queued === queued && one.ages === ages)?.script as Script;
+function scriptOf({ queued, hosts, ages }: DescribeTask): Script {
+  const isIt = (one: DescribeTask) => one.queued === queued && one.hosts === hosts && one.ages === ages;
+  return SCRIPTS.find(isIt)?.script as Script;
 }
 
 /**

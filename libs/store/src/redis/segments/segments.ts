@@ -3,7 +3,7 @@ import type { Connection } from '../connection/connection.js';
 import { type RedisFilter, segmentKeysOf, type SegmentView } from '../layout/filter.js';
 import { owedKey, queueKeys } from '../layout/keys.js';
 import { operationArgs, refusal } from '../layout/operations.js';
-import { CHANGE_KEYS_AT } from '../scripts/queue-state.js';
+import { CHANGE_KEYS_AT, type QueueScript, scriptFor } from '../scripts/queue-state.js';
 import type { Script } from '../scripts/script.js';
 import { END_OF_STACK } from '../scripts/script.js';
 import { beginScript, recallScript } from '../scripts/segment.js';
@@ -71,6 +71,8 @@ export interface SegmentLimits {
   readonly maxRecordBytes: number;
   /** Marks of forgotten items in a segment's queue up to which no sweep begins. A long queue may have more. */
   readonly maxMarks: number;
+  /** Hosts of a set whose queue knows them. */
+  readonly maxHosts: number;
 }
 
 /** Runs scripts on segments: adds the arguments that all scripts have, and turns refusals into errors. */
@@ -97,7 +99,7 @@ export class Segments {
 
   /** Runs a script that reads the queue and returns bytes. */
   async readQueue(
-    script: Script,
+    script: QueueScript,
     filter: RedisFilter,
     segment: number,
     args: Value[],
@@ -106,7 +108,7 @@ export class Segments {
     return this.seen(filter, segment, deadline, undefined, async (view) => {
       const keys = segmentKeysOf(filter, segment);
       const all = [keys.cells, keys.meta, ...queueKeys(keys)];
-      return this.connection.run(script, all, [...head(view), ...args], deadline, true);
+      return this.connection.run(scriptFor(filter, script), all, [...head(view), ...args], deadline, true);
     });
   }
 
@@ -160,9 +162,13 @@ export class Segments {
       const keys = segmentKeysOf(filter, segment);
       const { current, previous } = keys.operations.made;
       return this.connection.mutate(
-        sweepScript,
+        scriptFor(filter, sweepScript),
         [keys.cells, keys.meta, current, previous, ...queueKeys(keys)],
-        [...head(view), 'made', this.limits.maxMarks, entries, turn?.id ?? '', turn?.takenMs ?? 0],
+        [
+          ...head(view),
+          ...['made', this.limits.maxMarks, entries, turn?.id ?? '', turn?.takenMs ?? 0],
+          ...this.hostLimits(filter),
+        ],
         deadline,
       );
     });
@@ -213,6 +219,14 @@ export class Segments {
     return { lack: 'view', view: await this.views.look(view, deadline) };
   }
 
+  /** The last of ARGV of scripts that change a queue that knows hosts: see scripts/host-lanes.ts. */
+  private hostLimits({ perHost, maxAgeSeconds = 0, base, spread }: RedisFilter): string[] {
+    if (!perHost) return [];
+    const { delayMs = 0, maxLeased = 0, maxUrls = 0 } = perHost;
+    const maxHosts = Math.ceil(this.limits.maxHosts / spread);
+    return [[delayMs, maxLeased, maxUrls, maxAgeSeconds * 1_000, base, maxHosts].join(' ')];
+  }
+
   private call(change: ItemChange, binary = false): Promise<unknown> {
     const { script, view, operation, field, args, keys: more = [] } = change;
     const keys = segmentKeysOf(view.filter, view.segment);
@@ -227,6 +241,7 @@ export class Segments {
         ...head(view),
         ...operationArgs(operation, field, this.limits.maxRecordBytes, attempt),
         ...args,
+        ...(queue.length > 0 ? this.hostLimits(view.filter) : []),
       ],
       operation.deadline,
       binary,

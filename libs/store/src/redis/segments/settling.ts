@@ -4,7 +4,8 @@ import { type Operation, Settled } from '../../port/index.js';
 import type { RedisFilter } from '../layout/filter.js';
 import { dealChunks } from '../layout/packing.js';
 import type { Segments } from './segments.js';
-import type { Script } from '../scripts/script.js';
+import { LANES_PER_SCRIPT } from '../scripts/host-lanes.js';
+import { type QueueScript, scriptFor } from '../scripts/queue-state.js';
 
 /** Ids per script: 500 took 1.1 ms. Must not change, since chunks name operation records. */
 const IDS_PER_SCRIPT = 400;
@@ -14,12 +15,14 @@ const ID_BYTES = 10;
 
 /** A call on entries that ids name. */
 export interface Settling {
-  readonly script: Script;
+  readonly script: QueueScript;
   readonly verb: string;
   /** The kind of ids that the call accepts; others are unknown. */
   readonly of: EntryId['of'];
   /** Arguments before the ids. */
   readonly args: readonly (string | number)[];
+  /** Arguments behind them, in sets that know hosts. */
+  readonly hostArgs?: readonly (string | number)[];
 }
 
 /** Runs the script on all ids: chunk after chunk in each segment, segments in parallel. */
@@ -28,9 +31,9 @@ export async function settle(
   filter: RedisFilter,
   ids: readonly string[],
   operation: Operation,
-  { script, verb, of, args }: Settling,
+  { script, verb, of, args, hostArgs = [] }: Settling,
 ): Promise<Uint8Array> {
-  const { spread, maxAttempts = 0, geometry } = filter;
+  const { spread, maxAttempts = 0, geometry, perHost } = filter;
   const named = ids.map(decodeEntryId);
   // Ids that name nothing in a segment of this filter are unknown and not sent.
   const known = Uint32Array.from(named.keys()).filter((i) => {
@@ -41,11 +44,11 @@ export async function settle(
   await segments.begin(filter, operation, verb);
   const owners = known.map((i) => named[i]?.segment ?? 0);
   await joinAll(
-    dealChunks(owners, spread, IDS_PER_SCRIPT).map(async (chunks) => {
+    dealChunks(owners, spread, perHost ? LANES_PER_SCRIPT : IDS_PER_SCRIPT).map(async (chunks) => {
       for (const { segment, number, indexes } of chunks) {
         const places = Array.from(indexes, (index) => known[index] as number);
         const { answers } = await segments.change({
-          script,
+          script: scriptFor(filter, script),
           filter,
           segment,
           operation,
@@ -54,6 +57,7 @@ export async function settle(
             ...[maxAttempts, verb, ...args],
             packIds(places.map((i) => named[i] as EntryId)),
             hashPrefixAt(geometry),
+            ...(perHost ? hostArgs : []),
           ],
         });
         places.forEach((place, n) => (results[place] = answers.charCodeAt(n) - 48));

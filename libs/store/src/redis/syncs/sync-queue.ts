@@ -82,7 +82,8 @@ export class SyncQueue {
   private async copySegment(filter: RedisFilter, segment: number, id: string): Promise<void> {
     for (let isAnew = true; isAnew;) {
       const reader = this.keeper.source(filter).readerOf(segment);
-      for await (const { entries } of reader.once()) await this.keepEntries(filter, id, entries);
+      for await (const { entries } of reader.once(filter.perHost !== undefined))
+        await this.keepEntries(filter, id, entries);
       let state = await this.endCopy(filter, segment, id, '0', reader.serverRun);
       for (let last = '0'; state === 'MORE';) {
         const owed = await this.owedBehind(filter, segment, id, last);

@@ -1,4 +1,5 @@
 import type { Filter, FilterSpec, Operation, Part, Quota, Transfer } from '../../port/index.js';
+import { assertTransferable } from '../../refusals.js';
 import { exportParts } from '../../transfer/export-parts.js';
 import type { Catalogue } from '../catalogue/catalogue.js';
 import type { Claim } from '../catalogue/claim.js';
@@ -22,6 +23,7 @@ export class RedisTransfer implements Transfer {
   ) {}
 
   export(handle: Filter): AsyncGenerator<Part, void, undefined> {
+    assertTransferable(handle);
     const filter = RedisFilter.of(handle);
     return exportParts(
       filter,
@@ -29,7 +31,13 @@ export class RedisTransfer implements Transfer {
     );
   }
 
-  import(spec: FilterSpec, parts: AsyncIterable<Part>, operation: Operation, quota?: Quota): Promise<Filter> {
+  async import(
+    spec: FilterSpec,
+    parts: AsyncIterable<Part>,
+    operation: Operation,
+    quota?: Quota,
+  ): Promise<Filter> {
+    assertTransferable(spec);
     const fill = async (claim: Claim): Promise<void> => {
       const filling = new RedisImport(this.connection, claim, this.timeoutMs, quota, this.maxHidden);
       for await (const part of parts) await filling.take(part);

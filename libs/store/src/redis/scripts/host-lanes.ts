@@ -1,0 +1,256 @@
+import { APPEND } from './lanes.js';
+
+/*
+ * Lua on the lanes of an open queue that knows hosts: one lane for each host. Its entries have the second word of the
+ * host's hash (4 bytes) before the payload, and the first word is that of the item's hash. Both are the id of the lane.
+ *
+ *   lanes          id of the lane (8 bytes) -> the record of the lane: LANE_NUMBERS, and the name of the host
+ *   due            turn (6 bytes) .. id -> when the lane may be leased from, in the queue's time
+ *
+ * A lane is in `due` while it has waiting entries and less than `maxLeased` leased ones. An empty lane stays there until
+ * it might be leased from, so that its host cannot come back sooner. Then its record is deleted, unless it counts
+ * anything. A turn is a number of the queue that is never used again, so lanes of the same time are served in the order
+ * in which they joined.
+ *
+ * The queue's time follows the clock, but if the clock is set back, it continues from where it was. So no lane waits
+ * longer than its delay. Meta has these numbers of it: `seenAt`, the clock at the last change, and `aheadMs`, how far
+ * the queue's time is ahead of the clock; also `turn`, the last turn, and `waiting`, the waiting entries of all lanes.
+ */
+
+/** Maximum number of lanes that one lease takes entries from, and of items or ids in a script on such a queue. */
+export const LANES_PER_SCRIPT = 80;
+
+/**
+ * The numbers of a record, 6 bytes each: entries by state; the chunks (lanes.ts); `readyAt`, before which nothing is
+ * leased; the place in `due`, or 0; and discoveries less those that were forgotten, counted in this `period`.
+ */
+export const LANE_NUMBERS = [
+  ...(['waiting', 'leased', 'delayed', 'dead', 'head', 'headAt', 'next'] as const),
+  ...(['readyAt', 'dueAt', 'turn', 'found', 'period'] as const),
+];
+const FORMAT = `>${'I6'.repeat(LANE_NUMBERS.length)}`;
+const NAME_AT = 6 * LANE_NUMBERS.length;
+const FIELDS = LANE_NUMBERS.map((name) => `lane.${name}`).join(', ');
+
+/**
+ * Lua that includes lanes. `queue.lanesOf` reads the lanes with these ids, in any number, and `lanes` has them
+ * afterwards. `laneOf` returns the id of an entry's lane.
+ */
+export const LANE_RECORDS = `
+local lanes = {}
+local function laneOf(entry) return sub(entry, 15, 18) .. sub(entry, 35, 38) end
+function queue.lanesOf(ids)
+  local missing, asked = {}, {}
+  for n = 1, #ids do
+    local id = ids[n]
+    if not lanes[id] and not asked[id] then missing[#missing + 1], asked[id] = id, true end
+  end
+  for from = 1, #missing, 1000 do
+    local records = call('HMGET', queue.laneKey, unpack(missing, from, math.min(#missing, from + 999)))
+    for n = 1, #records do
+      local record, lane = records[n], {id = missing[from + n - 1], name = ''}
+      if record then lane.name = sub(record, ${NAME_AT + 1}) end
+      ${FIELDS} = unpacked('${FORMAT}', record or string.rep('\\0', ${NAME_AT}))
+      lane.stored, lane.known = record and true or false, lane.waiting
+      lanes[lane.id] = lane
+    end
+  end
+end
+`;
+
+/**
+ * After NOW and the opening of a queue. The last of ARGV has the limits of the set: Segments.hostLimits.
+ *
+ *   queue.use       a lane that changes, and that must have been read
+ *   queue.count     counts entries in a state of their lanes, or no longer
+ *   queue.freed     counts that leases of these lanes ended at these times
+ *   queue.delay     delays the hosts of entries
+ *   queue.add       adds entries at the ends of their lanes
+ *   queue.flush     gives the lanes that changed their turns, writes their records, and wakes waiting callers. Call it
+ *                   before `queue.turns`, and before `queue.waiting` is read or the queue is saved.
+ */
+export const HOST_LANES = `${LANE_RECORDS}${APPEND}
+local limits, used = {}, {}
+for number in string.gmatch(ARGV[#ARGV], '%d+') do limits[#limits + 1] = tonumber(number) end
+local delayMs, maxLeased, maxUrls, ageMs, base, maxHosts = unpack(limits)
+if maxLeased == 0 then maxLeased = math.huge end
+if now < queue.seenAt then queue.set('aheadMs', queue.aheadMs + queue.seenAt - now) end
+queue.seenAt = now
+local queueTime = now + queue.aheadMs
+local period = ageMs > 0 and math.floor(queueTime / ageMs) or base
+local function foundIn(lane)
+  if lane.period ~= period then lane.period, lane.found = period, 0 end
+  return lane.found
+end
+local function wait(lane, till) lane.readyAt = math.max(lane.readyAt, till) end
+function queue.use(id)
+  local lane = lanes[id]
+  if not lane.used then lane.used, used[#used + 1] = true, lane end
+  return lane
+end
+local function useEach(entries, act)
+  local ids = {}
+  for n = 1, #entries do ids[n] = laneOf(entries[n]) end
+  queue.lanesOf(ids)
+  for n = 1, #ids do act(queue.use(ids[n])) end
+end
+function queue.count(entries, state, by)
+  useEach(entries, function(lane) lane[state] = lane[state] + by end)
+end
+function queue.freed(ids, times)
+  queue.lanesOf(ids)
+  for n = 1, #ids do
+    local lane = queue.use(ids[n])
+    lane.leased = lane.leased - 1
+    if maxLeased == 1 then wait(lane, queueTime - math.max(0, now - times[n]) + delayMs) end
+  end
+end
+function queue.delay(entries, ms)
+  useEach(entries, function(lane) wait(lane, queueTime + ms) end)
+end
+function queue.add(entries)
+  local ids, lists, known, to = {}, {}, {}, {}
+  for n = 1, #entries do
+    local id = laneOf(entries[n])
+    local list = known[id]
+    if not list then
+      list = {}
+      ids[#ids + 1], lists[#lists + 1], known[id] = id, list, list
+    end
+    list[#list + 1] = entries[n]
+  end
+  if #ids == 0 then return end
+  queue.lanesOf(ids)
+  for n = 1, #ids do to[n] = queue.use(ids[n]) end
+  queue.append(to, lists)
+end
+-- When it is the lane's turn, or 0.
+local function turnOf(lane)
+  if lane.leased >= maxLeased then return 0 end
+  if lane.waiting == 0 then
+    local ends = ageMs > 0 and foundIn(lane) > 0 and (period + 1) * ageMs or 0
+    return math.max(lane.readyAt > queueTime and lane.readyAt or 0, ends)
+  end
+  if lane.served or lane.known == 0 or lane.dueAt < lane.readyAt then return math.max(lane.readyAt, queueTime) end
+  return lane.dueAt > 0 and lane.dueAt or queueTime
+end
+function queue.flush()
+  if #used == 0 then return end
+  local records, over, turns, gone, isReady = {}, {}, {}, {}, false
+  for n = 1, #used do
+    local lane, at = used[n], turnOf(used[n])
+    if at ~= lane.dueAt or lane.served then
+      if lane.dueAt > 0 then gone[#gone + 1] = pack('>I6', lane.turn) .. lane.id end
+      lane.dueAt, lane.turn = at, 0
+      if at > 0 then
+        queue.turn = queue.turn + 1
+        lane.turn = queue.turn
+        turns[#turns + 1], turns[#turns + 2] = string.format('%.0f', at), pack('>I6', lane.turn) .. lane.id
+        if at <= queueTime and lane.waiting > 0 then isReady = true end
+      end
+    end
+    queue.waiting = queue.waiting + lane.waiting - lane.known
+    local held = lane.waiting + lane.leased + lane.delayed + lane.dead
+    if held > 0 or lane.dueAt > 0 or foundIn(lane) > 0 then
+      records[#records + 1], records[#records + 2] = lane.id, pack('${FORMAT}', ${FIELDS}) .. lane.name
+      if not lane.stored then queue.hosts = queue.hosts + 1 end
+      lane.stored = true
+    elseif lane.stored then
+      over[#over + 1] = lane.id
+      lane.stored, queue.hosts = false, queue.hosts - 1
+    end
+    lane.known, lane.served, lane.used = lane.waiting, false, false
+  end
+  used, queue.changed = {}, true
+  each('HSET', queue.laneKey, records)
+  each('ZADD', queue.turns, turns)
+  each('ZREM', queue.turns, gone)
+  each('HDEL', queue.laneKey, over)
+  if isReady then queue.wake() end
+end
+`;
+
+/**
+ * `queue.takeTurns` takes entries from the lanes whose turn it is, one after the other, until `taken` has `wanted`: at
+ * most `most` of each lane. Needs TAKE. Flush before, and save afterwards.
+ */
+export const TAKE_TURNS = `
+function queue.takeTurns(taken, wanted, most)
+  local left, from = ${LANES_PER_SCRIPT}, 0
+  while taken.count < wanted and not taken.rest do
+    local size = math.min(left, math.max(4, wanted - taken.count))
+    if size == 0 then taken.rest = 'unread' break end
+    local turns = call('ZRANGEBYSCORE', queue.turns, 0, string.format('%.0f', queueTime), 'LIMIT', from, size)
+    local ids = {}
+    for n = 1, #turns do ids[n] = sub(turns[n], 7) end
+    queue.lanesOf(ids)
+    for n = 1, #turns do
+      local lane, before = lanes[ids[n]], taken.count
+      if not lane.stored or lane.turn ~= unpacked('>I6', turns[n]) then
+        error({err = 'UNSEEN the record of a lane is missing'})
+      end
+      queue.use(lane.id)
+      queue.take(lane, taken, math.min(wanted, before + math.min(most, maxLeased - lane.leased)))
+      local count = taken.count - before
+      if count > 0 then
+        lane.served, lane.leased = true, lane.leased + count
+        wait(lane, queueTime + delayMs)
+      end
+      if taken.count >= wanted or taken.rest then return end
+    end
+    if #turns < size then return end
+    left, from = left - #turns, from + #turns
+  end
+end
+`;
+
+/**
+ * `queue.mayLimit` returns whether some of this many items may exceed the limits on hosts, and `queue.roomOf` how many
+ * more URLs of a lane may be discovered, and whether that is known. `queue.discovered` counts new entries, and names
+ * their lanes. `queue.undiscovered` counts removed items by the ids of their lanes.
+ */
+export const HOST_LIMITS = `
+function queue.mayLimit(count) return maxUrls > 0 or maxHosts - queue.hosts < count end
+function queue.hostsLeft() return maxHosts - queue.hosts end
+function queue.roomOf(id)
+  local lane = lanes[id]
+  return maxUrls > 0 and maxUrls - foundIn(lane) or math.huge, lane.stored
+end
+function queue.discovered(entries, named)
+  local names
+  useEach(entries, function(lane)
+    if maxUrls > 0 then lane.found = foundIn(lane) + 1 end
+    if lane.name ~= '' then return end
+    if not names then
+      local at = 1
+      names = {}
+      while at <= #named do
+        local length = unpacked('>I2', named, at + 8)
+        names[sub(named, at, at + 7)] = sub(named, at + 10, at + 9 + length)
+        at = at + 10 + length
+      end
+    end
+    lane.name = names[lane.id]
+  end)
+end
+function queue.undiscovered(ids)
+  if maxUrls == 0 then return end
+  queue.lanesOf(ids)
+  for n = 1, #ids do
+    local lane = lanes[ids[n]]
+    if foundIn(lane) > 0 then
+      queue.use(lane.id)
+      lane.found = lane.found - 1
+    end
+  end
+end
+`;
+
+/** Lua: the ms until the first lane may be leased from, or -1. */
+export const FIRST_TURN = `
+local function firstTurn()
+  local aheadMs = queue.aheadMs + math.max(0, queue.seenAt - now)
+  local first = call('ZRANGEBYSCORE', queue.turns, 0, '+inf', 'WITHSCORES', 'LIMIT', 0, 1)[2]
+  return first and math.max(0, first - now - aheadMs) or -1
+end
+`;
