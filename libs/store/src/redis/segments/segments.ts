@@ -158,17 +158,14 @@ export class Segments {
     deadline: number,
     turn?: SweepTurn,
   ): Promise<boolean | number> {
+    const sweep = ['made', this.limits.maxMarks, entries, turn?.id ?? '', turn?.takenMs ?? 0];
     const { answers } = await this.seen<string>(filter, segment, deadline, undefined, (view) => {
       const keys = segmentKeysOf(filter, segment);
       const { current, previous } = keys.operations.made;
       return this.connection.mutate(
         scriptFor(filter, sweepScript),
         [keys.cells, keys.meta, current, previous, ...queueKeys(keys)],
-        [
-          ...head(view),
-          ...['made', this.limits.maxMarks, entries, turn?.id ?? '', turn?.takenMs ?? 0],
-          ...this.hostLimits(filter),
-        ],
+        [...head(view), ...sweep, ...this.hostLimits(filter)],
         deadline,
       );
     });
