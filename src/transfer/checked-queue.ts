@@ -1,4 +1,4 @@
-import { positionsOf } from '#bloom';
+import { hostWords, positionsOf } from '#bloom';
 import { ExportFileError, type FilterSpec, type Part, type QueuedItem } from '#store';
 import { compileProfile, InvalidUrl, normaliseProfile, type UrlCanonicaliser } from '#url-key';
 import { isLonger } from '../batches/entries.js';
@@ -10,7 +10,7 @@ type Queued = Pick<FilterSpec, 'seed' | 'geometry'>;
 /**
  * The parts of an export for a visited set. Checks that the queue has only entries that `discover` could have queued:
  * URLs within the limit that the set's profile accepts, each under the hash of its key, by which a later `forget` finds
- * it. Throws ExportFileError. Parts are short (see ExportFileReader), so checking one does not delay other requests.
+ * it, and in the lane of its host. Throws ExportFileError. Parts are short (see ExportFileReader), so checking one does not delay other requests.
  */
 export async function* checkedQueue(
   parts: AsyncIterable<Part>,
@@ -41,8 +41,13 @@ function keyOf({ payload }: QueuedItem, canonicaliser: UrlCanonicaliser, maxItem
 }
 
 function assertHashes(entries: readonly QueuedItem[], keys: readonly string[], { seed, geometry }: Queued) {
-  const { hash } = positionsOf(keys, seed, geometry);
+  const { hash, host } = positionsOf(keys, seed, geometry);
   for (const [n, entry] of entries.entries()) {
+    const own = entry.host === undefined ? undefined : hostWords(entry.host, seed);
+    if (own && (own[0] !== host?.[2 * n] || own[1] !== host?.[2 * n + 1])) {
+      const url = show(Buffer.from(entry.payload).toString());
+      throw new ExportFileError(`the host of a queue entry is not that of its URL, ${url}`);
+    }
     const words = new DataView(entry.hash.buffer, entry.hash.byteOffset, entry.hash.byteLength);
     for (let word = 0; word < 4; word++) {
       if (words.getUint32(word * 4) === hash[n * 4 + word]) continue;

@@ -18,7 +18,7 @@ export function importSpec(header: ExportHeader, kind: FilterKind, name = header
   }
   if (!NAME_PATTERN.test(name)) throw invalid('#/name', `name must ${NAME_REQUIREMENT}, not ${show(name)}`);
   const { type, semantics, capacity, errorRate, geometry, layers, seed } = header;
-  const { maxAttempts, maxAgeSeconds } = header;
+  const { maxAttempts, maxAgeSeconds, perHost } = header;
   const growth = layers && { layers };
   const spec = { name, kind, type, semantics, capacity, errorRate, geometry, ...growth, seed };
   if (kind !== 'visited-set') return spec;
@@ -27,6 +27,7 @@ export function importSpec(header: ExportHeader, kind: FilterKind, name = header
     urlProfile: profileOf(header),
     ...(maxAttempts !== undefined && { maxAttempts }),
     ...(maxAgeSeconds !== undefined && { maxAgeSeconds }),
+    ...(perHost !== undefined && { perHost }),
   };
 }
 

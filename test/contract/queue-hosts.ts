@@ -2,7 +2,6 @@ import { describe, expect, it } from '@jest/globals';
 import { positionsOf } from '#bloom';
 import { Added, Settled, type Filter, type LeasedEntry, type PerHost } from '#store';
 import { clock } from '../support/clock.js';
-import { exportFile } from '../support/export-files.js';
 import { Random } from '../support/random.js';
 import { until } from '../support/until.js';
 import { check, discover, filterSpec, keyed, made, makeFilter, type FilterOptions } from './calls.js';
@@ -230,12 +229,6 @@ export function queueHostsContract(subject: Subject): void {
       expect(await lease(current)).toEqual([]);
       clock.advance(DELAY_MS);
       expect(await lease(current)).toEqual([...urls('a', 1, 1), ...urls('b', 1, 1)]);
-    });
-
-    it('cannot be exported or imported yet', async () => {
-      const filter = await make({});
-      await expect(exportFile(subject.store, filter)).rejects.toThrow(/not supported yet/);
-      await discover(subject.store, filter, urls('a', 1));
     });
 
     it('is cleared and dropped with its lanes', async () => {

@@ -31,6 +31,7 @@ import { quotaContract } from './quota.js';
 import { safeRetriesContract } from './safe-retries.js';
 import { saturationContract } from './saturation.js';
 import { transferContract } from './transfer.js';
+import { transferHostsContract } from './transfer-hosts.js';
 import { Subject } from './subject.js';
 import { syncsContract } from './syncs.js';
 import { syncGrowthContract } from './syncs-growth.js';
@@ -88,6 +89,7 @@ export function storeContract<H extends StoreHarness>(
       queueHostsContract(subject);
       queueHostPaceContract(subject);
     }
+    if (subject.transfersHosts) transferHostsContract(subject);
     ageingContract(subject);
   });
 }

@@ -17,6 +17,11 @@ export class Subject<H extends StoreHarness = StoreHarness> {
     return this.fixture.knowsHosts ?? false;
   }
 
+  /** Exports and imports of the store carry lanes of hosts. */
+  get transfersHosts(): boolean {
+    return this.fixture.transfersHosts ?? false;
+  }
+
   get harness(): H {
     return this.set.harness;
   }

@@ -49,7 +49,7 @@ export async function readFile(file: Buffer, cut = 1_000): Promise<{ header: Exp
 /** The spec for an import, from the header of a file or a filter. */
 export function specOf(header: FilterSpec | ExportHeader, name = header.name): FilterSpec {
   const { kind, type, semantics, capacity, errorRate, geometry, layers, seed } = header;
-  const { urlProfile, maxAttempts, maxAgeSeconds } = header;
+  const { urlProfile, maxAttempts, maxAgeSeconds, perHost } = header;
   const spec = { name, kind, type, semantics, capacity, errorRate, geometry, seed };
   return {
     ...spec,
@@ -57,6 +57,7 @@ export function specOf(header: FilterSpec | ExportHeader, name = header.name): F
     ...(urlProfile !== undefined && { urlProfile }),
     ...(maxAttempts !== undefined && { maxAttempts }),
     ...(maxAgeSeconds !== undefined && { maxAgeSeconds }),
+    ...(perHost !== undefined && { perHost }),
   };
 }
 

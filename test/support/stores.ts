@@ -19,6 +19,8 @@ export interface StoreFixture<H extends StoreHarness = StoreHarness> {
   readonly name: string;
   /** The queues of the store know hosts. */
   readonly knowsHosts?: true;
+  /** Exports and imports of the store carry lanes of hosts. */
+  readonly transfersHosts?: true;
   setUp(): Promise<H>;
 }
 
@@ -68,6 +70,7 @@ export const TIMEOUT_MS = 10_000;
 export const embedded: StoreFixture = {
   name: 'embedded',
   knowsHosts: true,
+  transfersHosts: true,
   async setUp() {
     return new EmbeddedHarness(await mkdtemp(join(tmpdir(), 'unseen-store-')));
   },

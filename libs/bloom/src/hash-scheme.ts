@@ -1,4 +1,5 @@
 import type { Geometry } from './geometry.js';
+import { hashBytes } from './kernel.js';
 
 /** The scheme that keeps all URLs of a host in one run of segments. */
 export const HOST_HASH_SCHEME = 3;
@@ -41,4 +42,9 @@ export function assertSpread({
   }
   if (spread !== undefined && Number.isInteger(spread) && spread >= 1 && segments % spread === 0) return;
   throw new RangeError(`spread must divide the ${segments} segments, not be ${spread}`);
+}
+
+/** Two words of the hash of a host by its name, under HOST_HASH_SCHEME: see Positions.host. */
+export function hostWords(name: string, seed: Uint8Array): Uint32Array {
+  return hashBytes(2, seed, Buffer.from(name)).subarray(0, 2);
 }

@@ -6,8 +6,10 @@ import {
   type Operation,
   forgottenBy,
   type LeaseLimits,
+  MAX_HOST_BYTES,
   MAX_LEASE_MS,
   MAX_PER_HOST,
+  type QueuedItem,
   type Sync,
 } from './port/index.js';
 import { type Chosen, differences, type Existing } from './same-filter.js';
@@ -126,7 +128,10 @@ export function assertPayloads({ name, kind }: Filter, payloads: readonly string
   if (payloads.length !== items) throw new TypeError(`${payloads.length} payloads for ${items} items`);
 }
 
-/** Throws TypeError unless a set with `perHost` gets the name of each item's host, and no other filter gets any. */
+/**
+ * Throws TypeError unless a set with `perHost` gets the name of each item's host, and no other filter gets any. Throws
+ * RangeError for a name that is too long.
+ */
 export function assertHosts(
   { name, perHost }: Filter,
   hosts: readonly string[] | undefined,
@@ -135,11 +140,14 @@ export function assertHosts(
   if (hosts && !perHost) throw new TypeError(`filter ${name} does not know hosts`);
   if (perHost && hosts?.length !== items)
     throw new TypeError(`${hosts?.length ?? 0} hosts for ${items} items`);
+  if (hosts?.some((host) => host.length > MAX_HOST_BYTES / 3 && Buffer.byteLength(host) > MAX_HOST_BYTES))
+    throw new RangeError(`the name of a host has more than ${MAX_HOST_BYTES} bytes`);
 }
 
-/** Throws TypeError for a set with `perHost`: exports do not carry the hosts of entries yet. */
-export function assertTransferable({ name, perHost }: FilterSpec): void {
-  if (perHost) throw new TypeError(`exports and imports of sets with perHost are not supported yet: ${name}`);
+/** Throws TypeError unless each entry of an export for a set with `perHost` has its host. */
+export function assertEntryHosts({ name, perHost }: Filter, entries: readonly QueuedItem[]): void {
+  if (perHost && entries.some(({ host }) => host === undefined))
+    throw new TypeError(`filter ${name} needs the host of each entry`);
 }
 
 /** Throws TypeError or RangeError for limits that a lease cannot have. */
@@ -248,6 +256,15 @@ export function importHides({ name }: Named, hidden: number, most: number): Stor
   return new StoreError(
     'STORE_FULL',
     `the export records at least ${hidden} forgotten items, and ${name} may record at most ${most}; nothing was imported. Export it again when some of them have expired`,
+    { isPublic: true },
+  );
+}
+
+/** An import failed because the export has `hosts` hosts, and the limit is `most`. */
+export function importHosts({ name }: Named, hosts: number, most: number): StoreError {
+  return new StoreError(
+    'STORE_FULL',
+    `the export has at least ${hosts} hosts, and the queue of ${name} may have at most ${most}; nothing was imported. Settle or purge the last entries of some hosts, and export it again`,
     { isPublic: true },
   );
 }

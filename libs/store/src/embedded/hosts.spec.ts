@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { planLayers } from '#bloom';
-import { Added, type Filter, type PerHost } from '../port/index.js';
+import { Added, type Filter, type Part, type PerHost } from '../port/index.js';
 import { DATA_FILE, Database } from './database/database.js';
 import { LmdbEnvironment } from './database/lmdb-environment.js';
 import { DEFAULT_SIZES, type Sizes } from './database/sizes.js';
@@ -111,6 +111,46 @@ describe('a batch of many hosts', () => {
     expect([...found]).toEqual(urls(30).map(() => 0));
   });
 });
+
+describe('an export with many hosts', () => {
+  async function exported(store: EmbeddedStore, filter: Filter): Promise<Part[]> {
+    const parts: Part[] = [];
+    for await (const part of store.transfer.export(filter)) parts.push(part);
+    return parts;
+  }
+
+  it('carries each lane once, page by page, and an import takes them slice by slice', async () => {
+    const store = await open({ entriesPerPage: 3, hostsPerChange: 2, entriesPerSlice: 2 });
+    const filter = await create(store, { delayMs: LEASE_MS });
+    await discover(store, filter, urls(10));
+    expect(await lease(store, filter, 4)).toEqual(urls(4));
+    const parts = await exported(store, filter);
+    const hosts = parts.flatMap((part) => (part.type === 'queue' ? (part.hosts ?? []) : []));
+    expect(hosts.map(({ name }) => `http://${name}/`)).toEqual([...urls(6, 4), ...urls(4)]);
+    const { generation: _, createdAt: __, ...spec } = filter;
+    const copy = await store.transfer.import({ ...spec, name: 'copy' }, given(parts), operation());
+    expect(await lease(store, copy, 100)).toEqual(urls(6, 4));
+  });
+
+  it('is refused by a store whose queues have fewer, and nothing is left', async () => {
+    const store = await open({});
+    const filter = await create(store, {});
+    await discover(store, filter, urls(4));
+    const parts = await exported(store, filter);
+    const { generation: _, createdAt: __, ...spec } = filter;
+    const other = await open({ maxHosts: 3 });
+    const imported = other.transfer.import({ ...spec, name: 'copy' }, given(parts), operation());
+    await expect(imported).rejects.toMatchObject({
+      code: 'STORE_FULL',
+      message: expect.stringMatching(/at least 4 hosts, and the queue of copy may have at most 3;/),
+    });
+    await expect(other.open('copy', 'visited-set')).rejects.toMatchObject({ code: 'FILTER_NOT_FOUND' });
+  });
+});
+
+async function* given(parts: readonly Part[]): AsyncGenerator<Part, void, undefined> {
+  yield* parts;
+}
 
 describe('a lease over many hosts', () => {
   it('looks at a limited number of them, and may return fewer entries', async () => {

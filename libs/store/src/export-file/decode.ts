@@ -9,6 +9,7 @@ import type { CallCounts, Part } from '../port/index.js';
 import { ByteReader } from './byte-reader.js';
 import { decodeEntries } from './entries.js';
 import { decodeHidden } from './hidden.js';
+import { decodeHosts } from './hosts.js';
 import { ExportFileError } from './export-file-error.js';
 import {
   CELLS,
@@ -18,6 +19,7 @@ import {
   FRAME_HEAD_BYTES,
   HEADER,
   HIDDEN,
+  HOSTS,
   MAGIC,
   MAX_JSON_BYTES,
   MAX_PAYLOAD_BYTES,
@@ -28,6 +30,9 @@ import {
 import { decodeHeader, type ExportHeader } from './header.js';
 import { isObject, text, whole } from './members.js';
 import { SegmentOrder } from './segment-order.js';
+
+/** Types of frames that may have MAX_PAYLOAD_BYTES. */
+const LONG_FRAMES: readonly string[] = [QUEUE, HOSTS, HIDDEN, CELLS];
 
 interface Frame {
   readonly type: string;
@@ -77,6 +82,7 @@ export class ExportFileReader {
     const held: ItemsHeld[] = [];
     const totals = { nonZero: 0, saturated: 0, queued: 0 };
     let hidden = 0;
+    let lanes = 0;
     for (;;) {
       const { type, payload } = await this.frame();
       switch (type) {
@@ -85,6 +91,14 @@ export class ExportFileReader {
           for (const entries of decodeEntries(payload, header, segment)) {
             totals.queued += entries.length;
             yield { type: 'queue', segment, entries };
+          }
+          break;
+        }
+        case HOSTS: {
+          const segment = order.hosts(segmentOf(payload));
+          for (const hosts of decodeHosts(payload, header, segment)) {
+            lanes += hosts.length;
+            yield { type: 'queue', segment, entries: [], hosts };
           }
           break;
         }
@@ -111,7 +125,8 @@ export class ExportFileReader {
         case END: {
           order.end();
           const aged = header.maxAgeSeconds === undefined ? {} : { hidden };
-          yield { type: 'counts', ...this.end(payload, { ...totals, ...aged }, held) };
+          const hosts = header.perHost === undefined ? {} : { hosts: lanes };
+          yield { type: 'counts', ...this.end(payload, { ...totals, ...aged, ...hosts }, held) };
           if (!(await this.bytes.atEnd()))
             throw new ExportFileError('the body continues after the end of the export');
           return;
@@ -138,7 +153,7 @@ export class ExportFileReader {
     const head = await this.bytes.take(FRAME_HEAD_BYTES);
     const type = head.toString('latin1', 0, 1);
     const length = head.readUInt32BE(1);
-    const limit = type === QUEUE || type === HIDDEN || type === CELLS ? MAX_PAYLOAD_BYTES : MAX_JSON_BYTES;
+    const limit = LONG_FRAMES.includes(type) ? MAX_PAYLOAD_BYTES : MAX_JSON_BYTES;
     if (length > limit) throw altered(at);
     const payload = await this.bytes.take(length);
     const crc = await this.bytes.take(CRC_BYTES);

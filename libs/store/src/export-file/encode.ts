@@ -1,12 +1,15 @@
 import { createHash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
-import type { HiddenItem, Part, QueuedItem } from '../port/index.js';
+import type { HiddenItem, Part, QueuedHost, QueuedItem } from '../port/index.js';
 import {
   CELLS,
   END,
   ENTRY_HEAD_BYTES,
   HEADER,
   HIDDEN,
+  HOST_HEAD_BYTES,
+  HOST_LENGTH_BYTES,
+  HOSTS,
   MAGIC,
   MAX_PAYLOAD_BYTES,
   QUEUE,
@@ -33,12 +36,17 @@ export async function* encodeExportFile(
   yield* hashed([MAGIC, Buffer.of(VERSION), ...frame(HEADER, [encodeHeader(header)])]);
   const totals = { nonZero: 0, saturated: 0, queued: 0 };
   let hidden = 0;
+  let hosts = 0;
   for await (const part of parts) {
     switch (part.type) {
       case 'queue':
         totals.queued += part.entries.length;
-        for (const entries of packEntries(part.entries)) {
+        for (const entries of packAll(part.entries, packEntry)) {
           yield* hashed(frame(QUEUE, [uint32(part.segment), entries]));
+        }
+        hosts += part.hosts?.length ?? 0;
+        for (const lanes of packAll(part.hosts ?? [], packHost)) {
+          yield* hashed(frame(HOSTS, [uint32(part.segment), lanes]));
         }
         break;
       case 'hidden':
@@ -53,7 +61,15 @@ export async function* encodeExportFile(
       case 'counts': {
         const { layerItems } = part;
         const aged = header.maxAgeSeconds === undefined ? {} : { hidden };
-        const end = { ...part.counts, layerItems, ...totals, ...aged, sha256: sha256.digest('hex') };
+        const lanes = header.perHost === undefined ? {} : { hosts };
+        const end = {
+          ...part.counts,
+          layerItems,
+          ...totals,
+          ...aged,
+          ...lanes,
+          sha256: sha256.digest('hex'),
+        };
         yield* frame(END, [Buffer.from(JSON.stringify(end))]);
       }
     }
@@ -68,12 +84,12 @@ function frame(type: string, payload: readonly Uint8Array[]): Uint8Array[] {
   return [...pieces, uint32(pieces.reduce((crc, piece) => crc32(piece, crc), 0))];
 }
 
-/** Packs entries into the payloads of as many frames as they need. */
-function* packEntries(entries: readonly QueuedItem[]): Generator<Buffer, void, undefined> {
+/** Packs entries or lanes into the payloads of as many frames as they need. */
+function* packAll<T>(entries: readonly T[], pack: (entry: T) => Buffer): Generator<Buffer, void, undefined> {
   let packed: Buffer[] = [];
   let bytes = SEGMENT_BYTES;
   for (const entry of entries) {
-    const next = packEntry(entry);
+    const next = pack(entry);
     if (packed.length > 0 && bytes + next.length > MAX_PAYLOAD_BYTES) {
       yield Buffer.concat(packed);
       packed = [];
@@ -85,15 +101,28 @@ function* packEntries(entries: readonly QueuedItem[]): Generator<Buffer, void, u
   if (packed.length > 0) yield Buffer.concat(packed);
 }
 
-function packEntry({ hash, discoveredAt, attempt, payload, reason = '' }: QueuedItem): Buffer {
-  const head = Buffer.allocUnsafe(ENTRY_HEAD_BYTES);
+function packEntry({ hash, discoveredAt, attempt, payload, reason = '', host }: QueuedItem): Buffer {
+  const name = host === undefined ? undefined : Buffer.from(host);
+  const head = Buffer.allocUnsafe(ENTRY_HEAD_BYTES + (name ? HOST_LENGTH_BYTES : 0));
   const why = Buffer.from(reason);
   head.set(hash);
   head.writeUInt32BE(discoveredAt, 16);
   head.writeUInt32BE(attempt, 20);
   head.writeUInt16BE(why.length, 24);
   head.writeUInt32BE(payload.length, 26);
-  return Buffer.concat([head, why, payload]);
+  if (!name) return Buffer.concat([head, why, payload]);
+  head.writeUInt16BE(name.length, ENTRY_HEAD_BYTES);
+  return Buffer.concat([head, why, payload, name]);
+}
+
+function packHost({ name, readyAt, found, foundUntil }: QueuedHost): Buffer {
+  const text = Buffer.from(name);
+  const head = Buffer.allocUnsafe(HOST_HEAD_BYTES);
+  head.writeUIntBE(readyAt, 0, 6);
+  head.writeUInt32BE(found, 6);
+  head.writeUIntBE(foundUntil, 10, 6);
+  head.writeUInt16BE(text.length, 16);
+  return Buffer.concat([head, text]);
 }
 
 function packHidden({ hash, until }: HiddenItem): Buffer {

@@ -1,9 +1,10 @@
 import { isUtf8 } from 'node:buffer';
-import { segmentOf } from '#bloom';
+import { hostWords, segmentOf } from '#bloom';
 import { MAX_ATTEMPT, MAX_REASON_BYTES, type QueuedItem } from '../port/index.js';
 import { ExportFileError } from './export-file-error.js';
-import { ENTRY_HEAD_BYTES, SEGMENT_BYTES } from './format.js';
+import { ENTRY_HEAD_BYTES, HOST_LENGTH_BYTES, SEGMENT_BYTES } from './format.js';
 import type { ExportHeader } from './header.js';
+import { hostName } from './hosts.js';
 
 const HASH_BYTES = 16;
 const ATTEMPT_AT = 20;
@@ -20,17 +21,20 @@ const PIECE_BYTES = 65_536;
 /** The queue entries of a frame's payload, in pieces. All must belong to this segment. */
 export function* decodeEntries(
   payload: Buffer,
-  { geometry }: ExportHeader,
+  { geometry, perHost, seed }: ExportHeader,
   segment: number,
 ): Generator<QueuedItem[], void, undefined> {
   for (let at = SEGMENT_BYTES; at < payload.length;) {
     const entries: QueuedItem[] = [];
     const last = Math.min(payload.length, at + PIECE_BYTES);
     while (at < last && entries.length < PIECE_ENTRIES) {
-      const { entry, end } = decodeEntry(payload, at);
-      if (segmentOf(payload.readUInt32BE(at), payload.readUInt32BE(at + 4), geometry) !== segment) {
+      const { entry, end } = decodeEntry(payload, at, perHost ? HOST_LENGTH_BYTES : 0);
+      const first = payload.readUInt32BE(at);
+      if (segmentOf(first, payload.readUInt32BE(at + 4), geometry) !== segment) {
         throw new ExportFileError(`a queue entry of segment ${segment} belongs to another segment`);
       }
+      if (entry.host !== undefined && hostWords(entry.host, seed)[0] !== first)
+        throw new ExportFileError('a queue entry has a hash that is not of its host');
       entries.push(entry);
       at = end;
     }
@@ -38,22 +42,27 @@ export function* decodeEntries(
   }
 }
 
-/** The entry that begins at byte `at` of a frame, and the position of its end. */
-function decodeEntry(frame: Buffer, at: number): { entry: QueuedItem; end: number } {
-  const head = frame.subarray(at, at + ENTRY_HEAD_BYTES);
-  if (head.length < ENTRY_HEAD_BYTES) throw longerThanFrame();
-  const payloadAt = at + ENTRY_HEAD_BYTES + head.readUInt16BE(REASON_LENGTH_AT);
-  const end = payloadAt + head.readUInt32BE(PAYLOAD_LENGTH_AT);
+/**
+ * The entry that begins at byte `at` of a frame, and the position of its end. `hostBytes`: bytes of the length of its
+ * host's name, if it has one.
+ */
+function decodeEntry(frame: Buffer, at: number, hostBytes: number): { entry: QueuedItem; end: number } {
+  const headBytes = ENTRY_HEAD_BYTES + hostBytes;
+  const head = frame.subarray(at, at + headBytes);
+  if (head.length < headBytes) throw longerThanFrame();
+  const payloadAt = at + headBytes + head.readUInt16BE(REASON_LENGTH_AT);
+  const hostAt = payloadAt + head.readUInt32BE(PAYLOAD_LENGTH_AT);
+  const end = hostAt + (hostBytes > 0 ? head.readUInt16BE(ENTRY_HEAD_BYTES) : 0);
   if (end > frame.length) throw longerThanFrame();
   const attempt = head.readUInt32BE(ATTEMPT_AT);
   if (attempt > MAX_ATTEMPT)
     throw new ExportFileError(`a queue entry was leased ${attempt} times; the limit is ${MAX_ATTEMPT}`);
-  const reason = frame.subarray(at + ENTRY_HEAD_BYTES, payloadAt);
+  const reason = frame.subarray(at + headBytes, payloadAt);
   if (reason.length > MAX_REASON_BYTES)
     throw new ExportFileError(
       `a dead letter has a reason of ${reason.length} bytes; the limit is ${MAX_REASON_BYTES}`,
     );
-  const payload = frame.subarray(payloadAt, end);
+  const payload = frame.subarray(payloadAt, hostAt);
   if (!isUtf8(payload) || !isUtf8(reason)) throw new ExportFileError('a queue entry is not valid UTF-8');
   const entry = {
     hash: head.subarray(0, HASH_BYTES),
@@ -61,6 +70,7 @@ function decodeEntry(frame: Buffer, at: number): { entry: QueuedItem; end: numbe
     attempt,
     payload,
     ...(reason.length > 0 && { reason: reason.toString() }),
+    ...(hostBytes > 0 && { host: hostName(frame.subarray(hostAt, end)) }),
   };
   return { entry, end };
 }

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
 import { crc32 } from 'node:zlib';
 import { beforeAll, describe, expect, it } from '@jest/globals';
-import { DEFAULT_HASH_SCHEME, segmentBytes } from '#bloom';
+import { DEFAULT_HASH_SCHEME, HOST_HASH_SCHEME, hostWords, segmentBytes, segmentOf } from '#bloom';
 import { Random } from '../../../../test/support/random.js';
 import { countCells } from '../transfer/cell-counts.js';
 import type { Part } from '../port/index.js';
@@ -282,6 +282,24 @@ describe('a forged header', () => {
       geometry({ hashScheme: 3, spread: 2 }),
       'a filter with a spread must have layers',
     ],
+    ['perHost without layers', { perHost: {} }, 'needs layers to have perHost'],
+    ['perHost under another scheme', { perHost: {}, layers: [LAYER] }, 'needs hash scheme 3'],
+    ['perHost that is not an object', { perHost: [1] }, 'perHost of the header must be an object'],
+    ['an unknown limit', { perHost: { maxUrl: 1 } }, 'has a limit that this version does not know'],
+    [
+      'a limit named like a method',
+      { perHost: { toString: 1 } },
+      'has a limit that this version does not know',
+    ],
+    ['delayMs 0', { perHost: { delayMs: 0 } }, 'delayMs must be a whole number from 1 to 86400000, not 0'],
+    ['delayMs beyond a day', { perHost: { delayMs: 86_400_001 } }, 'not 86400001'],
+    ['maxLeased 1.5', { perHost: { maxLeased: 1.5 } }, 'maxLeased must be a whole number from 1 to'],
+    ['maxUrls as text', { perHost: { maxUrls: '3' } }, 'maxUrls must be a whole number from 1 to'],
+    [
+      'a filter with perHost',
+      { kind: 'filter', urlProfile: undefined, maxAttempts: undefined, perHost: {} },
+      'no queue that could know hosts',
+    ],
     [
       'a layer of another spread',
       {
@@ -379,6 +397,11 @@ describe('forged frames', () => {
     );
   });
 
+  it('with lanes are refused in a set without perHost', async () => {
+    const frames = [header, ['L', inSegment(0, Buffer.alloc(19))] as const];
+    expect(await refusal(forged(frames, end))).toContain('only a visited set with perHost has hosts');
+  });
+
   /** Pages of 128 cells: 14 counters of 1, or 14 bits, and 6 hashes. */
   const few = Buffer.alloc(64);
   few.fill(0x11, 0, 7);
@@ -418,9 +441,125 @@ describe('forged frames', () => {
   });
 });
 
+describe('the file of a set that knows hosts', () => {
+  const geometry = { ...GEOMETRY, hashScheme: HOST_HASH_SCHEME, segments: 4, spread: 2 } as const;
+  const layers = [{ capacity: HEADER.capacity, errorRate: HEADER.errorRate, geometry }];
+  const perHost = { delayMs: 5, maxUrls: 7 };
+  const ofHosts: ExportHeader = { ...HEADER, geometry, layers, perHost };
+  const header = ['H', json({ ...headerJson, geometry, layers, perHost })] as const;
+  const wordOf = (name: string): number => hostWords(name, HEADER.seed)[0] as number;
+  const segmentFor = (name: string, second = 0): number => segmentOf(wordOf(name), second, geometry);
+  const hashOf = (name: string, second: number): Buffer => {
+    const hash = Buffer.alloc(16, 7);
+    hash.writeUInt32BE(wordOf(name));
+    hash.writeUInt32BE(second, 4);
+    return hash;
+  };
+  const names = ['a.example', 'b.example', 'c.example', '[::1]', 'bücher.example', 'x'.repeat(65_535)];
+  const host = (name: string) => ({
+    name,
+    readyAt: 2 ** 48 - 1,
+    found: 2 ** 31,
+    foundUntil: 1_700_000_000_000,
+  });
+  const entry = (name: string, second: number, reason?: string) => ({
+    ...{ hash: hashOf(name, second), discoveredAt: 3, attempt: 2, payload: Buffer.from(`http://${name}/`) },
+    ...(reason !== undefined && { reason }),
+    host: name,
+  });
+  const cells = (segment: number): Part => ({
+    ...{ type: 'cells', layer: 0, segment, cells: Buffer.alloc(segmentBytes(geometry)) },
+    ...{ nonZero: 0, saturated: 0 },
+  });
+  const counts: Part = { type: 'counts', counts: { ...COUNTS, items: 0 }, layerItems: [0] };
+
+  it('is decoded as it was encoded', async () => {
+    const given = [0, 1, 2, 3].flatMap((segment): Part[] => {
+      const here = names.filter((name) => segmentFor(name, 2 ** 31) === segment);
+      const entries = here.map((name, n) => entry(name, 2 ** 31 + n, n === 0 ? 'why' : undefined));
+      const hosts = names.filter((name) => segmentFor(name) === segment).map(host);
+      return [
+        ...(entries.length > 0 ? [{ type: 'queue', segment, entries } as const] : []),
+        ...(hosts.length > 0 ? [{ type: 'queue', segment, entries: [], hosts } as const] : []),
+        cells(segment),
+      ];
+    });
+    const file = await encode(ofHosts, [...given, counts]);
+    for (const size of [7, 1_000_000]) {
+      const chunks = [];
+      for (let at = 0; at < file.length; at += size) chunks.push(file.subarray(at, at + size));
+      const found = await decode(chunks);
+      expect(found.header).toMatchObject({ geometry, perHost });
+      expect(plain(found.parts)).toEqual(plain([...given, counts]));
+    }
+  });
+
+  const lane = (name: Buffer, { found = 0, length = name.length } = {}): Buffer => {
+    const head = Buffer.alloc(18);
+    head.writeUInt32BE(found, 6);
+    head.writeUInt16BE(length, 16);
+    return Buffer.concat([head, name]);
+  };
+  const lanes = (segment: number, ...all: Buffer[]) => ['L', inSegment(segment, Buffer.concat(all))] as const;
+  const queued = (segment: number, hash: Buffer, name: Buffer, length = name.length) => {
+    const head = Buffer.alloc(32);
+    head.set(hash);
+    head.writeUInt16BE(length, 30);
+    return ['Q', inSegment(segment, Buffer.concat([head, name]))] as const;
+  };
+  const a = Buffer.from('a.example');
+  const [own, other] = [segmentFor('a.example'), 2 - segmentFor('a.example')];
+  const emptyCells = (segment: number) =>
+    ['C', ofLayer(0, segment, Buffer.alloc(segmentBytes(geometry)))] as const;
+  const from = (segment: number, ...frames: (readonly [string, Buffer])[]) => [
+    header,
+    ...[0, 1, 2, 3].slice(0, segment).map(emptyCells),
+    ...frames,
+  ];
+
+  it.each([
+    ['a lane of another run', from(other, lanes(other, lane(a))), 'belongs to another segment'],
+    [
+      'a lane of another segment of its run',
+      from(own + 1, lanes(own + 1, lane(a))),
+      'belongs to another segment',
+    ],
+    ['a lane after the cells', from(own + 1, lanes(own, lane(a))), 'after its counters'],
+    ['a lane without a name', from(own, lanes(own, lane(Buffer.of()))), 'a host has no name'],
+    ['a name that is not UTF-8', from(own, lanes(own, lane(Buffer.of(0xff)))), 'not valid UTF-8'],
+    ['a name cut short', from(own, lanes(own, lane(a, { length: 10 }))), 'a host is longer than its frame'],
+    ['a lane cut short', from(own, lanes(own, Buffer.alloc(17))), 'a host is longer than its frame'],
+    [
+      'too many discoveries',
+      from(own, lanes(own, lane(a, { found: 2 ** 31 + 1 }))),
+      'a host has 2147483649 discoveries; the limit is 2147483648',
+    ],
+    [
+      'an entry of another host',
+      from(own, queued(own, hashOf('a.example', 0), Buffer.from('b.example'))),
+      'a hash that is not of its host',
+    ],
+    [
+      'an entry without a host',
+      from(own, queued(own, hashOf('a.example', 0), Buffer.of())),
+      'a host has no name',
+    ],
+    ['an entry cut short', from(own, queued(own, hashOf('a.example', 0), a, 10)), 'longer than its frame'],
+    ['an end without the lanes', from(4), 'hosts must be 0, but is missing'],
+    [
+      'another number of lanes',
+      from(own, lanes(own, lane(a)), ...[0, 1, 2, 3].slice(own).map(emptyCells)),
+      'hosts must be 1',
+    ],
+  ])('is refused with %s', async (_, frames, message) => {
+    const end = { ...COUNTS, items: 0, layerItems: [0], nonZero: 0, saturated: 0, queued: 0 };
+    expect(await refusal(forged(frames, end))).toContain(message);
+  });
+});
+
 function plain(given: readonly Part[]): unknown {
   return given.map((part) => {
-    if (part.type === 'cells') return { ...part, cells: [...part.cells] };
+    if (part.type === 'cells') return { ...part, cells: [...part.cells], sum: 0 };
     if (part.type === 'counts' || part.type === 'hidden') return part;
     const entries = part.entries.map(({ hash, payload, ...rest }) => ({
       ...rest,

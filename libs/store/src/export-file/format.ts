@@ -9,12 +9,15 @@
  *   H  once, first   the filter: JSON (header.ts)
  *   Q  any number    segment (4), then entries: hash (16), discovery time (4, seconds since 1970), attempts (4), length
  *                    of the reason (2), length of the payload (4), reason and payload in UTF-8. Only dead letters have
- *                    a reason.
+ *                    a reason. If the header has perHost, the length of the host's name (2) precedes the reason, and the
+ *                    name in UTF-8 follows the payload.
+ *   L  any number    if the header has perHost: segment (4), then lanes: when the host may be leased from (6, ms since
+ *                    1970), discoveries (4), when they begin anew (6), length of the host's name (2), name in UTF-8
  *   X  any number    if the filter ages: segment (4), then hidden items: hash (16), last epoch of hiding (4)
  *   C  any number    segment (4), layer (1), then cells as in the store
  *   E  once, last    counts, and the SHA-256 of everything before this frame: JSON
  *
- * Segments come in order. Each segment has its queue first, then its hidden items, and then its cells. If the filter
+ * Segments come in order. Each segment has its queue and lanes first, then its hidden items, and then its cells. If the filter
  * ages, a frame of cells has whole pages. If the filter grows, a segment has the cells of each existing layer, oldest
  * first. A layer may have several segments for each of the filter's. These follow one another, and `segment` is the
  * layer's.
@@ -24,20 +27,25 @@ export const VERSION = 1;
 
 export const HEADER = 'H';
 export const QUEUE = 'Q';
+export const HOSTS = 'L';
 export const HIDDEN = 'X';
 export const CELLS = 'C';
 export const END = 'E';
 
 export const FRAME_HEAD_BYTES = 5;
 export const CRC_BYTES = 4;
-/** Bytes before the contents of Q and X. */
+/** Bytes before the contents of Q, L and X. */
 export const SEGMENT_BYTES = 4;
 /** Bytes before the contents of C. */
 export const CELLS_HEAD_BYTES = 5;
 /** Bytes of an item of X. */
 export const HIDDEN_BYTES = 20;
-/** Bytes before an entry's reason and payload. */
+/** Bytes before an entry's reason and payload, without the length of a host's name. */
 export const ENTRY_HEAD_BYTES = 30;
+/** Bytes of the length of a host's name. */
+export const HOST_LENGTH_BYTES = 2;
+/** Bytes of a lane before the name of its host. */
+export const HOST_HEAD_BYTES = 18;
 /** Maximum length of a frame's payload, in bytes. For H and E, it is MAX_JSON_BYTES. */
 export const MAX_PAYLOAD_BYTES = 2 * 2 ** 20;
 export const MAX_JSON_BYTES = 65_536;

@@ -16,7 +16,15 @@ import {
 import { SYSTEM_CLOCK } from '../clock.js';
 import { MAX_MAX_AGE_SECONDS, MIN_MAX_AGE_SECONDS } from '../age.js';
 import { MAX_SEGMENT_BYTES } from '../segmentation.js';
-import { MAX_ATTEMPT, type Filter, type FilterSpec } from '../port/index.js';
+import {
+  MAX_ATTEMPT,
+  MAX_LEASE_MS,
+  MAX_PER_HOST,
+  type Filter,
+  type FilterSpec,
+  type PerHost,
+} from '../port/index.js';
+import { assertPerHost } from '../refusals.js';
 import { ExportFileError } from './export-file-error.js';
 import { isObject, oneOf, text, whole } from './members.js';
 
@@ -34,7 +42,7 @@ export interface ExportHeader extends FilterSpec {
 /** The header of an export that begins now. */
 export function exportHeader(filter: Filter): ExportHeader {
   const { name, kind, type, semantics, capacity, errorRate, geometry, layers, seed } = filter;
-  const { urlProfile, maxAttempts, maxAgeSeconds } = filter;
+  const { urlProfile, maxAttempts, maxAgeSeconds, perHost } = filter;
   const { generation, createdAt } = filter;
   const spec = { name, kind, type, semantics, capacity, errorRate, geometry, seed };
   return {
@@ -44,6 +52,7 @@ export function exportHeader(filter: Filter): ExportHeader {
     ...(urlProfile !== undefined && { urlProfile }),
     ...(maxAttempts !== undefined && { maxAttempts }),
     ...(maxAgeSeconds !== undefined && { maxAgeSeconds }),
+    ...(perHost !== undefined && { perHost }),
     ...{ generation, createdAt, exportedAt: SYSTEM_CLOCK.now() },
   };
 }
@@ -88,6 +97,7 @@ export function decodeHeader(json: unknown): ExportHeader {
     ...('maxAgeSeconds' in json && {
       maxAgeSeconds: whole(json, 'maxAgeSeconds', MIN_MAX_AGE_SECONDS, MAX_MAX_AGE_SECONDS),
     }),
+    ...('perHost' in json && { perHost: perHostOf(json['perHost']) }),
     generation: text(json, 'generation', /^[0-9a-f]{16}$/),
     createdAt: whole(json, 'createdAt', 0, Number.MAX_SAFE_INTEGER),
     exportedAt: whole(json, 'exportedAt', 0, Number.MAX_SAFE_INTEGER),
@@ -102,6 +112,22 @@ function errorRateOf(json: Readonly<Record<string, unknown>>, least = MIN_ERROR_
     return errorRate;
   }
   throw new ExportFileError(`errorRate of the header must be from ${least} to ${MAX_ERROR_RATE}`);
+}
+
+const PER_HOST_LIMITS = { delayMs: MAX_LEASE_MS, maxLeased: MAX_PER_HOST, maxUrls: MAX_PER_HOST } as const;
+
+const isLimit = (key: string): key is keyof PerHost => Object.hasOwn(PER_HOST_LIMITS, key);
+
+/** Refuses unknown members, because they may be limits that this version does not keep. */
+function perHostOf(json: unknown): PerHost {
+  if (!isObject(json)) throw new ExportFileError('perHost of the header must be an object');
+  const perHost: { -readonly [K in keyof PerHost]: number } = {};
+  for (const key of Object.keys(json)) {
+    if (!isLimit(key))
+      throw new ExportFileError('perHost of the header has a limit that this version does not know');
+    perHost[key] = whole(json, key, 1, PER_HOST_LIMITS[key]);
+  }
+  return perHost;
 }
 
 /** Maximum number of layers of a filter. */
@@ -212,6 +238,7 @@ function refuseImpossible(header: ExportHeader): void {
     header;
   for (const layer of header.layers ?? [{ capacity, errorRate, geometry }]) refuseTooSmall(layer);
   refuseOtherLayers(header);
+  fitting(() => assertPerHost(header));
   if (type === 'standard' && semantics !== 'set') {
     throw new ExportFileError('semantics of the header must be "set" for a standard filter');
   }

@@ -37,6 +37,13 @@ export class SegmentOrder {
     return this.queue(segment);
   }
 
+  /** Accepts a frame of lanes, and returns its segment. */
+  hosts(segment: number): number {
+    if (this.header.perHost === undefined)
+      throw new ExportFileError('only a visited set with perHost has hosts');
+    return this.queue(segment);
+  }
+
   /** Accepts a frame with `length` bytes of cells of a layer's segment, and returns the layer's geometry. */
   cells(layer: number, segment: number, length: number): Geometry {
     if (layer === 0 && segment === this.current + 1 && this.layersWhole()) this.nextSegment();

@@ -43,6 +43,9 @@ export interface FilterSpec {
 /** The highest `maxLeased` and `maxUrls`. */
 export const MAX_PER_HOST = 2 ** 31;
 
+/** Maximum length of the name of a host, in bytes of UTF-8. */
+export const MAX_HOST_BYTES = 65_535;
+
 /** How a queue treats each host. Whole numbers, at least 1. */
 export interface PerHost {
   /** The time between two leases of a host, at most MAX_LEASE_MS. Absent: none. */

@@ -14,6 +14,23 @@ export interface QueuedItem {
   readonly payload: Uint8Array;
   /** Reason of a dead letter; absent for all other entries. */
   readonly reason?: string;
+  /** In sets with `perHost`: the name of the item's host. */
+  readonly host?: string;
+}
+
+/** The lane of a host on its way between stores. */
+export interface QueuedHost {
+  /** The name of the host. */
+  readonly name: string;
+  /**
+   * When the next entry may be leased, in ms since the epoch. If the time is over, the lane has been due since then,
+   * and lanes are served in the order of these times.
+   */
+  readonly readyAt: number;
+  /** In sets with `maxUrls`: discoveries of the host less those that were forgotten, up to MAX_PER_HOST. Else 0. */
+  readonly found: number;
+  /** In sets that age: when `found` begins anew, in ms since the epoch. Else 0. */
+  readonly foundUntil: number;
 }
 
 /** An item of a filter that ages that was removed while others keep its cells live. */
@@ -35,7 +52,16 @@ export type CallCounts = Pick<FilterStats, 'items' | 'added' | 'duplicate' | 're
  * hidden items, then its cells from first to last without a gap, oldest layer first. The counts are the last piece.
  */
 export type Part =
-  | { readonly type: 'queue'; readonly segment: number; readonly entries: readonly QueuedItem[] }
+  | {
+      readonly type: 'queue';
+      readonly segment: number;
+      readonly entries: readonly QueuedItem[];
+      /**
+       * In sets with `perHost`, in the order of their turns. The lanes of a run of segments come with the first of these
+       * segments. If a host comes twice, the last one counts.
+       */
+      readonly hosts?: readonly QueuedHost[];
+    }
   | { readonly type: 'hidden'; readonly segment: number; readonly items: readonly HiddenItem[] }
   | {
       readonly type: 'cells';

@@ -1,6 +1,6 @@
 import { pageBytes, piecesOf, type Layer } from '#bloom';
 import { plannedLayers } from '../planned-layers.js';
-import type { CallCounts, Filter, HiddenItem, Part, QueuedItem } from '../port/index.js';
+import type { CallCounts, Filter, HiddenItem, Part, QueuedHost, QueuedItem } from '../port/index.js';
 import { countCells } from './cell-counts.js';
 import { ItemsHeld } from './items-held.js';
 
@@ -38,6 +38,8 @@ export interface SegmentSnapshot {
 /** Some entries of a segment's queue. */
 export interface QueuePage {
   readonly entries: readonly QueuedItem[];
+  /** See Part. */
+  readonly hosts?: readonly QueuedHost[];
   /** Like `SegmentSnapshot.removals`, as of this page. */
   readonly removals: number;
 }
@@ -100,7 +102,9 @@ export async function* exportParts(
       let { removals } = snapshot;
       for await (const page of source.queue(segment)) {
         ({ removals } = page);
-        if (page.entries.length > 0) yield { type: 'queue', segment, entries: page.entries };
+        const { entries, hosts = [] } = page;
+        if (entries.length > 0 || hosts.length > 0)
+          yield { type: 'queue', segment, entries, ...(hosts.length > 0 && { hosts }) };
       }
       if (removals === snapshot.removals || attempt === ATTEMPTS) break;
       ({ snapshot, open } = await reader.read());

@@ -138,13 +138,17 @@ export class EntryPacker {
     this.end(payloadAt + length);
   }
 
-  /** Adds an entry of an export. */
-  addItem({ hash, discoveredAt, attempt, payload }: QueuedItem, birth: number): void {
-    const at = this.reserve(ENTRY_HEAD_BYTES + payload.length);
+  /** Adds an entry of an export. `hostWord`: see Entry. */
+  addItem({ hash, discoveredAt, attempt, payload }: QueuedItem, birth: number, hostWord?: number): void {
+    const at = this.reserve(ENTRY_HEAD_BYTES + HOST_BYTES + payload.length);
+    const hasHost = hostWord !== undefined;
+    const payloadAt = at + ENTRY_HEAD_BYTES + (hasHost ? HOST_BYTES : 0);
     this.buffer.set(hash, at);
-    this.buffer.set(payload, at + ENTRY_HEAD_BYTES);
-    this.writeNumbers(at, birth, discoveredAt, attempt, payload.length);
-    this.end(at + ENTRY_HEAD_BYTES + payload.length);
+    if (hasHost) this.view.setUint32(at + ENTRY_HEAD_BYTES, hostWord);
+    this.buffer.set(payload, payloadAt);
+    const { length } = payload;
+    this.writeNumbers(at, birth, discoveredAt, attempt, hasHost ? length + HAS_HOST : length);
+    this.end(payloadAt + length);
   }
 
   private writeNumbers(

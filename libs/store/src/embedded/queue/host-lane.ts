@@ -1,3 +1,4 @@
+import type { Filter } from '../../port/index.js';
 import { GENERATION_BYTES } from '../database/keys.js';
 import type { Lane, LaneNumbers } from './lane.js';
 import type { QueueLog } from './log.js';
@@ -74,12 +75,35 @@ export class HostLane implements Lane, LaneNumbers {
     return this.waiting + this.leased + this.delayed + this.dead;
   }
 
+  /** Discoveries that count in this period. */
+  foundIn(period: number): number {
+    if (this.period !== period) {
+      this.period = period;
+      this.found = 0;
+    }
+    return this.found;
+  }
+
   encode(): Buffer {
     const record = Buffer.allocUnsafe(NAME_AT + Buffer.byteLength(this.name));
     for (const [n, name] of STORED.entries()) record.writeUIntBE(this[name], n * NUMBER_BYTES, NUMBER_BYTES);
     record.write(this.name, NAME_AT);
     return record;
   }
+}
+
+/**
+ * The period in which discoveries are counted at this time of the queue, and when the next one begins; 0 if time does
+ * not end it. A committed sync, or the age of a set, ends a period.
+ */
+export function periodAt(
+  { base, maxAgeSeconds }: Pick<Filter, 'base' | 'maxAgeSeconds'>,
+  time: number,
+): { readonly number: number; readonly end: number } {
+  if (maxAgeSeconds === undefined) return { number: base, end: 0 };
+  const ms = maxAgeSeconds * 1_000;
+  const number = Math.floor(time / ms);
+  return { number, end: (number + 1) * ms };
 }
 
 /** The key of a lane's record. The rows of its log begin with it. */

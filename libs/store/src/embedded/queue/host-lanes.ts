@@ -1,20 +1,12 @@
-import { Removed, type Filter, type PerHost } from '../../port/index.js';
-import type { Database } from '../database/database.js';
-import { GENERATION_BYTES, prefixRange } from '../database/keys.js';
-import { DamagedRow, RowState } from '../database/table.js';
+import { hostWords } from '#bloom';
+import { MAX_LEASE_MS, Removed, type Filter, type PerHost, type QueuedHost } from '../../port/index.js';
 import type { FilterState } from '../filters/filter-state.js';
-import type { Memory } from '../filters/memory.js';
 import type { Basket } from './basket.js';
 import type { Entry } from './entry.js';
-import { HostLane, laneKey, type HeldState } from './host-lane.js';
-import { QueueLog, type HostOf } from './log.js';
+import { periodAt, type HeldState, type HostLane } from './host-lane.js';
+import { LaneRecords, type LaneStore } from './lane-records.js';
+import type { HostOf } from './log.js';
 import { Turns, type Turn } from './turns.js';
-
-/** The parts of a session that lanes use. */
-export interface LaneStore {
-  readonly database: Database;
-  readonly memory: Memory;
-}
 
 /** The state of a set whose queue knows hosts. */
 export type HostState = FilterState & { readonly filter: Filter & { readonly perHost: PerHost } };
@@ -25,8 +17,7 @@ export const knowsHosts = (state: FilterState): state is HostState => state.filt
 const PAGE = 16;
 
 /**
- * The waiting entries of a queue that knows hosts: one lane per host. Records are read when they are used, and only
- * those that one change uses are in memory.
+ * The waiting entries of a queue that knows hosts: one lane per host.
  *
  * A lane is in the index of turns (turns.ts) while it has waiting entries and less than `maxLeased` leased ones. An
  * empty lane stays in the index until it might be leased from, so that its host cannot come back sooner. Then its
@@ -36,9 +27,7 @@ const PAGE = 16;
  */
 export class HostLanes {
   private readonly turns: Turns;
-  private readonly lanes = new Map<string, HostLane>();
-  /** The lane that was used last. Usually it is used again. */
-  private last: { readonly first: number; readonly second: number; readonly lane: HostLane } | undefined;
+  private readonly records: LaneRecords;
   private readonly used = new Set<HostLane>();
   /** The clock, and the queue's time. */
   private readonly clock: number;
@@ -49,6 +38,7 @@ export class HostLanes {
     private readonly state: HostState,
   ) {
     this.turns = new Turns(store.database, state.key);
+    this.records = new LaneRecords(store, state);
     this.clock = Math.floor(store.memory.clock.now());
     this.time = state.queue.timeAt(this.clock);
   }
@@ -71,10 +61,29 @@ export class HostLanes {
     host?: HostOf,
   ): void {
     const { words, at, name } = host as HostOf;
-    const lane = this.use(this.of(words[at] as number, words[at + 1] as number));
+    const lane = this.use(this.records.of(words[at] as number, words[at + 1] as number));
     lane.name ||= name;
     if (this.perHost.maxUrls !== undefined) lane.found = this.foundIn(lane) + 1;
     lane.pending.push((log) => log.appendNew(hashes, word, birth, discoveredAt, payload, host));
+  }
+
+  /** Names the lane of an entry. */
+  name(entry: Entry, host: string): void {
+    this.use(this.ofEntry(entry)).name ||= host;
+  }
+
+  /** Takes over the lane of an export, after its entries. No host waits for longer than a delay can be. */
+  restore({ name, readyAt, found, foundUntil }: QueuedHost): void {
+    const [first = 0, second = 0] = hostWords(name, this.state.filter.seed);
+    const lane = this.use(this.records.of(first, second));
+    lane.name = name;
+    const at = Math.min(readyAt, this.clock + MAX_LEASE_MS) + this.time - this.clock;
+    if (lane.waiting > 0) this.setTurn(lane, Math.max(at, 1));
+    lane.readyAt = at;
+    const counts = this.perHost.maxUrls !== undefined && (foundUntil === 0 || foundUntil > this.clock);
+    // Sets the period.
+    this.foundIn(lane);
+    lane.found = counts ? found : 0;
   }
 
   /** Counts an entry of a host in one of its states, or no longer. */
@@ -100,7 +109,7 @@ export class HostLanes {
     if (this.perHost.maxUrls === undefined) return;
     for (const [i, answer] of answers.entries()) {
       if (answer !== Removed.Removed) continue;
-      const lane = this.of(hosts[2 * i] as number, hosts[2 * i + 1] as number);
+      const lane = this.records.of(hosts[2 * i] as number, hosts[2 * i + 1] as number);
       const found = this.foundIn(lane);
       if (found > 0) this.use(lane).found = found - 1;
     }
@@ -115,7 +124,7 @@ export class HostLanes {
 
   /** How many more URLs of a host may be discovered, and whether it has a lane. */
   roomOf(first: number, second: number): { readonly urls: number; readonly known: boolean } {
-    const lane = this.of(first, second);
+    const lane = this.records.of(first, second);
     return { urls: (this.perHost.maxUrls ?? Infinity) - this.foundIn(lane), known: lane.stored };
   }
 
@@ -127,8 +136,8 @@ export class HostLanes {
     let left = this.store.database.sizes.lanesPerLease;
     for (let page = this.due(left); page.length > 0; page = this.due(left, page.at(-1))) {
       for (const turn of page) {
-        const lane = this.use(this.at(turn));
-        const taken = basket.fill(this.logOf(lane), Math.min(ofLane, maxLeased - lane.leased));
+        const lane = this.use(this.records.at(turn));
+        const taken = basket.fill(this.records.logOf(lane), Math.min(ofLane, maxLeased - lane.leased));
         if (taken > 0) {
           lane.served = true;
           this.wait(lane, this.time + delayMs);
@@ -148,23 +157,20 @@ export class HostLanes {
   sweep(lane: HostLane, row: number, lives: (entry: Entry) => boolean): number | undefined {
     const from = Math.max(row, lane.headRow);
     if (from >= lane.nextRow) return undefined;
-    this.logOf(this.use(lane)).sweep(from, lives);
+    this.records.logOf(this.use(lane)).sweep(from, lives);
     return from + 1;
   }
 
   /** The first lane whose key is `start` or higher. */
   from(start: Buffer): HostLane | undefined {
-    const { end } = prefixRange(this.state.key);
-    const range = { start, ...(end && { end }), limit: 1 };
-    for (const key of this.store.database.lanes.getKeys(range)) return this.withKey(key);
-    return undefined;
+    return this.records.from(start);
   }
 
   /** Writes the appended entries, and the records and turns of the lanes that were used. */
   flush(): void {
     for (const lane of this.used) {
       if (lane.pending.length > 0) {
-        const log = this.logOf(lane);
+        const log = this.records.logOf(lane);
         for (const append of lane.pending.splice(0)) append(log);
         log.flush();
       }
@@ -195,7 +201,11 @@ export class HostLanes {
     else if (served || known === 0 || at < readyAt) at = Math.max(readyAt, time);
     else if (at === 0) at = time;
     lane.served = false;
-    if (at === lane.dueAt && !served) return;
+    if (at !== lane.dueAt || served) this.setTurn(lane, at);
+  }
+
+  /** `at`: 0 if the lane gets no place in the index. */
+  private setTurn(lane: HostLane, at: number): void {
     if (lane.dueAt > 0) this.turns.remove(turnOf(lane));
     lane.dueAt = at;
     lane.turn = at > 0 ? this.state.queue.nextTurn++ : 0;
@@ -203,40 +213,16 @@ export class HostLanes {
   }
 
   private save(lane: HostLane): void {
-    const { queue } = this.state;
-    const { lanes } = this.store.database;
-    queue.waiting += lane.waiting - lane.known;
-    lane.known = lane.waiting;
-    const counts = lane.held > 0 || lane.dueAt > 0 || this.foundIn(lane) > 0;
-    if (counts) lanes.putSync(lane.key, lane.encode());
-    else if (lane.stored) {
-      lanes.removeSync(lane.key);
-      this.store.memory.headRows.forget(lane.id);
-    }
-    queue.lanes += Number(counts) - Number(lane.stored);
-    lane.stored = counts;
+    this.records.save(lane, lane.held > 0 || lane.dueAt > 0 || this.foundIn(lane) > 0);
   }
 
-  /** Discoveries of a host less those that were forgotten. A committed sync, and the age of a set, end the period. */
   private foundIn(lane: HostLane): number {
-    const { base, maxAgeSeconds } = this.state.filter;
-    const period = maxAgeSeconds === undefined ? base : Math.floor(this.time / (maxAgeSeconds * 1_000));
-    if (lane.period !== period) {
-      lane.period = period;
-      lane.found = 0;
-    }
-    return lane.found;
+    return lane.foundIn(periodAt(this.state.filter, this.time).number);
   }
 
   /** When an empty lane of a set that ages no longer counts discoveries; 0 if it does not, or for ever. */
   private endOfPeriod(lane: HostLane): number {
-    const { maxAgeSeconds } = this.state.filter;
-    if (maxAgeSeconds === undefined || this.foundIn(lane) === 0) return 0;
-    return (lane.period + 1) * maxAgeSeconds * 1_000;
-  }
-
-  private logOf(lane: HostLane): QueueLog {
-    return new QueueLog(this.store.database, lane, this.store.memory.headRows);
+    return this.foundIn(lane) === 0 ? 0 : periodAt(this.state.filter, this.time).end;
   }
 
   /** Remembers that the lane changes. */
@@ -246,31 +232,7 @@ export class HostLanes {
   }
 
   private ofEntry(entry: Entry): HostLane {
-    return this.of(entry.word(0), entry.hostWord);
-  }
-
-  private at({ lane, at, number }: Turn): HostLane {
-    const found = this.withKey(lane);
-    if (found.stored && found.dueAt === at && found.turn === number) return found;
-    throw new DamagedRow(this.store.database.lanes.name, lane, RowState.ValueDamaged);
-  }
-
-  private withKey(key: Buffer): HostLane {
-    return this.of(key.readUInt32BE(GENERATION_BYTES), key.readUInt32BE(GENERATION_BYTES + 4));
-  }
-
-  /** The lane with this id. */
-  private of(first: number, second: number): HostLane {
-    if (this.last?.first === first && this.last.second === second) return this.last.lane;
-    const name = `${first} ${second}`;
-    let lane = this.lanes.get(name);
-    if (!lane) {
-      const key = laneKey(this.state.key, first, second);
-      lane = new HostLane(key, this.store.database.lanes.get(key));
-      this.lanes.set(name, lane);
-    }
-    this.last = { first, second, lane };
-    return lane;
+    return this.records.of(entry.word(0), entry.hostWord);
   }
 }
 

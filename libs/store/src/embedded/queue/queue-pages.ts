@@ -21,16 +21,16 @@ export async function* queuePages(
   const snapshot = await engine.read((_, __, database) => database.snapshot());
   try {
     const queue = await engine.read(
-      (memory, _, database) => new QueueSnapshot(database, memory.current(filter), snapshot),
+      (memory, now, database) => new QueueSnapshot(database, memory.current(filter), snapshot, now),
     );
     const { removals } = queue;
     for (let place: Place | undefined, more = true; more;) {
       const from = place;
-      const { entries, next } = await engine.read((memory, _, { sizes }) => {
+      const { entries, hosts, next } = await engine.read((memory, _, { sizes }) => {
         memory.current(filter);
         return queue.page(segment, sizes.entriesPerPage, from);
       });
-      yield { entries, removals };
+      yield { entries, hosts, removals };
       place = next;
       more = next !== undefined;
     }

@@ -8,10 +8,11 @@ import {
   type DeadLetterPage,
   type LeasedEntry,
   type LeaseLimits,
+  type QueuedHost,
   type QueuedItem,
   type Release,
 } from '../../port/index.js';
-import type { Positions } from '#bloom';
+import { hostWords, type Positions } from '#bloom';
 import type { FilterState } from '../filters/filter-state.js';
 import { packMarks } from '../filters/marks.js';
 import { numberedKey } from '../database/keys.js';
@@ -101,16 +102,23 @@ export class TodoQueue {
     }
   }
 
-  /** Queues entries of an export. */
+  /** Queues entries of an export. The hash of each, and of its host, begin with the same word. */
   restore(items: readonly QueuedItem[]): void {
     const birth = (this.state.queue.clock = 1);
-    for (const item of items) {
-      packer.clear();
-      packer.addItem(item, birth);
-      const entry = new Entry(packer.packed(), 0);
-      if (item.reason === undefined) this.log.append(entry);
-      else this.letters.add(entry, item.reason);
+    packer.clear();
+    for (const item of items) packer.addItem(item, birth, this.lanes && this.hostWordOf(item));
+    // Lanes read the entries when they are flushed.
+    for (const [n, entry] of entriesOf(Buffer.from(packer.packed())).entries()) {
+      const { reason, host } = items[n] as QueuedItem;
+      if (host !== undefined) this.lanes?.name(entry, host);
+      if (reason === undefined) this.log.append(entry);
+      else this.letters.add(entry, reason);
     }
+  }
+
+  /** Takes over the lanes of an export, after their entries. */
+  restoreHosts(hosts: readonly QueuedHost[]): void {
+    for (const host of hosts) this.lanes?.restore(host);
   }
 
   /** Forgets the items of a batch that were removed, wherever their entries are. */
@@ -295,6 +303,10 @@ export class TodoQueue {
       take(letter.entry);
       return Settled.Done;
     });
+  }
+
+  private hostWordOf({ host = '' }: QueuedItem): number {
+    return hostWords(host, this.state.filter.seed)[1] as number;
   }
 
   private takeOff({ hash }: Entry): void {

@@ -13,8 +13,9 @@ export interface Turn {
 }
 
 const NUMBER_AT = GENERATION_BYTES + 8;
-const LANE_AT = NUMBER_AT + 8;
-const KEY_BYTES = LANE_AT + LANE_BYTES;
+/** Where the id of a lane begins in the key of its turn. */
+export const TURN_LANE_AT = NUMBER_AT + 8;
+const KEY_BYTES = TURN_LANE_AT + LANE_BYTES;
 const NOTHING = Buffer.alloc(0);
 
 /**
@@ -47,7 +48,7 @@ export class Turns {
     return Array.from(this.database.turns.getKeys(range), (key) => ({
       at: readNumber(key, GENERATION_BYTES),
       number: readNumber(key, NUMBER_AT),
-      lane: Buffer.concat([this.generation, key.subarray(LANE_AT)]),
+      lane: Buffer.concat([this.generation, key.subarray(TURN_LANE_AT)]),
     }));
   }
 
@@ -55,8 +56,8 @@ export class Turns {
     const { key } = this;
     writeNumber(key, at, GENERATION_BYTES);
     writeNumber(key, number, NUMBER_AT);
-    if (lane.length === 0) key.fill(0, LANE_AT);
-    else lane.copy(key, LANE_AT, GENERATION_BYTES);
+    if (lane.length === 0) key.fill(0, TURN_LANE_AT);
+    else lane.copy(key, TURN_LANE_AT, GENERATION_BYTES);
     return key;
   }
 }

@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import { filterBytes, segmentsPerRun } from '#bloom';
 import { CYCLE } from '../../age.js';
 import { StoreError } from '../../errors.js';
-import { importHides, taken } from '../../refusals.js';
+import { assertEntryHosts, importHides, importHosts, taken } from '../../refusals.js';
 import { hashesOf } from '../../queued-hashes.js';
 import { countCells } from '../../transfer/cell-counts.js';
 import type { Filter, FilterSpec, HiddenItem, Operation, Part, Quota } from '../../port/index.js';
@@ -101,13 +101,14 @@ class Making {
   async take(part: Part): Promise<void> {
     switch (part.type) {
       case 'queue':
+        assertEntryHosts(this.state.filter, part.entries);
         for (let at = 0; at < part.entries.length; at += this.sizes.entriesPerSlice) {
           const slice = part.entries.slice(at, at + this.sizes.entriesPerSlice);
-          await this.write((session) => {
-            const queue = new TodoQueue(session, this.state);
-            queue.restore(slice);
-            queue.flush();
-          });
+          await this.queue((queue) => queue.restore(slice));
+        }
+        for (let at = 0; at < (part.hosts?.length ?? 0); at += this.sizes.hostsPerChange) {
+          const slice = part.hosts?.slice(at, at + this.sizes.hostsPerChange) ?? [];
+          await this.queue((queue) => queue.restoreHosts(slice));
         }
         break;
       case 'hidden':
@@ -132,6 +133,17 @@ class Making {
           }
       }
     }
+  }
+
+  /** Makes a change of the queue. */
+  private async queue(change: (queue: TodoQueue) => void): Promise<void> {
+    const { filter, queue: numbers } = this.state;
+    await this.write((session) => {
+      const queue = new TodoQueue(session, this.state);
+      change(queue);
+      queue.flush();
+    });
+    if (numbers.lanes > this.sizes.maxHosts) throw importHosts(filter, numbers.lanes, this.sizes.maxHosts);
   }
 
   private countInRun({ number, plan, expiringIn }: LayerState, part: Extract<Part, { type: 'cells' }>): void {

@@ -1,5 +1,5 @@
 import type { Filter, FilterSpec, Operation, Part, Quota, Transfer } from '../../port/index.js';
-import { assertTransferable } from '../../refusals.js';
+import { assertPerHost } from '../../refusals.js';
 import { exportParts } from '../../transfer/export-parts.js';
 import type { Engine } from '../engine/engine.js';
 import { EmbeddedSource } from './export-source.js';
@@ -10,7 +10,6 @@ export class EmbeddedTransfer implements Transfer {
   constructor(private readonly engine: Engine) {}
 
   export(filter: Filter): AsyncGenerator<Part, void, undefined> {
-    assertTransferable(filter);
     return exportParts(filter, new EmbeddedSource(this.engine, filter));
   }
 
@@ -20,7 +19,7 @@ export class EmbeddedTransfer implements Transfer {
     operation: Operation,
     quota?: Quota,
   ): Promise<Filter> {
-    assertTransferable(spec);
+    assertPerHost(spec);
     return importParts(this.engine, spec, parts, operation, quota);
   }
 }

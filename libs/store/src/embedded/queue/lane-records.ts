@@ -1,0 +1,81 @@
+import type { Database } from '../database/database.js';
+import { GENERATION_BYTES, prefixRange } from '../database/keys.js';
+import { DamagedRow, RowState } from '../database/table.js';
+import type { FilterState } from '../filters/filter-state.js';
+import type { Memory } from '../filters/memory.js';
+import { HostLane, laneKey } from './host-lane.js';
+import { QueueLog } from './log.js';
+import type { Turn } from './turns.js';
+
+/** The parts of a session that lanes use. */
+export interface LaneStore {
+  readonly database: Database;
+  readonly memory: Memory;
+}
+
+/**
+ * The records of the lanes of one queue. They are read when they are used, and only those that one change uses are in
+ * memory. Use it inside a transaction.
+ */
+export class LaneRecords {
+  private readonly lanes = new Map<string, HostLane>();
+  /** The lane that was used last. Usually it is used again. */
+  private last: { readonly first: number; readonly second: number; readonly lane: HostLane } | undefined;
+
+  constructor(
+    private readonly store: LaneStore,
+    private readonly state: Pick<FilterState, 'key' | 'queue'>,
+  ) {}
+
+  /** The lane with this id. */
+  of(first: number, second: number): HostLane {
+    if (this.last?.first === first && this.last.second === second) return this.last.lane;
+    const name = `${first} ${second}`;
+    let lane = this.lanes.get(name);
+    if (!lane) {
+      const key = laneKey(this.state.key, first, second);
+      lane = new HostLane(key, this.store.database.lanes.get(key));
+      this.lanes.set(name, lane);
+    }
+    this.last = { first, second, lane };
+    return lane;
+  }
+
+  /** The lane whose turn it is. */
+  at({ lane, at, number }: Turn): HostLane {
+    const found = this.withKey(lane);
+    if (found.stored && found.dueAt === at && found.turn === number) return found;
+    throw new DamagedRow(this.store.database.lanes.name, lane, RowState.ValueDamaged);
+  }
+
+  /** The first lane whose key is `start` or higher. */
+  from(start: Buffer): HostLane | undefined {
+    const { end } = prefixRange(this.state.key);
+    const range = { start, ...(end && { end }), limit: 1 };
+    for (const key of this.store.database.lanes.getKeys(range)) return this.withKey(key);
+    return undefined;
+  }
+
+  /** Writes the record of a lane, or deletes it if nothing in it counts. */
+  save(lane: HostLane, counts: boolean): void {
+    const { queue } = this.state;
+    const { lanes } = this.store.database;
+    queue.waiting += lane.waiting - lane.known;
+    lane.known = lane.waiting;
+    if (counts) lanes.putSync(lane.key, lane.encode());
+    else if (lane.stored) {
+      lanes.removeSync(lane.key);
+      this.store.memory.headRows.forget(lane.id);
+    }
+    queue.lanes += Number(counts) - Number(lane.stored);
+    lane.stored = counts;
+  }
+
+  logOf(lane: HostLane): QueueLog {
+    return new QueueLog(this.store.database, lane, this.store.memory.headRows);
+  }
+
+  private withKey(key: Buffer): HostLane {
+    return this.of(key.readUInt32BE(GENERATION_BYTES), key.readUInt32BE(GENERATION_BYTES + 4));
+  }
+}
