@@ -36,6 +36,7 @@ import { Subject } from './subject.js';
 import { syncsContract } from './syncs.js';
 import { syncGrowthContract } from './syncs-growth.js';
 import { syncLifeCycleContract } from './syncs-life-cycle.js';
+import { syncsHostsContract } from './syncs-hosts.js';
 import { syncQueueContract } from './syncs-queue.js';
 
 /**
@@ -89,6 +90,7 @@ export function storeContract<H extends StoreHarness>(
       queueHostsContract(subject);
       queueHostPaceContract(subject);
     }
+    if (subject.syncsHosts) syncsHostsContract(subject);
     if (subject.transfersHosts) transferHostsContract(subject);
     ageingContract(subject);
   });

@@ -22,6 +22,11 @@ export class Subject<H extends StoreHarness = StoreHarness> {
     return this.fixture.transfersHosts ?? false;
   }
 
+  /** Syncs of the store change what `maxUrls` counts. */
+  get syncsHosts(): boolean {
+    return this.fixture.syncsHosts ?? false;
+  }
+
   get harness(): H {
     return this.set.harness;
   }

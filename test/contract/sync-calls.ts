@@ -51,7 +51,8 @@ export class SyncCalls {
   ): Promise<number[]> {
     const current = await this.current(filter);
     const positions = positionsOf(keys, current.seed, current.geometry);
-    return [...(await this.subject.store.syncs.keep(current, id, positions, operation))];
+    const hosts = current.perHost && keys.map((key) => new URL(key).hostname);
+    return [...(await this.subject.store.syncs.keep(current, id, positions, operation, hosts))];
   }
 
   async commit(filter: Filter, { id }: Pick<Sync, 'id'>, most = 1): Promise<Sync> {

@@ -158,7 +158,7 @@ export class SetModel {
     this.retire(this);
     this.layers = sync.layers;
     this.base = sync.base;
-    this.found = 0;
+    this.found = sync.layers.items ?? 0;
     this.planned = sync.planned;
     this.exact = false;
   }

@@ -68,13 +68,13 @@ async function inFilter(store: Store, filter: Filter, call: Call): Promise<Answe
   const ids = call.held.map(({ id }) => id);
   const letters = call.letters.map(({ id }) => id);
   const positions = (): Positions => positionsOf(items, filter.seed, filter.geometry);
+  // Items are no URLs, so they all have the same host, without a name.
+  const hosts = filter.perHost && items.map(() => '');
   switch (call.verb) {
     case 'add':
-      return bytes(counters.add(filter, positions(), operation, undefined, call.ttlMs));
-    case 'discover': {
-      const hosts = filter.perHost && items.map(() => '');
+      return bytes(counters.add(filter, positions(), operation, undefined, call.ttlMs, hosts));
+    case 'discover':
       return bytes(counters.add(filter, positions(), operation, items, call.ttlMs, hosts));
-    }
     case 'remove':
       return bytes(counters.remove(filter, positions(), operation));
     case 'check':
@@ -106,7 +106,7 @@ async function inFilter(store: Store, filter: Filter, call: Call): Promise<Answe
       return { value: { id }, sync: id };
     }
     case 'keep':
-      return bytes(syncs.keep(filter, sync, positions(), operation));
+      return bytes(syncs.keep(filter, sync, positions(), operation, hosts));
     case 'get-sync':
       return { value: (await syncs.get(filter, sync)).state };
     case 'commit-sync':

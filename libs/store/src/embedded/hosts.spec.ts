@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { planLayers } from '#bloom';
+import { until } from '../../../../test/support/until.js';
 import { Added, type Filter, type Part, type PerHost } from '../port/index.js';
 import { DATA_FILE, Database } from './database/database.js';
 import { LmdbEnvironment } from './database/lmdb-environment.js';
@@ -67,6 +68,39 @@ describe('the number of hosts', () => {
       operation(),
     );
     expect(await discover(store, filter, urls(2, 3))).toEqual([New, Limited]);
+  });
+});
+
+describe('a committed sync', () => {
+  it('makes hosts count no longer of which it keeps nothing', async () => {
+    const store = await open({ maxHosts: 3, hostsPerChange: 2 });
+    let filter = await create(store, { maxUrls: 5 });
+    const { New, Limited } = Added;
+    await discover(store, filter, urls(3));
+    const leased = await store.queue.lease(filter, 10, LEASE_MS, operation());
+    const ids = leased.map(({ id }) => id);
+    await store.queue.ack(filter, ids, operation());
+    expect(await discover(store, filter, urls(1, 3))).toEqual([Limited]);
+    const { capacity, errorRate, geometry, layers } = filter;
+    const plan = { capacity, errorRate, geometry, ...(layers && { layers }) };
+    const { id } = await store.syncs.open(filter, plan, operation());
+    const kept = urls(5, 2);
+    const by = operation({ id: 'list', origin: 'caller', repeat: true });
+    const names = kept.map((key) => new URL(key).hostname);
+    const listed = [...(await store.syncs.keep(filter, id, positions(filter, kept), by, names))];
+    expect([...(await store.syncs.keep(filter, id, positions(filter, kept), by, names))]).toEqual(listed);
+    expect(listed).toEqual([0, 1, 1, 1, 1]);
+    await store.syncs.commit(filter, id, 1, Infinity);
+    filter = await store.open(filter.name, filter.kind);
+    // Of the five hosts, only one had a lane, and the queue had no room for the others.
+    const lanes = async (): Promise<number> => {
+      const all: string[] = [];
+      for await (const part of store.transfer.export(filter))
+        if (part.type === 'queue') all.push(...(part.hosts ?? []).map(({ name }) => name));
+      return all.length;
+    };
+    await until('the others are gone', async () => (await lanes()) === 1);
+    expect(await discover(store, filter, urls(3, 7))).toEqual([New, New, Limited]);
   });
 });
 

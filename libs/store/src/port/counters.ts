@@ -40,11 +40,11 @@ export interface Counters {
    *
    * `payloads`, for visited sets: one string per item. A new item is queued with its string in the same atomic step.
    *
-   * `hosts`, with `payloads` in sets with `perHost`: the name of each item's host. An item that would exceed `maxUrls`
-   * of its host, or whose host would be one more than a set may have, is neither stored nor queued: Added.Limited. A
-   * copy of an item in the batch counts once. In a set that ages, `maxUrls` begins anew with each period of the maximum
-   * age, and in others with each committed sync. A batch of many hosts may be several atomic steps; it is refused
-   * for lack of room before the first of them.
+   * `hosts`, in sets with `perHost`: the name of each item's host. Required with `payloads`: an item that would then
+   * exceed `maxUrls` of its host, or whose host would be one more than a set may have, is neither stored nor queued:
+   * Added.Limited. A copy of an item in the batch counts once. In a set that ages, `maxUrls` begins anew with each
+   * period of the maximum age. A committed sync changes the numbers: see Syncs. A batch of many hosts may be several
+   * atomic steps; it is refused for lack of room before the first of them.
    *
    * In a filter that ages, items live for `ttlMs` from now (default: the filter's maximum age), and up to a thirteenth
    * of that maximum longer. An item that is already present keeps the longer of its remaining and its new lifetime.

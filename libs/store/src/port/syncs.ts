@@ -90,6 +90,9 @@ export const Kept = {
  * handles that were opened before stale (StaleFilterError), since positions may differ. Abandoning drops the new
  * layers; nothing is lost.
  *
+ * In sets with `maxUrls`, the URLs of a host that the commit keeps count from then on, also those that were listed and
+ * not discovered. In a set that ages, no more count than before the commit. `keep` is not limited by `maxUrls`.
+ *
  * Calls throw the errors of `Counters`; SYNC_NOT_FOUND for an id that is neither the filter's last sync nor one that
  * ended within the last 24 hours; SYNC_ENDED if the sync can no longer do the call. `multiset` filters have no syncs:
  * SYNC_UNSUPPORTED.
@@ -110,9 +113,15 @@ export interface Syncs {
 
   /**
    * Keeps items. Returns a `Kept` per item, in the batch's order, and records the operation like `add`. Throws
-   * SYNC_ENDED unless the sync is open, and FILTER_FULL if the new layers have no room.
+   * SYNC_ENDED unless the sync is open, and FILTER_FULL if the new layers have no room. `hosts`: see `Counters.add`.
    */
-  keep(filter: Filter, id: string, positions: Positions, operation: Operation): Promise<Uint8Array>;
+  keep(
+    filter: Filter,
+    id: string,
+    positions: Positions,
+    operation: Operation,
+    hosts?: readonly string[],
+  ): Promise<Uint8Array>;
 
   /**
    * Forgets all items that are not kept. Returns when done, or with state `committing` at the deadline. Throws

@@ -24,7 +24,7 @@ import type { Change, Session } from '../engine/session.js';
 import { abandonSync } from '../syncs/end-sync.js';
 import { dropRemovals, noteRemovals } from '../filters/removals.js';
 import { ADD, REMOVE } from '../operations/verbs.js';
-import { partsByHost, selectCopied, type Part } from './parts.js';
+import { partsByHost, selectCopied, type Part } from '../operations/parts.js';
 import type { Watches } from './watches.js';
 
 /** Cost of an item that also changes the queue, in items that do not. */
@@ -56,8 +56,9 @@ export class EmbeddedCounters implements Counters {
   ): Promise<Uint8Array> {
     assertTtl(filter, ttlMs);
     if (payloads) assertPayloads(filter, payloads, positions.count);
-    if (payloads) assertHosts(filter, hosts, positions.count);
-    const added = await this.inParts(filter, positions, operation, payloads !== undefined, (part) =>
+    if (payloads || hosts) assertHosts(filter, hosts, positions.count);
+    const counted = payloads !== undefined || filter.perHost?.maxUrls !== undefined;
+    const added = await this.inParts(filter, positions, operation, counted, (part) =>
       this.addPart(filter, positions, part, { payloads, ttlMs, hosts }),
     );
     if (payloads) this.watches.wake(filter);
@@ -129,6 +130,13 @@ export class EmbeddedCounters implements Counters {
             queue.push({ positions, ...own }, answers, session.now);
             queue.flush();
           }
+          if (outcome.there)
+            new TodoQueue(session, scope).keep(
+              admitted.host,
+              outcome.there,
+              1,
+              namesOf(hosts, from, to, limited),
+            );
           return journaled(session, scope, JournalOperation.Add, { ...outcome, answers });
         });
       },
@@ -153,12 +161,24 @@ export class EmbeddedCounters implements Counters {
           if (sync && !noteRemovals(session.database, scope, positions, session.options.maxSyncForgets))
             abandonSync(session, scope, sync, ABANDONED.forgets);
           if (queued) new TodoQueue(session, scope).forget(positions, outcome.answers);
+          if (outcome.there) new TodoQueue(session, scope).keep(positions.host, outcome.there, -1);
           return journaled(session, scope, JournalOperation.Remove, outcome);
         });
       },
       { deadline: operation.deadline, items: costOf(filter, positions, queued) },
     );
   }
+}
+
+/** The names of the hosts of a part's items, without those that are `limited`. */
+function namesOf(
+  hosts: readonly string[] | undefined,
+  from: number,
+  to: number,
+  limited: Uint8Array | undefined,
+): readonly string[] | undefined {
+  const names = hosts?.slice(from, to);
+  return limited ? names?.filter((_, i) => limited[i] === 0) : names;
 }
 
 function costOf({ perHost }: Filter, { count }: Positions, queued: boolean): number {

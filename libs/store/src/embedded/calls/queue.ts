@@ -14,7 +14,7 @@ import { TodoQueue, type Lease } from '../queue/todo-queue.js';
 import type { Session } from '../engine/session.js';
 import { isCopying, keepQueued } from '../syncs/keep.js';
 import { ACK, EXTEND, LEASE, PURGE, PUT_BACK, RELEASE, type Verb } from '../operations/verbs.js';
-import { partOf } from './parts.js';
+import { partOf } from '../operations/parts.js';
 import type { Watches } from './watches.js';
 
 /** A call on entries of a queue. */

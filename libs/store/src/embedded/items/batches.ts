@@ -75,12 +75,13 @@ function addUnlisted(state: Syncing, positions: Positions, lasts: number, grow: 
   const listed = claims(sync.stack, positionsOn(sync.stack, stack, positions));
   if (!listed.includes(1)) return addToBoth(state, positions, lasts, { grow });
   const unlisted = indexesOf(listed, 0);
-  const { answers, changes } = addToBoth(state, select(positions, unlisted), lasts, { grow });
+  const { answers, changes, there } = addToBoth(state, select(positions, unlisted), lasts, { grow });
   const known = stack.age && select(positions, indexesOf(listed, 1));
   const refreshed = known ? addToBoth(state, known, lasts, { onlyClaimed: true }).changes : [];
   return {
     answers: put(new Uint8Array(positions.count), unlisted, answers),
     changes: [...changes, ...refreshed],
+    ...(there && { there: put(new Uint8Array(positions.count), unlisted, there) }),
   };
 }
 
@@ -98,7 +99,7 @@ function addToBoth(
   const there = positionsOn(sync.stack, stack, positions);
   const second = addTo(sync.stack, there, { lasts: lastsThere, onlyClaimed, grow: grow.sync });
   sync.kept += countOf(second.answers, Added.New);
-  return { answers: own.answers, changes: [...own.changes, ...second.changes] };
+  return { answers: own.answers, changes: [...own.changes, ...second.changes], there: second.answers };
 }
 
 /**
@@ -118,9 +119,11 @@ function lastsBeside(stack: LayerStack, positions: Positions, lasts: number): La
 export function removeBatch({ stack, sync, tally }: FilterState, positions: Positions): Outcome {
   const { answers, changes } = removeFrom(stack, positions);
   const all = [...changes];
+  let there: Uint8Array | undefined;
   if (sync) {
     const second = removeFrom(sync.stack, positionsOn(sync.stack, stack, positions));
     all.push(...second.changes);
+    there = second.answers;
     for (let i = 0; i < answers.length; i++) {
       if (answers[i] === Removed.Absent) answers[i] = second.answers[i] as number;
       else if (second.answers[i] === Removed.Removed && sync.kept > 0) sync.kept--;
@@ -129,7 +132,7 @@ export function removeBatch({ stack, sync, tally }: FilterState, positions: Posi
   const removed = countOf(answers, Removed.Removed);
   tally.removed += removed;
   tally.refused += positions.count - removed;
-  return { answers, changes: all };
+  return { answers, changes: all, ...(there && { there }) };
 }
 
 /**
@@ -148,13 +151,18 @@ export function keepBatch(
   const left = stack.age ? epochsLeft(stack, stack.age, here) : claims(stack, here);
   const lasts = stack.age ? lastsOnceKept(stack.age, sync, left, there) : 0;
   const { answers, changes } = addTo(sync.stack, there, { lasts, grow });
+  const stored = answers.slice();
   for (let i = 0; i < answers.length; i++) {
     if (answers[i] !== Added.New || left[i] === 0) continue;
     sync.kept++;
     answers[i] = Kept.Present;
   }
-  if (!chosen) return { answers, changes };
-  return { answers: put(new Uint8Array(positions.count).fill(Kept.Forgotten), chosen, answers), changes };
+  if (!chosen) return { answers, changes, there: stored };
+  return {
+    answers: put(new Uint8Array(positions.count).fill(Kept.Forgotten), chosen, answers),
+    changes,
+    there: put(new Uint8Array(positions.count), chosen, stored),
+  };
 }
 
 /**

@@ -11,6 +11,8 @@ export const LEFT = 2;
 export interface Outcome {
   readonly answers: Uint8Array;
   readonly changes: readonly LayerChange[];
+  /** During a sync: 1 for each item that its layers did not have and got, or had and lost. */
+  readonly there?: Uint8Array;
 }
 
 /** Number of epochs after the current one in which items are live: one number per item, or one for all. */

@@ -9,7 +9,7 @@ export const LANE_BYTES = 8;
 /** The numbers of a record, in this order. */
 const STORED = [
   ...['waiting', 'leased', 'delayed', 'dead', 'headRow', 'headAt', 'headDiscoveredAt', 'nextRow'],
-  ...['readyAt', 'dueAt', 'turn', 'found', 'period'],
+  ...['readyAt', 'dueAt', 'turn', 'found', 'period', 'base', 'kept', 'keptBase'],
 ] as const;
 const NUMBER_BYTES = 6;
 const NAME_AT = STORED.length * NUMBER_BYTES;
@@ -36,9 +36,16 @@ export class HostLane implements Lane, LaneNumbers {
   /** Its place in the index of turns: a time, and a number among the lanes of that time. 0: it has no place. */
   dueAt = 0;
   turn = 0;
-  /** Discoveries of the host less those that were forgotten, counted in this period. */
+  /**
+   * URLs of the host that were discovered and not forgotten: in this period, and in the layers whose first one has the
+   * number `base`.
+   */
   found = 0;
   period = 0;
+  base = 0;
+  /** URLs of the host in the layers of the sync whose first layer has this number. */
+  kept = 0;
+  keptBase = 0;
   name = '';
 
   readonly id: string;
@@ -75,13 +82,30 @@ export class HostLane implements Lane, LaneNumbers {
     return this.waiting + this.leased + this.delayed + this.dead;
   }
 
-  /** Discoveries that count in this period. */
-  foundIn(period: number): number {
-    if (this.period !== period) {
-      this.period = period;
+  /** URLs that count in this period. */
+  foundIn({ number, end, base }: Period): number {
+    if (this.base !== base) {
+      // A sync was committed. In a set that ages, some URLs that it kept are from earlier periods.
+      const kept = this.keptIn(base);
+      this.found = end > 0 ? Math.min(this.found, kept) : kept;
+      this.base = base;
+    }
+    if (this.period !== number) {
+      this.period = number;
       this.found = 0;
     }
     return this.found;
+  }
+
+  /** URLs of the host in the layers of a sync. */
+  keptIn(base: number): number {
+    return this.keptBase === base ? this.kept : 0;
+  }
+
+  /** The layers of a sync got or lost URLs of the host. */
+  keep(base: number, by: number): void {
+    this.kept = Math.max(0, this.keptIn(base) + by);
+    this.keptBase = base;
   }
 
   encode(): Buffer {
@@ -92,18 +116,25 @@ export class HostLane implements Lane, LaneNumbers {
   }
 }
 
-/**
- * The period in which discoveries are counted at this time of the queue, and when the next one begins; 0 if time does
- * not end it. A committed sync, or the age of a set, ends a period.
- */
+/** A time in which discoveries are counted together. */
+export interface Period {
+  /** Its number, in a set that ages. */
+  readonly number: number;
+  /** When it ends, in the queue's time; 0 if time does not end it. */
+  readonly end: number;
+  /** Number of the filter's first layer: a committed sync changes what counts. */
+  readonly base: number;
+}
+
+/** The period at this time of the queue. */
 export function periodAt(
   { base, maxAgeSeconds }: Pick<Filter, 'base' | 'maxAgeSeconds'>,
   time: number,
-): { readonly number: number; readonly end: number } {
-  if (maxAgeSeconds === undefined) return { number: base, end: 0 };
+): Period {
+  if (maxAgeSeconds === undefined) return { number: 0, end: 0, base };
   const ms = maxAgeSeconds * 1_000;
   const number = Math.floor(time / ms);
-  return { number, end: (number + 1) * ms };
+  return { number, end: (number + 1) * ms, base };
 }
 
 /** The key of a lane's record. The rows of its log begin with it. */

@@ -116,6 +116,35 @@ export class HostLanes {
     this.flush();
   }
 
+  /**
+   * Counts the items that the layers of the open sync got (`by`: 1) or lost (-1), those with 1 in `there`. `names`: of
+   * their hosts. Without them, and beyond the number of hosts that the queue may have, only hosts that have a lane
+   * count. Flushes.
+   */
+  keep(hosts: Uint32Array, there: Uint8Array, by: number, names?: readonly string[]): void {
+    const { sync } = this.state;
+    if (this.perHost.maxUrls === undefined || !sync) return;
+    let room = names && by > 0 ? this.room.hosts : 0;
+    for (const [i, one] of there.entries()) {
+      if (one !== 1) continue;
+      const lane = this.records.of(hosts[2 * i] as number, hosts[2 * i + 1] as number);
+      if (!lane.stored && !this.used.has(lane) && room-- <= 0) continue;
+      lane.name ||= names?.[i] ?? '';
+      this.use(lane).keep(sync.opened.base, by);
+    }
+    this.flush();
+  }
+
+  /** Writes a lane again, unless nothing in it counts any more. */
+  renew(lane: HostLane): void {
+    this.use(lane);
+  }
+
+  /** The name of an entry's host. */
+  nameOf(entry: Entry): string {
+    return this.ofEntry(entry).name;
+  }
+
   /** How many more URLs of a host may be discovered, and how many more hosts the queue may have. */
   get room(): { readonly hosts: number; readonly limitsUrls: boolean } {
     const { maxHosts } = this.store.database.sizes;
@@ -213,11 +242,13 @@ export class HostLanes {
   }
 
   private save(lane: HostLane): void {
-    this.records.save(lane, lane.held > 0 || lane.dueAt > 0 || this.foundIn(lane) > 0);
+    const { sync } = this.state;
+    const kept = sync ? lane.keptIn(sync.opened.base) : 0;
+    this.records.save(lane, lane.held > 0 || lane.dueAt > 0 || this.foundIn(lane) > 0 || kept > 0);
   }
 
   private foundIn(lane: HostLane): number {
-    return lane.foundIn(periodAt(this.state.filter, this.time).number);
+    return lane.foundIn(periodAt(this.state.filter, this.time));
   }
 
   /** When an empty lane of a set that ages no longer counts discoveries; 0 if it does not, or for ever. */

@@ -140,7 +140,7 @@ export class QueueSnapshot {
     return {
       name,
       readyAt: Math.max(0, at - this.ahead),
-      found: lane.foundIn(period.number),
+      found: lane.foundIn(period),
       foundUntil: Math.max(0, period.end - this.ahead),
     };
   }

@@ -72,6 +72,25 @@ function* sweepLanes(session: SweptStore, state: HostState, lives: Lives) {
   }
 }
 
+/** Writes each lane again that has a record, unless nothing in it counts any more. */
+export function* renewLanes(session: SweptStore, state: HostState): Generator<void, void, undefined> {
+  let key = state.key;
+  for (;;) {
+    const lanes = new HostLanes(session, state);
+    for (let n = 0; n < session.database.sizes.hostsPerChange; n++) {
+      const lane = lanes.from(key);
+      if (!lane) {
+        lanes.flush();
+        return;
+      }
+      lanes.renew(lane);
+      key = Buffer.concat([lane.key, Buffer.of(0)]);
+    }
+    lanes.flush();
+    yield;
+  }
+}
+
 /** The lanes of a queue that knows hosts. */
 const lanesOf = (session: SweptStore, state: FilterState): HostLanes | undefined =>
   knowsHosts(state) ? new HostLanes(session, state) : undefined;

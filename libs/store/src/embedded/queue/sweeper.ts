@@ -4,7 +4,8 @@ import { REST_FACTOR, SWEEP_AFTER_MS } from '../../sweeping.js';
 import { after } from '../../timers.js';
 import type { Commits } from '../journal/commits.js';
 import type { FilterState } from '../filters/filter-state.js';
-import { sweepQueue, type SweptStore } from './sweep-queue.js';
+import { knowsHosts } from './host-lanes.js';
+import { renewLanes, sweepQueue, type SweptStore } from './sweep-queue.js';
 
 /** A sweep begins at once when a queue has more marks than its entries divided by this, and more than `maxMarks`. */
 const PART_OF_ENTRIES = 8;
@@ -26,6 +27,8 @@ export class Sweeper {
   private readonly planned = new Map<FilterState, () => void>();
   /** The end of each queue's rest, by the monotonic clock. */
   private readonly rests = new WeakMap<FilterState, number>();
+  /** Sets whose lanes may count nothing any more. */
+  private readonly renewed = new Set<FilterState>();
   private running: Promise<void> | undefined;
   private stopped = false;
 
@@ -41,6 +44,16 @@ export class Sweeper {
     if (marks.size === 0 || this.stopped) return;
     if (marks.size > Math.max(this.maxMarks, held / PART_OF_ENTRIES)) this.begin(state);
     else if (!this.planned.has(state)) this.plan(state);
+  }
+
+  /**
+   * Call it when a sync was committed: lanes of hosts without entries are deleted unless it kept URLs of these hosts.
+   * After a crash, they are deleted when they are used.
+   */
+  renewLanes(state: FilterState): void {
+    if (!knowsHosts(state) || state.filter.perHost.maxUrls === undefined) return;
+    this.renewed.add(state);
+    this.start();
   }
 
   /** Stops after the current slice. */
@@ -62,6 +75,10 @@ export class Sweeper {
 
   private begin(state: FilterState): void {
     this.due.add(state);
+    this.start();
+  }
+
+  private start(): void {
     this.running ??= this.run().finally(() => {
       this.running = undefined;
     });
@@ -71,25 +88,35 @@ export class Sweeper {
     // The caller is inside a transaction, where no other may begin.
     await setImmediate();
     try {
-      for (const state of this.due) {
-        const began = this.clock.monotonic();
-        await this.sweep(state);
-        const ended = this.clock.monotonic();
-        this.rests.set(state, ended + REST_FACTOR * (ended - began));
-        this.due.delete(state);
-        this.planned.get(state)?.();
-        this.planned.delete(state);
-        if (this.isCurrent(state)) this.consider(state);
+      while (this.due.size + this.renewed.size > 0 && !this.stopped) {
+        for (const state of this.due) {
+          await this.sweep(state);
+          this.due.delete(state);
+          this.planned.get(state)?.();
+          this.planned.delete(state);
+          if (this.isCurrent(state)) this.consider(state);
+        }
+        for (const state of this.renewed) {
+          if (knowsHosts(state)) await this.inSlices(state, renewLanes(this.session, state));
+          this.renewed.delete(state);
+        }
       }
     } catch {
       // A commit failed: memory is reloaded, and a new sweeper with it.
       this.due.clear();
+      this.renewed.clear();
     }
   }
 
   private async sweep(state: FilterState): Promise<void> {
+    const began = this.clock.monotonic();
+    await this.inSlices(state, sweepQueue(this.session, state));
+    const ended = this.clock.monotonic();
+    this.rests.set(state, ended + REST_FACTOR * (ended - began));
+  }
+
+  private async inSlices(state: FilterState, slices: Generator<void, void, undefined>): Promise<void> {
     const { commits } = this.session;
-    const slices = sweepQueue(this.session, state);
     while (!this.stopped) {
       const done = await commits.run(() => {
         if (!this.isCurrent(state)) return true;

@@ -66,7 +66,7 @@ export class TodoQueue {
   private readonly leases: Leases;
   private readonly letters: DeadLetters;
   /** With `collects`: the entries that were acknowledged or purged. */
-  readonly taken: Pick<QueuedItem, 'hash'>[] = [];
+  readonly taken: Pick<QueuedItem, 'hash' | 'host'>[] = [];
 
   constructor(
     private readonly session: QueueSession,
@@ -138,6 +138,11 @@ export class TodoQueue {
     for (const row of packMarks(queue.clock, hashes, forgotten, sizes.rowBytes))
       marks.putSync(numberedKey(key, queue.nextMark++), row);
     this.session.sweeper.consider(this.state);
+  }
+
+  /** Counts the items that the layers of the open sync got or lost: see HostLanes.keep. */
+  keep(host: Uint32Array | undefined, there: Uint8Array, by: number, names?: readonly string[]): void {
+    if (host) this.lanes?.keep(host, there, by, names);
   }
 
   /** Leases at most `max` entries until `now + leaseMs`. */
@@ -309,8 +314,10 @@ export class TodoQueue {
     return hostWords(host, this.state.filter.seed)[1] as number;
   }
 
-  private takeOff({ hash }: Entry): void {
-    if (this.collects) this.taken.push({ hash });
+  private takeOff(entry: Entry): void {
+    if (!this.collects) return;
+    const { hash } = entry;
+    this.taken.push(this.lanes ? { hash, host: this.lanes.nameOf(entry) } : { hash });
   }
 
   private leasedEntry(number: number, index: number, entry: Entry, attempt: number): LeasedEntry {

@@ -50,6 +50,7 @@ export function commitSync(session: Session, state: FilterState, sync: SyncState
   close(session, state, base, ended);
   session.purger.layers(state, old.base, old.end);
   session.purger.hiddenOf(state, old.base, old.end);
+  session.sweeper.renewLanes(state);
 }
 
 /** Drops the layers of the sync. Call it inside a transaction. */

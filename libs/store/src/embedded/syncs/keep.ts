@@ -1,4 +1,4 @@
-import { positionsOfHashes, select, type Positions } from '#bloom';
+import { hostWords, positionsOfHashes, select, type Positions } from '#bloom';
 import { StoreError } from '../../errors.js';
 import { hashesOf } from '../../queued-hashes.js';
 import { ABANDONED, full } from '../../refusals.js';
@@ -12,6 +12,7 @@ import { layersNeededBy } from '../items/layers-needed.js';
 import { claims } from '../items/passes.js';
 import { indexesOf } from '../items/subsets.js';
 import { JournalOperation } from '../journal/journal.js';
+import { TodoQueue } from '../queue/todo-queue.js';
 import type { LayerStack } from '../layers/layer-stack.js';
 import type { Session } from '../engine/session.js';
 import { abandonSync } from './end-sync.js';
@@ -20,6 +21,13 @@ import { notedOf } from '../filters/removals.js';
 /** True if entries that leave the queue now may have been in it when the sync was opened, and are not kept yet. */
 export const isCopying = (state: FilterState): state is Syncing => state.sync?.copied === 0;
 
+/** Some items of an input list or of a queue. */
+export interface KeptItems {
+  readonly positions: Positions;
+  /** The names of their hosts, in sets with `perHost`. */
+  readonly hosts?: readonly string[] | undefined;
+}
+
 /**
  * Keeps a batch of an input list. Throws FILTER_FULL, STORE_FULL or QUOTA_EXCEEDED before any change. Call it inside a
  * transaction.
@@ -27,21 +35,28 @@ export const isCopying = (state: FilterState): state is Syncing => state.sync?.c
 export function keepIn(
   session: Session,
   state: Syncing,
-  positions: Positions,
+  { positions, hosts }: KeptItems,
   quota: Quota | undefined,
 ): Outcome {
-  const { sync, stack, filter } = state;
+  const { sync, stack } = state;
   const { memory } = session;
   const needed = layersNeededBy(sync, stack, positions);
-  if (needed === undefined) {
-    const { plan } = sync.opened;
-    throw full({ ...plan, name: filter.name, kind: filter.kind }, sync.stack.sums().items, positions.count);
-  }
+  if (needed === undefined) throw fullFor(state, positions.count);
   const grow = needed ? layersFor(state, sync.stack, memory, needed, quota) : undefined;
   const outcome = keepBatch(state, positions, notedOf(sync, positions), grow);
   if (sync.stack.next) void reserveNext(state, sync.stack, memory, quota);
   if (stack.age) writeHidden(session, state);
+  if (outcome.there) new TodoQueue(session, state).keep(positions.host, outcome.there, 1, hosts);
   return outcome;
+}
+
+/** Throws FILTER_FULL unless the sync has room for a batch. */
+export function assertRoomToKeep(state: Syncing, positions: Positions): void {
+  if (layersNeededBy(state.sync, state.stack, positions) === undefined) throw fullFor(state, positions.count);
+}
+
+function fullFor({ sync, filter: { name, kind } }: Syncing, more: number): StoreError {
+  return full({ ...sync.opened.plan, name, kind }, sync.stack.sums().items, more);
 }
 
 /**
@@ -52,18 +67,33 @@ export function keepIn(
 export function keepQueued(
   session: Session,
   state: Syncing,
-  entries: readonly Pick<QueuedItem, 'hash'>[],
+  entries: readonly Pick<QueuedItem, 'hash' | 'host'>[],
 ): Iterable<Buffer> {
   const { stack, key, sync } = state;
-  const positions = liveIn(stack, positionsOfHashes(hashesOf(entries), stack.plan[0].geometry));
+  const { geometry } = stack.plan[0];
+  const hash = hashesOf(entries);
+  const host = state.filter.perHost && hostsOf(entries, hash, state.filter.seed);
+  const positions = liveIn(stack, { ...positionsOfHashes(hash, geometry), ...(host && { host }) });
   try {
-    const { changes } = keepIn(session, state, positions, undefined);
+    const { changes } = keepIn(session, state, { positions }, undefined);
     return session.journal.records(key, JournalOperation.Add, changes);
   } catch (error) {
     if (!(error instanceof StoreError)) throw error;
     abandonSync(session, state, sync, ABANDONED.full);
     return [];
   }
+}
+
+/** See Positions.host. The first word is that of the item's hash. */
+function hostsOf(
+  entries: readonly Pick<QueuedItem, 'host'>[],
+  hash: Uint32Array,
+  seed: Uint8Array,
+): Uint32Array {
+  const words = new Uint32Array(2 * entries.length);
+  for (const [n, { host = '' }] of entries.entries())
+    words.set([hash[4 * n] as number, hostWords(host, seed)[1] as number], 2 * n);
+  return words;
 }
 
 /** If the filter ages, only the items that have not expired: the others stay queued, but are no longer visited. */

@@ -2,7 +2,14 @@ import { filterBytes, type Positions } from '#bloom';
 import { StoreError } from '../../errors.js';
 import { assertSyncable } from '../../planned-layers.js';
 import { assertWithin } from '../../quota.js';
-import { ABANDONED, syncEnded, syncExists, syncNotFound, syncWouldForget } from '../../refusals.js';
+import {
+  ABANDONED,
+  assertHosts,
+  syncEnded,
+  syncExists,
+  syncNotFound,
+  syncWouldForget,
+} from '../../refusals.js';
 import {
   type Filter,
   type Operation,
@@ -20,12 +27,13 @@ import { FilterState, isSyncing, SyncState, type Syncing } from '../filters/filt
 import { describeAnew } from '../catalogue/generation.js';
 import { JournalOperation } from '../journal/journal.js';
 import { recall } from '../operations/operation-records.js';
+import { partsByHost, type Part } from '../operations/parts.js';
 import { queuePages } from '../queue/queue-pages.js';
 import { usageOf } from '../catalogue/room.js';
 import type { Session } from '../engine/session.js';
 import { KEEP, OPEN_SYNC } from '../operations/verbs.js';
 import { abandonSync, commitSync, endIdentity, shareForgotten, viewOf } from './end-sync.js';
-import { keepIn, keepQueued } from './keep.js';
+import { assertRoomToKeep, keepIn, keepQueued } from './keep.js';
 
 const ID_BYTES = 8;
 
@@ -75,7 +83,31 @@ export class EmbeddedSyncs implements Syncs {
     });
   }
 
-  async keep(filter: Filter, id: string, positions: Positions, operation: Operation): Promise<Uint8Array> {
+  async keep(
+    filter: Filter,
+    id: string,
+    positions: Positions,
+    operation: Operation,
+    hosts?: readonly string[],
+  ): Promise<Uint8Array> {
+    assertHosts(filter, hosts, positions.count);
+    const most = filter.perHost?.maxUrls === undefined ? Infinity : this.engine.sizes.hostsPerChange;
+    const all = new Uint8Array(positions.count);
+    for (const part of partsByHost(positions, operation, most)) {
+      const names = hosts?.slice(part.from, part.to);
+      all.set(await this.keepPart(filter, id, positions, part, names), part.from);
+    }
+    return all;
+  }
+
+  /** Keeps a part of a batch. The first part is refused if the sync has no room for the whole batch. */
+  private keepPart(
+    filter: Filter,
+    id: string,
+    whole: Positions,
+    { positions, operation, from }: Part,
+    hosts: readonly string[] | undefined,
+  ): Promise<Uint8Array> {
     const { deadline, quota } = operation;
     return this.engine.mutate(
       (session) => {
@@ -83,7 +115,8 @@ export class EmbeddedSyncs implements Syncs {
         return session.once({ scope, verb: KEEP, operation }, () => {
           const state = openOf(session, scope, id);
           const { sync } = state;
-          const outcome = keepIn(session, state, positions, quota);
+          if (from === 0 && positions.count < whole.count) assertRoomToKeep(state, whole);
+          const outcome = keepIn(session, state, { positions, hosts }, quota);
           sync.calledAt = session.now;
           for (const answer of outcome.answers) {
             if (answer !== Kept.Forgotten) sync.listed++;
@@ -163,8 +196,11 @@ export class EmbeddedSyncs implements Syncs {
   }
 
   private async copy(filter: Filter, id: string): Promise<void> {
+    const { entriesPerPage, hostsPerChange } = this.engine.sizes;
+    const most = filter.perHost ? hostsPerChange : entriesPerPage;
     for await (const { entries } of queuePages(this.engine, filter)) {
-      if (!(await this.keepEntries(filter, id, entries))) return;
+      for (let from = 0; from < entries.length; from += most)
+        if (!(await this.keepEntries(filter, id, entries.slice(from, from + most)))) return;
     }
     await this.engine.mutate((session) => {
       const state = session.memory.current(filter);
