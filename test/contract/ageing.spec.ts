@@ -3,7 +3,7 @@ import { Kept, type Filter, type Store } from '#store';
 import { clock } from '../support/clock.js';
 import { exportFile, importFile } from '../support/export-files.js';
 import { Random, SEED } from '../support/random.js';
-import { embedded, redis } from '../support/stores.js';
+import { embedded, redis, type StoreHarness } from '../support/stores.js';
 import {
   add,
   check,
@@ -35,7 +35,7 @@ const SHAPES: readonly FilterOptions[] = [
 ];
 
 describe.each([embedded, redis])('$name: filters that age', (fixture) => {
-  const subject = new Subject(fixture);
+  const subject = new Subject<StoreHarness>(fixture);
   beforeEach(async () => {
     clock.toStartOf(EPOCH_MS);
     await subject.setUp();

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import type { Operation, Store } from '#store';
 import { clock } from '../support/clock.js';
-import { embedded, redis, type StoreLimits } from '../support/stores.js';
+import { embedded, redis, type StoreLimits, type StoreHarness } from '../support/stores.js';
 import { add, expectRefusal, filterSpec, items, keyed, makeFilter, SEGMENTED } from './calls.js';
 import { Subject } from './subject.js';
 
@@ -15,7 +15,7 @@ const FINGERPRINT = 'f'.repeat(1_000);
 const RECORDS_IN_BOUND = 20;
 
 describe.each([embedded, redis])('$name: G5 how long operation records are kept', (fixture) => {
-  const subject = new Subject(fixture);
+  const subject = new Subject<StoreHarness>(fixture);
   afterEach(() => subject.tearDown());
   const opened = async (limits?: StoreLimits): Promise<Store> => {
     await subject.setUp(limits);

@@ -7,6 +7,7 @@ import { credentialsContract } from './credentials.js';
 import { dataLossContract } from './data-loss.js';
 import { errorRateContract } from './error-rate.js';
 import { growthContract } from './growth.js';
+import { hostSettingsContract } from './host-settings.js';
 import { hostsContract } from './hosts.js';
 import { honestRemovalContract } from './honest-removal.js';
 import { importsContract } from './imports.js';
@@ -90,6 +91,7 @@ export function storeContract<H extends StoreHarness>(
       queueHostsContract(subject);
       queueHostPaceContract(subject);
     }
+    if (subject.listsHosts) hostSettingsContract(subject);
     if (subject.syncsHosts) syncsHostsContract(subject);
     if (subject.transfersHosts) transferHostsContract(subject);
     ageingContract(subject);

@@ -27,6 +27,11 @@ export class Subject<H extends StoreHarness = StoreHarness> {
     return this.fixture.syncsHosts ?? false;
   }
 
+  /** The store has `hosts`. */
+  get listsHosts(): boolean {
+    return this.fixture.listsHosts ?? false;
+  }
+
   get harness(): H {
     return this.set.harness;
   }

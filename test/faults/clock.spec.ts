@@ -3,7 +3,7 @@ import { MAX_LEASE_MS, Settled, StoreError, type Filter } from '#store';
 import { add, count, discover, filterSpec, items, keyed, made, makeFilter } from '../contract/calls.js';
 import { Subject } from '../contract/subject.js';
 import { clock } from '../support/clock.js';
-import { embedded, redis } from '../support/stores.js';
+import { embedded, redis, type StoreHarness } from '../support/stores.js';
 
 const HOUR_MS = 3_600_000;
 
@@ -16,7 +16,7 @@ async function unlessExpired(call: Promise<unknown>): Promise<unknown> {
 }
 
 describe.each([embedded, redis])('$name: a clock that jumps', (fixture) => {
-  const subject = new Subject(fixture);
+  const subject = new Subject<StoreHarness>(fixture);
   beforeAll(() => subject.setUp());
   afterAll(() => subject.tearDown());
 

@@ -21,6 +21,8 @@ export interface StoreFixture<H extends StoreHarness = StoreHarness> {
   readonly knowsHosts?: true;
   /** Exports and imports of the store carry lanes of hosts. */
   readonly transfersHosts?: true;
+  /** The store has `hosts`. */
+  readonly listsHosts?: true;
   /** Syncs of the store change what `maxUrls` counts. */
   readonly syncsHosts?: true;
   setUp(): Promise<H>;
@@ -73,6 +75,7 @@ export const embedded: StoreFixture = {
   name: 'embedded',
   knowsHosts: true,
   transfersHosts: true,
+  listsHosts: true,
   syncsHosts: true,
   async setUp() {
     return new EmbeddedHarness(await mkdtemp(join(tmpdir(), 'unseen-store-')));

@@ -6,9 +6,12 @@ import {
   type Operation,
   forgottenBy,
   type LeaseLimits,
+  type HostSettings,
+  MAX_BLOCKED_UNTIL,
   MAX_HOST_BYTES,
   MAX_LEASE_MS,
   MAX_PER_HOST,
+  type PerHost,
   type QueuedItem,
   type Sync,
 } from './port/index.js';
@@ -144,6 +147,28 @@ export function assertHosts(
     throw new RangeError(`the name of a host has more than ${MAX_HOST_BYTES} bytes`);
 }
 
+/** Throws TypeError for a set without `perHost`. */
+export function assertKnowsHosts({ name, perHost }: Filter): void {
+  if (!perHost) throw new TypeError(`filter ${name} does not know hosts`);
+}
+
+/** Throws TypeError or RangeError for a host that cannot be, or settings that it cannot have. */
+export function assertHostSettings(
+  { name, perHost }: FilterSpec,
+  host: string,
+  { own = {}, blockedUntil = 0 }: HostSettings,
+): void {
+  if (host === '' || Buffer.byteLength(host) > MAX_HOST_BYTES)
+    throw new RangeError(`the name of a host must have 1 to ${MAX_HOST_BYTES} bytes`);
+  if (own.maxUrls !== undefined && perHost?.maxUrls === undefined)
+    throw new TypeError(`a host can have maxUrls only if filter ${name} has maxUrls`);
+  assertLimitsOfHosts(own, 0);
+  if (!Number.isInteger(blockedUntil) || blockedUntil < 0 || blockedUntil > MAX_BLOCKED_UNTIL)
+    throw new RangeError(
+      `blockedUntil must be a whole number up to ${MAX_BLOCKED_UNTIL}, not ${blockedUntil}`,
+    );
+}
+
 /** Throws TypeError unless each entry of an export for a set with `perHost` has its host. */
 export function assertEntryHosts({ name, perHost }: Filter, entries: readonly QueuedItem[]): void {
   if (perHost && entries.some(({ host }) => host === undefined))
@@ -167,11 +192,20 @@ export function assertPerHost({ name, kind, geometry, layers, perHost }: FilterS
     throw new TypeError(
       `${name} needs hash scheme ${HOST_HASH_SCHEME} to have perHost, not ${geometry.hashScheme}`,
     );
+  assertLimitsOfHosts(perHost, 1);
+}
+
+/** Throws RangeError for limits that no host can have. */
+function assertLimitsOfHosts(limits: PerHost, leastDelayMs: number): void {
+  const least = { delayMs: leastDelayMs, maxLeased: 1, maxUrls: 1 } as const;
   const most = { delayMs: MAX_LEASE_MS, maxLeased: MAX_PER_HOST, maxUrls: MAX_PER_HOST } as const;
   for (const key of ['delayMs', 'maxLeased', 'maxUrls'] as const) {
-    const value = perHost[key];
-    if (value === undefined || (Number.isInteger(value) && value >= 1 && value <= most[key])) continue;
-    throw new RangeError(`perHost.${key} must be a whole number from 1 to ${most[key]}, not ${value}`);
+    const value = limits[key];
+    if (value === undefined || (Number.isInteger(value) && value >= least[key] && value <= most[key]))
+      continue;
+    throw new RangeError(
+      `perHost.${key} must be a whole number from ${least[key]} to ${most[key]}, not ${value}`,
+    );
   }
 }
 
@@ -256,6 +290,15 @@ export function importHides({ name }: Named, hidden: number, most: number): Stor
   return new StoreError(
     'STORE_FULL',
     `the export records at least ${hidden} forgotten items, and ${name} may record at most ${most}; nothing was imported. Export it again when some of them have expired`,
+    { isPublic: true },
+  );
+}
+
+/** The queue has `most` hosts, and there is no room for another one. */
+export function noMoreHosts(filter: Named, most: number): StoreError {
+  return new StoreError(
+    'STORE_FULL',
+    `the queue of ${called(filter)} has ${most} hosts, which is the limit; nothing was changed. Drop the entries of other hosts, or forget their URLs`,
     { isPublic: true },
   );
 }

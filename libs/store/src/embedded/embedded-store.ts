@@ -27,6 +27,7 @@ import { MAX_SEGMENT_BYTES } from '../segmentation.js';
 import { EmbeddedCounters } from './calls/counters.js';
 import { EmbeddedCredentials } from './calls/credentials.js';
 import { Engine } from './engine/engine.js';
+import { EmbeddedHosts } from './calls/hosts.js';
 import { EmbeddedInspection } from './calls/inspection.js';
 import { isNearlyFull } from './catalogue/growth.js';
 import { LifeCycle } from './catalogue/life-cycle.js';
@@ -84,6 +85,7 @@ const DEFAULT_CHECKPOINT_BYTES = 64 * 2 ** 20;
 export class EmbeddedStore implements Store {
   readonly counters: EmbeddedCounters;
   readonly queue: EmbeddedQueue;
+  readonly hosts: EmbeddedHosts;
   readonly transfer: EmbeddedTransfer;
   readonly syncs: EmbeddedSyncs;
   readonly inspection: EmbeddedInspection;
@@ -105,6 +107,7 @@ export class EmbeddedStore implements Store {
     this.watches = new Watches(engine, engine.clock);
     this.counters = new EmbeddedCounters(engine, this.watches);
     this.queue = new EmbeddedQueue(engine, this.watches);
+    this.hosts = new EmbeddedHosts(engine, this.watches);
     this.syncs = new EmbeddedSyncs(engine, syncIdleMs);
     this.inspection = new EmbeddedInspection(engine);
     this.transfer = new EmbeddedTransfer(engine);

@@ -115,13 +115,17 @@ function packEntry({ hash, discoveredAt, attempt, payload, reason = '', host }: 
   return Buffer.concat([head, why, payload, name]);
 }
 
-function packHost({ name, readyAt, found, foundUntil }: QueuedHost): Buffer {
+function packHost({ name, readyAt, found, foundUntil, blockedUntil = 0, own }: QueuedHost): Buffer {
   const text = Buffer.from(name);
   const head = Buffer.allocUnsafe(HOST_HEAD_BYTES);
   head.writeUIntBE(readyAt, 0, 6);
   head.writeUInt32BE(found, 6);
   head.writeUIntBE(foundUntil, 10, 6);
-  head.writeUInt16BE(text.length, 16);
+  head.writeUIntBE(blockedUntil, 16, 6);
+  head.writeUInt32BE((own?.delayMs ?? -1) + 1, 22);
+  head.writeUInt32BE((own?.maxLeased ?? -1) + 1, 26);
+  head.writeUInt32BE((own?.maxUrls ?? -1) + 1, 30);
+  head.writeUInt16BE(text.length, 34);
   return Buffer.concat([head, text]);
 }
 

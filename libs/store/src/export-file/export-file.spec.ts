@@ -5,7 +5,7 @@ import { beforeAll, describe, expect, it } from '@jest/globals';
 import { DEFAULT_HASH_SCHEME, HOST_HASH_SCHEME, hostWords, segmentBytes, segmentOf } from '#bloom';
 import { Random } from '../../../../test/support/random.js';
 import { countCells } from '../transfer/cell-counts.js';
-import type { Part } from '../port/index.js';
+import { MAX_BLOCKED_UNTIL, type Part } from '../port/index.js';
 import { ExportFileReader } from './decode.js';
 import { encodeExportFile } from './encode.js';
 import { ExportFileError } from './export-file-error.js';
@@ -398,7 +398,7 @@ describe('forged frames', () => {
   });
 
   it('with lanes are refused in a set without perHost', async () => {
-    const frames = [header, ['L', inSegment(0, Buffer.alloc(19))] as const];
+    const frames = [header, ['L', inSegment(0, Buffer.alloc(37))] as const];
     expect(await refusal(forged(frames, end))).toContain('only a visited set with perHost has hosts');
   });
 
@@ -456,11 +456,10 @@ describe('the file of a set that knows hosts', () => {
     return hash;
   };
   const names = ['a.example', 'b.example', 'c.example', '[::1]', 'bücher.example', 'x'.repeat(65_535)];
-  const host = (name: string) => ({
-    name,
-    readyAt: 2 ** 48 - 1,
-    found: 2 ** 31,
-    foundUntil: 1_700_000_000_000,
+  const host = (name: string, n: number) => ({
+    ...{ name, readyAt: 2 ** 48 - 1, found: 2 ** 31, foundUntil: 1_700_000_000_000 },
+    ...(n % 2 === 0 && { blockedUntil: MAX_BLOCKED_UNTIL, own: { delayMs: 0, maxUrls: 2 ** 31 } }),
+    ...(n % 3 === 1 && { own: { maxLeased: 2 ** 31 } }),
   });
   const entry = (name: string, second: number, reason?: string) => ({
     ...{ hash: hashOf(name, second), discoveredAt: 3, attempt: 2, payload: Buffer.from(`http://${name}/`) },
@@ -494,10 +493,15 @@ describe('the file of a set that knows hosts', () => {
     }
   });
 
-  const lane = (name: Buffer, { found = 0, length = name.length } = {}): Buffer => {
-    const head = Buffer.alloc(18);
+  const lane = (
+    name: Buffer,
+    { found = 0, length = name.length, blocked = 0, own = [0, 0, 0] } = {},
+  ): Buffer => {
+    const head = Buffer.alloc(36);
     head.writeUInt32BE(found, 6);
-    head.writeUInt16BE(length, 16);
+    head.writeUIntBE(blocked, 16, 6);
+    for (const [n, one] of own.entries()) head.writeUInt32BE(one, 22 + 4 * n);
+    head.writeUInt16BE(length, 34);
     return Buffer.concat([head, name]);
   };
   const lanes = (segment: number, ...all: Buffer[]) => ['L', inSegment(segment, Buffer.concat(all))] as const;
@@ -528,11 +532,31 @@ describe('the file of a set that knows hosts', () => {
     ['a lane without a name', from(own, lanes(own, lane(Buffer.of()))), 'a host has no name'],
     ['a name that is not UTF-8', from(own, lanes(own, lane(Buffer.of(0xff)))), 'not valid UTF-8'],
     ['a name cut short', from(own, lanes(own, lane(a, { length: 10 }))), 'a host is longer than its frame'],
-    ['a lane cut short', from(own, lanes(own, Buffer.alloc(17))), 'a host is longer than its frame'],
+    ['a lane cut short', from(own, lanes(own, Buffer.alloc(35))), 'a host is longer than its frame'],
     [
       'too many discoveries',
       from(own, lanes(own, lane(a, { found: 2 ** 31 + 1 }))),
       'a host has 2147483649 discoveries; the limit is 2147483648',
+    ],
+    [
+      'a block without end',
+      from(own, lanes(own, lane(a, { blocked: 2 ** 48 - 1 }))),
+      'a host has impossible settings: blockedUntil must be',
+    ],
+    [
+      'a delay beyond a day',
+      from(own, lanes(own, lane(a, { own: [86_400_002, 0, 0] }))),
+      'delayMs must be a whole number from 0 to 86400000, not 86400001',
+    ],
+    [
+      'maxLeased 0',
+      from(own, lanes(own, lane(a, { own: [0, 1, 0] }))),
+      'maxLeased must be a whole number from 1',
+    ],
+    [
+      'maxUrls 0',
+      from(own, lanes(own, lane(a, { own: [0, 0, 1] }))),
+      'maxUrls must be a whole number from 1',
     ],
     [
       'an entry of another host',

@@ -12,7 +12,8 @@
  *                    a reason. If the header has perHost, the length of the host's name (2) precedes the reason, and the
  *                    name in UTF-8 follows the payload.
  *   L  any number    if the header has perHost: segment (4), then lanes: when the host may be leased from (6, ms since
- *                    1970), discoveries (4), when they begin anew (6), length of the host's name (2), name in UTF-8
+ *                    1970), discoveries (4), when they begin anew (6), end of its block (6, ms since 1970), its own delayMs, maxLeased
+ *                    and maxUrls (4 each, plus one, or 0 if absent), length of the host's name (2), name in UTF-8
  *   X  any number    if the filter ages: segment (4), then hidden items: hash (16), last epoch of hiding (4)
  *   C  any number    segment (4), layer (1), then cells as in the store
  *   E  once, last    counts, and the SHA-256 of everything before this frame: JSON
@@ -45,7 +46,7 @@ export const ENTRY_HEAD_BYTES = 30;
 /** Bytes of the length of a host's name. */
 export const HOST_LENGTH_BYTES = 2;
 /** Bytes of a lane before the name of its host. */
-export const HOST_HEAD_BYTES = 18;
+export const HOST_HEAD_BYTES = 36;
 /** Maximum length of a frame's payload, in bytes. For H and E, it is MAX_JSON_BYTES. */
 export const MAX_PAYLOAD_BYTES = 2 * 2 ** 20;
 export const MAX_JSON_BYTES = 65_536;

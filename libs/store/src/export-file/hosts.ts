@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { hostWords, segmentOf } from '#bloom';
-import { MAX_PER_HOST, type QueuedHost } from '../port/index.js';
+import { MAX_PER_HOST, type HostSettings, type QueuedHost } from '../port/index.js';
+import { assertHostSettings } from '../refusals.js';
 import { ExportFileError } from './export-file-error.js';
 import { HOST_HEAD_BYTES, SEGMENT_BYTES } from './format.js';
 import type { ExportHeader } from './header.js';
@@ -19,7 +20,7 @@ export function* decodeHosts(
   for (let at = SEGMENT_BYTES; at < payload.length;) {
     const hosts: QueuedHost[] = [];
     while (at < payload.length && hosts.length < PIECE_HOSTS) {
-      const { host, end } = decodeHost(payload, at);
+      const { host, end } = decodeHost(payload, at, header);
       const [first = 0] = hostWords(host.name, header.seed);
       if (segmentOf(first, 0, header.geometry) !== segment)
         throw new ExportFileError(`a host of segment ${segment} belongs to another segment`);
@@ -31,21 +32,42 @@ export function* decodeHosts(
 }
 
 /** The lane that begins at byte `at` of a frame, and the position of its end. */
-function decodeHost(frame: Buffer, at: number): { host: QueuedHost; end: number } {
+function decodeHost(frame: Buffer, at: number, header: ExportHeader): { host: QueuedHost; end: number } {
   const nameAt = at + HOST_HEAD_BYTES;
   if (nameAt > frame.length) throw longerThanFrame();
-  const end = nameAt + frame.readUInt16BE(at + 16);
+  const end = nameAt + frame.readUInt16BE(at + 34);
   if (end > frame.length) throw longerThanFrame();
   const found = frame.readUInt32BE(at + 6);
   if (found > MAX_PER_HOST)
     throw new ExportFileError(`a host has ${found} discoveries; the limit is ${MAX_PER_HOST}`);
-  const host = {
-    name: hostName(frame.subarray(nameAt, end)),
-    readyAt: frame.readUIntBE(at, 6),
-    found,
-    foundUntil: frame.readUIntBE(at + 10, 6),
+  const name = hostName(frame.subarray(nameAt, end));
+  const settings = settingsAt(frame, at);
+  try {
+    assertHostSettings(header, name, settings);
+  } catch (cause) {
+    throw new ExportFileError(
+      `a host has impossible settings: ${cause instanceof Error ? cause.message : ''}`,
+      {
+        cause,
+      },
+    );
+  }
+  const [readyAt, foundUntil] = [frame.readUIntBE(at, 6), frame.readUIntBE(at + 10, 6)];
+  return { host: { name, readyAt, found, foundUntil, ...settings }, end };
+}
+
+function settingsAt(frame: Buffer, at: number): HostSettings {
+  const blockedUntil = frame.readUIntBE(at + 16, 6);
+  const [delayMs = 0, maxLeased = 0, maxUrls = 0] = [22, 26, 30].map((from) => frame.readUInt32BE(at + from));
+  const own = {
+    ...(delayMs > 0 && { delayMs: delayMs - 1 }),
+    ...(maxLeased > 0 && { maxLeased: maxLeased - 1 }),
+    ...(maxUrls > 0 && { maxUrls: maxUrls - 1 }),
   };
-  return { host, end };
+  return {
+    ...(blockedUntil > 0 && { blockedUntil }),
+    ...(delayMs + maxLeased + maxUrls > 0 && { own }),
+  };
 }
 
 /** The name of a host from its bytes. */

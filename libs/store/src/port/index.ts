@@ -1,6 +1,7 @@
 export * from './counters.js';
 export * from './credentials.js';
 export * from './filter.js';
+export * from './hosts.js';
 export * from './inspection.js';
 export * from './operation.js';
 export * from './queue.js';

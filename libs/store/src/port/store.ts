@@ -2,6 +2,7 @@ import type { Segmentation } from '#bloom';
 import type { Counters } from './counters.js';
 import type { Credentials } from './credentials.js';
 import type { Filter, FilterKind, FilterSpec } from './filter.js';
+import type { Hosts } from './hosts.js';
 import type { Inspection } from './inspection.js';
 import type { Operation, Quota, Usage } from './operation.js';
 import type { Queue } from './queue.js';
@@ -33,6 +34,8 @@ export interface Readiness {
 export interface Store {
   readonly counters: Counters;
   readonly queue: Queue;
+  /** Absent if the queues of this store do not know hosts. */
+  readonly hosts?: Hosts;
   readonly syncs: Syncs;
   readonly inspection: Inspection;
   readonly transfer: Transfer;

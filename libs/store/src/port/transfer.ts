@@ -1,4 +1,5 @@
 import type { Filter, FilterSpec } from './filter.js';
+import type { HostSettings } from './hosts.js';
 import type { Operation, Quota } from './operation.js';
 import type { FilterStats } from './stats.js';
 
@@ -19,7 +20,7 @@ export interface QueuedItem {
 }
 
 /** The lane of a host on its way between stores. */
-export interface QueuedHost {
+export interface QueuedHost extends HostSettings {
   /** The name of the host. */
   readonly name: string;
   /**

@@ -1,4 +1,4 @@
-import type { Filter, Sync } from '../../port/index.js';
+import type { Filter, HostView, Sync } from '../../port/index.js';
 import { decodeFilter, encodeFilter } from '../database/filter-json.js';
 import { numberKey, readNumber } from '../database/keys.js';
 
@@ -83,4 +83,17 @@ export const END_SYNC: Verb<Sync> = {
   number: 15,
   encode: (sync) => Buffer.from(JSON.stringify(sync)),
   decode: (bytes) => JSON.parse(bytes.toString()) as Sync,
+};
+
+export const SET_HOST: Verb<HostView> = {
+  number: 16,
+  encode: (view) => Buffer.from(JSON.stringify(view)),
+  decode: (bytes) => JSON.parse(bytes.toString()) as HostView,
+};
+
+/** The record has the number of entries that were dropped. */
+export const DROP_HOST: Verb<number> = {
+  number: 17,
+  encode: numberKey,
+  decode: (bytes) => readNumber(bytes),
 };

@@ -44,6 +44,7 @@ export class DeadLetters {
 
   remove({ number, entry }: DeadEntry): void {
     this.database.dead.removeSync(this.rowKey(number));
+    if (this.lanes?.dismiss(entry)) return;
     this.state.queue.dead--;
     this.lanes?.count(entry, 'dead', -1);
   }

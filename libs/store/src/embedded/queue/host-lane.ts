@@ -1,4 +1,4 @@
-import type { Filter } from '../../port/index.js';
+import type { Filter, PerHost } from '../../port/index.js';
 import { GENERATION_BYTES } from '../database/keys.js';
 import type { Lane, LaneNumbers } from './lane.js';
 import type { QueueLog } from './log.js';
@@ -10,6 +10,8 @@ export const LANE_BYTES = 8;
 const STORED = [
   ...['waiting', 'leased', 'delayed', 'dead', 'headRow', 'headAt', 'headDiscoveredAt', 'nextRow'],
   ...['readyAt', 'dueAt', 'turn', 'found', 'period', 'base', 'kept', 'keptBase'],
+  ...['blockedUntil', 'ownDelayMs', 'ownMaxLeased', 'ownMaxUrls'],
+  ...['dropped', 'voided', 'voidFrom', 'voidTo'],
 ] as const;
 const NUMBER_BYTES = 6;
 const NAME_AT = STORED.length * NUMBER_BYTES;
@@ -46,6 +48,20 @@ export class HostLane implements Lane, LaneNumbers {
   /** URLs of the host in the layers of the sync whose first layer has this number. */
   kept = 0;
   keptBase = 0;
+  /** Nothing is leased before this time, in ms since the epoch, by the clock. */
+  blockedUntil = 0;
+  /** Own limits, each plus one. 0: the limit of the set. */
+  private ownDelayMs = 0;
+  private ownMaxLeased = 0;
+  private ownMaxUrls = 0;
+  /**
+   * Entries that were born by this time of the queue's clock are dropped, and no longer count. `voided` of them are
+   * still stored in other states, and those that waited in the rows from `voidFrom` up to `voidTo`.
+   */
+  dropped = 0;
+  voided = 0;
+  voidFrom = 0;
+  voidTo = 0;
   name = '';
 
   readonly id: string;
@@ -106,6 +122,47 @@ export class HostLane implements Lane, LaneNumbers {
   keep(base: number, by: number): void {
     this.kept = Math.max(0, this.keptIn(base) + by);
     this.keptBase = base;
+  }
+
+  /** The limits of the host that replace those of the set. */
+  get own(): PerHost | undefined {
+    const { ownDelayMs, ownMaxLeased, ownMaxUrls } = this;
+    if (ownDelayMs + ownMaxLeased + ownMaxUrls === 0) return undefined;
+    return {
+      ...(ownDelayMs > 0 && { delayMs: ownDelayMs - 1 }),
+      ...(ownMaxLeased > 0 && { maxLeased: ownMaxLeased - 1 }),
+      ...(ownMaxUrls > 0 && { maxUrls: ownMaxUrls - 1 }),
+    };
+  }
+
+  set own(limits: PerHost | undefined) {
+    const { delayMs = -1, maxLeased = -1, maxUrls = -1 } = limits ?? {};
+    this.ownDelayMs = delayMs + 1;
+    this.ownMaxLeased = maxLeased + 1;
+    this.ownMaxUrls = maxUrls + 1;
+  }
+
+  /** All limits of the host. `perHost`: those of the set. */
+  limits(perHost: PerHost): PerHost {
+    const { own } = this;
+    return own ? { ...perHost, ...own } : perHost;
+  }
+
+  /** Drops all entries. Returns how many were in each state other than waiting. */
+  drop(clock: number): Readonly<Record<HeldState, number>> {
+    const { leased, delayed, dead } = this;
+    this.dropped = clock;
+    this.voided += leased + delayed + dead;
+    if (this.voidFrom >= this.voidTo) this.voidFrom = this.headRow;
+    this.voidTo = this.nextRow;
+    Object.assign(this, { waiting: 0, leased: 0, delayed: 0, dead: 0 });
+    Object.assign(this, { headRow: this.nextRow, headAt: 0, headDiscoveredAt: 0 });
+    return { leased, delayed, dead };
+  }
+
+  /** Dropped entries are still stored. */
+  get hasDropped(): boolean {
+    return this.voided > 0 || this.voidFrom < this.voidTo;
   }
 
   encode(): Buffer {

@@ -1,9 +1,18 @@
 import { hostWords } from '#bloom';
-import { MAX_LEASE_MS, Removed, type Filter, type PerHost, type QueuedHost } from '../../port/index.js';
+import {
+  MAX_LEASE_MS,
+  Removed,
+  type Filter,
+  type HostSettings,
+  type HostView,
+  type PerHost,
+  type QueuedHost,
+} from '../../port/index.js';
 import type { FilterState } from '../filters/filter-state.js';
 import type { Basket } from './basket.js';
 import type { Entry } from './entry.js';
 import { periodAt, type HeldState, type HostLane } from './host-lane.js';
+import { hostViewOf } from './host-view.js';
 import { LaneRecords, type LaneStore } from './lane-records.js';
 import type { HostOf } from './log.js';
 import { Turns, type Turn } from './turns.js';
@@ -73,17 +82,71 @@ export class HostLanes {
   }
 
   /** Takes over the lane of an export, after its entries. No host waits for longer than a delay can be. */
-  restore({ name, readyAt, found, foundUntil }: QueuedHost): void {
+  restore({ name, readyAt, found, foundUntil, blockedUntil = 0, own = {} }: QueuedHost): void {
     const [first = 0, second = 0] = hostWords(name, this.state.filter.seed);
     const lane = this.use(this.records.of(first, second));
     lane.name = name;
     const at = Math.min(readyAt, this.clock + MAX_LEASE_MS) + this.time - this.clock;
     if (lane.waiting > 0) this.setTurn(lane, Math.max(at, 1));
     lane.readyAt = at;
+    lane.blockedUntil = blockedUntil;
+    lane.own = own;
     const counts = this.perHost.maxUrls !== undefined && (foundUntil === 0 || foundUntil > this.clock);
     // Sets the period.
     this.foundIn(lane);
     lane.found = counts ? found : 0;
+  }
+
+  /** The lane with this id. */
+  of(first: number, second: number): HostLane {
+    return this.records.of(first, second);
+  }
+
+  /** See LaneRecords. */
+  page(start: Buffer, limit: number): HostLane[] {
+    return this.records.page(start, limit);
+  }
+
+  view(lane: HostLane): HostView | undefined {
+    const { clock, time, perHost } = this;
+    const period = perHost.maxUrls === undefined ? undefined : periodAt(this.state.filter, time);
+    return hostViewOf(lane, { clock, ahead: time - clock, period });
+  }
+
+  /** Replaces the settings of a lane. */
+  settle(lane: HostLane, { own = {}, blockedUntil = 0 }: HostSettings): void {
+    this.use(lane).own = own;
+    lane.blockedUntil = blockedUntil;
+    const { delayMs = 0 } = lane.limits(this.perHost);
+    lane.readyAt = Math.min(lane.readyAt, this.time + delayMs);
+    // Its turn may be sooner now.
+    if (lane.waiting > 0 && lane.dueAt > this.time) this.setTurn(lane, 0);
+  }
+
+  /** Drops the entries of a lane. */
+  drop(lane: HostLane): void {
+    const { queue } = this.state;
+    const { leased, delayed, dead } = this.use(lane).drop(queue.clock);
+    queue.leased -= leased;
+    queue.delayed -= delayed;
+    queue.dead -= dead;
+    this.records.forgetHead(lane);
+  }
+
+  /** See LaneRecords. */
+  deleteDropped(lane: HostLane): boolean {
+    return this.records.deleteDropped(this.use(lane));
+  }
+
+  isDropped(entry: Entry): boolean {
+    return entry.birth <= this.ofEntry(entry).dropped;
+  }
+
+  /** Returns true, and no longer counts the entry as stored, if it was dropped. It counts in no state. */
+  dismiss(entry: Entry): boolean {
+    if (!this.isDropped(entry)) return false;
+    this.use(this.ofEntry(entry)).voided--;
+    return true;
   }
 
   /** Counts an entry of a host in one of its states, or no longer. */
@@ -93,7 +156,7 @@ export class HostLanes {
 
   /** Counts that a lease of an entry has ended, at `at` in ms since the epoch. */
   freed(entry: Entry, at = this.clock): void {
-    const { delayMs = 0, maxLeased } = this.perHost;
+    const { delayMs = 0, maxLeased } = this.ofEntry(entry).limits(this.perHost);
     this.count(entry, 'leased', -1);
     const ago = Math.max(0, this.clock - at);
     if (maxLeased === 1) this.wait(this.ofEntry(entry), this.time - ago + delayMs);
@@ -154,27 +217,32 @@ export class HostLanes {
   /** How many more URLs of a host may be discovered, and whether it has a lane. */
   roomOf(first: number, second: number): { readonly urls: number; readonly known: boolean } {
     const lane = this.records.of(first, second);
-    return { urls: (this.perHost.maxUrls ?? Infinity) - this.foundIn(lane), known: lane.stored };
+    const { maxUrls = Infinity } = lane.limits(this.perHost);
+    return { urls: maxUrls - this.foundIn(lane), known: lane.stored };
   }
 
   /** Fills a basket from the lanes that are due, in turn, with at most `most` entries of each. Flushes before. */
   take(basket: Basket, most?: number): void {
     this.flush();
-    const { maxLeased = Infinity, delayMs = 0 } = this.perHost;
-    const ofLane = most ?? (delayMs > 0 ? 1 : Infinity);
     let left = this.store.database.sizes.lanesPerLease;
     for (let page = this.due(left); page.length > 0; page = this.due(left, page.at(-1))) {
       for (const turn of page) {
-        const lane = this.use(this.records.at(turn));
-        const taken = basket.fill(this.records.logOf(lane), Math.min(ofLane, maxLeased - lane.leased));
-        if (taken > 0) {
-          lane.served = true;
-          this.wait(lane, this.time + delayMs);
-        }
         left--;
+        this.takeFrom(this.use(this.records.at(turn)), basket, most);
         if (basket.isFull) return;
       }
     }
+  }
+
+  private takeFrom(lane: HostLane, basket: Basket, most: number | undefined): void {
+    // It is still blocked if the clock was set back.
+    if (this.readyOf(lane) > this.time) return;
+    const { maxLeased = Infinity, delayMs = 0 } = lane.limits(this.perHost);
+    const ofLane = most ?? (delayMs > 0 ? 1 : Infinity);
+    const taken = basket.fill(this.records.logOf(lane), Math.min(ofLane, maxLeased - lane.leased));
+    if (taken === 0) return;
+    lane.served = true;
+    this.wait(lane, this.time + delayMs);
   }
 
   /** True if a lane is due. Flush before. */
@@ -219,11 +287,18 @@ export class HostLanes {
     lane.readyAt = Math.max(lane.readyAt, until);
   }
 
+  /** When the host may be leased from, in the queue's time. */
+  private readyOf({ readyAt, blockedUntil }: HostLane): number {
+    if (blockedUntil <= this.clock) return readyAt;
+    return Math.max(readyAt, blockedUntil + this.time - this.clock);
+  }
+
   /** Decides when it is the lane's turn. */
   private place(lane: HostLane): void {
-    const { maxLeased = Infinity } = this.perHost;
-    const { readyAt, waiting, known, served } = lane;
+    const { maxLeased = Infinity } = lane.limits(this.perHost);
+    const { waiting, known, served } = lane;
     const { time } = this;
+    const readyAt = this.readyOf(lane);
     let at = lane.dueAt;
     if (lane.leased >= maxLeased) at = 0;
     else if (waiting === 0) at = Math.max(readyAt > time ? readyAt : 0, this.endOfPeriod(lane));
@@ -244,7 +319,8 @@ export class HostLanes {
   private save(lane: HostLane): void {
     const { sync } = this.state;
     const kept = sync ? lane.keptIn(sync.opened.base) : 0;
-    this.records.save(lane, lane.held > 0 || lane.dueAt > 0 || this.foundIn(lane) > 0 || kept > 0);
+    const counts = lane.held > 0 || lane.dueAt > 0 || this.foundIn(lane) > 0 || kept > 0;
+    this.records.save(lane, counts || lane.own !== undefined || lane.hasDropped);
   }
 
   private foundIn(lane: HostLane): number {

@@ -4,7 +4,7 @@ import { DamagedRow, RowState } from '../database/table.js';
 import type { FilterState } from '../filters/filter-state.js';
 import type { Memory } from '../filters/memory.js';
 import { HostLane, laneKey } from './host-lane.js';
-import { QueueLog } from './log.js';
+import { QueueLog, rowKey } from './log.js';
 import type { Turn } from './turns.js';
 
 /** The parts of a session that lanes use. */
@@ -46,6 +46,32 @@ export class LaneRecords {
     const found = this.withKey(lane);
     if (found.stored && found.dueAt === at && found.turn === number) return found;
     throw new DamagedRow(this.store.database.lanes.name, lane, RowState.ValueDamaged);
+  }
+
+  /** At most `limit` lanes whose keys are `start` or higher. */
+  page(start: Buffer, limit: number): HostLane[] {
+    const { end } = prefixRange(this.state.key);
+    const range = { start, ...(end && { end }), limit };
+    return Array.from(
+      this.store.database.lanes.getRange(range),
+      ({ key, value }) => new HostLane(key, value),
+    );
+  }
+
+  /**
+   * Deletes rows of waiting entries that were dropped: as many as one change deletes. Returns false if there are none.
+   */
+  deleteDropped(lane: HostLane): boolean {
+    const { log, sizes } = this.store.database;
+    if (lane.voidFrom >= lane.voidTo) return false;
+    const end = Math.min(lane.voidTo, lane.voidFrom + sizes.purgedPerSlice);
+    for (; lane.voidFrom < end; lane.voidFrom++) log.removeSync(rowKey(lane, lane.voidFrom));
+    return true;
+  }
+
+  /** The first row of the lane has changed. */
+  forgetHead(lane: HostLane): void {
+    this.store.memory.headRows.forget(lane.id);
   }
 
   /** The first lane whose key is `start` or higher. */

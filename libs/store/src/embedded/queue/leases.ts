@@ -80,8 +80,10 @@ export class Leases {
    */
   remove(lease: number, held: HeldEntry, at?: number): void {
     this.change(lease, held);
-    this.state.queue.leased--;
-    this.lanes?.freed(held.entry, at);
+    if (!this.lanes?.dismiss(held.entry)) {
+      this.state.queue.leased--;
+      this.lanes?.freed(held.entry, at);
+    }
     this.due.countEnds(lease, held.until, -1);
   }
 

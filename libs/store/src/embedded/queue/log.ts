@@ -13,6 +13,14 @@ export interface HostOf {
   readonly name: string;
 }
 
+/** The key of a row of a lane's log. */
+export function rowKey({ key }: Pick<Lane, 'key'>, number: number): Buffer {
+  const row = Buffer.alloc(key.length + SEQUENCE_BYTES);
+  row.set(key);
+  writeNumber(row, number, key.length);
+  return row;
+}
+
 /** Shared, because changes run one at a time. */
 const packer = new EntryPacker();
 

@@ -96,8 +96,10 @@ export class QueueSnapshot {
         const elsewhere =
           segment !== undefined && segmentOf(entry.word(0), entry.word(1), geometry) !== segment;
         if (elsewhere || marks.cover(entry)) continue;
+        const lane = knowsHosts(this.state) && this.laneOf(this.keyOf(entry));
+        if (lane && entry.birth <= lane.dropped) continue;
         const { hash, attempt, discoveredAt, payload } = entry;
-        const host = knowsHosts(this.state) && { host: this.laneOf(this.keyOf(entry)).name };
+        const host = lane && { host: lane.name };
         entries.push({
           hash,
           attempt,
@@ -134,7 +136,7 @@ export class QueueSnapshot {
 
   private hostOf(lane: HostLane): QueuedHost {
     const { filter } = this.state;
-    const { name, waiting, dueAt, readyAt } = lane;
+    const { name, waiting, dueAt, readyAt, blockedUntil, own } = lane;
     const at = waiting > 0 && dueAt > 0 ? dueAt : readyAt;
     const period = periodAt(filter, this.time);
     return {
@@ -142,6 +144,8 @@ export class QueueSnapshot {
       readyAt: Math.max(0, at - this.ahead),
       found: lane.foundIn(period),
       foundUntil: Math.max(0, period.end - this.ahead),
+      ...(blockedUntil > 0 && { blockedUntil }),
+      ...(own && { own }),
     };
   }
 

@@ -138,8 +138,11 @@ function* sweepDelayed(session: SweptStore, state: FilterState, lives: Lives) {
       looked += entries.length;
       const kept = entries.filter(lives);
       if (kept.length === entries.length) continue;
-      if (lanes) for (const entry of entries) if (!lives(entry)) lanes.count(entry, 'delayed', -1);
-      state.queue.delayed -= entries.length - kept.length;
+      for (const entry of entries) {
+        if (lives(entry) || lanes?.dismiss(entry)) continue;
+        state.queue.delayed--;
+        lanes?.count(entry, 'delayed', -1);
+      }
       if (kept.length === 0) index.remove(due);
       else index.replace(due, pack(kept));
     }
@@ -156,7 +159,10 @@ function* sweepLetters(session: SweptStore, state: FilterState, lives: Lives) {
     const lanes = lanesOf(session, state);
     const letters = new DeadLetters(database, state, lanes);
     const some = letters.from(from, sweptPerSlice);
-    for (const letter of some) if (!lives(letter.entry)) letters.remove(letter);
+    for (const letter of some) {
+      // Leases and delays of dropped entries end by themselves.
+      if (!lives(letter.entry) || lanes?.isDropped(letter.entry)) letters.remove(letter);
+    }
     lanes?.flush();
     if (some.length < sweptPerSlice) return;
     from = (some.at(-1)?.number ?? end) + 1;

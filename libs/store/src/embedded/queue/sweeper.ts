@@ -46,6 +46,12 @@ export class Sweeper {
     else if (!this.planned.has(state)) this.plan(state);
   }
 
+  /** Call it when dead letters were dropped. */
+  sweepSoon(state: FilterState): void {
+    this.due.add(state);
+    this.start();
+  }
+
   /**
    * Call it when a sync was committed: lanes of hosts without entries are deleted unless it kept URLs of these hosts.
    * After a crash, they are deleted when they are used.

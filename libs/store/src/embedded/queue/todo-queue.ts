@@ -234,19 +234,18 @@ export class TodoQueue {
    */
   private moveDue(now: number): void {
     const { queue } = this.state;
-    const before = queue.leased + queue.delayed;
-    if (before === 0) return;
+    // In queues that know hosts, dropped entries do not count.
+    if (queue.leased + queue.delayed === 0 && !this.lanes) return;
     const { movesPerChange, hostsPerChange } = this.session.database.sizes;
     const most = this.lanes ? Math.min(movesPerChange, hostsPerChange) : movesPerChange;
-    for (let due = this.due.next(now); due; due = this.due.next(now)) {
-      if (due.kind === DueKind.LeaseEnd) this.endLease(due);
-      else this.endDelay(due);
-      if (before - queue.leased - queue.delayed >= most) break;
-    }
+    let moved = 0;
+    for (let due = this.due.next(now); due && moved < most; due = this.due.next(now))
+      moved += due.kind === DueKind.LeaseEnd ? this.endLease(due) : this.endDelay(due);
     this.log.flush();
   }
 
-  private endLease(due: Due): void {
+  /** Returns the number of entries that it moves. */
+  private endLease(due: Due): number {
     const ended = this.leases.of(due.number).filter(({ until }) => until === due.at);
     if (ended.length !== due.value.readUInt32BE()) throw this.damaged('leases', due.number);
     for (const held of ended) {
@@ -256,15 +255,20 @@ export class TodoQueue {
       else this.log.append(held.entry);
     }
     this.leases.flush();
+    return ended.length;
   }
 
-  private endDelay(due: Due): void {
+  /** Returns the number of entries that it moves. */
+  private endDelay(due: Due): number {
     this.due.remove(due);
-    for (const entry of entriesOf(due.value)) {
+    const entries = entriesOf(due.value);
+    for (const entry of entries) {
+      if (this.lanes?.dismiss(entry)) continue;
       this.state.queue.delayed--;
       this.lanes?.count(entry, 'delayed', -1);
       if (!this.isForgotten(entry)) this.log.append(entry);
     }
+    return entries.length;
   }
 
   /** Takes entries off the heads of the lanes, within the limits of one lease. */
@@ -326,7 +330,7 @@ export class TodoQueue {
   }
 
   private isForgotten(entry: Entry): boolean {
-    return this.state.queue.marks.cover(entry);
+    return this.state.queue.marks.cover(entry) || (this.lanes?.isDropped(entry) ?? false);
   }
 
   private isExhausted({ attempt }: Entry): boolean {

@@ -1,0 +1,121 @@
+import { hostWords } from '#bloom';
+import {
+  MAX_LISTED_HOSTS,
+  type Filter,
+  type HostPage,
+  type Hosts,
+  type HostSettings,
+  type HostView,
+  type Operation,
+} from '../../port/index.js';
+import { assertHostSettings, assertKnowsHosts, noMoreHosts } from '../../refusals.js';
+import { GENERATION_BYTES } from '../database/keys.js';
+import type { Engine } from '../engine/engine.js';
+import type { Session } from '../engine/session.js';
+import { DROP_HOST, SET_HOST } from '../operations/verbs.js';
+import { HostLanes, knowsHosts, type HostState } from '../queue/host-lanes.js';
+import type { HostLane } from '../queue/host-lane.js';
+import type { Watches } from './watches.js';
+
+const CURSOR = /^[0-9a-f]{16}$/;
+
+/** See the port for the guarantees of each method. */
+export class EmbeddedHosts implements Hosts {
+  constructor(
+    private readonly engine: Engine,
+    private readonly watches: Watches,
+  ) {}
+
+  async list(filter: Filter, limit: number, after = ''): Promise<HostPage> {
+    assertKnowsHosts(filter);
+    const most = Math.min(limit, MAX_LISTED_HOSTS);
+    return this.engine.mutate((session) => {
+      const { lanes, state } = lanesOf(session, filter);
+      // The first key behind that of the last lane.
+      const id = CURSOR.test(after) ? Buffer.from(`${after}00`, 'hex') : Buffer.alloc(0);
+      const looked = lanes.page(Buffer.concat([state.key, id]), most + 1);
+      const page = looked.slice(0, most);
+      const last = page.at(-1);
+      const hosts = page.flatMap((lane) => lanes.view(lane) ?? []);
+      if (looked.length <= most || !last) return { hosts };
+      return { hosts, next: last.key.toString('hex', GENERATION_BYTES) };
+    });
+  }
+
+  async get(filter: Filter, host: string): Promise<HostView | undefined> {
+    assertKnowsHosts(filter);
+    return this.engine.mutate((session) => {
+      const { lanes, lane } = laneOf(session, filter, host);
+      return lane.stored ? lanes.view(lane) : undefined;
+    });
+  }
+
+  async set(filter: Filter, host: string, settings: HostSettings, operation: Operation): Promise<HostView> {
+    assertKnowsHosts(filter);
+    assertHostSettings(filter, host, settings);
+    const view = await this.engine.mutate(
+      (session) => {
+        const { lanes, lane, state } = laneOf(session, filter, host);
+        return session.once({ scope: state, verb: SET_HOST, operation }, () => {
+          const { maxHosts } = session.database.sizes;
+          if (!lane.stored && state.queue.lanes >= maxHosts) throw noMoreHosts(filter, maxHosts);
+          lane.name ||= host;
+          lanes.settle(lane, settings);
+          lanes.flush();
+          return { answer: lanes.view(lane) ?? { name: host, waiting: 0, leased: 0, delayed: 0, dead: 0 } };
+        });
+      },
+      { grows: true, deadline: operation.deadline },
+    );
+    this.watches.wake(filter);
+    return view;
+  }
+
+  async drop(filter: Filter, host: string, operation: Operation): Promise<number> {
+    assertKnowsHosts(filter);
+    const { deadline } = operation;
+    const dropped = await this.engine.mutate(
+      (session) => {
+        const { lanes, lane, state } = laneOf(session, filter, host);
+        return session.once({ scope: state, verb: DROP_HOST, operation }, () => {
+          const { dead, held } = lane;
+          if (held > 0) lanes.drop(lane);
+          lanes.flush();
+          // Leases and delays end by themselves.
+          if (dead > 0) session.sweeper.sweepSoon(state);
+          return { answer: held };
+        });
+      },
+      { deadline },
+    );
+    for (let more = true; more;) {
+      more = await this.engine.mutate(
+        (session) => {
+          const { lanes, lane, state } = laneOf(session, filter, host);
+          if (!lane.stored || !lanes.deleteDropped(lane)) return false;
+          lanes.flush();
+          session.keep(state);
+          return true;
+        },
+        { deadline },
+      );
+    }
+    return dropped;
+  }
+}
+
+function lanesOf(session: Session, filter: Filter): { lanes: HostLanes; state: HostState } {
+  const state = session.memory.current(filter);
+  if (!knowsHosts(state)) throw new TypeError(`filter ${filter.name} does not know hosts`);
+  return { lanes: new HostLanes(session, state), state };
+}
+
+function laneOf(
+  session: Session,
+  filter: Filter,
+  host: string,
+): { lanes: HostLanes; state: HostState; lane: HostLane } {
+  const { lanes, state } = lanesOf(session, filter);
+  const [first = 0, second = 0] = hostWords(host, filter.seed);
+  return { lanes, state, lane: lanes.of(first, second) };
+}

@@ -1,0 +1,27 @@
+import type { HostView } from '../../port/index.js';
+import type { HostLane, Period } from './host-lane.js';
+
+/** The times that a view depends on. */
+export interface ViewTimes {
+  /** In ms since the epoch. */
+  readonly clock: number;
+  /** How far the queue's time is ahead of the clock. */
+  readonly ahead: number;
+  /** If the queue counts URLs of hosts. */
+  readonly period: Period | undefined;
+}
+
+/** A host for callers. Undefined if its lane only remembers pace. */
+export function hostViewOf(lane: HostLane, { clock, ahead, period }: ViewTimes): HostView | undefined {
+  const { name, waiting, leased, delayed, dead, dueAt, own, blockedUntil } = lane;
+  const found = period && lane.foundIn(period);
+  const isBlocked = blockedUntil > clock;
+  if (name === '' || (lane.held === 0 && !found && !own && !isBlocked)) return undefined;
+  return {
+    ...{ name, waiting, leased, delayed, dead },
+    ...(found !== undefined && { found }),
+    ...(waiting > 0 && dueAt > 0 && { nextAt: Math.max(0, dueAt - ahead) }),
+    ...(isBlocked && { blockedUntil }),
+    ...(own && { own }),
+  };
+}

@@ -1,0 +1,73 @@
+import type { Filter, PerHost } from './filter.js';
+import type { Operation } from './operation.js';
+
+/** The most hosts of a page. */
+export const MAX_LISTED_HOSTS = 1_000;
+
+/** The latest time until which a host can be blocked, in ms since the epoch: about the year 10,000. */
+export const MAX_BLOCKED_UNTIL = 253_402_300_799_999;
+
+/** What a caller decides about one host. */
+export interface HostSettings {
+  /**
+   * Limits that replace those of the set for this host. `delayMs` may be 0: no delay. `maxUrls` needs a set with
+   * `maxUrls`.
+   */
+  readonly own?: PerHost;
+  /** Nothing is leased from the host before this time, in ms since the epoch, by the clock. Absent: it is not blocked. */
+  readonly blockedUntil?: number;
+}
+
+/** A host of a queue that knows hosts. */
+export interface HostView extends HostSettings {
+  readonly name: string;
+  /** Entries by state. As in QueueStats, forgotten entries count until the queue reaches them. */
+  readonly waiting: number;
+  readonly leased: number;
+  readonly delayed: number;
+  readonly dead: number;
+  /** In sets with `maxUrls`: the URLs that count towards it. */
+  readonly found?: number;
+  /**
+   * When the next entry may be leased, in ms since the epoch. If the time is over, the host has been due since then.
+   * Absent if no entry waits, or as many are leased as may be.
+   */
+  readonly nextAt?: number;
+}
+
+export interface HostPage {
+  readonly hosts: HostView[];
+  /** Cursor of the next page; absent on the last page. */
+  readonly next?: string;
+}
+
+/**
+ * The hosts of a queue that knows hosts. Every call throws TypeError for a set without `perHost`, and the errors of
+ * `Counters`. Calls on one host cost the same whatever the size of the queue, except that `drop` deletes the waiting
+ * entries, in steps between which other calls run.
+ */
+export interface Hosts {
+  /**
+   * At most `limit` hosts after the cursor `after`, in an order that never changes, and no more than MAX_LISTED_HOSTS. A
+   * page may be shorter although more follow. Lists the hosts with entries, with URLs that count towards `maxUrls`, or
+   * with settings.
+   */
+  list(filter: Filter, limit: number, after?: string): Promise<HostPage>;
+
+  /** One host. Undefined if `list` would not list it. */
+  get(filter: Filter, host: string): Promise<HostView | undefined>;
+
+  /**
+   * Replaces the settings of a host, also of one that is not listed. What is absent is as in the set, and a host that a
+   * release has made wait longer than its delay waits for the delay only. Throws STORE_FULL if the queue can have no
+   * more hosts.
+   */
+  set(filter: Filter, host: string, settings: HostSettings, operation: Operation): Promise<HostView>;
+
+  /**
+   * Drops the entries of a host, wherever they are: they are never leased again, and settling them or putting them back
+   * answers Settled.Unknown. Their URLs stay visited. Pace and settings stay. Returns the number of entries that were
+   * dropped.
+   */
+  drop(filter: Filter, host: string, operation: Operation): Promise<number>;
+}
