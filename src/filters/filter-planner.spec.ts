@@ -8,8 +8,8 @@ import { FilterPlanner } from './filter-planner.js';
 /** The segmentation of a cluster, where new filters have at least four segments. */
 const CLUSTER: Segmentation = { maxSegmentBytes: 2 ** 20, minSegments: 4, minSegmentBytes: 1_024 };
 
-function planner(segmentation: Segmentation, maxFilterBytes = 2 ** 30): FilterPlanner {
-  return new FilterPlanner({ segmentation } as Store, { maxFilterBytes } as Config);
+function planner(segmentation: Segmentation, maxFilterBytes = 2 ** 30, runs = 1): FilterPlanner {
+  return new FilterPlanner({ segmentation, runs } as Store, { maxFilterBytes } as Config);
 }
 
 /** A filter planned with this segmentation, with hash scheme 1. */
@@ -56,6 +56,24 @@ describe.each(['auto', 'none'] as const)('the plan of a sync, growth %s', (growt
     expect(() => planner(CLUSTER, bytes - 1).planSync(filter, {})).toThrow(/MAX_FILTER_BYTES allows/);
   });
 });
+
+it.each([
+  [1, { ...CLUSTER, minSegments: 1 }],
+  [3, { ...CLUSTER, minSegments: 12 }],
+])(
+  'a set with perHost keeps the URLs of a host together, in one run for each of %d servers',
+  (runs, where) => {
+    for (const capacity of [1, 100_000, 10_000_000]) {
+      const sizing = { type: 'counting', capacity, errorRate: 0.001, growth: 'auto' } as const;
+      const { geometry, layers = [] } = planner(where, 2 ** 40, runs).plan({ ...sizing, perHost: {} });
+      expect(layers[0]?.geometry).toEqual(geometry);
+      for (const layer of layers)
+        expect(layer.geometry).toMatchObject({ hashScheme: HOST_HASH_SCHEME, spread: runs });
+      if (capacity === 1) expect(geometry.segments).toBe(runs);
+      expect(planner(where, 2 ** 40, runs).plan(sizing).geometry).not.toHaveProperty('spread');
+    }
+  },
+);
 
 it.each([1, 100_000, 10_000_000])(
   'the plan of a sync keeps the runs in which hosts lie, for %d items',

@@ -17,9 +17,10 @@ export class FilterPlanner {
     @Inject(Config) private readonly config: Config,
   ) {}
 
-  /** For a filter that grows, plans all layers that fit MAX_FILTER_BYTES. */
-  plan(dto: PlanDto): Planned {
-    return this.within(dto, this.store.segmentation);
+  /** For a filter that grows, plans all layers that fit MAX_FILTER_BYTES. With `perHost`, it keeps hosts together. */
+  plan({ perHost, ...dto }: PlanDto & Pick<FilterSpec, 'perHost'>): Planned {
+    const { segmentation, runs } = this.store;
+    return this.within(dto, perHost ? { ...segmentation, spread: runs } : segmentation);
   }
 
   /**

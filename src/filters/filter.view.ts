@@ -27,7 +27,9 @@ export class GeometryView {
   @ApiProperty({ type: 'integer', description: 'Counters per item' }) readonly hashes!: number;
   @ApiProperty({
     type: 'integer',
-    description: '2: SipHash-2-4-128, for new filters. 1: murmur3, for filters created by version 0.1',
+    description:
+      '2: SipHash-2-4-128, for new filters. 3: the same, for sets with `perHost`. 1: murmur3, for filters created by ' +
+      'version 0.1',
   })
   readonly hashScheme!: number;
   @ApiProperty({ type: 'integer', description: 'Counters of the whole filter' }) readonly counters!: number;

@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { foldDuplicates, positionsByBlock, type Keys, type Positions } from '#bloom';
+import { foldDuplicates, positionsByBlock, type Folded, type Keys, type Positions } from '#bloom';
 import { Added, type Filter } from '#store';
 import { whenInTurn, type OrderedOperation } from '../batches/ordered-operation.js';
 import { turn } from '../event-loop/turn.js';
@@ -8,6 +8,7 @@ import { Store } from '../store/store.token.js';
 /** Options of an addition: see Counters.add. */
 export interface AddOptions {
   readonly payloads?: readonly string[] | undefined;
+  readonly hosts?: readonly string[] | undefined;
   readonly ttlMs?: number | undefined;
 }
 
@@ -17,32 +18,31 @@ export class Membership {
   constructor(@Inject(Store) private readonly store: Store) {}
 
   /**
-   * Returns Added.New or Added.Present per key. With `set` semantics, only the first of equal keys is new, even if the
-   * store works in parallel. The port explains the options.
+   * Returns one of Added per key. With `set` semantics, only the first of equal keys is new, even if the store works in
+   * parallel. The port explains the options.
    */
   async add(
     filter: Filter,
     keys: Keys,
     operation: OrderedOperation,
-    { payloads, ttlMs }: AddOptions = {},
+    { payloads, hosts, ttlMs }: AddOptions = {},
   ): Promise<Uint8Array> {
     const positions = await positionsIn(filter, keys);
     const folded = filter.semantics === 'set' ? foldDuplicates(positions) : undefined;
     if (folded === undefined) {
-      return this.store.counters.add(filter, positions, await whenInTurn(operation), payloads, ttlMs);
+      return this.store.counters.add(filter, positions, await whenInTurn(operation), payloads, ttlMs, hosts);
     }
     const { original } = folded;
-    const kept = payloads && Array.from(original, (index) => payloads[index] as string);
+    const kept = (of?: readonly string[]) => of && Array.from(original, (index) => of[index] as string);
     const answers = await this.store.counters.add(
       filter,
       folded.positions,
       await whenInTurn(operation),
-      kept,
+      kept(payloads),
       ttlMs,
+      kept(hosts),
     );
-    const bytes = new Uint8Array(keys.length).fill(Added.Present);
-    for (let i = 0; i < original.length; i++) bytes[original[i] as number] = answers[i] as number;
-    return bytes;
+    return unfolded(folded, answers);
   }
 
   async check(filter: Filter, keys: Keys, deadline: number): Promise<Uint8Array> {
@@ -63,6 +63,16 @@ export class Membership {
   async count(filter: Filter, keys: Keys, deadline: number): Promise<Uint8Array> {
     return this.store.counters.count(filter, await positionsIn(filter, keys), deadline);
   }
+}
+
+/** The answers for a batch, from those for its folded form. A copy of an item that is limited is limited, too. */
+function unfolded({ original, folded }: Folded, answers: Uint8Array): Uint8Array {
+  const limited = answers.includes(Added.Limited);
+  const bytes = new Uint8Array(folded.length).fill(Added.Present);
+  for (let i = 0; limited && i < folded.length; i++)
+    if (answers[folded[i] as number] === Added.Limited) bytes[i] = Added.Limited;
+  for (let i = 0; i < original.length; i++) bytes[original[i] as number] = answers[i] as number;
+  return bytes;
 }
 
 /** The positions of keys in a filter. For many or long keys, this takes several turns of the event loop. */

@@ -117,6 +117,7 @@ export class TransferService {
     filter: Filter,
     request: Request,
   ): Promise<AsyncGenerator<Uint8Array, void, undefined>> {
+    refuseExport(filter);
     const parts = this.confirmed(this.store.transfer.export(filter), request);
     const first = await parts.next();
     return encodeExportFile(
@@ -127,6 +128,15 @@ export class TransferService {
       })(),
     );
   }
+}
+
+/** Throws VALIDATION_FAILED for a set with `perHost`: export files do not carry the hosts of entries yet. */
+function refuseExport({ name, perHost }: Filter): void {
+  if (!perHost) return;
+  throw new ProblemError(
+    'VALIDATION_FAILED',
+    `visited set ${name} was created with perHost, and such a set cannot be exported yet`,
+  );
 }
 
 /**

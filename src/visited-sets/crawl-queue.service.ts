@@ -5,6 +5,7 @@ import { DEFAULT_PAGE } from '../filters/filter.dto.js';
 import { OpenFilters } from '../filters/open-filters.js';
 import type { Request } from '../request/request.js';
 import { Store } from '../store/store.token.js';
+import { refuseHostOption } from './per-host.js';
 import { decodeQueued } from './queued-url.js';
 import type { DeadLettersQueryDto, ExtendDto, LeaseDto, ReleaseDto } from './visited-set.dto.js';
 import type { DeadLettersView, LeasesView } from './visited-set.view.js';
@@ -35,11 +36,13 @@ export class CrawlQueueService {
    * flight.
    */
   async lease(name: string, dto: LeaseDto, operation: Operation, request: Request): Promise<LeasesView> {
-    const { max, leaseSeconds, waitSeconds = 0 } = dto;
+    const { max, leaseSeconds, waitSeconds = 0, maxPerHost } = dto;
+    const limits = maxPerHost === undefined ? undefined : { maxPerHost };
     const lease = (deadline: number): Promise<LeasedEntry[]> =>
-      this.on(name, (filter) =>
-        this.store.queue.lease(filter, max, leaseSeconds * 1_000, { ...operation, deadline }),
-      );
+      this.on(name, (filter) => {
+        refuseHostOption(filter, 'maxPerHost', maxPerHost);
+        return this.store.queue.lease(filter, max, leaseSeconds * 1_000, { ...operation, deadline }, limits);
+      });
     let entries = await lease(operation.deadline);
     if (entries.length === 0 && waitSeconds > 0) {
       const filter = await this.filters.open(name, 'visited-set');
@@ -55,9 +58,13 @@ export class CrawlQueueService {
   }
 
   release(name: string, dto: ReleaseDto, operation: Operation): Promise<Results> {
-    const { ids, delaySeconds = 0, reason = '', countAttempt = true } = dto;
-    const release = { delayMs: delaySeconds * 1_000, reason, countAttempt };
-    return this.settle(name, RELEASE, (filter) => this.store.queue.release(filter, ids, operation, release));
+    const { ids, delaySeconds = 0, reason = '', countAttempt = true, hostDelaySeconds } = dto;
+    const hostDelayMs = (hostDelaySeconds ?? 0) * 1_000;
+    const release = { delayMs: delaySeconds * 1_000, reason, countAttempt, hostDelayMs };
+    return this.settle(name, RELEASE, (filter) => {
+      refuseHostOption(filter, 'hostDelaySeconds', hostDelaySeconds);
+      return this.store.queue.release(filter, ids, operation, release);
+    });
   }
 
   extend(name: string, { ids, leaseSeconds }: ExtendDto, operation: Operation): Promise<Results> {

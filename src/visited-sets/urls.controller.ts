@@ -12,7 +12,7 @@ import type { Request } from '../request/request.js';
 import { NamePipe } from '../validation/name.js';
 import { ttlOf } from './ttl.js';
 import { UrlsService } from './urls.service.js';
-import { CheckedView, ForgottenView, VisitedView } from './visited-set.view.js';
+import { CheckedView, DiscoveredView, ForgottenView, VisitedView } from './visited-set.view.js';
 
 @ApiTags('URLs')
 @Controller('v1/visited-sets/:name/urls')
@@ -32,7 +32,7 @@ export class UrlsController {
     summary: 'Visit URLs and queue the new ones, in one atomic step',
     mutates: true,
     body: DiscoveriesDto,
-    answer: VisitedView,
+    answer: DiscoveredView,
     codes: ['VISITED_SET_NOT_FOUND', 'FILTER_FULL', 'STORE_FULL', 'QUOTA_EXCEEDED'],
   })
   discover(@Param('name', NamePipe) name: string, @Req() request: Request): Promise<object> {

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { Filter, Finding, Operation } from '#store';
+import { hostOfKey } from '#url-key';
 import type { BatchResult } from '../batches/batch.js';
 import type { Discovery } from '../batches/entries.js';
 import { named, tally, type Verdicts } from '../batches/tally.js';
@@ -15,6 +16,8 @@ import { UrlIdentity, type IdentifiedUrls } from './url-identity.js';
 const INVALID = 3;
 
 const VISIT: Verdicts = verdicts('seen', 'new');
+/** In sets with `perHost`. */
+const DISCOVER: Verdicts = verdicts('seen', 'new', 'limited');
 const CHECK: Verdicts = verdicts('unseen', 'seen');
 const FORGET: Verdicts = verdicts('absent', 'forgotten', 'saturated');
 const KEEP: Verdicts = verdicts('kept', 'new', 'forgotten');
@@ -45,16 +48,22 @@ export class UrlsService {
     return filter;
   }
 
-  /** Visits URLs and queues the new ones, in one atomic step. In a set that ages, they stay seen for `ttlMs`. */
+  /**
+   * Visits URLs and queues the new ones, in one atomic step, unless `perHost` limits them. In a set that ages, they stay
+   * seen for `ttlMs`.
+   */
   discover(
     name: string,
     batch: readonly Discovery[],
     operation: Operation,
     ttlMs?: number,
   ): Promise<BatchResult> {
-    return this.judge(name, batch, VISIT, (filter, { keys, urls }) => {
+    const table = ({ perHost }: Filter): Verdicts => (perHost ? DISCOVER : VISIT);
+    return this.judge(name, batch, table, (filter, { keys, urls }) => {
       refuseTtl(filter, ttlMs);
-      return this.membership.add(filter, keys, operation, { payloads: urls.map(encodeQueued), ttlMs });
+      const hosts = filter.perHost && keys.map(hostOfKey);
+      const options = { payloads: urls.map(encodeQueued), hosts, ttlMs };
+      return this.membership.add(filter, keys, operation, options);
     });
   }
 
@@ -108,17 +117,18 @@ export class UrlsService {
   private judge(
     name: string,
     batch: readonly Discovery[],
-    table: Verdicts,
+    table: Verdicts | ((filter: Filter) => Verdicts),
     ask: (filter: Filter, valid: IdentifiedUrls) => Promise<Uint8Array>,
   ): Promise<BatchResult> {
     return this.filters.withFilter(name, 'visited-set', async (filter) => {
       const valid = await this.identity.identify(filter, batch);
       const { places, invalid } = valid;
       const answers = await ask(filter, valid);
-      if (invalid.length === 0) return { ...tally(answers, table), invalid };
+      const verdicts = typeof table === 'function' ? table(filter) : table;
+      if (invalid.length === 0) return { ...tally(answers, verdicts), invalid };
       const bytes = new Uint8Array(batch.length).fill(INVALID);
       for (let i = 0; i < places.length; i++) bytes[places[i] as number] = answers[i] as number;
-      return { ...tally(bytes, table), invalid };
+      return { ...tally(bytes, verdicts), invalid };
     });
   }
 }

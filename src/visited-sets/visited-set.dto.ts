@@ -16,6 +16,7 @@ import { MaxBytes } from '../validation/max-bytes.js';
 import { must } from '../validation/must.js';
 import { NAME_PATTERN, NAME_REQUIREMENT } from '../validation/name.js';
 import { Optional } from '../validation/optional.js';
+import { PerHostView } from './per-host.js';
 import { UrlProfileDto } from './url-profile.dto.js';
 
 const CAPACITY = must(`be a whole number from 1 to ${MAX_CAPACITY}`);
@@ -27,7 +28,7 @@ const MAX_ATTEMPTS = must(`be a whole number from 1 to ${MAX_MAX_ATTEMPTS}`);
 export const DEFAULT_ERROR_RATE = 1e-4;
 export const DEFAULT_URL_PROFILE = 'safe';
 
-@ApiExtraModels(UrlProfileDto)
+@ApiExtraModels(UrlProfileDto, PerHostView)
 export class CreateVisitedSetDto {
   @ApiProperty({ pattern: NAME_PATTERN.source, example: 'crawl' })
   @Matches(NAME_PATTERN, must(NAME_REQUIREMENT))
@@ -74,6 +75,16 @@ export class CreateVisitedSetDto {
   @Min(1, MAX_ATTEMPTS)
   @Max(MAX_MAX_ATTEMPTS, MAX_ATTEMPTS)
   readonly maxAttempts?: number;
+
+  @ApiPropertyOptional({
+    type: PerHostView,
+    description:
+      'The queue has a lane for each host, and leases take from them in turn. Needs `growth: "auto"`. `{}` sets no ' +
+      'limits. Absent: the queue does not know hosts',
+  })
+  @Optional()
+  @Allow()
+  readonly perHost?: unknown;
 }
 
 const MAX = must(`be a whole number from 1 to ${MAX_LEASED_ENTRIES}`);
@@ -96,6 +107,20 @@ export class LeaseDto {
   @Min(1, LEASE_SECONDS)
   @Max(MAX_LEASE_SECONDS, LEASE_SECONDS)
   readonly leaseSeconds!: number;
+
+  @ApiPropertyOptional({
+    type: 'integer',
+    minimum: 1,
+    maximum: MAX_LEASED_ENTRIES,
+    description:
+      'For a set with `perHost`: maximum number of URLs of each host. Default: 1 if `perHost` has `delaySeconds`, ' +
+      'else no limit',
+  })
+  @Optional()
+  @IsInt(MAX)
+  @Min(1, MAX)
+  @Max(MAX_LEASED_ENTRIES, MAX)
+  readonly maxPerHost?: number;
 
   @ApiPropertyOptional({
     type: 'integer',
@@ -131,6 +156,21 @@ export class ReleaseDto extends LeaseIdsDto {
   @Min(0, DELAY_SECONDS)
   @Max(MAX_LEASE_SECONDS, DELAY_SECONDS)
   readonly delaySeconds?: number;
+
+  @ApiPropertyOptional({
+    type: 'integer',
+    minimum: 0,
+    maximum: MAX_LEASE_SECONDS,
+    default: 0,
+    description:
+      'For a set with `perHost`: delay before any URL of the same hosts can be leased, for example the `Retry-After` ' +
+      'of an answer. It never shortens the delay of a host',
+  })
+  @Optional()
+  @IsInt(DELAY_SECONDS)
+  @Min(0, DELAY_SECONDS)
+  @Max(MAX_LEASE_SECONDS, DELAY_SECONDS)
+  readonly hostDelaySeconds?: number;
 
   @ApiPropertyOptional({
     type: 'string',

@@ -2,6 +2,7 @@ import { ApiExtraModels, ApiProperty } from '@nestjs/swagger';
 import type { AgeStats, Filter } from '#store';
 import type { Described } from '../filters/filter-lifecycle.js';
 import { eitherOf, FilterView, filterView, LostFilterView, lostFilterView } from '../filters/filter.view.js';
+import { PerHostView, perHostView } from './per-host.js';
 import { UrlProfileDto } from './url-profile.dto.js';
 
 export class QueueView {
@@ -69,6 +70,12 @@ export class VisitedSetView extends FilterView {
     description: 'As given on creation. Absent if the set does not age',
   })
   readonly maxAgeSeconds?: number;
+  @ApiProperty({
+    required: false,
+    type: PerHostView,
+    description: 'As given on creation. Absent if the queue does not know hosts',
+  })
+  readonly perHost?: PerHostView;
   @ApiProperty({ required: false, type: AgeView, description: 'For a set that ages' })
   readonly age?: AgeView;
   @ApiProperty({ type: QueueView }) readonly queue!: QueueView;
@@ -89,12 +96,13 @@ export class VisitedSetListView {
 const EMPTY_QUEUE: QueueView = { waiting: 0, leased: 0, delayed: 0, dead: 0, forgotten: 0 };
 
 export function visitedSetView({ filter, stats }: Described): VisitedSetView {
-  const { urlProfile, maxAttempts, maxAgeSeconds } = filter;
+  const { urlProfile, maxAttempts, maxAgeSeconds, perHost } = filter;
   return {
     ...filterView(filter, stats),
     urlProfile,
     ...(maxAttempts !== undefined && { maxAttempts }),
     ...(maxAgeSeconds !== undefined && { maxAgeSeconds }),
+    ...(perHost && { perHost: perHostView(perHost) }),
     ...(stats.age && { age: ageView(stats.age) }),
     queue: stats.queue ?? EMPTY_QUEUE,
   };
@@ -131,6 +139,17 @@ class UrlResultsView {
 
 export class VisitedView extends UrlResultsView {
   @ApiProperty({ enum: ['new', 'seen', 'invalid'], isArray: true }) readonly results!: string[];
+}
+
+export class DiscoveredView extends UrlResultsView {
+  @ApiProperty({
+    enum: ['new', 'seen', 'limited', 'invalid'],
+    isArray: true,
+    description:
+      '`limited`, in sets with `perHost`: the URL was neither visited nor queued, because its host already has ' +
+      '`maxUrls` URLs, or because the queue already has a million hosts',
+  })
+  readonly results!: string[];
 }
 
 export class CheckedView extends UrlResultsView {

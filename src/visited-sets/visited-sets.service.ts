@@ -5,6 +5,7 @@ import type { Principal } from '../request/principal.js';
 import { invalid } from '../errors/problem.js';
 import { FilterLifecycle, type Listed } from '../filters/filter-lifecycle.js';
 import type { ListQueryDto } from '../filters/filter.dto.js';
+import { perHostOf } from './per-host.js';
 import { DEFAULT_ERROR_RATE, DEFAULT_URL_PROFILE, type CreateVisitedSetDto } from './visited-set.dto.js';
 import {
   lostVisitedSetView,
@@ -34,8 +35,12 @@ export class VisitedSetsService {
       urlProfile: profile = DEFAULT_URL_PROFILE,
       maxAttempts,
       maxAgeSeconds,
+      perHost: asked,
     } = dto;
     const urlProfile = profileOf(profile);
+    const perHost = asked === undefined ? undefined : perHostOf(asked);
+    if (perHost && growth !== 'auto')
+      throw invalid('#/growth', `growth must be "auto" for a set with perHost, not "${growth}"`);
     const described = await this.filterLifecycle.create(
       {
         name,
@@ -48,6 +53,7 @@ export class VisitedSetsService {
         urlProfile,
         ...(maxAttempts !== undefined && { maxAttempts }),
         ...(maxAgeSeconds !== undefined && { maxAgeSeconds }),
+        ...(perHost && { perHost }),
       },
       operation,
       caller,

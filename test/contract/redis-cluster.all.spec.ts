@@ -38,6 +38,10 @@ describe(`${redisCluster.name} store`, () => {
     },
   );
 
+  it('has a run of segments for the hosts of each master', () => {
+    expect(subject.store.runs).toBe(subject.harness.clients.length);
+  });
+
   it.each([1e7, 3e7, 1e8, 4e8])('and would give its share to each for %d items', async (capacity) => {
     const { segmentation } = subject.store;
     const { segments } = planGeometry({ capacity, errorRate: 1e-3, cellBits: 4 }, segmentation);

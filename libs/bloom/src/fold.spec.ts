@@ -22,6 +22,7 @@ describe('folding a batch', () => {
       copies: Uint32Array.of(2, 1, 0, 0),
     });
     expect([...(folded?.original ?? [])]).toEqual([0, 1, 3, 6]);
+    expect([...(folded?.folded ?? [])]).toEqual([0, 1, 0, 2, 1, 0, 3]);
   });
 
   it.each([0, 1, 2, 1000])('copies nothing when all of %d items are distinct', (count) => {

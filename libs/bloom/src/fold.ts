@@ -6,6 +6,8 @@ export interface Folded {
   readonly positions: Positions;
   /** For each item of the folded batch, the index of its first occurrence in the original batch. */
   readonly original: Uint32Array;
+  /** For each item of the original batch, its index in the folded batch. */
+  readonly folded: Uint32Array;
 }
 
 /**
@@ -19,6 +21,7 @@ export function foldDuplicates(positions: Positions): Folded | undefined {
   const slots = new Int32Array(size).fill(-1);
   const original = new Uint32Array(count);
   const copies = new Uint32Array(count);
+  const folded = new Uint32Array(count);
   let kept = 0;
   for (let i = 0; i < count; i++) {
     const h = i * 4;
@@ -31,9 +34,11 @@ export function foldDuplicates(positions: Positions): Folded | undefined {
     }
     if (other >= 0) {
       copies[other] = (copies[other] as number) + 1;
+      folded[i] = other;
       continue;
     }
     slots[slot] = kept;
+    folded[i] = kept;
     original[kept++] = i;
   }
   if (kept === count) return undefined;
@@ -41,6 +46,7 @@ export function foldDuplicates(positions: Positions): Folded | undefined {
   return {
     positions: { ...select(positions, indexes), copies: copies.subarray(0, kept) },
     original: indexes,
+    folded,
   };
 }
 

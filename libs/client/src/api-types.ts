@@ -176,7 +176,7 @@ export type Geometry = {
    */
   hashes: number;
   /**
-   * 2: SipHash-2-4-128, for new filters. 1: murmur3, for filters created by version 0.1
+   * 2: SipHash-2-4-128, for new filters. 3: the same, for sets with `perHost`. 1: murmur3, for filters created by version 0.1
    */
   hashScheme: number;
   /**
@@ -584,6 +584,21 @@ export type UrlProfile = {
   keepFragments?: boolean;
 };
 
+export type PerHost = {
+  /**
+   * Time between two leases of a host. Absent: none
+   */
+  delaySeconds?: number;
+  /**
+   * Maximum number of URLs of a host that are leased at a time. Absent: no limit
+   */
+  maxLeased?: number;
+  /**
+   * Maximum number of URLs of a host that are discovered and not forgotten. `discover` answers `limited` for any more. The count restarts with each committed sync, or, in a set that ages, with each period of `maxAgeSeconds`. Absent: no limit
+   */
+  maxUrls?: number;
+};
+
 export type CreateVisitedSet = {
   name: string;
   capacity: number;
@@ -604,6 +619,10 @@ export type CreateVisitedSet = {
    * A URL becomes a dead letter after this many leases without an acknowledgement. Absent: never
    */
   maxAttempts?: number;
+  /**
+   * The queue has a lane for each host, and leases take from them in turn. Needs `growth: "auto"`. `{}` sets no limits. Absent: the queue does not know hosts
+   */
+  perHost?: PerHost;
 };
 
 export type Expiring = {
@@ -737,6 +756,10 @@ export type VisitedSet = {
    */
   maxAgeSeconds?: number;
   /**
+   * As given on creation. Absent if the queue does not know hosts
+   */
+  perHost?: PerHost;
+  /**
    * For a set that ages
    */
   age?: Age;
@@ -809,7 +832,7 @@ export type InvalidUrl = {
   reason: string;
 };
 
-export type Visited = {
+export type Discovered = {
   /**
    * Number of URLs by verdict
    */
@@ -817,7 +840,10 @@ export type Visited = {
     [key: string]: number;
   };
   invalid: Array<InvalidUrl>;
-  results: Array<'new' | 'seen' | 'invalid'>;
+  /**
+   * `limited`, in sets with `perHost`: the URL was neither visited nor queued, because its host already has `maxUrls` URLs, or because the queue already has a million hosts
+   */
+  results: Array<'new' | 'seen' | 'limited' | 'invalid'>;
 };
 
 export type Visits = {
@@ -829,6 +855,17 @@ export type Visits = {
    * For a set that ages: how long these URLs stay seen, at most `maxAgeSeconds`, which is the default. It never shortens the time that a URL has left
    */
   ttlSeconds?: number;
+};
+
+export type Visited = {
+  /**
+   * Number of URLs by verdict
+   */
+  counts: {
+    [key: string]: number;
+  };
+  invalid: Array<InvalidUrl>;
+  results: Array<'new' | 'seen' | 'invalid'>;
 };
 
 export type Urls = {
@@ -918,6 +955,10 @@ export type Lease = {
   max: number;
   leaseSeconds: number;
   /**
+   * For a set with `perHost`: maximum number of URLs of each host. Default: 1 if `perHost` has `delaySeconds`, else no limit
+   */
+  maxPerHost?: number;
+  /**
    * How long to wait if no URL can be leased
    */
   waitSeconds?: number;
@@ -966,6 +1007,10 @@ export type Release = {
    * Delay before the URLs can be leased again
    */
   delaySeconds?: number;
+  /**
+   * For a set with `perHost`: delay before any URL of the same hosts can be leased, for example the `Retry-After` of an answer. It never shortens the delay of a host
+   */
+  hostDelaySeconds?: number;
   /**
    * Stored with a URL that becomes a dead letter: at most 256 bytes in UTF-8
    */

@@ -95,6 +95,7 @@ export class EmbeddedStore implements Store {
     minSegments: 1,
     minSegmentBytes: 1,
   };
+  readonly runs = 1;
 
   private readonly lifeCycle: LifeCycle;
   private readonly watches: Watches;

@@ -42,6 +42,11 @@ export interface Store {
   readonly credentials: Credentials;
   /** How this store splits filters into segments. */
   readonly segmentation: Segmentation;
+  /**
+   * Number of runs of segments (`Segmentation.spread`) for filters that keep the URLs of a host together: one per server
+   * that holds data.
+   */
+  readonly runs: number;
 
   /**
    * Creates a filter with all cells zero and all memory reserved. `created` is false if one with the same name, kind,

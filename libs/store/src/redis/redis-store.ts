@@ -170,6 +170,10 @@ export class RedisStore implements Store {
     };
   }
 
+  get runs(): number {
+    return Math.max(1, this.connection.masters);
+  }
+
   async create(
     spec: FilterSpec,
     operation: Operation,

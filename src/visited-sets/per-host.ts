@@ -1,0 +1,68 @@
+import { ApiPropertyOptional } from '@nestjs/swagger';
+import { MAX_LEASE_MS, MAX_PER_HOST, type Filter, type PerHost } from '#store';
+import { invalid, type Fault } from '../errors/problem.js';
+import { show } from '../errors/show.js';
+import { refused } from '../validation/json-object.js';
+
+/** The highest value of each member. */
+const MOST = {
+  delaySeconds: MAX_LEASE_MS / 1_000,
+  maxLeased: MAX_PER_HOST,
+  maxUrls: MAX_PER_HOST,
+} as const;
+
+type Member = keyof typeof MOST;
+
+function Limit(member: Member, description: string): PropertyDecorator {
+  return ApiPropertyOptional({ type: 'integer', minimum: 1, maximum: MOST[member], description });
+}
+
+/** How the queue of a visited set treats each host: in a body, and in a description. */
+export class PerHostView {
+  @Limit('delaySeconds', 'Time between two leases of a host. Absent: none')
+  readonly delaySeconds?: number;
+
+  @Limit('maxLeased', 'Maximum number of URLs of a host that are leased at a time. Absent: no limit')
+  readonly maxLeased?: number;
+
+  @Limit(
+    'maxUrls',
+    'Maximum number of URLs of a host that are discovered and not forgotten. `discover` answers `limited` for any ' +
+      'more. The count restarts with each committed sync, or, in a set that ages, with each period of ' +
+      '`maxAgeSeconds`. Absent: no limit',
+  )
+  readonly maxUrls?: number;
+}
+
+/** Reads the member `perHost` of a body. Throws VALIDATION_FAILED. */
+export function perHostOf(input: unknown): PerHost {
+  if (typeof input !== 'object' || input === null || Array.isArray(input))
+    throw invalid('#/perHost', `perHost must be an object, not ${show(input)}`);
+  const faults: Fault[] = [];
+  for (const [member, value] of Object.entries(input)) {
+    if (!Object.hasOwn(MOST, member)) {
+      const members = Object.keys(MOST).join(', ');
+      throw invalid('#/perHost', `${show(member)} is not a member of perHost; its members are ${members}`);
+    }
+    const most = MOST[member as Member];
+    if (Number.isInteger(value) && value >= 1 && value <= most) continue;
+    const detail = `perHost.${member} must be a whole number from 1 to ${most}, not ${show(value)}`;
+    faults.push({ pointer: `#/perHost/${member}`, detail });
+  }
+  if (faults.length > 0) throw refused(faults);
+  const { delaySeconds, ...limits } = input as PerHostView;
+  return { ...(delaySeconds !== undefined && { delayMs: delaySeconds * 1_000 }), ...limits };
+}
+
+export function perHostView({ delayMs, ...limits }: PerHost): PerHostView {
+  return { ...(delayMs !== undefined && { delaySeconds: delayMs / 1_000 }), ...limits };
+}
+
+/** Throws VALIDATION_FAILED if a call has an option for hosts, although the queue of the set does not know hosts. */
+export function refuseHostOption({ name, perHost }: Filter, member: string, value: unknown): void {
+  if (perHost || value === undefined) return;
+  throw invalid(
+    `#/${member}`,
+    `${member} must be absent, because visited set ${name} was created without perHost`,
+  );
+}

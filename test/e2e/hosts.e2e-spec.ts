@@ -1,0 +1,342 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { call, freshName, type Answer, type TestApp } from '../support/app.js';
+import { leasesWaiting } from './leases-waiting.js';
+import { HOST_STORES } from './stores.js';
+
+const SETS = '/v1/visited-sets';
+
+interface Leased {
+  readonly id: string;
+  readonly url: string;
+  readonly attempt: number;
+}
+
+/** Some URLs of a host. */
+const urls = (host: string, count: number, from = 0): string[] =>
+  Array.from({ length: count }, (_, n) => `https://${host}.example/${from + n}`);
+
+describe.each(HOST_STORES)('sets that know hosts, over HTTP, $name store', ({ start }) => {
+  let app: TestApp;
+  beforeAll(async () => {
+    app = await start();
+  });
+  afterAll(() => app.close());
+
+  const create = (name: string, perHost: unknown, more: object = {}): Promise<Answer> =>
+    call(app, 'POST', SETS, { name, capacity: 1_000, perHost, ...more });
+  const made = async (perHost: unknown, more?: object): Promise<string> => {
+    const name = freshName('h');
+    expect(await create(name, perHost, more)).toMatchObject({ status: 201, body: { perHost } });
+    return name;
+  };
+  const send = async <T>(name: string, route: string, body: object): Promise<T> => {
+    const answer = await call(app, 'POST', `${SETS}/${name}/${route}`, body);
+    expect(answer).toMatchObject({ status: 200 });
+    return answer.body as T;
+  };
+  const discover = async (name: string, ...sent: string[]): Promise<string[]> =>
+    (await send<{ results: string[] }>(name, 'urls/discover', { urls: sent })).results;
+  const lease = async (name: string, more: object = {}): Promise<Leased[]> =>
+    (await send<{ urls: Leased[] }>(name, 'queue/lease', { max: 100, leaseSeconds: 3_600, ...more })).urls;
+  const leased = async (name: string, more?: object): Promise<string[]> =>
+    (await lease(name, more)).map(({ url }) => url);
+  const settle = async (name: string, verb: string, entries: readonly Leased[], more: object = {}) =>
+    (
+      await send<{ results: string[] }>(name, `queue/${verb}`, {
+        ids: entries.map(({ id }) => id),
+        ...more,
+      })
+    ).results;
+
+  describe('creation', () => {
+    it.each([{}, { delaySeconds: 2 }, { delaySeconds: 86_400, maxLeased: 1, maxUrls: 2_147_483_648 }])(
+      'with perHost %j is described as asked',
+      async (perHost) => {
+        const name = await made(perHost);
+        expect((await call(app, 'GET', `${SETS}/${name}`)).body).toMatchObject({
+          perHost,
+          geometry: { segments: 1, hashScheme: 3 },
+        });
+        expect(await create(name, perHost)).toMatchObject({ status: 200 });
+        const cleared = await call(app, 'POST', `${SETS}/${name}/clear`);
+        expect(cleared.body).toMatchObject({ perHost });
+      },
+    );
+
+    it('without perHost makes a set that does not know hosts', async () => {
+      const name = freshName('h');
+      const { body } = await create(name, undefined);
+      expect(body).toMatchObject({ geometry: { hashScheme: 2 } });
+      expect(body).not.toHaveProperty('perHost');
+      expect(await create(name, {})).toMatchObject({ status: 409, body: { code: 'FILTER_EXISTS' } });
+    });
+
+    it('with other limits is another set', async () => {
+      const name = await made({ delaySeconds: 2 });
+      for (const perHost of [undefined, {}, { delaySeconds: 3 }, { delaySeconds: 2, maxLeased: 1 }])
+        expect(await create(name, perHost)).toMatchObject({ status: 409, body: { code: 'FILTER_EXISTS' } });
+    });
+
+    it.each([
+      [null, '#/perHost', 'perHost must be an object, not null'],
+      [true, '#/perHost', 'perHost must be an object, not true'],
+      [[], '#/perHost', 'perHost must be an object, not an array of 0'],
+      [
+        { delay: 2 },
+        '#/perHost',
+        '"delay" is not a member of perHost; its members are delaySeconds, maxLeased, maxUrls',
+      ],
+      [
+        { delaySeconds: 0 },
+        '#/perHost/delaySeconds',
+        'perHost.delaySeconds must be a whole number from 1 to 86400, not 0',
+      ],
+      [
+        { delaySeconds: 0.5 },
+        '#/perHost/delaySeconds',
+        'perHost.delaySeconds must be a whole number from 1 to 86400, not 0.5',
+      ],
+      [
+        { maxLeased: '1' },
+        '#/perHost/maxLeased',
+        'perHost.maxLeased must be a whole number from 1 to 2147483648, not "1"',
+      ],
+      [
+        { maxUrls: 2_147_483_649 },
+        '#/perHost/maxUrls',
+        'perHost.maxUrls must be a whole number from 1 to 2147483648, not 2147483649',
+      ],
+      [
+        { maxUrls: null },
+        '#/perHost/maxUrls',
+        'perHost.maxUrls must be a whole number from 1 to 2147483648, not null',
+      ],
+    ])('refuses perHost %j', async (perHost, pointer, detail) => {
+      expect(await create(freshName('h'), perHost)).toMatchObject({
+        status: 400,
+        body: { code: 'VALIDATION_FAILED', detail, errors: [{ pointer, detail }] },
+      });
+    });
+
+    it('refuses a member named like one of every object', async () => {
+      for (const member of ['__proto__', 'constructor', 'toString']) {
+        const body = `{"name":"h","capacity":10,"perHost":{"${member}":1}}`;
+        const answer = await call(app, 'POST', SETS, body);
+        expect(answer).toMatchObject({ status: 400, body: { errors: [{ pointer: '#/perHost' }] } });
+      }
+    });
+
+    it('names each bad limit', async () => {
+      const answer = await create(freshName('h'), { delaySeconds: -1, maxLeased: 0, maxUrls: 1 });
+      expect((answer.body as { errors: object[] }).errors).toMatchObject([
+        { pointer: '#/perHost/delaySeconds' },
+        { pointer: '#/perHost/maxLeased' },
+      ]);
+    });
+
+    it('refuses perHost in a set that does not grow', async () => {
+      expect(await create(freshName('h'), {}, { growth: 'none' })).toMatchObject({
+        status: 400,
+        body: { detail: 'growth must be "auto" for a set with perHost, not "none"' },
+      });
+    });
+  });
+
+  describe('discover', () => {
+    it('answers limited beyond maxUrls, and neither visits nor queues the URL', async () => {
+      const name = await made({ maxUrls: 2 });
+      const batch = [...urls('a', 4), 'mailto:a@b.example', ...urls('b', 1), ...urls('a', 4)];
+      const body = await send(name, 'urls/discover', { urls: batch });
+      expect(body).toEqual({
+        results: [
+          ...['new', 'new', 'limited', 'limited', 'invalid', 'new'],
+          // A copy in the batch is answered as its first.
+          ...['seen', 'seen', 'limited', 'limited'],
+        ],
+        counts: { new: 3, seen: 2, limited: 4, invalid: 1 },
+        invalid: [{ index: 4, reason: 'scheme not http or https' }],
+      });
+      expect(await send(name, 'urls/check', { urls: urls('a', 4) })).toMatchObject({
+        results: ['seen', 'seen', 'unseen', 'unseen'],
+      });
+      expect((await leased(name)).sort()).toEqual([...urls('a', 2), ...urls('b', 1)]);
+    });
+
+    it('counts the URLs of a host without its scheme, user and port, and what was forgotten no more', async () => {
+      const name = await made({ maxUrls: 2 });
+      const same = ['http://a.example/', 'https://u:p@A.example:8443/', 'https://a.example./x'];
+      expect(await discover(name, ...same)).toEqual(['new', 'new', 'limited']);
+      await send(name, 'urls/forget', { urls: same.slice(0, 1) });
+      expect(await discover(name, ...same)).toEqual(['new', 'seen', 'limited']);
+    });
+
+    it('answers limited in a stream, and counts it', async () => {
+      const name = await made({ maxUrls: 1 });
+      const response = await fetch(`${app.url}${SETS}/${name}/urls/discover`, {
+        method: 'POST',
+        headers: { 'content-type': 'text/plain' },
+        body: [...urls('a', 3), ...urls('b', 1)].join('\n'),
+      });
+      const lines = (await response.text()).trim().split('\n');
+      expect(lines.map((line) => JSON.parse(line) as unknown)).toEqual([
+        { from: 1, results: ['new', 'limited', 'limited', 'new'], invalid: [] },
+        { done: true, counts: { new: 2, seen: 0, limited: 2, invalid: 0 } },
+      ]);
+      const metrics = await (await fetch(`${app.url}/metrics`)).text();
+      expect(metrics).toMatch(/^unseen_items_total\{verb="discover",verdict="limited"\} \d+$/m);
+    });
+
+    it('answers a repeat as before', async () => {
+      const name = await made({ maxUrls: 2 });
+      const key = { 'idempotency-key': freshName('key') };
+      const once = () =>
+        call(
+          app,
+          'POST',
+          `${SETS}/${name}/urls/discover`,
+          { urls: [...urls('a', 3), ...urls('a', 1, 2)] },
+          key,
+        );
+      const { body } = await once();
+      expect(body).toMatchObject({ results: ['new', 'new', 'limited', 'limited'] });
+      await send(name, 'urls/forget', { urls: urls('a', 2) });
+      expect((await once()).body).toEqual(body);
+    });
+
+    it('does not limit visit, which queues nothing', async () => {
+      const name = await made({ maxUrls: 1 });
+      expect(await send(name, 'urls/visit', { urls: urls('a', 3) })).toMatchObject({
+        results: ['new', 'new', 'new'],
+        counts: { new: 3, seen: 0, invalid: 0 },
+      });
+      expect(await discover(name, ...urls('a', 2, 2))).toEqual(['seen', 'new']);
+    });
+  });
+
+  describe('lease', () => {
+    it('takes hosts in turn, at most maxPerHost URLs of each', async () => {
+      const name = await made({});
+      await discover(name, ...urls('a', 4), ...urls('b', 1));
+      expect(await leased(name, { maxPerHost: 1 })).toEqual([...urls('a', 1), ...urls('b', 1)]);
+      expect(await leased(name, { maxPerHost: 2 })).toEqual(urls('a', 2, 1));
+      expect(await leased(name)).toEqual(urls('a', 1, 3));
+    });
+
+    it('leaves the delay between two URLs of a host', async () => {
+      const name = await made({ delaySeconds: 10 });
+      await discover(name, ...urls('a', 3), ...urls('b', 1));
+      expect(await leased(name)).toEqual([...urls('a', 1), ...urls('b', 1)]);
+      expect(await leased(name)).toEqual([]);
+      app.advance(10_000);
+      expect(await leased(name)).toEqual(urls('a', 1, 1));
+    });
+
+    it('leases at most maxLeased URLs of a host at a time', async () => {
+      const name = await made({ maxLeased: 2 });
+      await discover(name, ...urls('a', 4));
+      const entries = await lease(name);
+      expect(entries.map(({ url }) => url)).toEqual(urls('a', 2));
+      expect(await leased(name)).toEqual([]);
+      await settle(name, 'ack', entries.slice(0, 1));
+      expect(await leased(name)).toEqual(urls('a', 1, 2));
+    });
+
+    it('that waits is answered when the first host comes due', async () => {
+      const name = await made({ delaySeconds: 20 });
+      await discover(name, ...urls('a', 2));
+      await lease(name);
+      app.advance(15_000);
+      await discover(name, ...urls('b', 2));
+      await lease(name);
+      const waiting = [0, 1].map(() => leased(name, { max: 1, waitSeconds: 30 }));
+      await leasesWaiting(app, 2);
+      app.advance(5_000);
+      expect(await waiting[0]).toEqual(urls('a', 1, 1));
+      await leasesWaiting(app, 1);
+      app.advance(15_000);
+      expect(await waiting[1]).toEqual(urls('b', 1, 1));
+    });
+
+    it('that waits is answered when a host has a place free', async () => {
+      const name = await made({ maxLeased: 1 });
+      await discover(name, ...urls('a', 2));
+      const entries = await lease(name);
+      const waiting = leased(name, { waitSeconds: 30 });
+      await leasesWaiting(app, 1);
+      await settle(name, 'ack', entries);
+      expect(await waiting).toEqual(urls('a', 1, 1));
+    });
+  });
+
+  describe('release', () => {
+    it('makes the whole host wait', async () => {
+      const name = await made({});
+      await discover(name, ...urls('a', 2), ...urls('b', 1));
+      const entries = await lease(name, { max: 1 });
+      expect(await settle(name, 'release', entries, { hostDelaySeconds: 60, countAttempt: false })).toEqual([
+        'released',
+      ]);
+      expect(await leased(name)).toEqual(urls('b', 1));
+      const waiting = lease(name, { waitSeconds: 30 });
+      await leasesWaiting(app, 1);
+      app.advance(30_000);
+      expect(await waiting).toEqual([]);
+      app.advance(30_000);
+      expect(await lease(name)).toMatchObject([
+        { url: urls('a', 1, 1)[0], attempt: 1 },
+        { url: urls('a', 1)[0], attempt: 1 },
+      ]);
+    });
+  });
+
+  describe('a set without perHost', () => {
+    it.each([
+      ['lease', { max: 1, leaseSeconds: 1, maxPerHost: 1 }, 'maxPerHost'],
+      ['lease', { max: 1, leaseSeconds: 1, waitSeconds: 1, maxPerHost: 1 }, 'maxPerHost'],
+      ['release', { ids: [], hostDelaySeconds: 0 }, 'hostDelaySeconds'],
+    ])('refuses %s with %j', async (verb, body, member) => {
+      const name = freshName('h');
+      await create(name, undefined);
+      const detail = `${member} must be absent, because visited set ${name} was created without perHost`;
+      expect(await call(app, 'POST', `${SETS}/${name}/queue/${verb}`, body)).toMatchObject({
+        status: 400,
+        body: { code: 'VALIDATION_FAILED', detail, errors: [{ pointer: `#/${member}`, detail }] },
+      });
+    });
+  });
+
+  it.each([
+    ['lease', { max: 1, leaseSeconds: 1, maxPerHost: 0 }, 'maxPerHost must be a whole number from 1 to 1000'],
+    [
+      'release',
+      { ids: [], hostDelaySeconds: 86_401 },
+      'hostDelaySeconds must be a whole number from 0 to 86400',
+    ],
+  ])('%s refuses %j', async (verb, body, why) => {
+    const name = await made({});
+    const answer = await call(app, 'POST', `${SETS}/${name}/queue/${verb}`, body);
+    expect(answer).toMatchObject({ status: 400, body: { detail: expect.stringContaining(why) } });
+  });
+
+  it('a sync keeps perHost and what waits', async () => {
+    const name = await made({ delaySeconds: 10, maxUrls: 2 });
+    await discover(name, ...urls('a', 2));
+    const sync = await call(app, 'POST', `${SETS}/${name}/syncs`, { capacity: 5_000 });
+    expect(sync).toMatchObject({ status: 201 });
+    const { id } = sync.body as { id: string };
+    await send(name, `syncs/${id}/urls`, { urls: urls('a', 2) });
+    await send(name, `syncs/${id}/commit`, {});
+    expect((await call(app, 'GET', `${SETS}/${name}`)).body).toMatchObject({
+      perHost: { delaySeconds: 10, maxUrls: 2 },
+      queue: { waiting: 2 },
+    });
+    expect(await leased(name)).toEqual(urls('a', 1));
+    expect(await leased(name)).toEqual([]);
+  });
+
+  it('an export is refused, because files do not carry hosts yet', async () => {
+    const name = await made({});
+    const detail = `visited set ${name} was created with perHost, and such a set cannot be exported yet`;
+    expect(await call(app, 'GET', `${SETS}/${name}/export`)).toMatchObject({ status: 400, body: { detail } });
+  });
+});
