@@ -11,7 +11,7 @@ export { BadEntry } from './entries.js';
 export * from './errors.js';
 export type { Retrying } from './requests.js';
 export { randomKey } from './random-key.js';
-export { RetryAfterError, type RetryAfterOptions } from './retry-after-error.js';
+export { RetryAfterError, type RetryAfter, type RetryAfterOptions } from './retry-after-error.js';
 export type { Checkpoint } from './checkpoints.js';
 export { resumeList, type ResumeListOptions } from './resume-list.js';
 export { sendList } from './send-list.js';

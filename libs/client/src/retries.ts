@@ -37,21 +37,28 @@ export class Retries {
 
   /**
    * Returns how to release a URL whose handler threw at this attempt. `awaitedMs`: the delay that the worker waits for;
-   * undefined if the URL stays for another run.
+   * undefined if the URL stays for another run. `knowsHosts`: the set was created with `perHost`.
    */
-  releaseOf(error: unknown, attempt: number): { release: ReleaseOptions; awaitedMs?: number } {
+  releaseOf(
+    error: unknown,
+    attempt: number,
+    knowsHosts: boolean,
+  ): { release: ReleaseOptions; awaitedMs?: number } {
     const asked = error instanceof RetryAfterError ? error : undefined;
     const reason = reasonOf(asked?.message ?? error);
     const delay = asked
       ? Math.min(LONGEST_DELAY_SECONDS, Math.ceil(asked.delaySeconds))
       : this.delayOf(attempt);
     const countAttempt = asked?.countAttempt ?? true;
+    const hostDelay = knowsHosts && asked?.host === true;
     if (countAttempt && this.isGivenUp(attempt)) {
       // The delay grows with the running time. Otherwise, URLs would return before the others are done, without end.
       const ranSeconds = Math.ceil((performance.now() - this.begunMs) / 1_000);
       const delaySeconds = Math.min(LONGEST_DELAY_SECONDS, Math.max(GIVEN_UP_SECONDS, ranSeconds, delay));
-      return { release: { reason, delaySeconds } };
+      return { release: { reason, delaySeconds, ...(hostDelay && { hostDelaySeconds: delay }) } };
     }
+    // The URL waits with its host.
+    if (hostDelay) return { release: { reason, hostDelaySeconds: delay, countAttempt } };
     return { release: { reason, delaySeconds: delay, countAttempt }, awaitedMs: delay * 1_000 };
   }
 

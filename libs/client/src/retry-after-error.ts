@@ -1,3 +1,11 @@
+/** Returned by a handler that did not process its URL, for example because the host answered 429 or 503. */
+export interface RetryAfter {
+  /** 0 to 86,400; rounded up. */
+  readonly retryAfterSeconds: number;
+  /** See RetryAfterOptions. */
+  readonly host?: boolean;
+}
+
 /** Options of a RetryAfterError. */
 export interface RetryAfterOptions {
   /**
@@ -5,21 +13,37 @@ export interface RetryAfterOptions {
    * Default: true.
    */
   readonly countAttempt?: boolean;
+  /**
+   * With `true`, no worker gets a URL of the same host before the time is over, if the set was created with `perHost`.
+   * In other sets, only this URL waits. Default: false.
+   */
+  readonly host?: boolean;
 }
 
 /** Thrown by a handler that knows how long its URL must wait, for example from `Retry-After` or a rate limit. */
 export class RetryAfterError extends Error {
   override readonly name = 'RetryAfterError';
   readonly countAttempt: boolean;
+  readonly host: boolean;
 
   constructor(
     message: string,
     /** 0 to 86,400; rounded up. */
     readonly delaySeconds: number,
-    { countAttempt = true }: RetryAfterOptions = {},
+    { countAttempt = true, host = false }: RetryAfterOptions = {},
   ) {
     super(message);
     if (!(delaySeconds >= 0)) throw new RangeError(`delaySeconds must be 0 or more, not ${delaySeconds}`);
     this.countAttempt = countAttempt;
+    this.host = host;
   }
+}
+
+/** The error that postpones a URL as the result of its handler demands; undefined if the URL was processed. */
+export function postponedBy(result: unknown): RetryAfterError | undefined {
+  if (typeof result !== 'object' || result === null || !('retryAfterSeconds' in result)) return undefined;
+  const { retryAfterSeconds, host = false } = result as RetryAfter;
+  if (!(retryAfterSeconds >= 0))
+    throw new RangeError(`retryAfterSeconds must be 0 or more, not ${retryAfterSeconds}`);
+  return new RetryAfterError('postponed', retryAfterSeconds, { countAttempt: false, host });
 }

@@ -31,6 +31,11 @@ export interface VisitOptions extends ChangeOptions {
 export interface ReleaseOptions extends ChangeOptions {
   /** Delay before the URL can be leased again. Default: 0. */
   readonly delaySeconds?: number;
+  /**
+   * In a set with `perHost`: delay before any URL of the same host can be leased, for example from `Retry-After`. It
+   * never shortens the delay of the host. Default: 0.
+   */
+  readonly hostDelaySeconds?: number;
   /** The reason that a dead letter shows: up to 256 bytes in UTF-8. */
   readonly reason?: string;
   /** With `false`, the lease does not count as an attempt, which postpones the URL. Default: true. */
@@ -65,8 +70,11 @@ export class VisitedSet extends Handle<
   Omit<CreateVisitedSet, 'name'>,
   VisitedSetDescription | LostVisitedSet
 > {
-  /** Visits URLs and adds the new ones to the queue, in one step. */
-  readonly discover: Verb<string | UrlWithPayload, 'new' | 'seen' | 'invalid', VisitOptions>;
+  /**
+   * Visits URLs and adds the new ones to the queue, in one step. `limited`, in sets with `perHost`: a limit kept the URL
+   * out of both.
+   */
+  readonly discover: Verb<string | UrlWithPayload, 'new' | 'seen' | 'limited' | 'invalid', VisitOptions>;
   /** Visits URLs: they are seen from now on. */
   readonly visit: Verb<string, 'new' | 'seen' | 'invalid', VisitOptions>;
   /** Checks URLs without changing anything. */
@@ -102,8 +110,9 @@ export class VisitedSet extends Handle<
     this.release = verb(
       batches,
       ids('release'),
-      ({ delaySeconds, reason, countAttempt }: ReleaseOptions) => ({
+      ({ delaySeconds, hostDelaySeconds, reason, countAttempt }: ReleaseOptions) => ({
         delaySeconds,
+        hostDelaySeconds,
         reason,
         countAttempt,
       }),

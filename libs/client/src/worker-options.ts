@@ -8,7 +8,7 @@ export interface Task extends LeasedUrl {
 
 /**
  * Processes a URL, for example fetches it. If it throws, the URL is retried after `delaySeconds`, or after the time in
- * a RetryAfterError.
+ * a RetryAfterError. If it returns a RetryAfter, the URL is postponed, which does not count as an attempt.
  */
 export type Handler = (task: Task) => Promise<unknown>;
 

@@ -3,7 +3,7 @@ import { backOffMs, pause } from './back-off.js';
 import { AnswerError, UnavailableError, UnreachableError } from './errors.js';
 import { randomKey } from './random-key.js';
 import { Retries } from './retries.js';
-import { RetryAfterError } from './retry-after-error.js';
+import { postponedBy, RetryAfterError } from './retry-after-error.js';
 import type { VisitedSet } from './visited-set.js';
 import type { Handler, Task, Work, WorkerOptions } from './worker-options.js';
 
@@ -39,6 +39,7 @@ export class Worker {
   private readonly stopping = new AbortController();
   private freed: (() => void) | undefined;
   private ran: Promise<Work> | undefined;
+  private perHost: boolean | undefined;
 
   constructor(
     private readonly set: VisitedSet,
@@ -168,8 +169,9 @@ export class Worker {
     let settle: () => Promise<string>;
     let came: 'done' | 'failed' | 'released' = 'done';
     try {
-      await this.handler(task);
-      settle = () => this.set.ack(task.id);
+      const postponed = postponedBy(await this.handler(task));
+      if (postponed) came = 'released';
+      settle = () => (postponed ? this.comeBack(task, postponed) : this.set.ack(task.id));
     } catch (error) {
       came = error instanceof RetryAfterError && !error.countAttempt ? 'released' : 'failed';
       if (came === 'failed') this.tell(error, task);
@@ -191,9 +193,10 @@ export class Worker {
     }
   }
 
-  /** Releases a URL whose handler threw. */
+  /** Releases a URL whose handler threw or postponed it. */
   private async comeBack({ id, attempt }: Task, error: unknown): Promise<string> {
-    const { release, awaitedMs } = this.retries.releaseOf(error, attempt);
+    const knowsHosts = error instanceof RetryAfterError && error.host && (await this.knowsHosts());
+    const { release, awaitedMs } = this.retries.releaseOf(error, attempt, knowsHosts);
     let isDelayed = true;
     try {
       const word = await this.set.release(id, release);
@@ -203,6 +206,12 @@ export class Worker {
       // The service may have executed a release without an answer.
       if (isDelayed && awaitedMs !== undefined) this.retries.awaitFor(awaitedMs);
     }
+  }
+
+  /** Whether the set was created with `perHost`. */
+  private async knowsHosts(): Promise<boolean> {
+    this.perHost ??= 'perHost' in (await this.set.describe());
+    return this.perHost;
   }
 
   /** If the lease cannot have expired yet, `expired` means that the handler has settled the URL. */
