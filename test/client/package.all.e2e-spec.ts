@@ -16,7 +16,7 @@ import { NotFoundError, UnseenClient, Worker, type LeasedUrl, type VisitedSetDes
 const set = new UnseenClient({ url: process.argv[2] ?? '' }).visitedSet('crawl');
 const missing = await set.describe().catch((error: unknown) => error instanceof NotFoundError);
 await set.create({ capacity: 1_000, maxAgeSeconds: 60 });
-const one: 'new' | 'seen' | 'invalid' = await set.discover('https://example.org/');
+const one: 'new' | 'seen' | 'limited' | 'invalid' = await set.discover('https://example.org/');
 const some: ('seen' | 'unseen' | 'invalid')[] = await set.check(['https://example.org/', 'https://example.org/a']);
 for await (const [url, result] of set.visit(new Set(['https://example.org/b']), { ttlSeconds: 30 })) console.log(url, result);
 const done: LeasedUrl[] = [];

@@ -18,11 +18,16 @@ export interface ChangeOptions extends FeedOptions, JobFlags {
 /** The verdicts that the summary shows, including those with no entries. */
 const VERDICTS: Readonly<Record<ChangingVerb, readonly string[]>> = {
   visit: ['new', 'seen', 'invalid'],
-  discover: ['new', 'seen', 'invalid'],
+  discover: ['new', 'seen', 'limited', 'invalid'],
   forget: ['forgotten', 'absent', 'saturated', 'invalid'],
   add: ['new', 'seen'],
   remove: ['removed', 'absent', 'saturated'],
 };
+
+/** Only sets with `perHost` limit URLs. */
+function verdictsOf(verb: ChangingVerb, { description }: Found): readonly string[] {
+  return VERDICTS[verb].filter((verdict) => verdict !== 'limited' || 'perHost' in description);
+}
 
 /** `visit`, `discover`, `forget`, `add` and `remove`. */
 export async function change(
@@ -57,7 +62,7 @@ export async function change(
     throw error instanceof Interrupted ? interrupted(job, isLeft) : error;
   }
   job.finish();
-  const counts = withAll(VERDICTS[verb], job.checkpoint, lineVerb);
+  const counts = withAll(verdictsOf(verb, found), job.checkpoint, lineVerb);
   const told = { verb, name, counts, seconds: Number(seconds.toFixed(3)) };
   await tell(context, told, `${verb} ${name}: ${words(counts)} (${time(seconds)})`);
   return partialOr(counts);

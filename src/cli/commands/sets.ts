@@ -1,4 +1,4 @@
-import type { CreateFilter, CreateVisitedSet, PlanOptions, UrlProfile } from '#client';
+import type { CreateFilter, CreateVisitedSet, PerHost, PlanOptions, UrlProfile } from '#client';
 import { Exit, UsageError } from '../ending.js';
 import { show } from '../../errors/show.js';
 import { bytes, number } from '../terminal/progress.js';
@@ -16,15 +16,23 @@ export interface CreateOptions {
   readonly urlProfile?: string;
   readonly maxAttempts?: number;
   readonly maxAge?: number;
+  /** Whether the queue knows hosts, which each of its limits implies. */
+  readonly perHost?: boolean;
+  /** In seconds. */
+  readonly perHostDelay?: number;
+  readonly perHostLeased?: number;
+  readonly perHostUrls?: number;
 }
 
 export async function create(context: Context, name: string, options: CreateOptions): Promise<Exit> {
-  const { type, semantics, urlProfile, maxAttempts, maxAge, errorRate, ...others } = options;
+  const { type, semantics, urlProfile, maxAttempts, maxAge, capacity, errorRate, growth } = options;
+  const perHost = perHostOf(options);
+  const others = { capacity, ...(growth !== undefined && { growth }) };
   const { client } = context;
   if (type !== undefined) {
-    if (urlProfile !== undefined || maxAttempts !== undefined || maxAge !== undefined)
+    if ([urlProfile, maxAttempts, maxAge, perHost].some((option) => option !== undefined))
       throw new UsageError(
-        '--url-profile, --max-attempts and --max-age apply to visited sets only, not with --type',
+        '--url-profile, --max-attempts, --max-age and --per-host apply to visited sets only, not with --type',
       );
     if (errorRate === undefined) throw new UsageError('a filter needs --error-rate');
     const filter = { ...others, type, errorRate, ...(semantics !== undefined && { semantics }) };
@@ -38,11 +46,27 @@ export async function create(context: Context, name: string, options: CreateOpti
     ...(errorRate !== undefined && { errorRate }),
     ...(maxAttempts !== undefined && { maxAttempts }),
     ...(maxAge !== undefined && { maxAgeSeconds: maxAge }),
+    ...(perHost && { perHost }),
     ...(urlProfile !== undefined && { urlProfile: profileIn(urlProfile) }),
   };
   const made = await client.visitedSet(name).create(set);
   await tell(context, made, `visited set ${name}: ${sizes(made)}`);
   return Exit.Done;
+}
+
+/** How the queue treats hosts; undefined if it does not know them. */
+function perHostOf({
+  perHost,
+  perHostDelay: delaySeconds,
+  perHostLeased: maxLeased,
+  perHostUrls: maxUrls,
+}: CreateOptions): PerHost | undefined {
+  const limits = {
+    ...(delaySeconds !== undefined && { delaySeconds }),
+    ...(maxLeased !== undefined && { maxLeased }),
+    ...(maxUrls !== undefined && { maxUrls }),
+  };
+  return perHost || Object.keys(limits).length > 0 ? limits : undefined;
 }
 
 /** Parses the rules. The service checks a name. */

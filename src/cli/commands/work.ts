@@ -39,7 +39,7 @@ export async function work(context: Context, name: string, options: WorkOptions)
       const { reason, retryAfterSeconds } = failure;
       throw retryAfterSeconds === undefined
         ? new Error(reason)
-        : new RetryAfterError(reason, retryAfterSeconds);
+        : new RetryAfterError(reason, retryAfterSeconds, { host: true });
     },
     {
       concurrency: options.parallel,

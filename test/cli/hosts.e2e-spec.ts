@@ -1,0 +1,87 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { UnseenClient } from '#client';
+import { HOST_STORES } from '../e2e/stores.js';
+import { freshName, type TestApp } from '../support/app.js';
+import { runCommand, startCommand } from '../support/command-line.js';
+import type { Ended } from '../support/service-process.js';
+import { until } from '../support/until.js';
+
+const INTERRUPTED = 130;
+const urls = (count: number): string =>
+  Array.from({ length: count }, (_, n) => `https://a.example/${n}\n`).join('');
+
+describe.each(HOST_STORES)('the command line and hosts, $name store', ({ start }) => {
+  let app: TestApp;
+  let client: UnseenClient;
+  let folder: string;
+  beforeAll(async () => {
+    app = await start();
+    client = new UnseenClient({ url: app.url });
+    folder = await mkdtemp(join(tmpdir(), 'unseen-cli-'));
+  });
+  afterAll(async () => {
+    await app.close();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  const env = () => ({ UNSEEN_URL: app.url, HOME: folder });
+  const unseen = (args: readonly string[], input = ''): Promise<Ended> =>
+    runCommand(args, { env: env(), input });
+
+  it('creates a set with limits for each host, and counts the URLs beyond them', async () => {
+    const name = freshName('set');
+    const limits = ['--per-host-delay', '2s', '--per-host-leased', '1', '--per-host-urls', '2'];
+    expect(await unseen(['create', name, '--capacity', '1000', ...limits])).toMatchObject({ code: 0 });
+    expect(await client.visitedSet(name).describe()).toMatchObject({
+      perHost: { delaySeconds: 2, maxLeased: 1, maxUrls: 2 },
+    });
+    expect(await unseen(['discover', name], `${urls(5)}no URL\n`)).toMatchObject({
+      code: 1,
+      stdout: expect.stringContaining(`discover ${name}: 2 new, 0 seen, 3 limited, 1 invalid (`),
+    });
+  });
+
+  it('creates a set that knows hosts without limits', async () => {
+    const name = freshName('set');
+    await unseen(['create', name, '--capacity', '1000', '--per-host']);
+    expect(await client.visitedSet(name).describe()).toMatchObject({ perHost: {} });
+    expect(await unseen(['discover', name], urls(5))).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('5 new, 0 seen, 0 limited, 0 invalid'),
+    });
+  });
+
+  it('refuses limits for the hosts of a filter, and limits out of range', async () => {
+    const filter = ['create', 'x', '--capacity', '5', '--type', 'counting', '--error-rate', '0.1'];
+    expect(await unseen([...filter, '--per-host'])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('--per-host apply to visited sets only'),
+    });
+    expect(await unseen(['create', 'x', '--capacity', '5', '--per-host-delay', '0'])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('of 1 to 86400 seconds, not "0"'),
+    });
+  });
+
+  it('work makes the whole host wait when a command asks for it', async () => {
+    const set = client.visitedSet(freshName('set'));
+    await set.create({ capacity: 1_000, perHost: {} });
+    await set.discover(['https://a.example/1', 'https://a.example/2', 'https://b.example/']);
+    const script = 'echo "$1"; case "$1" in */1) echo "Retry-After: 3600" >&2; exit 75;; esac; true';
+    const args = ['work', set.name, '--exec', `sh -c '${script}' x`];
+    const { child, ended } = await startCommand(args, { env: env() });
+    await until('only the host that waits is left', async () => {
+      const description = await set.describe();
+      if (!('queue' in description)) throw new Error('the set has lost data');
+      return description.queue.waiting === 2 && description.queue.leased === 0;
+    });
+    child.kill('SIGINT');
+    expect(await ended).toMatchObject({
+      code: INTERRUPTED,
+      stdout: `https://a.example/1\nhttps://b.example/\nwork ${set.name}: 1 done, 1 failed\n`,
+    });
+  });
+});
