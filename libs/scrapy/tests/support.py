@@ -43,6 +43,8 @@ class Site:
         self.moved: Dict[str, str] = {}
         #: A page under this path redirects to itself until the client sends its cookie.
         self.cookie = "/cookie/"
+        #: Paths that answer 503 once, each with this ``Retry-After``.
+        self.busy: Dict[str, str] = {}
         #: Bodies of documents that are not pages, by path.
         self.documents: Dict[str, str] = {}
         lock = threading.Lock()
@@ -54,6 +56,7 @@ class Site:
             def do_GET(self) -> None:
                 with lock:
                     site.hits[self.path] += 1
+                    wait = site.busy.pop(self.path, None)
                 if site.on_hit:
                     site.on_hit(self.path)
                 to = self.path[len("/moved") :] if self.path.startswith("/moved/") else site.moved.get(self.path)
@@ -62,12 +65,14 @@ class Site:
                     to = self.path
                 gone = self.path.startswith("/gone/")
                 broken = self.path.startswith("/broken/") and site.broken
-                status = 302 if to else 404 if gone else 503 if broken else 200
+                status = 302 if to else 404 if gone else 503 if broken or wait else 200
                 links = "".join(f'<a href="{link}">x</a>' for link in site.links(self.path))
                 body = site.documents.get(self.path, f"<html>{links}</html>").encode()
                 self.send_response(status)
                 if to:
                     self.send_header("Location", to)
+                if wait:
+                    self.send_header("Retry-After", wait)
                 if wants_cookie:
                     self.send_header("Set-Cookie", f"seen=1; Path={self.path}")
                 self.send_header("Content-Type", "text/xml" if self.path.endswith(".xml") else "text/html")

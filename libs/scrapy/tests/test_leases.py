@@ -78,6 +78,17 @@ class LeasesTest(unittest.TestCase):
         self.assertEqual(self.leases.take_failed(), (["first"], [TARGET]))
         self.assertEqual((self.leases.take_failed(), self.leases.held()), (([], []), ["second"]))
 
+    def test_a_postponed_lease_is_taken_with_its_longest_time_when_none_of_its_requests_is_in_progress(self) -> None:
+        self.leases.add_target(self.page, TARGET)
+        self.leases.postpone("first", 5)
+        self.leases.postpone("first", 3)
+        self.assertEqual(self.leases.take_postponed(), ({}, []))
+        self.leases.hold_all()
+        self.assertTrue(self.leases.detach(self.page))
+        self.assertEqual(self.leases.take_idle().held, ["second"])
+        self.assertEqual(self.leases.take_postponed(), ({"first": 5}, [TARGET]))
+        self.assertEqual((self.leases.take_postponed(), self.leases.held()), (({}, []), []))
+
     def test_a_page_fetched_without_its_lease_is_acknowledged_when_all_is_done(self) -> None:
         self.leases.hold_unasked("second")
         self.assertIn("second", self.leases.held())

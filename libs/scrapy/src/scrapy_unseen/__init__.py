@@ -4,8 +4,8 @@ Connects Scrapy to Unseen, which stores the URLs that crawls have seen, across r
 
 from .dupefilter import DupeFilter
 from .fingerprints import ScrapyRedisFingerprinter
-from .middlewares import ForgetFailed, VisitCrawled
+from .middlewares import ForgetFailed, RetryAfter, VisitCrawled
 from .options import SettingError
 from .scheduler import Scheduler
 
-__all__ = ["DupeFilter", "ForgetFailed", "VisitCrawled", "Scheduler", "ScrapyRedisFingerprinter", "SettingError"]
+__all__ = ["DupeFilter", "ForgetFailed", "RetryAfter", "VisitCrawled", "Scheduler", "ScrapyRedisFingerprinter", "SettingError"]

@@ -36,6 +36,8 @@ class Leases:
         self._unasked: Set[str] = set()
         #: Leases of pages whose last retry has failed. These pages return to the queue.
         self._failed: Set[str] = set()
+        #: Leases of pages whose hosts asked crawls to wait, with the seconds. These pages return to the queue.
+        self._postponed: Dict[str, int] = {}
         self._batch = 0
         self._unanswered: "Counter[int]" = Counter()
 
@@ -53,6 +55,7 @@ class Leases:
         del self._requests[lease]
         self._incomplete.discard(lease)
         self._failed.discard(lease)
+        self._postponed.pop(lease, None)
         self._unasked.discard(lease)
         self._targets.pop(lease, None)
 
@@ -81,7 +84,7 @@ class Leases:
     def detach(self, request: Request) -> bool:
         """
         Returns whether this was the last request of its lease. The lease then waits to be acknowledged, or to be
-        released if it has failed.
+        released if it has failed or is postponed.
         """
         lease = self._lease_of.pop(request, None)
         if lease is None:
@@ -89,7 +92,7 @@ class Leases:
         self._requests[lease] -= 1
         if self._requests[lease] > 0:
             return False
-        if lease in self._failed:
+        if lease in self._failed or lease in self._postponed:
             return True
         if lease in self._incomplete:
             return False
@@ -101,22 +104,31 @@ class Leases:
     def fail(self, lease: str) -> None:
         self._failed.add(lease)
 
+    def postpone(self, lease: str, seconds: int) -> None:
+        self._postponed[lease] = max(seconds, self._postponed.get(lease, 0))
+
     def take_failed(self) -> Tuple[List[str], List[Key]]:
         """Takes the failed leases without requests, and the targets of their redirects."""
         failed = [lease for lease in self._failed if self._requests[lease] == 0]
-        keys = [key for lease in failed for key in self._targets.get(lease, ())]
-        for lease in failed:
+        return failed, self._remove_all(failed)
+
+    def take_postponed(self) -> Tuple[Dict[str, int], List[Key]]:
+        """Takes the postponed leases without requests, with their seconds, and the targets of their redirects."""
+        postponed = {lease: seconds for lease, seconds in self._postponed.items() if self._requests[lease] == 0}
+        return postponed, self._remove_all(postponed)
+
+    def _remove_all(self, leases: Iterable[str]) -> List[Key]:
+        """Returns the targets of their redirects."""
+        keys = [key for lease in leases for key in self._targets.get(lease, ())]
+        for lease in leases:
             self.remove(lease)
-        return failed, keys
+        return keys
 
     def take_idle(self) -> Ends:
         """When all pages are fetched, takes the leases that would be held to the end. Those in ``done`` stay held."""
-        others = self._failed | self._unasked
+        others = self._failed | self._unasked | set(self._postponed)
         held = [lease for lease, count in self._requests.items() if not count and lease not in others]
-        keys = [key for lease in held for key in self._targets.get(lease, ())]
-        for lease in held:
-            self.remove(lease)
-        return Ends(sorted(self._unasked), held, keys)
+        return Ends(sorted(self._unasked), held, self._remove_all(held))
 
     def add_target(self, request: Request, key: Key) -> None:
         self._targets.setdefault(self._lease_of[request], []).append(key)

@@ -1,6 +1,10 @@
-"""Middlewares that visit pages when they are crawled, and forget pages that failed."""
+"""Middlewares that visit pages when they are crawled, forget pages that failed, and postpone pages of busy hosts."""
 
-from typing import Any, AsyncIterator, Iterable, Optional
+import math
+import time
+from email.utils import parsedate_to_datetime
+from typing import Any, AsyncIterator, Dict, Iterable, Optional
+from urllib.parse import urlsplit
 from weakref import WeakSet
 
 from scrapy import Spider
@@ -10,6 +14,11 @@ from scrapy.http import Request, Response
 
 from .options import SettingError
 from .scheduler import Scheduler
+
+#: The longest time for which the service lets a host wait.
+MOST_SECONDS = 86_400
+#: The statuses with which a host asks clients to wait.
+BUSY = (429, 503)
 
 
 def _scheduler_of(crawler: Crawler) -> Scheduler:
@@ -87,3 +96,59 @@ class ForgetFailed:
 
     def _forget(self, request: Request) -> None:
         _scheduler_of(self._crawler).forget_failed(request)
+
+
+class RetryAfter:
+    """
+    A downloader middleware for pages of the queue: if a host answers 429 or 503 with ``Retry-After``, the page returns to
+    the queue. In a set with ``perHost``, no crawl of the set gets a page of this host before the time is over. This
+    crawl fetches no page of the host that it already has, either.
+
+    Place it behind Scrapy's RetryMiddleware, which would retry at once: ``DOWNLOADER_MIDDLEWARES =
+    {"scrapy_unseen.RetryAfter": 560}``.
+    """
+
+    def __init__(self, crawler: Crawler) -> None:
+        self._crawler = crawler
+        #: When each busy host can be asked again, on the clock of ``time.monotonic()``.
+        self._until: Dict[str, float] = {}
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> "RetryAfter":
+        return cls(crawler)
+
+    def process_request(self, request: Request, spider: Optional[Spider] = None) -> None:
+        host = _host_of(request)
+        seconds = math.ceil(self._until.get(host, 0.0) - time.monotonic())
+        if seconds > 0:
+            self._postpone(request, seconds)
+        else:
+            self._until.pop(host, None)
+
+    def process_response(self, request: Request, response: Response, spider: Optional[Spider] = None) -> Response:
+        seconds = _retry_after(response) if response.status in BUSY else 0
+        if seconds > 0:
+            host = _host_of(request)
+            self._until[host] = max(self._until.get(host, 0.0), time.monotonic() + seconds)
+            self._postpone(request, seconds)
+        return response
+
+    def _postpone(self, request: Request, seconds: int) -> None:
+        if _scheduler_of(self._crawler).postpone(request, seconds):
+            raise IgnoreRequest(f"{_host_of(request)} asked crawls to wait for {seconds} s")
+
+
+def _host_of(request: Request) -> str:
+    return urlsplit(request.url).hostname or ""
+
+
+def _retry_after(response: Response) -> int:
+    """The seconds in ``Retry-After``, also if it is a date. 0 if there is none."""
+    text = (response.headers.get("Retry-After") or b"").decode("latin-1").strip()
+    if text.isdecimal():
+        return min(MOST_SECONDS, int(text[:9]))
+    try:
+        seconds = math.ceil(parsedate_to_datetime(text).timestamp() - time.time())
+    except (IndexError, OverflowError, TypeError, ValueError):
+        return 0
+    return max(0, min(MOST_SECONDS, seconds))

@@ -103,6 +103,8 @@ def _spec(settings: BaseSettings) -> Dict[str, Any]:
         spec["errorRate"] = _number(settings, "UNSEEN_ERROR_RATE", MOST_ERROR_RATE, 1e-9, 0.5)
     if settings.get("UNSEEN_MAX_AGE") is not None:
         spec["maxAgeSeconds"] = _seconds("UNSEEN_MAX_AGE", settings.get("UNSEEN_MAX_AGE"))
+    if settings.get("UNSEEN_PER_HOST") is not None:
+        spec["perHost"] = _object(settings, "UNSEEN_PER_HOST")
     if settings.get("BLOOMFILTER_BIT") is not None and settings.get("UNSEEN_CAPACITY") is None:
         hashes = _whole(settings, "BLOOMFILTER_HASH_NUMBER", 6, 1, 64)
         bits = 2 ** _whole(settings, "BLOOMFILTER_BIT", 30, 1, 60)
@@ -143,6 +145,14 @@ def _number(settings: BaseSettings, name: str, default: float, least: float, mos
     if least <= number <= most:
         return number
     raise SettingError(f"{name} must be a number from {least:g} to {most:g}, not {value!r}")
+
+
+def _object(settings: BaseSettings, name: str) -> Dict[str, Any]:
+    """A dict, or JSON on the command line. The service checks its members."""
+    try:
+        return dict(settings.getdict(name))
+    except (TypeError, ValueError):
+        raise SettingError(f'{name} must be a dict such as {{"delaySeconds": 2}}, not {settings.get(name)!r}') from None
 
 
 def _seconds(name: str, value: Any) -> int:

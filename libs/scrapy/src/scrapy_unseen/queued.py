@@ -119,6 +119,18 @@ class QueuedScheduler(Scheduler):
             self._failed.add(url)
         self.stats.inc_value("unseen/failed", spider=self.spider)
 
+    def postpone(self, request: Request, seconds: int) -> bool:
+        lease = self._leases.of(request)
+        if lease is None:
+            return False
+        self._leases.postpone(lease, seconds)
+        url = self._url_of.get(lease)
+        if url is not None:
+            # This run fetches it when it comes back.
+            self._taken.drop(url)
+        self.stats.inc_value("unseen/postponed", spider=self.spider)
+        return True
+
     # Into the queue.
 
     def _flush(self) -> None:
@@ -127,6 +139,7 @@ class QueuedScheduler(Scheduler):
         super()._flush()
         self._acknowledge()
         self._release_failed()
+        self._release_postponed()
 
     def _ask(self, asked: Sequence[Asked]) -> None:
         keys = [key for _, key in asked]
@@ -172,7 +185,11 @@ class QueuedScheduler(Scheduler):
                 # Another page has visited it, so it stays seen when this lease is released.
                 self._leases.remove_target(request, key)
             self._seen_since |= result == "seen"
-            if result == "queued":
+            if result == "limited":
+                logger.debug("Dropped a request, because the set has maxUrls pages of its host: %s", request)
+                self.stats.inc_value("unseen/limited", spider=self.spider)
+                self._signal_dropped(request)
+            elif result == "queued":
                 self._may_have_more = True
                 self.stats.inc_value("unseen/queued", spider=self.spider)
             elif result == "seen" and is_redirected(request) and lease is not None and lease[1] > 1:
@@ -387,6 +404,14 @@ class QueuedScheduler(Scheduler):
             releasing = self._in_thread(lambda: self._visited.fail(failed, keys, FAILED_SECONDS, FAILED))
             releasing.addErrback(self._not_given_back)
 
+    def _release_postponed(self) -> None:
+        postponed, keys = self._leases.take_postponed()
+        if postponed:
+            # Its host comes due later.
+            self._may_have_more = True
+            releasing = self._in_thread(lambda: self._visited.postpone(postponed, keys))
+            releasing.addErrback(self._not_given_back)
+
     def _flush_later(self) -> None:
         if self._timer is None and not self._over:
             self._timer = call_later(self._options.batch_delay, self._time_is_up)
@@ -443,8 +468,14 @@ class QueuedScheduler(Scheduler):
             timer.cancel()
         self._timer = None
         keys = self._take_unfetched()
+        postponed, targets = self._leases.take_postponed()
         ends = self._leases.ends(self._finished)
-        giving = in_thread(lambda: self._visited.give_back(ends.done, ends.held, [*keys, *ends.keys]))
+
+        def give_back() -> Dict[str, int]:
+            self._visited.postpone(postponed, targets)
+            return self._visited.give_back(ends.done, ends.held, [*keys, *ends.keys])
+
+        giving = in_thread(give_back)
         return giving.addCallbacks(self._tell_end, self._not_given_back)
 
     def _keys_to_unmark(self, unfetched: Request) -> List[Key]:

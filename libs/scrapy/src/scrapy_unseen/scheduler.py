@@ -206,6 +206,13 @@ class Scheduler(ScrapyScheduler):
             self._not_again.add(self._fingerprint(request.replace(url=url)))
         self._forget(keys).addErrback(self._not_forgotten, len(keys))
 
+    def postpone(self, request: Request, seconds: int) -> bool:
+        """
+        Returns a page to the queue, because its host asked crawls to wait. Returns False, and does nothing, if the page
+        did not come from the queue.
+        """
+        return False
+
     def visit(self, keys: Sequence[Key]) -> None:
         """Visits keys with the next batch."""
         self._to_visit.extend(keys)

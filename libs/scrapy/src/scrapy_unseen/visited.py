@@ -38,6 +38,8 @@ class Visited:
         self._filter = path_of("filters", name + REQUESTS)
         self._has_filter = False
         self._making = threading.Lock()
+        #: Whether the queue of the set knows hosts. None: not known yet.
+        self._knows_hosts: Optional[bool] = None
 
     def open(self) -> None:
         """Creates the set if it does not exist. Uses an existing set as it is."""
@@ -81,7 +83,8 @@ class Visited:
     def discover(self, keys: Sequence[Key], payloads: Sequence[Optional[str]]) -> List[str]:
         """
         Visits keys, and adds unseen URLs with a payload to the queue. Returns ``queued`` for these, ``new`` for other
-        unseen keys, and ``seen``.
+        unseen keys, ``seen``, and ``limited`` for URLs of a host with ``maxUrls`` in the set, which are neither visited
+        nor queued.
         """
         results: Dict[int, str] = {}
         for some in _blocks([i for i, payload in enumerate(payloads) if payload is not None]):
@@ -91,8 +94,9 @@ class Visited:
         others = [i for i in range(len(keys)) if i not in results]
         seen = self.visit([keys[i] for i in others])
         results.update((i, "seen" if was else "new") for i, was in zip(others, seen))
-        for key in keys:
-            self._cache.add(key)
+        for i, key in enumerate(keys):
+            if results[i] != "limited":
+                self._cache.add(key)
         return [results[i] for i in range(len(keys))]
 
     def lease(self, most: int, seconds: int) -> List[Dict[str, Any]]:
@@ -125,9 +129,24 @@ class Visited:
         short = reason.encode("utf-8", "replace")[:MOST_REASON_BYTES].decode("utf-8", "ignore")
         self._each("release", leases, delaySeconds=seconds, reason=short, countAttempt=False)
 
+    def postpone(self, leases: Dict[str, int], keys: Sequence[Key]) -> None:
+        """
+        Releases the leases of pages whose hosts asked crawls to wait, each with its seconds. Forgets keys. The whole host
+        waits if the queue knows hosts, otherwise only the page.
+        """
+        self.forget(keys)
+        if leases and self._knows_hosts is None:
+            self.queue()
+        waits = "hostDelaySeconds" if self._knows_hosts else "delaySeconds"
+        for seconds in sorted(set(leases.values())):
+            some = [lease for lease, own in leases.items() if own == seconds]
+            self._each("release", some, **{waits: seconds}, countAttempt=False)
+
     def queue(self) -> Dict[str, int]:
         """Returns how many URLs of the queue are ``waiting``, ``leased``, ``delayed``, and ``dead``."""
-        return dict(self._service.get(self._set)["queue"])
+        description = self._service.get(self._set)
+        self._knows_hosts = "perHost" in description
+        return dict(description["queue"])
 
     def _each(self, what: str, leases: List[str], **how: "int | str") -> List[str]:
         words: List[str] = []
