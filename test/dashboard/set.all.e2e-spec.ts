@@ -93,6 +93,34 @@ describeInBrowser(`the dashboard${why}`, () => {
     await tab.leave();
   });
 
+  it('creates a set that knows hosts, and shows its limits', async () => {
+    tab = await visit(browser, app.url, '#/new');
+    const { page } = tab;
+    await page.getByLabel('Name', { exact: true }).fill('polite');
+    await page.getByLabel('Take turns between hosts').check();
+    await page.getByLabel('Seconds between requests').fill('2.5');
+    await page.getByLabel('Leased at a time').fill('1');
+    await page.getByLabel('URLs of a host').fill('1000');
+    await page.getByRole('button', { name: 'Create the visited set' }).click();
+    await page.getByText('Enter a whole number, or leave it empty').waitFor();
+    expect(await page.evaluate('document.activeElement.name')).toBe('delaySeconds');
+    await page.getByLabel('Seconds between requests').fill('90000');
+    await page.getByRole('button', { name: 'Create the visited set' }).click();
+    await page.getByText('perHost.delaySeconds must be a whole number from 1 to 86400, not 90000').waitFor();
+    expect(await tab.inaccessible()).toEqual([]);
+    await page.getByLabel('Seconds between requests').fill('2');
+    await page.getByRole('button', { name: 'Create the visited set' }).click();
+    await page.getByRole('heading', { name: 'polite' }).waitFor();
+    expect(await client.visitedSet('polite').describe()).toMatchObject({
+      perHost: { delaySeconds: 2, maxLeased: 1, maxUrls: 1_000 },
+    });
+    const settings = page.getByRole('region', { name: 'Settings' });
+    expect(await valueOf(settings, 'Hosts')).toBe(
+      'take turns, 2 s apart, 1 leased at a time, at most 1,000 URLs each',
+    );
+    await tab.close();
+  });
+
   it('creates a filter, and shows refusals of the service at the field', async () => {
     tab = await visit(browser, app.url, '#/new?kind=filters');
     const { page } = tab;

@@ -10,7 +10,7 @@ import { Choice, useFaults } from '../../ui/field.js';
 import { Failure, Notice } from '../../ui/notice.js';
 import { Title } from '../../ui/title.js';
 import { FilterFields, SetFields, SizeFields } from './fields.js';
-import { EMPTY, faultsOf, filterOf, setOf, type Faults, type Form } from './form.js';
+import { EMPTY, faultsOf, filterOf, HOST_LIMITS, setOf, type Faults, type Form } from './form.js';
 import { PlanPanel } from './plan-panel.js';
 
 const KINDS = [
@@ -94,7 +94,7 @@ function faultsIn(error: Error): Faults {
   if (!(error instanceof ServiceError)) return {};
   if (error.code === 'FILTER_EXISTS') return { name: 'This name is already taken; choose another' };
   const known = error.errors.flatMap(({ pointer, detail }) => {
-    const [, member = ''] = /^#\/(\w+)$/.exec(pointer) ?? [];
+    const [, member = ''] = /^#\/([\w/]+)$/.exec(pointer) ?? [];
     return FIELDS.has(member) ? [[member, detail]] : [];
   });
   return Object.fromEntries(known) as Faults;
@@ -106,4 +106,5 @@ const FIELDS: ReadonlySet<string> = new Set([
   'errorRate',
   'maxAgeSeconds',
   'maxAttempts',
+  ...HOST_LIMITS.map(([limit]) => `perHost/${limit}`),
 ]);

@@ -2,7 +2,7 @@ import { oneIn } from '../../format.js';
 import { share } from '../../parse.js';
 import { prefix } from '../../session.js';
 import { Check, Choice, Field } from '../../ui/field.js';
-import { RULES, UNIT_SECONDS, type Faults, type Form } from './form.js';
+import { HOST_LIMITS, RULES, UNIT_SECONDS, type Faults, type Form } from './form.js';
 
 interface FieldsProps {
   readonly form: Form;
@@ -116,6 +116,7 @@ export function SetFields({ form, faults, change }: FieldsProps): preact.JSX.Ele
           )}
         </Field>
       </div>
+      {form.grows && <HostFields form={form} faults={faults} change={change} />}
       <Choice
         legend="URL identity"
         value={form.base}
@@ -143,6 +144,38 @@ export function SetFields({ form, faults, change }: FieldsProps): preact.JSX.Ele
         Safe sorts parameters and drops empty ones, Strict does neither. You cannot change these settings
         later.
       </p>
+    </>
+  );
+}
+
+function HostFields({ form, faults, change }: FieldsProps): preact.JSX.Element {
+  const { byHost, perHost } = form;
+  return (
+    <>
+      <Check
+        label="Take turns between hosts"
+        hint="The queue has a lane for each host, and keeps its pace for all workers."
+        checked={byHost}
+        onChange={(on) => change({ byHost: on })}
+      />
+      {byHost && (
+        <div class="pair">
+          {HOST_LIMITS.map(([limit, label, hint, empty]) => (
+            <Field key={limit} label={label} hint={hint} error={faults[`perHost/${limit}`]}>
+              {(props) => (
+                <input
+                  {...props}
+                  name={limit}
+                  inputMode="numeric"
+                  placeholder={empty}
+                  value={perHost[limit]}
+                  onInput={(event) => change({ perHost: { ...perHost, [limit]: event.currentTarget.value } })}
+                />
+              )}
+            </Field>
+          ))}
+        </div>
+      )}
     </>
   );
 }

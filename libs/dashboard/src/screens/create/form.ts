@@ -1,4 +1,4 @@
-import type { CreateFilter, CreateVisitedSet, PlanOptions } from '#client';
+import type { CreateFilter, CreateVisitedSet, PerHost, PlanOptions } from '#client';
 import { count, share } from '../../parse.js';
 import type { Kind } from '../../sets.js';
 
@@ -12,11 +12,23 @@ export interface Form {
   readonly maxAge: string;
   readonly maxAgeUnit: keyof typeof UNIT_SECONDS;
   readonly maxAttempts: string;
+  readonly byHost: boolean;
+  readonly perHost: Readonly<Record<HostLimit, string>>;
   readonly base: 'safe' | 'strict';
   readonly rules: readonly Rule[];
   readonly type: 'counting' | 'standard';
   readonly semantics: 'set' | 'multiset';
 }
+
+/** The limits for each host: API name, label, hint, and text of an empty field. */
+export const HOST_LIMITS = [
+  ['delaySeconds', 'Seconds between requests', 'From one lease of a host to the next', 'none'],
+  ['maxLeased', 'Leased at a time', 'URLs of a host that workers have at a time', 'no limit'],
+  ['maxUrls', 'URLs of a host', 'Any more are “limited”: neither visited nor queued', 'no limit'],
+] as const;
+
+/** The API name of such a limit. */
+export type HostLimit = (typeof HOST_LIMITS)[number][0];
 
 /** Units for an age. */
 export const UNIT_SECONDS = { minutes: 60, hours: 3_600, days: 86_400 } as const;
@@ -43,6 +55,8 @@ export const EMPTY: Form = {
   maxAge: '',
   maxAgeUnit: 'days',
   maxAttempts: '',
+  byHost: false,
+  perHost: { delaySeconds: '', maxLeased: '', maxUrls: '' },
   base: 'safe',
   rules: [],
   type: 'counting',
@@ -52,6 +66,7 @@ export const EMPTY: Form = {
 /** Faults of form members, by their API names. */
 export type Faults = Readonly<Record<string, string>>;
 
+const WHOLE_OR_EMPTY = 'Enter a whole number, or leave it empty';
 const NAME = /^[a-z0-9][a-z0-9._-]*$/;
 
 /** The parsed numbers of a form. NaN where a field has no valid number. */
@@ -60,6 +75,7 @@ interface Numbers {
   readonly errorRate: number;
   readonly maxAgeSeconds: number | undefined;
   readonly maxAttempts: number | undefined;
+  readonly perHost: PerHost | undefined;
 }
 
 function numbersOf(form: Form): Numbers {
@@ -70,7 +86,16 @@ function numbersOf(form: Form): Numbers {
     errorRate: share(form.errorRate),
     maxAgeSeconds: ages ? Math.round(Number(form.maxAge) * UNIT_SECONDS[form.maxAgeUnit]) : undefined,
     maxAttempts: limited ? count(form.maxAttempts) : undefined,
+    perHost: perHostOf(form),
   };
+}
+
+/** undefined if the queue is not to know hosts. */
+function perHostOf({ kind, grows, byHost, perHost }: Form): PerHost | undefined {
+  // Only a set that grows can know hosts.
+  if (kind !== 'sets' || !grows || !byHost) return undefined;
+  const given = HOST_LIMITS.map(([limit]) => limit).filter((limit) => perHost[limit].trim() !== '');
+  return Object.fromEntries(given.map((limit) => [limit, count(perHost[limit])]));
 }
 
 /**
@@ -78,7 +103,7 @@ function numbersOf(form: Form): Numbers {
  * (`tried`).
  */
 export function faultsOf(form: Form, tried = false): Faults {
-  const { capacity, errorRate, maxAgeSeconds, maxAttempts } = numbersOf(form);
+  const { capacity, errorRate, maxAgeSeconds, maxAttempts, perHost = {} } = numbersOf(form);
   const faults: Record<string, string> = {};
   if (tried && !NAME.test(form.name))
     faults.name =
@@ -87,8 +112,9 @@ export function faultsOf(form: Form, tried = false): Faults {
   if (!(errorRate > 0 && errorRate < 1)) faults.errorRate = 'Enter a share, such as 0.01 % or 1 in 10,000';
   if (maxAgeSeconds !== undefined && !(maxAgeSeconds > 0 && Number.isFinite(maxAgeSeconds)))
     faults.maxAgeSeconds = 'Enter a number, or leave it empty';
-  if (maxAttempts !== undefined && !(maxAttempts >= 1))
-    faults.maxAttempts = 'Enter a whole number, or leave it empty';
+  if (maxAttempts !== undefined && !(maxAttempts >= 1)) faults.maxAttempts = WHOLE_OR_EMPTY;
+  for (const [limit, value] of Object.entries(perHost))
+    if (!(value >= 1)) faults[`perHost/${limit}`] = WHOLE_OR_EMPTY;
   return faults;
 }
 
@@ -113,7 +139,7 @@ export function filterOf(form: Form): Omit<CreateFilter, 'name'> {
 /** The visited set to create. Call it only if the form has no faults. */
 export function setOf(form: Form): Omit<CreateVisitedSet, 'name'> {
   const { capacity, errorRate, growth = 'auto', maxAgeSeconds } = planOf(form);
-  const { maxAttempts } = numbersOf(form);
+  const { maxAttempts, perHost } = numbersOf(form);
   const on = Object.fromEntries(form.rules.map((rule) => [rule, true]));
   return {
     capacity,
@@ -121,6 +147,7 @@ export function setOf(form: Form): Omit<CreateVisitedSet, 'name'> {
     growth,
     ...(maxAgeSeconds !== undefined && { maxAgeSeconds }),
     ...(maxAttempts !== undefined && { maxAttempts }),
+    ...(perHost && { perHost }),
     urlProfile: form.rules.length === 0 ? form.base : { base: form.base, ...on },
   };
 }

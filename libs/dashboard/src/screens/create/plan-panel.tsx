@@ -21,7 +21,8 @@ interface Planned {
 /** The plan for the form, requested from the service as the user types. */
 function usePlan(form: Form): Planned {
   const [planned, setPlanned] = useState<Planned>({});
-  const isWhole = Object.keys(faultsOf(form)).every((member) => member === 'maxAttempts');
+  // The other members do not change the plan.
+  const isWhole = Object.keys(faultsOf(form)).every((member) => /^(?:maxAttempts|perHost)/.test(member));
   const asked = isWhole ? JSON.stringify(planOf(form)) : '';
   const { value: service } = client;
   useEffect(() => {
