@@ -128,7 +128,9 @@ async function make(port: number, name: Subject['name'], size: number): Promise<
     };
     // Every slice contains the URLs that are visited repeatedly, so each must have room for all of them. Error rates of
     // slices add up.
-    await set.create(size, name === 'slices' ? ERROR_RATE / SLICES : ERROR_RATE, age[name]);
+    await set.create(size, name === 'slices' ? ERROR_RATE / SLICES : ERROR_RATE, {
+      maxAgeSeconds: age[name],
+    });
     sets.push(set);
   }
   return { name, sets, rounds: noRounds() };

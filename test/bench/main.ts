@@ -14,6 +14,7 @@ import { filterGroup } from './in-process-filter-rows.js';
 import { inspectionGroup } from './inspection-rows.js';
 import { memoryGroup } from './memory-rows.js';
 import { overloadGroup } from './overload-rows.js';
+import { hostGroup } from './host-rows.js';
 import { queueGroup } from './queue-rows.js';
 import { readOptions, USAGE, type Options } from './options.js';
 import { redisGroup } from './redis-rows.js';
@@ -38,6 +39,7 @@ const GROUPS: readonly Group[] = [
   embeddedGroup,
   streamGroup,
   queueGroup,
+  hostGroup,
   growthGroup,
   syncGroup,
   ageGroup,

@@ -19,8 +19,8 @@ export class QueueClient {
     this.path = `/v1/visited-sets/${name}`;
   }
 
-  async create(capacity: number, errorRate: number, maxAgeSeconds?: number): Promise<void> {
-    const spec = { name: this.name, capacity, errorRate, maxAgeSeconds };
+  async create(capacity: number, errorRate: number, more: object = {}): Promise<void> {
+    const spec = { name: this.name, capacity, errorRate, ...more };
     const { status, text } = await this.post('/v1/visited-sets', spec);
     assertSetUp(status === 201, `visited set ${this.name} is made anew: ${status} ${text}`);
   }
@@ -62,6 +62,17 @@ export class QueueClient {
     return done;
   }
 
+  /** Leases at most `max` URLs. Returns the ids of their leases. */
+  async lease(max: number, maxPerHost?: number): Promise<string[]> {
+    const asked = { max, leaseSeconds: LEASE_SECONDS, maxPerHost };
+    const { text } = await this.post(`${this.path}/queue/lease`, asked);
+    return (JSON.parse(text) as { urls: { id: string }[] }).urls.map(({ id }) => id);
+  }
+
+  async ack(ids: readonly string[]): Promise<void> {
+    await this.post(`${this.path}/queue/ack`, { ids });
+  }
+
   async view(): Promise<{ readonly memoryBytes: number }> {
     const { text } = await this.http.get(this.path);
     return JSON.parse(text) as { memoryBytes: number };
@@ -72,9 +83,8 @@ export class QueueClient {
   }
 
   private async workOnce(max: number): Promise<number> {
-    const leased = await this.post(`${this.path}/queue/lease`, { max, leaseSeconds: LEASE_SECONDS });
-    const ids = (JSON.parse(leased.text) as { urls: { id: string }[] }).urls.map(({ id }) => id);
-    if (ids.length > 0) await this.post(`${this.path}/queue/ack`, { ids });
+    const ids = await this.lease(max);
+    if (ids.length > 0) await this.ack(ids);
     return ids.length;
   }
 

@@ -1,0 +1,127 @@
+import { onBothStores } from './both-stores.js';
+import { measured, summary, type Measured, type Workers } from './measured.js';
+import { QueueClient } from './queue-client.js';
+import { assertSetUp, atMost, totalCpu, type BenchOptions, type Group, type Row } from './row.js';
+import { warmUp } from './warm-up.js';
+import { BATCH } from './workload.js';
+
+const URLS = 300_000;
+const QUICK_URLS = 30_000;
+const ROUNDS = 5;
+const WARM_ROUNDS = 3;
+const ERROR_RATE = 1e-3;
+/** Hosts of each batch, and of all batches. */
+const HOSTS_PER_BATCH = 30;
+const HOSTS = 1_200;
+/** A lease takes one URL of each of these hosts. */
+const LEASED_HOSTS = 100;
+/** CPU of a discovery relative to a visit. */
+const MOST_AGAINST_VISIT = 2;
+/** CPU of Redis for a leased URL, in µs. */
+const MOST_LEASE_MICROS = 15;
+
+/** Sets for visits, discoveries, discoveries without hosts, and leases. */
+type Sets = readonly [QueueClient, QueueClient, QueueClient, QueueClient];
+
+/** The cost of a queue that knows hosts, beside visits of the same URLs and a queue without hosts. */
+export const hostGroup: Group = {
+  name: 'hosts',
+  measure: (options) => onBothStores(options, rowsOf),
+};
+
+async function rowsOf(store: string, port: number, workers: Workers, options: BenchOptions): Promise<Row[]> {
+  // This store cannot make such sets yet.
+  if (store === 'redis') return [];
+  const count = options.quick ? QUICK_URLS : (options.size ?? URLS);
+  const few = count / 10;
+  const rounds = options.quick ? 1 : ROUNDS;
+  const times: Record<string, Measured[]> = {};
+  const time = async (row: string, items: number, work: () => Promise<unknown>): Promise<void> => {
+    (times[row] ??= []).push(await measured(workers, items, work));
+  };
+  const setsOf = async (name: string): Promise<Sets> => {
+    const set = (of: string): QueueClient => new QueueClient(port, `${name}-${of}`, 8);
+    const sets: Sets = [set('visited'), set('discovered'), set('plain'), set('leased')];
+    const [visited, discovered, plain, leased] = sets;
+    for (const set of [visited, discovered, leased])
+      await set.create(rounds * count, ERROR_RATE, { perHost: {} });
+    await plain.create(rounds * count, ERROR_RATE);
+    return sets;
+  };
+  /** Each round has other URLs, because the store would still purge cleared queues during the next row. */
+  const round = async ([visited, discovered, plain, leased]: Sets, number: number): Promise<void> => {
+    const lines = linesOf(
+      number * count,
+      count,
+      (i) => HOSTS_PER_BATCH * Math.floor(i / BATCH) + (i % HOSTS_PER_BATCH),
+    );
+    await time('visit', count, () => visited.stream('visit', lines));
+    await time('discover', count, () => discovered.stream('discover', lines));
+    await time('discover-plain', count, () => plain.stream('discover', lines));
+    await leased.stream(
+      'discover',
+      linesOf(number * few, few, (i) => i % LEASED_HOSTS),
+    );
+    const leases: string[][] = [];
+    await time('lease-of-each', few, async () => {
+      for (let n = 0; n < few / LEASED_HOSTS; n++) leases.push(await leased.lease(LEASED_HOSTS, 1));
+    });
+    const found = leases.flat().length;
+    assertSetUp(found > 0.98 * few, `${found} of ${few} URLs are leased`);
+    await time('ack-of-each', few, async () => {
+      for (const ids of leases) await leased.ack(ids);
+    });
+  };
+  const warm = await setsOf('warm');
+  await warmUp(
+    options,
+    async () => {
+      for (const set of warm) await set.clear();
+      await round(warm, 0);
+    },
+    WARM_ROUNDS,
+  );
+  for (const set of warm) set.close();
+  for (const row of Object.keys(times)) times[row] = [];
+  const sets = await setsOf('hosts');
+  for (let number = 0; number < rounds; number++) await round(sets, number);
+  for (const set of sets) set.close();
+  const of = (row: string): Row & ReturnType<typeof summary> => ({
+    name: `${store}/hosts-${row}`,
+    ...summary(times[row] ?? []),
+  });
+  const visit = of('visit');
+  const against = (row: string): Row => {
+    const found = of(row);
+    const value = totalCpu(found.cpu) / totalCpu(visit.cpu);
+    return { ...found, ratio: { value, against: visit.name } };
+  };
+  const discover = against('discover');
+  const lease = of('lease-of-each');
+  const { server } = lease.cpu;
+  return [
+    visit,
+    {
+      ...discover,
+      targets: [atMost('CPU relative to visit', discover.ratio?.value ?? NaN, MOST_AGAINST_VISIT, 'x')],
+    },
+    against('discover-plain'),
+    {
+      ...lease,
+      ...(server !== undefined && {
+        targets: [atMost('CPU of Redis for a URL', server, MOST_LEASE_MICROS, 'µs')],
+      }),
+    },
+    of('ack-of-each'),
+  ];
+}
+
+/** `count` URLs from number `first` on, of the hosts with these numbers, one per line. */
+function linesOf(first: number, count: number, hostOf: (i: number) => number): Buffer {
+  const urls = Array.from({ length: count }, (_, n) => {
+    const i = first + n;
+    const host = String(hostOf(i) % HOSTS).padStart(4, '0');
+    return `https://www.news-${host}.example.org/archive/2026/11/21/story-${String(i).padStart(12, '0')}.html\n`;
+  });
+  return Buffer.from(urls.join(''));
+}
