@@ -35,7 +35,7 @@ describeExample(`examples/cms${why}`, () => {
     const site = await Site.start(async ({ path }) => {
       const reply = articles.get(path) ?? (path === '/' ? page([...articles.keys()]) : { status: 404 });
       return typeof reply === 'function' ? reply() : reply;
-    });
+    }, '127.0.0.1');
     open.push({ clean: () => site.stop() });
     return site;
   }

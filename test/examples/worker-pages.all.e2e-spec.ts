@@ -10,6 +10,7 @@ import {
   EMPTY,
   endWell,
   freshSet,
+  ONE_EACH,
   pathsOf,
   QUICK,
   Stage,
@@ -84,7 +85,7 @@ describeExample(`examples/worker and its pages${why}`, () => {
       'leaves URLs without an available robots.txt as dead letters, with the reason',
       withEach(async (program) => {
         const set = freshSet(app.url);
-        await set.create({ capacity: 1_000, maxAttempts: 2 });
+        await set.create({ ...ONE_EACH, maxAttempts: 2 });
         const down = await stage.site(() => ({ status: 500 }));
         await stage.run(program, [...QUICK, app.url, set.name, `${down.url}/0`]);
         expect(down.asked()).toEqual([]);
@@ -93,17 +94,20 @@ describeExample(`examples/worker and its pages${why}`, () => {
     );
 
     it(
-      'waits for the Crawl-delay of a host, and releases its URLs when stopped',
+      'keeps a host for its Crawl-delay, and ends the wait when stopped',
       withEach(async (program) => {
         const set = freshSet(app.url);
         const slow = await stage.site(({ path }) =>
           path === '/robots.txt' ? { body: 'User-agent: *\nCrawl-delay: 3600' } : tree(3)(path),
         );
-        const quick = await stage.site(({ path }) => tree(30)(path));
+        const quick = await stage.site(({ path }) => tree(30)(path), 'localhost');
         const args = [...QUICK, app.url, set.name, `${slow.url}/0`, `${quick.url}/0`];
         const worker = stage.start(program, args);
         await until('the fast host is crawled', async () => quick.pages().size === 30);
-        await until('the links of the slow host are leased', async () => (await counts(set)).leased === 2);
+        await until('only the page of the slow host is leased', async () => {
+          const { waiting, leased } = await counts(set);
+          return waiting === 2 && leased === 1;
+        });
         expect(slow.asked()).toEqual(['/0']);
         worker.child.kill('SIGTERM');
         await endWell(worker);
@@ -116,7 +120,7 @@ describeExample(`examples/worker and its pages${why}`, () => {
       'retries failed pages, and leaves those that always fail as dead letters, with the reason',
       withEach(async (program) => {
         const set = freshSet(app.url);
-        await set.create({ capacity: 1_000, maxAttempts: 3 });
+        await set.create({ ...ONE_EACH, maxAttempts: 3 });
         const site = await stage.site(({ path, nth }) => {
           if (path === '/0') return page(['/flaky', '/later', '/broken', '/cut', '/gone']);
           if (path === '/flaky') return nth < 3 ? { status: 503 } : page(['/after']);
@@ -135,6 +139,30 @@ describeExample(`examples/worker and its pages${why}`, () => {
         expect(dead.get('/broken')).toBe('HTTP 500');
         expect(dead.get('/cut')).toMatch(/closed|reset|hang up|without response/i);
         expect(await counts(set)).toEqual({ ...EMPTY, dead: 2 });
+      }),
+    );
+
+    it(
+      'leaves a host alone after its Retry-After, and refuses a set that would not do so',
+      withEach(async (program) => {
+        const set = freshSet(app.url);
+        const times: number[] = [];
+        const site = await stage.site(({ path, nth }) => {
+          if (path !== '/robots.txt') times.push(performance.now());
+          const isBusy = path === '/1' && nth === 1;
+          return isBusy ? { status: 429, headers: { 'retry-after': '2' } } : tree(4)(path);
+        });
+        await stage.run(program, [...QUICK, app.url, set.name, `${site.url}/0`]);
+        expect(site.asked()).toHaveLength(5);
+        const busy = site.asked().indexOf('/1');
+        expect(times[busy + 1]! - times[busy]!).toBeGreaterThanOrEqual(2_000);
+        expect(await counts(set)).toEqual(EMPTY);
+
+        const other = freshSet(app.url);
+        await other.create({ capacity: 1_000 });
+        const refused = stage.start(program, [...QUICK, app.url, other.name, `${site.url}/0`]);
+        expect(await refused.ended).toBe(1);
+        expect(refused.stderr()).toContain(`${other.name} exists without perHost.maxLeased 1`);
       }),
     );
 
@@ -173,7 +201,7 @@ describeExample(`examples/worker and its pages${why}`, () => {
       'waits for a page until its timeout',
       withEach(async (program) => {
         const set = freshSet(app.url);
-        await set.create({ capacity: 1_000, maxAttempts: 1 });
+        await set.create({ ...ONE_EACH, maxAttempts: 1 });
         const site = await stage.site(({ path }) => (path === '/0' ? 'never' : { status: 404 }));
         await stage.run(program, [...QUICK, '--timeout', '2', app.url, set.name, `${site.url}/0`]);
         // On a stalling machine, the timeout may hit robots.txt instead.
@@ -259,9 +287,8 @@ describeExample(`examples/worker and its pages${why}`, () => {
       withEach(async (program) => {
         const wrong = [
           [['--concurrency', 'x'], /--concurrency:? must be a whole number from 1 to 250, not ["']x["']/],
-          [['--held', '3'], /--held must be .*, not "?3/],
           [['--delay', '-1'], /--delay/],
-          [['--delay', '1s'], /--delay:? must be seconds from 0 to 3600, not ["']1s["']/],
+          [['--delay', '0.5'], /--delay:? must be a whole number from 0 to 3600, not ["']0.5["']/],
           [['ftp://example.org/'], /["']ftp:\/\/example.org\/["'] is not an http or https URL/],
         ] as const;
         for (const [args, text] of wrong) {

@@ -31,19 +31,28 @@ export function page(links: readonly string[]): Reply {
   };
 }
 
-/** A site on loopback that records its requests. Its port makes it a host of its own. */
+/** A name of a site on loopback. Sites with different names are different hosts, and those with one name are one. */
+export type SiteName = '127.0.0.1' | 'localhost';
+
+/** A site on loopback that records its requests. */
 export class Site {
   readonly fetches: Fetch[] = [];
   /** The largest number of parallel requests. */
   mostAtOnce = 0;
   private atOnce = 0;
 
-  private constructor(private readonly server: Server) {}
+  private constructor(
+    private readonly server: Server,
+    private readonly name: SiteName,
+  ) {}
 
   /** `answer` may be slow. Without a robots.txt of its own, the site answers 404 for it. */
-  static async start(answer: (fetch: Fetch, site: Site) => Reply | Promise<Reply>): Promise<Site> {
+  static async start(
+    answer: (fetch: Fetch, site: Site) => Reply | Promise<Reply>,
+    name: SiteName,
+  ): Promise<Site> {
     const server = createServer();
-    const site = new Site(server);
+    const site = new Site(server, name);
     server.on('request', ({ url = '', headers }, response) => {
       const [agent = ''] = (headers['user-agent'] ?? '').split('/');
       const nth = site.fetches.filter(({ path }) => path === url).length + 1;
@@ -61,7 +70,7 @@ export class Site {
   }
 
   get host(): string {
-    return `127.0.0.1:${(this.server.address() as AddressInfo).port}`;
+    return `${this.name}:${(this.server.address() as AddressInfo).port}`;
   }
 
   /** The user agents that requested each page, by path, in order. */

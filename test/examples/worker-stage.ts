@@ -2,7 +2,7 @@ import { UnseenClient, type VisitedSet } from '#client';
 import { freshName } from '../support/app.js';
 import type { Example } from '../support/example.js';
 import { PYTHON_PROGRAM, startProgram, TYPESCRIPT, type Program, type Running } from './worker-programs.js';
-import { page, Site, type Fetch, type Reply } from './worker-site.js';
+import { page, Site, type Fetch, type Reply, type SiteName } from './worker-site.js';
 
 /** No politeness delays, because these tests do not measure them. */
 export const QUICK = ['--delay', '0', '--retry', '0'];
@@ -16,8 +16,8 @@ export class Stage {
 
   constructor(private readonly example: () => Example) {}
 
-  async site(answer: (fetch: Fetch) => Reply | Promise<Reply>): Promise<Site> {
-    const site = await Site.start(answer);
+  async site(answer: (fetch: Fetch) => Reply | Promise<Reply>, name: SiteName = '127.0.0.1'): Promise<Site> {
+    const site = await Site.start(answer, name);
     this.sites.push(site);
     return site;
   }
@@ -49,6 +49,9 @@ export async function endWell(one: Running): Promise<void> {
   const ended = await one.ended;
   if (ended !== 0) throw new Error(`it ended with ${ended}: ${one.stderr()}`);
 }
+
+/** The options of the programs for a set without a delay, for tests that create the set. */
+export const ONE_EACH = { capacity: 1_000, perHost: { maxLeased: 1 } };
 
 /** A set with a new name, which the program or the test creates. */
 export function freshSet(url: string): VisitedSet {

@@ -33,8 +33,7 @@ def read_options() -> argparse.Namespace:
     add("set", metavar="SET", help="the visited set; workers of one set share its queue")
     add("starts", metavar="START", nargs="+", help="where the crawl starts")
     add("--concurrency", type=whole(1, 250), default=8, help="concurrent fetches (8)")
-    add("--held", type=whole(1, 1000), help="leased URLs, most of which wait for their host (4 x concurrency)")
-    add("--delay", type=seconds(0, 3600), default=1.0, help="seconds between two requests to a host (1)")
+    add("--delay", type=whole(0, 3600), default=1, help="seconds between two requests to a host, for a new set (1)")
     add("--user-agent", default="unseen-worker/1.0", help='robots.txt uses the part before "/"')
     add("--host", action="append", default=[], help="also follow links to this host (the hosts of START)")
     add("--any-host", action="store_true", help="follow links to all hosts")
@@ -50,12 +49,6 @@ def read_options() -> argparse.Namespace:
         hosts: Set[str] = {*map(host_of, options.starts), *(host_of(f"http://{host}") for host in options.host)}
     except ValueError as error:
         parser.error(str(error))
-    if options.held is None:
-        options.held = 4 * options.concurrency
-    elif options.held < options.concurrency:
-        parser.error(f"--held must be at least --concurrency, {options.concurrency}, not {options.held}")
-    # If there is only one host, no other host needs room.
-    options.per_host = math.inf if len(hosts) == 1 and not options.any_host else math.ceil(options.held / 4)
     options.hosts = None if options.any_host else frozenset(hosts)
     return options
 

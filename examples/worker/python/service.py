@@ -71,14 +71,17 @@ class Service:
         self._told = False
         self._telling = threading.Lock()
 
-    def create(self, max_attempts: int) -> None:
-        self._send("POST", "/v1/visited-sets", {"name": self._name, "capacity": CAPACITY, "maxAttempts": max_attempts})
+    def create(self, max_attempts: int, delay_seconds: int) -> None:
+        """Creates a set that gives each host to one worker at a time."""
+        per_host = {"maxLeased": 1, **({"delaySeconds": delay_seconds} if delay_seconds else {})}
+        spec = {"name": self._name, "capacity": CAPACITY, "maxAttempts": max_attempts, "perHost": per_host}
+        self._send("POST", "/v1/visited-sets", spec)
 
     def describe(self) -> Dict[str, Any]:
         return self._send("GET", self._path(""))
 
     def discover(self, urls: List[Dict[str, str]]) -> List[str]:
-        """Visits and queues URLs in one step. Returns ``new``, ``seen`` or ``invalid`` for each."""
+        """Visits and queues URLs in one step. Returns ``new``, ``seen``, ``limited`` or ``invalid`` for each."""
         results: List[str] = []
         for start in range(0, len(urls), 1000):
             results += self._send("POST", self._path("/urls/discover"), {"urls": urls[start : start + 1000]})["results"]
@@ -91,10 +94,14 @@ class Service:
     def ack(self, ids: List[str]) -> List[str]:
         return self._send("POST", self._path("/queue/ack"), {"ids": ids})["results"]
 
-    def release(self, ids: List[str], reason: str, delay_seconds: int, count_attempt: bool) -> List[str]:
+    def release(
+        self, ids: List[str], reason: str, delay_seconds: int = 0, host_delay_seconds: int = 0, count_attempt: bool = True
+    ) -> List[str]:
+        """``host_delay_seconds``: how long no worker gets a URL of the same host."""
         # At most 256 bytes. Drops a character that would be cut in two.
         short = reason.encode("utf-8", "replace")[:256].decode("utf-8", "ignore")
-        body = {"ids": ids, "delaySeconds": delay_seconds, "reason": short, "countAttempt": count_attempt}
+        body = {"ids": ids, "reason": short, "delaySeconds": delay_seconds, "countAttempt": count_attempt}
+        body["hostDelaySeconds"] = host_delay_seconds
         return self._send("POST", self._path("/queue/release"), body)["results"]
 
     def extend(self, ids: List[str], lease_seconds: int) -> List[str]:

@@ -12,13 +12,14 @@ import signal
 import sys
 import threading
 import time
+from dataclasses import dataclass
+from queue import Empty, SimpleQueue
 from typing import Any, Dict, FrozenSet, List, Optional
 
 from options import read_options
 from pages import Page, SiteBusy, fetch_page, host_of
-from robots import Robots
+from robots import Robots, Rules
 from service import Refused, Service, Unreachable
-from turns import Task, Turns
 
 MOST_REDIRECTS = 10
 MOST_DELAY_SECONDS = 3600
@@ -28,23 +29,36 @@ def log(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
-class Later(Exception):
-    """The URL returns to the queue after this many seconds. ``failure``: the attempt counts as failed."""
+@dataclass(frozen=True)
+class Task:
+    """A leased URL."""
 
-    def __init__(self, why: str, seconds: float, failure: bool) -> None:
+    id: str
+    url: str
+    attempt: int
+    depth: int
+    redirects: int
+
+
+class Later(Exception):
+    """The URL returns to the queue. ``host``: its whole host waits for so many seconds, not only the URL."""
+
+    def __init__(self, why: str, seconds: float, host: bool = False) -> None:
         super().__init__(why)
         self.seconds = math.ceil(max(0, seconds))
-        self.failure = failure
+        self.host = host
 
 
 class Worker:
-    """Leases URLs, fetches their pages, discovers the links, and acknowledges the URLs."""
+    """
+    Leases URLs, fetches their pages, discovers the links, and acknowledges the URLs. The set keeps the pace of each host,
+    and gives each host to one worker at a time.
+    """
 
     WAIT_SECONDS = 1
     #: Delays follow the clock of the service, which may be adjusted meanwhile.
     CLOCK_GRACE_SECONDS = 1.0
     POLL_SECONDS = 0.5
-    LOOK_SECONDS = 1.0
     #: Minimum delay of a URL that was given up. Without it, the queue would return the URL before it looks empty.
     GIVEN_UP_SECONDS = 60
     LONGEST_DELAY_SECONDS = 86400
@@ -55,7 +69,8 @@ class Worker:
         self._service = service
         self._options = options
         self._max_attempts = description.get("maxAttempts", math.inf)
-        self._turns = Turns()
+        #: Leased URLs that no thread has begun.
+        self._leased: "SimpleQueue[Optional[Task]]" = SimpleQueue()
         self._robots = Robots(options.user_agent, options.timeout, options.retry)
         #: No lock: a signal handler sets this, and must not wait for a lock.
         self._stopping = False
@@ -70,7 +85,7 @@ class Worker:
         if description["queue"]["delayed"] > 0:
             self._await(self.UNKNOWN_DELAY_SECONDS)
         self._output = threading.Lock()
-        self.counts = {"fetched": 0, "disallowed": 0, "failed": 0, "given back": 0}
+        self.counts = {"fetched": 0, "disallowed": 0, "failed": 0}
 
     def run(self) -> None:
         """Works until ``stop``. Without ``--forever``, also ends when no URL is left."""
@@ -81,7 +96,10 @@ class Worker:
         try:
             self._lease_all()
         finally:
-            self._give_back(self._turns.stop())
+            self._stopping = True
+            self._give_back(self._take_leased())
+            for _ in fetchers:
+                self._leased.put(None)
             for thread in fetchers:
                 thread.join()
             self._over.set()
@@ -90,19 +108,14 @@ class Worker:
     def stop(self) -> None:
         """Leases no more URLs. Finishes fetches in progress and releases the rest."""
         self._stopping = True
-        self._turns.stopped = True
 
     def _lease_all(self) -> None:
-        looked = time.monotonic()
         while not self._stopping:
             with self._settled:
-                free = self._options.held - len(self._held)
+                free = self._options.concurrency - len(self._held)
                 if free == 0:
                     self._settled.wait(self.POLL_SECONDS)
             if free == 0:
-                if time.monotonic() - looked >= self.LOOK_SECONDS:
-                    self._keep_room()
-                    looked = time.monotonic()
                 continue
             try:
                 if self._lease(free) > 0 or self._options.forever:
@@ -113,28 +126,25 @@ class Worker:
                 log(str(error))
 
     def _lease(self, most: int) -> int:
-        # The lease starts when the service answers, so it cannot end before this time.
-        until = time.monotonic() + self._options.lease
         leased = self._service.lease(most, self._options.lease, self.WAIT_SECONDS)
-        tasks = [self._task(one, until) for one in leased]
+        tasks = [self._task(one) for one in leased]
         with self._settled:
             self._held.update((task.id, task) for task in tasks)
-        if self._stopping:
-            self._give_back(tasks)
-            return 0
         for task in tasks:
-            self._turns.wait(task)
+            self._leased.put(task)
         return len(tasks)
 
-    def _keep_room(self) -> None:
-        """
-        While all places are taken, the worker cannot lease more URLs. If this lasts, slow hosts are the cause. Releases
-        most of their URLs to make room for other hosts.
-        """
-        for task, seconds in self._turns.put_off(self._options.per_host):
-            self._release(task, Later("its host is busy", seconds, failure=False))
+    def _take_leased(self) -> List[Task]:
+        taken: List[Task] = []
+        try:
+            while True:
+                task = self._leased.get_nowait()
+                if task is not None:
+                    taken.append(task)
+        except Empty:
+            return taken
 
-    def _task(self, leased: Dict[str, Any], until: float) -> Task:
+    def _task(self, leased: Dict[str, Any]) -> Task:
         try:
             payload = json.loads(leased.get("payload", ""))
         except ValueError:
@@ -142,11 +152,7 @@ class Worker:
             payload = None
         place = payload if isinstance(payload, dict) else {}
         depth, redirects = (n if type(n) is int and n >= 0 else 0 for n in map(place.get, ("depth", "redirects")))
-        try:
-            host = host_of(leased["url"])
-        except ValueError:
-            host = ""
-        return Task(leased["id"], leased["url"], leased["attempt"], depth, redirects, until, host)
+        return Task(leased["id"], leased["url"], leased["attempt"], depth, redirects)
 
     def _is_empty(self) -> bool:
         with self._settled:
@@ -161,74 +167,58 @@ class Worker:
     def _extend_all(self) -> None:
         while not self._over.wait(self._options.lease / 3):
             with self._settled:
-                tasks = list(self._held.values())
+                ids = list(self._held)
             try:
-                if tasks:
-                    self._extend(tasks)
+                if ids:
+                    self._service.extend(ids, self._options.lease)
             except (Refused, Unreachable) as error:
                 log(str(error))
 
-    def _extend(self, tasks: List[Task]) -> None:
-        until = time.monotonic() + self._options.lease
-        words = self._service.extend([task.id for task in tasks], self._options.lease)
-        for task, word in zip(tasks, words):
-            task.until = until if word == "extended" else -math.inf
-
     def _fetch_all(self) -> None:
         while True:
-            task = self._turns.next()
+            task = self._leased.get()
             if task is None:
                 return
+            if self._stopping:
+                self._give_back([task])
+                continue
             try:
                 self._crawl(task)
             except Later as later:
                 self._release(task, later)
             except Exception as error:  # An error of one page must not stop the others.
-                why = str(error) or type(error).__name__
-                self._release(task, Later(why, self._delay(task), failure=True))
+                self._release(task, Later(str(error) or type(error).__name__, self._delay(task)))
 
     def _crawl(self, task: Task) -> None:
-        page = self._fetch_in_turn(task)
-        if page is not None:
-            self._follow(task, page)
+        rules = self._robots.rules_of(task.url) or self._robots.load(task.url)
+        if rules.unknown is not None:
+            raise Later(rules.unknown, max(rules.until - time.monotonic(), self._delay(task)), host=True)
+        if self._robots.allows(rules, task.url):
+            try:
+                self._follow(task, self._fetch(task))
+            finally:
+                self._pause(rules)
+        else:
+            self._count("disallowed")
+            self._print({"url": task.url, "depth": task.depth, "disallowed": True})
         # The links are in the queue now. If the worker is killed before this call, the page is fetched again and no
         # link is lost.
         self._service.ack([task.id])
         self._drop(task)
 
-    def _fetch_in_turn(self, task: Task) -> Optional[Page]:
-        """None if robots.txt disallows the page."""
-        asked = False
-        try:
-            self._hold(task)
-            rules = self._robots.rules_of(task.url)
-            if rules is None:
-                asked = True
-                rules = self._robots.load(task.url)
-            if rules.unknown is not None:
-                raise Later(rules.unknown, max(rules.until - time.monotonic(), self._delay(task)), failure=True)
-            if not self._robots.allows(rules, task.url):
-                self._count("disallowed")
-                self._print({"url": task.url, "depth": task.depth, "disallowed": True})
-                return None
-            asked = True
-            return self._fetch(task)
-        finally:
-            known = self._robots.rules_of(task.url) if asked else None
-            self._turns.leave(task.host, max(self._options.delay, known.delay if known else 0) if asked else 0)
-
-    def _hold(self, task: Task) -> None:
-        """Makes sure that the lease still holds: it may have ended while the service was unavailable."""
-        if time.monotonic() >= task.until:
-            self._extend([task])
-            if time.monotonic() >= task.until:
-                raise Later("the lease is over", 0, failure=False)
-
     def _fetch(self, task: Task) -> Page:
         try:
             return fetch_page(task.url, self._options.user_agent, self._options.timeout, self._options.max_bytes)
         except SiteBusy as error:
-            raise Later(str(error), max(error.retry_after, self._delay(task)), failure=True) from error
+            # With Retry-After, the whole host waits, for all workers.
+            seconds = max(error.retry_after, self._delay(task))
+            raise Later(str(error), seconds, host=error.retry_after > 0) from error
+
+    def _pause(self, rules: Rules) -> None:
+        """Keeps the host if robots.txt asks for a longer pause than the set leaves. The lease is extended."""
+        end = time.monotonic() + rules.delay - self._options.delay
+        while not self._stopping and time.monotonic() < end:
+            time.sleep(min(self.POLL_SECONDS, max(0, end - time.monotonic())))
 
     def _follow(self, task: Task, page: Page) -> None:
         depth = task.depth if page.redirect else task.depth + 1
@@ -249,19 +239,18 @@ class Worker:
         return min(MOST_DELAY_SECONDS, self._options.retry * 2 ** min(task.attempt - 1, 30))
 
     def _release(self, task: Task, later: Later) -> None:
-        self._count("failed" if later.failure else "given back")
-        if later.failure:
-            log(f"{task.url}: {later}, attempt {task.attempt}")
+        self._count("failed")
+        log(f"{task.url}: {later}, attempt {task.attempt}")
         # After the last attempt that the set allows, the URL is a dead letter.
-        given_up = later.failure and not self._options.forever and self._options.attempts <= task.attempt < self._max_attempts
-        seconds = later.seconds
+        given_up = not self._options.forever and self._options.attempts <= task.attempt < self._max_attempts
+        seconds = 0 if later.host else later.seconds
         if given_up:
             # The delay grows with the running time. Otherwise, URLs would return before the others are done, without
             # end.
             ran = math.ceil(time.monotonic() - self._begun)
             seconds = min(self.LONGEST_DELAY_SECONDS, max(self.GIVEN_UP_SECONDS, ran, seconds))
         try:
-            self._service.release([task.id], str(later), seconds, count_attempt=later.failure)
+            self._service.release([task.id], str(later), seconds, later.seconds if later.host else 0)
         except (Refused, Unreachable) as error:
             log(str(error))
         if not given_up:
@@ -273,11 +262,10 @@ class Worker:
         if not tasks:
             return
         try:
-            self._service.release([task.id for task in tasks], "the worker was stopped", 0, count_attempt=False)
+            self._service.release([task.id for task in tasks], "the worker was stopped", count_attempt=False)
         except (Refused, Unreachable) as error:
             log(str(error))
         for task in tasks:
-            self._count("given back")
             self._drop(task)
 
     def _drop(self, task: Task) -> None:
@@ -295,12 +283,16 @@ class Worker:
 
 
 def prepare(service: Service, options: argparse.Namespace) -> Dict[str, Any]:
-    """Creates the set. If it exists, uses it as it is. Returns its description."""
+    """
+    Creates the set. If it exists and gives each host to one worker at a time, uses it as it is. Returns its description.
+    """
     try:
-        service.create(options.attempts)
+        service.create(options.attempts, options.delay)
     except Refused as error:
         if error.code != "FILTER_EXISTS":
             raise
+        if service.describe().get("perHost", {}).get("maxLeased") != 1:
+            raise ValueError(f"{options.set} exists without perHost.maxLeased 1, so workers would crowd its hosts") from error
         log(f"{options.set} exists and is used as it is")
     service.discover([{"url": url, "payload": '{"depth":0}'} for url in options.starts])
     return service.describe()

@@ -22,7 +22,9 @@ export async function get<T>(
     const headers = { 'user-agent': userAgent, accept: 'text/html,application/xhtml+xml,*/*;q=0.5' };
     return await read(await fetch(url, { headers, redirect, signal: ending.signal }));
   } catch (error) {
-    throw ending.signal.aborted ? ending.signal.reason : new Error(whyOf(error), { cause: error });
+    if (ending.signal.aborted) throw ending.signal.reason;
+    // fetch and the reader of a body throw a TypeError. Errors of `read` itself pass.
+    throw error instanceof TypeError ? new Error(whyOf(error), { cause: error }) : error;
   } finally {
     clearTimeout(timer);
     signal.removeEventListener('abort', leave);

@@ -11,12 +11,20 @@ function log(text: string): void {
   console.error(text);
 }
 
-/** Creates the set. If it exists, uses it as it is. */
-async function prepare(set: VisitedSet, { attempts, starts }: Options): Promise<void> {
-  await set.create({ capacity: CAPACITY, maxAttempts: attempts }).catch((error: unknown) => {
+/** Creates the set. If it exists and gives each host to one worker at a time, uses it as it is. */
+async function prepare(set: VisitedSet, { attempts, starts, delaySeconds }: Options): Promise<void> {
+  const perHost = { maxLeased: 1, ...(delaySeconds > 0 && { delaySeconds }) };
+  try {
+    await set.create({ capacity: CAPACITY, maxAttempts: attempts, perHost });
+  } catch (error) {
     if (!(error instanceof ConflictError)) throw error;
+    const found = await set.describe();
+    if (!('perHost' in found) || found.perHost?.maxLeased !== 1)
+      throw new Error(`${set.name} exists without perHost.maxLeased 1, so workers would crowd its hosts`, {
+        cause: error,
+      });
     log(`${set.name} exists and is used as it is`);
-  });
+  }
   await set.discover([...starts]);
 }
 
@@ -33,7 +41,7 @@ async function work(options: Options): Promise<void> {
     log,
   });
   const worker = new Worker(set, (task) => crawler.handle(task), {
-    concurrency: options.held,
+    concurrency: options.concurrency,
     leaseSeconds: options.leaseSeconds,
     untilEmpty: !options.forever,
     tries: options.attempts,
@@ -55,8 +63,8 @@ async function work(options: Options): Promise<void> {
     await worker.run();
   } finally {
     for (const signal of SIGNALS) process.off(signal, stop);
-    const { fetched, disallowed, failed, givenBack } = crawler.counts;
-    log(`${fetched} fetched, ${disallowed} disallowed, ${failed} failed, ${givenBack} given back`);
+    const { fetched, disallowed, failed } = crawler.counts;
+    log(`${fetched} fetched, ${disallowed} disallowed, ${failed} failed`);
   }
 }
 

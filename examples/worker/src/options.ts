@@ -7,8 +7,7 @@ export const USAGE = `npm start -- [options] SERVICE SET START...
   START    one or more URLs where the crawl starts
 
   --concurrency N     concurrent fetches (8)
-  --held N            leased URLs, most of which wait for their host (4 times the concurrency)
-  --delay SECONDS     pause between two requests to a host (1), or longer if robots.txt says so
+  --delay SECONDS     pause between two requests to a host (1), or longer if robots.txt says so; for a new set
   --user-agent TEXT   name of the crawler; robots.txt uses the part before "/" (unseen-worker/1.0)
   --host HOST         also follow links to this host; may be repeated (the hosts of START)
   --any-host          follow links to all hosts
@@ -26,12 +25,7 @@ export interface Options {
   readonly set: string;
   readonly starts: readonly string[];
   readonly concurrency: number;
-  readonly held: number;
-  /**
-   * How many URLs of a slow host may wait here when all places are taken. The others return to the queue for a while.
-   */
-  readonly perHost: number;
-  readonly delayMs: number;
+  readonly delaySeconds: number;
   readonly userAgent: string;
   /** Allowed hosts of links, as `host` or `host:port`. Undefined: all hosts. */
   readonly hosts: ReadonlySet<string> | undefined;
@@ -51,7 +45,6 @@ export function readOptions(args: readonly string[]): Options {
     allowPositionals: true,
     options: {
       concurrency: { type: 'string', default: '8' },
-      held: { type: 'string' },
       delay: { type: 'string', default: '1' },
       'user-agent': { type: 'string', default: 'unseen-worker/1.0' },
       host: { type: 'string', multiple: true, default: [] },
@@ -70,16 +63,13 @@ export function readOptions(args: readonly string[]): Options {
     throw new Error('SERVICE, SET and START are required');
   const hosts = new Set([...starts.map(hostOf), ...values.host.map((host) => hostOf(`http://${host}`))]);
   const concurrency = whole('concurrency', values.concurrency, 1, 250);
-  const held = values.held === undefined ? 4 * concurrency : whole('held', values.held, concurrency, 1_000);
   const anyHost = values['any-host'];
   return {
     service,
     set,
     starts,
     concurrency,
-    held,
-    perHost: hosts.size === 1 && !anyHost ? Infinity : Math.ceil(held / 4),
-    delayMs: seconds('delay', values.delay, 0, 3_600) * 1_000,
+    delaySeconds: whole('delay', values.delay, 0, 3_600),
     userAgent: values['user-agent'],
     hosts: anyHost ? undefined : hosts,
     maxDepth:
