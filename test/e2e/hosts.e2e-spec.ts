@@ -1,5 +1,6 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { call, freshName, type Answer, type TestApp } from '../support/app.js';
+import { Store } from '../support/in-process.js';
 import { leasesWaiting } from './leases-waiting.js';
 import { HOST_STORES } from './stores.js';
 
@@ -203,6 +204,13 @@ describe.each(HOST_STORES)('sets that know hosts, over HTTP, $name store', ({ st
       expect((await once()).body).toEqual(body);
     });
 
+    it('begins anew with each period of the age of a set', async () => {
+      const name = await made({ maxUrls: 1 }, { maxAgeSeconds: 3_600 });
+      expect(await discover(name, ...urls('a', 2))).toEqual(['new', 'limited']);
+      app.advance(3_600_000);
+      expect(await discover(name, ...urls('a', 1, 1))).toEqual(['new']);
+    });
+
     it('does not limit visit, which queues nothing', async () => {
       const name = await made({ maxUrls: 1 });
       expect(await send(name, 'urls/visit', { urls: urls('a', 3) })).toMatchObject({
@@ -255,6 +263,20 @@ describe.each(HOST_STORES)('sets that know hosts, over HTTP, $name store', ({ st
       await leasesWaiting(app, 1);
       app.advance(15_000);
       expect(await waiting[1]).toEqual(urls('b', 1, 1));
+    });
+
+    it('that waits does not ask the store in vain, while all hosts have to wait', async () => {
+      const name = await made({ delaySeconds: 25 });
+      await discover(name, ...urls('a', 2), ...urls('b', 2));
+      await lease(name);
+      const leases = jest.spyOn(app.app.get<Store>(Store).queue, 'lease');
+      const waiting = leased(name, { waitSeconds: 30 });
+      await leasesWaiting(app, 1);
+      app.advance(25_000);
+      expect(await waiting).toEqual([...urls('a', 1, 1), ...urls('b', 1, 1)]);
+      // At the request, at the beginning of the wait, when hosts come due, and at most once every 5 s.
+      expect(leases.mock.calls.length).toBeLessThanOrEqual(3 + 25 / 5);
+      leases.mockRestore();
     });
 
     it('that waits is answered when a host has a place free', async () => {
