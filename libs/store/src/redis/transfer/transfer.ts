@@ -1,5 +1,4 @@
 import type { Filter, FilterSpec, Operation, Part, Quota, Transfer } from '../../port/index.js';
-import { assertTransferable } from '../../refusals.js';
 import { exportParts } from '../../transfer/export-parts.js';
 import type { Catalogue } from '../catalogue/catalogue.js';
 import type { Claim } from '../catalogue/claim.js';
@@ -45,4 +44,9 @@ export class RedisTransfer implements Transfer {
     };
     return this.lifeCycle.import(spec, operation, this.timeoutMs, fill, quota);
   }
+}
+
+/** Throws TypeError for a set with `perHost`: this store does not transfer lanes of hosts yet. */
+function assertTransferable({ name, perHost }: FilterSpec): void {
+  if (perHost) throw new TypeError(`exports and imports of sets with perHost are not supported yet: ${name}`);
 }
