@@ -55,9 +55,15 @@ export class Membership {
   }
 
   /** Returns Kept.… per key, for the sync with this id. Each of several equal keys counts separately. */
-  async keep(filter: Filter, id: string, keys: Keys, operation: OrderedOperation): Promise<Uint8Array> {
+  async keep(
+    filter: Filter,
+    id: string,
+    keys: Keys,
+    operation: OrderedOperation,
+    hosts?: readonly string[],
+  ): Promise<Uint8Array> {
     const positions = await positionsIn(filter, keys);
-    return this.store.syncs.keep(filter, id, positions, await whenInTurn(operation));
+    return this.store.syncs.keep(filter, id, positions, await whenInTurn(operation), hosts);
   }
 
   async count(filter: Filter, keys: Keys, deadline: number): Promise<Uint8Array> {

@@ -28,8 +28,8 @@ export class PerHostView {
   @Limit(
     'maxUrls',
     'Maximum number of URLs of a host that are discovered and not forgotten. `discover` answers `limited` for any ' +
-      'more. The count restarts with each committed sync, or, in a set that ages, with each period of ' +
-      '`maxAgeSeconds`. Absent: no limit',
+      'more. When a sync is committed, the URLs that it keeps count. In a set that ages, the count restarts with each ' +
+      'period of `maxAgeSeconds`. Absent: no limit',
   )
   readonly maxUrls?: number;
 }

@@ -61,8 +61,7 @@ export class UrlsService {
     const table = ({ perHost }: Filter): Verdicts => (perHost ? DISCOVER : VISIT);
     return this.judge(name, batch, table, (filter, { keys, urls }) => {
       refuseTtl(filter, ttlMs);
-      const hosts = filter.perHost && keys.map(hostOfKey);
-      const options = { payloads: urls.map(encodeQueued), hosts, ttlMs };
+      const options = { payloads: urls.map(encodeQueued), hosts: hostsOf(filter, keys), ttlMs };
       return this.membership.add(filter, keys, operation, options);
     });
   }
@@ -71,7 +70,7 @@ export class UrlsService {
   visit(name: string, batch: readonly string[], operation: Operation, ttlMs?: number): Promise<BatchResult> {
     return this.judge(name, batch, VISIT, (filter, { keys }) => {
       refuseTtl(filter, ttlMs);
-      return this.membership.add(filter, keys, operation, { ttlMs });
+      return this.membership.add(filter, keys, operation, { hosts: hostsOf(filter, keys), ttlMs });
     });
   }
 
@@ -90,7 +89,7 @@ export class UrlsService {
   /** Adds URLs to the input list of a sync. */
   keep(name: string, sync: string, batch: readonly string[], operation: Operation): Promise<BatchResult> {
     return this.judge(name, batch, KEEP, (filter, { keys }) =>
-      this.membership.keep(filter, sync, keys, operation),
+      this.membership.keep(filter, sync, keys, operation, hostsOf(filter, keys)),
     );
   }
 
@@ -131,4 +130,9 @@ export class UrlsService {
       return { ...tally(bytes, verdicts), invalid };
     });
   }
+}
+
+/** The hosts of URL keys, for a set whose queue knows hosts. */
+function hostsOf({ perHost }: Filter, keys: readonly string[]): string[] | undefined {
+  return perHost && keys.map(hostOfKey);
 }

@@ -85,7 +85,7 @@ export class ItemCalls {
     const values = {
       copies: filter.semantics === 'multiset' ? 0 : copiesIn(positions, indexes),
       ...(payloads && { payloads: packPayloads(positions, indexes, payloads, hosts !== undefined) }),
-      ...(hosts && { names: packNames(positions, indexes, hosts) }),
+      ...(payloads && hosts && { names: packNames(positions, indexes, hosts) }),
       attempts: filter.maxAttempts ?? 0,
       lives: ttlMs ?? maxAgeMs(filter),
     };
