@@ -30,8 +30,6 @@ export const hostGroup: Group = {
 };
 
 async function rowsOf(store: string, port: number, workers: Workers, options: BenchOptions): Promise<Row[]> {
-  // This store cannot make such sets yet.
-  if (store === 'redis') return [];
   const count = options.quick ? QUICK_URLS : (options.size ?? URLS);
   const few = count / 10;
   const rounds = options.quick ? 1 : ROUNDS;

@@ -7,7 +7,7 @@ import {
   type VisitedSet,
   type WorkerOptions,
 } from '#client';
-import { HOST_STORES } from '../e2e/stores.js';
+import { STORES } from '../e2e/stores.js';
 import { freshName, type TestApp } from '../support/app.js';
 import { until } from '../support/until.js';
 
@@ -15,7 +15,7 @@ const urls = (host: string, count: number): string[] =>
   Array.from({ length: count }, (_, n) => `https://${host}.example/${n}`);
 const RETRY_AFTER_SECONDS = 600;
 
-describe.each(HOST_STORES)('a worker and busy hosts, $name store', ({ start }) => {
+describe.each(STORES)('a worker and busy hosts, $name store', ({ start }) => {
   let app: TestApp;
   let client: UnseenClient;
   beforeAll(async () => {

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { call, freshName, type Answer, type TestApp } from '../support/app.js';
-import { HOST_STORES } from './stores.js';
+import { STORES } from './stores.js';
 
 const SETS = '/v1/visited-sets';
 
-describe.each(HOST_STORES)('the creation of sets that know hosts, $name store', ({ start }) => {
+describe.each(STORES)('the creation of sets that know hosts, $name store', ({ start }) => {
   let app: TestApp;
   beforeAll(async () => {
     app = await start();

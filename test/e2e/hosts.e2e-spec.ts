@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { call, freshName, type Answer, type TestApp } from '../support/app.js';
 import { Store } from '../support/in-process.js';
 import { leasesWaiting } from './leases-waiting.js';
-import { HOST_STORES } from './stores.js';
+import { STORES } from './stores.js';
 
 const SETS = '/v1/visited-sets';
 
@@ -16,7 +16,7 @@ interface Leased {
 const urls = (host: string, count: number, from = 0): string[] =>
   Array.from({ length: count }, (_, n) => `https://${host}.example/${from + n}`);
 
-describe.each(HOST_STORES)('sets that know hosts, over HTTP, $name store', ({ start }) => {
+describe.each(STORES)('sets that know hosts, over HTTP, $name store', ({ start }) => {
   let app: TestApp;
   beforeAll(async () => {
     app = await start();

@@ -32,6 +32,3 @@ export const BOTH_STORES: readonly Fixture[] = [
  * because test/contract checks the same on both stores.
  */
 export const STORES = currentLane() === 'core' ? BOTH_STORES.slice(0, 1) : BOTH_STORES;
-
-/** STORES, for suites of sets that know hosts. */
-export const HOST_STORES = STORES.filter(({ name }) => name === 'embedded');

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { HOST_STORES } from '../e2e/stores.js';
+import { STORES } from '../e2e/stores.js';
 import { startApp, type TestApp } from '../support/app.js';
 import { buildExample, whySkipped, type Example } from '../support/example.js';
 import { freePort } from '../support/redis-server.js';
@@ -35,7 +35,7 @@ describeExample(`examples/worker${why}`, () => {
   afterAll(() => example.remove());
   afterEach(() => stage.clear());
 
-  describe.each(HOST_STORES)(
+  describe.each(STORES)(
     'three workers, one of which is killed, $name store',
     ({ name, start: startStore }) => {
       let app: TestApp;
