@@ -10,7 +10,6 @@ import { Claim } from './claim.js';
 import { allLayers, allTags, type BegunOperation, type CatalogueEntry, layersIn } from '../layout/entry.js';
 import { segmentTags } from '../layout/keys.js';
 import { itemsPerScript } from '../layout/packing.js';
-import { LANES_PER_SCRIPT } from '../scripts/host-lanes.js';
 
 const GENERATION_BYTES = 8;
 /** Extra time for a failed operation to clean up before its error is thrown, in ms. */
@@ -58,7 +57,7 @@ export class Generations {
       generation,
       createdAt: now,
       tags: segmentTags(generation, runsOf(geometry)),
-      itemsPerScript: Math.min(itemsPerScript(planned), perHost ? LANES_PER_SCRIPT : Infinity),
+      itemsPerScript: itemsPerScript(planned, perHost !== undefined),
       state: 'creating',
       since: now,
       operation: begun(verb, operation),

@@ -103,10 +103,12 @@ end`
 
 /** Takes the removed items off those that were discovered of their hosts. */
 const undiscovered = (frame: Frame): string => `
-  local ids = {}
-  for n = 1, count do
-    if out[n] == '1' then ids[#ids + 1] = sub(hashes[n], 1, 4) .. sub(${frame.arg('hosts')}, 4 * n - 3, 4 * n) end
-  end
-  openedQueue.undiscovered(ids)
-  openedQueue.flush()
-  openedQueue.save()`;
+  if openedQueue.countsUrls() then
+    local ids, hosts = {}, ${frame.arg('hosts')}
+    for n = 1, count do
+      if out[n] == '1' then ids[#ids + 1] = sub(hashes[n], 1, 4) .. sub(hosts, 4 * n - 3, 4 * n) end
+    end
+    openedQueue.undiscovered(ids)
+    openedQueue.flush()
+    openedQueue.save()
+  end`;

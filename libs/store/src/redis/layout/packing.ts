@@ -1,4 +1,5 @@
 import { type Geometry, pageBytes, type Positions, STAMP_BYTES } from '#bloom';
+import { LANES_PER_SCRIPT } from '../scripts/host-lanes.js';
 import { HOST_BYTES } from '../scripts/queue-state.js';
 
 /** The items of one script call: items of a batch, all in one segment. */
@@ -17,6 +18,9 @@ export interface Chunk {
 const itemCost = (geometry: Geometry) => 2.5 + 0.4 * geometry.hashes + pageBytes(geometry) / 150;
 const SCRIPT_BUDGET = 850;
 
+/** The same for an item that is queued in a lane of its own. */
+const LANE_COST = 6;
+
 /** Reads of items that take as long as one add of a new item: measured 2.0 to 2.2. */
 const READS_PER_CHANGE = 2;
 
@@ -29,13 +33,15 @@ const LAYERS_COSTED = 2;
 
 /**
  * Items per script, so that no script blocks the server for long. A pure function of the planned layers' geometries,
- * because operation records are named by chunk. A new item is read in each layer and written in one.
+ * because operation records are named by chunk. A new item is read in each layer and written in one. With
+ * `hosts`, it may also change a lane.
  */
-export function itemsPerScript(planned: readonly Geometry[]): number {
+export function itemsPerScript(planned: readonly Geometry[], hosts = false): number {
   const geometries = planned.slice(0, LAYERS_COSTED);
   const costs = geometries.map(itemCost);
   const dearest = Math.max(...costs);
-  return atCost(readCost(geometries) + dearest - dearest / READS_PER_CHANGE);
+  const cost = readCost(geometries) + dearest - dearest / READS_PER_CHANGE;
+  return hosts ? Math.min(LANES_PER_SCRIPT, atCost(cost + LANE_COST)) : atCost(cost);
 }
 
 /** Like itemsPerScript, for scripts that only read, with the existing layers. No record is named by these chunks. */

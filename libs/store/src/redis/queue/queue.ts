@@ -35,6 +35,10 @@ interface SegmentLease {
   readonly more: boolean;
   /** True if the next entry would exceed MAX_LEASED_BYTES. */
   readonly full: boolean;
+  /** True if another script may find more, under a record of its own: this one has read as many lanes as it may. */
+  readonly goesOn: boolean;
+  /** True if it is from the record of an earlier attempt. */
+  readonly isRepeat: boolean;
 }
 
 export class RedisQueue implements Queue {
@@ -66,15 +70,19 @@ export class RedisQueue implements Queue {
     let given = 0;
     for (let n = 0, full = false; n < segments && given < max && !full; n++) {
       const segment = (first + n) % segments;
-      for (let more = true; more;) {
-        const args = [max - given, leaseMs, bytes, given === 0 ? '1' : '0', ...perHostIn(filter, limits)];
-        const answers = await this.leaseFrom(filter, segment, operation, args);
+      for (let more = true, part = 0, isRepeat = false; more;) {
+        // A repeat takes nothing more than its first attempt.
+        const wanted = isRepeat ? 0 : max - given;
+        const args = [wanted, leaseMs, bytes, given === 0 ? '1' : '0', ...perHostIn(filter, limits)];
+        const answers = await this.leaseFrom(filter, segment, operation, args, part);
         const found = readLease(answers, filter, segment, max - given);
         leased.push(...found.entries);
         given += found.given;
         bytes -= found.bytes;
         full = found.full;
-        more = found.more && msUntil(operation.deadline) > 0;
+        isRepeat ||= found.isRepeat;
+        if (found.goesOn) part++;
+        more = (found.more || (found.goesOn && given < max)) && msUntil(operation.deadline) > 0;
       }
     }
     // Entries may have come back to hosts that have to wait.
@@ -151,33 +159,45 @@ export class RedisQueue implements Queue {
     const { spread: segments } = filter;
     const first = startOf(operation.id, segments);
     const order = Array.from({ length: segments }, (_, n) => (first + n) % segments);
-    const answers = await joinAll(
-      order.map((segment) =>
-        this.leaseFrom(filter, segment, operation, [0, 0, 0, '0', ...perHostIn(filter)]),
-      ),
-    );
+    const answers = await joinAll(order.map((segment) => this.recallFrom(filter, segment, operation)));
     const leased: LeasedEntry[] = [];
     let given = 0;
     for (const [n, segment] of order.entries()) {
-      const found = readLease(answers[n] as Buffer, filter, segment, max - given);
-      leased.push(...found.entries);
-      given += found.given;
+      for (const answer of answers[n] as Buffer[]) {
+        const held = readLease(answer, filter, segment, max - given);
+        leased.push(...held.entries);
+        given += held.given;
+      }
     }
     return given > 0 ? leased : undefined;
   }
 
+  /** The recorded answers of a segment. */
+  private async recallFrom(filter: RedisFilter, segment: number, operation: Operation): Promise<Buffer[]> {
+    const answers: Buffer[] = [];
+    for (let more = true; more;) {
+      const args = [0, 0, 0, '0', ...perHostIn(filter)];
+      const answer = await this.leaseFrom(filter, segment, operation, args, answers.length);
+      answers.push(answer);
+      more = readLease(answer, filter, segment, 0).goesOn;
+    }
+    return answers;
+  }
+
+  /** Runs the part of a lease with this number, which has a record of its own. */
   private async leaseFrom(
     filter: RedisFilter,
     segment: number,
     operation: Operation,
     args: readonly (string | number)[],
+    part: number,
   ): Promise<Buffer> {
     const { answers } = await this.segments.changeBinary({
       script: scriptFor(filter, leaseScript),
       filter,
       segment,
       operation,
-      field: `lease:${operation.id}`,
+      field: `lease:${operation.id}${part === 0 ? '' : `\0${part}`}`,
       args: [filter.maxAttempts ?? 0, ...args],
     });
     return answers;
@@ -216,7 +236,15 @@ function readLease(
     });
     entries.push({ id, payload: (payload as Buffer).toString(), attempt: attempt + 1 });
   }
-  return { entries, given, bytes, more: flag === 1, full: flag === 2 };
+  return {
+    entries,
+    given,
+    bytes,
+    more: flag === 1,
+    full: flag === 2,
+    goesOn: flag === 3,
+    isRepeat: states !== '',
+  };
 }
 
 function startOf(id: string, segments: number): number {

@@ -1,4 +1,4 @@
-import { APPEND } from './lanes.js';
+import { APPEND, chunkOf } from './lanes.js';
 
 /*
  * Lua on the lanes of an open queue that knows hosts: one lane for each host. Its entries have the second word of the
@@ -61,7 +61,7 @@ end
 /**
  * After NOW and the opening of a queue. The last of ARGV has the limits of the set: Segments.hostLimits.
  *
- *   queue.use       a lane that changes, and that must have been read
+ *   queue.use       a lane that changes, and that must have been read; `queue.changes` returns how many do
  *   queue.count     counts entries in a state of their lanes, or no longer
  *   queue.freed     counts that leases of these lanes ended at these times
  *   queue.delay     delays the hosts of entries
@@ -83,6 +83,7 @@ local function foundIn(lane)
   return lane.found
 end
 local function wait(lane, till) lane.readyAt = math.max(lane.readyAt, till) end
+function queue.changes() return #used end
 function queue.use(id)
   local lane = lanes[id]
   if not lane.used then lane.used, used[#used + 1] = true, lane end
@@ -181,16 +182,22 @@ function queue.takeTurns(taken, wanted, most)
     local size = math.min(left, math.max(4, wanted - taken.count))
     if size == 0 then taken.rest = 'unread' break end
     local turns = call('ZRANGEBYSCORE', queue.turns, 0, string.format('%.0f', queueTime), 'LIMIT', from, size)
-    local ids = {}
+    if #turns == 0 then return end
+    local ids, heads = {}, {}
     for n = 1, #turns do ids[n] = sub(turns[n], 7) end
     queue.lanesOf(ids)
+    for n = 1, #ids do
+      local lane = lanes[ids[n]]
+      heads[n] = ${chunkOf('lane', 'lane.head')}
+    end
+    local chunks = call('HMGET', queue.chunks, unpack(heads))
     for n = 1, #turns do
       local lane, before = lanes[ids[n]], taken.count
       if not lane.stored or lane.turn ~= unpacked('>I6', turns[n]) then
         error({err = 'UNSEEN the record of a lane is missing'})
       end
       queue.use(lane.id)
-      queue.take(lane, taken, math.min(wanted, before + math.min(most, maxLeased - lane.leased)))
+      queue.take(lane, taken, math.min(wanted, before + math.min(most, maxLeased - lane.leased)), chunks[n])
       local count = taken.count - before
       if count > 0 then
         lane.served, lane.leased = true, lane.leased + count
@@ -207,9 +214,10 @@ end
 /**
  * `queue.mayLimit` returns whether some of this many items may exceed the limits on hosts, and `queue.roomOf` how many
  * more URLs of a lane may be discovered, and whether that is known. `queue.discovered` counts new entries, and names
- * their lanes. `queue.undiscovered` counts removed items by the ids of their lanes.
+ * their lanes. `queue.undiscovered` counts removed items by the ids of their lanes, if `queue.countsUrls`.
  */
 export const HOST_LIMITS = `
+function queue.countsUrls() return maxUrls > 0 end
 function queue.mayLimit(count) return maxUrls > 0 or maxHosts - queue.hosts < count end
 function queue.hostsLeft() return maxHosts - queue.hosts end
 function queue.roomOf(id)
@@ -234,7 +242,6 @@ function queue.discovered(entries, named)
   end)
 end
 function queue.undiscovered(ids)
-  if maxUrls == 0 then return end
   queue.lanesOf(ids)
   for n = 1, #ids do
     local lane = lanes[ids[n]]

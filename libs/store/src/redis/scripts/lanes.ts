@@ -98,14 +98,17 @@ end
  *   read      entries that were read, at most READ_AT_MOST; a gap counts as one
  *   rest      why it stopped early: 'full' if the next entry would exceed the bytes, 'unread' if it has read enough
  *
+ * In a queue that knows hosts, the caller may have read the `first` chunk of the lane.
+ *
  * The caller deletes the used chunks after its first write that needs memory: at the memory limit, Redis refuses that
  * write only if nothing was written before. Needs MARKS.
  */
 export const take = (hosts: boolean): string => `${SPLIT}
-function queue.take(lane, taken, most)
+function queue.take(lane, taken, most${hosts ? ', first' : ''})
   local number, at, passed, read = lane.head, lane.headAt, 0, taken.read
   local records, parts, count, left = taken.records, taken.parts, taken.count, taken.left
   local fields, chunks, next, ahead = {}, {}, 1, 1
+  ${hosts ? `if first then fields[1], chunks[1] = ${chunkOf('lane', 'number')}, first end` : ''}
   while count < most and number < lane.next and not taken.rest do
     if read >= ${READ_AT_MOST} then taken.rest = 'unread' break end
     if next > #fields then

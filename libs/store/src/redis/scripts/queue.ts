@@ -29,7 +29,7 @@ import {
 import { ALLOW_OOM, FIND_RECORD, RECALL } from './script.js';
 
 /**
- * Answers a repeat from its record "<first lease> <entries>": the entries still held. Needs leases, MARKS and IS_DUE.
+ * Answers a repeat from its record "<first lease> <entries>", and "+" if it had flag 3: the entries still held. Needs leases, MARKS and IS_DUE.
  */
 const STILL_HELD = `
 function queue.held(first, count)
@@ -64,8 +64,8 @@ end
  * bytes of payloads, 13 '1' if the first entry may have more. If the queue knows hosts: 14 entries of each, or 0 for no
  * limit.
  * Returns "<first lease> <entries> <flag> <states>\n", then the entries as in the leases. Flag: 1 if there is more to
- * read, 2 if the next entry would exceed the bytes, else 0. States, for a repeat only, one character per entry: LEASED
- * if still held, '-' if the answer leaves the entry out.
+ * read, 2 if the next entry would exceed the bytes, 3 if further lanes may have entries, else 0. States, for a repeat
+ * only, one character per entry: LEASED if still held, '-' if the answer leaves the entry out.
  */
 export const leaseScript = forQueues((hosts) => ({
   name: 'unseenLease',
@@ -75,9 +75,9 @@ export const leaseScript = forQueues((hosts) => ({
 local items = tonumber(kept[2])
 if recalled then
 ${leases(hosts)}${IS_DUE}${STILL_HELD}
-  local first, count = string.match(recalled, '^(%d+) (%d+)$')
+  local first, count, rest = string.match(recalled, '^(%d+) (%d+)(%+?)$')
   local states, entries = queue.held(tonumber(first), tonumber(count))
-  return {first .. ' ' .. count .. ' 0 ' .. states .. '\\n' .. entries, items}
+  return {first .. ' ' .. count .. (rest == '+' and ' 3 ' or ' 0 ') .. states .. '\\n' .. entries, items}
 end
 local wanted = tonumber(ARGV[10])
 if wanted == 0 then return {'0 0 0 \\n', items} end
@@ -91,7 +91,7 @@ local taken = {count = 0, read = 0, left = tonumber(ARGV[12]), any = ARGV[13] ==
 ${hosts ? `queue.takeTurns(taken, wanted, ARGV[14] == '0' and math.huge or tonumber(ARGV[14]))` : 'queue.take(queue, taken, wanted)'}
 local count, records = taken.count, taken.records
 if #taken.parts > 0 then records[#records + 1] = concat(taken.parts) end
-local flag = taken.rest == 'full' and 2 or (more or taken.rest == 'unread') and count == 0 and 1 or 0
+local flag = taken.rest == 'full' and 2 or (more or taken.rest == 'unread') and count == 0 and 1${hosts ? ` or taken.rest == 'unread' and 3` : ''} or 0
 local first, fields, ends = queue.leases + 1, {}, {}
 local till = now + ARGV[11]
 for n = 1, #records do
@@ -111,9 +111,9 @@ end
 queue.dueAt(till)
 queue.set('leases', queue.leases + #records)
 queue.set('leased', queue.leased + count)
-local answers = string.format('%.0f %d', first, count)
+local answers = string.format('%.0f %d', first, count)${hosts ? ` .. (flag == 3 and '+' or '')` : ''}
 ${recordQueue(hosts)}
-return {answers .. ' ' .. flag .. ' \\n' .. concat(records), items}`,
+return {string.format('%.0f %d %d \\n', first, count, flag) .. concat(records), items}`,
 }));
 
 /**

@@ -1,3 +1,4 @@
+import { LANES_PER_SCRIPT } from './host-lanes.js';
 import { chunkOf, SWEEP } from './lanes.js';
 import { flushed, hostLanes, leases, MARKS, TIDY } from './queue-moves.js';
 import { CHECK_QUEUE_CHANGE, forQueues, LEASE_ENTRIES, openChanged, queueChangeKeys } from './queue-state.js';
@@ -6,6 +7,9 @@ import { TAKE_TURN, END_TURN } from './sweep-turn.js';
 
 /** Chunks of lanes to read at a time. */
 const CHUNKS_SCANNED = 10;
+
+/** Lua: about how many entries to read at a time. Each may change another lane. */
+const slice = (hosts: boolean): string => (hosts ? `math.min(left, ${LANES_PER_SCRIPT})` : 'left');
 
 /** Lua: whether the queue has enough marks for a sweep to begin. `max` is Lua, too. */
 export const tooManyMarks = (max: string) =>
@@ -48,7 +52,7 @@ local function scan(command, key, most)
   return found[2]
 end
 local function sweep(key, headAt${hosts ? ', state' : ''})
-  local found, members, heads, gone = scan('ZSCAN', key, left), {}, {}, {}
+  local found, members, heads, gone = scan('ZSCAN', key, ${slice(hosts)}), {}, {}, {}
   for n = 1, #found, 2 do
     if found[n] ~= '' then
       members[#members + 1] = found[n]
@@ -66,7 +70,7 @@ local function sweep(key, headAt${hosts ? ', state' : ''})
   }
   return #members
 end
-while place and left > 0 do
+while place and left > 0${hosts ? ` and queue.changes() < ${LANES_PER_SCRIPT}` : ''} do
   local read = 0
   if place == 'chunks' then${
     hosts
@@ -93,7 +97,7 @@ while place and left > 0 do
   }
   else
     if place == 'leases' then
-      local found, keys = scan('HSCAN', queue.leaseKey, left / ${LEASE_ENTRIES}), {}
+      local found, keys = scan('HSCAN', queue.leaseKey, ${slice(hosts)} / ${LEASE_ENTRIES}), {}
       for n = 1, #found, 2 do
         if #found[n] == 6 then keys[#keys + 1] = found[n] end
       end

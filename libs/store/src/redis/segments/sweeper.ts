@@ -4,14 +4,10 @@ import { StaleFilterError, StoreError } from '../../errors.js';
 import { SWEEP_AFTER_MS } from '../../sweeping.js';
 import { after } from '../../timers.js';
 import type { RedisFilter } from '../layout/filter.js';
-import { LANES_PER_SCRIPT } from '../scripts/host-lanes.js';
 import type { Segments } from './segments.js';
 
-const SWEPT_PER_SCRIPT = 250;
-
-/** Number of entries that one step of a sweep reads. Each may be in another lane. */
-export const sweptPerScript = ({ perHost }: RedisFilter): number =>
-  perHost ? LANES_PER_SCRIPT : SWEPT_PER_SCRIPT;
+/** Number of entries that one step of a sweep reads. */
+export const SWEPT_PER_SCRIPT = 250;
 
 /** A sweep to begin later. */
 interface Plan {
@@ -97,7 +93,7 @@ export class Sweeper {
         const more = await segments.sweep(
           plan.filter,
           segment,
-          sweptPerScript(plan.filter),
+          SWEPT_PER_SCRIPT,
           deadlineIn(timeoutMs),
           turn,
         );
