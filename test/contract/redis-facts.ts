@@ -28,6 +28,7 @@ import { expectCells } from './cells.js';
 import { redisCalls } from './redis-calls.js';
 import { redisChunks } from './redis-chunks.js';
 import { redisDamage } from './redis-damage.js';
+import { redisLanes } from './redis-lanes.js';
 import { redisSyncQueue } from './redis-sync-queue.js';
 import { RENEWALS } from './renewals.js';
 import type { Subject } from './subject.js';
@@ -42,6 +43,7 @@ export function redisFacts(subject: Subject<RedisHarness>): void {
   redisCalls(subject);
   redisSyncQueue(subject);
   redisChunks(subject);
+  redisLanes(subject);
 
   it('G5 after a connection is killed mid-call, a repeat gives every item its first result', async () => {
     const filter = await makeFilter(subject.store, {

@@ -57,7 +57,9 @@ export interface StoreHarness {
 
 /** Additional members of the Redis harnesses: access to the servers themselves. */
 export interface RedisHarness extends StoreHarness {
-  open(limits?: StoreLimits & Partial<Pick<RedisStoreOptions, 'clock' | 'timeoutMs'>>): Promise<RedisStore>;
+  open(
+    limits?: StoreLimits & Partial<Pick<RedisStoreOptions, 'clock' | 'timeoutMs' | 'maxHosts'>>,
+  ): Promise<RedisStore>;
   /** A client of every master, for direct access. */
   readonly clients: readonly Redis[];
   /** All Redis keys that match a pattern, each with the client of the master that stores it. */

@@ -1,0 +1,248 @@
+import { describe, expect, it } from '@jest/globals';
+import { Added, type Filter, type PerHost } from '#store';
+import {
+  HEAD_BYTES,
+  HOST_BYTES,
+  HOST_QUEUE_NUMBERS,
+  QUEUE_FIELD,
+} from '../../libs/store/src/redis/scripts/queue-state.js';
+import { LANE_NUMBERS, LANES_PER_SCRIPT } from '../../libs/store/src/redis/scripts/host-lanes.js';
+import type { FoundKey, RedisHarness } from '../support/stores.js';
+import { until } from '../support/until.js';
+import { check, discover, expectRefusal, keyed, makeFilter } from './calls.js';
+import { DELAY_MS, HELD_MS, HostCalls, hostOptions, urls } from './host-calls.js';
+import { payloads } from './queue-calls.js';
+import type { Subject } from './subject.js';
+
+/** One URL of each of some hosts. */
+const hosts = (count: number, prefix = 'h'): string[] =>
+  Array.from({ length: count }, (_, n) => `http://${prefix}${n}.example/`);
+
+/** The lanes of hosts as Redis stores them, and their limits. */
+export function redisLanes(subject: Subject<RedisHarness>): void {
+  const calls = new HostCalls(subject);
+  const make = (perHost: PerHost) => calls.make(perHost);
+  const keyOf = async ({ generation }: Filter, name: string): Promise<FoundKey> =>
+    (await subject.harness.find(`unseen:{${generation}.0.*}:${name}`))[0] as FoundKey;
+
+  /** The numbers of each lane by the name of its host. */
+  const lanesOf = async (filter: Filter) => {
+    const { key, client } = await keyOf(filter, 'queue:lanes');
+    return Object.fromEntries(
+      (await client.hvalsBuffer(key))
+        .filter((record) => record.length > 0)
+        .map((record) => [
+          record.toString('utf8', 6 * LANE_NUMBERS.length),
+          Object.fromEntries(LANE_NUMBERS.map((name, n) => [name, record.readUIntBE(6 * n, 6)])),
+        ]),
+    );
+  };
+  /** Names of hosts whose lanes have a turn, in order. */
+  const turnsOf = async (filter: Filter) => {
+    const [due, lanes] = [await keyOf(filter, 'queue:due'), await keyOf(filter, 'queue:lanes')];
+    const members = await due.client.zrangeBuffer(due.key, '1', '-1');
+    if (members.length === 0) return [];
+    const records = await lanes.client.hmgetBuffer(lanes.key, ...members.map((member) => member.subarray(6)));
+    return records.map((record) => record?.toString('utf8', 6 * LANE_NUMBERS.length));
+  };
+
+  describe('the lanes of a queue that knows hosts', () => {
+    it('count entries by state, are deleted when they count nothing, and have a turn while they wait', async () => {
+      const filter = await make({ maxLeased: 2 });
+      await discover(subject.store, filter, [...urls('a', 4), ...urls('b', 1)]);
+      expect(await turnsOf(filter)).toEqual(['a.example', 'b.example']);
+      const taken = await calls.lease(filter, 10, HELD_MS);
+      expect(await lanesOf(filter)).toMatchObject({
+        'a.example': { waiting: 2, leased: 2, delayed: 0, dueAt: 0 },
+        'b.example': { waiting: 0, leased: 1, delayed: 0, dueAt: 0 },
+      });
+      expect(await turnsOf(filter)).toEqual([]);
+      await calls.release(filter, taken.slice(0, 1), { delayMs: DELAY_MS });
+      await calls.ack(filter, taken.slice(1));
+      expect(await lanesOf(filter)).toEqual({
+        'a.example': expect.objectContaining({ waiting: 2, leased: 0, delayed: 1 }) as unknown,
+      });
+      expect(await turnsOf(filter)).toEqual(['a.example']);
+      const meta = await keyOf(filter, 'meta');
+      const numbers = (await meta.client.hgetBuffer(meta.key, QUEUE_FIELD)) as Buffer;
+      expect(numbers.readUIntBE(6 * HOST_QUEUE_NUMBERS.indexOf('waiting'), 6)).toBe(2);
+    });
+
+    it('are served in the order in which they joined if their times are equal', async () => {
+      const filter = await make({});
+      const all = hosts(60);
+      await discover(subject.store, filter, all);
+      const { client, key } = await keyOf(filter, 'queue:due');
+      const times = new Set(
+        (await client.zrange(key, '1', '-1', 'WITHSCORES')).filter((_, n) => n % 2 === 1),
+      );
+      expect(times.size).toBeLessThan(60);
+      expect((await turnsOf(filter)).map((host) => `http://${host}/`)).toEqual(all);
+      expect(await calls.take(filter, 60, 1)).toEqual(all);
+    });
+
+    it('are as many in a lease as it may have entries, and a repeat has the same', async () => {
+      const filter = await make({ delayMs: DELAY_MS });
+      const count = 2 * LANES_PER_SCRIPT + 7;
+      await discover(subject.store, filter, hosts(count));
+      const operation = keyed();
+      const leased = await subject.store.queue.lease(filter, count - 2, HELD_MS, operation);
+      expect(payloads(leased)).toEqual(hosts(count - 2));
+      const repeat = { ...operation, repeat: true };
+      expect(await subject.store.queue.lease(filter, count - 2, HELD_MS, repeat)).toEqual(leased);
+      expect(await calls.take(filter)).toEqual(hosts(count).slice(-2));
+    });
+
+    it('give a repeat of a lease nothing that came later', async () => {
+      const filter = await make({ delayMs: DELAY_MS });
+      await discover(subject.store, filter, hosts(LANES_PER_SCRIPT));
+      const operation = keyed();
+      const leased = await subject.store.queue.lease(filter, 1_000, HELD_MS, operation);
+      expect(payloads(leased)).toEqual(hosts(LANES_PER_SCRIPT));
+      await discover(subject.store, filter, hosts(3, 'later'));
+      const repeat = { ...operation, repeat: true };
+      expect(await subject.store.queue.lease(filter, 1_000, HELD_MS, repeat)).toEqual(leased);
+      expect(await calls.take(filter)).toEqual(hosts(3, 'later'));
+    });
+
+    it('are at most LANES_PER_SCRIPT in each script', async () => {
+      const filter = await make({ maxLeased: 1, maxUrls: 9 });
+      const counted = (await keyOf(filter, 'queue:lanes')).client;
+      const count = 4 * LANES_PER_SCRIPT;
+      /** The most records that one command of a script has read. */
+      const mostRead = async (act: () => Promise<unknown>): Promise<number> => {
+        const monitor = await counted.monitor();
+        let most = 0;
+        monitor.on('monitor', (_, args: string[], source: string) => {
+          if (source !== 'lua') return;
+          if (/^hmget$/i.test(args[0] ?? '') && args[1]?.endsWith(':queue:lanes'))
+            most = Math.max(most, args.length - 2);
+        });
+        try {
+          await act();
+          await counted.ping();
+        } finally {
+          monitor.disconnect();
+        }
+        return most;
+      };
+      const reads = [await mostRead(() => discover(subject.store, filter, hosts(count)))];
+      const taken = await calls.lease(filter, count, HELD_MS);
+      expect(taken).toHaveLength(count);
+      reads.push(await mostRead(() => calls.ack(filter, taken)));
+      expect(Math.min(...reads)).toBeGreaterThan(1);
+      expect(Math.max(...reads)).toBeLessThanOrEqual(LANES_PER_SCRIPT);
+    });
+
+    it('wake waiting callers if they may be leased from, and not if they have to wait', async () => {
+      const filter = await make({ delayMs: DELAY_MS, maxLeased: 2 });
+      await discover(subject.store, filter, hosts(1));
+      const taken = await calls.lease(filter, 1, HELD_MS);
+      const meta = await keyOf(filter, 'meta');
+      const awaitedAt = 6 * HOST_QUEUE_NUMBERS.indexOf('awaited');
+      const listener = meta.client.duplicate();
+      let heard = 0;
+      listener.on('message', () => heard++);
+      await listener.subscribe(`unseen:queue:${filter.generation}`);
+      const end = subject.store.queue.watch(filter, () => undefined);
+      try {
+        await until('Redis has a record of the waiting caller', async () => {
+          const numbers = await meta.client.hgetBuffer(meta.key, QUEUE_FIELD);
+          return numbers !== null && numbers.readUIntBE(awaitedAt, 6) > 0;
+        });
+        await discover(subject.store, filter, urls('h0', 1, 1));
+        await calls.release(filter, taken);
+        await discover(subject.store, filter, hosts(2).slice(1));
+        await until('a message has arrived', () => Promise.resolve(heard > 0));
+        expect(heard).toBe(1);
+      } finally {
+        end();
+        listener.disconnect();
+      }
+    });
+
+    it('are limited in number, and a host without a lane is then refused', async () => {
+      subject.store = await subject.harness.open({ maxHosts: 3 });
+      try {
+        const filter = await make({});
+        const { New, Limited, Present } = Added;
+        const batch = [...hosts(5), ...urls('h0', 1), hosts(1)[0]!];
+        const answers = [New, New, New, Limited, Limited, New, Present];
+        expect(await discover(subject.store, filter, batch)).toEqual(answers);
+        expect(await check(subject.store, filter, batch)).toEqual(
+          answers.map((one) => Number(one !== Limited)),
+        );
+        expect((await subject.store.describe(filter)).queue).toMatchObject({ waiting: 4 });
+        await calls.ack(filter, await calls.lease(filter, 10));
+        expect(await discover(subject.store, filter, hosts(5).slice(3))).toEqual([New, New]);
+      } finally {
+        await subject.reopen();
+      }
+    });
+
+    it.each(['queue:lanes', 'queue:due'])(
+      'are lost data if %s is missing or of another type',
+      async (name) => {
+        const filter = await make({ delayMs: DELAY_MS });
+        await discover(subject.store, filter, hosts(3));
+        const { key, client } = await keyOf(filter, name);
+        const kept = await client.dumpBuffer(key);
+        const uses = [
+          () => discover(subject.store, filter, hosts(1, 'new')),
+          () => subject.store.queue.lease(filter, 1, HELD_MS, keyed()),
+          () => subject.store.describe(filter),
+          () => calls.forget(filter, hosts(1)),
+        ];
+        await client.del(key);
+        for (const use of uses) await expectRefusal(use(), 'STORE_DATA_LOST');
+        await client.set(key, 'x');
+        for (const use of uses) await expectRefusal(use(), 'STORE_DATA_LOST');
+        await client.restore(key, 0, kept, 'REPLACE');
+        expect(await calls.take(filter)).toEqual(hosts(3));
+      },
+    );
+
+    it('are lost data if a record of one of them is', async () => {
+      const filter = await make({});
+      await discover(subject.store, filter, hosts(3));
+      const { key, client } = await keyOf(filter, 'queue:lanes');
+      const [lane] = (await client.hkeysBuffer(key)).filter((field) => field.length > 0);
+      await client.hdel(key, lane as Buffer);
+      await expectRefusal(subject.store.queue.lease(filter, 5, HELD_MS, keyed()), 'STORE_DATA_LOST');
+    });
+
+    it('are not in a queue that does not know hosts, and its entries have no host', async () => {
+      const plain = await makeFilter(subject.store, { kind: 'visited-set' });
+      await discover(subject.store, plain, ['a']);
+      const names = (await subject.harness.find(`unseen:{${plain.generation}.0.*}:queue:*`)).map(
+        ({ key }) => key,
+      );
+      expect(names.filter((key) => /:(lanes|due)$/.test(key))).toEqual([]);
+      const bytesOf = async (filter: Filter) => {
+        const { key, client } = await keyOf(filter, 'queue:chunks');
+        return Math.max(...(await client.hvalsBuffer(key)).map((chunk) => chunk.length));
+      };
+      const filter = await make({});
+      const [url] = hosts(1) as [string];
+      await discover(subject.store, plain, [url]);
+      await discover(subject.store, filter, [url]);
+      expect((await bytesOf(plain)) - (await bytesOf(filter))).toBe(HEAD_BYTES + 1 - HOST_BYTES);
+    });
+
+    it('of several segments keep the pace of each host', async () => {
+      const options = hostOptions({ delayMs: DELAY_MS, maxLeased: 1 });
+      const filter = await makeFilter(subject.store, {
+        ...options,
+        segmentation: { maxSegmentBytes: 2 ** 24, minSegments: 3, minSegmentBytes: 1, spread: 3 },
+      });
+      expect(filter.spread).toBe(3);
+      const all = Array.from({ length: 12 }, (_, n) => urls(`h${n}`, 3)).flat();
+      await discover(subject.store, filter, all);
+      const workers = Array.from({ length: 6 }, () => calls.lease(filter, 100, HELD_MS));
+      const leased = (await Promise.all(workers)).flat();
+      expect(payloads(leased).sort()).toEqual(all.filter((_, n) => n % 3 === 0).sort());
+      await calls.ack(filter, leased);
+      expect(await calls.take(filter)).toEqual([]);
+    });
+  });
+}
