@@ -45,6 +45,7 @@ export const END_OF_STACK = -1;
  * - operation records, by the bytes of a window;
  * - marks of forgotten items, by the share of the queue at which a sweep begins;
  * - hidden items of a filter that ages, by `maxHidden`;
+ * - records and turns of lanes, by the hosts of entries in the queue;
  * - leases and the places to which a release takes entries, by the number of leased entries;
  * - during a sync, noted removals, by `maxSyncForgets`;
  * - until a sync has copied the queue, notes of entries that leave it, at most one for each entry queued at the
