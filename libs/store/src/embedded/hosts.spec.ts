@@ -14,6 +14,7 @@ import { filterSpec, operation, positions, Workbench } from './testing/fixtures.
 const LEASE_MS = 60_000;
 const bench = new Workbench();
 const stores: EmbeddedStore[] = [];
+const databases = new Map<EmbeddedStore, Database>();
 afterEach(async () => {
   for (const store of stores.splice(0)) await store.close();
   await bench.tidy();
@@ -27,11 +28,22 @@ async function open(sizes: Partial<Sizes>): Promise<EmbeddedStore> {
   const place = { database, disk: new DirectoryDisk(directory), lock: { release: () => undefined } };
   const store = await EmbeddedStore.on({}, (session) => Engine.on(place, session));
   stores.push(store);
+  databases.set(store, database);
   return store;
 }
 
-async function create(store: EmbeddedStore, perHost: PerHost, capacity = 10_000): Promise<Filter> {
-  const spec = filterSpec(store, { kind: 'visited-set', errorRate: 1e-9, capacity });
+/** The number of rows of a table. */
+function rowsOf(store: EmbeddedStore, table: 'log' | 'lanes' | 'dead'): number {
+  return [...databases.get(store)![table].getKeys({})].length;
+}
+
+async function create(
+  store: EmbeddedStore,
+  perHost: PerHost,
+  capacity = 10_000,
+  more: { readonly maxAttempts?: number } = {},
+): Promise<Filter> {
+  const spec = filterSpec(store, { kind: 'visited-set', errorRate: 1e-9, capacity, ...more });
   const layers = planLayers({ ...spec, cellBits: 4 }, { ...store.segmentation, spread: 1 }, 1);
   return (await store.create({ ...spec, geometry: layers[0].geometry, layers, perHost }, operation())).filter;
 }
@@ -93,14 +105,40 @@ describe('a committed sync', () => {
     await store.syncs.commit(filter, id, 1, Infinity);
     filter = await store.open(filter.name, filter.kind);
     // Of the five hosts, only one had a lane, and the queue had no room for the others.
-    const lanes = async (): Promise<number> => {
-      const all: string[] = [];
-      for await (const part of store.transfer.export(filter))
-        if (part.type === 'queue') all.push(...(part.hosts ?? []).map(({ name }) => name));
-      return all.length;
-    };
-    await until('the others are gone', async () => (await lanes()) === 1);
+    await until('the others are gone', async () => rowsOf(store, 'lanes') === 1);
     expect(await discover(store, filter, urls(3, 7))).toEqual([New, New, Limited]);
+  });
+});
+
+describe('a dropped host', () => {
+  it('leaves no rows, however many entries it had', async () => {
+    const store = await open({ rowBytes: 200, purgedPerSlice: 2 });
+    const filter = await create(store, {}, 10_000, { maxAttempts: 1 });
+    const pages = Array.from({ length: 100 }, (_, n) => `http://a.example/${n}`);
+    await discover(store, filter, [...pages, ...urls(1)]);
+    const leased = await store.queue.lease(filter, 3, LEASE_MS, operation());
+    const ids = leased.map(({ id }) => id);
+    await store.queue.release(filter, ids.slice(0, 2), operation());
+    expect(rowsOf(store, 'log')).toBeGreaterThan(20);
+    expect(rowsOf(store, 'dead')).toBe(2);
+    expect(await store.hosts.drop(filter, 'a.example', operation())).toBe(100);
+    expect(rowsOf(store, 'log')).toBe(1);
+    await until('the dead letters are gone', async () => rowsOf(store, 'dead') === 0);
+    // The lane stays as long as an entry of it is leased.
+    expect(rowsOf(store, 'lanes')).toBe(2);
+    expect([...(await store.queue.ack(filter, ids, operation()))]).toEqual([2, 2, 0]);
+    expect(rowsOf(store, 'lanes')).toBe(1);
+  });
+
+  it('needs one change if it has few entries, and can be dropped again while rows are left', async () => {
+    const store = await open({ purgedPerSlice: 1 });
+    const filter = await create(store, {});
+    await discover(store, filter, urls(1));
+    const both = [1, 2].map(() => store.hosts.drop(filter, 'h0.example', operation()));
+    expect((await Promise.all(both)).sort()).toEqual([0, 1]);
+    await discover(store, filter, urls(1, 0, 'other'));
+    expect(rowsOf(store, 'log')).toBe(1);
+    expect(await lease(store, filter, 10)).toEqual(urls(1, 0, 'other'));
   });
 });
 
