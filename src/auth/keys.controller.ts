@@ -62,7 +62,7 @@ export class KeysController {
     access: 'admin',
     allNames: true,
     summary: 'Revoke an API key',
-    description: 'This instance refuses the key at once, other instances within two seconds.',
+    description: 'This instance refuses the key immediately, other instances within two seconds.',
     codes: ['KEY_NOT_FOUND'],
   })
   @ApiNoContentResponse({ description: 'Revoked' })

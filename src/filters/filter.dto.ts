@@ -22,7 +22,7 @@ export function GrowthOption(byDefault: Growth): PropertyDecorator {
       default: byDefault,
       description:
         '`auto`: at its capacity the filter opens another layer, 2.7 times as large, up to six layers within ' +
-        '`MAX_FILTER_BYTES`. `errorRate` holds for all layers together. `none`: the filter answers `FILTER_FULL` at ' +
+        '`MAX_FILTER_BYTES`. `errorRate` applies to all layers together. `none`: the filter answers `FILTER_FULL` at ' +
         'twice its capacity',
     }),
     Optional(),

@@ -70,7 +70,7 @@ export class QueueController {
   @HttpCode(200)
   @MutatingRoute({
     access: 'write',
-    summary: 'Release leased URLs, at once or after a delay',
+    summary: 'Release leased URLs, immediately or after a delay',
     codes: CODES,
   })
   @ApiOkResponse({ type: ReleasedView, description: ONE_EACH })

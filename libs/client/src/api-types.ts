@@ -155,7 +155,7 @@ export type CreateFilter = {
   capacity: number;
   errorRate: number;
   /**
-   * `auto`: at its capacity the filter opens another layer, 2.7 times as large, up to six layers within `MAX_FILTER_BYTES`. `errorRate` holds for all layers together. `none`: the filter answers `FILTER_FULL` at twice its capacity
+   * `auto`: at its capacity the filter opens another layer, 2.7 times as large, up to six layers within `MAX_FILTER_BYTES`. `errorRate` applies to all layers together. `none`: the filter answers `FILTER_FULL` at twice its capacity
    */
   growth?: 'auto' | 'none';
   name: string;
@@ -370,7 +370,7 @@ export type PlanOptions = {
   capacity: number;
   errorRate: number;
   /**
-   * `auto`: at its capacity the filter opens another layer, 2.7 times as large, up to six layers within `MAX_FILTER_BYTES`. `errorRate` holds for all layers together. `none`: the filter answers `FILTER_FULL` at twice its capacity
+   * `auto`: at its capacity the filter opens another layer, 2.7 times as large, up to six layers within `MAX_FILTER_BYTES`. `errorRate` applies to all layers together. `none`: the filter answers `FILTER_FULL` at twice its capacity
    */
   growth?: 'auto' | 'none';
   /**
@@ -604,7 +604,7 @@ export type CreateVisitedSet = {
   capacity: number;
   errorRate?: number;
   /**
-   * `auto`: at its capacity the filter opens another layer, 2.7 times as large, up to six layers within `MAX_FILTER_BYTES`. `errorRate` holds for all layers together. `none`: the filter answers `FILTER_FULL` at twice its capacity
+   * `auto`: at its capacity the filter opens another layer, 2.7 times as large, up to six layers within `MAX_FILTER_BYTES`. `errorRate` applies to all layers together. `none`: the filter answers `FILTER_FULL` at twice its capacity
    */
   growth?: 'auto' | 'none';
   /**
