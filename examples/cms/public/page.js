@@ -31,7 +31,7 @@ async function ask(method, path, body) {
   }
 }
 
-/** Asks before something that cannot be undone. Answers whether it is meant. */
+/** Asks before something that cannot be undone. Returns whether the user confirmed it. */
 function confirmed(question, about, verb) {
   byId('asked').textContent = question;
   byId('about').replaceChildren(...about);
@@ -95,7 +95,7 @@ async function collect() {
   });
 }
 
-/** What a sync forgets, as a sentence after "It would forget" or "Forgot". */
+/** The amount that a sync forgets, worded to follow "It would forget" or "Forgot". */
 const amount = ({ forgotten, items, staleArticles }) =>
   `${forgotten.toLocaleString('en')} of ${plural(items, 'URL')}, ${plural(staleArticles, 'stale article')} among them`;
 
@@ -145,7 +145,7 @@ async function upload(form) {
   } else say(error, { isBad: true });
 }
 
-/** One at a time: what is clicked meanwhile does nothing. */
+/** One action at a time: clicks during an action do nothing. */
 let busy = false;
 async function act(what) {
   if (busy) return;

@@ -219,14 +219,14 @@ export class Articles {
     return rows.map(listedOf);
   }
 
-  /** The URLs of live articles, read in pages so that other work can go on in between. */
+  /** The URLs of live articles, read in pages so that other work can run in between. */
   *liveUrls(now: number): Generator<string> {
     yield* this.urls('SELECT id, url FROM articles WHERE live_until > ? AND id > ? ORDER BY id LIMIT ?', [
       now,
     ]);
   }
 
-  /** The URLs for a new set: those of live articles, and those of stale articles that no sync has forgotten. */
+  /** The URLs for a new set: of all live articles, and of the stale articles that no sync has forgotten. */
   *heldUrls(now: number): Generator<string> {
     yield* this.urls(
       'SELECT id, url FROM articles WHERE (counted = 1 OR live_until > ?) AND id > ? ORDER BY id LIMIT ?',

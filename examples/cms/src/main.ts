@@ -15,7 +15,7 @@ async function run(options: Options): Promise<void> {
   try {
     const address = await server.listen({ host: '127.0.0.1', port: options.port });
     console.log(`the CMS is at ${address}`);
-    // After the first signal, the default handler ends the program at once.
+    // After the first signal, the default handler ends the program immediately.
     await new Promise<void>((resolve) => {
       for (const signal of SIGNALS) process.once(signal, () => resolve());
     });

@@ -22,7 +22,7 @@ type ArticleSync = ReturnType<VisitedSet['syncs']['get']>;
 
 const MOST_NAMED = 100;
 
-/** Makes the visited set forget all URLs that are not of live articles. */
+/** Makes the visited set forget all URLs that do not belong to live articles. */
 export class Nightly {
   /** A set can have one open sync. */
   private readonly turns = new Turns();

@@ -30,7 +30,9 @@ import { Journal, type Entry } from './journal.js';
 export type VisitedWhen =
   /** When it is added: if several crawlers share the set, only one fetches it. */
   | 'scheduled'
-  /** When its page was handled successfully: two crawlers may fetch it at once, and failures change nothing. */
+  /**
+   * When its page was handled successfully: two crawlers may fetch it at the same time, and failures change nothing.
+   */
   | 'handled';
 
 export interface UnseenRequestManagerOptions {
@@ -382,7 +384,7 @@ export class UnseenRequestManager implements IRequestManager {
   }
 
   private async visit(urls: readonly string[]): Promise<void> {
-    // Single calls: the client combines them with those of other pages.
+    // Single calls: the client combines them with the calls for other pages.
     await Promise.all(urls.map((url) => this.set.visit(url)));
   }
 
