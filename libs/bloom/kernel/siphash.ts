@@ -16,7 +16,7 @@ export function sipHash128(at: usize, length: u32, key: usize, out: usize): void
   let v2: u64 = k0 ^ 0x6c7967656e657261;
   let v3: u64 = k1 ^ 0x7465646279746573;
   // Two zero words after the last word of the message run the four rounds that finish the first half of the result. Two
-  // more run those of the second half.
+  // more run the four rounds for the second half.
   const tail = at + (length & ~7);
   const firstHalf = tail + 16;
   const secondHalf = tail + 32;

@@ -1,5 +1,5 @@
 /**
- * False-positive rates. The letters are those of the literature: n items, m cells, k hashes, B cells per page, and λ =
+ * False-positive rates. The letters follow the literature: n items, m cells, k hashes, B cells per page, and λ =
  * n·B/m, the mean number of items per page.
  *
  * Classic, with one array for all items (Bloom 1970; Fan et al. 2000):

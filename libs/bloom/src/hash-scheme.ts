@@ -11,7 +11,7 @@ export const HOST_HASH_SCHEME = 3;
  *
  *   1  murmur3 x86_128, seeded with the first four bytes of the seed, little-endian
  *   2  SipHash-2-4-128, with the whole seed as its key
- *   3  as 2, but the first word is that of the hash of the URL's host: see findHost in the kernel
+ *   3  as 2, but the first word comes from the hash of the URL's host: see findHost in the kernel
  */
 export const HASH_SCHEMES: readonly number[] = [1, 2, HOST_HASH_SCHEME];
 

@@ -28,7 +28,7 @@ export interface Layer {
   readonly geometry: Geometry;
 }
 
-/** The ratio of each layer's capacity to that of the previous layer. */
+/** The ratio of each layer's capacity to the previous layer's. */
 const GROWTH = 2.7;
 
 /**

@@ -21,7 +21,7 @@ const ESCAPE_OF_BYTE: readonly string[] = Array.from({ length: 256 }, (_, byte) 
  */
 const NEEDS_NONE = /^[\w\-.~!$&'()*+,;=:@/?#]*$/;
 
-/** An escape after `encodeURI`, which has escaped its percent sign again. */
+/** An escape whose percent sign `encodeURI` has escaped. */
 const ESCAPE_ESCAPED = /%25[0-9A-Fa-f]{2}/g;
 
 /** The canonical form of each such escape, for both cases of each digit. */

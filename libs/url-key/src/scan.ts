@@ -5,7 +5,7 @@
  */
 
 /**
- * Lower-case labels, of which the last is not a number (that could be IPv4). It also rejects some hosts that the parser
+ * Lower-case labels. The last one is not a number, which could be IPv4. It also rejects some hosts that the parser
  * accepts: those with `--` (possibly Punycode, which needs checks), hyphens at the ends of a label, empty labels, ports
  * or userinfo.
  */

@@ -13,8 +13,8 @@ const COMMON_NAMES = new Set([
 ]);
 
 /**
- * At least 20 random characters, including a digit and a letter, optionally followed by the server that holds the
- * session: `.node1`, `!-1234!5678`, `:14abc`. Its punctuation may be escaped.
+ * At least 20 random characters, including a digit and a letter, optionally followed by the server of the session:
+ * `.node1`, `!-1234!5678`, `:14abc`. Its punctuation may be escaped.
  */
 const SERVER_VALUE =
   /^(?=[^0-9]*[0-9])(?=[^a-z]*[a-z])(?:[0-9a-z_,-]|%2C){20,256}(?:(?:[.:!~]|%21|%3A)(?:[0-9a-z_.:!~-]|%21|%3A)*)?$/i;
