@@ -68,7 +68,7 @@ function isFault(value: unknown): value is Fault {
 async function textOf(response: Response, most: number, call: string): Promise<string> {
   const { body, headers } = response;
   const length = headers.get('content-length');
-  // The length is that of the encoded bytes.
+  // The header gives the length of the encoded bytes.
   const isWhole = length !== null && headers.get('content-encoding') === null;
   if (body === null || (isWhole && Number(length) <= most)) return response.text();
   const reader = body.getReader();

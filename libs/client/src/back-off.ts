@@ -1,11 +1,11 @@
 const FIRST_MS = 100;
 const MOST_MS = 5_000;
-/** Spreads clients that were told the same time. */
+/** Spreads the retries of clients that were told the same delay. */
 const SPREAD_MS = 250;
 
 /**
  * Delay before the next attempt, in ms: exponential with full jitter (Brooker, "Exponential Backoff And Jitter", AWS
- * 2015), or as long as the service requests. `tries`: number of failed attempts less one.
+ * 2015), or as long as the service requests. `tries`: number of failed attempts minus one.
  */
 export function backOffMs(tries: number, retryAfterSeconds?: number): number {
   if (retryAfterSeconds !== undefined) return retryAfterSeconds * 1_000 + Math.random() * SPREAD_MS;

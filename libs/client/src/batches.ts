@@ -15,7 +15,7 @@ export interface CallOptions {
 /** Options of a call that changes something. */
 export interface ChangeOptions extends CallOptions {
   /**
-   * Makes calls of several processes one call: for 24 hours, the service executes calls with the same key once. 1 to
+   * Lets several processes make a call once: for 24 hours, the service executes calls with the same key only once. 1 to
    * 230 visible ASCII characters. Default: a random key for each call, which the client also uses for its retries.
    */
   readonly idempotencyKey?: string;

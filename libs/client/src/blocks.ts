@@ -14,7 +14,7 @@ export interface Cutting<Entry> {
   readonly maxWaitMs?: number | undefined;
   /** Whether the entries since the last block become a block if the source fails. */
   readonly keepsRest: boolean;
-  /** Number of entries at the start that go into no block. */
+  /** Number of entries at the start to leave out of all blocks. */
   readonly skip?: number;
   /** Called for each skipped entry. */
   readonly skipped?: (entry: Entry) => void;

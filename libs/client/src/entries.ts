@@ -1,4 +1,4 @@
-/** Stands in a list for an entry that cannot be sent. It counts as an entry and is reported as refused. */
+/** Takes the place of an entry that cannot be sent. It counts as an entry and is reported as refused. */
 export class BadEntry {
   constructor(readonly reason: string) {}
 }
@@ -13,14 +13,14 @@ export function sizeOf(entry: unknown): number {
 /**
  * A digest of entries in their order, from two lanes of MurmurHash3. It shows whether a list starts with the same
  * entries as before, and does not protect against deliberate collisions. The hash functions of browsers need the whole
- * list at once, and exist only on pages served over HTTPS.
+ * list in one call, and exist only on pages served over HTTPS.
  */
 export class Digest {
   private readonly lanes = Int32Array.of(0x3c6ef372, 0x1b873593);
 
   add(entry: unknown): void {
     if (typeof entry === 'string') this.addText(entry, 0);
-    // The reason of a bad entry may have another text the next time.
+    // The reason of a bad entry may be worded differently next time.
     else if (entry instanceof BadEntry) this.addText('', 1);
     else {
       const { url, payload } = (entry ?? {}) as { url?: unknown; payload?: unknown };

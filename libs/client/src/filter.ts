@@ -38,7 +38,7 @@ export class Filter extends Handle<Omit<CreateFilter, 'name'>, FilterDescription
     this.syncs = new Syncs(service, this.path, 'items');
   }
 
-  /** Explains the result for at most 100 items: their counters and the values of these. Throws NotFoundError. */
+  /** Explains the result for at most 100 items: their counters and the counters' values. Throws NotFoundError. */
   async explain(items: readonly string[], { signal }: CallOptions = {}): Promise<ExplainedItem[]> {
     const { items: explained } = await this.service.requests.json<ExplainedItems>({
       method: 'POST',

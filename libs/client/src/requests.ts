@@ -66,7 +66,7 @@ export class Requests {
     return this.send(call, async (response, name) => (await jsonOf(response, name)) as T);
   }
 
-  /** Returns the bytes of the answer as a stream. After the first byte, errors are those of the stream. */
+  /** Returns the bytes of the answer as a stream. After the first byte, errors come from the stream. */
   async stream(call: Call): Promise<ReadableStream<Uint8Array>> {
     return this.send(call, async ({ body }, name) => {
       if (body === null) throw new AnswerError(`${name} was answered without a body`);

@@ -5,7 +5,9 @@ import type { WorkerOptions } from './worker-options.js';
 
 const MOST_DELAY_SECONDS = 3_600;
 const LONGEST_DELAY_SECONDS = 86_400;
-/** Minimum delay of a URL that is given up. Without it, the queue would return the URL before it looks empty. */
+/**
+ * Minimum delay of a URL that the worker gives up on. Without it, the queue would return the URL before it looks empty.
+ */
 const GIVEN_UP_SECONDS = 60;
 /** Delays follow the clock of the service, which may be adjusted meanwhile. */
 const CLOCK_GRACE_MS = 1_000;
@@ -21,7 +23,7 @@ export class Retries {
   /**
    * A worker with `untilEmpty` waits for delayed URLs until then, on the clock of `performance.now()`. Each worker
    * waits only for its own retries, because the counts of the queue do not separate retries of other workers from URLs
-   * that these have given up.
+   * that those workers have given up on.
    */
   private awaitsUntilMs = 0;
   private readonly delaySeconds: (attempt: number) => number;

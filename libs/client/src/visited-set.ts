@@ -63,7 +63,7 @@ export interface VerbWith<Entry, Result, Options> {
 const PAGE = 100;
 
 /**
- * A visited set: the URLs that a crawler has seen, and the queue of those that it still has to fetch. The result
+ * A visited set: the URLs that a crawler has seen, and the queue of URLs that it still has to fetch. The result
  * `invalid` means that a text is not an http or https URL.
  */
 export class VisitedSet extends Handle<
@@ -138,8 +138,8 @@ export class VisitedSet extends Handle<
   }
 
   /**
-   * Explains the result for at most 100 URLs: their URL keys, the rules behind these, and the values of their counters.
-   * Throws NotFoundError.
+   * Explains the result for at most 100 URLs: their URL keys, the rules that produced the keys, and the values of their
+   * counters. Throws NotFoundError.
    */
   async explain(urls: readonly string[], { signal }: CallOptions = {}): Promise<ExplainedUrl[]> {
     const { urls: explained } = await this.service.requests.json<ExplainedUrls>({
