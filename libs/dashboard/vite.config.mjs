@@ -30,7 +30,7 @@ export default defineConfig({
     // The page is …/dashboard, without a trailing slash, below any prefix that a proxy adds.
     renderBuiltUrl: (name, { hostType }) => (hostType === 'html' ? `dashboard/${name}` : { relative: true }),
   },
-  // `npm run dashboard:dev` shows changes at once and uses the API of a running service. The proxy is an object,
+  // `npm run dashboard:dev` shows changes immediately and uses the API of a running service. The proxy is an object,
   // because a plain URL makes Vite change `Host`, and the service refuses requests whose `Origin` names another host.
   server: { proxy: { '/v1': { target: process.env.UNSEEN_URL ?? 'http://127.0.0.1:3000' } } },
   plugins: [

@@ -114,7 +114,9 @@ function AwayBanner(): preact.JSX.Element {
   );
 }
 
-/** Polls the service and shows that it does. Without this, screens that do not poll would not notice its return. */
+/**
+ * Polls the service, and shows that it is polling. Without this, screens that do not poll would not notice its return.
+ */
 function Asking(): preact.JSX.Element {
   usePoll('away', (signal) => client.value.filters({ pageSize: 1, signal }).next());
   return <> Retrying …</>;

@@ -19,7 +19,7 @@ const MOST_OF_CAPACITY = 2;
 
 /**
  * Error rates of a set from empty to full, by the page-aware formula that sized it. Layers fill one after the other.
- * Their rates add up, because a lookup of an absent item asks every layer.
+ * Their rates add up, because a lookup of an absent item checks every layer.
  */
 export function curveOf(described: Whole): Curve {
   const { geometry, growth } = described;

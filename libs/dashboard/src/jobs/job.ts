@@ -37,7 +37,7 @@ export type JobState =
   | { readonly is: 'failed'; readonly error: Error }
   | { readonly is: 'done' };
 
-/** How many blocks of a check are pending at once. */
+/** How many blocks of a check may be pending at the same time. */
 const AHEAD = 4;
 /** Changes are sent one block at a time. If a line occurs twice, the first occurrence must be the new one. */
 const AHEAD_OF_CHANGES = 1;

@@ -14,7 +14,7 @@ export function LayerPanel({
 }: {
   readonly layer: LayerFinding;
   readonly of: number;
-  /** The item was forgotten, and only other items hold its counters above zero. */
+  /** The item was forgotten, and only other items keep its counters above zero. */
   readonly hidden: boolean;
 }): preact.JSX.Element {
   const { segment, page, cell, claims, counters, expires, redisKey } = layer;

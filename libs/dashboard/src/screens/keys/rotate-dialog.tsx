@@ -8,7 +8,7 @@ import { keepAnd } from './made-keys.js';
 import { MakeActions } from './make-actions.js';
 
 const OVERLAPS: readonly (readonly [seconds: number, text: string])[] = [
-  [0, 'no time: it expires at once'],
+  [0, 'no time: it expires immediately'],
   [3_600, 'an hour'],
   [86_400, 'a day'],
   [604_800, 'a week'],

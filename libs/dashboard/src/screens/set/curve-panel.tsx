@@ -14,7 +14,7 @@ export function CurvePanel({ described }: { readonly described: Whole }): preact
   const curve = useMemo(() => curveOf(described), [described.generation, rooms]);
   const { across, lines } = useMemo(() => {
     const at = curve.items.findLastIndex((count) => count <= items);
-    // Adds the current state as a point between those of the curve.
+    // Adds the current state as a point between the points of the curve.
     const insert = <T,>(values: readonly T[], value: T): T[] => values.toSpliced(at + 1, 0, value);
     const none = curve.items.map(() => null);
     const drawn: Line[] = [

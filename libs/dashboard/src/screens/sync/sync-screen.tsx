@@ -43,7 +43,7 @@ function Body({ subject, looks }: { readonly subject: Subject; readonly looks: L
   return <Steps subject={subject} described={described} sync={sync} looks={looks} />;
 }
 
-/** Stands for the id of a sync that this page is opening. */
+/** A placeholder for the id of a sync that this page is opening. */
 const OPENING = '';
 
 function Steps({
