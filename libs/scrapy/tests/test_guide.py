@@ -36,7 +36,7 @@ class GuideTest(unittest.TestCase):
         first, crawled = blocks()
         for settings in (first, {**first, **crawled}):
             with self.subTest(**settings):
-                # Replaces the service and the set by those of this test.
+                # Uses the service and the set of this test instead.
                 there = {name: value for name, value in settings.items() if name != "UNSEEN_URL"}
                 spider = fresh_name("guide")
                 runs = [crawl(pages, there, name=spider) for _ in range(2)]

@@ -149,7 +149,7 @@ class SchedulerTest(unittest.TestCase):
                 self.assertEqual(check["results"], ["seen", "unseen", "seen"])
 
     def test_requests_after_the_end_are_not_visited(self) -> None:
-        # Each is asked about at once.
+        # Each is asked about immediately.
         settings = {**self.settings, "UNSEEN_BATCH_SIZE": 1}
         stats = crawl([self.site.page(1)], settings, late=self.site.page(2))
         self.assert_stats(stats, response_received_count=1, unseen__dropped=1)

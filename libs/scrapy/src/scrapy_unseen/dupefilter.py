@@ -1,4 +1,4 @@
-"""A duplicate filter that checks each request with Unseen, for other schedulers, such as that of scrapy-redis."""
+"""A duplicate filter that checks each request with Unseen, for other schedulers, such as the one in scrapy-redis."""
 
 import logging
 from typing import Any, Optional, Set
@@ -24,8 +24,7 @@ logger = logging.getLogger(__name__)
 
 class DupeFilter(BaseDupeFilter):
     """
-    ``DUPEFILTER_CLASS = "scrapy_unseen.DupeFilter"``. Blocks the crawl during a check, except for requests that it has
-    checked a short while ago. ``close`` and ``clear`` keep the contents of the set, because other crawls may share it.
+    ``DUPEFILTER_CLASS = "scrapy_unseen.DupeFilter"``. Blocks the crawl during a check, except for requests that it checked a short while ago. ``close`` and ``clear`` keep the contents of the set, because other crawls may share it.
     """
 
     def __init__(self, settings: BaseSettings, spider_name: Optional[str] = None, crawler: Optional[Crawler] = None) -> None:

@@ -7,7 +7,7 @@ MOST_PASSED = 1_000_000
 
 
 class Passed:
-    """Two sets. When the newer one is full, it replaces the older one, so no step takes long."""
+    """Two sets. When the newer one is full, it replaces the older one, so no step takes a long time."""
 
     def __init__(self, most: int = MOST_PASSED) -> None:
         self._half = most // 2

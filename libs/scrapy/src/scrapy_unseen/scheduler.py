@@ -152,7 +152,7 @@ class Scheduler(ScrapyScheduler):
             # but not delivered yet.
             self._schedule(request, key)
             return True
-        # In other modes than ``crawled``, the redirected request may itself have visited the URL, under another
+        # In modes other than ``crawled``, the redirected request may itself have visited the URL, under another
         # spelling. The service must decide.
         if self._visited.is_known(key) and (self.visits_crawled or not redirected):
             self._mark_redirected(request)
