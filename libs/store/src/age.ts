@@ -34,7 +34,7 @@ export function epochMs(maxAgeSeconds: number): number {
 
 /** Epochs from `epoch` to the last one in which an item added now for `ttlMs` is live: 0 to EPOCHS_OF_AGE. */
 export function lastsFor(epoch: number, now: number, ttlMs: number, lengthMs: number): number {
-  // If the clock was set back, time stands still at the start of the epoch.
+  // If the clock was set back, time stops at the start of the epoch.
   const time = Math.max(now, epoch * lengthMs);
   return Math.min(EPOCHS_OF_AGE, Math.floor((time + ttlMs) / lengthMs) - epoch);
 }
@@ -72,7 +72,7 @@ export class Expiring {
     this.now = Math.max(this.now, epoch);
   }
 
-  /** Adds `cells` (which may be negative) to those whose last epoch is `epochs` after the current one. */
+  /** Adds `cells` (which may be negative) to the number of cells whose last epoch is `epochs` after the current one. */
   count(epochs: number, cells: number): void {
     const slot = (this.now + epochs) % CYCLE;
     this.cells[slot] = (this.cells[slot] as number) + cells;

@@ -34,7 +34,7 @@ export interface Present {
 
 /**
  * The finding of item `i` in a layer. `stored` has its k cells as stored, `ageing` the stamp of their page if the
- * filter ages. Positions are those in the layer.
+ * filter ages. Positions refer to the layer.
  */
 export function findingIn(
   geometry: Geometry,

@@ -61,7 +61,7 @@ export interface EmbeddedOptions {
   readonly maxMarks?: number;
   /** Time without a call after which a sync is abandoned, in ms. */
   readonly syncIdleMs?: number;
-  /** Limit on the removals that are noted while a sync is open. One more abandons the sync. */
+  /** Limit on the removals that are noted while a sync is open. One more removal abandons the sync. */
   readonly maxSyncForgets?: number;
   /**
    * Limit on the hidden items of a filter that ages: forgotten items whose cells other items keep live. They are noted
@@ -79,8 +79,8 @@ const DEFAULT_CHECKPOINT_BYTES = 64 * 2 ** 20;
  *
  * A mutation is one transaction: operation record, journal record of the changed cells, queue entries and counts. Its
  * callback runs alone and changes memory, too. The answer leaves after the commit. A background checkpoint writes cells
- * in blocks. A start loads these blocks and applies the later part of the journal. A call waits only for its commit,
- * and at most until its deadline.
+ * in blocks. When the store starts, it loads these blocks and applies the later part of the journal. A call waits only
+ * for its commit, and at most until its deadline.
  */
 export class EmbeddedStore implements Store {
   readonly counters: EmbeddedCounters;

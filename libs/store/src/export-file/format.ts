@@ -20,8 +20,8 @@
  *
  * Segments come in order. Each segment has its queue and lanes first, then its hidden items, and then its cells. If the filter
  * ages, a frame of cells has whole pages. If the filter grows, a segment has the cells of each existing layer, oldest
- * first. A layer may have several segments for each of the filter's. These follow one another, and `segment` is the
- * layer's.
+ * first. A layer may have several segments for each segment of the filter. These follow one another, and `segment` is
+ * their number in the layer.
  */
 export const MAGIC = Buffer.from('89554e5345454e0d0a1a0a', 'hex');
 export const VERSION = 1;

@@ -16,7 +16,10 @@ export interface FilterSpec {
   readonly semantics: Semantics;
   readonly capacity: number;
   readonly errorRate: number;
-  /** Geometry of the first layer. Positions refer to it; the store derives those in other layers from the hashes. */
+  /**
+   * Geometry of the first layer. Positions refer to it; the store derives the positions in other layers from the
+   * hashes.
+   */
   readonly geometry: Geometry;
   /**
    * If the filter grows: all its layers, planned at creation, the first with `geometry`. The store creates each layer

@@ -40,8 +40,8 @@ export interface Release {
    */
   readonly countAttempt: boolean;
   /**
-   * In sets with `perHost`: no entry of the released entries' hosts is leased for so long, at most MAX_LEASE_MS. The
-   * time of a host only moves later.
+   * In sets with `perHost`: no entry of the released entries' hosts is leased for this long, at most MAX_LEASE_MS. A
+   * host's time only moves forward.
    */
   readonly hostDelayMs: number;
 }
@@ -54,7 +54,7 @@ export interface LeaseLimits {
 
 /** An entry that came back after as many leases as its visited set allows. */
 export interface DeadLetter {
-  /** Opaque. Names this dead letter, also after a restart. */
+  /** Opaque. Names this dead letter, even after a restart. */
   readonly id: string;
   readonly payload: string;
   /** Number of leases. */
@@ -87,10 +87,10 @@ export interface DeadLetterPage {
 export interface Queue {
   /**
    * Leases at most `max` entries (limit MAX_LEASED_ENTRIES), up to MAX_LEASED_BYTES of payloads, each hidden for
-   * `leaseMs` (at most MAX_LEASE_MS). Leases end by themselves. A repeat returns only those of the entries that this
-   * lease still holds: an exception to the rule that a repeat returns the same result. A call that finds nothing is not
-   * recorded, so its repeat may find something. Overlapping attempts of one operation may together lease more than
-   * `max` entries: the surplus is not returned, and comes back when its lease ends.
+   * `leaseMs` (at most MAX_LEASE_MS). Leases end by themselves. A repeat returns only the entries that this lease still
+   * holds: an exception to the rule that a repeat returns the same result. A call that finds nothing is not recorded,
+   * so its repeat may find something. Overlapping attempts of one operation may together lease more than `max` entries:
+   * the surplus is not returned, and comes back when its lease ends.
    */
   lease(
     filter: Filter,
@@ -103,7 +103,7 @@ export interface Queue {
   /**
    * Removes leased entries from the queue permanently. Per id: Settled.Done; Settled.Expired if the lease of the entry
    * has ended or the entry was settled under it; Settled.Unknown if the entry was forgotten, or no such id was ever
-   * given.
+   * issued.
    */
   ack(filter: Filter, ids: readonly string[], operation: Operation): Promise<Uint8Array>;
 

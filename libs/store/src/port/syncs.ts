@@ -41,7 +41,7 @@ export interface Sync {
    * again.
    */
   readonly listed: number;
-  /** Items of these that were answered Kept.New. */
+  /** Of these items, the number that were answered Kept.New. */
   readonly new: number;
   /** I: items in the filter, not counting newly listed ones. Once the sync is over, as of its end. */
   readonly items: number;
@@ -106,8 +106,8 @@ export interface Syncs {
   open(filter: Filter, plan: SyncPlan, operation: Operation, quota?: Quota): Promise<Sync>;
 
   /**
-   * The sync with this id. Resets the sync's idle time, but a store need not persist that: after a crash `tend` may go
-   * by an earlier call.
+   * The sync with this id. Resets the sync's idle time, but a store need not persist that: after a crash, `tend` may
+   * use the time of an earlier call.
    */
   get(filter: Filter, id: string): Promise<Sync>;
 

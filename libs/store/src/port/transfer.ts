@@ -88,9 +88,10 @@ export interface Transfer {
    * The contents of a filter except its operation records, while the filter is in use. Segments are read one after the
    * other, and the cells of each are a snapshot; if the filter grows, each layer of a segment is a separate snapshot,
    * and the open one comes first. Since an item lives in one segment and layer, the export has everything that was
-   * answered before it began, minus later removals. A change of an item during the export is in it whole or not at all.
-   * A queue entry or dead letter is missing only if it was acknowledged or purged (but see exportParts), and may appear
-   * twice. Throws the errors of `Counters`; StaleFilterError also if the filter is cleared or dropped halfway.
+   * answered before it began, minus later removals. The export contains a change of an item that is made meanwhile
+   * either completely or not at all. A queue entry or dead letter is missing only if it was acknowledged or purged (but
+   * see exportParts), and may appear twice. Throws the errors of `Counters`; StaleFilterError also if the filter is
+   * cleared or dropped halfway.
    */
   export(filter: Filter): AsyncGenerator<Part, void, undefined>;
 

@@ -52,7 +52,7 @@ import { RedisTransfer } from './transfer/transfer.js';
 import { Views } from './catalogue/views.js';
 
 export interface RedisStoreOptions extends ConnectionOptions {
-  /** Limit on the operation records of a segment, and on those of the catalogue, per origin, in bytes. */
+  /** Limit on the operation records of a segment, and on the records of the catalogue, per origin, in bytes. */
   readonly maxRecordBytes?: number;
   /** Marks in a segment's queue up to which no sweep begins; for a long queue, an eighth of its length. */
   readonly maxMarks?: number;
@@ -66,7 +66,7 @@ export interface RedisStoreOptions extends ConnectionOptions {
   /**
    * Limit on hidden items in a filter that ages: removed items whose cells are all kept live by others. They are noted
    * until they expire. Each segment has an equal part of the limit, and refuses further removals. If hosts choose the
-   * segments, a segment may use what the others leave.
+   * segments, a segment may use the rest of the others' parts.
    */
   readonly maxHidden?: number;
   /** Limit on the hosts of a set whose queue knows them. Each segment has an equal part of it. */

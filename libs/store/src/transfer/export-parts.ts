@@ -74,9 +74,9 @@ export interface SegmentSource {
  *                          queued meanwhile would be lost.)
  *
  * So removals are counted, and a segment from which items were removed meanwhile is read again. Entries read before
- * stay in the export: one too many is an item fetched twice. After the last attempt, only an item that was both queued
- * and removed during the export of its segment can be lost, and only until it is removed again: all removals made since
- * an export began must be repeated after its import.
+ * stay in the export: with one too many, an item is fetched twice. After the last attempt, only an item that was both
+ * queued and removed during the export of its segment can be lost, and only until it is removed again: all removals
+ * made since an export began must be repeated after its import.
  *
  * If the filter ages, all items that are hidden when the open layer is read are hidden in the export. An item that is
  * hidden later was removed after the export began, and an item that is added again is discovered again: the queue is
@@ -84,7 +84,7 @@ export interface SegmentSource {
  *
  * If the filter grows, all this applies to the open layer, which is therefore read first and held in memory while the
  * queue is read. Closed layers are read after it. They get no new items, and their cells at zero stay zero. So in the
- * export, too, the oldest layer that claims an item is the one that holds it.
+ * export, too, the oldest layer that claims an item is the one that contains it.
  */
 export async function* exportParts(
   filter: Pick<Filter, 'capacity' | 'errorRate' | 'geometry' | 'layers' | 'kind' | 'semantics'>,

@@ -27,12 +27,12 @@ import { ADD, REMOVE } from '../operations/verbs.js';
 import { partsByHost, selectCopied, type Part } from '../operations/parts.js';
 import type { Watches } from './watches.js';
 
-/** Cost of an item that also changes the queue, in items that do not. */
+/** Cost of an item that also changes the queue, as the number of items that do not. */
 const QUEUED_ITEM_COST = 2;
 /** The same in a queue that knows hosts, where each item may be in another lane. */
 const LANE_ITEM_COST = 8;
 
-/** What an add has in addition to positions. */
+/** The arguments of an add besides the positions. */
 interface AddedWith {
   readonly payloads: readonly string[] | undefined;
   readonly hosts: readonly string[] | undefined;

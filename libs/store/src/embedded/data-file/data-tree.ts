@@ -170,7 +170,7 @@ class PageLayout {
   }
 }
 
-/** Size of a node in bytes, an even number. It exceeds every page if the bytes are no node. */
+/** Size of a node in bytes, an even number. It exceeds every page if the bytes are not a node. */
 function nodeSize(page: Buffer, node: number, kind: PageKind): number {
   const keyLength = page.readUInt16LE(node + 6);
   let size = NODE_HEADER + keyLength;

@@ -18,7 +18,7 @@ const OF_A_GENERATION: ReadonlySet<string> = new Set([
   'hidden',
   'records',
 ]);
-/** The key of the scope that holds the operations on names. */
+/** The key of the scope of the operations on names. */
 const NAMES = '00'.repeat(GENERATION_BYTES);
 
 /**
@@ -58,7 +58,7 @@ export class Damage {
   /** Throws DataFileError if a damaged row cannot be attributed to one of these generations. */
   assertKnown(generations: ReadonlySet<string>): void {
     for (const [generation, row] of this.doubtful) {
-      // Accidental damage does not turn the key of one existing generation into that of another.
+      // Accidental damage does not turn the key of one existing generation into the key of another.
       if (!generations.has(generation)) throw new DataFileError(row.message);
     }
   }

@@ -57,8 +57,8 @@ export function readBlockKey(
 export const PREFIX_BYTES = GENERATION_BYTES + LAYER_BYTES;
 
 /**
- * The prefix of all rows that belong to a generation's own layers, or to those of its sync. `base` is the number of the
- * first layer.
+ * The prefix of all rows that belong to a generation's own layers, or to the layers of its sync. `base` is the number
+ * of the first layer.
  */
 export function stackPrefix(generation: Buffer, base: number): Buffer {
   const prefix = Buffer.allocUnsafe(PREFIX_BYTES);

@@ -23,8 +23,8 @@ export class LmdbEnvironment implements Environment {
       readOnly,
       maxDbs: MAX_TABLES,
       ...TABLE,
-      // Each operation is one transaction of ours. With batching by event turn, a failed commit would also reject a
-      // promise inside the library that no code handles, which would end the process.
+      // Each operation of the library is one of our transactions. With batching by event turn, a failed commit would
+      // also reject a promise inside the library that no code handles, which would end the process.
       eventTurnBatching: false,
       separateFlushed: true,
       // Otherwise an environment variable would decide which commit is read. The library's types lack this option.

@@ -1,7 +1,7 @@
 /**
- * Size of a value that fills a page of LMDB, in bytes. For a value of several pages, LMDB searches for as many adjacent
- * free pages, and from then on carries every free page that it has seen from commit to commit. After a checkpoint,
- * which frees thousands of pages, queuing a URL took four times the CPU.
+ * Size of a value that fills a page of LMDB, in bytes. For a value of several pages, LMDB searches for that many
+ * adjacent free pages, and from then on carries every free page that it has seen from commit to commit. After a
+ * checkpoint, which frees thousands of pages, queuing a URL took four times the CPU.
  */
 export const ONE_PAGE_BYTES = 4_096 - 64;
 

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { tryLock } from 'fs-native-extensions';
 import { DATA_FILE } from '../database/database.js';
 
-/** People often take the first file for a stale lock and delete it. The lock on the second then still holds. */
+/** People often take the first file for a stale lock and delete it. The lock on the second file then still works. */
 const LOCKED_FILES = ['lock', DATA_FILE];
 
 /** LMDB's own lock file, which it maps into memory, and a size that is enough for its contents. */
@@ -37,7 +37,7 @@ export function assertRoomForNew(directory: string): void {
 
 /**
  * Ownership of a data directory, by kernel locks on open files in it. The locks end with the process, however it dies.
- * They also hold between containers that share the directory, where process ids mean nothing.
+ * They also work between containers that share the directory, where process ids mean nothing.
  */
 export class DirectoryLock {
   private constructor(private fds: readonly number[]) {}

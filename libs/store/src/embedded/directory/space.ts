@@ -14,7 +14,7 @@ const LACKING: ReadonlySet<unknown> = new Set(['ENOSPC', 'EDQUOT', 'EFBIG']);
 /** How long the result of a check stays valid, in ms. */
 const RECHECK_MS = 500;
 
-/** Checks of the disk that holds the data. */
+/** Checks of the disk with the data. */
 export interface Disk {
   freeBytes(): Promise<number>;
   /** True if a write at the end of the data fails for lack of space. */

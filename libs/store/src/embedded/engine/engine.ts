@@ -37,7 +37,7 @@ export interface MutationOptions {
 /** The resources that an engine owns. */
 export interface Place {
   readonly database: Database;
-  /** The disk that holds the database. */
+  /** The disk with the database. */
   readonly disk: Disk;
   readonly lock: Pick<DirectoryLock, 'release'>;
 }

@@ -129,7 +129,7 @@ export class Session {
     this.database.states.putSync(scope.key, state);
   }
 
-  /** The window for a record that is made now. */
+  /** The window for a record that is written now. */
   private windowOf({ windows }: RecordScope, origin: Origin): RecordWindow {
     return windowAt(windows[origin], origin, this.now, this.options.maxRecordBytes);
   }

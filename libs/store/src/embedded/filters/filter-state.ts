@@ -99,7 +99,7 @@ export class FilterState implements RecordScope {
     this.windows = freshWindows(now);
   }
 
-  /** The filter's own layers and, during a sync, those of the sync. */
+  /** The filter's own layers and, during a sync, the sync's layers. */
   get stacks(): LayerStack[] {
     return this.sync ? [this.stack, this.sync.stack] : [this.stack];
   }

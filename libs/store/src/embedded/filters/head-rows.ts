@@ -2,7 +2,7 @@
 export class HeadRows {
   private readonly rows = new Map<string, { readonly number: number; readonly bytes: Buffer }>();
 
-  /** `most`: maximum number of rows, each of another lane. */
+  /** `most`: maximum number of rows, each from a different lane. */
   constructor(private readonly most: number) {}
 
   get(lane: string, number: number, read: () => Buffer): Buffer {

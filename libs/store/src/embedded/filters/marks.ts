@@ -14,9 +14,9 @@ interface Born {
 
 /**
  * The forgotten items of a queue. The queue has a clock, which advances by one with each change that queues new items.
- * An entry keeps the clock of its birth. To forget an item, the queue notes its hash and the current clock: entries of
- * the item that were born by then are void, wherever they are and however often they move, and later entries are valid.
- * So forgetting needs no search.
+ * An entry records the value of the clock at its birth. To forget an item, the queue notes its hash and the current
+ * clock: entries of the item that were born by then are void, wherever they are and however often they move, and later
+ * entries are valid. So forgetting needs no search.
  *
  * This class has the marks in memory. The database has rows of the items that each change forgot (`packMarks`), and a
  * start reads them. A sweep (queue/sweeper.ts) removes void entries. After it, the marks from before it are no longer

@@ -13,7 +13,7 @@ export interface TakenRoom {
   readonly bytes: number;
 }
 
-/** Everything that the store holds in memory. It equals the database while no commit is pending. */
+/** Everything that the store holds in memory. It matches the database while no commit is pending. */
 export class Memory {
   readonly filters = new Map<string, FilterState>();
   readonly rooms = new Set<TakenRoom>();

@@ -60,8 +60,8 @@ export class QueueState {
   }
 
   /**
-   * The queue's own time, in ms. It follows the clock, but if the clock is set back, it goes on from where it was. So no
-   * lane has to wait longer than its delay.
+   * The queue's own time, in ms. It follows the clock, but if the clock is set back, it continues from where it was. So
+   * no lane has to wait longer than its delay.
    */
   timeAt(now: number): number {
     if (now < this.seenAt) this.aheadMs += this.seenAt - now;

@@ -10,7 +10,7 @@ import { addTo, claims, epochsLeft, positionsOn, removeFrom, least } from './pas
 import { countOf, indexesOf, put } from './subsets.js';
 
 /*
- * The verbs on a filter: they work on its own layers and, during a sync, on those of the sync. Positions refer to the
+ * The verbs on a filter: they work on its own layers and, during a sync, on the sync's layers. Positions refer to the
  * first of the filter's own layers.
  */
 
@@ -85,7 +85,7 @@ function addUnlisted(state: Syncing, positions: Positions, lasts: number, grow: 
   };
 }
 
-/** Adds to both. The answers are those of the filter's own layers. */
+/** Adds to both. The answers come from the filter's own layers. */
 function addToBoth(
   { stack, sync }: Syncing,
   positions: Positions,

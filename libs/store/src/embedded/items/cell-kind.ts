@@ -33,8 +33,8 @@ export interface Raising {
  * (aged-layer.ts). Positions refer to the layer. Each method returns one answer per item: 0 for an item that the layer
  * leaves to the other layers, or LEFT from `raise`.
  *
- * Each kind has separate loops over the items: V8 inlines the functions on an item's cells into a loop that calls those
- * of only one kind.
+ * Each kind has separate loops over the items: V8 inlines the functions on an item's cells into a loop that calls the
+ * functions of only one kind.
  */
 export interface CellKind {
   /** 1 if the layer claims the item. */

@@ -56,7 +56,9 @@ function positionsIn(stack: LayerStack, layer: LayerState, positions: Positions,
   return some ? select(positions, some) : positions;
 }
 
-/** The positions of all or some items in the first layer of `stack`, from those in the first layer of `from`. */
+/**
+ * The positions of all or some items in the first layer of `stack`, from their positions in the first layer of `from`.
+ */
 export function positionsOn(
   stack: LayerStack,
   from: LayerStack,
@@ -82,8 +84,8 @@ export function least(stack: LayerStack, positions: Positions): Uint8Array {
 }
 
 /**
- * For each item, the number of epochs, the current one included, for which the oldest layer that claims it does so. 0
- * if no layer claims it.
+ * For each item, the number of epochs, the current one included, for which the oldest layer that claims it will still
+ * claim it. 0 if no layer claims it.
  */
 export function epochsLeft(stack: LayerStack, age: Ageing, positions: Positions): Uint8Array {
   const kind = new AgedLayer(age);

@@ -7,8 +7,8 @@ const MAX_SEGMENTS = 2 ** 16;
 const MEMORY_PAGE = 4096;
 
 /**
- * Zeroed cells, one array per segment. The memory is reserved now, and taken page by page as cells are written. Throws
- * STORE_FULL.
+ * Zeroed cells, one array per segment. The memory is reserved now, and the kernel allocates it page by page as cells
+ * are written. Throws STORE_FULL.
  */
 export function allocateCells(geometry: Geometry): Uint8Array[] {
   if (geometry.segments > MAX_SEGMENTS) throw noMemory(geometry, `more than ${MAX_SEGMENTS} segments`);

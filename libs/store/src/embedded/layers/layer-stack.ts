@@ -32,7 +32,7 @@ export class LayerStack {
     this.layers = [new LayerState(base, plan[0], cells, sizes)];
   }
 
-  /** The number after that of the last planned layer. */
+  /** The number after the last planned layer's number. */
   get end(): number {
     return this.base + this.plan.length;
   }
@@ -46,7 +46,7 @@ export class LayerStack {
     return this.layers[this.layers.length - 1] as LayerState;
   }
 
-  /** The layer after the newest one. Undefined if that is the last. */
+  /** The layer after the newest one. Undefined if the newest one is the last. */
   get next(): Layer | undefined {
     return this.plan[this.layers.length];
   }

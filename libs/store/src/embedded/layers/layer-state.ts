@@ -20,7 +20,7 @@ export class LayerState {
   readonly tally: LayerTally = { items: 0, nonZeroCells: 0, saturatedCells: 0 };
   /** Items of each run of segments, if there are several (Geometry.spread). Their sum is at least `tally.items`. */
   readonly runs: Float64Array | undefined;
-  /** The live cells of each of these runs, if the layer ages. Their sums are those of `expiring`. */
+  /** The live cells of each of these runs, if the layer ages. Their sums equal the counts in `expiring`. */
   readonly expiringIn: readonly Expiring[] | undefined;
   /** See items/fetch-pages.ts. */
   fetched = 0;
@@ -65,7 +65,7 @@ export class LayerState {
     return Math.max(0, Math.ceil(plan.capacity / runs.length) - Math.round(runs[run] as number));
   }
 
-  /** Items of the fullest run over its share of the capacity. */
+  /** Items of the fullest run, divided by its share of the capacity. */
   get fill(): number {
     const { runs, plan, tally } = this;
     return (runs ? Math.max(...runs) * runs.length : tally.items) / plan.capacity;

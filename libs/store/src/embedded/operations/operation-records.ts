@@ -16,8 +16,8 @@ export interface Identity<T> {
 }
 
 /**
- * The recorded answer of an operation. Undefined if the operation is no repeat or was not executed before. Throws like
- * `findRecord`.
+ * The recorded answer of an operation. Undefined if the operation is not a repeat or was not executed before. Throws
+ * like `findRecord`.
  */
 export function recall<T>(database: Database, identity: Identity<T>, now: number): { answer: T } | undefined {
   const { scope, operation } = identity;
@@ -85,7 +85,7 @@ export function putRecord<T>(
   return key.length + value.length + ENTRY_OVERHEAD;
 }
 
-/** The records that can be deleted: those of the windows before the previous one. */
+/** The records that can be deleted, from the windows before the previous one. */
 export function outdatedRecords(scope: RecordScope, origin: Operation['origin']): KeyRange {
   const window = scope.windows[origin];
   return {

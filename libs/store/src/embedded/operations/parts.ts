@@ -4,7 +4,7 @@ import type { Operation } from '../../port/index.js';
 /** Some items of a batch, in its order. */
 export interface Part {
   readonly positions: Positions;
-  /** Index of the first item, and the index behind the last. */
+  /** Index of the first item, and the index after the last. */
   readonly from: number;
   readonly to: number;
   readonly operation: Operation;

@@ -40,7 +40,7 @@ export function freshWindows(now: number): { caller: RecordWindow; made: RecordW
   return { caller: fresh('caller'), made: fresh('made') };
 }
 
-/** The window for a record that is made now: a new one if the current one has reached its time or its bytes. */
+/** The window for a record that is written now: a new one if the current one has reached its limit of time or bytes. */
 export function windowAt(window: RecordWindow, origin: Origin, now: number, maxBytes: number): RecordWindow {
   const age = now - window.startedAt;
   const length = RETENTION_MS[origin];

@@ -14,7 +14,7 @@ export interface BasketOptions {
   readonly isForgotten: (entry: Entry) => boolean;
 }
 
-/** Entries that are taken off the heads of logs for one lease. Forgotten entries are taken, too, and dropped. */
+/** The entries that one lease takes off the heads of logs. It also takes forgotten entries off, and drops them. */
 export class Basket {
   readonly entries: Entry[] = [];
   /** The lease takes nothing more: it has reached a limit. */

@@ -7,7 +7,7 @@ import { MAX_LEASE_MS } from '../../port/index.js';
 export const DueKind = { LeaseEnd: 0, Delayed: 1 } as const;
 export type DueKind = (typeof DueKind)[keyof typeof DueKind];
 
-/** A row. `at` is in ms since the epoch. `number` is that of the lease, or a number for a row of delayed entries. */
+/** A row. `at` is in ms since the epoch. `number` is the number of the lease, or of a row of delayed entries. */
 export interface Due {
   readonly at: number;
   readonly kind: DueKind;
@@ -102,7 +102,7 @@ export class DueIndex {
   }
 
   /**
-   * The first row that is due at `at` (ms) or later. `after`: of the rows that are due at `at`, only those behind it.
+   * The first row that is due at `at` (ms) or later. `after`: of the rows that are due at `at`, only those after it.
    */
   first(at: number, after?: Due): Due | undefined {
     const { end } = prefixRange(this.state.key);

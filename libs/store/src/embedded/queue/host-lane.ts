@@ -21,7 +21,7 @@ export type HeldState = 'leased' | 'delayed' | 'dead';
 
 /**
  * The lane of a host, read from its record: the numbers above, in 6 bytes each, and the name of the host in UTF-8.
- * Times are those of the queue (`QueueState.timeAt`).
+ * Times are in the queue's own time (`QueueState.timeAt`).
  */
 export class HostLane implements Lane, LaneNumbers {
   /** Entries of the host by state. */

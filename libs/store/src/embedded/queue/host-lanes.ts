@@ -22,7 +22,7 @@ export type HostState = FilterState & { readonly filter: Filter & { readonly per
 
 export const knowsHosts = (state: FilterState): state is HostState => state.filter.perHost !== undefined;
 
-/** Turns read at a time. */
+/** Number of turns to read at a time. */
 const PAGE = 16;
 
 /**
@@ -162,7 +162,7 @@ export class HostLanes {
     if (maxLeased === 1) this.wait(this.ofEntry(entry), this.time - ago + delayMs);
   }
 
-  /** Nothing more is leased from the entry's host for so long. */
+  /** Nothing more is leased from the entry's host for this long. */
   delay(entry: Entry, ms: number): void {
     this.wait(this.use(this.ofEntry(entry)), this.time + ms);
   }
@@ -327,7 +327,10 @@ export class HostLanes {
     return lane.foundIn(periodAt(this.state.filter, this.time));
   }
 
-  /** When an empty lane of a set that ages no longer counts discoveries; 0 if it does not, or for ever. */
+  /**
+   * When an empty lane of a set that ages no longer counts discoveries; 0 if it counts none, or if the set does not
+   * age.
+   */
   private endOfPeriod(lane: HostLane): number {
     return this.foundIn(lane) === 0 ? 0 : periodAt(this.state.filter, this.time).end;
   }

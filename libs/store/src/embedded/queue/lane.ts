@@ -14,7 +14,7 @@ export interface LaneNumbers {
 
 /** A run of waiting entries, which are leased in order. */
 export interface Lane {
-  /** Names the lane among those of all generations. */
+  /** Names the lane among the lanes of all generations. */
   readonly id: string;
   /** The keys of its rows in the log begin with this. */
   readonly key: Buffer;

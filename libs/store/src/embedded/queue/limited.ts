@@ -7,7 +7,7 @@ type Limits = Pick<HostLanes, 'room' | 'roomOf'>;
 
 /**
  * Added.Limited for each item of a batch that would exceed `maxUrls` of its host or the number of hosts of its queue,
- * unless it is `present`; 0 for the others. A copy of an item counts once, and answers as the item. Undefined if no item
+ * unless it is `present`; 0 for the others. Copies of an item count once, and get the same answer. Undefined if no item
  * is limited.
  */
 export function limited(

@@ -18,7 +18,7 @@ export function headDiscoveredAt(database: Database, state: FilterState): number
 }
 
 /**
- * When the first lane may be leased from whose time is `from` or later, in ms since the epoch. Undefined if there is no
+ * When the first lane whose time is `from` or later may be leased from, in ms since the epoch. Undefined if there is no
  * such lane.
  */
 export function nextTurn(

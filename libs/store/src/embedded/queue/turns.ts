@@ -39,7 +39,7 @@ export class Turns {
     this.database.turns.removeSync(this.keyOf(turn));
   }
 
-  /** At most `limit` turns of the time `at` or later, or those behind `after`. */
+  /** At most `limit` turns whose time is `at` or later, or the turns after `after`. */
   from(at: number, limit: number, after?: Turn): Turn[] {
     const { end } = prefixRange(this.generation);
     const first = after ? { at: after.at, number: after.number + 1 } : { at, number: 0 };

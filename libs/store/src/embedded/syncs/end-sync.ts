@@ -29,7 +29,8 @@ export function viewOf(
 }
 
 /**
- * Replaces the filter's own layers with the sync's. Handles opened before become stale. Call it inside a transaction.
+ * Replaces the filter's own layers with the sync's. Handles that were opened before become stale. Call it inside a
+ * transaction.
  */
 export function commitSync(session: Session, state: FilterState, sync: SyncState): void {
   const { filter, stack: old } = state;
@@ -64,7 +65,7 @@ function ending(state: FilterState, sync: SyncState, stage: Stage): Sync {
   return { ...viewOf(state, sync), state: stage, bytes: 0 };
 }
 
-/** The identity of the record of a sync's end, which is kept as long as those of callers' operations. */
+/** The identity of the record of a sync's end, which is kept as long as the records of callers' operations. */
 export function endIdentity(scope: FilterState, id: string): Identity<Sync> {
   const operation = { id, origin: 'caller', fingerprint: '', repeat: true, deadline: Infinity } as const;
   return { scope, verb: END_SYNC, operation };

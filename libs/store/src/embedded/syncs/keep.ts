@@ -61,8 +61,8 @@ function fullFor({ sync, filter: { name, kind } }: Syncing, more: number): Store
 
 /**
  * Keeps entries that were queued when the sync was opened. If the sync's layers have no room for them, abandons the
- * sync, because an acknowledgement must not fail for it. Returns the journal records of the changes. Call it inside a
- * transaction.
+ * sync, because an acknowledgement must not fail because of a sync. Returns the journal records of the changes. Call it
+ * inside a transaction.
  */
 export function keepQueued(
   session: Session,

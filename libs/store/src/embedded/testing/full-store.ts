@@ -172,7 +172,7 @@ function refusal(error: unknown): { refused: string } {
   throw error;
 }
 
-/** The facts that are neither unchanged nor refused with STORE_DATA_LOST, and the number that are refused so. */
+/** The facts that are neither unchanged nor refused with STORE_DATA_LOST, and the number of refused ones. */
 export function compare(model: Model, now: readonly Fact[]): { wrong: string[]; refused: number } {
   const known = new Map(model.facts.map(({ of, expected }) => [of, expected]));
   let refused = 0;

@@ -94,7 +94,7 @@ export class Allocation {
   }
 
   /**
-   * Deletes the keys of segments with these layers, and those of queues, since a half-created filter may have been a
+   * Deletes the keys of segments with these layers, and the keys of queues, since a half-created filter may have been a
    * visited set. Each key has its own command: while a slot moves, a command on several keys is refused if one is
    * missing.
    */

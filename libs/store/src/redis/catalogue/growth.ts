@@ -242,14 +242,15 @@ export class Growth {
     if (begun === growing && undoing === undefined) return undefined;
     const now = await this.catalogue.now(deadline);
     if (undoing !== undefined && !isStale(undoing, now)) throw noMemory(filter);
-    // The time makes the entry differ from that of an attempt that was undone, so a late call cannot publish that one.
+    // The time makes the entry differ from the entry of an attempt that was undone, so a late call cannot publish that
+    // one.
     return withStack(entry, stack, { growing, undoing: undefined, grewAt: now });
   }
 }
 
 const keyOf = ({ generation }: RedisFilter, { base }: LayerStack) => `${generation}.${base}`;
 
-/** A stack in a catalogue entry: the filter's own, or that of its sync. */
+/** A stack in a catalogue entry: the filter's own, or its sync's. */
 function stackIn(entry: CatalogueEntry | undefined, { base }: LayerStack): EntryStack | undefined {
   if ((entry?.base ?? 0) === base) return entry;
   return entry?.sync?.base === base ? { ...entry.sync, ...entry.sync.plan } : undefined;

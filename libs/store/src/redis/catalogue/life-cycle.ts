@@ -54,8 +54,8 @@ export class LifeCycle {
   }
 
   /**
-   * Creates a filter whose contents `fill` writes. That may take long, so each step has its own deadline, `timeoutMs`
-   * from its start. If `fill` throws, no filter exists.
+   * Creates a filter whose contents `fill` writes. That may take a long time, so each step has its own deadline,
+   * `timeoutMs` from its start. If `fill` throws, no filter exists.
    */
   async import(
     spec: FilterSpec,

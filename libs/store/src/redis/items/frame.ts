@@ -48,7 +48,7 @@ export interface Place {
   readonly isLast: boolean;
 }
 
-/** The filter's own layers, or those of its sync. */
+/** The filter's own layers, or its sync's. */
 export type StackName = 'own' | 'sync';
 
 /** With more hashes, the unrolled loop needs its own function, because a Lua function has 250 registers. */
@@ -197,7 +197,7 @@ export class Frame {
     return `ARGV[${this.argsAt + this.args.length + at + within}]`;
   }
 
-  /** True if a layer has keys after those of all scripts. */
+  /** True if a layer has keys after the keys that all scripts have. */
   hasKeys({ place, shape }: Place): boolean {
     return place > 0 || shape.split;
   }
@@ -213,7 +213,7 @@ export class Frame {
     return NAMES[stack].prefix + countOf(count, layer);
   }
 
-  /** ARGV of a call, after those of every script on a segment. */
+  /** ARGV of a call, after the ARGV of every script on a segment. */
   pack(values: ArgValues, layers: readonly LayerValues[]): Value[] {
     return [
       ...this.args.map((name) => values[name] ?? ''),

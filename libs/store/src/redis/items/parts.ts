@@ -76,8 +76,8 @@ export function openRange(frame: Frame, stack: StackName): string {
 }
 
 /**
- * Opens the queue. A Lua function may have 200 local variables, so those of the queue are in a block, with one variable
- * outside.
+ * Opens the queue. A Lua function may have 200 local variables, so the variables of the queue are in a block, with one
+ * variable outside.
  */
 export const openQueue = (frame: Frame, parts: string): string =>
   frame.task.queued

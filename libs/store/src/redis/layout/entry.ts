@@ -27,7 +27,7 @@ export interface Grown {
    * any.
    */
   readonly undoing?: number;
-  /** Time at which a layer was last begun. It makes the entry differ from that of an attempt that was undone. */
+  /** Time at which a layer was last begun. It makes the entry differ from the entry of an attempt that was undone. */
   readonly grewAt?: number;
 }
 
@@ -95,8 +95,8 @@ export interface CatalogueEntry extends EntryStack {
   readonly itemsPerScript: number;
   readonly state: EntryState;
   /**
-   * Server time in ms when the current change began or was last known to make progress. For a ready entry, that of the
-   * last change.
+   * Server time in ms when the current change began or was last known to make progress. For a ready entry, the time of
+   * the last change.
    */
   readonly since: number;
   /** The operation in progress. */

@@ -21,8 +21,8 @@ export interface SegmentView {
 }
 
 /**
- * An immutable handle on one generation of a filter, with the keys of its segments. `known` holds what this process
- * learns about the generation later.
+ * An immutable handle on one generation of a filter, with the keys of its segments. `known` has the facts that this
+ * process learns about the generation later.
  */
 export class RedisFilter implements Filter {
   readonly name: string;
@@ -110,7 +110,7 @@ export class RedisFilter implements Filter {
     return tokenOf(this, id);
   }
 
-  /** The store's own handle behind a filter that a caller passes in. */
+  /** The store's own handle for a filter that a caller passes in. */
   static of(filter: Filter): RedisFilter {
     if (filter instanceof RedisFilter) return filter;
     throw new TypeError(`filter ${filter.name} was not opened by the Redis store`);

@@ -135,8 +135,8 @@ function saltBySlot(): Int32Array {
 }
 
 /**
- * Hash tags of a filter's segments, in order. Generation and number choose a slot in each segment's range. Ranges begin
- * where `redis-cli --cluster create` begins those of masters, so no segment has a slot of the next master.
+ * Hash tags of a filter's segments, in order. Generation and number choose a slot in each segment's range. A range
+ * begins where `redis-cli --cluster create` begins the range of a master, so no segment has a slot of the next master.
  */
 export function segmentTags(generation: string, segments: number): string[] {
   return Array.from({ length: segments }, (_, segment) => {

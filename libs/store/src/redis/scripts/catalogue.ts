@@ -36,7 +36,7 @@ return redis.call('HSET', KEYS[1], '', '')`,
 /**
  * Usage is stored as "<filters> <bytes>" for every prefix of a name that ends with ".", "_" or "-". So a quota check
  * takes the same time for any number of filters, and a change takes time in proportion to the separators in its name.
- * The bytes of a filter are those of its layers and of the layers of its sync, including those being created. The field
+ * The bytes of a filter are the bytes of its layers and of its sync's layers, including layers in creation. The field
  * '' tells whether the usage has been counted. The Lua variable `usage` is the key.
  */
 const USAGE = `

@@ -5,7 +5,7 @@ import { leases } from './queue-moves.js';
 import { checkQueue, LEASED, queueReadKeys } from './queue-state.js';
 import { CHECK_SEGMENT, NOW, type Script } from './script.js';
 
-/** The counts of a description besides those of layers. */
+/** The counts of a description besides the counts of layers. */
 export interface DescribeTask {
   readonly queued: boolean;
   /** The queue knows hosts. */
@@ -23,16 +23,16 @@ export const COLUMNS = [
 ];
 
 /**
- * The next numbers, if there is a queue: see QueueStats. Due entries count as waiting. `oldestSeconds`: -1 if none
- * waits.
+ * If there is a queue, these numbers follow: see QueueStats. Due entries count as waiting. `oldestSeconds`: -1 if no
+ * entry waits.
  */
 export const QUEUE_COLUMNS = ['waiting', 'leased', 'delayed', 'dead', 'forgotten', 'oldestSeconds'] as const;
 
-/** The next numbers, if the filter ages: the current epoch, and the number of hidden items. */
+/** If the filter ages, these numbers follow: the current epoch, and the number of hidden items. */
 export const AGE_COLUMNS = ['epoch', 'hidden'] as const;
 
 /**
- * Then follows the number of the open layer, and these counts for each layer of the plan. If the filter ages, each
+ * The number of the open layer follows, then these counts for each layer of the plan. If the filter ages, each
  * layer's counts are followed by its live cells by their last epoch.
  */
 export const LAYER_COLUMNS = ['items', 'nonZero', 'saturated'] as const;

@@ -31,7 +31,7 @@ const GAPS_SKIPPED = 1_000;
 /** Lua: the field of a chunk. */
 export const chunkOf = (lane: string, number: string): string => `${lane}.id .. pack('>I6', ${number})`;
 
-/** `split` returns up to `most` entries of a chunk, from behind its first `at` bytes. */
+/** `split` returns up to `most` entries of a chunk, after its first `at` bytes. */
 export const SPLIT = `
 local function split(chunk, at, most)
   local entries, count, size = {}, 0, #chunk

@@ -35,7 +35,7 @@ export type CountName = 'items' | 'nonzero' | 'saturated' | 'ring';
 export const countOf = (count: CountName, layer: number): string =>
   layer === 0 ? count : `${count}:${layer}`;
 
-/** Separates the filter's own layers from those of the sync in a reply. It cannot be a number of items. */
+/** Separates the filter's own layers from the sync's in a reply. It cannot be a number of items. */
 export const END_OF_STACK = -1;
 
 /**
@@ -114,7 +114,7 @@ if recalled then return {recalled, tonumber(kept[2])} end
 /**
  * Lua: whether the current records can become the previous ones. This must not happen while the slot is moving to
  * another node: a script that names a missing key, even for a moment, would fail halfway. During a move, both nodes
- * refuse a command on two keys of which one is missing.
+ * refuse a command on two keys if one is missing.
  */
 export const CAN_ROTATE = `(type(redis.pcall('EXISTS', current, current .. ':none')) == 'number')`;
 

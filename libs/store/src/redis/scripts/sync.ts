@@ -25,7 +25,7 @@ return 'OK'`,
 /** Fields of meta for a sync that a filter's own layers do not have. */
 const OF_SYNC = ['kept', 'listed', 'new', 'full', 'copied', 'clock'];
 
-/** Makes the sync's layers the segment's own: in meta, its counts replace those of the old layers. */
+/** Makes the sync's layers the segment's own: in meta, its counts replace the counts of the old layers. */
 export const commitSyncScript: Script = {
   name: 'unseenCommitSync',
   numberOfKeys: 2,

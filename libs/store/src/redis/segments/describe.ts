@@ -62,7 +62,7 @@ export async function countItems(
   await readRows(connection, views, filter, timeoutMs, false);
 }
 
-/** The counts of each segment; with those of the queue if `queued`. */
+/** The counts of each segment, including the counts of the queue if `queued`. */
 async function readRows(
   connection: Connection,
   views: Views,
@@ -174,7 +174,7 @@ interface Row extends Numbers {
   readonly open: number;
   /** All layers of the plan. */
   readonly layers: readonly LayerRow[];
-  /** Only if the filter ages; `cells` has those of each layer by their last epoch. */
+  /** Only if the filter ages; `cells` has the cells of each layer by their last epoch. */
   readonly age?: {
     readonly epoch: number;
     readonly hidden: number;

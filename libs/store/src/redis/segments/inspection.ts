@@ -47,8 +47,8 @@ interface Piece {
 
 /**
  * See the port for the guarantees of each method. One transaction of plain commands reads a segment, and any other
- * client can do the same (docs/redis-layout.md). The generation and the lengths of the pieces are of the same moment as
- * the data.
+ * client can do the same (docs/redis-layout.md). The generation and the lengths of the pieces are from the same moment
+ * as the data.
  */
 export class RedisInspection implements Inspection {
   constructor(

@@ -14,7 +14,7 @@ export class ItemCounts {
     private readonly timeoutMs: number,
   ) {}
 
-  /** Updates the items in a filter's segments, in its own layers and in those of its sync. */
+  /** Updates the items in a filter's segments, in its own layers and in its sync's. */
   async refresh(filter: RedisFilter): Promise<void> {
     await countItems(this.connection, this.views, filter, this.timeoutMs);
     if (filter.sync) await this.sums.of(filter, filter.sync, deadlineIn(this.timeoutMs));

@@ -121,9 +121,9 @@ export class RedisSyncs implements Syncs {
   }
 
   /**
-   * The sync that a call has opened, once the queue is kept. Another call may have ended it first. If this has made the
-   * handle stale, the caller must not get StaleFilterError: it would repeat the call with a new handle, and open
-   * another sync.
+   * The sync that a call has opened, once the entries of the queue are kept. Another call may have ended it first. If
+   * this has made the handle stale, the caller must not get StaleFilterError: it would repeat the call with a new
+   * handle, and open another sync.
    */
   private async opened(filter: RedisFilter, id: string, deadline: number): Promise<Sync> {
     try {

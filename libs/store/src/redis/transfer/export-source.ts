@@ -15,8 +15,8 @@ import { together } from '../connection/transaction.js';
 import type { Views } from '../catalogue/views.js';
 
 /**
- * Maximum number of rounds of the last two steps of `queue`, if entries keep passing through the whole queue. Those are
- * so few that hardly any are missed.
+ * Maximum number of rounds of the last two steps of `queue`, if entries keep passing through the whole queue. So few
+ * entries do this that hardly any are missed.
  */
 const ROUNDS = 10;
 
