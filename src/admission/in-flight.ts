@@ -4,8 +4,8 @@ import { overloaded, REFUSALS, type Refusal } from './refusal.js';
 import { RequestPermit, type Admission, type Ledger } from './request-permit.js';
 
 /**
- * Counts what requests in flight hold, in total and for each caller, against the bounds. Requests never wait here: one
- * that exceeds a bound is refused.
+ * Counts the resources that requests in flight hold, in total and for each caller, against the bounds. Requests never
+ * wait here: one that exceeds a bound is refused.
  *
  * A caller may use up to the amount that then remains free (dynamic thresholds, Choudhury and Hahne 1998). A single
  * caller gets half of the bound, two callers get a third each, and a new caller always finds as large a share free.
@@ -84,7 +84,7 @@ export class InFlight implements Ledger {
     return this.callers.get(caller)?.[of] ?? 0;
   }
 
-  /** Answers already exist and cannot be refused, so the next request of their caller is. */
+  /** Answers already exist and cannot be refused, so their caller's next request is refused instead. */
   private lackOfReaders(caller: string | undefined): Refusal | undefined {
     if (caller !== undefined) {
       return this.exceedsHalf('answers', caller) ? REFUSALS.answers.caller : undefined;

@@ -10,7 +10,7 @@ export interface Admission {
   readonly bytes: number;
   /** The caller that the request is charged to. A request without a caller may use all that is free. */
   readonly caller: string | undefined;
-  /** Told when the request takes its place, and when it gives it back. */
+  /** Notified when the request takes its place, and when it gives the place back. */
   readonly connection?: { setBusy(busy: boolean): void };
 }
 
@@ -27,10 +27,10 @@ export interface Ledger {
 }
 
 /**
- * The share of one request in what is in flight. The request has a place while the service works on it, but not while
- * it waits long for its body or while its answer waits to be read. The store finishes a call even if its client has
- * left, and clients that time out and retry must not pile up calls. So the request keeps its place until all its work
- * has ended.
+ * The resources that one request holds while it is in flight. The request has a place while the service works on it,
+ * but not while it waits long for its body or while its answer waits to be read. The store finishes a call even if its
+ * client has left, and clients that time out and retry must not pile up calls. So the request keeps its place until all
+ * its work has ended.
  */
 export class RequestPermit implements Permit {
   /** The caller that the request is charged to, if any. */
@@ -131,7 +131,7 @@ export class RequestPermit implements Permit {
     this.unread = 0;
   }
 
-  /** Adds its bytes, and its place unless it is parked, to what is held, or subtracts them. */
+  /** Adds its bytes, and its place unless it is parked, to the resources in use, or subtracts them. */
   private count(sign: 1 | -1, bytes = this.bytes): void {
     if (!this.parked) {
       this.inFlight.add(this.admission.kind, sign, this.caller);

@@ -1,6 +1,6 @@
 /** Bytes of bodies that one turn of the event loop begins: about 3,000 URLs, so 2 to 5 ms of work. */
 const BYTES_A_TURN = 256 * 1024;
-/** Cost of a request besides its body, as the number of body bytes that take as long. */
+/** Cost of a request besides its body, as the number of body bytes that take the same time. */
 const BYTES_A_REQUEST = 8 * 1024;
 
 interface Work {

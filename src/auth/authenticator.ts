@@ -11,7 +11,10 @@ const BEARER = /^Bearer +([^\s]+)$/i;
 
 /** Identifies the principal of a request from its Authorization headers. */
 export class Authenticator {
-  /** In mode `open`: what the store last said about keys. Once this instance has seen a key, it stays at `keys`. */
+  /**
+   * In mode `open`: the store's last answer on whether it has keys. Once this instance has seen a key, it stays at
+   * `keys`.
+   */
   private seen: 'nothing' | 'no keys' | 'keys' = 'nothing';
   private onChange: ((open: boolean) => void) | undefined;
 

@@ -1,8 +1,8 @@
 import type { Clock } from '#store';
 
 /**
- * A value that is read again by the next call once it is `lifetimeMs` old, counted from the start of its read.
- * Concurrent calls share one read. A failed read is not kept.
+ * A cached value. Once it is `lifetimeMs` old, counted from the start of its read, the next call reads it again.
+ * Concurrent calls share one read. A failed read is not cached.
  */
 export class Cached<T> {
   private current: { readonly value: Promise<T>; readonly since: number } | undefined;

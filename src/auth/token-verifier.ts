@@ -16,7 +16,7 @@ const ALGORITHMS = [
 const CLOCK_TOLERANCE_S = 10;
 /** The limit of OpenID Connect. */
 const LONGEST_SUBJECT = 255;
-/** Prefix of this service's scopes among those of other services. */
+/** Prefix that distinguishes this service's scopes from the scopes of other services. */
 const SCOPE_BEGIN = 'unseen:';
 
 /** Checks the tokens of one issuer. */

@@ -18,7 +18,7 @@ export const PAUSE_MS = 20;
 /** Number of characters that are read before the next check of the turn's budget. */
 const PORTION_LENGTH = 16 * PORTION;
 
-/** The items of up to BLOCK_LINES lines. `fault` is the error of the line after them; no block follows. */
+/** The items of up to BLOCK_LINES lines. If a bad line follows them, `fault` is its error, and no block follows. */
 export interface LineBlock {
   /** Number of the first line, from 1. */
   readonly from: number;

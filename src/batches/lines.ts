@@ -11,7 +11,7 @@ export interface LengthLimits {
   readonly cutTo?: number | undefined;
 }
 
-/** A run of decoded lines. `fault` is the error of the line after them; no lines follow. */
+/** A run of decoded lines. If a bad line follows them, `fault` is its error, and no lines follow. */
 export interface Lines {
   readonly lines: string[];
   readonly fault?: ProblemError;

@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import type { LineFormat } from './line-format.js';
 
 /**
- * What remains of a line that is too long while the rest of it is skipped. It becomes an item that is also too long.
- * Different lines become different items, so that the service can distinguish a repeat from another request.
+ * The part that is kept of a line that is too long, while the rest is skipped. It becomes an item that is also too
+ * long. Different lines become different items, so that the service can distinguish a repeat from another request.
  */
 export class LongLine {
   private readonly digest = createHash('sha256');

@@ -59,7 +59,7 @@ export function commandTree(interruption: Interruption, outcome: Outcome): Comma
       outcome.listen();
       const context = contextOf(program.opts<GlobalOptions>(), interruption);
       outcome.flush = () => context.output.flush();
-      // Fails at once if the service is unavailable now. Later calls wait for it.
+      // Fails immediately if the service is unavailable now. Later calls wait for it.
       await context.client.ready({ signal: interruption.soft });
       // The last argument is the command itself.
       outcome.exit = await act(context, ...(args.slice(0, -1) as never[]));

@@ -15,7 +15,7 @@ import type { ListedKeyView } from '../auth/key.view.js';
 import { KeysService } from '../auth/keys.service.js';
 import { Exit, UsageError } from './ending.js';
 
-/** A command on keys. The members of a key are validated like those of a request. */
+/** A command on keys. The members of a key are validated like the members of a request. */
 export type OfflineKeys =
   | { readonly verb: 'list' }
   | { readonly verb: 'create'; readonly key: Readonly<Record<string, unknown>> }

@@ -2,7 +2,7 @@ import { DemoError } from './demo-error.js';
 import { Flag, type UrlList } from './url-list.js';
 import type { VisitedSet } from './visited-set.js';
 
-/** The results of a visited set for an input list, compared with those of an exact set. */
+/** The results of a visited set for an input list, compared with the results of an exact set. */
 export interface Comparison {
   readonly discovered: Discovered;
   readonly forgotten: Forgotten;

@@ -32,7 +32,7 @@ export class SyncedSet {
     output: ProgressOutput,
     signal: AbortSignal,
   ): Promise<SyncedSet> {
-    // Fails at once if the service is unavailable, while other client methods would retry.
+    // Fails immediately if the service is unavailable, while other client methods would retry.
     await client.ready({ signal });
     const set = client.visitedSet(`demo-${randomUUID()}`);
     // The set need not grow, because the number of URLs is known.

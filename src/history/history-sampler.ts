@@ -31,7 +31,7 @@ const POINTS = WINDOW_MS / INTERVAL_MS;
 export const MOST_WATCHED = 500;
 /** Size of a page of filters. It is small, because a store may have to read each filter of a page. */
 const PAGE = 100;
-/** The share of a minute that a round over MOST_WATCHED filters takes if the store answers at once. */
+/** The share of a minute that a round over MOST_WATCHED filters takes if the store answers immediately. */
 const BUSY_SHARE = 0.9;
 const SLOT_MS = (BUSY_SHARE * INTERVAL_MS) / MOST_WATCHED;
 const KINDS: readonly FilterKind[] = ['visited-set', 'filter'];

@@ -34,8 +34,8 @@ export function connectionOf(socket: Connected): Connection {
 }
 
 /**
- * The exchanges of a connection. They begin one at a time, in the order of the requests. A pipelined request behind one
- * that changes data must wait for its answer (RFC 9112, 9.3.2). And for a client that does not read, the service
+ * The exchanges of a connection. They begin one at a time, in the order of the requests. A pipelined request after one
+ * that changes data must wait for that one's answer (RFC 9112, 9.3.2). And for a client that does not read, the service
  * prepares at most one answer.
  */
 export class Connection {
@@ -99,8 +99,8 @@ export class Connection {
   }
 
   /**
-   * Begins no further exchange, and calls `last` when all complete requests are answered, or at once if there are none.
-   * Returns false if this is impossible, because an answer has begun to a request that will never be complete.
+   * Begins no further exchange, and calls `last` when all complete requests are answered, or immediately if there are
+   * none. Returns false if this is impossible, because an answer has begun to a request that will never be complete.
    */
   endWith(last: () => void): boolean {
     if (this.last) return true;

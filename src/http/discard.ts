@@ -6,8 +6,8 @@ import type { Readable } from 'node:stream';
 export const LINGER_MS = 5_000;
 
 /**
- * Reads and discards the rest of a body for a limited time. If the connection were closed at once, a reset could reach
- * the client before it has read the answer.
+ * Reads and discards the rest of a body for a limited time. If the connection were closed immediately, a reset could
+ * reach the client before it has read the answer.
  */
 export function discard(payload: Readable): void {
   if (payload.destroyed || payload.readableEnded) return;
@@ -24,7 +24,8 @@ export function discard(payload: Readable): void {
 /**
  * If the client is still sending when the connection ends with the answer to `request`, closes it as nginx's
  * lingering_close does: the service ends its own side, and continues to read, within the limits of `discard`, before it
- * closes the other side. Node closes both sides at once, so the client sees a broken connection instead of the answer.
+ * closes the other side. Node closes both sides at the same time, so the client sees a broken connection instead of the
+ * answer.
  */
 export function lingerAtEnd(request: IncomingMessage): void {
   const { socket } = request;

@@ -30,7 +30,7 @@ export async function shutDown(app: NestFastifyApplication, graceMs: number): Pr
   }
 }
 
-/** SIGTERM and SIGINT shut down the service and exit with 0; a second signal exits at once with 1. */
+/** SIGTERM and SIGINT shut down the service and exit with 0; a second signal exits immediately with 1. */
 export function shutdownOnSignals(app: NestFastifyApplication, graceMs: number): void {
   let ending = false;
   const onSignal = (): void => {

@@ -3,7 +3,8 @@ import { isUtf8 } from 'node:buffer';
 const REPLACEMENT = Buffer.from('\ufffd');
 
 /**
- * Size of a step. Decoding many replacement characters at once is slow, but checking for valid UTF-8 is always fast.
+ * Size of a step. Decoding many replacement characters in one call is slow, but checking for valid UTF-8 is always
+ * fast.
  */
 const STEP_BYTES = 2 ** 14;
 /** A character has at most four bytes, so the start of the one that a step would cut is among the last four. */

@@ -154,8 +154,8 @@ function routeOf(request: Request): string {
 const MAX_WAITING_BYTES = 1_024;
 
 /**
- * The JSON body, without `waitSeconds` on routes that wait: a repeat may wait for another time. A large or deep body is
- * refused later, and is not worth the time to write it again.
+ * The JSON body, without `waitSeconds` on routes that wait: a repeat may wait for a different time. A large or deep
+ * body is refused later, so serialising it again would waste time.
  */
 function bodyOf({ raw, body, routeOptions }: Request): string | Buffer {
   const { rawBody = '' } = contextOf(raw);

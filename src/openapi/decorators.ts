@@ -17,7 +17,7 @@ interface RouteDoc {
   readonly allNames?: true;
   readonly summary: string;
   readonly description?: string;
-  /** Errors in addition to those of every route. */
+  /** Errors in addition to the errors of every route. */
   readonly codes?: readonly ErrorCode[];
 }
 

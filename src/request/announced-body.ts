@@ -15,8 +15,8 @@ export function announcedBody({ headers }: Head): 'none' | 'json' | 'other' {
 const CHARSET = /;\s*charset\s*=\s*"?([^\s;"]*)/i;
 
 /**
- * Why a body is refused that is compressed or declares another charset than UTF-8: read as UTF-8, it might have other
- * items.
+ * The reason to refuse a body that is compressed or declares a charset other than UTF-8: read as UTF-8, it might
+ * contain different items.
  */
 export function encodingFault({ headers }: Head): string | undefined {
   const encoding = headers['content-encoding'] ?? 'identity';

@@ -1,6 +1,6 @@
 import type { ProblemError } from '../errors/problem.js';
 
-/** The share of one request in what the service handles at a time. */
+/** The resources that one request holds while the service handles it. */
 export interface Permit {
   /** The caller that the request is charged to, if any. */
   readonly caller: string | undefined;

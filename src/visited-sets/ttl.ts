@@ -24,7 +24,7 @@ export function ttlOf({ query, body }: Request): number | undefined {
   return (seconds as number) * 1_000;
 }
 
-/** Throws VALIDATION_FAILED if URLs of the set cannot stay seen for so long. */
+/** Throws VALIDATION_FAILED if URLs of the set cannot stay seen for that long. */
 export function refuseTtl({ name, maxAgeSeconds }: Filter, ttlMs: number | undefined): void {
   if (ttlMs === undefined) return;
   const seconds = ttlMs / 1_000;

@@ -93,7 +93,7 @@ export class UrlsService {
     );
   }
 
-  /** Explains the results for a few URLs: their keys, and the cells that these find. */
+  /** Explains the results for a few URLs: their keys, and the cells of those keys. */
   explain(name: string, urls: readonly string[]): Promise<ExplainedUrlsView> {
     return this.filters.withFilter(name, 'visited-set', async (filter) => {
       const explained = await this.identity.explain(filter, urls);

@@ -11,8 +11,8 @@ import { Store } from '../store/store.token.js';
 import { LeaseWaiters, type Lease } from './lease-waiters.js';
 
 /**
- * Maximum number of waiting leases, in total and for one caller. Another one is answered at once, as if it did not ask
- * to wait.
+ * Maximum number of waiting leases, in total and for one caller. A further one is answered immediately, as if it did
+ * not ask to wait.
  */
 const MAX_WAITING = 10_000;
 const MAX_WAITING_OF_CALLER = 1_000;

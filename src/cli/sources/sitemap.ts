@@ -17,8 +17,8 @@ export interface SitemapPart extends Run {
 }
 
 /**
- * Reads a sitemap or a sitemap index as it arrives. Takes only the `loc` of a `url` or `sitemap`, not those of images
- * and other elements. Throws UsageError with the line number for an invalid sitemap. A hostile sitemap uses only
+ * Reads a sitemap or a sitemap index as it arrives. Takes only the `loc` of a `url` or `sitemap`, not the `loc` of an
+ * image or another element. Throws UsageError with the line number for an invalid sitemap. A hostile sitemap uses only
  * limited memory.
  */
 export async function* sitemapParts(

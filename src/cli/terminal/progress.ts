@@ -18,7 +18,10 @@ export class Progress {
   private shown = false;
   private shownAt: number;
   private readonly startedAt: number;
-  /** Where this run begins, after the part that an earlier run did. The rate and the time left count from here. */
+  /**
+   * Where this run begins, after the part that an earlier run did. The rate and the time left are computed from this
+   * point.
+   */
   private from: { readonly at: number; readonly share: number };
 
   constructor(
