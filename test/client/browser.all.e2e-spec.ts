@@ -28,7 +28,7 @@ async function script(): Promise<string> {
   return outputFiles[0]!.text;
 }
 
-/** Serves a page from another origin than that of the service. */
+/** Serves a page from an origin other than the service's. */
 async function startPage(): Promise<Server> {
   const client = await script();
   const server = createServer((_request, response) => {
@@ -95,7 +95,7 @@ describeInBrowser(`the client in a page of another origin${why}`, () => {
       single: ['seen'],
       forgotten: ['forgotten', 'forgotten'],
     });
-    // A hundred calls made at once travelled in one request.
+    // A hundred calls made at the same time were sent in one request.
     expect(calls.filter((path) => path === `/v1/visited-sets/${name}/urls/check`)).toHaveLength(1);
   });
 

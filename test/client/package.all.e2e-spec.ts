@@ -78,7 +78,7 @@ describe('the package of the client', () => {
     await rm(folder, { recursive: true, force: true });
   });
 
-  /** Compiles all files at once, because most of the time goes into the libraries. */
+  /** Compiles all files in one run, because most of the time goes into the libraries. */
   async function compileAll(): Promise<void> {
     await writeFile(join(folder, 'globals.d.ts'), GLOBALS);
     await writeFile(join(folder, 'consumer.ts'), CONSUMER);

@@ -85,7 +85,7 @@ describe.each([0, 1])(
 
 /**
  * Makes enough calls to fill the record window of every segment several times and to sweep its queue. Repeats each call
- * at once.
+ * immediately.
  */
 async function useUp(store: Store, filter: Filter, prefix: string): Promise<void> {
   for (let round = 0; round < 12; round++) {

@@ -15,7 +15,7 @@ const PATIENCE_MS = 60_000;
 const ENDLESS_MS = 600_000;
 const VISITED = { kind: 'visited-set' } as const;
 
-/** Every changing call, on a visited set with 100 items of which 10 are leased. */
+/** Every changing call, on a visited set with 100 items, 10 of them leased. */
 const MUTATIONS: readonly (readonly [string, (ready: Ready, operation: Operation) => Promise<unknown>])[] = [
   ['add', ({ store, filter }, operation) => add(store, filter, items(10, 'fresh'), operation)],
   [

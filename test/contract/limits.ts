@@ -126,7 +126,7 @@ export function limitsContract(subject: Subject): void {
 }
 
 /**
- * How many of the kept items a set loses when a share f of N is removed. The letters are those of libs/bloom.
+ * How many of the kept items a set loses when a share f of N is removed. It uses the same letters as libs/bloom.
  *
  *   U    = Σ p(i), i = 1 … N: items never stored, because they tested positive when added
  *   μ    = kN/m, mean of a counter; a covered counter is Poisson(μ) given that it is not zero

@@ -116,7 +116,7 @@ export function noFalseNegativesContract(subject: Subject): void {
   });
 }
 
-/** Removes from the exact multiset those of the keys that it contains, and returns them. */
+/** Removes the keys that the exact multiset contains from it, and returns them. */
 function takeable(keys: readonly string[], exact: Map<string, number>): string[] {
   return keys.filter((key) => {
     const copies = exact.get(key) ?? 0;

@@ -111,7 +111,7 @@ describe('docs/reliability.md: the lanes', () => {
   });
 });
 
-/** The titles of describe and it in a test file, with or without `each`, and those of the suites that it runs. */
+/** The titles of describe and it in a test file, with or without `each`, and the titles of the suites that it runs. */
 function titlesOf(file: string): string[] {
   const own = readFileSync(file, 'utf8');
   const suites = own.includes('storeContract')

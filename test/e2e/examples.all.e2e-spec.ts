@@ -57,7 +57,7 @@ describe.each(STORES)('the examples of the API description, $name store', ({ nam
 
   it('are accepted and answered by the service', async () => {
     const told = await tellStory(app);
-    // UPDATE_EXAMPLES=1 writes the examples anew.
+    // UPDATE_EXAMPLES=1 writes the examples again.
     if (process.env['UPDATE_EXAMPLES'] === '1' && name === 'embedded') return write(told);
     for (const [id, example] of told) expect([id, shape(example)]).toEqual([id, shape(EXAMPLES[id])]);
     expect(Object.keys(EXAMPLES).sort()).toEqual([...told.keys()].sort());

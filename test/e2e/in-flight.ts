@@ -24,7 +24,7 @@ export function inFlight(app: TestApp): Record<string, number> {
 
 export const NOTHING = { requests: 0, streams: 0, probes: 0, bytes: 0, answers: 0 };
 
-/** The number of open connections. The service notices at once when a client resets its connection. */
+/** The number of open connections. The service notices immediately when a client resets its connection. */
 export function connections(app: TestApp): Promise<number> {
   return new Promise((resolve, reject) => {
     app.app.getHttpServer().getConnections((error, count) => {

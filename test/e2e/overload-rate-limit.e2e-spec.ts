@@ -12,7 +12,7 @@ import { STORES } from './stores.js';
 
 const LIMIT = 3;
 const ENV = { AUTH: 'keys', RATE_LIMIT: String(LIMIT) };
-/** Number of requests sent at once. */
+/** Number of requests sent at the same time. */
 const BURST = 20;
 /** Far longer than a test: the counting second does not end during one. */
 const HELD_MS = 3_600_000;

@@ -76,7 +76,7 @@ describeExample(`examples/cms${why}`, () => {
     expect(collected).toMatchObject({ title: 'One', origin: 'crawl', version: 1 });
     expect((await cms.call('GET', `/articles/${id}`)).body['body']).toBe('One\nBy the crawler.');
 
-    // An upload of the same URL in another spelling is "seen". Another URL is taken in.
+    // An upload of the same URL in another spelling is "seen". The CMS accepts another URL.
     const upload = async (url: string): Promise<unknown> => {
       const { body } = await cms.call('POST', '/articles', { url, title: 'Mine', body: 'By hand.' });
       await cms.told();
@@ -435,7 +435,7 @@ describeExample(`examples/cms${why}`, () => {
       expect(second.stderr()).toMatch(/is in use by another process/);
       await cms.call('POST', '/articles', { url: 'https://example.org/a', title: 'A', body: '' });
       await cms.kill();
-      // If several start at once, one owns the data.
+      // If several start at the same time, one owns the data.
       const some = [cms.again(), cms.again(), cms.again()];
       const refused = (): Running[] => some.filter(({ child }) => child.exitCode === 1);
       await until('two processes are refused', async () => refused().length === 2);

@@ -37,7 +37,7 @@ async function drain(manager) {
   return fetched;
 }
 
-/** Ends this process at once, as a crash would. */
+/** Ends this process immediately, as a crash would. */
 function crash() {
   process.kill(process.pid, 'SIGKILL');
 }
@@ -101,7 +101,7 @@ class Scenarios {
     });
     // The minimum is a minute otherwise, and a new process would wait that long for requests locked by a killed one.
     if (lockSecs !== undefined) manager.requestLockSecs = lockSecs;
-    // Not through the crawler, which would fetch robots.txt at once.
+    // Not through the crawler, which would fetch robots.txt immediately.
     await manager.addRequestsBatched(start);
     const { requestsFinished, requestsFailed } = await crawler.run();
     return { finished: requestsFinished, failed: requestsFailed };

@@ -152,7 +152,7 @@ export function mutated(random: Random, from: Shape): Shape {
   }
 }
 
-/** The bytes of a body. `run` makes its entries differ from those of other runs. */
+/** The bytes of a body. `run` makes its entries differ from the entries of other runs. */
 export function bodyOf({ format, head, fragment, tail, length, bytes, target }: Shape, run: number): Buffer {
   // Bytes, because a tail of one odd byte must not become UTF-8.
   const raw = (text: string): Buffer => (text === '\xff' ? Buffer.of(0xff) : Buffer.from(text));

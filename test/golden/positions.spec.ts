@@ -5,7 +5,7 @@ import { HASH_SCHEMES, HOST_HASH_SCHEME, positionsOf, type Geometry } from '#blo
 
 /**
  * Positions must never change, because stored filters would be lost. These vectors pin them, also for other languages.
- * `UPDATE_GOLDEN=1` writes those of a new hash scheme once. An existing scheme is never edited.
+ * `UPDATE_GOLDEN=1` writes the vectors of a new hash scheme once. An existing scheme is never edited.
  */
 interface Vector {
   readonly key: string;

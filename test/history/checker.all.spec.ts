@@ -25,7 +25,7 @@ const TIMEOUT_MS = 300_000;
 
 describe(`the checker (seed ${SEED})`, () => {
   const histories = new Map<Defect | undefined, History>();
-  // All runs go at the same time, because they mostly wait. A search would hold up the others for too long.
+  // All runs go at the same time, because they mostly wait. A search would delay the others for too long.
   beforeAll(async () => {
     const all = [undefined, ...DEFECTS];
     await Promise.all(all.map(async (defect) => histories.set(defect, await historyWith(defect))));

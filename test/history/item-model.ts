@@ -6,7 +6,7 @@ export interface Effect {
   readonly answer: string;
 }
 
-/** One item of a filter as a sequential object. Its state is the number of times that the filter holds it. */
+/** One item of a filter as a sequential object. Its state is the number of times that the filter contains it. */
 export type ItemModel = (count: number, verb: Verb, times: number) => Effect;
 
 /** In a `set`, a second add changes nothing, and one removal forgets the item. */

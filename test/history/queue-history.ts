@@ -59,7 +59,7 @@ export interface QueueHistory {
 export interface QueueEvent<Op extends QueueOperation = QueueOperation> {
   readonly operation: Op;
   readonly attempts: readonly QueueAttempt[];
-  /** If it took effect, it did so between `start` and `end`. `end` is Infinity if it was never answered. */
+  /** If it took effect, it took effect between `start` and `end`. `end` is Infinity if it was never answered. */
   readonly start: number;
   readonly end: number;
   /** The results of its first answer. */

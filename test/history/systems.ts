@@ -38,7 +38,7 @@ interface Parts {
   readonly release: () => Promise<void>;
 }
 
-/** Starts services on an existing store, and adds their faults to those of the store. */
+/** Starts services on an existing store, and adds their faults to the store's faults. */
 export async function servicesOn({ envs, faults, heal, release }: Parts): Promise<System> {
   const failures: string[] = [];
   const instances: ServiceInstance[] = [];

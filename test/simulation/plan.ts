@@ -167,7 +167,7 @@ function byHost(random: Random, features: ReadonlySet<Feature>, spec: FilterSpec
   return { ...spec, geometry: planned[0].geometry, layers: planned, perHost };
 }
 
-/** A set for tens of items, no two of which collide. */
+/** A set for tens of items that do not collide. */
 export function specFor(name: string, kind: FilterSpec['kind'], more: Partial<FilterSpec> = {}): FilterSpec {
   const sizing = { capacity: 40, errorRate: RATES.exact };
   const geometry = planGeometry({ ...sizing, cellBits: 4 }, ONE_SEGMENT);

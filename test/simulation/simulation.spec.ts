@@ -7,7 +7,7 @@ import { shrink } from './shrink.js';
 import { seedsFrom, simulate } from './simulate.js';
 
 const HISTORIES = 600;
-/** Rules each of which these histories must have exercised. */
+/** The rules that these histories must have exercised. */
 const RULES = [
   ...['add', 'discover', 'remove', 'check', 'count', 'describe', 'create', 'clear', 'drop', 'open'],
   ...['lease', 'ack', 'release', 'extend', 'dead-letters', 'put-back', 'purge', 'drained'],

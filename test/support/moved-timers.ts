@@ -11,7 +11,7 @@ export function moveTime(): void {
   });
 }
 
-/** Advances the time until the condition holds, slowly enough that no call to the service times out. */
+/** Advances the time until the condition is true, slowly enough that no call to the service times out. */
 export function untilMoved(what: string, holds: () => boolean): Promise<void> {
   return until(what, async () => {
     await jest.advanceTimersByTimeAsync(50);

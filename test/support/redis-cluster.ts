@@ -9,7 +9,7 @@ export interface RedisCluster {
   readonly nodes: readonly string[];
   /** The initial masters, in the order of their slots. */
   readonly servers: readonly RedisServer[];
-  /** The initial replicas: first those of the first master, then those of the second, and so on. */
+  /** The initial replicas: first the replicas of the first master, then of the second, and so on. */
   readonly replicas: readonly RedisServer[];
   stop(): Promise<void>;
 }

@@ -31,7 +31,7 @@ export function sourceTexts(): UserText[] {
     .flatMap((file) => textsIn(readFileSync(file, 'utf8'), file));
 }
 
-/** The texts of a source: those of more than one word. The extension of `file` selects the syntax. */
+/** The texts of a source that have more than one word. The extension of `file` selects the syntax. */
 export function textsIn(source: string, file: string): UserText[] {
   const kind = file.endsWith('.tsx') ? ts.ScriptKind.TSX : ts.ScriptKind.TS;
   const texts: string[] = [];

@@ -29,7 +29,7 @@ export const SYNC_RULES = [
 
 export type SyncRule = (typeof SYNC_RULES)[number];
 
-/** Reports whether a rule holds, if the answers decide it. */
+/** Reports whether a rule is kept, if the answers decide it. */
 export type Finding = (rule: SyncRule, holds: boolean, what: string, calls: readonly SyncedAttempt[]) => void;
 
 /** The reason of a sync that a caller abandoned. */

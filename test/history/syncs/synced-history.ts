@@ -65,7 +65,7 @@ export interface SyncedEvent<Op extends SyncedOperation = SyncedOperation> {
   readonly operation: Op;
   /** In order of their ends. */
   readonly attempts: readonly SyncedAttempt[];
-  /** If it took effect, it did so between `start` and `end`. `end` is Infinity if it was never answered. */
+  /** If it took effect, it took effect between `start` and `end`. `end` is Infinity if it was never answered. */
   readonly start: number;
   readonly end: number;
   /** Its first answer that is not an error. */

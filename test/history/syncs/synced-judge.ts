@@ -24,13 +24,13 @@ export type SyncedRule = (typeof SYNCED_RULES)[number];
 export interface SyncedReport {
   readonly syncs: number;
   readonly urls: number;
-  /** How often the answers decided whether a rule holds. */
+  /** How often the answers decided whether a rule is kept. */
   readonly exercised: ReadonlyMap<SyncedRule, number>;
   readonly violations: readonly Violation[];
 }
 
 /**
- * Checks the answers to the clients of synced sets, by rules that hold for every order of the calls. A call without an
+ * Checks the answers to the clients of synced sets, by rules that apply to every order of the calls. A call without an
  * answer may have taken effect at any time since it was sent, or never. So may an answered one, if a failover may have
  * lost it.
  */

@@ -21,7 +21,10 @@ const SETS: readonly SyncedSet[] = [
 const FIXED_CAPACITY = 200_000;
 /** URLs in each queue at the start. */
 const QUEUED = 1_000;
-/** Clients of these sets have other numbers than those of the filters and the queue, and thus other random numbers. */
+/**
+ * Clients of these sets have different numbers from the clients of the filters and the queue, and thus other random
+ * numbers.
+ */
 const FIRST_CLIENT = 2_000;
 const MOST_PAUSE_MS = 20;
 const FINAL_BATCH = 500;
