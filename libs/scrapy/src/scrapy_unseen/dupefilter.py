@@ -24,7 +24,9 @@ logger = logging.getLogger(__name__)
 
 class DupeFilter(BaseDupeFilter):
     """
-    ``DUPEFILTER_CLASS = "scrapy_unseen.DupeFilter"``. Blocks the crawl during a check, except for requests that it checked a short while ago. ``close`` and ``clear`` keep the contents of the set, because other crawls may share it.
+    ``DUPEFILTER_CLASS = "scrapy_unseen.DupeFilter"``. Blocks the crawl during a check, except for requests that it
+    checked a short while ago. ``close`` and ``clear`` keep the contents of the set, because other crawls may share
+    it.
     """
 
     def __init__(self, settings: BaseSettings, spider_name: Optional[str] = None, crawler: Optional[Crawler] = None) -> None:
