@@ -40,6 +40,6 @@ export function sizeRows(store: string, filters: readonly FilledFilter[], filter
     const row: Row = { name: `${store}-${sizeName(filter.size)}/${name}`, ...summary(filter.rounds[name]) };
     if (base === undefined || filter.size <= base.size) return row;
     const times = totalCpu(row.cpu ?? {}) / totalCpu(summary(base.rounds[name]).cpu);
-    return { ...row, targets: [atMost('total CPU relative to that at 10^6', times, FLATNESS, '×')] };
+    return { ...row, targets: [atMost('total CPU relative to 10^6 items', times, FLATNESS, '×')] };
   });
 }
