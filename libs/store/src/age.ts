@@ -12,7 +12,7 @@ import { type Geometry, itemsPerPageFromFill, pageBytes, STAMP_BYTES } from '#bl
  * passed, no live item uses the cell, and it can be emptied safely.
  */
 
-/** Epochs in the maximum age. An item lives for its time to live, and at most one epoch longer. */
+/** Number of epochs in the maximum age. An item lives for its time to live, and at most one epoch longer. */
 export const EPOCHS_OF_AGE = 13;
 /** Number of epochs that the lower half of a cell can distinguish. */
 export const CYCLE = 16;

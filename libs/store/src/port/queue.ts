@@ -22,7 +22,7 @@ export const RELEASED = 'released';
 
 /** A queue entry, hidden from others until its lease ends. */
 export interface LeasedEntry {
-  /** Opaque. Names one lease of the entry: a later lease of the same item has another id. */
+  /** Opaque. Identifies one lease of the entry: a later lease of the same item has another id. */
   readonly id: string;
   readonly payload: string;
   /** 1 on the first lease. */
@@ -54,7 +54,7 @@ export interface LeaseLimits {
 
 /** An entry that came back after as many leases as its visited set allows. */
 export interface DeadLetter {
-  /** Opaque. Names this dead letter, even after a restart. */
+  /** Opaque. Identifies this dead letter, even after a restart. */
   readonly id: string;
   readonly payload: string;
   /** Number of leases. */

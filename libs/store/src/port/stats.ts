@@ -3,19 +3,19 @@ import type { Sync } from './syncs.js';
 /** Counts that the store keeps with the cells, and never computes by a scan. */
 export interface FilterStats {
   /**
-   * Adds that returned Added.New, minus removals that left the item absent. If the filter ages, an estimate from the
-   * live cells.
+   * Number of adds that returned Added.New, minus removals that left the item absent. If the filter ages, an estimate
+   * from the live cells.
    */
   readonly items: number;
   readonly nonZeroCells: number;
-  /** Counters at 15 (0 for a standard filter). */
+  /** Number of counters at 15 (0 for a standard filter). */
   readonly saturatedCells: number;
   /** These three counts for each layer that exists, oldest first; one element if the filter does not grow. */
   readonly layers: readonly LayerStats[];
   readonly added: number;
   readonly duplicate: number;
   readonly removed: number;
-  /** Removals that changed nothing. */
+  /** Number of removals that changed nothing. */
   readonly refused: number;
   /** Visited sets only. */
   readonly queue?: QueueStats;
@@ -37,7 +37,7 @@ export interface AgeStats {
   readonly epochMs: number;
   /** Items by the last epoch in which they are live, the current one first. Estimated, as `items` is. */
   readonly items: readonly number[];
-  /** Removed items whose cells are all kept live by others. */
+  /** Number of removed items whose cells are all kept live by others. */
   readonly hidden: number;
 }
 
@@ -45,12 +45,12 @@ export type LayerStats = Pick<FilterStats, 'items' | 'nonZeroCells' | 'saturated
 
 /** Queue entries by state. Forgotten entries count until the queue reaches or sweeps them. */
 export interface QueueStats {
-  /** Available for lease now. */
+  /** Number of entries that can be leased now. */
   readonly waiting: number;
   readonly leased: number;
-  /** Released with a delay that has not ended. */
+  /** Number of entries that were released with a delay that has not ended. */
   readonly delayed: number;
-  /** Dead letters. */
+  /** Number of dead letters. */
   readonly dead: number;
   /** Upper bound on the number of forgotten entries in these counts. */
   readonly forgotten: number;

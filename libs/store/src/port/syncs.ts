@@ -37,8 +37,8 @@ export interface Sync {
   readonly capacity: number;
   readonly errorRate: number;
   /**
-   * Items given to `keep`, except those answered Kept.Forgotten. An item that another operation lists again counts
-   * again.
+   * Number of items given to `keep`, except those answered Kept.Forgotten. An item that another operation lists again
+   * counts again.
    */
   readonly listed: number;
   /** Of these items, the number that were answered Kept.New. */
@@ -86,9 +86,9 @@ export const Kept = {
  *   if that takes too long, soon after, and always before the commit. Entries that are acknowledged or purged before
  *   that are kept, too. If the new layers have no room for them, the store abandons the sync.
  *
- * A commit replaces the filter's own layers with the new ones; for each item this happens at one moment. It makes
- * handles that were opened before stale (StaleFilterError), since positions may differ. Abandoning drops the new
- * layers; nothing is lost.
+ * A commit replaces the filter's own layers with the new ones; for each item this happens at one moment. Handles that
+ * were opened before become stale (StaleFilterError), since positions may differ. Abandoning drops the new layers;
+ * nothing is lost.
  *
  * In sets with `maxUrls`, the URLs of a host that the commit keeps count from then on, also those that were listed and
  * not discovered. In a set that ages, no more count than before the commit. `keep` is not limited by `maxUrls`.

@@ -7,7 +7,7 @@ import type { FilterStats } from './stats.js';
 export interface QueuedItem {
   /** The item's hash: four big-endian words. The first word determines the segment. */
   readonly hash: Uint8Array;
-  /** Leases so far, up to MAX_ATTEMPT. */
+  /** Number of leases so far, up to MAX_ATTEMPT. */
   readonly attempt: number;
   /** When the item was discovered, in whole seconds since the epoch. */
   readonly discoveredAt: number;
@@ -50,7 +50,7 @@ export type CallCounts = Pick<FilterStats, 'items' | 'added' | 'duplicate' | 're
 
 /**
  * A piece of a filter's contents that fits in memory. Pieces come segment by segment: the segment's queue, then its
- * hidden items, then its cells from first to last without a gap, oldest layer first. The counts are the last piece.
+ * hidden items, then its cells from first to last without a gap, oldest layer first. The last piece has the counts.
  */
 export type Part =
   | {

@@ -3,7 +3,7 @@ import { type Geometry, pageBytes, STAMP_BYTES } from '#bloom';
 /** Counts of the cells in a piece of a segment. */
 export interface CellCounts {
   readonly nonZero: number;
-  /** Counters at 15; 0 for bits. */
+  /** Number of counters at 15; 0 for bits. */
   readonly saturated: number;
   /** Sum of all cells. */
   readonly sum: number;
@@ -18,7 +18,7 @@ const NIBBLES_SUM = Uint8Array.from({ length: 256 }, (_, byte) => (byte >> 4) + 
 const BITS_SET = Uint8Array.from({ length: 256 }, (_, byte) => byte.toString(2).replaceAll('0', '').length);
 
 /**
- * Counts the cells in whole bytes. The counts are those that stores keep with the cells. Takes about 1 ns per byte. If
+ * Counts the cells in whole bytes. Stores keep the same counts with the cells. Takes about 1 ns per byte. If
  * the filter ages, the bytes must be whole pages, and expired cells count until they are emptied.
  */
 export function countCells(

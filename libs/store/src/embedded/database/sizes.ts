@@ -14,43 +14,43 @@ export interface Sizes {
   /** Size of a row of packed entries, marks or removals, in bytes, unless one entry alone is longer. */
   readonly rowBytes: number;
   /**
-   * Entries of a lease in one row. Settling one of them rewrites the row: two pages of the database with URLs of usual
-   * length. In return, a lease has fewer rows than entries by this factor.
+   * Number of entries of a lease in a row. Settling one of them rewrites the row: two pages of the database with URLs
+   * of usual length. In return, a lease has fewer rows than entries by this factor.
    */
   readonly leasePortion: number;
   /** Size of a block of cells in a checkpoint, in bytes: as many whole pages as fit, but at least one. */
   readonly blockBytes: number;
-  /** Blocks that one transaction of a checkpoint or an import writes. */
+  /** Number of blocks that one transaction of a checkpoint or an import writes. */
   readonly blocksPerSlice: number;
   /** The same while the store closes and no caller waits: fewer, larger writes. */
   readonly blocksPerIdleSlice: number;
-  /** Journal records that one transaction of a checkpoint deletes. */
+  /** Number of journal records that one transaction of a checkpoint deletes. */
   readonly recordsPerSlice: number;
-  /** Rows that one transaction of a purge deletes. */
+  /** Number of rows that one transaction of a purge deletes. */
   readonly purgedPerSlice: number;
-  /** Entries that one transaction of an import queues. */
+  /** Number of entries that one transaction of an import queues. */
   readonly entriesPerSlice: number;
-  /** Entries that one page of an export reads. */
+  /** Number of entries that one page of an export reads. */
   readonly entriesPerPage: number;
-  /** Due entries that one change moves. */
+  /** Number of due entries that one change moves. */
   readonly movesPerChange: number;
-  /** Forgotten entries that one lease skips in the log. */
+  /** Number of forgotten entries that one lease skips in the log. */
   readonly skipsPerLease: number;
-  /** Hosts whose lanes one change adds entries to. A larger batch is several changes. */
+  /** Number of hosts whose lanes one change adds entries to. A larger batch is several changes. */
   readonly hostsPerChange: number;
-  /** Lanes that one lease takes entries from. */
+  /** Number of lanes that one lease takes entries from. */
   readonly lanesPerLease: number;
-  /** Lanes of a queue. */
+  /** Maximum number of lanes of a queue. */
   readonly maxHosts: number;
-  /** Dead letters that one page reads. */
+  /** Number of dead letters that one page reads. */
   readonly lettersPerPage: number;
-  /** Entries, or rows of them, that one step of a sweep reads. */
+  /** Number of entries, or rows of them, that one step of a sweep reads. */
   readonly sweptPerSlice: number;
-  /** Rows of the log that one step of a sweep reads: a thousand entries if the rows are full. */
+  /** Number of rows of the log that one step of a sweep reads: a thousand entries if the rows are full. */
   readonly sweptRowsPerSlice: number;
-  /** First rows of lanes that are kept in memory. Each is at most a page, unless it has one long entry. */
+  /** Number of lanes whose first row is kept in memory. Each is at most a page, unless it has one long entry. */
   readonly headRows: number;
-  /** Items of the changes in one turn, which take 2 to 10 ms. */
+  /** Number of items in the changes of one turn, which take 2 to 10 ms. */
   readonly itemsPerTurn: number;
   /**
    * A table of hidden items is rebuilt once this many of its items are no longer hidden, if they are at least half of

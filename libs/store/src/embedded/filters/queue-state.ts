@@ -24,7 +24,7 @@ export const HOST_NUMBERS = ['lanes', 'nextTurn', 'seenAt', 'aheadMs'] as const;
 
 /** The counts and positions of a visited set's queue. The entries are in the database. */
 export class QueueState {
-  /** Entries by state. */
+  /** Number of entries by state. */
   waiting = 0;
   leased = 0;
   delayed = 0;

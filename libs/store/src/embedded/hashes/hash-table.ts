@@ -40,8 +40,8 @@ function shardOf(words: Uint32Array, at: number): number {
 }
 
 /**
- * Words of a slot: the hash, then the number, high word first. They are side by side, because each separate place costs
- * a cache miss.
+ * Number of words of a slot: the hash, then the number, high word first. They are side by side, because each separate
+ * place costs a cache miss.
  */
 const SLOT_WORDS = 6;
 const NUMBER_AT = 4;

@@ -9,7 +9,7 @@ interface Waiting {
  */
 export class Portions {
   private readonly waiting: Waiting[] = [];
-  /** Items of the changes that were handed over and have not run yet. */
+  /** Number of items of the changes that were handed over and have not run yet. */
   private items = 0;
   private releasing = false;
 

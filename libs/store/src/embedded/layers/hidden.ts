@@ -14,7 +14,7 @@ export interface HiddenChange {
 /**
  * Items of layers that age which were forgotten while other items kept all their cells live: exactly, by hash. An item
  * stays hidden up to the last epoch in which its cells, as they were when it was forgotten, are all live. After that,
- * its own additions keep no cell live.
+ * no cell is live because of the item's own additions.
  */
 export class Hidden {
   /** By the last epoch of hiding, modulo CYCLE. */
@@ -61,7 +61,7 @@ export class Hidden {
     this.sizes[slot] = (this.sizes[slot] as number) + 1;
   }
 
-  /** Ends the hiding of an item. Returns true if it was hidden. */
+  /** Stops hiding an item. Returns true if it was hidden. */
   show(words: Uint32Array, at: number): boolean {
     let was = false;
     for (let epochs = 0; epochs < CYCLE; epochs++) {

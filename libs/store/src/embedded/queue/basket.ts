@@ -9,7 +9,7 @@ interface Log {
 /** Limits of one lease. */
 export interface BasketOptions {
   readonly max: number;
-  /** Forgotten entries that it may skip. */
+  /** Number of forgotten entries that it may skip. */
   readonly maxSkips: number;
   readonly isForgotten: (entry: Entry) => boolean;
 }

@@ -44,7 +44,7 @@ export class Entry {
     return this.bytes.readUInt32BE(this.at + DISCOVERED_AT);
   }
 
-  /** Leases so far. */
+  /** Number of leases so far. */
   get attempt(): number {
     return this.bytes.readUInt32BE(this.at + ATTEMPT_AT);
   }

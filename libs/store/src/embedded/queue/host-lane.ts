@@ -24,7 +24,7 @@ export type HeldState = 'leased' | 'delayed' | 'dead';
  * Times are in the queue's own time (`QueueState.timeAt`).
  */
 export class HostLane implements Lane, LaneNumbers {
-  /** Entries of the host by state. */
+  /** Number of entries of the host by state. */
   waiting = 0;
   leased = 0;
   delayed = 0;
@@ -93,7 +93,7 @@ export class HostLane implements Lane, LaneNumbers {
     return this;
   }
 
-  /** Entries of the host in any state. */
+  /** Number of entries of the host in any state. */
   get held(): number {
     return this.waiting + this.leased + this.delayed + this.dead;
   }

@@ -53,7 +53,7 @@ export class Leases {
     this.size = database.sizes.leasePortion;
   }
 
-  /** Leases entries, each of which then has one more attempt. Returns the number of the new lease. */
+  /** Leases entries, and counts one more attempt for each. Returns the number of the new lease. */
   grant(entries: readonly Entry[], until: number): number {
     const { queue } = this.state;
     const { size } = this;

@@ -44,7 +44,7 @@ export class QueueLog {
     packer.clear();
   }
 
-  /** `attempt`: another count of leases for the entry. */
+  /** `attempt`: a different number of leases for the entry. */
   append(entry: Entry, attempt?: number): void {
     this.makeRoom(entry.end - entry.at, entry.discoveredAt);
     packer.add(entry, attempt);

@@ -18,7 +18,7 @@ interface Fact {
 
 const ITEMS = 1_500;
 const BATCH = 300;
-/** Hosts of the set whose queue knows them. */
+/** Number of hosts in the set whose queue knows hosts. */
 const HOSTS = 70;
 const FILTERS = [
   { name: 'bits', type: 'standard' },

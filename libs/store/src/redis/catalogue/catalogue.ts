@@ -17,7 +17,7 @@ import { difference } from './entry-usage.js';
 /** Sorts after every character of a name. */
 const AFTER_NAMES = '\x7f';
 
-/** A catalogue entry as read. A later change is applied only if the entry is still the same. */
+/** A catalogue entry, as it was read. A later change is applied only if the entry is still the same. */
 export interface EntryRead {
   readonly raw: string;
   readonly entry: CatalogueEntry | undefined;
@@ -72,7 +72,7 @@ export function endOfPatience(deadline: number): number {
   return deadlineIn(msUntil(deadline) * PATIENCE);
 }
 
-/** Names to read in one step. */
+/** Number of names to read in one step. */
 const NAMES_AT_ONCE = 100;
 
 /** The names and descriptions of filters, and the records of operations on whole filters. */

@@ -52,7 +52,7 @@ export class SyncChanges {
     quota: Quota | undefined,
   ): Promise<Syncing | undefined> {
     const { endedSync: _ended, ...rest } = read.entry;
-    // Segments that missed the end of the last sync learn it now, while it is still known.
+    // Segments that missed the end of the last sync learn it now, while the catalogue still has it.
     await this.stragglers.endAll(read.entry, deadline);
     const entry = { ...rest, sync, nextLayer: sync.base + planned };
     await this.note(entry.name, sync.since, deadline);

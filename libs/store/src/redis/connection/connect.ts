@@ -37,7 +37,7 @@ export interface ConnectionOptions {
   readonly tls?: TlsSettings;
   /** Timeout of a store call, and of a connection that does not answer, in ms. */
   readonly timeoutMs: number;
-  /** Replicas that must acknowledge a change before it is answered. Default: 0. */
+  /** Number of replicas that must acknowledge a change before it is answered. Default: 0. */
   readonly waitReplicas?: number;
   readonly clock?: Clock;
 }

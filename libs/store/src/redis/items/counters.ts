@@ -17,8 +17,8 @@ import type { SyncEnds } from '../segments/sync-ends.js';
 const ITEMS_SEEN_FOR_MS = 1000;
 
 /**
- * Entries that a sweep reads for each item that is removed during the sweep. With this number the sweep ends before
- * there are as many new marks as when it began: an eighth of the entries.
+ * Number of entries that a sweep reads for each item that is removed during the sweep. With this number the sweep ends
+ * before there are as many new marks as when it began: an eighth of the entries.
  */
 const SWEPT_PER_REMOVAL = 8;
 

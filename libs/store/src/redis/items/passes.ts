@@ -111,8 +111,8 @@ interface Adding {
 }
 
 /**
- * Adds items. A layer that has its share is closed when the next item comes that would be new in it. The last layer
- * takes all remaining items.
+ * Adds items. A layer that has its full share is closed when the next item arrives that would be new in it. The last
+ * layer takes all remaining items.
  */
 export function addTo(frame: Frame, stack: StackName, { skip, left, lasts, only, then }: Adding): string {
   const kind = kindOf(frame);

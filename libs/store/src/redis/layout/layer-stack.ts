@@ -10,7 +10,7 @@ const NEARLY_FULL = 0.9;
 
 /** The layer stack of a filter or of a sync, and what this process knows about it. */
 export class LayerStack {
-  /** All layers that there may be, oldest first. */
+  /** All planned layers, oldest first. */
   readonly plan: readonly [Layer, ...Layer[]];
   readonly grows: boolean;
   /**
@@ -26,7 +26,7 @@ export class LayerStack {
     /** Number of the first layer. */
     readonly base: number,
     private there: number,
-    /** Segments of the filter. */
+    /** Number of segments of the filter. */
     private readonly segments: number,
   ) {
     this.plan = plannedLayers(plan);
@@ -81,7 +81,7 @@ export class LayerStack {
     this.countedAt = time;
   }
 
-  /** Items in all segments and layers, as last seen. */
+  /** Number of items in all segments and layers, as last seen. */
   get items(): number {
     return this.itemsSeen.reduce((sum, items) => sum + items, 0);
   }

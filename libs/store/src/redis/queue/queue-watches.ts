@@ -7,17 +7,17 @@ import type { RedisFilter } from '../layout/filter.js';
 import { AWAITED_MS, awaitScript } from '../scripts/await.js';
 import type { Segments } from '../segments/segments.js';
 
-/** Interval between two looks at a watched queue, in ms: messages may be lost, and entries become due later. */
+/** Interval between two checks of a watched queue, in ms: messages may be lost, and entries become due later. */
 const LOOK_MS = 1_000;
 
 /** Resolution of the clock, and so the maximum delay in noticing that an entry becomes due, in ms. */
 const TICK_MS = 1;
 
 interface Watch {
-  /** The set as of the last look. A commit, a clear or a new set of the same name makes it stale. */
+  /** The set as of the last check. A commit, a clear or a new set of the same name makes it stale. */
   filter: RedisFilter;
   readonly wakes: Set<() => void>;
-  /** Cancels the next look. */
+  /** Cancels the next check. */
   rest: () => void;
 }
 
@@ -50,7 +50,7 @@ export class QueueWatches {
       this.listen(watch);
       void this.look(watch);
     } else if (!isSame(watch.filter, filter)) {
-      // One of the two handles is stale. The look finds out whether it is the watched one.
+      // One of the two handles is stale. The check finds out whether it is the watched one.
       void this.look(watch);
     }
     const { wakes } = watch;
@@ -98,7 +98,7 @@ export class QueueWatches {
   }
 
   /**
-   * Announces that this instance still waits, wakes the watch if entries are available, and schedules the next look.
+   * Announces that this instance still waits, wakes the watch if entries are available, and schedules the next check.
    */
   private async look(watch: Watch, wakes = true): Promise<void> {
     // If the look fails, callers wake, and their lease reports the error.
@@ -107,7 +107,7 @@ export class QueueWatches {
     const first = Math.min(...dueIn.map((ms) => (ms < 0 ? LOOK_MS : ms)));
     if (first === 0 && wakes) this.wake(watch);
     const wait = first === 0 ? LOOK_MS : Math.min(LOOK_MS, first + TICK_MS);
-    // Another look may have been in progress.
+    // Another check may have been in progress.
     watch.rest();
     watch.rest = after(this.connection.clock, wait, () => void this.look(watch));
   }

@@ -2,7 +2,7 @@ import { FIRST_TURN } from './host-lanes.js';
 import { checkQueue, forQueues, queueReadKeys } from './queue-state.js';
 import { ALLOW_OOM, NOW } from './script.js';
 
-/** How long after a look a caller is assumed to wait, in ms: several looks. */
+/** How long after a check a caller is assumed to wait, in ms: several intervals between checks. */
 export const AWAITED_MS = 5_000;
 
 /**

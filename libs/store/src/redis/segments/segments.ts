@@ -15,7 +15,7 @@ type Value = string | number | Buffer;
 /** The answer of a script on a segment. */
 export interface Answer<T = string> {
   readonly answers: T;
-  /** Items of the segment after the call. */
+  /** Number of items of the segment after the call. */
   readonly items: number;
   /** True if the queue needs a step of a sweep. */
   readonly sweep: boolean;
@@ -69,7 +69,9 @@ export interface SweepTurn {
 export interface SegmentLimits {
   /** Bytes of the operation records of a segment, per origin. */
   readonly maxRecordBytes: number;
-  /** Marks of forgotten items in a segment's queue up to which no sweep begins. A long queue may have more. */
+  /**
+   * Number of marks of forgotten items in a segment's queue up to which no sweep begins. A long queue may have more.
+   */
   readonly maxMarks: number;
   /** Hosts of a set whose queue knows them. */
   readonly maxHosts: number;

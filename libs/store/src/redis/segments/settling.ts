@@ -7,7 +7,7 @@ import type { Segments } from './segments.js';
 import { LANES_PER_SCRIPT } from '../scripts/host-lanes.js';
 import { type QueueScript, scriptFor } from '../scripts/queue-state.js';
 
-/** Ids per script: 500 took 1.1 ms. Must not change, since chunks name operation records. */
+/** Number of ids per script: 500 took 1.1 ms. Must not change, since chunks name operation records. */
 const IDS_PER_SCRIPT = 400;
 
 const GROUP_BYTES = 8;

@@ -14,7 +14,7 @@ import type { SyncSums } from '../segments/sync-sums.js';
 import type { NotedCalls } from './noted-calls.js';
 import { keepField } from './sync-queue.js';
 
-/** How long the last counts of the sync's layers are used to compute their room, in ms. */
+/** How long the last counts of the sync's layers may be used to compute the space in them, in ms. */
 const ITEMS_SEEN_FOR_MS = 1_000;
 /** Error codes of a sync that accepts no more items. Repeats are still answered from its records. */
 const OVER: readonly string[] = ['SYNC_ENDED', 'SYNC_NOT_FOUND'];

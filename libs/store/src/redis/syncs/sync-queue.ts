@@ -20,7 +20,7 @@ import type { SyncSums } from '../segments/sync-sums.js';
 const ID_BYTES = 8;
 
 const HASH_BYTES = 16;
-/** Owed entries to read at a time. */
+/** Number of owed entries to read at a time. */
 const OWED_ENTRIES = 1_000;
 
 type Queued = Pick<QueuedItem, 'hash'>;

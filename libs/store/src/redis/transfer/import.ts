@@ -94,8 +94,9 @@ export class RedisImport {
 
   /**
    * Writes the counts. A segment's cells determine its non-zero and saturated cells. The other counts are known only
-   * for the whole filter. Only the sums of calls are ever read. The items limit what a segment takes, and must not fall
-   * below zero when items are removed, so each segment gets a share of them that follows from its cells.
+   * for the whole filter. Only the sums of calls are ever read. The number of items limits how many more a segment
+   * takes, and must not fall below zero when items are removed. So each segment gets a share that follows from its
+   * cells.
    */
   async finish(): Promise<void> {
     const { items: _, ...calls } = this.counts;
