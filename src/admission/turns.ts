@@ -13,7 +13,7 @@ interface Work {
 /** The work of one caller, in order. */
 interface Backlog {
   readonly waiting: Work[];
-  /** The earliest tag of its next work. */
+  /** The earliest tag that its next work can have. */
   end: number;
 }
 

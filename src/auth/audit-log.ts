@@ -11,9 +11,11 @@ import { RootLogger } from '../logging/logger.js';
 
 type Actor = Pick<Principal, 'id' | 'name'>;
 
-/** Failed authentications logged per minute. Someone who guesses keys must not fill the disk. */
+/** Number of failed authentications logged per minute. Someone who guesses keys must not fill the disk. */
 const FAILURES_A_MINUTE = 60;
-/** Refused admin calls of one principal logged per minute, so that they do not hide calls of other principals. */
+/**
+ * Number of refused admin calls of one principal logged per minute, so that they do not hide calls of other principals.
+ */
 const REFUSED_CALLS_A_MINUTE = 60;
 
 /**

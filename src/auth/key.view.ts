@@ -36,7 +36,8 @@ export class ListedKeyView extends KeyView {
   @ApiProperty({
     required: false,
     format: 'date-time',
-    description: 'When this instance last accepted the key. Absent if it has not since it started',
+    description:
+      'When this instance last accepted the key. Absent if it has not accepted the key since it started',
   })
   readonly lastUsedAt?: string;
 }

@@ -76,7 +76,7 @@ const ENTRY_KINDS: Readonly<Record<Entries, string>> = {
   discoveries: 'a string, or an object of url and payload',
 };
 
-/** The member of a JSON body that has the batch. */
+/** The member of a JSON body that contains the batch. */
 const MEMBER = { items: 'items', urls: 'urls', ids: 'ids', discoveries: 'urls' } as const satisfies Record<
   Entries,
   string

@@ -21,7 +21,7 @@ export interface Discovered extends Pass {
   readonly seen: number;
   /** Positions of first occurrences with the result seen. These URLs are not stored. */
   readonly falsePositives: ReadonlySet<number>;
-  /** Repeated URLs with the result new. */
+  /** Number of repeated URLs with the result new. */
   readonly falseNegatives: number;
 }
 
@@ -34,9 +34,9 @@ export interface Forgotten extends Pass {
 /** Counts of distinct URLs. */
 export interface Checked extends Pass {
   readonly kept: number;
-  /** Forgotten URLs with the result seen. */
+  /** Number of forgotten URLs with the result seen. */
   readonly falsePositives: number;
-  /** Kept URLs with the result unseen. */
+  /** Number of kept URLs with the result unseen. */
   readonly falseNegatives: number;
   /** The false negatives whose first occurrence had the result seen, so that they were never stored. */
   readonly neverStored: number;

@@ -6,14 +6,14 @@ import type { UrlFile } from './url-file.js';
  * URLs.
  */
 export interface SyncComparison {
-  /** URLs of the old input list with the result seen. They are not stored. */
+  /** Number of URLs of the old input list with the result seen. They are not stored. */
   readonly oldSeen: number;
   readonly listed: Listed;
   /** The count that the sync itself reports. */
   readonly forgotten: number;
-  /** URLs of the new input list that are unseen after the commit. It must be 0. */
+  /** Number of URLs of the new input list that are unseen after the commit. It must be 0. */
   readonly wronglyLost: number;
-  /** URLs only in the old input list that are seen after the commit. */
+  /** Number of URLs only in the old input list that are seen after the commit. */
   readonly wronglyKept: number;
   readonly seconds: { readonly ingest: number; readonly list: number; readonly commit: number };
 }
@@ -21,9 +21,9 @@ export interface SyncComparison {
 interface Listed {
   readonly fresh: number;
   readonly kept: number;
-  /** URLs with the result kept that an exact set of the old input list does not have. */
+  /** Number of URLs with the result kept that an exact set of the old input list does not have. */
   readonly wronglyKept: number;
-  /** URLs with the result new that an exact set of the old input list has. */
+  /** Number of URLs with the result new that an exact set of the old input list has. */
   readonly wronglyNew: number;
 }
 

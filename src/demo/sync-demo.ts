@@ -10,7 +10,7 @@ const CLEAN_UP_MS = 10_000;
 /** The report of a sync, and whether it kept its promise. */
 export interface SyncDemo {
   readonly report: string;
-  /** URLs of the new input list that were lost. It must be 0. */
+  /** Number of URLs of the new input list that were lost. It must be 0. */
   readonly lost: number;
 }
 

@@ -6,7 +6,7 @@ import type { UrlFile } from './url-file.js';
 export interface SyncReportInput {
   readonly old: UrlFile;
   readonly now: UrlFile;
-  /** URLs in both input lists. */
+  /** Number of URLs in both input lists. */
   readonly shared: number;
   readonly errorRate: number;
   readonly comparison: SyncComparison;

@@ -22,9 +22,9 @@ export function discard(payload: Readable): void {
 }
 
 /**
- * If the client is still sending when the connection ends with the answer to `request`, closes it as nginx's
- * lingering_close does: the service ends its own side, and continues to read, within the limits of `discard`, before it
- * closes the other side. Node closes both sides at the same time, so the client sees a broken connection instead of the
+ * If the client is still sending when the connection ends with the answer to `request`, closes it like nginx's
+ * lingering_close: the service ends its own side, and continues to read within the limits of `discard`. Then it closes
+ * the other side. Node closes both sides at the same time, so the client sees a broken connection instead of the
  * answer.
  */
 export function lingerAtEnd(request: IncomingMessage): void {

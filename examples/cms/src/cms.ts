@@ -7,7 +7,7 @@ import { Nightly, type SyncReport } from './nightly.js';
 import type { Options } from './options.js';
 import { Outbox } from './outbox.js';
 
-/** Attempts to fetch an entry in the queue before it becomes a dead letter. */
+/** Number of attempts to fetch an entry in the queue before it becomes a dead letter. */
 const MOST_ATTEMPTS = 8;
 /** How often the CMS checks that the set exists, because an operator may drop it. */
 const LOOK_AGAIN_MS = 60_000;

@@ -11,7 +11,7 @@ export interface Geometry {
   readonly cellBits: CellBits;
   /** k: distinct cells per item. */
   readonly hashes: number;
-  /** Cells per page, a power of two from 128 to 4,096. */
+  /** Number of cells per page, a power of two from 128 to 4,096. */
   readonly pageCells: number;
   readonly pagesPerSegment: number;
   readonly segments: number;

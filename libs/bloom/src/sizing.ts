@@ -44,7 +44,7 @@ const PAGE_SIZES = [128, 256, 512, 1024, 2048, 4096];
 export interface PageShape {
   readonly pageCells: number;
   readonly hashes: number;
-  /** λ: the mean number of items per page at exactly the error rate. */
+  /** λ: the mean number of items per page at which the error rate is reached exactly. */
   readonly itemsPerPage: number;
 }
 

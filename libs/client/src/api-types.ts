@@ -91,7 +91,7 @@ export type ListedKey = {
    */
   usage?: Usage;
   /**
-   * When this instance last accepted the key. Absent if it has not since it started
+   * When this instance last accepted the key. Absent if it has not accepted the key since it started
    */
   lastUsedAt?: string;
 };

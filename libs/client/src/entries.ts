@@ -3,7 +3,7 @@ export class BadEntry {
   constructor(readonly reason: string) {}
 }
 
-/** Approximate number of characters of an entry in a body. An object has two texts. */
+/** Approximate number of characters of an entry in a body. An entry that is an object has two texts. */
 export function sizeOf(entry: unknown): number {
   if (typeof entry === 'string') return entry.length + 3;
   const { url, payload } = (entry ?? {}) as { url?: unknown; payload?: unknown };

@@ -124,8 +124,8 @@ export class VisitedSet extends Handle<
   }
 
   /**
-   * Leases URLs to fetch: no other worker gets them until the lease ends. `waitSeconds`: how long to wait for the
-   * first.
+   * Leases URLs to fetch: no other worker gets them until the lease ends. `waitSeconds`: how long to wait for the first
+   * URL.
    */
   async lease(asked: Lease, call: ChangeOptions = {}): Promise<LeasedUrl[]> {
     const { urls } = await this.change<Leases>(call, {

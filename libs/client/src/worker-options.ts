@@ -46,13 +46,13 @@ export interface WorkerOptions {
 /** The counts of a worker. */
 export interface Work {
   readonly done: number;
-  /** URLs whose handlers threw. */
+  /** Number of URLs whose handlers threw. */
   readonly failed: number;
   /**
-   * URLs released without a failed attempt: postponed or released by their handlers, or leased when the worker was
-   * stopped.
+   * Number of URLs released without a failed attempt: postponed or released by their handlers, or leased when the
+   * worker was stopped.
    */
   readonly released: number;
-  /** URLs that were processed too late: their lease had ended, and another worker may have processed them. */
+  /** Number of URLs that were processed too late: their lease had ended, and another worker may have processed them. */
   readonly lost: number;
 }

@@ -65,7 +65,7 @@ export class Job {
   private readonly leaving = new AbortController();
   /** Sends a refused block again. */
   private again: (() => void) | undefined;
-  /** Lines sent and not yet answered. */
+  /** Number of lines sent and not yet answered. */
   private unanswered = 0;
   private timer: ReturnType<typeof setTimeout> | undefined;
   private stopTimer: ReturnType<typeof setTimeout> | undefined;

@@ -4,7 +4,7 @@ import { itemOf, type Line } from '../lines/lines.js';
 export interface Progress {
   /** Bytes of the files read so far. */
   readonly bytes: number;
-  /** Lines answered so far. */
+  /** Number of lines answered so far. */
   readonly lines: number;
   /** Lines by result word. */
   readonly counts: ReadonlyMap<string, number>;

@@ -49,7 +49,7 @@ export function isUnsure(error: Error): boolean {
   return error instanceof UnreachableError || error instanceof AnswerError;
 }
 
-/** The text of an error for the end of a sentence. It keeps the case of a name at its start. */
+/** The text of an error, worded as the end of a sentence. It keeps the case of a name at its start. */
 export function wordsOf(error: Error): string {
   if (error instanceof ServiceError) {
     const id = error.requestId === undefined ? '' : ` (request ${error.requestId})`;

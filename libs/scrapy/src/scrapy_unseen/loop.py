@@ -28,7 +28,7 @@ def in_thread(act: Callable[[], Any]) -> "defer.Deferred[Any]":
 
 
 def fail_opening(crawler: Optional[Crawler]) -> None:
-    """Makes Scrapy's commands exit with status 1, as after a crawl that has ended without a spider."""
+    """Makes Scrapy's commands exit with status 1, which they do after a crawl without a spider."""
     if crawler is not None:
         crawler.spider = None
 
