@@ -14,9 +14,11 @@ const REQUESTS_IN_FLIGHT = 2;
 /** The initial capacity of a grown filter, as a share of its items. */
 const BEGAN_AT = 1 / 10;
 
-/** Limits on the total CPU per item, relative to a filter that was made for as many items and cannot grow. */
+/**
+ * Limits on the total CPU per item, relative to a filter that was made for the same number of items and cannot grow.
+ */
 const LIMITS = {
-  /** A filter made for as many items that may grow. */
+  /** A filter made for the same number of items that may grow. */
   'may-grow': { 'add-new': 1.05, 'add-present': 1.05, check: 1.05, remove: 1.05 },
   grown: { 'add-new': 1.6, 'add-present': 1.6, check: 1.6, remove: undefined },
 } as const satisfies Record<string, Record<Case, number | undefined>>;

@@ -1,7 +1,7 @@
 import { crc32 } from 'node:zlib';
 import { Random } from '../support/random.js';
 
-/** The share of URLs in the real list that occurred before. The made-up mix repeats as many. */
+/** The share of URLs in the real list that occurred before. The made-up mix repeats the same share. */
 export const REAL_DUPLICATES = 0.39;
 
 /** The URLs that a crawler meets: all in order of arrival, and each distinct one once. */

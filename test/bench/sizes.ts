@@ -1,6 +1,6 @@
 import type { BenchOptions } from './row.js';
 
-/** Costs of larger filters are compared with those at this size. */
+/** Costs of larger filters are compared with the costs at this size. */
 export const BASE_SIZE = 1_000_000;
 export const LARGE_SIZE = 10_000_000;
 

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 /** Items per batch, unless a row uses another number. */
 export const BATCH = 1_000;
 
-/** The i-th made-up URL. All are distinct and have 77 bytes, like those of a news archive. */
+/** The i-th made-up URL. All are distinct and have 77 bytes, like the URLs of a news archive. */
 export function urlAt(i: number): string {
   const site = String(i % 997).padStart(3, '0');
   return `https://www.news-${site}.example.org/archive/2026/11/21/story-${String(i).padStart(14, '0')}.html`;

@@ -62,7 +62,7 @@ describe('the command line', () => {
     expect((await unseen(['plan', '--capacity', '1e9'])).stdout).toMatch(
       /^[\d.]+ GB, \d+ hashes per item\n$/,
     );
-    // What is planned is what is made, for sets, which grow, and for filters, which do not.
+    // A new set or filter matches its plan. Sets grow, and filters do not.
     for (const shape of [[], ['--growth', 'none'], ['--type', 'standard']]) {
       const args = ['--capacity', '1e6', '--error-rate', '1e-4', ...shape, '--json'];
       const [planned, created] = [

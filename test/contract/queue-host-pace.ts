@@ -123,7 +123,7 @@ export function queueHostPaceContract(subject: Subject): void {
       await discover(subject.store, filter, [...urls('a', 4), ...urls('b', 3)]);
       const [first, second] = await calls.lease(filter, 10, HELD_MS, { maxPerHost: 2 });
       expect(await calls.release(filter, [first!], { hostDelayMs: DELAY_MS })).toEqual([Settled.Done]);
-      // The time of a host only moves later.
+      // A host's time only moves forward.
       await calls.release(filter, [second!], { hostDelayMs: 1 });
       expect(await lease(filter)).toEqual(urls('b', 1, 2));
       clock.advance(DELAY_MS / 2);

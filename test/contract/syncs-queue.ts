@@ -73,7 +73,7 @@ export function syncQueueContract(subject: Subject): void {
         const present = [...dead, ...leased, ...waiting, ...delayed];
         expect(await calls.check(filter, present)).toEqual(all(present, 1));
         expect(await calls.check(filter, [...acked, ...forgotten])).toEqual(all(items(40), 0));
-        // The queue continues as if no sync had been.
+        // The queue continues as if there had been no sync.
         const now = await calls.current(filter);
         expect(await queue.ack(now, held)).toEqual(all(held, 1));
         const left = payloads(await queue.lease(now, 100));

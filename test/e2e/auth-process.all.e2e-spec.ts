@@ -18,7 +18,10 @@ const FILTER = { type: 'counting', capacity: 1_000, errorRate: 0.01 };
 /** The audit log takes this many lines of one caller per minute. */
 const A_MINUTE = 60;
 
-/** The most lines since a moment: a new minute starts with the first line, and further minutes as time passes. */
+/**
+ * The maximum number of lines since a moment: a new minute starts with the first line, and further minutes as time
+ * passes.
+ */
 const mostSince = (began: number): number =>
   A_MINUTE * (2 + Math.floor((performance.now() - began) / 60_000));
 

@@ -179,7 +179,7 @@ it('a client that reads its answers in sips, without long pauses, is cut off, to
   const app = await startApp({ REQUEST_TIMEOUT_MS: '500' });
   const requests = 'GET /docs/swagger-ui-bundle.js HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n'.repeat(MOST_WAITING);
   try {
-    // On a slow machine, the first client may be cut off before its second sip.
+    // On a slow machine, the first client may be cut off before its second read.
     await until('a client that read slowly is cut off', async () => {
       const sipping = (await RawClient.connect(app.port, false)).send(requests);
       let sips = 0;

@@ -4,16 +4,16 @@ import { basename, join } from 'node:path';
 /**
  * A list is a text of mutations, each as
  *
- *   # what the code does then
+ *   # the behaviour of the mutated code
  *   breaks: the sentence of the port that it breaks
  *   killed by: arguments for jest
  *   @@ path of the source
- *    lines as in a diff: those that begin with a blank or `-` occur once in it, and those that begin with a blank or `+`
- *    takes its place
+ *    lines as in a diff: the lines that begin with a blank or `-` occur once in the source, and the lines that begin
+ *    with a blank or `+` take their place
  *
- * `killed by` may occur several times; its commands run in that order until one fails. One before the first mutation is
- * for the mutations that have none. `equivalent: why` in place of `breaks` marks a mutation that no caller can see. It
- * is not run.
+ * `killed by` may occur several times; its commands run in that order until one fails. A `killed by` before the first
+ * mutation applies to the mutations that have none. `equivalent: why` in place of `breaks` marks a mutation that no
+ * caller can see. It is not run.
  *
  * @typedef {object} Mutation
  * @property {string} list
@@ -75,7 +75,7 @@ function side(lines, sign) {
     .join('');
 }
 
-/** What is wrong with mutations against the sources in `root`: one line each. */
+/** The faults of mutations, checked against the sources in `root`: one line each. */
 export function faultsOf(mutations, root) {
   const seen = new Set();
   return mutations.flatMap(({ list, name, killedBy, equivalent, path, before, after }) => {

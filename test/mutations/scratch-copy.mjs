@@ -59,7 +59,7 @@ export class ScratchCopy {
   }
 
   /**
-   * Runs jest with these arguments. Resolves with what the reporter wrote: how many tests passed, which failed first
+   * Runs jest with these arguments. Resolves with the reporter's result: how many tests passed, which failed first
    * and why. Undefined if it took longer than `limitMs`.
    */
   async test(words, limitMs) {

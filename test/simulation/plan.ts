@@ -86,7 +86,7 @@ export function planOf(seed: number): Plan {
   }
   const count = 1 + random.below(2);
   const sets = Array.from({ length: count }, (_, n) => specOf(random, features, `set-${n}`));
-  // An own source of randomness, so that a seed without hosts gives the history that it has always given.
+  // A separate source of randomness, so that a seed without hosts gives the history that it has always given.
   const hosts = new Random(seed + HOSTS_SEED);
   if (hosts.below(2) === 0 && !features.has('transfer'))
     for (const [n, spec] of sets.entries()) sets[n] = byHost(hosts, features, spec);

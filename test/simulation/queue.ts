@@ -14,7 +14,7 @@ export interface Entry {
 
 const LEASE_ENDED = 'the lease ended';
 
-/** The queue of a visited set, in arrays, with the exact order of its line. */
+/** The queue of a visited set, in arrays, with its exact order. */
 export class QueueModel {
   /** Waiting entries in their order, and all others. */
   entries: Entry[] = [];

@@ -34,7 +34,7 @@ export class SetModel {
   changes = 0;
   /** Numbers of the layers that are gone. */
   readonly retired = new Set<number>();
-  /** Discoveries less removals, since the last committed sync. */
+  /** Discoveries minus removals, since the last committed sync. */
   private found = 0;
   private nextLayer: number;
   /** The largest number of layers that it may have. */

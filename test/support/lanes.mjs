@@ -28,7 +28,7 @@ export function currentLane() {
 }
 
 /**
- * Jest's patterns for the specs of a lane: paths that are tests, and those of them to ignore.
+ * Jest's patterns for the specs of a lane: paths of tests, and the tests among them to ignore.
  *
  * @param {'core' | 'all'} lane
  */

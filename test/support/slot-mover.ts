@@ -81,7 +81,7 @@ export class SlotMover {
   }
 }
 
-/** Those of `slots` that a master serves. */
+/** The slots in `slots` that a master serves. */
 async function slotsOf(client: Redis, slots: readonly number[]): Promise<number[]> {
   const id = String(await client.call('CLUSTER', 'MYID'));
   const line = String(await client.call('CLUSTER', 'NODES'))
