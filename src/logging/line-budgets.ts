@@ -19,7 +19,7 @@ export class LineBudgets {
     this.rest = new LineBudget(most, spanMs);
   }
 
-  /** Number of the key's lines left out since its last line, if a line is allowed now; otherwise undefined. */
+  /** How many lines of the key were left out since its last line, if a line is allowed now; otherwise undefined. */
   take(key: string, now = SYSTEM_CLOCK.monotonic()): number | undefined {
     return (this.budgets.get(key) ?? this.add(key, now)).take(now);
   }

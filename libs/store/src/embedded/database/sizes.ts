@@ -14,8 +14,8 @@ export interface Sizes {
   /** Size of a row of packed entries, marks or removals, in bytes, unless one entry alone is longer. */
   readonly rowBytes: number;
   /**
-   * Number of entries of a lease in a row. Settling one of them rewrites the row: two pages of the database with URLs
-   * of usual length. In return, a lease has fewer rows than entries by this factor.
+   * Number of a lease's entries that share one row. Settling one of them rewrites the row: two pages of the database
+   * with URLs of usual length. In return, a lease has fewer rows than entries by this factor.
    */
   readonly leasePortion: number;
   /** Size of a block of cells in a checkpoint, in bytes: as many whole pages as fit, but at least one. */

@@ -19,8 +19,8 @@ interface Born {
  * entries are valid. So forgetting needs no search.
  *
  * This class has the marks in memory. The database has rows of the items that each change forgot (`packMarks`), and a
- * start reads them. A sweep (queue/sweeper.ts) removes void entries. After it, the marks from before it are no longer
- * needed.
+ * start reads them. A sweep (queue/sweeper.ts) removes void entries. After a sweep, the marks that existed before it
+ * are no longer needed.
  */
 export class Marks {
   private current = new HashTable();

@@ -3,7 +3,8 @@ import { CYCLE, type Expiring, MOST_BEHIND, stampOf } from '../../age.js';
 import { SATURATED } from './packed-cells.js';
 
 /*
- * Cells of filters that age: see age.ts. An item is `k` cells of the page that begins at byte `page`. The current epoch is `epoch`, or the one in `expiring`, which counts cells by their last epoch.
+ * Cells of filters that age: see age.ts. An item is `k` cells of the page that begins at byte `page`. The current epoch
+ * is `epoch`, or the one in `expiring`, which counts cells by their last epoch.
  */
 
 const COUNTER_UNIT = CYCLE;

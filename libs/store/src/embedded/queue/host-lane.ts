@@ -21,7 +21,7 @@ export type HeldState = 'leased' | 'delayed' | 'dead';
 
 /**
  * The lane of a host, read from its record: the numbers above, in 6 bytes each, and the name of the host in UTF-8.
- * Times are in the queue's own time (`QueueState.timeAt`).
+ * All times are on the queue's own clock (`QueueState.timeAt`).
  */
 export class HostLane implements Lane, LaneNumbers {
   /** Number of entries of the host by state. */

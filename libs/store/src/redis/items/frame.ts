@@ -17,7 +17,10 @@ export interface LayerShape {
   readonly pageBytes?: number;
 }
 
-/** The layer stacks of a segment: the filter's own layers, and those that a sync fills, each oldest first. */
+/**
+ * The layer stacks of a segment: the filter's own layers, and the layers that a sync fills. In each stack, the oldest
+ * comes first.
+ */
 export interface Stacks {
   readonly own: readonly LayerShape[];
   readonly sync?: readonly LayerShape[] | undefined;
@@ -65,7 +68,7 @@ export const NAMES = {
 } as const;
 
 /**
- * ARGV of item scripts, after those of every script on a segment:
+ * ARGV of item scripts, after the ARGV of every script on a segment:
  *
  *   count      items of the batch
  *   values     values of a cell: 16 or 2

@@ -10,8 +10,8 @@ import { HEAD_BYTES, HOST_BYTES, LEASE_ENTRIES } from './queue-state.js';
  * head chunk moves `headAt` and rewrites nothing. A chunk without waiting entries is deleted, and its number is never
  * used again, so a sweep and an export can stop in the middle and continue. A sweep leaves gaps in the numbers.
  *
- * The record of a lane: `head` and `next` (numbers of its first chunk and of its next new one), `headAt` (bytes taken
- * from the head chunk), `waiting` (entries, including forgotten ones).
+ * The record of a lane: `head` and `next` (the number of its first chunk, and the number for its next new chunk),
+ * `headAt` (bytes taken from the head chunk), `waiting` (entries, including forgotten ones).
  */
 
 /**
