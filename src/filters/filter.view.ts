@@ -13,7 +13,7 @@ import type { Filter, FilterStats, FilterType, LayerStats, Semantics } from '#st
 import type { Growth } from './filter.dto.js';
 import { SyncView, syncView } from './sync.view.js';
 
-/** A list of filters, and filters whose data is lost. Name both views in ApiExtraModels. */
+/** A list of filters, including filters whose data is lost. Name both views in ApiExtraModels. */
 export function eitherOf(view: Type<object>, lost: Type<object>): ApiPropertyOptions {
   const schemas = [view, lost].map((type) => ({ $ref: getSchemaPath(type) }));
   return { type: 'array', items: { oneOf: schemas } };

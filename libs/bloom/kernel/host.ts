@@ -10,7 +10,7 @@ export let hostStart: usize = 0;
 export let hostLength: u32 = 0;
 
 /**
- * Finds the host of the URL of `length` bytes at `at`: the text from the two slashes after the scheme up to the path,
+ * Finds the host of the URL of `length` bytes at `at`: the text between the two slashes after the scheme and the path,
  * query or fragment, without user, password and port. The host is empty if the bytes are not a URL with a host.
  */
 export function findHost(at: usize, length: u32): void {

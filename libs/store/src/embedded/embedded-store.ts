@@ -78,7 +78,7 @@ const DEFAULT_CHECKPOINT_BYTES = 64 * 2 ** 20;
  * The store of one process: cells in memory, and all durable data in an LMDB environment.
  *
  * A mutation is one transaction: operation record, journal record of the changed cells, queue entries and counts. Its
- * callback runs alone and changes memory, too. The answer leaves after the commit. A background checkpoint writes cells
+ * callback runs alone and changes memory, too. The store answers after the commit. A background checkpoint writes cells
  * in blocks. When the store starts, it loads these blocks and applies the later part of the journal. A call waits only
  * for its commit, and at most until its deadline.
  */

@@ -13,7 +13,7 @@ export interface SyncPlan {
   readonly capacity: number;
   readonly errorRate: number;
   /**
-   * Geometry of the first layer. Its number of segments is a whole multiple of the one that the filter was created
+   * Geometry of the first layer. Its number of segments is a whole multiple of the number that the filter was created
    * with.
    */
   readonly geometry: Geometry;

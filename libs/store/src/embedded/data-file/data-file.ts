@@ -4,8 +4,8 @@ import { existsSync, fstatSync, readFileSync, readSync } from 'node:fs';
  * The parts of LMDB's file layout that a check of the file needs. All numbers are read as little-endian: LMDB uses the
  * machine's byte order, and this service does not run on big-endian machines.
  *
- * A meta page says where the trees of a commit begin. Commit n writes meta page n mod 2. The second half of page 0 has
- * the number of the last commit that was flushed to the disk.
+ * A meta page says where the trees of a commit begin. Commit n writes meta page n mod 2. The second half of page 0 is
+ * the meta page of the last commit that was flushed to the disk.
  */
 
 /** Bytes of every page's header: number (8), commit (8), padding (2), kind (2), bounds or length (4). */
@@ -112,7 +112,7 @@ export function readMetas(fd: number): { chosen: Meta; metas: readonly Meta[] } 
   const undone = chosen === flushed;
   const successive = Math.abs(first.commit - second.commit) === 1 && first.commit % 2 === 0;
   if ((!successive && !undone) || flushed.commit > newest) {
-    throw new DataFileError('its meta pages are not of successive commits');
+    throw new DataFileError('its meta pages do not belong to successive commits');
   }
   // LMDB undoes commits only if the machine went down before they were flushed. Then no meta page comes from this boot.
   if (chosen.commit < newest && metas.some((meta) => meta.boot === boot)) {

@@ -15,7 +15,7 @@ export interface Sizes {
   readonly rowBytes: number;
   /**
    * Number of a lease's entries that share one row. Settling one of them rewrites the row: two pages of the database
-   * with URLs of usual length. In return, a lease has fewer rows than entries by this factor.
+   * with URLs of usual length. In return, a lease needs only one row for this many entries.
    */
   readonly leasePortion: number;
   /** Size of a block of cells in a checkpoint, in bytes: as many whole pages as fit, but at least one. */

@@ -2,7 +2,7 @@ import type { Database } from '../database/database.js';
 import { GENERATION_BYTES, prefixRange, readNumber, writeNumber } from '../database/keys.js';
 import { LANE_BYTES } from './host-lane.js';
 
-/** The place of a lane in the index. */
+/** The place of a lane in the index of turns. */
 export interface Turn {
   /** When the lane may be leased from, in the queue's time. */
   readonly at: number;

@@ -52,7 +52,7 @@ interface SetOptions {
 
 /**
  * The set of names that contains an entry's name, by the entry's state. A filter that is being cleared is in neither
- * set: a clear that dies leaves no more behind than the filter that existed before.
+ * set: a clear that dies leaves nothing behind except the filter that existed before.
  */
 const NAME_SETS: Readonly<Record<EntryState, string>> = {
   ready: 'listed',

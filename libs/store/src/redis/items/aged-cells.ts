@@ -13,7 +13,7 @@ import { each, readItem } from './packed-cells.js';
  * as of the last change.
  */
 
-/** One count in the byte of a cell. */
+/** The value of one count in the byte of a cell. */
 const UNIT = CYCLE;
 const FULL = 15 * UNIT;
 

@@ -166,7 +166,7 @@ function writeDecimal(out: Buffer, at: number, value: number): number {
   return at + digits;
 }
 
-/** The 16 bytes of each item's hash, as big-endian words. Queue entries are found by it. */
+/** The 16 bytes of each item's hash, as big-endian words. Scripts find queue entries by this hash. */
 export function packHashes(positions: Positions, indexes: Uint32Array): Buffer {
   const packed = Buffer.allocUnsafe(indexes.length * 16);
   indexes.forEach((index, n) => writeHash(packed, n * 16, positions, index));

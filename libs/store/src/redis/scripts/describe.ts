@@ -14,8 +14,8 @@ export interface DescribeTask {
 }
 
 /**
- * The first numbers of a reply. The last two tell when the complete records of each origin begin: 0 if none have been
- * dropped.
+ * The first numbers of a reply. The last two are the times since which the records of each origin are complete: 0 if
+ * none have been dropped.
  */
 export const COLUMNS = [
   ...(['now', 'added', 'duplicate', 'removed', 'refused'] as const),
