@@ -45,7 +45,7 @@ export function stampOf(bytes: Uint8Array, at: number): number {
   return low + ((bytes[at + 2] as number) | ((bytes[at + 3] as number) << 8)) * 0x1_0000;
 }
 
-/** Numbers of live cells by their last epoch, for the current epoch and the CYCLE - 1 after it. */
+/** Numbers of live cells by their last epoch, for the current epoch and the CYCLE - 1 epochs after it. */
 export class Expiring {
   private readonly cells = new Float64Array(CYCLE);
   private now = 0;

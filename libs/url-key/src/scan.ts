@@ -5,9 +5,9 @@
  */
 
 /**
- * Lower-case labels. The last one is not a number, which could be IPv4. It also rejects some hosts that the parser
- * accepts: those with `--` (possibly Punycode, which needs checks), hyphens at the ends of a label, empty labels, ports
- * or userinfo.
+ * Lower-case labels. The last one is not a number, because a number could mean IPv4. It also rejects some hosts that
+ * the parser accepts: those with `--` (possibly Punycode, which needs checks), hyphens at the ends of a label, empty
+ * labels, ports or userinfo.
  */
 export const ORDINARY_HOST = '(?:[a-z0-9]+[.-])*[a-z][a-z0-9]*';
 

@@ -3,9 +3,9 @@ const SHARDS = 2 ** SHARD_BITS;
 const FIRST_SLOTS = 16;
 
 /**
- * Numbers above zero by 128-bit hashes, in typed arrays with open addressing: 50 to 100 bytes per hash, and no objects
- * for the garbage collector to follow. It has many small tables, chosen by the second word, because growing a large one
- * would cause a pause.
+ * A map from 128-bit hashes to numbers above zero, in typed arrays with open addressing: 50 to 100 bytes per hash, and
+ * no objects for the garbage collector to follow. It has many small tables, chosen by the second word, because growing
+ * a large one would cause a pause.
  *
  * A hash is four words of an array, from index `at` on: words passed one by one would each become an object.
  */

@@ -92,7 +92,7 @@ end
  * `queue.take` takes entries from the head of a lane until `taken` has `most`, and drops forgotten ones. `taken`:
  *
  *   count     entries
- *   records   the entries, LEASE_ENTRIES in each; `parts` has those of the next record
+ *   records   the entries, LEASE_ENTRIES in each; `parts` has the entries of the next record
  *   left      bytes that their payloads may still have; if `any`, the first entry may have more
  *   used      chunks that are used up
  *   read      entries that were read, at most READ_AT_MOST; a gap counts as one
