@@ -37,7 +37,7 @@ function announce(app: NestFastifyApplication, config: Config): void {
   const { address, family, port } = app.getHttpServer().address() as AddressInfo;
   const url = `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
   const where = config.store === 'embedded' ? `embedded store in ${config.dataDir}` : 'Redis store';
-  process.stdout.write(`Unseen listens on ${url}, ${where}; docs: ${url}/docs\n`);
+  process.stdout.write(`Unseen is listening on ${url}, ${where}; docs: ${url}/docs\n`);
   if (config.auth === 'none') {
     process.stderr.write(
       'WARNING: AUTH=none gives everyone who can reach this address full access: read, change and delete.\n',
@@ -54,7 +54,7 @@ async function warnOfStore(store: Store): Promise<void> {
   for (const complaint of complaints) process.stderr.write(`WARNING: ${complaint}\n`);
 }
 
-/** The first key cannot be created over HTTP. */
+/** Warns if keys are required but none exists, because the first key cannot be created over HTTP. */
 async function warnOfNoKeys(keys: ApiKeys): Promise<void> {
   // A store that is not ready has already caused a warning.
   if (await keys.any().catch(() => true)) return;

@@ -115,7 +115,10 @@ export class RequestPermit implements Permit {
     }
   }
 
-  /** The answer is complete, and `unread` bytes of it wait in memory for the client. Only the first call counts. */
+  /**
+   * Ends the work of the request: the answer is complete, and `unread` bytes of it wait in memory for the client. Only
+   * the first call has an effect.
+   */
   answered(unread: number): void {
     if (this.isAnswered) return;
     this.isAnswered = true;
@@ -124,7 +127,7 @@ export class RequestPermit implements Permit {
     if (--this.uses === 0) this.count(-1);
   }
 
-  /** The client has received the answer, or never will. */
+  /** Ends the permit. Call this when the client has received the answer, or never will. */
   over(): void {
     this.answered(0);
     if (this.unread > 0) this.inFlight.add('answers', -this.unread, this.caller);

@@ -24,7 +24,7 @@ export class Cached<T> {
     return next.value;
   }
 
-  /** Later calls do not get the result of a read that has already begun. */
+  /** Drops the cached result. Later calls do not get the result of a read that has already begun. */
   forget(): void {
     this.current = undefined;
   }

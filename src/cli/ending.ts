@@ -82,7 +82,7 @@ export function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const { message, cause } = error;
   const code = 'code' in error && typeof error.code === 'string' ? error.code : undefined;
-  // The message of fetch gives no reason; its cause does.
+  // fetch's error message gives no reason; the error's cause does.
   if (cause instanceof Error && ['fetch failed', 'terminated', ''].includes(message)) return reasonOf(cause);
   if (code?.startsWith('Z_') === true) return `the gzip data is corrupt: ${message}`;
   return message === '' ? (code ?? error.name) : message;

@@ -65,7 +65,8 @@ async function manage(command: OfflineKeys, config: Config): Promise<void> {
 }
 
 /**
- * Opening the embedded store would create its directory, but for list and revoke a missing directory is a typing error.
+ * Throws if the data directory is missing: for list and revoke, that is a typing error, and opening the embedded store
+ * would create the directory.
  */
 async function assertData({ store, dataDir }: Config): Promise<void> {
   if (store !== 'embedded') return;

@@ -16,7 +16,7 @@ export interface OidcSettings {
 
 export type AuthMode = 'keys' | 'open' | 'none';
 
-/** If an issuer is set, the operator wants tokens to be required, even without AUTH=keys. */
+/** The mode that `AUTH` sets. If an issuer is set, the default is `keys`. */
 export function authMode(read: SettingReader, host: string, hasIssuer: boolean): AuthMode {
   const auth = read.oneOf('AUTH', ['keys', 'none'], hasIssuer ? 'keys' : undefined);
   if (auth === 'none' && hasIssuer) {

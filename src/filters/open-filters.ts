@@ -38,8 +38,8 @@ export class OpenFilters {
 }
 
 /**
- * The port knows only filters, and some of its messages for lost data may name keys. Callers get the name of the filter
- * or set instead.
+ * Rewords an error of the store for callers. The port knows only filters, and some of its messages for lost data may
+ * name keys of the store. Callers get the name of the filter or set instead.
  */
 export function inWordsOf(kind: FilterKind, name: string, error: unknown): unknown {
   if (!(error instanceof StoreError)) return error;

@@ -142,7 +142,7 @@ export class HistorySampler implements OnApplicationBootstrap, BeforeApplication
     });
   }
 
-  /** Watched filters first, then others while places are free, so that new filters never end the history of others. */
+  /** Yields watched filters first, then others while places are free: new filters never end the history of others. */
   private async *filters(): AsyncGenerator<Filter> {
     const seen = new Set<string>();
     for (const [name, { kind }] of this.histories)

@@ -66,7 +66,7 @@ export class Connection {
     this.onBusy = onBusy;
   }
 
-  /** A piece of work for the connection has begun or ended. */
+  /** Counts a piece of work for the connection that has begun or ended. */
   setBusy(busy: boolean): void {
     const before = this.works;
     this.works += busy ? 1 : -1;

@@ -21,7 +21,7 @@ export class ProblemFilter implements ExceptionFilter {
     this.answer(error, http.getRequest<Request>(), http.getResponse<Reply>());
   }
 
-  /** Also handles errors before Nest is reached. */
+  /** Answers a request with an error, even if the request never reached Nest. */
   answer(error: unknown, request: Request, reply: Reply): void {
     if (request.raw.socket.destroyed || reply.sent) return;
     const problem = toProblem(error);

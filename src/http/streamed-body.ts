@@ -85,7 +85,7 @@ export class StreamedBody {
     }
   }
 
-  /** No further chunk is wanted: cancels the wait for one, and prevents later waits. */
+  /** Cancels the wait for the next chunk, and prevents later waits. Call this when no further chunk is needed. */
   leave(): void {
     this.left = true;
     this.endWait?.();

@@ -61,7 +61,9 @@ describe('the package, installed in an empty folder', () => {
     try {
       let said = '';
       service.stdout.on('data', (chunk: Buffer) => (said += chunk.toString()));
-      await until('the service listens', async () => said.includes(`listens on http://127.0.0.1:${port}`));
+      await until('the service listens', async () =>
+        said.includes(`is listening on http://127.0.0.1:${port}`),
+      );
       const call = (args: string[], more = {}) =>
         run(unseen, args, { cwd: folder, env: { ...env, ...more } });
       await expect(call(['create', 'crawl', '--capacity', '1000'])).rejects.toMatchObject({

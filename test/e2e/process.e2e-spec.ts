@@ -30,7 +30,7 @@ describe('starting', () => {
     const service = await start();
     const url = await service.url();
     expect(service.stdout()).toBe(
-      `Unseen listens on ${url}, embedded store in ${service.dataDir}; docs: ${url}/docs\n`,
+      `Unseen is listening on ${url}, embedded store in ${service.dataDir}; docs: ${url}/docs\n`,
     );
     expect(service.stderr()).toBe('');
     expect(await statusOf(`${url}/docs`)).toBe(200);
@@ -108,7 +108,9 @@ describe('starting', () => {
     const { port } = new URL(await first.url());
     const second = await start({ PORT: port });
     expect(await second.exit()).toBe(1);
-    expect(second.stderr()).toMatch(/^Unseen cannot start: .*another program listens on this address.*\n$/);
+    expect(second.stderr()).toMatch(
+      /^Unseen cannot start: .*another program is listening on this address.*\n$/,
+    );
     const third = await start({ DATA_DIR: first.dataDir });
     expect(await third.exit()).toBe(1);
     expect(third.stderr()).toMatch(/^Unseen cannot start: [^\n]+\n$/);

@@ -70,7 +70,7 @@ export async function startProcess(
     async url() {
       let url: string | undefined;
       await until('the service listens', async () => {
-        [, url] = /listens on (http:\S+?),/.exec(stdout) ?? [];
+        [, url] = /is listening on (http:\S+?),/.exec(stdout) ?? [];
         if (url === undefined && child.exitCode !== null)
           throw new Error(`the service did not start: ${stderr}`);
         return url !== undefined;

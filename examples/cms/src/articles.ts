@@ -137,7 +137,7 @@ export class Articles {
       this.database.run('UPDATE outbox SET first_sent_at = ? WHERE id = ?', [Date.now(), id]);
   }
 
-  /** The set has forgotten the URL of this message. */
+  /** Deletes a message whose URL the set has forgotten. */
   forgotten({ id }: Message): void {
     this.database.run('DELETE FROM outbox WHERE id = ?', [id]);
   }

@@ -15,8 +15,8 @@ export function sipHash128(at: usize, length: u32, key: usize, out: usize): void
   let v1: u64 = k1 ^ 0x646f72616e646f6d ^ 0xee;
   let v2: u64 = k0 ^ 0x6c7967656e657261;
   let v3: u64 = k1 ^ 0x7465646279746573;
-  // Two zero words after the last word of the message run the four rounds that finish the first half of the result. Two
-  // more run the four rounds for the second half.
+  // Each half of the result ends with four rounds. The loop runs them as two zero words after the message for the first
+  // half, and two more for the second.
   const tail = at + (length & ~7);
   const firstHalf = tail + 16;
   const secondHalf = tail + 32;

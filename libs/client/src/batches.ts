@@ -175,7 +175,7 @@ export class Batches {
     return joined;
   }
 
-  /** A program may use many sets and many values of members. */
+  /** Drops idle joined calls, because a program may use many sets and many values of members. */
   private forgetIdle(): void {
     if (this.joined.size < MOST_IDLE) return;
     for (const [name, joined] of this.joined) if (joined.isIdle) this.joined.delete(name);

@@ -42,7 +42,7 @@ export class JoinedCalls<Entry, Result> {
     return this.waiting.length === 0 && this.underWay === 0;
   }
 
-  /** An abort ends the wait of this caller, not the batch. */
+  /** Sends an entry with those of other calls. An abort ends the wait of this caller, not the batch. */
   call(entry: Entry, signal?: AbortSignal): Promise<Result> {
     return new Promise((resolve, reject) => {
       if (signal?.aborted === true) {

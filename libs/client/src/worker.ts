@@ -260,12 +260,12 @@ export class Worker {
     await pause(ms, this.stopping.signal).catch(() => undefined);
   }
 
-  /** A listener that throws must not lose URLs. */
+  /** Calls the listener. If the listener throws, the worker continues, so that no URL is lost. */
   private tell(error: unknown, task?: Task): void {
     try {
       this.options.onError(error, task);
     } catch {
-      // An error in the listener itself is ignored.
+      // Ignored.
     }
   }
 }

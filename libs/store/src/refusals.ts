@@ -67,7 +67,7 @@ export function taken({ name, kind, ...existing }: Named & Chosen): StoreError {
   );
 }
 
-/** The filter has `items` items, and `more` would be new. */
+/** The error of an add to a filter that has `items` items, if `more` would be new. */
 export function full(filter: Named & Pick<Filter, 'capacity' | 'layers'>, items: number, more: number) {
   const { capacity, layers } = filter;
   const remove = filter.kind === 'filter' ? 'Remove items' : 'Forget URLs';
@@ -80,7 +80,7 @@ export function full(filter: Named & Pick<Filter, 'capacity' | 'layers'>, items:
   );
 }
 
-/** There is room for `room` more URLs of the hosts in a batch, but `more` would be new. */
+/** The error if there is room for `room` more URLs of the hosts in a batch, but `more` would be new. */
 export function hostsFull(filter: Named, room: number, more: number): StoreError {
   return new StoreError(
     'FILTER_FULL',
@@ -216,7 +216,7 @@ export function syncNotFound(filter: Named, id: string): StoreError {
   );
 }
 
-/** `existing` is open or committing. */
+/** The error of an opening while the sync `existing` is open or committing. */
 export function syncExists(filter: Named, existing: Pick<Sync, 'id' | 'state'>): StoreError {
   const now = existing.state === 'open' ? 'commit or abandon it first' : 'wait until it has finished';
   return new StoreError(
@@ -225,7 +225,7 @@ export function syncExists(filter: Named, existing: Pick<Sync, 'id' | 'state'>):
   );
 }
 
-/** The sync is no longer open. */
+/** The error of a call on a sync that is no longer open. */
 export function syncEnded(
   filter: Named,
   { id, state, reason }: Pick<Sync, 'id' | 'state' | 'reason'>,
@@ -244,7 +244,7 @@ export function syncUnsupported(filter: Named): StoreError {
   );
 }
 
-/** The commit would forget more than the share `most` of the items. */
+/** The error of a commit that would forget more than the share `most` of the items. */
 export function syncWouldForget(
   filter: Named,
   sync: Pick<Sync, 'id' | 'items' | 'kept'>,
@@ -276,7 +276,7 @@ export function lacksRoom(error: unknown): boolean {
   return error instanceof StoreError && NO_ROOM.includes(error.code);
 }
 
-/** The filter has `hidden` removed items whose cells others keep live; the limit is `most`. */
+/** The error if the filter has `hidden` removed items whose cells others keep live, and the limit is `most`. */
 export function hidingFull(filter: Named, hidden: number, most: number): StoreError {
   return new StoreError(
     'STORE_FULL',
@@ -285,7 +285,7 @@ export function hidingFull(filter: Named, hidden: number, most: number): StoreEr
   );
 }
 
-/** An import failed because the export has `hidden` such items, and the limit is `most`. */
+/** The error of an import whose export has `hidden` removed items of that kind. The limit is `most`. */
 export function importHides({ name }: Named, hidden: number, most: number): StoreError {
   return new StoreError(
     'STORE_FULL',

@@ -166,7 +166,7 @@ export class Job {
     return opening;
   }
 
-  /** The sync was opened, or refused if `sync` is undefined. */
+  /** Records that the service opened the sync, or refused to if `sync` is undefined. */
   opened(sync?: string): void {
     const { opening, ...rest } = this.state;
     this.state = rest;
@@ -181,7 +181,7 @@ export class Job {
     this.save(true);
   }
 
-  /** The job is done, and a repeat of the command starts over. */
+  /** Removes the checkpoint of a job that is done, so that a repeat of the command starts over. */
   finish(): void {
     this.file?.remove();
   }

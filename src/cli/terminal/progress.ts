@@ -35,7 +35,7 @@ export class Progress {
     this.from = { at: this.startedAt, share: 0 };
   }
 
-  /** An earlier run did everything that has been read so far. */
+  /** Starts the rate here. Call this when this run has read as far as an earlier run got. */
   resume(): void {
     this.from = { at: this.clock(), share: this.share() ?? 0 };
   }

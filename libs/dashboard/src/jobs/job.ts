@@ -150,7 +150,10 @@ export class Job {
     return new Promise((resolve) => (this.again = () => resolve(0)));
   }
 
-  /** A file of empty lines yields no results, however large it is, so progress and stopping are handled here. */
+  /**
+   * Counts the bytes that were read, and stops the job if asked. A file of empty lines yields no results, however large
+   * it is, so this cannot wait for results.
+   */
   private read(bytes: number): void {
     this.stopping.signal.throwIfAborted();
     this.tally.read(bytes);
@@ -170,7 +173,7 @@ export class Job {
     this.state.value = state;
   }
 
-  /** The service may answer blocks much faster than the page should render. */
+  /** Publishes the progress later, because the service may answer blocks much faster than the page should render. */
   private publishSoon(): void {
     this.timer ??= setTimeout(() => {
       this.timer = undefined;

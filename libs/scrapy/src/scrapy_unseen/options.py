@@ -13,7 +13,7 @@ DEFAULT_URL = "http://127.0.0.1:3000"
 REQUESTS = ".requests"
 NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 LONGEST_NAME = 64 - len(REQUESTS)
-#: With a higher rate, the crawl would miss pages, as the Bloom filter of such settings does.
+#: The default. `BLOOMFILTER_HASH_NUMBER` can only lower it: with a higher rate, the crawl would miss more pages.
 MOST_ERROR_RATE = 1e-4
 UNITS = {"": 1, "s": 1, "m": 60, "h": 3_600, "d": 86_400}
 

@@ -42,7 +42,7 @@ export const RULES = [
   ['ignoreScheme', 'Treat http as https', undefined],
 ] as const;
 
-/** The API name of such a rule. */
+/** The API name of one of these rules. */
 export type Rule = (typeof RULES)[number][0];
 
 /** The initial form: a visited set that grows. */

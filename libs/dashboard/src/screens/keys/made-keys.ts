@@ -24,7 +24,7 @@ export async function keepAnd(goOn: boolean, key: MadeKey): Promise<void> {
   if (goOn) await signIn(key.made.key).catch(() => undefined);
 }
 
-/** The user has saved the secret. */
+/** Removes the secret of a key from the page. Call this when the user has saved it. */
 export function forget(key: MadeKey): void {
   unkept.value = unkept.value.filter((other) => other !== key);
 }

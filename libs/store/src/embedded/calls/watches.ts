@@ -41,7 +41,7 @@ export class Watches {
     };
   }
 
-  /** Entries may have become available. */
+  /** Calls the watchers of a filter. Call this when entries may have become available. */
   wake(filter: Filter): void {
     const watch = this.watches.get(filter.name);
     if (!watch) return;
@@ -49,7 +49,7 @@ export class Watches {
     this.reschedule(filter);
   }
 
-  /** The next entry may now become due at another time. */
+  /** Sets the timer of a filter again. Call this when the next entry may become due at another time. */
   reschedule(filter: Filter): void {
     const watch = this.watches.get(filter.name);
     if (watch) void this.schedule(filter, watch);

@@ -7,7 +7,7 @@ export type PageKind = (typeof PageKind)[keyof typeof PageKind];
 
 /**
  * LMDB does not write free pages at the end of the file. If the missing pages are more than this many times the pages
- * in the file, it was cut short.
+ * in the file, the file was truncated.
  */
 const MOST_PAGES_FEWER = 64;
 

@@ -57,8 +57,8 @@ export class Space {
 }
 
 /**
- * The disk of a data directory. LMDB does not say why a commit failed: if a write was cut short, like the first one
- * beyond a limit, it reports only EIO. This class therefore makes a test write.
+ * The disk of a data directory. LMDB does not say why a commit failed: if the system writes only a part, as at a
+ * limit, LMDB reports only EIO. This class therefore makes a test write.
  */
 export class DirectoryDisk implements Disk {
   constructor(private readonly directory: string) {}

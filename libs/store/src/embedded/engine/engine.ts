@@ -265,7 +265,7 @@ export class Engine {
   }
 }
 
-/** The name of the filter is unknown here. The next call on the filter reports it. */
+/** The error for a damaged row. It cannot name the filter of the row; the next call on the filter does. */
 function lost(cause: DamagedRow): StoreError {
   return new StoreError('STORE_DATA_LOST', `${cause.message}; restore, clear or delete its filter`, {
     cause,

@@ -55,13 +55,13 @@ export class Marks {
     return this.current.get(sought, 0) >= birth || (this.old?.get(sought, 0) ?? 0) >= birth;
   }
 
-  /** Call it when a sweep begins: `dropOld` will drop the marks that exist now. */
+  /** Makes all current marks old. Call this when a sweep begins. */
   divide(): void {
     this.old = this.current;
     this.current = new HashTable();
   }
 
-  /** Call it when the sweep has ended. */
+  /** Drops the old marks. Call this when the sweep has ended. */
   dropOld(): void {
     this.old = undefined;
   }

@@ -40,7 +40,7 @@ export class QueueState {
   nextLease = 1;
   nextDelayed = 1;
   nextDead = 1;
-  /** Numbers of the first row of marks that is needed, and of the next one to write. */
+  /** Number of the first row of marks that the queue still needs, and number of the next row to write. */
   firstMark = 1;
   nextMark = 1;
   /** Number of lanes, and the next number in the index of turns. */

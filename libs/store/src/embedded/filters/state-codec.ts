@@ -55,7 +55,7 @@ export function encodeScope(scope: RecordScope): Buffer {
 
 /**
  * Decodes `bytes` into `state`. Layers after the first get zero cells from `allocate`. Returns false if `bytes` are not
- * the state of such a filter.
+ * the state of a filter with these layers.
  */
 export function decodeState(
   bytes: Buffer | undefined,

@@ -106,8 +106,8 @@ export class Commits {
   }
 
   /**
-   * An earlier commit may have failed without this process being told yet. Then the database lacks the last change in
-   * memory, and no change may build on it.
+   * Throws if the database lacks the last change in memory: an earlier commit may have failed although this process has
+   * not been told yet. No change may build on such a change.
    */
   private assertInStep(): void {
     if (this.failed) throw new Error('an earlier commit failed');

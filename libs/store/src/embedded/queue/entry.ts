@@ -24,7 +24,7 @@ export class Entry {
     readonly at: number,
   ) {}
 
-  /** A view. */
+  /** A view of the bytes, not a copy. */
   get hash(): Buffer {
     return this.bytes.subarray(this.at, this.at + HASH_BYTES);
   }
@@ -58,7 +58,7 @@ export class Entry {
     return this.bytes.readUInt32BE(this.at + LENGTH_AT) & (HAS_HOST - 1);
   }
 
-  /** A view. */
+  /** A view of the bytes, not a copy. */
   get payload(): Buffer {
     return this.bytes.subarray(this.payloadAt, this.end);
   }

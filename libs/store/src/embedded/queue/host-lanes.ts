@@ -162,7 +162,7 @@ export class HostLanes {
     if (maxLeased === 1) this.wait(this.ofEntry(entry), this.time - ago + delayMs);
   }
 
-  /** Nothing more is leased from the entry's host for this long. */
+  /** Keeps the entries of the entry's host from being leased for `ms`. */
   delay(entry: Entry, ms: number): void {
     this.wait(this.use(this.ofEntry(entry)), this.time + ms);
   }

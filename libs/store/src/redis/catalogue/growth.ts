@@ -134,7 +134,7 @@ export class Growth {
     filter.known.learn(found);
   }
 
-  /** Call this once the connections are closed: it waits until work in progress has failed. */
+  /** Waits until work in progress has failed. Call this once the connections are closed. */
   async close(): Promise<void> {
     this.closed = true;
     await joinAll(Array.from(this.underWay.values(), (work) => work.catch(() => undefined)));

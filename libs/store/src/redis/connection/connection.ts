@@ -195,8 +195,9 @@ export class Connection {
   }
 
   /**
-   * A client gives up permanently, regardless of its retry strategy, if a Sentinel reports a failover while the client
-   * asks for the master (ioredis: `FailoverDetector` disconnects the connector that is connecting).
+   * Makes a client connect again after it has ended. If a Sentinel reports a failover while the client asks for the
+   * master, the client gives up permanently, regardless of its retry strategy (ioredis: `FailoverDetector` disconnects
+   * the connector that is connecting).
    */
   private revived(client: Redis | Cluster): Redis | Cluster {
     const revive = (): void => {

@@ -15,9 +15,9 @@ export interface KeptEntry extends QueuedItem {
 /** The entry that begins at byte `at`, from a queue that knows hosts or not. Throws if it is cut short. */
 export function readEntry(bytes: Buffer, at: number, hosts = false): KeptEntry {
   const head = bytes.subarray(at, at + HEAD_BYTES);
-  if (head.length < HEAD_BYTES) throw cutShort();
+  if (head.length < HEAD_BYTES) throw truncated();
   const size = HEAD_BYTES + head.readUInt32BE(LENGTH_AT);
-  if (at + size > bytes.length) throw cutShort();
+  if (at + size > bytes.length) throw truncated();
   return {
     attempt: head.readUInt32BE(),
     discoveredAt: head.readUInt32BE(DISCOVERED_AT),
@@ -38,6 +38,6 @@ export function writeEntry({ attempt, discoveredAt, hash, payload }: QueuedItem)
   return Buffer.concat([head, payload]);
 }
 
-function cutShort(): Error {
-  return new Error('a queue entry is cut short');
+function truncated(): Error {
+  return new Error('a queue entry is truncated');
 }

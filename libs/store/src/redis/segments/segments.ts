@@ -24,12 +24,12 @@ export interface Answer<T = string> {
 /**
  * Why a script on items has changed nothing.
  *
- * - `grow`: it needs a layer that the filter's own layers, or those of its sync, are not known to have.
- * - `unmade`: it needs the keys of a layer in this segment; `place` is the layer's index among those given to the
- *   script.
- * - `view`: the segment did not match the view; the next call takes the new one.
- * - `ended`: its sync cannot continue.
- * - `full`: it has `hidden` hidden items, and would need more.
+ * - `grow`: the script needs a layer of the filter (`own`) or of its sync that this instance does not know.
+ * - `unmade`: the script needs keys that a layer does not have in this segment yet; `place` is the index of the layer
+ *   among those given to the script.
+ * - `view`: the segment did not match the view; the next call uses the new view.
+ * - `ended`: the sync cannot continue.
+ * - `full`: the segment has `hidden` hidden items, and the script would have to hide more.
  */
 export type Lack =
   | { readonly lack: 'grow'; readonly of: 'own' | 'sync' }

@@ -157,7 +157,7 @@ export class SyncQueue {
   }
 }
 
-/** The sync has ended in the meantime, or data is lost. The next attempt finds out which. */
+/** The error if the sync has ended in the meantime or data is lost. The next attempt finds out which. */
 function cutOff(filter: RedisFilter): StoreError {
   return new StoreError('STORE_UNAVAILABLE', `the queue of ${called(filter)} could not be copied; retry`);
 }
