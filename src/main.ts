@@ -45,7 +45,7 @@ function announce(app: NestFastifyApplication, config: Config): void {
   }
 }
 
-/** The service runs without its store, answers 503, and recovers without a restart. But the operator should know. */
+/** Warns if the store is not ready. The service then answers 503, and recovers without a restart. */
 async function warnOfStore(store: Store): Promise<void> {
   const { ready, reason = 'reason unknown', warnings } = await store.readiness();
   const complaints = ready

@@ -82,7 +82,8 @@ export class ApiKeys {
   }
 
   /**
-   * False if the key did not exist. This instance refuses the key from now on, others after at most KEYS_LIFETIME_MS.
+   * Revokes a key. Returns false if it did not exist. This instance refuses the key from now on, others after at most
+   * KEYS_LIFETIME_MS.
    */
   async revoke(id: string): Promise<boolean> {
     const revoked = await this.credentials.delete(id);

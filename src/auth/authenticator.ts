@@ -76,8 +76,9 @@ export class Authenticator {
   }
 
   /**
-   * An operator who creates a key wants it to be required. So the first key closes the service for good, even if that
-   * key is revoked later. The service accepts no request until the store has answered once that it has no keys.
+   * True if the service requires no credentials. An operator who creates a key wants it to be required. So the first key
+   * closes the service for good, even if that key is revoked later. The service accepts no request until the store has
+   * answered once that it has no keys.
    */
   private async hasNoKeys(): Promise<boolean> {
     if (this.seen === 'keys') return false;
@@ -89,7 +90,7 @@ export class Authenticator {
     return this.seen === 'no keys';
   }
 
-  /** A read that began before the first key was created may end after one that has seen the key. */
+  /** Notes what a read found. A read that began before the first key was created may end after one that saw the key. */
   private note(found: 'keys' | 'no keys'): void {
     if (this.seen === 'keys' || this.seen === found) return;
     this.seen = found;

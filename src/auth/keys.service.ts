@@ -83,7 +83,7 @@ export class KeysService {
     };
   }
 
-  /** Throws KEY_NOT_FOUND if the key does not exist, so that a mistyped id does not look like a revoked key. */
+  /** Revokes a key. Throws KEY_NOT_FOUND for an unknown id, so that a mistyped id does not look like a revoked key. */
   async revoke(id: string, manager: Manager): Promise<void> {
     if (!(await this.keys.revoke(id))) throw noKey(id);
     this.audit.keyRevoked(manager, id);

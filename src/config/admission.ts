@@ -15,7 +15,7 @@ export interface AdmissionSettings {
   readonly rateLimit: number | undefined;
 }
 
-/** The largest body must fit if nothing else is in flight. */
+/** Reads the limits. The largest body must fit if nothing else is in flight. */
 export function admissionSettings(read: SettingReader, maxBodyBytes: number): AdmissionSettings {
   const bytes = Math.max(64 * MIB, maxBodyBytes);
   return {

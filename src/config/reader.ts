@@ -53,7 +53,7 @@ export class SettingReader {
     throw new ConfigError(`${name} is ${show(value)}; it must be ${allowed}`);
   }
 
-  /** The error does not show the value, because it may contain a password. */
+  /** Reads a URL of Redis. The error does not show the value, because it may contain a password. */
   url(name: string): string | undefined {
     const value = this.text(name, undefined);
     if (value === undefined || isRedisUrl(value)) return value;

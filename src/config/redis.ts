@@ -125,7 +125,7 @@ function pemFile(read: SettingReader, name: string): string | undefined {
   return text;
 }
 
-/** A Redis user always needs a password. */
+/** Throws ConfigError if a user has no password. */
 function needsPassword(
   userName: string,
   user: string | undefined,

@@ -125,7 +125,7 @@ export class HistorySampler implements OnApplicationBootstrap, BeforeApplication
     }
   }
 
-  /** Throws once the service begins to end. */
+  /** Waits for `ms`. Throws once the service begins to end. */
   private async pause(ms: number): Promise<void> {
     const { signal } = this.end;
     signal.throwIfAborted();

@@ -34,7 +34,7 @@ const GROWTH = 2.7;
 /**
  * Each layer's share of the filter's error rate. A check of an absent item tests all layers, so the rates add up
  * (Almeida et al. 2007, whose shares fall by a constant factor). The first layer has the largest share, so callers who
- * know their capacity pay little for growth that they don't need.
+ * know their capacity pay little for growth that they do not need.
  */
 const SHARES = [0.6, 0.15, 0.1, 0.05, 0.05, 0.05];
 

@@ -93,7 +93,7 @@ export function planGeometry(sizing: Sizing, segmentation: Segmentation): Geomet
   return geometryOf(sizing, inRuns(segmentation), pageShapeFor(sizing.errorRate));
 }
 
-/** If there are runs, their number replaces the smallest number of segments. */
+/** The segmentation of a filter with runs: their number replaces the smallest number of segments. */
 export function inRuns(segmentation: Segmentation): Segmentation {
   const { spread } = segmentation;
   return spread === undefined ? segmentation : { ...segmentation, minSegments: spread, minSegmentBytes: 0 };

@@ -67,7 +67,7 @@ export function taken({ name, kind, ...existing }: Named & Chosen): StoreError {
   );
 }
 
-/** The error of an add to a filter that has `items` items, if `more` would be new. */
+/** The error of an add of `more` new items to a filter that has `items` items and no room for them. */
 export function full(filter: Named & Pick<Filter, 'capacity' | 'layers'>, items: number, more: number) {
   const { capacity, layers } = filter;
   const remove = filter.kind === 'filter' ? 'Remove items' : 'Forget URLs';
@@ -80,7 +80,7 @@ export function full(filter: Named & Pick<Filter, 'capacity' | 'layers'>, items:
   );
 }
 
-/** The error if there is room for `room` more URLs of the hosts in a batch, but `more` would be new. */
+/** The error of a batch with `more` new URLs whose hosts have room for only `room`. */
 export function hostsFull(filter: Named, room: number, more: number): StoreError {
   return new StoreError(
     'FILTER_FULL',
@@ -285,7 +285,7 @@ export function hidingFull(filter: Named, hidden: number, most: number): StoreEr
   );
 }
 
-/** The error of an import whose export has `hidden` removed items of that kind. The limit is `most`. */
+/** The error of an import whose export has `hidden` hidden items. The limit is `most`. */
 export function importHides({ name }: Named, hidden: number, most: number): StoreError {
   return new StoreError(
     'STORE_FULL',

@@ -118,7 +118,7 @@ function canonicalName(key: string, name: unknown, form: boolean): string {
     name.isWellFormed() &&
     /^[^&=#]+$/.test(name)
   ) {
-    // A canonical query escapes the apostrophe; other components don't.
+    // A canonical query escapes the apostrophe; other components do not.
     const escaped = canonicalEscapes(name).replaceAll("'", '%27');
     const canonical = form ? formEscapes(escaped) : escaped;
     if (canonical.length <= MAX_NAME_LENGTH) return canonical;

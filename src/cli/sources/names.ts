@@ -25,7 +25,7 @@ export function shown(source: string): string {
   return show(ANY_URL.test(source) ? source.replace(PARAMETER, withoutSecret) : source);
 }
 
-/** A value may itself contain names and values, as in `hdnts=exp=1~hmac=…`. */
+/** Masks a secret value. A value may itself contain names and values, as in `hdnts=exp=1~hmac=…`. */
 function withoutSecret(parameter: string): string {
   const parts = parameter.split('=');
   const secret = parts.slice(0, -1).findIndex((name) => SECRET.test(name));

@@ -24,7 +24,7 @@ export class Silence {
     return this.aborting.signal;
   }
 
-  /** The reader begins to wait for the source. */
+  /** Starts the time limit. Call this when the reader begins to wait for the source. */
   begin(): void {
     const error = new Error(`it sent nothing for ${this.idleMs / 1_000} s`);
     this.timer = setTimeout(() => this.aborting.abort(error), this.idleMs);
@@ -111,7 +111,7 @@ export function withUserOf(index: string, child: string): string {
   return url.href;
 }
 
-/** A percent sign may be literal. */
+/** Decodes percent escapes. A text with a literal percent sign stays as it is. */
 function decoded(text: string): string {
   try {
     return decodeURIComponent(text);
