@@ -143,9 +143,9 @@ export class Articles {
   }
 
   /**
-   * The set has answered the visit of an upload. `mayBeOwn`: an earlier attempt of this message may be why the URL is
-   * "seen". If the URL is seen, the upload is stored only with `force`, or if its article is stale, because the URL of
-   * a stale article is seen.
+   * Applies the answer of the set to the visit of an upload. `mayBeOwn`: an earlier attempt of this message may be why
+   * the URL is "seen". If the URL is seen, the upload is stored only with `force`, or if its article is stale, because
+   * the URL of a stale article is seen.
    */
   visited({ id, upload = '' }: Message, answer: 'new' | 'seen' | 'invalid', mayBeOwn: boolean): Upload {
     return this.database.transaction(() => {
@@ -234,7 +234,7 @@ export class Articles {
     );
   }
 
-  /** The set has answered "new" for these URLs, so it stores them for their articles. */
+  /** Notes that the set stores these URLs for their articles, because it has answered "new". */
   told(urls: readonly string[]): void {
     for (const url of urls) this.database.run('UPDATE articles SET counted = 1 WHERE url = ?', [url]);
   }
@@ -246,8 +246,8 @@ export class Articles {
   }
 
   /**
-   * A sync has forgotten the URLs of all articles that were stale at `now`. Articles that were renewed since are not
-   * stale.
+   * Notes that a sync has forgotten the URLs of all articles that were stale at `now`. Articles that were renewed since
+   * are not stale.
    */
   staleForgotten(now: number): void {
     this.database.run('UPDATE articles SET counted = 0 WHERE live_until <= ? AND counted = 1', [now]);

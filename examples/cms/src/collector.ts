@@ -113,8 +113,8 @@ export class Collector {
   }
 
   /**
-   * A page that is gone or is not an article is done. The next sync forgets its URL. If the page turns up again, it is
-   * fetched again.
+   * Fetches a page and stores its article. A page that is gone or is not an article is done. The next sync forgets its
+   * URL. If the page turns up again, it is fetched again.
    */
   private async collect({ url: given, signal }: Task): Promise<void> {
     const url = normalUrl(given) ?? given;

@@ -122,7 +122,7 @@ export class Database {
   }
 }
 
-/** SQLite ends a text at U+0000, so this becomes U+FFFD, as in HTML. */
+/** Replaces U+0000, at which SQLite ends a text, with U+FFFD, as in HTML. */
 function storable(value: Value): Value {
   return typeof value === 'string' ? value.replaceAll('\0', '\uFFFD') : value;
 }

@@ -179,9 +179,9 @@ export class UnseenRequestManager implements IRequestManager {
   }
 
   /**
-   * Crawlee calls this when a request was handled, has failed for good, or was skipped; the state of the request says
-   * which. Visits the URLs first: if the process is killed in between, the request is handled again and nothing is
-   * lost.
+   * Visits or forgets the URLs of a request, then marks it as handled in the queue. If the process is killed in
+   * between, the request is handled again and nothing is lost. Crawlee calls this when a request was handled, has
+   * failed for good, or was skipped; the state of the request says which.
    */
   async markRequestHandled(request: Request): Promise<RequestQueueOperationInfo | null> {
     const own = this.isStart(request) ? [request.url] : [];
@@ -329,7 +329,8 @@ export class UnseenRequestManager implements IRequestManager {
   }
 
   /**
-   * If the key of an entry is too old, it is unknown which URLs were new. Fetching a page twice is better than never.
+   * Visits the URLs of an entry under its key. If the key is too old, it is unknown which URLs were new, so all count
+   * as new: fetching a page twice is better than never.
    */
   private async visitOnce({ key, writtenAt, requests }: Entry): Promise<('new' | 'seen' | 'invalid')[]> {
     const urls = requests.map(({ url }) => url);
@@ -388,7 +389,7 @@ export class UnseenRequestManager implements IRequestManager {
     await Promise.all(urls.map((url) => this.set.visit(url)));
   }
 
-  /** The key is derived from the request, so a page that fails again after a crash is forgotten once. */
+  /** Forgets a failed page. Its key comes from the request, so a crash does not make it forget the page twice. */
   private async forgetFailed(request: Request): Promise<void> {
     this.failed.add(keyByUrl(request.url));
     await this.set.forget(request.url, { idempotencyKey: `failed-${getRequestId(request.uniqueKey)}` });
@@ -406,7 +407,7 @@ export class UnseenRequestManager implements IRequestManager {
 
 const VISITED_WHEN: readonly string[] = ['scheduled', 'handled'] satisfies VisitedWhen[];
 
-/** Crawlee also calls this for failed requests, and for requests that robots.txt forbids and that were never loaded. */
+/** Whether the page was fetched: it has not failed, and it was not skipped before it was loaded, as by robots.txt. */
 function wasFetched({ state, loadedUrl }: Request): boolean {
   if (state === RequestState.SKIPPED) return loadedUrl !== undefined;
   return state !== RequestState.ERROR_HANDLER;

@@ -93,7 +93,7 @@ class DupeFilter(BaseDupeFilter):
         return self._known.was_unasked(self._fingerprint(request))
 
     def _discovery_seen(self, request: Request) -> bool:
-        """A document that lists pages is fetched once in each run, and again if it redirects to itself."""
+        """Whether this run has fetched a document that lists pages. A redirect to itself does not count."""
         fingerprint = self._fingerprint(request)
         if fingerprint in self._discovered and not leads_back(request, self._fingerprint):
             return True

@@ -147,13 +147,13 @@ class Leases:
         return self._batch
 
     def answered(self, batch: int) -> None:
-        """A call of a batch has ended, with or without an answer."""
+        """Counts that a call of a batch has ended, with or without an answer."""
         self._unanswered[batch] -= 1
         if not self._unanswered[batch]:
             del self._unanswered[batch]
 
     def hold_all(self) -> None:
-        """A batch has failed, so no current lease is acknowledged."""
+        """Keeps all current leases from being acknowledged, because a batch has failed."""
         self._requests.update({lease: 0 for lease in self._done})
         self._done.clear()
         self._incomplete.update(self._requests)
@@ -183,7 +183,7 @@ class Leases:
         return [*self._requests, *self._done]
 
     def ends(self, finished: bool = False) -> Ends:
-        """Called once all batches are answered. ``finished``: every scheduled page has been fetched."""
+        """Returns the end, once all batches are answered. ``finished``: every scheduled page has been fetched."""
         unasked = self._unasked if finished else set()
         held = [lease for lease in self._requests if lease not in unasked]
         return Ends([*self._done, *sorted(unasked)], held, [key for lease in held for key in self._targets.get(lease, ())])

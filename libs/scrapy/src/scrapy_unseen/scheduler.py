@@ -331,7 +331,7 @@ class Scheduler(ScrapyScheduler):
         self._push(request)
 
     def _push_unfiltered(self, request: Request) -> bool:
-        """Spiders copy the meta of a page to its links, so the values must be tied to the URL of this request."""
+        """Schedules a request unchecked. Ties its meta to its URL, because spiders copy the meta of a page to its links."""
         if is_redirected(request):
             keep(request, kept_keys(request), self._run, lease_of(request))
         if is_discovery(request, self.spider):
@@ -339,7 +339,7 @@ class Scheduler(ScrapyScheduler):
         return self._push(request)
 
     def _push_discovery(self, request: Request) -> bool:
-        """A document that lists pages is fetched once in each run, and does not become visited."""
+        """Schedules a document that lists pages, once in each run. It does not become visited."""
         if self._is_not_again(request) and not self._leads_back(request):
             return self._count_seen(request)
         self._not_again.add(self._fingerprint(request))
@@ -356,7 +356,7 @@ class Scheduler(ScrapyScheduler):
         self._signal_dropped(request)
 
     def _mark_redirected(self, request: Request) -> None:
-        """A redirect to a crawled page need not be checked again."""
+        """Visits the keys that led to a crawled page by redirects, so that they need not be checked again."""
         if self.visits_crawled and is_redirected(request):
             self.visit(kept_keys(request))
 

@@ -77,7 +77,7 @@ class Service:
             connection.close()
 
     def hurry(self) -> None:
-        """The crawl is closing: all calls end within CLOSE_SECONDS. After a failed call, no more calls are made."""
+        """Makes all calls end within CLOSE_SECONDS, for a crawl that is closing. No call follows a failed one."""
         with self._lock:
             if self._hurried.is_set():
                 return

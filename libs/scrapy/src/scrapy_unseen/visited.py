@@ -56,7 +56,7 @@ class Visited:
         self._service.close()
 
     def hurry(self) -> None:
-        """The crawl is closing, so calls end within seconds."""
+        """Makes all calls end within seconds, because the crawl is closing."""
         self._service.hurry()
 
     def key_of(self, request: Request) -> Key:
@@ -235,7 +235,7 @@ class Visited:
             logger.info("%s exists and is used as it is: %s", spec["name"], error)
 
     def _must_be(self, kind: str, name: str) -> None:
-        """A name can belong to a visited set or to a filter."""
+        """Raises SettingError if the name belongs to the other kind: a visited set or a filter."""
         try:
             self._service.get(path_of(kind, name))
         except ServiceError as error:
