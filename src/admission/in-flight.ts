@@ -7,7 +7,7 @@ import { RequestPermit, type Admission, type Ledger } from './request-permit.js'
  * Counts the resources that requests in flight hold, in total and for each caller, against the bounds. Requests never
  * wait here: one that exceeds a bound is refused.
  *
- * A caller may hold at most as much as is then still free (dynamic thresholds, Choudhury and Hahne 1998). A single
+ * A caller may hold at most as much as remains free (dynamic thresholds, Choudhury and Hahne 1998). A single
  * caller gets half of the bound, two callers get a third each, and a new caller always finds as large a share free.
  */
 export class InFlight implements Ledger {
