@@ -220,7 +220,7 @@ export function hostSettingsContract(subject: Subject): void {
       const filter = await make({ maxUrls: 3 });
       await expect(set(filter, 'a', settings)).rejects.toThrow(RangeError);
       await expect(set(filter, 'a', settings)).rejects.toThrow(message);
-      await expect(hosts().set(filter, '', {}, made())).rejects.toThrow(RangeError);
+      await expect(hosts().set(filter, 'x'.repeat(65_536), {}, made())).rejects.toThrow(RangeError);
       await expect(set(await make({}), 'a', { own: { maxUrls: 1 } })).rejects.toThrow(TypeError);
       expect(await hosts().list(filter, 10)).toEqual({ hosts: [] });
     });

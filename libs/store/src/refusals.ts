@@ -143,8 +143,12 @@ export function assertHosts(
   if (hosts && !perHost) throw new TypeError(`filter ${name} does not know hosts`);
   if (perHost && hosts?.length !== items)
     throw new TypeError(`${hosts?.length ?? 0} hosts for ${items} items`);
-  if (hosts?.some((host) => host.length > MAX_HOST_BYTES / 3 && Buffer.byteLength(host) > MAX_HOST_BYTES))
-    throw new RangeError(`the name of a host has more than ${MAX_HOST_BYTES} bytes`);
+  for (const host of hosts ?? []) assertHostName(host);
+}
+
+function assertHostName(host: string): void {
+  if (host.length <= MAX_HOST_BYTES / 3 || Buffer.byteLength(host) <= MAX_HOST_BYTES) return;
+  throw new RangeError(`the name of a host has more than ${MAX_HOST_BYTES} bytes`);
 }
 
 /** Throws TypeError for a set without `perHost`. */
@@ -158,8 +162,7 @@ export function assertHostSettings(
   host: string,
   { own = {}, blockedUntil = 0 }: HostSettings,
 ): void {
-  if (host === '' || Buffer.byteLength(host) > MAX_HOST_BYTES)
-    throw new RangeError(`the name of a host must have 1 to ${MAX_HOST_BYTES} bytes`);
+  assertHostName(host);
   if (own.maxUrls !== undefined && perHost?.maxUrls === undefined)
     throw new TypeError(`a host can have maxUrls only if filter ${name} has maxUrls`);
   assertLimitsOfHosts(own, 0);

@@ -70,9 +70,8 @@ function settingsAt(frame: Buffer, at: number): HostSettings {
   };
 }
 
-/** The name of a host from its bytes. */
+/** The name of a host from its bytes. It is empty for items that are no URLs. */
 export function hostName(bytes: Buffer): string {
-  if (bytes.length === 0) throw new ExportFileError('a host has no name');
   if (!isUtf8(bytes)) throw new ExportFileError('the name of a host is not valid UTF-8');
   return bytes.toString();
 }

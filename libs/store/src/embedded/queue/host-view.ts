@@ -16,7 +16,7 @@ export function hostViewOf(lane: HostLane, { clock, ahead, period }: ViewTimes):
   const { name, waiting, leased, delayed, dead, dueAt, own, blockedUntil } = lane;
   const found = period && lane.foundIn(period);
   const isBlocked = blockedUntil > clock;
-  if (name === '' || (lane.held === 0 && !found && !own && !isBlocked)) return undefined;
+  if (lane.held === 0 && !found && !own && !isBlocked) return undefined;
   return {
     ...{ name, waiting, leased, delayed, dead },
     ...(found !== undefined && { found }),
