@@ -1,6 +1,15 @@
 import { isDeepStrictEqual } from 'node:util';
 import { positionsOf } from '#bloom';
-import { encodeExportFile, ExportFileReader, exportHeader, type Filter, type Part, type Store } from '#store';
+import {
+  Added,
+  encodeExportFile,
+  ExportFileReader,
+  exportHeader,
+  MAX_LEASE_MS,
+  type Filter,
+  type Part,
+  type Store,
+} from '#store';
 import { collect, pieces, specOf } from '../support/export-files.js';
 import type { Random } from '../support/random.js';
 import { itemOf, MOST_ITEMS } from './items.js';
@@ -40,11 +49,11 @@ export async function assertImported(
   { limits, time, random }: { limits: Limits; time: Time; random: Random },
 ): Promise<void> {
   const disk = new SimulatedDisk(time);
-  const open = async () => {
+  const open = async (at = time) => {
     const environment = new MemoryEnvironment(disk, { ran: () => undefined, ended: () => undefined });
     return {
       environment,
-      store: await pump(openStore({ environment, disk }, limits, time, random), environment),
+      store: await pump(openStore({ environment, disk }, limits, at, random), environment),
     };
   };
   const first = await open();
@@ -55,9 +64,11 @@ export async function assertImported(
     first.store.transfer.import(specOf(header), reader.parts(header), OPERATION),
     first.environment,
   );
+  const waits = filter.perHost && (await pump(hasToWait(first.store, made, time), first.environment));
   first.environment.crash();
-  const { store, environment } = await open();
-  const found = await pump(contentsOf(store, made), environment);
+  // By then, no host has to wait.
+  const { store, environment } = await open(filter.perHost && { ...time, now: time.now + MAX_LEASE_MS });
+  const found = { ...(await pump(contentsOf(store, made), environment)), waits };
   if (!set) {
     const why = seen.contradicting(found);
     if (why !== undefined) throw new Violation(`the copy of ${filter.name} has ${why}`);
@@ -70,10 +81,24 @@ export async function assertImported(
     );
 }
 
+/** Whether entries wait and their only host has to wait. */
+async function hasToWait({ hosts }: Store, filter: Filter, { now }: Time): Promise<boolean> {
+  const { nextAt = now } = (await hosts?.get(filter, '')) ?? {};
+  return nextAt > now;
+}
+
+/** The number of items that `maxUrls` limits, if all are discovered. */
+async function limitedIn({ counters }: Store, filter: Filter): Promise<number> {
+  const positions = positionsOf(ITEMS, filter.seed, filter.geometry);
+  const names = ITEMS.map(() => '');
+  const answers = await counters.add(filter, positions, OPERATION, ITEMS, undefined, names);
+  return answers.filter((answer) => answer === Added.Limited).length;
+}
+
 async function contentsOf(
   store: Store,
   filter: Filter,
-): Promise<Contents & { removed: number; hidden: number | undefined }> {
+): Promise<Contents & { removed: number; hidden: number | undefined; limited: number | undefined }> {
   const counts = await store.counters.check(
     filter,
     positionsOf(ITEMS, filter.seed, filter.geometry),
@@ -81,20 +106,26 @@ async function contentsOf(
   );
   const { added, removed, age } = await store.describe(filter);
   const contents = { found: ITEMS.filter((_, i) => counts[i] === 1), added, removed, hidden: age?.hidden };
-  if (filter.kind !== 'visited-set') return { ...contents, queued: [] };
+  if (filter.kind !== 'visited-set') return { ...contents, queued: [], limited: undefined };
   const dead = await deadLettersOf(store, filter);
-  const leased = await store.queue.lease(filter, EVERYTHING, 1_000, OPERATION);
+  const limits = filter.perHost && { maxPerHost: EVERYTHING };
+  const leased = await store.queue.lease(filter, EVERYTHING, 1_000, OPERATION, limits);
   const attempts = [
     ...dead.entries.map(({ payload, attempt }) => `${payload} is dead after ${attempt}`),
     // The lease that found it counts as an attempt too.
     ...leased.map(({ payload, attempt }) => `${payload} waits after ${attempt - 1}`),
   ];
-  return { ...contents, queued: attempts.sort() };
+  const limited = filter.perHost && (await limitedIn(store, filter));
+  return { ...contents, queued: attempts.sort(), limited };
 }
 
 /** An export has the items of the set itself, without those that only an open sync has. */
-function expectedOf({ layers, tally, queue }: SetModel): unknown {
+function expectedOf({ filter, layers, tally, queue, found }: SetModel): unknown {
+  const { maxUrls = Infinity } = filter.perHost ?? {};
+  const fresh = ITEMS.filter((item) => !layers.has(item)).length;
   return {
+    limited: filter.perHost && Math.max(0, fresh - Math.max(0, maxUrls - found)),
+    waits: filter.perHost && queue?.isPaused && queue.entries.some(({ place }) => place.in !== 'dead'),
     found: ITEMS.filter((item) => layers.has(item)),
     added: tally.added,
     removed: tally.removed,

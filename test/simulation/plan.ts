@@ -88,8 +88,7 @@ export function planOf(seed: number): Plan {
   const sets = Array.from({ length: count }, (_, n) => specOf(random, features, `set-${n}`));
   // A separate source of randomness, so that a seed without hosts gives the history that it has always given.
   const hosts = new Random(seed + HOSTS_SEED);
-  if (hosts.below(2) === 0 && !features.has('transfer'))
-    for (const [n, spec] of sets.entries()) sets[n] = byHost(hosts, features, spec);
+  if (hosts.below(2) === 0) for (const [n, spec] of sets.entries()) sets[n] = byHost(hosts, features, spec);
   if (features.has('transfer')) sets[1] = { ...(sets[0] as FilterSpec), name: TWIN };
   const limits = {
     checkpointBytes: random.pick([0, 200, 1_000, 2 ** 20]),

@@ -155,7 +155,8 @@ export class QueueModel {
   }
 
   /** Queues the entries of an exported set, segment by segment. */
-  restore(entries: readonly Entry[], { seed, geometry }: Filter): void {
+  restore({ exported: entries, readyAt }: QueueModel, { seed, geometry }: Filter): void {
+    this.readyAt = readyAt;
     const { segment } = positionsOf(
       entries.map(({ item }) => item),
       seed,

@@ -34,8 +34,8 @@ export class SetModel {
   changes = 0;
   /** Numbers of the layers that are gone. */
   readonly retired = new Set<number>();
-  /** Discoveries minus removals, since the last committed sync. */
-  private found = 0;
+  /** Discoveries minus removals. A committed sync sets it to the number of items that it kept. */
+  found = 0;
   private nextLayer: number;
   /** The largest number of layers that it may have. */
   planned: number;
@@ -56,7 +56,8 @@ export class SetModel {
     const copy = new SetModel(filter, clock, limits);
     copy.layers = this.layers.copy(filter, clock);
     Object.assign(copy.tally, this.tally);
-    if (this.queue) copy.queue?.restore(this.queue.exported, filter);
+    copy.found = this.found;
+    if (this.queue) copy.queue?.restore(this.queue, filter);
     return copy;
   }
 
