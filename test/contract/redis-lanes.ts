@@ -202,6 +202,14 @@ export function redisLanes(subject: Subject<RedisHarness>): void {
       },
     );
 
+    it('are lost data if all their turns are', async () => {
+      const filter = await make({});
+      await discover(subject.store, filter, hosts(3));
+      const { key, client } = await keyOf(filter, 'queue:due');
+      await client.zremrangebyrank(key, 1, -1);
+      await expectRefusal(subject.store.queue.lease(filter, 5, HELD_MS, keyed()), 'STORE_DATA_LOST');
+    });
+
     it('are lost data if a record of one of them is', async () => {
       const filter = await make({});
       await discover(subject.store, filter, hosts(3));

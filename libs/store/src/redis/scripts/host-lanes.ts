@@ -182,7 +182,12 @@ function queue.takeTurns(taken, wanted, most)
     local size = math.min(left, math.max(4, wanted - taken.count))
     if size == 0 then taken.rest = 'unread' break end
     local turns = call('ZRANGEBYSCORE', queue.turns, 0, string.format('%.0f', queueTime), 'LIMIT', from, size)
-    if #turns == 0 then return end
+    if #turns == 0 then
+      if queue.waiting > 0 and queue.leased == 0 and call('ZCARD', queue.turns) == 1 then
+        error({err = 'UNSEEN the turns of lanes are missing'})
+      end
+      return
+    end
     local ids, heads = {}, {}
     for n = 1, #turns do ids[n] = sub(turns[n], 7) end
     queue.lanesOf(ids)
