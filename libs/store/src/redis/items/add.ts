@@ -162,8 +162,8 @@ if added > 0 then
     p = next
   end
   openedQueue.moveDue()
-  ${frame.task.hosts ? `openedQueue.discovered(entries, ${frame.arg('names')})` : ''}
   openedQueue.add(entries)
+  ${frame.task.hosts ? `openedQueue.discovered(entries, ${frame.arg('names')})` : ''}
   openedQueue.set('clock', openedQueue.clock + 1)
   ${frame.task.hosts ? 'openedQueue.flush()' : ''}
   openedQueue.save()

@@ -18,8 +18,8 @@ export interface Chunk {
 const itemCost = (geometry: Geometry) => 2.5 + 0.4 * geometry.hashes + pageBytes(geometry) / 150;
 const SCRIPT_BUDGET = 850;
 
-/** The same for an item that is queued in a lane of its own. */
-const LANE_COST = 6;
+/** The same for the lane of an item that is queued by its host. Usually several items share a lane. */
+const LANE_COST = 2;
 
 /** Reads of items that take as long as one add of a new item: measured 2.0 to 2.2. */
 const READS_PER_CHANGE = 2;

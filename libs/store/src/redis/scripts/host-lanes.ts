@@ -7,8 +7,8 @@ import { APPEND, chunkOf } from './lanes.js';
  *   lanes          id of the lane (8 bytes) -> the record of the lane: LANE_NUMBERS, and the name of the host
  *   due            turn (6 bytes) .. id -> when the lane may be leased from, in the queue's time
  *
- * A lane is in `due` while it has waiting entries and less than `maxLeased` leased ones. An empty lane stays there until
- * it might be leased from, so that its host cannot come back sooner. Then its record is deleted, unless it counts
+ * A lane is in `due` while it has waiting entries and less than `maxLeased` leased ones. An empty lane stays there
+ * until it might be leased from, so that its host cannot come back sooner. Then its record is deleted, unless it counts
  * anything. A turn is a number of the queue that is never used again, so lanes of the same time are served in the order
  * in which they joined.
  *
@@ -218,8 +218,9 @@ end
 
 /**
  * `queue.mayLimit` returns whether some of this many items may exceed the limits on hosts, and `queue.roomOf` how many
- * more URLs of a lane may be discovered, and whether that is known. `queue.discovered` counts new entries, and names
- * their lanes. `queue.undiscovered` counts removed items by the ids of their lanes, if `queue.countsUrls`.
+ * more URLs of a lane may be discovered, and whether the lane is stored. `queue.discovered` counts entries that were
+ * added as new, and names their lanes. `queue.undiscovered` counts removed items by the ids of their lanes; call it
+ * only if `queue.countsUrls`.
  */
 export const HOST_LIMITS = `
 function queue.countsUrls() return maxUrls > 0 end
@@ -230,11 +231,11 @@ function queue.roomOf(id)
   return maxUrls > 0 and maxUrls - foundIn(lane) or math.huge, lane.stored
 end
 function queue.discovered(entries, named)
+  if maxUrls > 0 then useEach(entries, function(lane) lane.found = foundIn(lane) + 1 end) end
   local names
-  useEach(entries, function(lane)
-    if maxUrls > 0 then lane.found = foundIn(lane) + 1 end
-    if lane.name ~= '' then return end
-    if not names then
+  for n = 1, #used do
+    local lane = used[n]
+    if lane.name == '' and not names then
       local at = 1
       names = {}
       while at <= #named do
@@ -243,8 +244,8 @@ function queue.discovered(entries, named)
         at = at + 10 + length
       end
     end
-    lane.name = names[lane.id]
-  end)
+    if lane.name == '' then lane.name = names[lane.id] or '' end
+  end
 end
 function queue.undiscovered(ids)
   queue.lanesOf(ids)
