@@ -12,6 +12,7 @@ const LONGEST = [
   'test/contract/redis-cluster-moving.spec.ts',
   'test/faults/redis-sagas.spec.ts',
   'test/contract/redis.spec.ts',
+  'test/politeness/crawl.all.spec.ts',
   'test/e2e/auth-process.all.e2e-spec.ts',
   'test/scrapy/scrapy-unavailable.all.e2e-spec.ts',
   'test/examples/crawlee.all.e2e-spec.ts',
