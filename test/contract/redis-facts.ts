@@ -273,7 +273,7 @@ export function redisFacts(subject: Subject<RedisHarness>): void {
     const keys = segmentKeys(/\{(.*)\}/.exec(meta!.key)![1]!);
     const entry = { hash: new Uint8Array(16), attempt: 0, discoveredAt: 1, payload: Buffer.from('a') };
     const packed = Buffer.concat([Buffer.alloc(2), writeEntry(entry)]);
-    const { lua } = importQueueScript;
+    const { lua } = importQueueScript.plain;
     for (const call of [0, 0, 1, 0, 1]) {
       const all = [keys.cells, keys.meta, ...queueKeys(keys)];
       const args = [filter.generation, segmentBytes(filter.geometry), call, packed];

@@ -66,6 +66,27 @@ export function transferHostsContract(subject: Subject): void {
       expect(await calls.take(copied, waiting, 1)).toEqual(expected);
     });
 
+    it('carry the entries of each host in order, and the turns of more hosts than one page has', async () => {
+      const filter = await make({}, { capacity: 20_000 });
+      const hosts = Array.from({ length: 450 }, (_, n) => `h${n}`);
+      await discover(
+        subject.store,
+        filter,
+        hosts.flatMap((host) => urls(host, 2)),
+      );
+      await discover(subject.store, filter, urls('h7', 600, 2));
+      const copied = await copy(filter);
+      const takeAll = async (of: Filter): Promise<string[]> => {
+        const taken: string[] = [];
+        for (let some = await calls.take(of); some.length > 0; some = await calls.take(of))
+          taken.push(...some);
+        return taken;
+      };
+      const all = await takeAll(filter);
+      expect(all).toHaveLength(450 * 2 + 600);
+      expect(await takeAll(copied)).toEqual(all);
+    });
+
     it('carry what a release has a host wait for', async () => {
       const filter = await make({});
       await discover(subject.store, filter, [...urls('a', 2), ...urls('b', 1)]);

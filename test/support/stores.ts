@@ -87,6 +87,7 @@ export const embedded: StoreFixture = {
 export const redis: StoreFixture<RedisHarness> = {
   name: 'redis',
   knowsHosts: true,
+  transfersHosts: true,
   async setUp() {
     const server = await startRedis();
     return new RedisServersHarness({ url: server.url, timeoutMs: TIMEOUT_MS }, [server], () => server.stop());
@@ -97,6 +98,7 @@ export const redis: StoreFixture<RedisHarness> = {
 export const redisCluster: StoreFixture<RedisHarness> = {
   name: 'redis-cluster',
   knowsHosts: true,
+  transfersHosts: true,
   async setUp() {
     const { args, ...credentials } = limitedUser();
     const cluster = await startCluster({ replicas: 1, args });

@@ -173,7 +173,10 @@ export function assertHostSettings(
 }
 
 /** Throws TypeError unless each entry of an export for a set with `perHost` has its host. */
-export function assertEntryHosts({ name, perHost }: Filter, entries: readonly QueuedItem[]): void {
+export function assertEntryHosts(
+  { name, perHost }: Pick<Filter, 'name' | 'perHost'>,
+  entries: readonly QueuedItem[],
+): void {
   if (perHost && entries.some(({ host }) => host === undefined))
     throw new TypeError(`filter ${name} needs the host of each entry`);
 }

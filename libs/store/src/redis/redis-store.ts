@@ -141,14 +141,10 @@ export class RedisStore implements Store {
     this.watches = new QueueWatches(connection, segments, openSet, timeoutMs);
     this.queue = new RedisQueue(segments, this.watches, timeoutMs);
     this.inspection = new RedisInspection(connection, this.views, this.growth);
-    this.transfer = new RedisTransfer(
-      connection,
-      this.catalogue,
-      this.views,
-      this.lifeCycle,
-      timeoutMs,
+    this.transfer = new RedisTransfer(connection, this.catalogue, this.views, this.lifeCycle, timeoutMs, {
       maxHidden,
-    );
+      maxHosts,
+    });
     this.credentials = new RedisCredentials(connection, timeoutMs);
   }
 

@@ -27,14 +27,19 @@ export function readEntry(bytes: Buffer, at: number, hosts = false): KeptEntry {
   };
 }
 
-/** An entry in its stored format, without its birth, which the script that queues it sets. */
-export function writeEntry({ attempt, discoveredAt, hash, payload }: QueuedItem): Buffer {
-  const head = Buffer.alloc(HEAD_BYTES);
+/**
+ * An entry in its stored format, without its birth, which the script that queues it sets. `hostWord`: the second word of
+ * its host's hash, in a queue that knows hosts.
+ */
+export function writeEntry({ attempt, discoveredAt, hash, payload }: QueuedItem, hostWord?: number): Buffer {
+  const more = hostWord === undefined ? 0 : HOST_BYTES;
+  const head = Buffer.alloc(HEAD_BYTES + more);
   head.writeUInt32BE(attempt);
   head.writeUIntBE(0, BIRTH_AT, 6);
   head.writeUInt32BE(discoveredAt, DISCOVERED_AT);
   head.set(hash, HASH_AT);
-  head.writeUInt32BE(payload.length, LENGTH_AT);
+  head.writeUInt32BE(payload.length + more, LENGTH_AT);
+  if (hostWord !== undefined) head.writeUInt32BE(hostWord, HEAD_BYTES);
   return Buffer.concat([head, payload]);
 }
 

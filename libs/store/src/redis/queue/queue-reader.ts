@@ -43,10 +43,12 @@ const PLACE = /^(?<place>(?<chunk>\d+) \d+ \d+) (?<flag>\d) (?<end>\d+)$/;
 export class QueueReader {
   private place = '';
   private run: string | undefined;
-  private wasOvertaken = false;
+  protected wasOvertaken = false;
   private wasRestarted = false;
 
-  constructor(private readonly read: (script: Script, args: (string | number)[]) => Promise<RawPage>) {}
+  constructor(
+    protected readonly read: (script: Script, args: (string | number | Buffer)[]) => Promise<RawPage>,
+  ) {}
 
   /** True if entries were taken before they were read, since the last call of this method. */
   overtaken(): boolean {
@@ -115,52 +117,80 @@ export class QueueReader {
       (run) => this.isAnotherRun(run),
     );
     for await (const { removals, bytes } of pages)
-      yield { entries: kind === 'dead' ? readDeadLetters(bytes) : readEntries(bytes), removals };
+      yield {
+        entries: kind === 'dead' ? readDeadLetters(bytes, hosts) : readEntries(bytes, hosts),
+        removals,
+      };
   }
 
   /**
    * True if this is another run of the server than before. The waiting entries must then be read again from the start.
    */
-  private isAnotherRun(run: string): boolean {
+  protected isAnotherRun(run: string): boolean {
     const another = this.run !== undefined && run !== this.run;
     this.run = run;
     if (another) {
       this.wasOvertaken = true;
       this.wasRestarted = true;
-      this.place = '';
+      this.startOver();
     }
     return another;
   }
+
+  /** Forgets the positions that were read. */
+  protected startOver(): void {
+    this.place = '';
+  }
 }
 
-function readEntries(bytes: Buffer): QueuedItem[] {
+/** Entries, one after the other; in a queue that knows hosts, each is followed by the name of its host. */
+export function readEntries(bytes: Buffer, hosts = false): QueuedItem[] {
   const entries: QueuedItem[] = [];
   for (let at = 0; at < bytes.length;) {
-    const { size, ...entry } = readEntry(bytes, at);
-    entries.push(entry);
+    const { size, ...entry } = readEntry(bytes, at, hosts);
     at += size;
+    if (hosts) {
+      const end = at + 2 + bytes.readUInt16BE(at);
+      entries.push({ ...entry, host: bytes.toString('utf8', at + 2, end) });
+      at = end;
+    } else entries.push(entry);
   }
   return entries;
 }
 
-function readDeadLetters(bytes: Buffer): QueuedItem[] {
-  return [...deadLetters(bytes)].map(({ entry, reason }) => ({ ...entry, reason }));
+function readDeadLetters(bytes: Buffer, hosts: boolean): QueuedItem[] {
+  return [...deadLetters(bytes, hosts, hosts)].map(({ entry, reason, host }) => ({
+    ...entry,
+    reason,
+    ...(host !== undefined && { host }),
+  }));
 }
 
 interface KeptLetter {
   readonly number: number;
   readonly entry: QueuedItem;
   readonly reason: string;
+  /** The name of its host, if it was read. */
+  readonly host?: string;
 }
 
-/** Dead letters in their stored format, one after the other, of a queue that knows hosts or not. */
-export function* deadLetters(bytes: Buffer, hosts = false): Generator<KeptLetter, void, undefined> {
+/**
+ * Dead letters in their stored format, one after the other, of a queue that knows hosts or not. `named`: each is
+ * followed by the name of its host.
+ */
+export function* deadLetters(
+  bytes: Buffer,
+  hosts = false,
+  named = false,
+): Generator<KeptLetter, void, undefined> {
   for (let at = 0; at < bytes.length;) {
     const number = bytes.readUIntBE(at, 6);
     const entryAt = at + 8 + bytes.readUInt16BE(at + 6);
     const reason = bytes.toString('utf8', at + 8, entryAt);
     const { size, ...entry } = readEntry(bytes, entryAt, hosts);
-    yield { number, entry, reason };
     at = entryAt + size;
+    const nameAt = at + 2;
+    if (named) at = nameAt + bytes.readUInt16BE(at);
+    yield { number, entry, reason, ...(named && { host: bytes.toString('utf8', nameAt, at) }) };
   }
 }

@@ -1,3 +1,4 @@
+import type { Filter } from '../../port/index.js';
 import { APPEND, chunkOf } from './lanes.js';
 
 /*
@@ -19,6 +20,20 @@ import { APPEND, chunkOf } from './lanes.js';
 
 /** Maximum number of lanes that one lease takes entries from, and of items or ids in a script on such a queue. */
 export const LANES_PER_SCRIPT = 80;
+
+/** `spread`: its segments. */
+type LimitedFilter = Pick<Filter, 'perHost' | 'maxAgeSeconds' | 'base'> & { readonly spread: number };
+
+/** The last of ARGV of scripts that change a queue that knows hosts. `maxHosts`: of the set, in all its segments. */
+export function hostLimits(
+  { perHost, maxAgeSeconds = 0, base, spread }: LimitedFilter,
+  maxHosts: number,
+): string[] {
+  if (!perHost) return [];
+  const { delayMs = 0, maxLeased = 0, maxUrls = 0 } = perHost;
+  const most = Math.ceil(maxHosts / spread);
+  return [[delayMs, maxLeased, maxUrls, maxAgeSeconds * 1_000, base, most].join(' ')];
+}
 
 /**
  * The numbers of a record, 6 bytes each: entries by state; the chunks (lanes.ts); `readyAt`, before which nothing is
@@ -59,7 +74,7 @@ end
 `;
 
 /**
- * After NOW and the opening of a queue. The last of ARGV has the limits of the set: Segments.hostLimits.
+ * After NOW and the opening of a queue. The last of ARGV has the limits of the set: hostLimits.
  *
  *   queue.use       a lane that changes, and that must have been read; `queue.changes` returns how many do
  *   queue.count     counts entries in a state of their lanes, or no longer
@@ -125,9 +140,10 @@ function queue.add(entries)
   for n = 1, #ids do to[n] = queue.use(ids[n]) end
   queue.append(to, lists)
 end
--- When it is the lane's turn, or 0.
+-- When it is the lane's turn, or 0. An import sets dueSince, which may be over.
 local function turnOf(lane)
   if lane.leased >= maxLeased then return 0 end
+  if lane.dueSince and lane.waiting > 0 then return lane.dueSince end
   if lane.waiting == 0 then
     local ends = ageMs > 0 and foundIn(lane) > 0 and (period + 1) * ageMs or 0
     return math.max(lane.readyAt > queueTime and lane.readyAt or 0, ends)

@@ -1,12 +1,12 @@
 import type { Script } from './script.js';
-import { LANE_RECORDS } from './host-lanes.js';
+import { HOST_LANES, LANE_RECORDS } from './host-lanes.js';
 import { chunkOf, SPLIT } from './lanes.js';
 import { ADD, leases, MARKS } from './queue-moves.js';
 import { checkQueue, EXTENDED, forQueues, HEAD_BYTES, LEASED, queueReadKeys } from './queue-state.js';
 import { CHECK_SEGMENT, NOW } from './script.js';
 
 /** Ends a script that reads a page: returns `out` with the id of the server's run and the removals so far. */
-const ANSWER_PAGE = `
+export const ANSWER_PAGE = `
 local run = string.match(call('INFO', 'server'), 'run_id:(%x+)')
 return {next, run, tonumber(call('HGET', meta, 'removed')), concat(out)}`;
 
@@ -75,10 +75,25 @@ if kind == 'chunks' then
   end
 end`;
 
+/** The name of its host behind each entry. */
+const NAMES = `
+local ids = {}
+for n = 1, #out do ids[#ids + 1] = out[n] ~= '' and laneOf(heads[n]) or nil end
+queue.lanesOf(ids)
+for n = 1, #out do
+  if out[n] ~= '' then
+    local lane = lanes[laneOf(heads[n])]
+    if not lane.stored then error({err = 'UNSEEN the record of a lane is missing'}) end
+    out[n] = out[n] .. pack('>I2', #lane.name) .. lane.name
+  end
+end
+`;
+
 /**
  * A step of a scan over the queue's entries that are not waiting; if the queue knows hosts, also over those that are.
  * KEYS: 3 and on, the queue's. ARGV: 3 'leases', 'delayed', 'dead' or 'chunks', 4 cursor, 5 about how many of these.
- * Returns {next cursor, id of the server's run, removals so far, entries}; dead letters as stored.
+ * Returns {next cursor, id of the server's run, removals so far, entries}; dead letters as stored. If the queue knows
+ * hosts, each is followed by the length of its host's name (2 bytes) and the name.
  */
 export const exportRestScript = forQueues((hosts) => ({
   name: 'unseenExportRest',
@@ -108,7 +123,7 @@ for _, lease in pairs(queue.open(keys)) do
 end
 ${hosts ? CHUNKS_OF_LANES : ''}
 for n in pairs(queue.forgotten(heads)) do out[n] = '' end
-${ANSWER_PAGE}`,
+${hosts ? NAMES : ''}${ANSWER_PAGE}`,
 }));
 
 /**
@@ -134,7 +149,7 @@ ${ANSWER_PAGE}`,
  * First lines of scripts that fill a segment. The counts come last; once a segment has them, these scripts are no-ops,
  * because a command from a lost connection may arrive when the segment is already in use.
  */
-const UNFILLED = `
+export const UNFILLED = `
 if call('HEXISTS', meta, 'filled') == 1 then return 'OK' end
 `;
 
@@ -147,16 +162,38 @@ call('SETRANGE', cells, ARGV[3], ARGV[4])
 return 'OK'`,
 };
 
+/** What `importQueueScript` does for a queue that knows hosts, in steps. */
+const IMPORTED_LANES = {
+  limit: `
+local function answer()
+  return queue.hosts > maxHosts and redis.status_reply('HOSTS ' .. queue.hosts) or 'OK'
+end
+local names, named, letters = {}, {}, {}
+`,
+  name: `
+  local id, length = laneOf(entry), unpacked('>I2', packed, next)
+  if not names[id] then named[#named + 1] = id end
+  names[id] = sub(packed, next + 2, next + 1 + length)
+  if reason > 0 then letters[#letters + 1] = entry end
+  next = next + 2 + length`,
+  use: `
+queue.lanesOf(named)
+for n = 1, #named do queue.use(named[n]).name = names[named[n]] end
+queue.count(letters, 'dead', 1)`,
+};
+
 /**
  * Queues entries of a segment that is being created, in order, once.
  * KEYS: 3 and on, the queue's. ARGV: 3 number of the call, from 0, 4 for each entry the length of its reason (2 bytes),
- * the reason and the entry. An entry with a reason is a dead letter.
+ * the reason and the entry. An entry with a reason is a dead letter. If the queue knows hosts, each entry is followed by
+ * the length of its host's name (2 bytes) and the name; 5 the limits of the set.
+ * Returns 'OK', or "HOSTS <number>" if the queue has more hosts than it may have.
  */
-export const importQueueScript: Script = {
+export const importQueueScript = forQueues((hosts) => ({
   name: 'unseenImportQueue',
-  numberOfKeys: queueReadKeys(false),
-  lua: `${checkQueue(false)}${UNFILLED}${NOW}${ADD}
-if tonumber(call('HGET', meta, 'imports') or 0) ~= tonumber(ARGV[3]) then return 'OK' end
+  numberOfKeys: queueReadKeys(hosts),
+  lua: `${checkQueue(hosts)}${UNFILLED}${NOW}${hosts ? `${HOST_LANES}${IMPORTED_LANES.limit}` : ADD}
+if tonumber(call('HGET', meta, 'imports') or 0) ~= tonumber(ARGV[3]) then return ${hosts ? 'answer()' : "'OK'"} end
 local packed, at, waiting, dead, birth = ARGV[4], 1, {}, {}, pack('>I6', queue.clock + 1)
 while at <= #packed do
   local reason = unpacked('>I2', packed, at)
@@ -168,17 +205,17 @@ while at <= #packed do
   else
     local number = queue.dead + #dead / 2 + 1
     dead[#dead + 1], dead[#dead + 2] = string.format('%.0f', number), pack('>I6', number) .. sub(packed, at, from - 1) .. entry
-  end
+  end${hosts ? IMPORTED_LANES.name : ''}
   at = next
-end
+end${hosts ? IMPORTED_LANES.use : ''}
 queue.add(waiting)
 each('ZADD', queue.letters, dead)
 queue.set('clock', queue.clock + 1)
 queue.set('dead', queue.dead + #dead / 2)
-queue.save()
+${hosts ? 'queue.flush()\n' : ''}queue.save()
 call('HSET', meta, 'imports', ARGV[3] + 1)
-return 'OK'`,
-};
+return ${hosts ? 'answer()' : "'OK'"}`,
+}));
 
 /**
  * Sets the counts of a segment that is being created, after everything else. ARGV: 3 and on, name and value of each.

@@ -3,6 +3,7 @@ import type { Connection } from '../connection/connection.js';
 import { type RedisFilter, segmentKeysOf, type SegmentView } from '../layout/filter.js';
 import { owedKey, queueKeys } from '../layout/keys.js';
 import { operationArgs, refusal } from '../layout/operations.js';
+import { hostLimits } from '../scripts/host-lanes.js';
 import { CHANGE_KEYS_AT, type QueueScript, scriptFor } from '../scripts/queue-state.js';
 import type { Script } from '../scripts/script.js';
 import { END_OF_STACK } from '../scripts/script.js';
@@ -167,7 +168,7 @@ export class Segments {
       return this.connection.mutate(
         scriptFor(filter, sweepScript),
         [keys.cells, keys.meta, current, previous, ...queueKeys(keys)],
-        [...head(view), ...sweep, ...this.hostLimits(filter)],
+        [...head(view), ...sweep, ...hostLimits(filter, this.limits.maxHosts)],
         deadline,
       );
     });
@@ -218,14 +219,6 @@ export class Segments {
     return { lack: 'view', view: await this.views.look(view, deadline) };
   }
 
-  /** The last of ARGV of scripts that change a queue that knows hosts: see scripts/host-lanes.ts. */
-  private hostLimits({ perHost, maxAgeSeconds = 0, base, spread }: RedisFilter): string[] {
-    if (!perHost) return [];
-    const { delayMs = 0, maxLeased = 0, maxUrls = 0 } = perHost;
-    const maxHosts = Math.ceil(this.limits.maxHosts / spread);
-    return [[delayMs, maxLeased, maxUrls, maxAgeSeconds * 1_000, base, maxHosts].join(' ')];
-  }
-
   private call(change: ItemChange, binary = false): Promise<unknown> {
     const { script, view, operation, field, args, keys: more = [] } = change;
     const keys = segmentKeysOf(view.filter, view.segment);
@@ -240,7 +233,7 @@ export class Segments {
         ...head(view),
         ...operationArgs(operation, field, this.limits.maxRecordBytes, attempt),
         ...args,
-        ...(queue.length > 0 ? this.hostLimits(view.filter) : []),
+        ...(queue.length > 0 ? hostLimits(view.filter, this.limits.maxHosts) : []),
       ],
       operation.deadline,
       binary,

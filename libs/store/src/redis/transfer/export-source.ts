@@ -6,6 +6,7 @@ import type { Catalogue } from '../catalogue/catalogue.js';
 import type { Connection } from '../connection/connection.js';
 import { type RedisFilter, segmentKeysOf } from '../layout/filter.js';
 import { hiddenKey, pieceKey, queueKeys } from '../layout/keys.js';
+import { LanesReader } from '../queue/lanes-reader.js';
 import { KINDS, QueueReader, type RawPage } from '../queue/queue-reader.js';
 import { HiddenItems } from './hidden-items.js';
 import { countOf } from '../scripts/script.js';
@@ -131,28 +132,37 @@ export class RedisSource implements SegmentSource {
   async *queue(piece: number): AsyncGenerator<QueuePage, void, undefined> {
     const { stack, geometry } = this.filter;
     const each = stack.piecesOf(0);
-    for await (const { entries, removals } of this.queueOf(Math.floor(piece / each))) {
+    const isFirst = piece % each === 0;
+    for await (const { entries, hosts = [], removals } of this.queueOf(Math.floor(piece / each), isFirst)) {
       const isHere = ({ hash }: QueuedItem) => segmentOfHash(Buffer.from(hash), geometry) === piece;
-      yield { entries: each === 1 ? entries : entries.filter(isHere), removals };
+      yield { entries: each === 1 ? entries : entries.filter(isHere), hosts, removals };
     }
   }
 
   /** Reads the queue of a segment of the filter. */
   readerOf(segment: number): QueueReader {
-    const keys = segmentKeysOf(this.filter, segment);
-    return new QueueReader((script, args) => this.readPage(script, segment, queueKeys(keys), args));
+    return new QueueReader(this.pagesOf(segment));
   }
 
-  private async *queueOf(segment: number): AsyncGenerator<QueuePage, void, undefined> {
-    const reader = this.readerOf(segment);
+  private pagesOf(segment: number) {
+    const keys = queueKeys(segmentKeysOf(this.filter, segment));
+    return (script: Script, args: (string | number | Buffer)[]) => this.readPage(script, segment, keys, args);
+  }
+
+  /** The queue of a segment of the filter. The lanes of hosts, which come last, are read `withHosts` only. */
+  private async *queueOf(segment: number, withHosts: boolean): AsyncGenerator<QueuePage, void, undefined> {
+    const { perHost } = this.filter;
+    const lanes = perHost && new LanesReader(this.pagesOf(segment));
+    const reader = lanes ?? this.readerOf(segment);
     yield* reader.waiting();
     // Entries taken so far are among the leased, delayed and dead ones, which are read next.
     reader.overtaken();
     for (let round = 1; ; round++) {
-      for (const kind of KINDS) yield* reader.rest(kind);
+      for (const kind of KINDS) yield* reader.rest(kind, perHost !== undefined);
       yield* reader.waiting();
-      if (!reader.overtaken() || round === ROUNDS) return;
+      if (!reader.overtaken() || round === ROUNDS) break;
     }
+    if (lanes && withHosts) yield* lanes.hosts(this.filter);
   }
 
   private readHidden(segment: number, cursor: string): Promise<RawPage> {
@@ -164,7 +174,7 @@ export class RedisSource implements SegmentSource {
     script: Script,
     segment: number,
     more: string[],
-    args: (string | number)[],
+    args: (string | number | Buffer)[],
   ): Promise<RawPage> {
     const { cells, meta } = segmentKeysOf(this.filter, segment);
     const [next, run, removals, bytes] = await this.run(script, segment, [cells, meta, ...more], args);
@@ -176,7 +186,7 @@ export class RedisSource implements SegmentSource {
     script: Script,
     segment: number,
     keys: string[],
-    args: (string | number)[],
+    args: (string | number | Buffer)[],
   ): Promise<unknown[]> {
     for (let view = this.filter.viewOf(segment); ;) {
       const deadline = deadlineIn(this.timeoutMs);

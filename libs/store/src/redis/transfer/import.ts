@@ -1,15 +1,19 @@
 import { cellCount, type Geometry, type Layer, segmentBytes, segmentsPerRun } from '#bloom';
 import { CYCLE, epochMs, Expiring, itemsFromCells } from '../../age.js';
 import { deadlineIn } from '../../clock.js';
-import { busy, importHides } from '../../refusals.js';
-import type { CallCounts, Part, QueuedItem, Quota } from '../../port/index.js';
+import { assertEntryHosts, busy, importHides, importHosts } from '../../refusals.js';
+import type { CallCounts, Part, QueuedHost, Quota } from '../../port/index.js';
 import type { Claim } from '../catalogue/claim.js';
 import type { Connection } from '../connection/connection.js';
 import { hiddenKey, pieceKey, queueKeys, segmentKeys, type SegmentKeys } from '../layout/keys.js';
-import { writeEntry } from '../queue/queue-entry.js';
+import { packEntries, packHosts } from './packed-queue.js';
 import { importCellsScript, importCountsScript, importQueueScript } from '../scripts/transfer.js';
 import { countOf } from '../scripts/script.js';
 import type { Script } from '../scripts/script.js';
+import { hostLimits, LANES_PER_SCRIPT } from '../scripts/host-lanes.js';
+import { scriptFor } from '../scripts/queue-state.js';
+import { importHostsScript } from '../scripts/transfer-hosts.js';
+import type { CatalogueEntry } from '../layout/entry.js';
 
 /**
  * Limits on the entries and bytes of cells in one script, so that none blocks the server for much more than a
@@ -17,6 +21,14 @@ import type { Script } from '../scripts/script.js';
  */
 const ENTRIES_PER_SCRIPT = 200;
 const BYTES_PER_SCRIPT = 2 ** 20;
+
+/** What the queue of a set, and its hidden items, may have at most. */
+export interface ImportLimits {
+  readonly maxHidden: number;
+  readonly maxHosts: number;
+}
+
+type QueuePart = Extract<Part, { type: 'queue' }>;
 
 /** State of a segment's layer during the import. */
 interface Filled {
@@ -49,7 +61,7 @@ export class RedisImport {
     private readonly claim: Claim,
     private readonly timeoutMs: number,
     private readonly quota: Quota | undefined,
-    private readonly maxHidden: number,
+    private readonly limits: ImportLimits,
   ) {}
 
   async take(part: Part): Promise<void> {
@@ -60,17 +72,32 @@ export class RedisImport {
       return;
     }
     if (part.type === 'queue') {
-      const segment = await this.segment(this.runOf(part.segment));
-      const { keys } = segment;
-      for (let at = 0; at < part.entries.length; at += ENTRIES_PER_SCRIPT) {
-        const packed = packEntries(part.entries.slice(at, at + ENTRIES_PER_SCRIPT));
-        const all = [keys.cells, keys.meta, ...queueKeys(keys)];
-        await this.run(importQueueScript, all, this.claim.entry.geometry, [segment.queued++, packed]);
-      }
+      await this.takeQueue(part);
       return;
     }
     if (part.type === 'hidden') await this.hide(part);
     else await this.takeCells(part);
+  }
+
+  private async takeQueue({ segment: piece, entries, hosts = [] }: QueuePart): Promise<void> {
+    const { entry } = this.claim;
+    const segment = await this.segment(this.runOf(piece));
+    const { keys } = segment;
+    const all = [keys.cells, keys.meta, ...queueKeys(keys)];
+    const limits = hostLimits({ ...entry, base: 0, spread: entry.tags.length }, this.limits.maxHosts);
+    const run = (script: Script, args: (string | number | Buffer)[]) =>
+      this.run(script, all, entry.geometry, [...args, ...limits]);
+    const perScript = entry.perHost ? LANES_PER_SCRIPT : ENTRIES_PER_SCRIPT;
+    const seed = entry.perHost && Buffer.from(entry.seed, 'hex');
+    assertEntryHosts(entry, entries);
+    for (let at = 0; at < entries.length; at += perScript) {
+      const packed = packEntries(entries.slice(at, at + perScript), seed);
+      await run(scriptFor(entry, importQueueScript), [segment.queued++, packed]);
+    }
+    if (!seed) return;
+    assertNoSettings(entry, hosts);
+    for (let at = 0; at < hosts.length; at += LANES_PER_SCRIPT)
+      await run(importHostsScript, [packHosts(hosts.slice(at, at + LANES_PER_SCRIPT), seed)]);
   }
 
   /** Drops hidden items whose epoch has already passed here. */
@@ -80,7 +107,7 @@ export class RedisImport {
     if (maxAgeSeconds === undefined) throw new RangeError(`filter ${name} does not age`);
     const present = Math.floor(this.connection.now() / epochMs(maxAgeSeconds));
     this.hidden += items.length;
-    if (this.hidden > this.maxHidden) throw importHides(entry, this.hidden, this.maxHidden);
+    if (this.hidden > this.limits.maxHidden) throw importHides(entry, this.hidden, this.limits.maxHidden);
     const { keys } = await this.segment(this.runOf(piece));
     // An item cannot be hidden for longer than a cell can live.
     const members = items
@@ -194,7 +221,8 @@ export class RedisImport {
     const known = this.segments[index];
     if (known) return known;
     await this.claim.allocate(index, this.deadline);
-    const keys = segmentKeys(this.claim.entry.tags[index] as string);
+    const { tags, perHost } = this.claim.entry;
+    const keys = segmentKeys(tags[index] as string, 0, perHost !== undefined);
     return (this.segments[index] = { keys, queued: 0, layers: [] });
   }
 
@@ -208,6 +236,11 @@ export class RedisImport {
     const values = [entry.generation, segmentBytes(geometry), ...args];
     const reply = await this.connection.mutate(script, keys, values, this.deadline);
     if (reply === 'OK') return;
+    const [, hosts] = /^HOSTS (\d+)$/.exec(String(reply)) ?? [];
+    if (hosts !== undefined) {
+      const most = Math.ceil(this.limits.maxHosts / entry.tags.length);
+      throw importHosts(entry, Number(hosts), most);
+    }
     if (reply === 'LOST') throw busy(entry, 'was claimed by another request during the import');
     throw new Error(`unexpected reply of a script: ${String(reply).slice(0, 80)}`);
   }
@@ -217,16 +250,10 @@ export class RedisImport {
   }
 }
 
-/** For each entry, the length of its reason, the reason and the entry. */
-function packEntries(entries: readonly QueuedItem[]): Buffer {
-  return Buffer.concat(
-    entries.flatMap((entry) => {
-      const reason = Buffer.from(entry.reason ?? '');
-      const length = Buffer.alloc(2);
-      length.writeUInt16BE(reason.length);
-      return [length, reason, writeEntry(entry)];
-    }),
-  );
+/** Throws TypeError for a host that has settings: this store does not keep them yet. */
+function assertNoSettings({ name }: CatalogueEntry, hosts: readonly QueuedHost[]): void {
+  const host = hosts.find(({ own, blockedUntil }) => own || blockedUntil !== undefined);
+  if (host) throw new TypeError(`settings of hosts cannot be imported yet: ${host.name} of ${name}`);
 }
 
 /** The format of the ring in meta: see items/aged-cells.ts. */

@@ -1,11 +1,12 @@
 import type { Filter, FilterSpec, Operation, Part, Quota, Transfer } from '../../port/index.js';
+import { assertPerHost } from '../../refusals.js';
 import { exportParts } from '../../transfer/export-parts.js';
 import type { Catalogue } from '../catalogue/catalogue.js';
 import type { Claim } from '../catalogue/claim.js';
 import type { Connection } from '../connection/connection.js';
 import { RedisSource } from './export-source.js';
 import { RedisFilter } from '../layout/filter.js';
-import { RedisImport } from './import.js';
+import { type ImportLimits, RedisImport } from './import.js';
 import type { LifeCycle } from '../catalogue/life-cycle.js';
 import type { Views } from '../catalogue/views.js';
 
@@ -18,11 +19,10 @@ export class RedisTransfer implements Transfer {
     private readonly lifeCycle: LifeCycle,
     /** Time for one step, in ms. */
     private readonly timeoutMs: number,
-    private readonly maxHidden: number,
+    private readonly limits: ImportLimits,
   ) {}
 
   export(handle: Filter): AsyncGenerator<Part, void, undefined> {
-    assertTransferable(handle);
     const filter = RedisFilter.of(handle);
     return exportParts(
       filter,
@@ -36,17 +36,12 @@ export class RedisTransfer implements Transfer {
     operation: Operation,
     quota?: Quota,
   ): Promise<Filter> {
-    assertTransferable(spec);
+    assertPerHost(spec);
     const fill = async (claim: Claim): Promise<void> => {
-      const filling = new RedisImport(this.connection, claim, this.timeoutMs, quota, this.maxHidden);
+      const filling = new RedisImport(this.connection, claim, this.timeoutMs, quota, this.limits);
       for await (const part of parts) await filling.take(part);
       await filling.finish();
     };
     return this.lifeCycle.import(spec, operation, this.timeoutMs, fill, quota);
   }
-}
-
-/** Throws TypeError for a set with `perHost`: this store does not transfer lanes of hosts yet. */
-function assertTransferable({ name, perHost }: FilterSpec): void {
-  if (perHost) throw new TypeError(`exports and imports of sets with perHost are not supported yet: ${name}`);
 }

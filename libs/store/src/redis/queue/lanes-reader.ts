@@ -1,0 +1,155 @@
+import type { Filter, QueuedHost } from '../../port/index.js';
+import type { QueuePage } from '../../transfer/export-parts.js';
+import { LANE_NUMBERS, LANES_PER_SCRIPT } from '../scripts/host-lanes.js';
+import { exportLanesScript, exportWaitingScript } from '../scripts/transfer-hosts.js';
+import { QueueReader, readEntries } from './queue-reader.js';
+
+/** Approximate number of entries and of lanes that one script reads. */
+const PAGE_ENTRIES = 250;
+const PAGE_LANES = 200;
+
+const ID_BYTES = 8;
+const NUMBER_BYTES = 6;
+const NAME_AT = LANE_NUMBERS.length * NUMBER_BYTES;
+
+type LaneNumbers = Readonly<Record<(typeof LANE_NUMBERS)[number], number>>;
+
+interface LaneRecord extends LaneNumbers {
+  readonly id: Buffer;
+  readonly name: string;
+}
+
+interface LanePage {
+  /** The clock, in ms since the epoch; how far the queue's time is ahead of it; the last turn. */
+  readonly now: number;
+  readonly ahead: number;
+  readonly turn: number;
+  readonly lanes: LaneRecord[];
+  readonly next: string;
+  readonly removals: number;
+  /** Another run of the server has answered. */
+  readonly another: boolean;
+}
+
+/** The position of the next entry of a lane: its chunk, the byte in it, and the number of rewrites. */
+type Place = readonly [chunk: number, at: number, rewrites: number];
+
+const START: Place = [0, 0, 0];
+
+/**
+ * Reads the queue of a segment that knows hosts, page by page. It remembers a position for each lane that has had
+ * waiting entries.
+ */
+export class LanesReader extends QueueReader {
+  /** By the id of the lane. */
+  private readonly places = new Map<string, Place>();
+
+  protected override startOver(): void {
+    super.startOver();
+    this.places.clear();
+  }
+
+  /** The waiting entries of all lanes, each from the last position that was read. */
+  override async *waiting(): AsyncGenerator<QueuePage, void, undefined> {
+    for (let cursor = '0', done = false; !done;) {
+      const page = await this.lanes('lanes', cursor);
+      let { another } = page;
+      const used = page.lanes.filter(({ next }) => next > 0).map(({ id }) => id.toString('latin1'));
+      for (let at = 0; at < used.length && !another; at += LANES_PER_SCRIPT) {
+        for (let left = used.slice(at, at + LANES_PER_SCRIPT); left.length > 0 && !another;) {
+          const { next, run, removals, bytes } = await this.read(exportWaitingScript, [
+            this.packed(left),
+            PAGE_ENTRIES,
+          ]);
+          yield { entries: readEntries(bytes, true), removals };
+          another = this.isAnotherRun(run);
+          if (!another) left = this.take(left, next);
+        }
+      }
+      cursor = another ? '0' : page.next;
+      done = !another && cursor === '0';
+    }
+  }
+
+  /**
+   * All lanes that exist when this begins: those that have turns, in this order, and then the others. A lane whose turn
+   * changes in the meantime may come twice. A turn is never used again, so a lane that did not come with the turns has a
+   * later one, or none.
+   */
+  async *hosts(filter: Pick<Filter, 'maxAgeSeconds' | 'base'>): AsyncGenerator<QueuePage, void, undefined> {
+    let kind: 'turns' | 'lanes' = 'turns';
+    let cursor = '0';
+    let lastTurn: number | undefined;
+    for (;;) {
+      const page: LanePage = await this.lanes(kind, cursor);
+      if (page.another) {
+        [kind, cursor, lastTurn] = ['turns', '0', undefined];
+        continue;
+      }
+      const last = (lastTurn ??= page.turn);
+      const found = page.lanes.filter(({ turn }) => kind === 'turns' || turn === 0 || turn > last);
+      yield { entries: [], hosts: found.map((lane) => hostOf(lane, page, filter)), removals: page.removals };
+      cursor = page.next;
+      if (cursor !== '0') continue;
+      if (kind === 'lanes') return;
+      kind = 'lanes';
+    }
+  }
+
+  private async lanes(kind: 'turns' | 'lanes', cursor: string): Promise<LanePage> {
+    const { next, run, removals, bytes } = await this.read(exportLanesScript, [kind, cursor, PAGE_LANES]);
+    const [now = 0, ahead = 0, turn = 0] = [0, 6, 12].map((at) => bytes.readUIntBE(at, NUMBER_BYTES));
+    const lanes: LaneRecord[] = [];
+    for (let at = 3 * NUMBER_BYTES; at < bytes.length;) {
+      const recordAt = at + ID_BYTES + 2;
+      const end = recordAt + bytes.readUInt16BE(at + ID_BYTES);
+      lanes.push(readLane(bytes.subarray(at, at + ID_BYTES), bytes.subarray(recordAt, end)));
+      at = end;
+    }
+    return { now, ahead, turn, lanes, next, removals, another: this.isAnotherRun(run) };
+  }
+
+  /** The lanes and their positions, for the script. */
+  private packed(ids: readonly string[]): Buffer {
+    const packed = Buffer.alloc(ids.length * (ID_BYTES + 3 * NUMBER_BYTES));
+    let at = 0;
+    for (const id of ids) {
+      at += packed.write(id, at, 'latin1');
+      for (const number of this.places.get(id) ?? START) at = packed.writeUIntBE(number, at, NUMBER_BYTES);
+    }
+    return packed;
+  }
+
+  /** Notes the new positions. Returns the lanes that have more entries. */
+  private take(ids: readonly string[], answer: string): string[] {
+    const [flag = 0, rewrites = 0, ...places] = answer.split(' ').map(Number);
+    if (places.length !== 3 * ids.length) throw new Error('a script returned no positions in lanes');
+    if (flag >= 2) this.wasOvertaken = true;
+    return ids.filter((id, n) => {
+      const [chunk = 0, at = 0, more = 0] = places.slice(3 * n, 3 * n + 3);
+      this.places.set(id, [chunk, at, rewrites]);
+      return more > 0;
+    });
+  }
+}
+
+function readLane(id: Buffer, record: Buffer): LaneRecord {
+  const numbers = LANE_NUMBERS.map((name, n) => [name, record.readUIntBE(n * NUMBER_BYTES, NUMBER_BYTES)]);
+  return { ...(Object.fromEntries(numbers) as LaneNumbers), id, name: record.toString('utf8', NAME_AT) };
+}
+
+function hostOf(
+  { name, waiting, dueAt, readyAt, found, period }: LaneRecord,
+  { now, ahead }: LanePage,
+  { maxAgeSeconds = 0, base }: Pick<Filter, 'maxAgeSeconds' | 'base'>,
+): QueuedHost {
+  const ageMs = maxAgeSeconds * 1_000;
+  const present = ageMs > 0 ? Math.floor((now + ahead) / ageMs) : base;
+  const at = waiting > 0 && dueAt > 0 ? dueAt : readyAt;
+  return {
+    name,
+    readyAt: Math.max(0, at - ahead),
+    found: period === present ? found : 0,
+    foundUntil: ageMs > 0 ? Math.max(0, (present + 1) * ageMs - ahead) : 0,
+  };
+}

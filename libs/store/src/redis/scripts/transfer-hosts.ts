@@ -1,0 +1,134 @@
+import { MAX_LEASE_MS } from '../../port/index.js';
+import { HOST_LANES, LANE_RECORDS } from './host-lanes.js';
+import { chunkOf, SPLIT } from './lanes.js';
+import { MARKS } from './queue-moves.js';
+import { checkQueue, queueReadKeys } from './queue-state.js';
+import { type Script, NOW } from './script.js';
+import { ANSWER_PAGE, UNFILLED } from './transfer.js';
+
+/* Scripts that export and import the lanes of a queue that knows hosts. */
+
+/**
+ * Records of lanes.
+ * KEYS: 3 and on, the queue's. ARGV: 3 'turns' for the lanes that have turns, in their order, or 'lanes' for a step of a
+ * scan over all lanes, 4 cursor, '0' at first, 5 about how many to read.
+ * Returns {next cursor, '0' at the end; id of the server's run; removals so far; records}. These begin with the clock,
+ * how far the queue's time is ahead of it, and the last turn (6 bytes each). Each lane has its id (8), the length of its
+ * record (2), and the record. The cursor of turns is the last time and turn, so it is valid in every run.
+ */
+export const exportLanesScript: Script = {
+  name: 'unseenExportLanes',
+  numberOfKeys: queueReadKeys(true),
+  lua: `${checkQueue(true)}${NOW}
+local aheadMs = queue.aheadMs + math.max(0, queue.seenAt - now)
+local next, count, found = '0', tonumber(ARGV[5]), {}
+local out = {pack('>I6I6I6', now, aheadMs, queue.turn)}
+if ARGV[3] == 'turns' then
+  local from, past = 0, call('ZCARD', queue.turns)
+  local lastAt, lastTurn = string.match(ARGV[4], '^(%d+) (%d+)$')
+  lastAt, lastTurn = tonumber(lastAt or -1), tonumber(lastTurn or 0)
+  while from < past do
+    local middle = math.floor((from + past) / 2)
+    local turn = call('ZRANGE', queue.turns, middle, middle, 'WITHSCORES')
+    local at = turn[1] == '' and -1 or tonumber(turn[2])
+    if at < lastAt or at == lastAt and (turn[1] == '' or unpacked('>I6', turn[1]) <= lastTurn) then from = middle + 1
+    else past = middle end
+  end
+  local turns, ids = call('ZRANGE', queue.turns, from, from + count - 1, 'WITHSCORES'), {}
+  for n = 1, #turns, 2 do ids[#ids + 1] = sub(turns[n], 7) end
+  local records = #ids > 0 and call('HMGET', queue.laneKey, unpack(ids)) or {}
+  for n = 1, #ids do
+    if not records[n] then error({err = 'UNSEEN the record of a lane is missing'}) end
+    found[2 * n - 1], found[2 * n] = ids[n], records[n]
+  end
+  if #ids == count then next = string.format('%.0f %.0f', turns[#turns], unpacked('>I6', turns[#turns - 1])) end
+else
+  local scan = call('HSCAN', queue.laneKey, ARGV[4], 'COUNT', count)
+  next, found = scan[1], scan[2]
+end
+for n = 1, #found, 2 do
+  if found[n] ~= '' then out[#out + 1] = found[n] .. pack('>I2', #found[n + 1]) .. found[n + 1] end
+end
+${ANSWER_PAGE}`,
+};
+
+/**
+ * Waiting entries of lanes, in the order of each lane.
+ * KEYS: 3 and on, the queue's. ARGV: 3 for each lane its id (8 bytes) and the position of the next entry: its chunk, the
+ * byte in it, and the number of rewrites (6 bytes each), all 0 for the first entry; 4 how many entries to read. The last
+ * chunk that it reads may have more.
+ * Returns {"<flag> <rewrites>" and for each lane " <chunk> <byte> <1 if more follow, else 0>", id of the server's run,
+ * removals so far, entries with the names of their hosts}. Flag: see exportLogScript, without the 1.
+ */
+export const exportWaitingScript: Script = {
+  name: 'unseenExportWaiting',
+  numberOfKeys: queueReadKeys(true),
+  lua: `${checkQueue(true)}${MARKS}${SPLIT}${LANE_RECORDS}
+local packed, ids, places, out, read, flag = ARGV[3], {}, {}, {}, 0, 0
+for from = 1, #packed, 26 do ids[#ids + 1] = sub(packed, from, from + 7) end
+queue.lanesOf(ids)
+for n = 1, #ids do
+  local lane = lanes[ids[n]]
+  local number, at, rewrites = unpacked('>I6I6I6', packed, 26 * n - 17)
+  local name = pack('>I2', #lane.name) .. lane.name
+  -- A sweep has moved the entries of some chunk, so this one is read again.
+  if rewrites ~= queue.rewrites then at = -1 end
+  if number < lane.head or number == lane.head and at < lane.headAt then
+    flag, number, at = 2, lane.head, lane.headAt
+  elseif number > lane.next then
+    -- The lane was empty in the meantime, and began anew.
+    number, at = lane.head, lane.headAt
+  end
+  at = math.max(at, 0)
+  local more = true
+  while more and read < tonumber(ARGV[4]) do
+    local chunk = number < lane.next and call('HGET', queue.chunks, ${chunkOf('lane', 'number')})
+    local found = split(chunk or '', at, math.huge)
+    local gone = queue.forgotten(found)
+    for e = 1, #found do
+      if not gone[e] then out[#out + 1] = found[e] .. name end
+    end
+    read = read + math.max(1, #found)
+    more = number < lane.next - 1
+    if more then
+      number, at = number + 1, 0
+    elseif chunk then
+      -- Others may append to this chunk.
+      at = #chunk
+    else
+      number, at = lane.next, 0
+    end
+  end
+  places[n] = string.format(' %.0f %.0f %d', number, at, more and 1 or 0)
+end
+local next = string.format('%d %.0f', flag, queue.rewrites) .. concat(places)
+${ANSWER_PAGE}`,
+};
+
+/**
+ * Takes over lanes in a segment that is being created, after their entries. Repeating it is safe.
+ * KEYS: 3 and on, the queue's. ARGV: 3 for each lane its id (8 bytes), when the next entry may be leased, the discoveries
+ * that count, and until when (6 bytes each), the length of the host's name (2), and the name; 4 the limits of the set.
+ * Returns 'OK', or "HOSTS <number>" if the queue has more hosts than it may have.
+ */
+export const importHostsScript: Script = {
+  name: 'unseenImportHosts',
+  numberOfKeys: queueReadKeys(true),
+  lua: `${checkQueue(true)}${UNFILLED}${NOW}${HOST_LANES}
+local packed, from = ARGV[3], 1
+while from <= #packed do
+  local id = sub(packed, from, from + 7)
+  local readyAt, found, foundUntil, length = unpacked('>I6I6I6I2', packed, from + 8)
+  queue.lanesOf({id})
+  local lane = queue.use(id)
+  lane.name = sub(packed, from + 28, from + 27 + length)
+  -- No host waits for longer than a delay can be.
+  lane.readyAt = math.max(1, math.min(readyAt, now + ${MAX_LEASE_MS}) + queue.aheadMs)
+  lane.period, lane.found = period, (foundUntil == 0 or foundUntil > now) and maxUrls > 0 and found or 0
+  lane.served, lane.dueSince = true, lane.readyAt
+  from = from + 28 + length
+end
+queue.flush()
+queue.save()
+return queue.hosts > maxHosts and redis.status_reply('HOSTS ' .. queue.hosts) or 'OK'`,
+};

@@ -1,0 +1,40 @@
+import { hostWords } from '#bloom';
+import type { QueuedHost, QueuedItem } from '../../port/index.js';
+import { writeEntry } from '../queue/queue-entry.js';
+
+/**
+ * For each entry, the length of its reason, the reason and the entry. With the `seed` of a set that knows hosts, also the
+ * length of its host's name, and the name.
+ */
+export function packEntries(entries: readonly QueuedItem[], seed: Uint8Array | undefined): Buffer {
+  return Buffer.concat(
+    entries.flatMap((entry) => {
+      const reason = withLength(entry.reason ?? '');
+      if (!seed || entry.host === undefined) return [reason, writeEntry(entry)];
+      const [, second] = hostWords(entry.host, seed);
+      return [reason, writeEntry(entry, second), withLength(entry.host)];
+    }),
+  );
+}
+
+/** Lanes for importHostsScript. If a host comes twice, only the last one counts. */
+export function packHosts(hosts: readonly QueuedHost[], seed: Uint8Array): Buffer {
+  const packed = new Map<string, Buffer[]>();
+  for (const { name, readyAt, found, foundUntil } of hosts) {
+    const [first = 0, second = 0] = hostWords(name, seed);
+    const head = Buffer.alloc(26);
+    head.writeUInt32BE(first);
+    head.writeUInt32BE(second, 4);
+    for (const [n, number] of [readyAt, found, foundUntil].entries()) head.writeUIntBE(number, 8 + 6 * n, 6);
+    packed.delete(name);
+    packed.set(name, [head, withLength(name)]);
+  }
+  return Buffer.concat([...packed.values()].flat());
+}
+
+/** A text after its length in bytes (u16). */
+function withLength(text: string): Buffer {
+  const packed = Buffer.alloc(2 + Buffer.byteLength(text));
+  packed.writeUInt16BE(packed.write(text, 2));
+  return packed;
+}
