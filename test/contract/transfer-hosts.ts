@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { Added, type Filter, type Part, type PerHost, type QueuedHost } from '#store';
+import { Added, type Filter, type LeasedEntry, type Part, type PerHost, type QueuedHost } from '#store';
 import { clock } from '../support/clock.js';
 import { exportFile, importFile, readFile, specOf } from '../support/export-files.js';
 import { Random } from '../support/random.js';
@@ -211,6 +211,28 @@ export function transferHostsContract(subject: Subject): void {
         for (const { payload } of some) found.add(payload);
       }
       expect(all.filter((url) => !found.has(url) && !acked.has(url))).toEqual([]);
+    });
+
+    it('miss no host whose turn changes in the meantime', async () => {
+      const filter = await make({ maxLeased: 1 });
+      const hosts = Array.from({ length: 450 }, (_, n) => `h${n}`);
+      await discover(
+        subject.store,
+        filter,
+        hosts.flatMap((host) => urls(host, 2)),
+      );
+      const found = new Set<string>();
+      const leased: LeasedEntry[] = [];
+      let pages = 0;
+      for await (const part of subject.store.transfer.export(filter)) {
+        if (part.type !== 'queue' || !part.hosts) continue;
+        for (const { name } of part.hosts) found.add(name);
+        // No host has a turn while one of its entries is leased.
+        if (++pages === 1) {
+          for (let n = 0; n < 10; n++) leased.push(...(await calls.lease(filter, 50, HELD_MS)));
+        } else await calls.ack(filter, leased.splice(0));
+      }
+      expect(found.size).toBe(450);
     });
 
     it('need the host of each entry', async () => {

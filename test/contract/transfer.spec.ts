@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { Filter, Part, Store } from '#store';
+import type { Filter, Part, QueuedHost, Store } from '#store';
 import { CATALOGUE } from '../../libs/store/src/redis/layout/keys.js';
 import { RedisStore } from '#store/redis';
 import type { CatalogueEntry } from '../../libs/store/src/redis/layout/entry.js';
@@ -15,6 +15,7 @@ import {
 import { startRedis } from '../support/redis-server.js';
 import { until } from '../support/until.js';
 import { add, discover, expectRefusal, items, keyed, made, makeFilter, type FilterOptions } from './calls.js';
+import { DELAY_MS, HELD_MS, hostOptions, urls } from './host-calls.js';
 import { contents, filled, leaseAll } from './transfer.js';
 
 type Name = StoreFixture['name'];
@@ -30,6 +31,13 @@ const KINDS: readonly FilterOptions[] = [
 const PAIRS = [embedded, redis, redisCluster].flatMap((from) =>
   [embedded, redis, redisCluster].map((to) => ({ from: from.name, to: to.name })),
 );
+
+/** The lanes of an export, by name. */
+async function lanesIn(store: Store, filter: Filter): Promise<QueuedHost[]> {
+  const { parts } = await readFile(await exportFile(store, filter));
+  const hosts = parts.flatMap((part) => (part.type === 'queue' ? (part.hosts ?? []) : []));
+  return hosts.sort((a, b) => a.name.localeCompare(b.name));
+}
 
 describe('from store to store', () => {
   const harnesses = new Map<Name, { harness: StoreHarness; store: Store }>();
@@ -63,6 +71,22 @@ describe('from store to store', () => {
       expect(await all(from, back)).toEqual(await all(from, filter));
       if (options.kind !== 'visited-set') return;
       expect(await leaseAll(side(to).store, copied)).toEqual(await leaseAll(side(from).store, filter));
+    });
+
+    it('with the lanes of hosts', async () => {
+      const [origin, target] = [side(from).store, side(to).store];
+      const filter = await makeFilter(origin, hostOptions({ delayMs: DELAY_MS, maxUrls: 9 }));
+      for (let n = 0; n < 5; n++) {
+        const hosts = Array.from({ length: 60 }, (_, host) => urls(`h${host}`, 1, n));
+        await discover(origin, filter, hosts.flat());
+      }
+      const leased = await origin.queue.lease(filter, 30, HELD_MS, made());
+      const ids = leased.slice(10).map(({ id }) => id);
+      await origin.queue.ack(filter, ids, made());
+      const copied = await importFile(target, await exportFile(origin, filter), made(), `${filter.name}.to`);
+      expect((await target.describe(copied)).queue).toMatchObject({ waiting: 280, leased: 0 });
+      // The file of the copy has the same lanes.
+      expect(await lanesIn(target, copied)).toEqual(await lanesIn(origin, filter));
     });
 
     it('a filter that the other store would have split differently', async () => {
