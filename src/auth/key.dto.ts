@@ -16,9 +16,9 @@ import { show } from '../errors/show.js';
 import { must } from '../validation/must.js';
 import { Optional } from '../validation/optional.js';
 import { PREFIX_PATTERN, PREFIX_REQUIREMENT } from '../validation/prefix.js';
+import { IsTime } from '../validation/time.js';
 
 const NAME_PATTERN = /^[!-~]([ -~]{0,62}[!-~])?$/;
-const TIME_PATTERN = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,3})?)?(Z|[+-]\d\d:\d\d)$/;
 const SCOPES_REQUIREMENT = 'be a list of "read", "write" and "admin"';
 const SCOPE_LIST = must(SCOPES_REQUIREMENT);
 
@@ -80,7 +80,7 @@ export class CreateKeyDto {
     description: 'When the key expires, with a time zone. Absent: never',
   })
   @Optional()
-  @Matches(TIME_PATTERN, must('be a time such as 2030-01-31T12:00:00Z'))
+  @IsTime()
   readonly expiresAt?: string;
 }
 

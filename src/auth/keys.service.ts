@@ -6,6 +6,7 @@ import { invalid, ProblemError } from '../errors/problem.js';
 import { show } from '../errors/show.js';
 import { Clock } from '../store/clock.token.js';
 import { Store } from '../store/store.token.js';
+import { timeIn } from '../validation/time.js';
 import { ApiKeys } from './api-keys.js';
 import type { ApiKey } from './api-key.js';
 import { DEFAULT_OVERLAP_SECONDS, type CreateKeyDto, type RotateKeyDto } from './key.dto.js';
@@ -104,20 +105,9 @@ function refuseUnprefixed(dto: CreateKeyDto): void {
   }
 }
 
-/**
- * Parses an ISO 8601 time that the DTO has accepted. Throws VALIDATION_FAILED if it does not exist or is in the past.
- */
+/** Throws VALIDATION_FAILED if the time does not exist or is in the past. */
 function timeAfter(now: number, text: string): number {
-  const time = Date.parse(text);
-  if (Number.isNaN(time) || !isDay(text.slice(0, 10))) {
-    const detail = `expiresAt must be a time such as 2030-01-31T12:00:00Z; ${show(text)} is not a real date`;
-    throw invalid('#/expiresAt', detail);
-  }
+  const time = timeIn('expiresAt', text);
   if (time > now) return time;
   throw invalid('#/expiresAt', `expiresAt must be in the future, not ${show(text)}`);
-}
-
-/** False for a day such as `2030-02-31`, which Date reads as 3 March. */
-function isDay(date: string): boolean {
-  return new Date(`${date}T00:00:00Z`).toISOString().startsWith(date);
 }

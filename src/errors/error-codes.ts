@@ -18,6 +18,7 @@ export const ERRORS = {
   FILTER_NOT_FOUND: { status: 404, title: 'Filter not found' },
   VISITED_SET_NOT_FOUND: { status: 404, title: 'Visited set not found' },
   SYNC_NOT_FOUND: { status: 404, title: 'Sync not found' },
+  HOST_NOT_FOUND: { status: 404, title: 'Host not found' },
   KEY_NOT_FOUND: { status: 404, title: 'API key not found' },
   ROUTE_NOT_FOUND: { status: 404, title: 'Route not found' },
   METHOD_NOT_ALLOWED: { status: 405, title: 'The route does not support this method' },

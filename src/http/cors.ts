@@ -4,7 +4,7 @@ import type { AnswerError } from './fastify-options.js';
 
 const SHARED: FastifyCorsOptions = {
   origin: true,
-  methods: ['GET', 'HEAD', 'POST', 'DELETE'],
+  methods: ['GET', 'HEAD', 'POST', 'PUT', 'DELETE'],
   allowedHeaders: ['Authorization', 'Content-Type', 'Idempotency-Key'],
   exposedHeaders: ['Idempotency-Key', 'Location', 'Retry-After', 'X-Request-Id'],
   // In seconds.

@@ -140,14 +140,14 @@ function unreadChecksumOf(route: string): number {
 }
 
 /**
- * Method, route pattern, name, and id: the same text for every escaping of the path, with only those parts of the query
- * that change the effect.
+ * Method, route pattern, name, and id or host: the same text for every escaping of the path, with only those parts of
+ * the query that change the effect.
  */
 function routeOf(request: Request): string {
-  const { name = '', id } = request.params as { name?: string; id?: string };
+  const { name = '', id, host: part = id } = request.params as { name?: string; id?: string; host?: string };
   const { ttlSeconds } = request.query as { ttlSeconds?: unknown };
   const ttl = typeof ttlSeconds === 'string' ? ` for ${ttlSeconds}` : '';
-  return `${request.method} ${request.routeOptions.url ?? ''} ${name}${id === undefined ? '' : ` ${id}`}${ttl}\n`;
+  return `${request.method} ${request.routeOptions.url ?? ''} ${name}${part === undefined ? '' : ` ${part}`}${ttl}\n`;
 }
 
 /** A valid body of a route that waits is shorter. */

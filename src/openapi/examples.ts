@@ -614,6 +614,55 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
       },
     },
   },
+  setHost: {
+    request: {
+      delaySeconds: 10,
+      blockedUntil: '2030-01-31T12:00:00Z',
+    },
+    response: {
+      host: 'example.org',
+      waiting: 2,
+      leased: 0,
+      delayed: 0,
+      dead: 0,
+      nextAt: '2030-01-31T12:00:00.000Z',
+      blockedUntil: '2030-01-31T12:00:00.000Z',
+      delaySeconds: 10,
+    },
+  },
+  getHost: {
+    response: {
+      host: 'example.org',
+      waiting: 2,
+      leased: 0,
+      delayed: 0,
+      dead: 0,
+      nextAt: '2030-01-31T12:00:00.000Z',
+      blockedUntil: '2030-01-31T12:00:00.000Z',
+      delaySeconds: 10,
+    },
+  },
+  listHosts: {
+    response: {
+      hosts: [
+        {
+          host: 'example.org',
+          waiting: 2,
+          leased: 0,
+          delayed: 0,
+          dead: 0,
+          nextAt: '2030-01-31T12:00:00.000Z',
+          blockedUntil: '2030-01-31T12:00:00.000Z',
+          delaySeconds: 10,
+        },
+      ],
+    },
+  },
+  dropHost: {
+    response: {
+      dropped: 2,
+    },
+  },
   planFilter: {
     request: {
       type: 'counting',

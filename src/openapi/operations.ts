@@ -27,7 +27,7 @@ const EVERYWHERE: readonly ErrorCode[] = [
 const PUBLIC: readonly ErrorCode[] = ['FORBIDDEN'];
 /** Errors of every method that may have a body, because the service always reads a body. */
 const WITH_BODY: readonly ErrorCode[] = ['REQUEST_TIMEOUT', 'BODY_TOO_LARGE', 'UNSUPPORTED_MEDIA_TYPE'];
-const METHODS = ['get', 'post', 'delete'] as const;
+const METHODS = ['get', 'post', 'put', 'delete'] as const;
 /** Name of the only security scheme. */
 const CREDENTIALS = 'credentials';
 

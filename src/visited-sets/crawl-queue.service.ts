@@ -7,7 +7,7 @@ import type { Request } from '../request/request.js';
 import { Store } from '../store/store.token.js';
 import { refuseHostOption } from './per-host.js';
 import { decodeQueued } from './queued-url.js';
-import type { DeadLettersQueryDto, ExtendDto, LeaseDto, ReleaseDto } from './visited-set.dto.js';
+import type { QueuePageQueryDto, ExtendDto, LeaseDto, ReleaseDto } from './visited-set.dto.js';
 import type { DeadLettersView, LeasesView } from './visited-set.view.js';
 import { WaitingLeases } from './waiting-leases.js';
 
@@ -73,7 +73,7 @@ export class CrawlQueueService {
     );
   }
 
-  async deadLetters(name: string, { limit, cursor }: DeadLettersQueryDto): Promise<DeadLettersView> {
+  async deadLetters(name: string, { limit, cursor }: QueuePageQueryDto): Promise<DeadLettersView> {
     const { entries, next } = await this.on(name, (filter) =>
       this.store.queue.deadLetters(filter, Number(limit ?? DEFAULT_PAGE), cursor),
     );

@@ -50,11 +50,20 @@ export function perHostOf(input: unknown): PerHost {
     faults.push({ pointer: `#/perHost/${member}`, detail });
   }
   if (faults.length > 0) throw refused(faults);
-  const { delaySeconds, ...limits } = input as PerHostView;
-  return { ...(delaySeconds !== undefined && { delayMs: delaySeconds * 1_000 }), ...limits };
+  return limitsOf(input);
 }
 
-export function perHostView({ delayMs, ...limits }: PerHost): PerHostView {
+export function limitsOf({ delaySeconds, maxLeased, maxUrls }: PerHostView): PerHost {
+  return {
+    ...(delaySeconds !== undefined && { delayMs: delaySeconds * 1_000 }),
+    ...(maxLeased !== undefined && { maxLeased }),
+    ...(maxUrls !== undefined && { maxUrls }),
+  };
+}
+
+export function perHostView({ delayMs, ...limits }: PerHost): {
+  readonly [K in keyof PerHostView]: PerHostView[K];
+} {
   return { ...(delayMs !== undefined && { delaySeconds: delayMs / 1_000 }), ...limits };
 }
 

@@ -10,7 +10,7 @@ import { CrawlQueueService } from './crawl-queue.service.js';
 import { IdsPipe } from './ids.pipe.js';
 import {
   DeadLetterIdsDto,
-  DeadLettersQueryDto,
+  QueuePageQueryDto,
   ExtendDto,
   LeaseDto,
   LeaseIdsDto,
@@ -103,7 +103,7 @@ export class QueueController {
   @ApiOkResponse({ type: DeadLettersView })
   deadLetters(
     @Param('name', NamePipe) name: string,
-    @Query(ShallowPipe) query: DeadLettersQueryDto,
+    @Query(ShallowPipe) query: QueuePageQueryDto,
   ): Promise<DeadLettersView> {
     return this.queue.deadLetters(name, query);
   }

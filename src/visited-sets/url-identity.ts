@@ -5,6 +5,7 @@ import {
   compileProfile,
   normaliseProfile,
   type Step,
+  type InvalidUrl,
   type UrlCanonicaliser,
 } from '#url-key';
 import type { InvalidEntry } from '../batches/batch.js';
@@ -84,6 +85,11 @@ export class UrlIdentity {
       );
     }
     return explained;
+  }
+
+  /** The host of the keys of URLs whose host is written like this. */
+  hostOf(filter: Filter, text: string): string | InvalidUrl {
+    return this.canonicaliserOf(filter).host(text);
   }
 
   private canonicaliserOf({ generation, urlProfile }: Filter): UrlCanonicaliser {

@@ -206,9 +206,10 @@ export class ExtendDto extends LeaseIdsDto {
   readonly leaseSeconds!: number;
 }
 
-const DEAD_LETTERS_CURSOR = /^[A-Za-z0-9_-]{1,64}$/;
+const QUEUE_CURSOR = /^[A-Za-z0-9_-]{1,64}$/;
 
-export class DeadLettersQueryDto {
+/** A page of dead letters or hosts. */
+export class QueuePageQueryDto {
   @ApiPropertyOptional({ type: 'integer', minimum: 1, maximum: MAX_PAGE, default: DEFAULT_PAGE })
   @Optional()
   @Matches(PAGE_PATTERN, PAGE)
@@ -216,7 +217,7 @@ export class DeadLettersQueryDto {
 
   @ApiPropertyOptional({ description: '`next` of the previous page' })
   @Optional()
-  @Matches(DEAD_LETTERS_CURSOR, must('be the `next` of the previous page'))
+  @Matches(QUEUE_CURSOR, must('be the `next` of the previous page'))
   readonly cursor?: string;
 }
 

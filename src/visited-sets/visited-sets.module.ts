@@ -1,6 +1,8 @@
 import { Module } from '@nestjs/common';
 import { FiltersModule } from '../filters/filters.module.js';
 import { CrawlQueueService } from './crawl-queue.service.js';
+import { HostsController } from './hosts.controller.js';
+import { HostsService } from './hosts.service.js';
 import { QueueController } from './queue.controller.js';
 import { UrlIdentity } from './url-identity.js';
 import { UrlsController } from './urls.controller.js';
@@ -12,8 +14,8 @@ import { WaitingLeases } from './waiting-leases.js';
 /** Combines a counting filter, URL identity, and a queue into a visited set. */
 @Module({
   imports: [FiltersModule],
-  controllers: [VisitedSetsController, UrlsController, QueueController],
-  providers: [VisitedSetsService, UrlsService, UrlIdentity, CrawlQueueService, WaitingLeases],
+  controllers: [VisitedSetsController, UrlsController, QueueController, HostsController],
+  providers: [VisitedSetsService, UrlsService, UrlIdentity, CrawlQueueService, HostsService, WaitingLeases],
   exports: [UrlsService],
 })
 export class VisitedSetsModule {}

@@ -39,6 +39,10 @@ const NAMED: readonly (readonly [
   ['visited-sets', 'GET', '/queue/dead-letters', undefined],
   ['visited-sets', 'POST', '/queue/dead-letters/put-back', { ids: ['x'] }],
   ['visited-sets', 'POST', '/queue/dead-letters/purge', { ids: ['x'] }],
+  ['visited-sets', 'GET', '/hosts', undefined],
+  ['visited-sets', 'GET', '/hosts/a.example', undefined],
+  ['visited-sets', 'PUT', '/hosts/a.example', {}],
+  ['visited-sets', 'DELETE', '/hosts/a.example', undefined],
 ];
 
 /** The answer without values that differ in every request, such as generated operation ids. */

@@ -58,6 +58,10 @@ const ACCESS: Readonly<Record<string, Access>> = {
   'get /v1/visited-sets/{name}/queue/dead-letters': 'read',
   'post /v1/visited-sets/{name}/queue/dead-letters/put-back': 'write',
   'post /v1/visited-sets/{name}/queue/dead-letters/purge': 'write',
+  'get /v1/visited-sets/{name}/hosts': 'read',
+  'get /v1/visited-sets/{name}/hosts/{host}': 'read',
+  'put /v1/visited-sets/{name}/hosts/{host}': 'write',
+  'delete /v1/visited-sets/{name}/hosts/{host}': 'write',
 };
 
 function ofBoth(route: string, access: Access): Record<string, Access> {

@@ -176,6 +176,8 @@ describe('the API description', () => {
           (verb) => `post /v1/visited-sets/{name}/queue/${verb}`,
         ),
         'get /v1/visited-sets/{name}/queue/dead-letters',
+        'get /v1/visited-sets/{name}/hosts',
+        ...['get', 'put', 'delete'].map((method) => `${method} /v1/visited-sets/{name}/hosts/{host}`),
         'post /v1/filters/{name}/syncs/{id}/items',
         'post /v1/visited-sets/{name}/syncs/{id}/urls',
       ].sort(),

@@ -84,6 +84,7 @@ function waysOf(raw: string): readonly Way[] {
       { method: 'PUT', path: `/v1/filters?${text}` },
       { method: 'DELETE', path: `/v1/filters/${text}` },
       { method: 'DELETE', path: `/v1/keys/${text}` },
+      ...['GET', 'PUT', 'DELETE'].map((method) => ({ method, path: `${SET}/hosts/${text}` })),
       { method: 'POST', path: `/v1/keys/${text}/rotate` },
       { method: 'POST', path: `/v1/visited-sets/import?name=${text}`, body: raw },
       { method: text, path: '/v1/filters' },

@@ -1086,6 +1086,87 @@ export type Purged = {
   results: Array<'purged' | 'unknown'>;
 };
 
+export type Host = {
+  /**
+   * As in URL keys: lower-case ASCII, or an address
+   */
+  host: string;
+  /**
+   * URLs that wait, for example for their turn
+   */
+  waiting: number;
+  /**
+   * URLs hidden by a lease
+   */
+  leased: number;
+  /**
+   * URLs released with a delay
+   */
+  delayed: number;
+  /**
+   * Dead letters
+   */
+  dead: number;
+  /**
+   * URLs that count towards `maxUrls`. Absent if the set has no `maxUrls`
+   */
+  found?: number;
+  /**
+   * When the next URL can be leased. If this time is over, the host has been due since then. Absent if no URL waits, or `maxLeased` URLs are leased
+   */
+  nextAt?: string;
+  /**
+   * No URL can be leased before this time. Absent if the host is not blocked
+   */
+  blockedUntil?: string;
+  /**
+   * Own setting. Absent: as in the set
+   */
+  delaySeconds?: number;
+  /**
+   * Own setting. Absent: as in the set
+   */
+  maxLeased?: number;
+  /**
+   * Own setting. Absent: as in the set
+   */
+  maxUrls?: number;
+};
+
+export type HostList = {
+  hosts: Array<Host>;
+  /**
+   * Cursor of the next page. Absent on the last page
+   */
+  next?: string;
+};
+
+export type HostSettings = {
+  /**
+   * Time between two leases of the host. 0: none. Absent: as in the set
+   */
+  delaySeconds?: number;
+  /**
+   * Maximum number of URLs of the host that are leased at a time. Absent: as in the set
+   */
+  maxLeased?: number;
+  /**
+   * Maximum number of URLs of the host that are discovered and not forgotten. The set must have `maxUrls` too. Absent: as in the set
+   */
+  maxUrls?: number;
+  /**
+   * No URL of the host can be leased before this time. Absent: the host is not blocked
+   */
+  blockedUntil?: string;
+};
+
+export type Dropped = {
+  /**
+   * Number of URLs that were dropped from the queue
+   */
+  dropped: number;
+};
+
 export type OpenSync = {
   /**
    * New value for the filter, applied on commit. Absent: unchanged
@@ -1238,6 +1319,7 @@ export type Problem = {
     | 'FILTER_NOT_FOUND'
     | 'VISITED_SET_NOT_FOUND'
     | 'SYNC_NOT_FOUND'
+    | 'HOST_NOT_FOUND'
     | 'KEY_NOT_FOUND'
     | 'ROUTE_NOT_FOUND'
     | 'METHOD_NOT_ALLOWED'

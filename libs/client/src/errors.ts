@@ -86,7 +86,7 @@ export class ServiceError extends UnseenError {
 export class ValidationError extends ServiceError {}
 /** The credentials are missing, invalid, or do not allow the call. */
 export class AccessError extends ServiceError {}
-/** No filter, visited set, sync, or key has this name or id. */
+/** No filter, visited set, sync, host, or key has this name or id. */
 export class NotFoundError extends ServiceError {}
 /** The call conflicts with the current state: for example, another filter has this name, or a sync has ended. */
 export class ConflictError extends ServiceError {}
@@ -111,6 +111,7 @@ const THROWN: Readonly<Record<ErrorCode, Thrown>> = {
   FILTER_NOT_FOUND: NotFoundError,
   VISITED_SET_NOT_FOUND: NotFoundError,
   SYNC_NOT_FOUND: NotFoundError,
+  HOST_NOT_FOUND: NotFoundError,
   KEY_NOT_FOUND: NotFoundError,
   ROUTE_NOT_FOUND: ServiceError,
   METHOD_NOT_ALLOWED: ServiceError,

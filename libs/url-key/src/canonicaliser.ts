@@ -1,4 +1,6 @@
 import { compileAuthority } from './authority.js';
+import { canonicalHost } from './host.js';
+import { hostOfKey } from './host-of-key.js';
 import { InvalidUrl } from './invalid-url.js';
 import { parseCanonical } from './parse.js';
 import { compilePath } from './path.js';
@@ -17,6 +19,11 @@ export interface UrlCanonicaliser {
    * not an http or https URL.
    */
   key(url: string, base?: string): string | InvalidUrl;
+  /**
+   * Returns the host that the keys of its URLs have. `host` is a name or address as it stands in a URL: without user and
+   * port, and an IPv6 address in brackets. Never throws.
+   */
+  host(host: string): string | InvalidUrl;
 }
 
 /** Compiles a profile from normaliseProfile into a function. Call it once per visited set, not per URL. */
@@ -44,6 +51,10 @@ function compileWith(
     key(url, base) {
       const strict = strictKey(url, base);
       return typeof strict === 'string' ? rewrite(strict) : strict;
+    },
+    host(text) {
+      const host = canonicalHost(text);
+      return typeof host === 'string' ? hostOfKey(rewrite(`https://${host}/`)) : host;
     },
   };
 }

@@ -1,0 +1,64 @@
+import { ApiProperty } from '@nestjs/swagger';
+import type { HostPage, HostView as StoredHost } from '#store';
+import { perHostView } from './per-host.js';
+
+const COUNT = { type: 'integer' } as const;
+const OWN = { required: false, type: 'integer', description: 'Own setting. Absent: as in the set' } as const;
+
+/** A host of a set with `perHost`. */
+export class HostView {
+  @ApiProperty({ description: 'As in URL keys: lower-case ASCII, or an address' }) readonly host!: string;
+  @ApiProperty({ ...COUNT, description: 'URLs that wait, for example for their turn' })
+  readonly waiting!: number;
+  @ApiProperty({ ...COUNT, description: 'URLs hidden by a lease' }) readonly leased!: number;
+  @ApiProperty({ ...COUNT, description: 'URLs released with a delay' }) readonly delayed!: number;
+  @ApiProperty({ ...COUNT, description: 'Dead letters' }) readonly dead!: number;
+  @ApiProperty({
+    ...COUNT,
+    required: false,
+    description: 'URLs that count towards `maxUrls`. Absent if the set has no `maxUrls`',
+  })
+  readonly found?: number;
+  @ApiProperty({
+    required: false,
+    format: 'date-time',
+    description:
+      'When the next URL can be leased. If this time is over, the host has been due since then. Absent if no URL ' +
+      'waits, or `maxLeased` URLs are leased',
+  })
+  readonly nextAt?: string;
+  @ApiProperty({
+    required: false,
+    format: 'date-time',
+    description: 'No URL can be leased before this time. Absent if the host is not blocked',
+  })
+  readonly blockedUntil?: string;
+  @ApiProperty(OWN) readonly delaySeconds?: number;
+  @ApiProperty(OWN) readonly maxLeased?: number;
+  @ApiProperty(OWN) readonly maxUrls?: number;
+}
+
+export class HostListView {
+  @ApiProperty({ type: [HostView] }) readonly hosts!: HostView[];
+  @ApiProperty({ required: false, description: 'Cursor of the next page. Absent on the last page' })
+  readonly next?: string;
+}
+
+export class DroppedView {
+  @ApiProperty({ ...COUNT, description: 'Number of URLs that were dropped from the queue' })
+  readonly dropped!: number;
+}
+
+export function hostView({ name, own = {}, nextAt, blockedUntil, ...counts }: StoredHost): HostView {
+  return {
+    host: name,
+    ...counts,
+    ...(nextAt !== undefined && { nextAt: new Date(nextAt).toISOString() }),
+    ...(blockedUntil !== undefined && { blockedUntil: new Date(blockedUntil).toISOString() }),
+    ...perHostView(own),
+  };
+}
+
+export function hostListView({ hosts, next }: HostPage): HostListView {
+  return { hosts: hosts.map(hostView), ...(next !== undefined && { next }) };
+}

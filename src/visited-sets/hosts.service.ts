@@ -1,0 +1,85 @@
+import { Inject, Injectable } from '@nestjs/common';
+import type { Filter, Hosts, Operation } from '#store';
+import { invalid, ProblemError } from '../errors/problem.js';
+import { show } from '../errors/show.js';
+import { DEFAULT_PAGE } from '../filters/filter.dto.js';
+import { OpenFilters } from '../filters/open-filters.js';
+import { Store } from '../store/store.token.js';
+import { hostSettingsOf, type HostSettingsDto } from './host.dto.js';
+import { hostListView, hostView, type DroppedView, type HostListView, type HostView } from './host.view.js';
+import { UrlIdentity } from './url-identity.js';
+import type { QueuePageQueryDto } from './visited-set.dto.js';
+
+/** The hosts of a visited set with `perHost`. */
+@Injectable()
+export class HostsService {
+  constructor(
+    @Inject(Store) private readonly store: Store,
+    private readonly filters: OpenFilters,
+    private readonly identity: UrlIdentity,
+  ) {}
+
+  async list(name: string, { limit, cursor }: QueuePageQueryDto): Promise<HostListView> {
+    return hostListView(
+      await this.on(name, (filter, hosts) => hosts.list(filter, Number(limit ?? DEFAULT_PAGE), cursor)),
+    );
+  }
+
+  async get(name: string, text: string): Promise<HostView> {
+    return this.on(name, async (filter, hosts) => {
+      const host = this.hostIn(filter, text);
+      const found = await hosts.get(filter, host);
+      if (found) return hostView(found);
+      throw new ProblemError(
+        'HOST_NOT_FOUND',
+        `visited set ${name} has no host ${show(host)}: it has no URLs in the queue, no count, and no settings`,
+      );
+    });
+  }
+
+  async set(name: string, text: string, dto: HostSettingsDto, operation: Operation): Promise<HostView> {
+    const settings = hostSettingsOf(dto);
+    return this.on(name, async (filter, hosts) => {
+      const host = this.hostIn(filter, text);
+      if (dto.maxUrls !== undefined && filter.perHost?.maxUrls === undefined)
+        throw invalid(
+          '#/maxUrls',
+          `maxUrls must be absent, because visited set ${name} was created without perHost.maxUrls`,
+        );
+      return hostView(await hosts.set(filter, host, settings, operation));
+    });
+  }
+
+  async drop(name: string, text: string, operation: Operation): Promise<DroppedView> {
+    return this.on(name, async (filter, hosts) => ({
+      dropped: await hosts.drop(filter, this.hostIn(filter, text), operation),
+    }));
+  }
+
+  /** The host that URLs have whose host a caller writes like this. Throws VALIDATION_FAILED. */
+  private hostIn(filter: Filter, text: string): string {
+    const host = this.identity.hostOf(filter, text);
+    if (typeof host === 'string') return host;
+    throw invalid(
+      '#/host',
+      `host must be a name or an address without scheme, user and port, such as example.org or [2001:db8::1], not ` +
+        `${show(text)} (${host.reason})`,
+    );
+  }
+
+  /** Throws VALIDATION_FAILED if the queue of the set does not know hosts. */
+  private on<T>(name: string, action: (filter: Filter, hosts: Hosts) => Promise<T>): Promise<T> {
+    return this.filters.withFilter(name, 'visited-set', (filter) => {
+      if (!filter.perHost)
+        throw invalid(
+          '#/name',
+          `visited set ${name} was created without perHost, so its queue does not know hosts`,
+        );
+      const { hosts } = this.store;
+      // Delete this refusal once every store has `hosts`.
+      if (!hosts)
+        throw invalid('#/name', `hosts of visited set ${name} cannot be shown or changed in this store yet`);
+      return action(filter, hosts);
+    });
+  }
+}
