@@ -19,7 +19,8 @@ import { Batches, type CallOptions } from './batches.js';
 import { Filter } from './filter.js';
 import type { Service } from './handle.js';
 import { Requests, type Retrying } from './requests.js';
-import { VisitedSet, type PageOptions } from './visited-set.js';
+import { pagesOf, type PageOptions } from './pages.js';
+import { VisitedSet } from './visited-set.js';
 
 /** Options of a client. */
 export interface ClientOptions {
@@ -40,7 +41,6 @@ export interface ClientOptions {
 }
 
 const DEFAULT_URL = 'http://127.0.0.1:3000';
-const PAGE = 100;
 const MOST_MS = 2 ** 31 - 1;
 
 /** A client of one Unseen service. It has no connection of its own, so you need not close it. */
@@ -73,12 +73,14 @@ export class UnseenClient {
 
   /** Lists all visited sets that the API key can access, in the order of their names. */
   async *visitedSets(options: PageOptions = {}): AsyncGenerator<VisitedSetDescription | LostVisitedSet> {
-    for await (const page of this.pages<VisitedSetList>('/v1/visited-sets', options)) yield* page.visitedSets;
+    for await (const page of pagesOf<VisitedSetList>(this.service.requests, '/v1/visited-sets', options))
+      yield* page.visitedSets;
   }
 
   /** Lists all filters that the API key can access, in the order of their names. */
   async *filters(options: PageOptions = {}): AsyncGenerator<FilterDescription | LostFilter> {
-    for await (const page of this.pages<FilterList>('/v1/filters', options)) yield* page.filters;
+    for await (const page of pagesOf<FilterList>(this.service.requests, '/v1/filters', options))
+      yield* page.filters;
   }
 
   /** Returns the memory and layers that a filter or visited set would need. Creates nothing. */
@@ -141,24 +143,6 @@ export class UnseenClient {
   async revokeKey(id: string, { signal }: CallOptions = {}): Promise<void> {
     const path = `/v1/keys/${encodeURIComponent(id)}`;
     await this.service.requests.json({ method: 'DELETE', path, repeatable: true, signal });
-  }
-
-  private async *pages<Page extends { next?: string }>(
-    path: string,
-    { pageSize = PAGE, signal }: PageOptions,
-  ): AsyncGenerator<Page> {
-    let cursor: string | undefined;
-    do {
-      const page: Page = await this.service.requests.json<Page>({
-        method: 'GET',
-        path,
-        query: { limit: pageSize, cursor },
-        repeatable: true,
-        signal,
-      });
-      yield page;
-      cursor = page.next;
-    } while (cursor !== undefined);
   }
 }
 

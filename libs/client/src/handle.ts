@@ -1,8 +1,10 @@
 import type { Batches, CallOptions, ChangeOptions } from './batches.js';
+import { partOfPath } from './path.js';
 import { randomKey } from './random-key.js';
 import type { Counters, History, LayerCounters } from './api-types.js';
 import type { Call, Requests } from './requests.js';
 
+const NAME = 'a name must have 1 to 64 characters of a-z, 0-9, ".", "_" and "-"';
 /** An upload has practically no time limit. */
 const UPLOAD_MS = 24 * 3_600_000;
 
@@ -31,7 +33,7 @@ export abstract class Handle<Options extends object, Description> {
     private readonly kind: 'filters' | 'visited-sets',
     readonly name: string,
   ) {
-    this.path = `/v1/${kind}/${nameInPath(name)}`;
+    this.path = `/v1/${kind}/${partOfPath(name, NAME)}`;
   }
 
   /**
@@ -117,13 +119,4 @@ export abstract class Handle<Options extends object, Description> {
   ): Promise<T> {
     return this.service.requests.json<T>({ ...call, repeatable: true, key: idempotencyKey, signal });
   }
-}
-
-/** Encodes a name for a path. Throws RangeError for a name that would lead to another path; no filter can have it. */
-function nameInPath(name: string): string {
-  if (name === '' || name === '.' || name === '..')
-    throw new RangeError(
-      `a name must have 1 to 64 characters of a-z, 0-9, ".", "_" and "-", not ${JSON.stringify(name)}`,
-    );
-  return encodeURIComponent(name);
 }

@@ -18,12 +18,13 @@ export { sendList } from './send-list.js';
 export type { ListVerb, SendListOptions, SentBlock } from './send-list-options.js';
 export { Filter } from './filter.js';
 export type { HistoryOptions } from './handle.js';
+export { Hosts } from './hosts.js';
+export type { PageOptions } from './pages.js';
 export { Sync, Syncs } from './syncs.js';
 export {
   VisitedSet,
   type ExtendOptions,
   type VisitOptions,
-  type PageOptions,
   type ReleaseOptions,
   type UrlWithPayload,
 } from './visited-set.js';

@@ -4,7 +4,7 @@ import { backOffMs, pause } from './back-off.js';
 
 /** A call to the service. */
 export interface Call {
-  readonly method: 'GET' | 'POST' | 'DELETE';
+  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   /** Starts with `/v1`. Names are encoded. */
   readonly path: string;
   readonly query?: Readonly<Record<string, string | number | undefined>>;

@@ -12,6 +12,8 @@ import type {
 } from './api-types.js';
 import type { CallOptions, ChangeOptions, Verb } from './batches.js';
 import { Handle, type Service } from './handle.js';
+import { Hosts } from './hosts.js';
+import { pagesOf, type PageOptions } from './pages.js';
 import { Syncs } from './syncs.js';
 import { verb } from './verbs.js';
 
@@ -48,19 +50,11 @@ export interface ExtendOptions extends ChangeOptions {
   readonly leaseSeconds: number;
 }
 
-/** Options of a list that is read page by page. */
-export interface PageOptions extends CallOptions {
-  /** Number of entries in one request, 1 to 1,000. Default: 100. */
-  readonly pageSize?: number;
-}
-
 /** A verb with required options. */
 export interface VerbWith<Entry, Result, Options> {
   (entry: Entry, options: Options): Promise<Result>;
   (entries: readonly Entry[], options: Options): Promise<Result[]>;
 }
-
-const PAGE = 100;
 
 /**
  * A visited set: the URLs that a crawler has seen, and the queue of URLs that it still has to fetch. The result
@@ -91,6 +85,8 @@ export class VisitedSet extends Handle<
   readonly putBack: Verb<string, 'put back' | 'unknown', ChangeOptions>;
   /** Deletes dead letters, by their ids. Their URLs stay visited. */
   readonly purge: Verb<string, 'purged' | 'unknown', ChangeOptions>;
+  /** The hosts of a set with `perHost`. */
+  readonly hosts: Hosts;
   /** Syncs: keep the URLs of an input list and forget all others. */
   readonly syncs: Syncs<'kept' | 'new' | 'forgotten' | 'invalid'>;
 
@@ -120,6 +116,7 @@ export class VisitedSet extends Handle<
     this.extend = verb(batches, ids('extend'), ({ leaseSeconds }: ExtendOptions) => ({ leaseSeconds }));
     this.putBack = verb(batches, ids('dead-letters/put-back'));
     this.purge = verb(batches, ids('dead-letters/purge'));
+    this.hosts = new Hosts(service, this.path);
     this.syncs = new Syncs(service, this.path, 'urls');
   }
 
@@ -153,18 +150,8 @@ export class VisitedSet extends Handle<
   }
 
   /** Lists the dead letters: URLs that have used up the `maxAttempts` of the set. */
-  async *deadLetters({ pageSize = PAGE, signal }: PageOptions = {}): AsyncGenerator<DeadLetter> {
-    let cursor: string | undefined;
-    do {
-      const page: DeadLetters = await this.service.requests.json({
-        method: 'GET',
-        path: `${this.path}/queue/dead-letters`,
-        query: { limit: pageSize, cursor },
-        repeatable: true,
-        signal,
-      });
-      yield* page.urls;
-      cursor = page.next;
-    } while (cursor !== undefined);
+  async *deadLetters(options: PageOptions = {}): AsyncGenerator<DeadLetter> {
+    const path = `${this.path}/queue/dead-letters`;
+    for await (const { urls } of pagesOf<DeadLetters>(this.service.requests, path, options)) yield* urls;
   }
 }

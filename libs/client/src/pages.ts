@@ -1,0 +1,30 @@
+import type { CallOptions } from './batches.js';
+import type { Requests } from './requests.js';
+
+/** Options of a list that is read page by page. */
+export interface PageOptions extends CallOptions {
+  /** Number of entries in one request, 1 to 1,000. Default: 100. */
+  readonly pageSize?: number;
+}
+
+const PAGE = 100;
+
+/** Reads the pages of a list. */
+export async function* pagesOf<Page extends { readonly next?: string }>(
+  requests: Requests,
+  path: string,
+  { pageSize = PAGE, signal }: PageOptions,
+): AsyncGenerator<Page> {
+  let cursor: string | undefined;
+  do {
+    const page: Page = await requests.json<Page>({
+      method: 'GET',
+      path,
+      query: { limit: pageSize, cursor },
+      repeatable: true,
+      signal,
+    });
+    yield page;
+    cursor = page.next;
+  } while (cursor !== undefined);
+}
