@@ -54,7 +54,10 @@ export class Membership {
     return this.store.counters.remove(filter, positions, await whenInTurn(operation));
   }
 
-  /** Returns Kept.… per key, for the sync with this id. Each of several equal keys counts separately. */
+  /**
+   * Returns Kept.… per key, for the sync with this id. Each of several equal keys counts separately. `hosts`: see
+   * Counters.add.
+   */
   async keep(
     filter: Filter,
     id: string,
