@@ -79,6 +79,7 @@ export class TransferService {
       const header = await file.header();
       context.auditTarget = name ?? header.name;
       const spec = importSpec(header, kind, name);
+      this.refuseHosts(spec);
       const identity = identified(request, operation, header, spec);
       const parts = this.confirmed(file.parts(header), request);
       const checked = kind === 'visited-set' ? checkedQueue(parts, spec, this.config.maxItemBytes) : parts;
@@ -113,11 +114,20 @@ export class TransferService {
     }
   }
 
+  /** Throws VALIDATION_FAILED for a set with `perHost` if the store cannot export and import such sets. */
+  private refuseHosts({ name, perHost }: FilterSpec): void {
+    if (!perHost || !this.store.transfer.refusesHosts) return;
+    throw new ProblemError(
+      'VALIDATION_FAILED',
+      `visited set ${name} has perHost, and this store cannot export or import such a set yet`,
+    );
+  }
+
   private async begin(
     filter: Filter,
     request: Request,
   ): Promise<AsyncGenerator<Uint8Array, void, undefined>> {
-    refuseExport(filter);
+    this.refuseHosts(filter);
     const parts = this.confirmed(this.store.transfer.export(filter), request);
     const first = await parts.next();
     return encodeExportFile(
@@ -128,15 +138,6 @@ export class TransferService {
       })(),
     );
   }
-}
-
-/** Throws VALIDATION_FAILED for a set with `perHost`: export files do not carry the hosts of entries yet. */
-function refuseExport({ name, perHost }: Filter): void {
-  if (!perHost) return;
-  throw new ProblemError(
-    'VALIDATION_FAILED',
-    `visited set ${name} was created with perHost, and such a set cannot be exported yet`,
-  );
 }
 
 /**
