@@ -10,8 +10,10 @@ import { exportTo, importFrom } from './commands/transfer.js';
 import { work } from './commands/work.js';
 import { contextOf, DEFAULT_URL, type GlobalOptions } from './context-of.js';
 import { Ending, Exit } from './ending.js';
+import { addHosts } from './host-commands.js';
 import type { Interruption } from './interruption.js';
 import type { OfflineKeys } from './offline-keys.js';
+import type { Act, Runner } from './runner.js';
 import { decimal, seconds, whole } from './values.js';
 
 /** The result of a command, for the program. */
@@ -77,12 +79,9 @@ export function commandTree(interruption: Interruption, outcome: Outcome): Comma
   addKeys(program, run);
   addChanges(program, run);
   addQuestions(program, run);
+  addHosts(program, run);
   return program;
 }
-
-/** Parsed arguments and options. Their types follow from the declaration of the command. */
-type Act = (context: Context, ...args: never[]) => Promise<Exit>;
-type Runner = (act: Act) => (...args: unknown[]) => Promise<void>;
 
 /** Adds the commands on sets and filters. */
 function addSets(program: Command, run: Runner): void {

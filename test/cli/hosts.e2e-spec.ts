@@ -66,6 +66,53 @@ describe.each(STORES)('the command line and hosts, $name store', ({ start }) => 
     });
   });
 
+  it('hosts lists the hosts, changes one, and drops one', async () => {
+    const set = client.visitedSet(freshName('set'));
+    await set.create({ capacity: 1_000, perHost: {} });
+    await set.discover(['https://a.example/1', 'https://a.example/2', 'https://b.example/']);
+    const listed = await unseen(['hosts', set.name]);
+    expect(listed).toMatchObject({ code: 0 });
+    const lines = listed.stdout.trim().split('\n').sort();
+    expect(lines).toEqual([
+      expect.stringMatching(/^a\.example {2}2 waiting {2}0 leased {2}0 delayed {2}0 dead {2}next \S+Z$/),
+      expect.stringMatching(/^b\.example {2}1 waiting {2}0 leased/),
+    ]);
+    const blocked = ['--delay', '1m', '--leased', '2', '--blocked-until', '2999-01-31T12:00:00Z'];
+    expect(await unseen(['hosts', 'set', set.name, 'A.example', ...blocked, '--json'])).toMatchObject({
+      code: 0,
+    });
+    const drop = ['hosts', 'drop', set.name, 'a.example'];
+    expect(await unseen([...drop, '--dry-run'])).toMatchObject({
+      stdout: `hosts drop ${set.name} a.example would drop 2 URLs; nothing was changed\n`,
+    });
+    expect(await set.hosts.get('a.example')).toMatchObject({
+      ...{ waiting: 2, delaySeconds: 60, maxLeased: 2, blockedUntil: '2999-01-31T12:00:00.000Z' },
+    });
+    expect(await unseen(drop)).toMatchObject({
+      code: 0,
+      stdout: `hosts drop ${set.name} a.example: 2 URLs left the queue; they stay visited\n`,
+    });
+    const json = (await unseen(['hosts', 'list', set.name, '--json'])).stdout.trim().split('\n');
+    expect(json.map((line) => JSON.parse(line) as object)).toContainEqual(
+      expect.objectContaining({ host: 'a.example', waiting: 0, maxLeased: 2 }),
+    );
+  });
+
+  it('hosts refuses a set without hosts, and a text that is no host', async () => {
+    const set = client.visitedSet(freshName('set'));
+    await set.create({ capacity: 1_000 });
+    expect(await unseen(['hosts', set.name])).toMatchObject({
+      code: 4,
+      stderr: expect.stringContaining('was created without perHost'),
+    });
+    const polite = client.visitedSet(freshName('set'));
+    await polite.create({ capacity: 1_000, perHost: {} });
+    expect(await unseen(['hosts', 'drop', polite.name, 'https://a.example/'])).toMatchObject({
+      code: 4,
+      stderr: expect.stringContaining('(invalid host)'),
+    });
+  });
+
   it('work makes the whole host wait when a command asks for it', async () => {
     const set = client.visitedSet(freshName('set'));
     await set.create({ capacity: 1_000, perHost: {} });

@@ -1,0 +1,86 @@
+import { NotFoundError, type Host, type HostSettings, type VisitedSet } from '#client';
+import { Exit } from '../ending.js';
+import { number } from '../terminal/progress.js';
+import { tell, type Context } from './context.js';
+import { findSet } from './found.js';
+
+/** The settings of a host. They replace all earlier ones. */
+export interface HostOptions {
+  /** In seconds. */
+  readonly delay?: number;
+  readonly leased?: number;
+  readonly urls?: number;
+  /** The service checks the time. */
+  readonly blockedUntil?: string;
+}
+
+/** Prints a line for each host. */
+export async function listHosts(context: Context, name: string): Promise<Exit> {
+  const { handle } = await findSet(context.client, name, 'hosts');
+  for await (const host of handle.hosts.list({ pageSize: 1_000 })) await tell(context, host, lineOf(host));
+  return Exit.Done;
+}
+
+export async function setHost(
+  context: Context,
+  name: string,
+  host: string,
+  { delay, leased, urls, blockedUntil }: HostOptions,
+): Promise<Exit> {
+  const { handle } = await findSet(context.client, name, 'hosts set');
+  const settings: HostSettings = {
+    ...(delay !== undefined && { delaySeconds: delay }),
+    ...(leased !== undefined && { maxLeased: leased }),
+    ...(urls !== undefined && { maxUrls: urls }),
+    ...(blockedUntil !== undefined && { blockedUntil }),
+  };
+  const made = await handle.hosts.set(host, settings);
+  await tell(context, made, lineOf(made));
+  return Exit.Done;
+}
+
+/** Drops the URLs of a host from the queue. */
+export async function dropHost(
+  context: Context,
+  name: string,
+  host: string,
+  { dryRun }: { readonly dryRun?: boolean },
+): Promise<Exit> {
+  const { handle } = await findSet(context.client, name, 'hosts drop');
+  if (dryRun) {
+    const held = await heldBy(handle, host);
+    const line = `hosts drop ${name} ${host} would drop ${number(held)} URLs; nothing was changed`;
+    await tell(context, { verb: 'hosts drop', name, host, dryRun: true, dropped: held }, line);
+    return Exit.Done;
+  }
+  const dropped = await handle.hosts.drop(host);
+  const line = `hosts drop ${name} ${host}: ${number(dropped)} URLs left the queue; they stay visited`;
+  await tell(context, { verb: 'hosts drop', name, host, dropped }, line);
+  return Exit.Done;
+}
+
+/** The number of URLs of a host in the queue. */
+async function heldBy({ hosts }: VisitedSet, host: string): Promise<number> {
+  try {
+    const { waiting, leased, delayed, dead } = await hosts.get(host);
+    return waiting + leased + delayed + dead;
+  } catch (error) {
+    if (error instanceof NotFoundError && error.code === 'HOST_NOT_FOUND') return 0;
+    throw error;
+  }
+}
+
+function lineOf({ host, waiting, leased, delayed, dead, found, nextAt, ...settings }: Host): string {
+  const { blockedUntil, delaySeconds, maxLeased, maxUrls } = settings;
+  const counts = Object.entries({ waiting, leased, delayed, dead, found })
+    .filter(([, count]) => count !== undefined)
+    .map(([word, count = 0]) => `${number(count)} ${word}`);
+  const more = [
+    nextAt === undefined ? [] : [`next ${nextAt}`],
+    blockedUntil === undefined ? [] : [`blocked until ${blockedUntil}`],
+    delaySeconds === undefined ? [] : [`delay ${delaySeconds} s`],
+    maxLeased === undefined ? [] : [`at most ${number(maxLeased)} leased`],
+    maxUrls === undefined ? [] : [`at most ${number(maxUrls)} URLs`],
+  ].flat();
+  return [host, ...counts, ...more].join('  ');
+}

@@ -1,0 +1,33 @@
+import type { Command } from 'commander';
+import { dropHost, listHosts, setHost } from './commands/hosts.js';
+import type { Runner } from './runner.js';
+import { seconds, whole } from './values.js';
+
+/** Adds the commands on the hosts of a set. */
+export function addHosts(program: Command, run: Runner): void {
+  const hosts = program
+    .command('hosts')
+    .description('list the hosts of a visited set with --per-host, change their limits, and drop them');
+  hosts
+    .command('list', { isDefault: true })
+    .description('list the hosts with their numbers of URLs')
+    .argument('<set>')
+    .action(run(listHosts));
+  hosts
+    .command('set')
+    .description('replace the settings of a host; without options it is like all others')
+    .argument('<set>')
+    .argument('<host>')
+    .option('--delay <time>', 'time between two leases of the host, or 0', seconds(0, 86_400))
+    .option('--leased <n>', 'limit on its URLs that are leased at a time', whole(1, 2 ** 31))
+    .option('--urls <n>', 'limit on its URLs in the set', whole(1, 2 ** 31))
+    .option('--blocked-until <time>', 'lease none of its URLs before, such as 2030-01-31T12:00:00Z')
+    .action(run(setHost));
+  hosts
+    .command('drop')
+    .description('drop the URLs of a host from the queue; they stay visited')
+    .argument('<set>')
+    .argument('<host>')
+    .option('--dry-run', 'print what the command would drop, and change nothing')
+    .action(run(dropHost));
+}
