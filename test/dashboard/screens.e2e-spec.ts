@@ -91,6 +91,35 @@ describeInBrowser(`the screens of the dashboard${why}`, () => {
     await tab.leave(401);
   });
 
+  it('one set: shows its hosts, blocks one, and drops it', async () => {
+    const polite = client.visitedSet(freshName('polite'));
+    await polite.create({ capacity: 1_000, perHost: { delaySeconds: 5, maxUrls: 50 } });
+    await polite.discover([...urls(0, 3), 'https://other.example/']);
+    const tab = await open(`#/sets/${polite.name}`);
+    const hosts = tab.page.getByRole('region', { name: 'Hosts', exact: true });
+    const row = hosts.getByRole('row', { name: /^example\.org / });
+    await row.waitFor();
+    expect(await hosts.getByRole('row').count()).toBe(3);
+    await button(tab, 'Change example.org').click();
+    const dialog = tab.page.getByRole('dialog');
+    await dialog.getByLabel('Blocked until').fill('2999-01-31T12:00');
+    await dialog.getByLabel('Leased at a time').fill('2');
+    expect(await tab.inaccessible()).toEqual([]);
+    await dialog.getByRole('button', { name: 'Save' }).click();
+    await hosts.getByText('example.org is blocked until').waitFor();
+    expect(await polite.hosts.get('example.org')).toMatchObject({
+      ...{ waiting: 3, maxLeased: 2, blockedUntil: expect.stringMatching(/^2999-0[12]-/) },
+    });
+    await row.getByText('own limits').waitFor();
+    expect(await tab.inaccessible()).toEqual([]);
+    await button(tab, 'Drop example.org').click();
+    await dialog.getByText('3 URLs').waitFor();
+    await dialog.getByRole('button', { name: 'Drop' }).click();
+    await hosts.getByText('3 URLs of example.org dropped.').waitFor();
+    expect(await polite.hosts.get('example.org')).toMatchObject({ waiting: 0, found: 3 });
+    await tab.leave(401);
+  });
+
   it('URLs: checks a list and gives the result as a file', async () => {
     const tab = await open(`#/sets/${set.name}/use`);
     await tab.page.getByLabel('URLs, one per line').fill([...urls(99, 101), 'no url'].join('\n'));

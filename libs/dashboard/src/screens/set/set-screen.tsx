@@ -23,6 +23,7 @@ import { AgePanel } from './age-panel.js';
 import { CountersPanel } from './counters-panel.js';
 import { CurvePanel } from './curve-panel.js';
 import { HistoryPanel } from './history-panel.js';
+import { HostsPanel } from './hosts/hosts-panel.js';
 import { LayersPanel } from './layers-panel.js';
 import { Overview } from './overview.js';
 import { QueuePanel } from './queue-panel.js';
@@ -75,6 +76,7 @@ function Body({
       <Overview described={data} rates={meter.of(data.name)} />
       {data.sync && <SyncPanel sync={data.sync} items={data.items} />}
       {queue && <QueuePanel name={data.name} queue={queue} refresh={refresh} />}
+      {'perHost' in data && <HostsPanel name={data.name} perHost={data.perHost} refresh={refresh} />}
       <HistoryPanel {...subject} />
       <div class="grid">
         <CurvePanel described={data} />

@@ -1,0 +1,76 @@
+import type { Host } from '#client';
+import { duration, time, whole } from '../../../format.js';
+import { may } from '../../../session.js';
+import { Badge } from '../../../ui/badge.js';
+import { Button } from '../../../ui/button.js';
+import type { Column } from '../../../ui/data-table.js';
+
+const NUMBERS = [
+  ['waiting', 'Waiting'],
+  ['leased', 'Leased'],
+  ['delayed', 'Delayed'],
+  ['dead', 'Dead'],
+] as const;
+
+export function columns({
+  counts,
+  change,
+  drop,
+}: {
+  /** Whether the set counts the URLs of each host. */
+  readonly counts: boolean;
+  readonly change: (host: Host) => void;
+  readonly drop: (host: Host) => void;
+}): readonly Column<Host>[] {
+  return [
+    {
+      id: 'host',
+      title: 'Host',
+      cell: (host) => (
+        <>
+          <b>{host.host}</b> <Own of={host} />
+        </>
+      ),
+    },
+    ...NUMBERS.map(([id, title]) => ({
+      ...{ id, title, numeric: true },
+      cell: (host: Host) => whole(host[id]),
+    })),
+    ...(counts
+      ? [{ id: 'discovered', title: 'Found', numeric: true, cell: ({ found = 0 }: Host) => whole(found) }]
+      : []),
+    { id: 'next', title: 'Next due', cell: ({ nextAt }) => (nextAt === undefined ? '–' : dueAt(nextAt)) },
+    {
+      id: 'blocked',
+      title: 'Blocked until',
+      cell: ({ blockedUntil }) => (blockedUntil === undefined ? '–' : time(blockedUntil)),
+    },
+    {
+      id: 'acts',
+      title: 'Actions',
+      cell: (host) =>
+        may('write') && (
+          <span class="actions">
+            <Button label={`Change ${host.host}`} onClick={() => change(host)}>
+              Change …
+            </Button>
+            <Button look="danger" label={`Drop ${host.host}`} onClick={() => drop(host)}>
+              Drop …
+            </Button>
+          </span>
+        ),
+    },
+  ];
+}
+
+function dueAt(iso: string): string {
+  const seconds = (Date.parse(iso) - Date.now()) / 1_000;
+  if (seconds <= 0) return 'now';
+  return seconds < 86_400 ? `in ${duration(Math.ceil(seconds))}` : time(iso);
+}
+
+/** Shows that a host has limits of its own. */
+function Own({ of: { delaySeconds, maxLeased, maxUrls } }: { readonly of: Host }): preact.JSX.Element {
+  const has = [delaySeconds, maxLeased, maxUrls].some((limit) => limit !== undefined);
+  return <>{has && <Badge tone="info" text="own limits" />}</>;
+}
