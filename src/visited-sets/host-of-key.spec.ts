@@ -29,6 +29,19 @@ describe('the host of a URL key', () => {
     expect(laneOf(key)).toEqual(laneOf(`http://${host}/`));
   });
 
+  it('is that of the host alone, for random URLs under every rule', () => {
+    const rules = { ignoreScheme: true, stripUserinfo: true, stripWww: true };
+    const profile = compileProfile(normaliseProfile({ base: 'strict', ...rules }));
+    const random = randomUrls(seeded(7002));
+    for (let n = 0; n < 5_000; n++) {
+      const url = random();
+      const [key, strict] = [profile.key(url), keyOf(url)];
+      if (typeof key !== 'string' || typeof strict !== 'string') continue;
+      const written = hostOfKey(strict);
+      expect({ url, host: profile.host(written) }).toEqual({ url, host: hostOfKey(key) });
+    }
+  });
+
   it('is the host that the kernel hashes, for random URLs', () => {
     const random = randomUrls(seeded(7001));
     let valid = 0;
