@@ -43,8 +43,18 @@ describe.each(STORES)('the creation of sets that know hosts, $name store', ({ st
 
   it('with other limits is another set', async () => {
     const name = await made({ delaySeconds: 2 });
-    for (const perHost of [undefined, {}, { delaySeconds: 3 }, { delaySeconds: 2, maxLeased: 1 }])
-      expect(await create(name, perHost)).toMatchObject({ status: 409, body: { code: 'FILTER_EXISTS' } });
+    for (const [perHost, difference] of [
+      [undefined, 'perHost is {"delaySeconds":2}, not unset'],
+      [{}, 'perHost.delaySeconds is 2, not unset'],
+      [{ delaySeconds: 3 }, 'perHost.delaySeconds is 2, not 3'],
+      [{ delaySeconds: 2, maxLeased: 1 }, 'perHost.maxLeased is unset, not 1'],
+    ] as const) {
+      const detail = expect.stringContaining(`with other parameters: ${difference}. `);
+      expect(await create(name, perHost)).toMatchObject({
+        status: 409,
+        body: { code: 'FILTER_EXISTS', detail },
+      });
+    }
   });
 
   it.each([

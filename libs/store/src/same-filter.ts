@@ -1,4 +1,4 @@
-import type { Filter, FilterSpec } from './port/index.js';
+import type { Filter, FilterSpec, PerHost } from './port/index.js';
 
 /** The parameters that a caller chooses. Geometry and seed are derived or random. */
 export type Chosen = Pick<
@@ -48,8 +48,14 @@ const chosenIn = (filter: Chosen): Record<string, unknown> => ({
   growth: filter.layers === undefined ? 'none' : 'auto',
   maxAttempts: filter.maxAttempts,
   maxAgeSeconds: filter.maxAgeSeconds,
-  perHost: filter.perHost,
+  perHost: filter.perHost && inSeconds(filter.perHost),
   urlProfile: filter.urlProfile,
+});
+
+/** The API has its delay in seconds. */
+const inSeconds = ({ delayMs, ...limits }: PerHost): object => ({
+  ...(delayMs !== undefined && { delaySeconds: delayMs / 1_000 }),
+  ...limits,
 });
 
 /** Compares values as they read after a restart, and objects member by member. */
