@@ -164,7 +164,7 @@ export class ReleaseDto extends LeaseIdsDto {
     default: 0,
     description:
       'For a set with `perHost`: delay before any URL of the same hosts can be leased, for example the `Retry-After` ' +
-      'of an answer. It never shortens the delay of a host',
+      'of an answer. It never shortens the delay of a host. An `expired` id does not delay its host',
   })
   @Optional()
   @IsInt(DELAY_SECONDS)

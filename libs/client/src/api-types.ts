@@ -594,7 +594,7 @@ export type PerHost = {
    */
   maxLeased?: number;
   /**
-   * Maximum number of URLs of a host that are discovered and not forgotten. `discover` answers `limited` for any more. The count restarts with each committed sync, or, in a set that ages, with each period of `maxAgeSeconds`. Absent: no limit
+   * Maximum number of URLs of a host that are discovered and not forgotten. `discover` answers `limited` for any more. When a sync is committed, the URLs that it keeps count. In a set that ages, the count restarts with each period of `maxAgeSeconds`. Absent: no limit
    */
   maxUrls?: number;
 };
@@ -1008,7 +1008,7 @@ export type Release = {
    */
   delaySeconds?: number;
   /**
-   * For a set with `perHost`: delay before any URL of the same hosts can be leased, for example the `Retry-After` of an answer. It never shortens the delay of a host
+   * For a set with `perHost`: delay before any URL of the same hosts can be leased, for example the `Retry-After` of an answer. It never shortens the delay of a host. An `expired` id does not delay its host
    */
   hostDelaySeconds?: number;
   /**

@@ -41,7 +41,7 @@ export interface Release {
   readonly countAttempt: boolean;
   /**
    * In sets with `perHost`: no entry of the released entries' hosts is leased for this long, at most MAX_LEASE_MS. A
-   * host's time only moves forward.
+   * host's time only moves forward. An expired id does not delay its host, because the id does not name the host.
    */
   readonly hostDelayMs: number;
 }
