@@ -5,7 +5,7 @@ import time
 import unittest
 from email.utils import formatdate
 from typing import Any, Dict, List
-from unittest.mock import Mock
+from unittest.mock import Mock, patch
 
 from scrapy.exceptions import IgnoreRequest
 from scrapy.http import Request, Response
@@ -118,6 +118,17 @@ class RetryAfterTest(unittest.TestCase):
         with self.assertRaises(IgnoreRequest):
             self.middleware.process_request(Request("http://A.example/2"))
         self.assertEqual(self.postpone.call_count, 2)
+
+    def test_remembers_a_limited_number_of_hosts(self) -> None:
+        with patch("scrapy_unseen.middlewares.MOST_HOSTS", 2):
+            for host, seconds in [("a", 60), ("b", 30), ("c", 90), ("c", 91)]:
+                self.request = Request(f"http://{host}.example/")
+                with self.assertRaises(IgnoreRequest):
+                    self.answer(503, str(seconds))
+        self.middleware.process_request(Request("http://b.example/"))
+        for host in ("a", "c"):
+            with self.assertRaises(IgnoreRequest):
+                self.middleware.process_request(Request(f"http://{host}.example/"))
 
     def test_lets_pages_pass_that_the_queue_does_not_have(self) -> None:
         self.postpone.return_value = False

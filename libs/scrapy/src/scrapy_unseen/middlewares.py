@@ -17,6 +17,8 @@ from .scheduler import Scheduler
 
 #: The longest time for which the service lets a host wait.
 MOST_SECONDS = 86_400
+#: The largest number of busy hosts that a crawl remembers.
+MOST_HOSTS = 10_000
 #: The statuses with which a host asks clients to wait.
 BUSY = (429, 503)
 
@@ -130,6 +132,9 @@ class RetryAfter:
         if seconds > 0:
             host = _host_of(request)
             self._until[host] = max(self._until.get(host, 0.0), time.monotonic() + seconds)
+            if len(self._until) > MOST_HOSTS:
+                # Forgets the host whose time is over first. In a set with perHost, the service still makes it wait.
+                del self._until[min(self._until, key=self._until.__getitem__)]
             self._postpone(request, seconds)
         return response
 
