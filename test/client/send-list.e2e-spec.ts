@@ -21,6 +21,7 @@ const limited = (): Response =>
 const bodyOf = (init?: RequestInit): string => (typeof init?.body === 'string' ? init.body : '');
 
 afterEach(() => {
+  jest.restoreAllMocks();
   jest.useRealTimers();
 });
 
@@ -291,6 +292,8 @@ describe('a list that is cancelled while it waits', () => {
 
   it('leaves no timer of its caller', async () => {
     moveTime();
+    // The first delay is longer than the timeout, so that the call is not repeated.
+    jest.spyOn(Math, 'random').mockReturnValue(0.5);
     const stop = new AbortController();
     const { add } = new UnseenClient({
       ...{ fetch: () => Promise.reject(new Error('away')), timeoutMs: 1 },
