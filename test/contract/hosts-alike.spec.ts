@@ -1,0 +1,254 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { Filter, LeasedEntry, Operation, PerHost, Store } from '#store';
+import { HOST_QUEUE_NUMBERS, QUEUE_FIELD } from '../../libs/store/src/redis/scripts/queue-state.js';
+import { LANE_NUMBERS } from '../../libs/store/src/redis/scripts/host-lanes.js';
+import { clock } from '../support/clock.js';
+import { Random, SEED } from '../support/random.js';
+import { embedded, redis, type FoundKey, type RedisHarness, type StoreHarness } from '../support/stores.js';
+import { until } from '../support/until.js';
+import { check, discover, filterSpec, keyed, made, remove, type FilterOptions } from './calls.js';
+import { hostOptions } from './host-calls.js';
+
+/** All times are whole multiples of it, so that the time between the calls on both stores makes no difference. */
+const UNIT_MS = 1_000_000;
+/** Time between two steps. It orders the times of their lanes. */
+const STEP_MS = 50;
+const STEPS = 80;
+/** Entries of all lanes. */
+const ALL = 80;
+/** Enough calls to bring back all entries that are due: Redis moves some with each. */
+const DUE_CALLS = 8;
+
+interface Plan {
+  readonly perHost: PerHost;
+  readonly more?: FilterOptions;
+  /** Forgets items. */
+  readonly forgets?: true;
+  /** Time passes, and leases and delays end. */
+  readonly passes?: true;
+  /** Sets the clock back, too. */
+  readonly setsBack?: true;
+}
+
+const PLANS: Readonly<Record<string, Plan>> = {
+  'without limits': { perHost: {}, passes: true },
+  'with a delay': { perHost: { delayMs: 2 * UNIT_MS }, passes: true, setsBack: true },
+  'with maxLeased': { perHost: { maxLeased: 2 }, passes: true },
+  'one lease at a time': { perHost: { delayMs: UNIT_MS, maxLeased: 1 }, passes: true, setsBack: true },
+  'with maxUrls': { perHost: { maxUrls: 7 }, forgets: true },
+  'with all limits': { perHost: { maxUrls: 9, maxLeased: 2, delayMs: UNIT_MS }, forgets: true, passes: true },
+  'with a delay, and forgets': { perHost: { delayMs: 3 * UNIT_MS }, forgets: true, passes: true },
+  'that ages': {
+    ...{ perHost: { maxUrls: 6, delayMs: UNIT_MS }, more: { maxAgeSeconds: 13_000 } },
+    ...{ forgets: true, passes: true },
+  },
+};
+
+/** A store, its set, and the entries that are leased from it. */
+interface Side {
+  readonly store: Store;
+  readonly filter: Filter;
+  readonly held: Map<string, LeasedEntry>;
+}
+
+interface Counts {
+  readonly waiting: number;
+  readonly leased: number;
+  readonly delayed: number;
+  readonly dead: number;
+  readonly found?: number;
+}
+
+describe('queues that know hosts, in both stores', () => {
+  let harnesses: { readonly embedded: StoreHarness; readonly redis: RedisHarness };
+  const stores: Store[] = [];
+  beforeAll(async () => {
+    harnesses = { embedded: await embedded.setUp(), redis: await redis.setUp() };
+    stores.push(await harnesses.embedded.open(), await harnesses.redis.open());
+  });
+  afterAll(() => Promise.all(Object.values(harnesses).map((one: StoreHarness) => one.tearDown())));
+
+  const laneRecords = async ({ generation }: Filter) => {
+    const keyOf = async (name: string): Promise<FoundKey> =>
+      (await harnesses.redis.find(`unseen:{${generation}.0.*}:${name}`))[0] as FoundKey;
+    const [{ key, client }, meta] = [await keyOf('queue:lanes'), await keyOf('meta')];
+    const numbers = (await client.hgetBuffer(meta.key, QUEUE_FIELD)) as Buffer;
+    const number = (name: (typeof HOST_QUEUE_NUMBERS)[number]) =>
+      numbers.readUIntBE(6 * HOST_QUEUE_NUMBERS.indexOf(name), 6);
+    const lanes = (await client.hvalsBuffer(key))
+      .filter((record) => record.length > 0)
+      .map((record) => ({
+        name: record.toString('utf8', 6 * LANE_NUMBERS.length),
+        ...(Object.fromEntries(LANE_NUMBERS.map((name, n) => [name, record.readUIntBE(6 * n, 6)])) as Record<
+          (typeof LANE_NUMBERS)[number],
+          number
+        >),
+      }));
+    return { lanes, waiting: number('waiting'), aheadMs: number('aheadMs'), seenAt: number('seenAt') };
+  };
+
+  /** The counts of each host. */
+  const redisCounts = async (filter: Filter): Promise<Record<string, Counts>> => {
+    const { lanes, waiting, aheadMs, seenAt } = await laneRecords(filter);
+    expect(lanes.reduce((sum, lane) => sum + lane.waiting, 0)).toBe(waiting);
+    const { maxAgeSeconds, base, perHost } = filter;
+    const ahead = aheadMs + Math.max(0, seenAt - clock.now());
+    const period =
+      maxAgeSeconds === undefined ? base : Math.floor((clock.now() + ahead) / (maxAgeSeconds * 1_000));
+    return Object.fromEntries(
+      lanes
+        .map(({ name, waiting, leased, delayed, dead, found, period: of }) => {
+          const counts = { waiting, leased, delayed, dead };
+          return [name, perHost?.maxUrls ? { ...counts, found: of === period ? found : 0 } : counts] as const;
+        })
+        .filter(([, counts]) => Object.values(counts).some((count) => count > 0)),
+    );
+  };
+
+  const embeddedCounts = async (store: Store, filter: Filter): Promise<Record<string, Counts>> =>
+    Object.fromEntries(
+      (await store.hosts!.list(filter, 1_000)).hosts.map(({ name, nextAt: _, ...counts }) => [name, counts]),
+    );
+
+  it.each(Object.entries(PLANS))(`are alike: %s (seed ${SEED})`, async (_, plan) => {
+    const random = new Random();
+    clock.toStartOf(13 * UNIT_MS);
+    clock.advance(UNIT_MS / 3);
+    const spec = filterSpec(hostOptions(plan.perHost, { maxAttempts: 3, ...plan.more }));
+    const sides: Side[] = [];
+    for (const store of stores) {
+      const { filter } = await store.create(spec, made());
+      sides.push({ store, filter, held: new Map() });
+    }
+    const log: string[] = [];
+    /** Calls both stores, and expects the same. */
+    const both = async <T>(what: string, call: (side: Side) => Promise<T>): Promise<T> => {
+      log.push(what);
+      const [one, other] = [await call(sides[0]!), await call(sides[1]!)];
+      try {
+        expect(other).toEqual(one);
+      } catch (error) {
+        throw new Error(`${log.slice(-30).join('\n')}\n${String(error)}`, { cause: error });
+      }
+      return one;
+    };
+    const released = ({ store, filter }: Side) => store.queue.release(filter, [], made());
+    const everything = plan.forgets === true && plan.passes === true;
+    let known: string[] = [];
+    const leased = () => [...sides[0]!.held.keys()];
+    const draw = () => leased().filter(() => random.below(3) > 0);
+    const ids = ({ held }: Side, urls: readonly string[]) => urls.map((url) => held.get(url)!.id);
+    const settled = async (
+      what: string,
+      urls: readonly string[],
+      act: (side: Side, ids: string[], operation: Operation) => Promise<Uint8Array>,
+    ): Promise<void> => {
+      const operation = keyed();
+      const call = async (side: Side) => [...(await act(side, ids(side, urls), operation))];
+      const answers = await both(`${what} ${urls.join(' ')}`, call);
+      if (random.below(4) === 0) expect(await both('repeat', call)).toEqual(answers);
+      if (!what.startsWith('extend')) for (const { held } of sides) for (const url of urls) held.delete(url);
+    };
+    const same = async (): Promise<void> => {
+      await both('counts', async ({ store, filter }) => {
+        const { oldestSeconds: _, ...queue } = (await store.describe(filter)).queue!;
+        return queue;
+      });
+      const [one, other] = [
+        await embeddedCounts(sides[0]!.store, sides[0]!.filter),
+        await redisCounts(sides[1]!.filter),
+      ];
+      await both('hosts', async (side) => (side === sides[0] ? one : other));
+    };
+    const steps: (() => Promise<unknown>)[] = [
+      async () => {
+        const host = random.below(6);
+        const some = Array.from(
+          { length: 1 + random.below(8) },
+          () => `http://h${random.below(3) === 0 ? random.below(6) : host}.example/${random.below(15)}`,
+        );
+        known = [...new Set([...known, ...some])];
+        const operation = keyed();
+        const call = ({ store, filter }: Side) => discover(store, filter, some, operation);
+        await both(`discover ${some.join(' ')}`, call);
+        if (random.below(4) === 0) await both('repeat', call);
+      },
+      async () => {
+        const max = everything ? ALL : 1 + random.below(6);
+        const maxPerHost = random.pick([undefined, 1, 2, 5]);
+        const ms = (1 + random.below(3)) * UNIT_MS;
+        const operation = keyed();
+        const call = async ({ store, filter, held }: Side) => {
+          const limits = maxPerHost === undefined ? undefined : { maxPerHost };
+          const entries = await store.queue.lease(filter, max, ms, operation, limits);
+          for (const entry of entries) held.set(entry.payload, entry);
+          const found = entries.map(({ payload, attempt }) => `${payload} ${attempt}`);
+          return everything ? found.sort() : found;
+        };
+        await both(`lease ${max} ${maxPerHost} ${ms}`, call);
+        if (random.below(4) === 0) await both('repeat', call);
+      },
+      () => settled('ack', draw(), ({ store, filter }, some, op) => store.queue.ack(filter, some, op)),
+      () => {
+        const release = {
+          delayMs: random.pick([0, 0, UNIT_MS, 2 * UNIT_MS]),
+          hostDelayMs: random.pick([0, 0, 0, 3 * UNIT_MS]),
+          countAttempt: random.below(3) > 0,
+          reason: random.pick(['', 'why']),
+        };
+        return settled(`release ${JSON.stringify(release)}`, draw(), ({ store, filter }, some, op) =>
+          store.queue.release(filter, some, op, release),
+        );
+      },
+      () => {
+        const ms = (1 + random.below(4)) * UNIT_MS;
+        return settled(`extend ${ms}`, draw(), ({ store, filter }, some, op) =>
+          store.queue.extend(filter, some, ms, op),
+        );
+      },
+      async () => {
+        const chosen = random.below(3);
+        await both(`dead letters ${chosen}`, async ({ store, filter }) => {
+          const { entries } = await store.queue.deadLetters(filter, 1_000);
+          const some = entries.filter((_, n) => n % 3 >= chosen).map(({ id }) => id);
+          const answers = await store.queue[chosen === 0 ? 'purge' : 'putBack'](filter, some, made());
+          const letters = entries.map(({ payload, attempt, reason }) => `${payload} ${attempt} ${reason}`);
+          return { letters: everything ? letters.sort() : letters, answers: [...answers] };
+        });
+      },
+      async () => {
+        if (!plan.passes) return;
+        clock.advance((1 + random.below(2)) * UNIT_MS);
+        log.push('time passes');
+        for (let n = 0; n < DUE_CALLS; n++) await both('due', async (side) => [...(await released(side))]);
+        if (!plan.forgets) return;
+        for (const { store, filter } of sides)
+          await until('the queue is swept', async () => {
+            const { forgotten } = (await store.describe(filter)).queue!;
+            return forgotten === 0;
+          });
+        await same();
+      },
+    ];
+    if (plan.setsBack) {
+      steps.push(async () => {
+        log.push('set back');
+        clock.advance(-random.below(3) * UNIT_MS);
+        for (let n = 0; n < DUE_CALLS; n++) await both('due', async (side) => [...(await released(side))]);
+      });
+    }
+    if (plan.forgets) {
+      steps.push(async () => {
+        // In Redis, a call on one entry of a lease settles all that were forgotten; in the embedded store, only its own.
+        const some = known.filter((url) => !sides[0]!.held.has(url) && random.below(6) === 0);
+        await both(`forget ${some.join(' ')}`, ({ store, filter }) => remove(store, filter, some));
+      });
+    }
+    for (let step = 0; step < STEPS; step++) {
+      clock.advance(STEP_MS);
+      await random.pick(steps)();
+      await both('check', ({ store, filter }) => check(store, filter, known));
+      if (!plan.forgets) await same();
+    }
+  });
+});
