@@ -134,6 +134,37 @@ export function redisLanes(subject: Subject<RedisHarness>): void {
       expect(Math.max(...reads)).toBeLessThanOrEqual(LANES_PER_SCRIPT);
     });
 
+    it('are about LANES_PER_SCRIPT in each step of a sweep', async () => {
+      subject.store = await subject.harness.open({ maxMarks: 0 });
+      try {
+        const filter = await make({});
+        // Redis scans all short values of a small hash at once.
+        const all = hosts(8 * LANES_PER_SCRIPT, 'a-name-that-is-not-short-');
+        await discover(subject.store, filter, all);
+        const { client } = await keyOf(filter, 'queue:lanes');
+        const monitor = await client.monitor();
+        const reads = [0];
+        monitor.on('monitor', (_, args: string[], source: string) => {
+          if (source !== 'lua') reads.push(0);
+          else if (/^hmget$/i.test(args[0] ?? '') && args[1]?.endsWith(':queue:lanes'))
+            reads.push((reads.pop() ?? 0) + args.length - 2);
+        });
+        try {
+          await calls.forget(
+            filter,
+            all.filter((_, n) => n % 7 === 0),
+          );
+          await client.ping();
+        } finally {
+          monitor.disconnect();
+        }
+        expect(Math.max(...reads)).toBeGreaterThan(LANES_PER_SCRIPT / 2);
+        expect(Math.max(...reads)).toBeLessThan(2 * LANES_PER_SCRIPT);
+      } finally {
+        await subject.reopen();
+      }
+    });
+
     it('wake waiting callers if they may be leased from, and not if they have to wait', async () => {
       const filter = await make({ delayMs: DELAY_MS, maxLeased: 2 });
       await discover(subject.store, filter, hosts(1));

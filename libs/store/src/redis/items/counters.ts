@@ -10,7 +10,7 @@ import type { ItemCounts } from '../segments/item-counts.js';
 import { itemsPerRead, segmentsOf } from '../layout/packing.js';
 import { countDistinct, countInSegments, countUnlisted, perChunk } from './per-chunk.js';
 import type { Segments } from '../segments/segments.js';
-import { type Sweeper, SWEPT_PER_SCRIPT } from '../segments/sweeper.js';
+import { type Sweeper, sweptPerScript } from '../segments/sweeper.js';
 import type { SyncEnds } from '../segments/sync-ends.js';
 
 /** Maximum age of the item counts that the limit on items relies on, in ms. */
@@ -76,8 +76,9 @@ export class RedisCounters implements Counters {
     deadline: number,
   ): Promise<void> {
     let left = removals * SWEPT_PER_REMOVAL;
-    for (let more: boolean | number = true; more === true && left > 0; left -= SWEPT_PER_SCRIPT) {
-      more = await this.segments.sweep(filter, segment, SWEPT_PER_SCRIPT, deadline);
+    const step = sweptPerScript(filter);
+    for (let more: boolean | number = true; more === true && left > 0; left -= step) {
+      more = await this.segments.sweep(filter, segment, step, deadline);
     }
   }
 

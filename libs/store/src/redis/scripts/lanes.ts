@@ -158,24 +158,37 @@ end
 `;
 
 /**
- * `queue.sweepChunk` drops forgotten entries from a chunk of a lane, and returns how many entries waited in it. Needs
- * MARKS.
+ * `queue.sweepChunks` drops forgotten entries from chunks of lanes, and returns how many entries waited in them. It
+ * takes the lane, the number and the bytes of each chunk. Needs MARKS.
  */
 export const SWEEP = `${SPLIT}
-function queue.sweepChunk(lane, number, chunk)
-  local field = ${chunkOf('lane', 'number')}
-  local found = split(chunk, number == lane.head and lane.headAt or 0, math.huge)
-  local gone, live = queue.forgotten(found), {}
-  for n = 1, #found do
-    if not gone[n] then live[#live + 1] = found[n] end
+function queue.sweepChunks(chunks)
+  local found, ends, written, over = {}, {}, {}, {}
+  for c = 1, #chunks do
+    local lane, number, chunk = unpack(chunks[c])
+    local entries = split(chunk, number == lane.head and lane.headAt or 0, math.huge)
+    for n = 1, #entries do found[#found + 1] = entries[n] end
+    ends[c] = #found
   end
-  if #live < #found then
-    queue.set('rewrites', queue.rewrites + 1)
-    lane.waiting, lane.changed = lane.waiting - #found + #live, true
-    if number == lane.head then lane.headAt = 0 end
-    if #live > 0 then call('HSET', queue.chunks, field, concat(live)) else call('HDEL', queue.chunks, field) end
+  local gone, from = queue.forgotten(found), 1
+  for c = 1, #chunks do
+    local lane, number = unpack(chunks[c])
+    local field, live, count = ${chunkOf('lane', 'number')}, {}, ends[c] - from + 1
+    for n = from, ends[c] do
+      if not gone[n] then live[#live + 1] = found[n] end
+    end
+    if #live < count then
+      queue.set('rewrites', queue.rewrites + 1)
+      lane.waiting, lane.changed = lane.waiting - count + #live, true
+      if number == lane.head then lane.headAt = 0 end
+      if #live > 0 then written[#written + 1], written[#written + 2] = field, concat(live)
+      else over[#over + 1] = field end
+    end
+    if #live == 0 and number == lane.head then lane.head, lane.headAt, lane.changed = number + 1, 0, true end
+    from = ends[c] + 1
   end
-  if #live == 0 and number == lane.head then lane.head, lane.headAt, lane.changed = number + 1, 0, true end
+  each('HSET', queue.chunks, written)
+  each('HDEL', queue.chunks, over)
   return #found
 end
 `;

@@ -8,9 +8,6 @@ import { TAKE_TURN, END_TURN } from './sweep-turn.js';
 /** Chunks of lanes to read at a time. */
 const CHUNKS_SCANNED = 10;
 
-/** Lua: about how many entries to read at a time. Each may change another lane. */
-const slice = (hosts: boolean): string => (hosts ? `math.min(left, ${LANES_PER_SCRIPT})` : 'left');
-
 /** Lua: whether the queue has enough marks for a sweep to begin. `max` is Lua, too. */
 export const tooManyMarks = (max: string) =>
   `queue.marked > math.max(tonumber(${max}), (queue.waiting + queue.leased + queue.later + queue.letterCount) / 8)`;
@@ -44,15 +41,16 @@ end
 local place, cursor, run = string.match(call('HGET', meta, 'swept') or '', '^(%a+) (%d+) (.*)$')
 if not place then return redis.status_reply('LOST') end
 local following = {chunks = 'leases', leases = 'delayed', delayed = 'dead'}
+local server
 local function scan(command, key, most)
-  local server = string.match(call('INFO', 'server'), 'run_id:(%x+)')
+  server = server or string.match(call('INFO', 'server'), 'run_id:(%x+)')
   if run ~= server then cursor, run = '0', server end
   local found = call(command, key, cursor, 'COUNT', math.ceil(most))
   cursor = found[1]
   return found[2]
 end
 local function sweep(key, headAt${hosts ? ', state' : ''})
-  local found, members, heads, gone = scan('ZSCAN', key, ${slice(hosts)}), {}, {}, {}
+  local found, members, heads, gone = scan('ZSCAN', key, left), {}, {}, {}
   for n = 1, #found, 2 do
     if found[n] ~= '' then
       members[#members + 1] = found[n]
@@ -78,18 +76,23 @@ while place and left > 0${hosts ? ` and queue.changes() < ${LANES_PER_SCRIPT}` :
     local found, ids = scan('HSCAN', queue.chunks, ${CHUNKS_SCANNED}), {}
     for n = 1, #found, 2 do ids[#ids + 1] = #found[n] > 0 and sub(found[n], 1, 8) or nil end
     queue.lanesOf(ids)
+    local chunks = {}
     for n = 1, #found, 2 do
       if #found[n] > 0 then
-        local lane = lanes[sub(found[n], 1, 8)]
-        read = read + queue.sweepChunk(lane, unpacked('>I6', found[n], 9), found[n + 1])
-        if lane.changed then queue.use(lane.id) end
+        chunks[#chunks + 1] = {lanes[sub(found[n], 1, 8)], unpacked('>I6', found[n], 9), found[n + 1]}
       end
+    end
+    read = queue.sweepChunks(chunks)
+    for n = 1, #chunks do
+      local lane = chunks[n][1]
+      if lane.changed then queue.use(lane.id) end
     end
     if cursor == '0' then place = following[place] end`
       : `
     local number = math.max(tonumber(cursor), queue.head)
     if number < tonumber(run) then
-      read = queue.sweepChunk(queue, number, call('HGET', queue.chunks, ${chunkOf('queue', 'number')}) or '')
+      local chunk = call('HGET', queue.chunks, ${chunkOf('queue', 'number')}) or ''
+      read = queue.sweepChunks({{queue, number, chunk}})
       number = number + 1
     end
     cursor = string.format('%.0f', number)
@@ -97,7 +100,7 @@ while place and left > 0${hosts ? ` and queue.changes() < ${LANES_PER_SCRIPT}` :
   }
   else
     if place == 'leases' then
-      local found, keys = scan('HSCAN', queue.leaseKey, ${slice(hosts)} / ${LEASE_ENTRIES}), {}
+      local found, keys = scan('HSCAN', queue.leaseKey, left / ${LEASE_ENTRIES}), {}
       for n = 1, #found, 2 do
         if #found[n] == 6 then keys[#keys + 1] = found[n] end
       end

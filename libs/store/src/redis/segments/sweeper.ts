@@ -4,10 +4,11 @@ import { StaleFilterError, StoreError } from '../../errors.js';
 import { SWEEP_AFTER_MS } from '../../sweeping.js';
 import { after } from '../../timers.js';
 import type { RedisFilter } from '../layout/filter.js';
+import { LANES_PER_SCRIPT } from '../scripts/host-lanes.js';
 import type { Segments } from './segments.js';
 
-/** Number of entries that one step of a sweep reads. */
-export const SWEPT_PER_SCRIPT = 250;
+/** About how many entries one step of a sweep reads. In a queue that knows hosts, each may be of another lane. */
+export const sweptPerScript = ({ perHost }: RedisFilter): number => (perHost ? LANES_PER_SCRIPT : 250);
 
 /** A sweep to begin later. */
 interface Plan {
@@ -93,7 +94,7 @@ export class Sweeper {
         const more = await segments.sweep(
           plan.filter,
           segment,
-          SWEPT_PER_SCRIPT,
+          sweptPerScript(plan.filter),
           deadlineIn(timeoutMs),
           turn,
         );
