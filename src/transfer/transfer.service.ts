@@ -10,12 +10,14 @@ import {
   type FilterKind,
   type FilterSpec,
   type Operation,
+  type Part,
 } from '#store';
 import type { Principal } from '../request/principal.js';
 import { RequestAuthenticator } from '../auth/request-authenticator.js';
 import { Config } from '../config/config.js';
 import { ProblemReporter } from '../http/problem-reporter.js';
 import { ProblemError } from '../errors/problem.js';
+import { show } from '../errors/show.js';
 import { turn } from '../event-loop/turn.js';
 import { toProblem } from '../http/to-problem.js';
 import { FilterLifecycle, type Described } from '../filters/filter-lifecycle.js';
@@ -79,9 +81,8 @@ export class TransferService {
       const header = await file.header();
       context.auditTarget = name ?? header.name;
       const spec = importSpec(header, kind, name);
-      this.refuseHosts(spec);
       const identity = identified(request, operation, header, spec);
-      const parts = this.confirmed(file.parts(header), request);
+      const parts = this.storable(this.confirmed(file.parts(header), request));
       const checked = kind === 'visited-set' ? checkedQueue(parts, spec, this.config.maxItemBytes) : parts;
       const described = await this.filterLifecycle.import(spec, checked, identity, caller);
       // A repeated import does not need the file, but its sender may not read the answer until it has sent everything.
@@ -114,20 +115,24 @@ export class TransferService {
     }
   }
 
-  /** Throws VALIDATION_FAILED for a set with `perHost` if the store cannot export and import such sets. */
-  private refuseHosts({ name, perHost }: FilterSpec): void {
-    if (!perHost || !this.store.transfer.refusesHosts) return;
-    throw new ProblemError(
-      'VALIDATION_FAILED',
-      `visited set ${name} has perHost, and this store cannot export or import such a set yet`,
-    );
+  /** Passes parts on, unless the store cannot keep the settings of their hosts: then throws VALIDATION_FAILED. */
+  private async *storable(parts: AsyncIterable<Part>): AsyncGenerator<Part, void, undefined> {
+    for await (const part of parts) {
+      const hosts = part.type === 'queue' && !this.store.hosts ? part.hosts : undefined;
+      const set = hosts?.find(({ own, blockedUntil }) => own || blockedUntil !== undefined);
+      if (set)
+        throw new ProblemError(
+          'VALIDATION_FAILED',
+          `the export has settings of host ${show(set.name)}, which this store cannot keep yet; reset them, and export again`,
+        );
+      yield part;
+    }
   }
 
   private async begin(
     filter: Filter,
     request: Request,
   ): Promise<AsyncGenerator<Uint8Array, void, undefined>> {
-    this.refuseHosts(filter);
     const parts = this.confirmed(this.store.transfer.export(filter), request);
     const first = await parts.next();
     return encodeExportFile(

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { call, freshName, type Answer, type TestApp } from '../support/app.js';
+import { exported, importedAs } from './exports.js';
 import { BOTH_STORES, HOST_STORES } from './stores.js';
 
 const SETS = '/v1/visited-sets';
@@ -213,6 +214,20 @@ describe.each(HOST_STORES)('the hosts of a set, over HTTP, $name store', ({ star
     });
   });
 
+  it('are exported and imported with their settings', async () => {
+    const name = await made({ perHost: { delaySeconds: 10, maxUrls: 3 } });
+    await discover(name, [...urls('a.example', 2), ...urls('b.example', 2)]);
+    const settings = { maxUrls: 2, blockedUntil: inDays(1) };
+    expect(await on('PUT', name, 'b.example', settings)).toMatchObject({ status: 200 });
+    const copy = freshName('copy');
+    expect((await importedAs(app, copy, await exported(app, name))).status).toBe(201);
+    expect(await on('GET', copy, 'b.example')).toMatchObject({ body: { waiting: 2, found: 2, ...settings } });
+    expect(await leased(copy)).toEqual(urls('a.example', 1));
+    expect(await discover(copy, urls('b.example', 3))).toMatchObject({
+      body: { results: ['seen', 'seen', 'limited'] },
+    });
+  });
+
   it('refuses an unknown set, and a set without perHost', async () => {
     const name = await made({});
     const detail = `visited set ${name} was created without perHost, so its queue does not know hosts`;
@@ -244,5 +259,18 @@ describe.each(BOTH_STORES.slice(1))('hosts on $name store', ({ start }) => {
       body: { detail: `hosts of visited set ${name} cannot be shown or changed in this store yet` },
     });
     await app.close();
+  });
+
+  it('cannot be imported with settings yet', async () => {
+    const [source, app] = await Promise.all([BOTH_STORES[0]!.start(), start()]);
+    const name = freshName('h');
+    await call(source, 'POST', SETS, { name, capacity: 1_000, perHost: {} });
+    await call(source, 'PUT', `${SETS}/${name}/hosts/a.example`, { maxLeased: 1 });
+    const answer = await importedAs(app, name, await exported(source, name));
+    const detail =
+      'the export has settings of host "a.example", which this store cannot keep yet; reset them, and export again';
+    expect(await answer.json()).toMatchObject({ status: 400, code: 'VALIDATION_FAILED', detail });
+    expect(await call(app, 'GET', `${SETS}/${name}`)).toMatchObject({ status: 404 });
+    await Promise.all([source.close(), app.close()]);
   });
 });

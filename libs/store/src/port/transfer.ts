@@ -84,9 +84,6 @@ export type Part =
 
 /** Moves whole filters between stores. */
 export interface Transfer {
-  /** The store cannot export or import sets with `perHost` yet: both calls throw TypeError for them. */
-  readonly refusesHosts?: true;
-
   /**
    * The contents of a filter except its operation records, while the filter is in use. Segments are read one after the
    * other, and the cells of each are a snapshot; if the filter grows, each layer of a segment is a separate snapshot,

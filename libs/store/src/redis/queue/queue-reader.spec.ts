@@ -39,7 +39,7 @@ describe('QueueReader', () => {
       const run = runs.shift();
       if (run === undefined) throw new Error('it reads on and on');
       const isWaiting = script === exportLogScript;
-      asked.push(isWaiting ? `waiting ${from}` : from);
+      asked.push(isWaiting ? `waiting ${String(from)}` : from);
       return Promise.resolve({
         next: isWaiting ? '7 0 0 0 7' : '0',
         run,

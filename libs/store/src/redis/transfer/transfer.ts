@@ -12,8 +12,6 @@ import type { Views } from '../catalogue/views.js';
 
 /** See the port for the guarantees of each method. */
 export class RedisTransfer implements Transfer {
-  readonly refusesHosts = true;
-
   constructor(
     private readonly connection: Connection,
     private readonly catalogue: Catalogue,
