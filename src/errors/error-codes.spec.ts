@@ -11,6 +11,7 @@ describe('the table of errors', () => {
       FILTER_NOT_FOUND: 404,
       VISITED_SET_NOT_FOUND: 404,
       SYNC_NOT_FOUND: 404,
+      HOST_NOT_FOUND: 404,
       KEY_NOT_FOUND: 404,
       ROUTE_NOT_FOUND: 404,
       METHOD_NOT_ALLOWED: 405,

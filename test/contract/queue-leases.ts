@@ -113,7 +113,8 @@ export function queueLeasesContract(subject: Subject): void {
       await discover(subject.store, filter, items(4));
       await calls.release(filter, await calls.lease(filter, 4));
       await calls.release(filter, await calls.lease(filter, 4), { countAttempt: false });
-      const file = await exportFile(subject.store, filter);
+      // An export that meets a moving slot may have entries twice.
+      const file = await subject.harness.still(() => exportFile(subject.store, filter));
       const copy = await importFile(subject.store, file, made(), `${filter.name}.copy`);
       expect((await calls.lease(copy, 10)).map(({ attempt }) => attempt)).toEqual([2, 2, 2, 2]);
     });
