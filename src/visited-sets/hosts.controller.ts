@@ -55,7 +55,7 @@ export class HostsController {
     access: 'write',
     summary: 'Replace the settings of a host, or block it',
     description:
-      'What is absent is as in the set. A host that a release has made wait longer than its delay then waits for the ' +
+      'Absent members are as in the set. A host that a release has made wait longer than its delay then waits for the ' +
       'delay only.',
     codes: [...CODES, 'STORE_FULL'],
   })

@@ -27,7 +27,7 @@ export class Hosts {
     return this.service.requests.json({ method: 'GET', path: this.at(host), repeatable: true, signal });
   }
 
-  /** Replaces the settings of a host. What is absent is as in the set. With `blockedUntil`, blocks the host. */
+  /** Replaces the settings of a host. Absent members are as in the set. With `blockedUntil`, blocks the host. */
   set(
     host: string,
     settings: HostSettings,

@@ -58,7 +58,7 @@ export interface Hosts {
   get(filter: Filter, host: string): Promise<HostView | undefined>;
 
   /**
-   * Replaces the settings of a host, also of one that is not listed. What is absent is as in the set, and a host that a
+   * Replaces the settings of a host, also of one that is not listed. Absent members are as in the set, and a host that a
    * release has made wait longer than its delay waits for the delay only. Throws STORE_FULL if the queue can have no
    * more hosts.
    */
