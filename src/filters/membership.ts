@@ -1,14 +1,12 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { foldDuplicates, positionsByBlock, type Folded, type Keys, type Positions } from '#bloom';
-import { Added, type Filter } from '#store';
+import { Added, type Filter, type Queued } from '#store';
 import { whenInTurn, type OrderedOperation } from '../batches/ordered-operation.js';
 import { turn } from '../event-loop/turn.js';
 import { Store } from '../store/store.token.js';
 
 /** Options of an addition: see Counters.add. */
-export interface AddOptions {
-  readonly payloads?: readonly string[] | undefined;
-  readonly hosts?: readonly string[] | undefined;
+export interface AddOptions extends Queued {
   readonly ttlMs?: number | undefined;
 }
 
@@ -25,22 +23,20 @@ export class Membership {
     filter: Filter,
     keys: Keys,
     operation: OrderedOperation,
-    { payloads, hosts, ttlMs }: AddOptions = {},
+    { ttlMs, ...queued }: AddOptions = {},
   ): Promise<Uint8Array> {
     const positions = await positionsIn(filter, keys);
     const folded = filter.semantics === 'set' ? foldDuplicates(positions) : undefined;
-    if (folded === undefined) {
-      return this.store.counters.add(filter, positions, await whenInTurn(operation), payloads, ttlMs, hosts);
-    }
+    if (folded === undefined)
+      return this.store.counters.add(filter, positions, await whenInTurn(operation), queued, ttlMs);
     const { original } = folded;
     const kept = (of?: readonly string[]) => of && Array.from(original, (index) => of[index] as string);
     const answers = await this.store.counters.add(
       filter,
       folded.positions,
       await whenInTurn(operation),
-      kept(payloads),
+      { ...queued, payloads: kept(queued.payloads), hosts: kept(queued.hosts) },
       ttlMs,
-      kept(hosts),
     );
     return unfolded(folded, answers);
   }

@@ -9,6 +9,8 @@ export class QueueView {
   @ApiProperty({ type: 'integer', description: 'URLs that can be leased now' }) readonly waiting!: number;
   @ApiProperty({ type: 'integer', description: 'URLs hidden by a lease' }) readonly leased!: number;
   @ApiProperty({ type: 'integer', description: 'URLs released with a delay' }) readonly delayed!: number;
+  @ApiProperty({ type: 'integer', description: 'URLs scheduled for a later time' })
+  readonly scheduled!: number;
   @ApiProperty({ type: 'integer', description: 'Dead letters' }) readonly dead!: number;
   @ApiProperty({
     type: 'integer',
@@ -93,7 +95,7 @@ export class VisitedSetListView {
   readonly next?: string;
 }
 
-const EMPTY_QUEUE: QueueView = { waiting: 0, leased: 0, delayed: 0, dead: 0, forgotten: 0 };
+const EMPTY_QUEUE: QueueView = { waiting: 0, leased: 0, delayed: 0, scheduled: 0, dead: 0, forgotten: 0 };
 
 export function visitedSetView({ filter, stats }: Described): VisitedSetView {
   const { urlProfile, maxAttempts, maxAgeSeconds, perHost } = filter;

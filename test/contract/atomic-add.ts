@@ -59,9 +59,9 @@ export function atomicAddContract(subject: Subject): void {
           const payloads = filter.kind === 'visited-set' ? keys.slice(0, batch.count) : undefined;
           const before = await store.describe(current);
           const operation = keyed();
-          const first = await store.counters.add(current, batch, operation, payloads);
+          const first = await store.counters.add(current, batch, operation, { payloads });
           expect([...first]).toEqual(Array.from({ length: batch.count }, (_, i) => (i < 150 ? 1 : 0)));
-          expect(await store.counters.add(current, batch, operation, payloads)).toEqual(first);
+          expect(await store.counters.add(current, batch, operation, { payloads })).toEqual(first);
           const after = await store.describe(current);
           expect(after.added - before.added).toBe(150);
           expect(after.duplicate - before.duplicate).toBe((COPIES - 1) * 150);

@@ -104,7 +104,9 @@ export async function discover(
   operation = made(),
 ): Promise<number[]> {
   const hosts = filter.perHost && keys.map(hostOf);
-  return [...(await store.counters.add(filter, positions(filter, keys), operation, keys, undefined, hosts))];
+  return [
+    ...(await store.counters.add(filter, positions(filter, keys), operation, { payloads: keys, hosts })),
+  ];
 }
 
 export async function check(store: Store, filter: Filter, keys: readonly string[]): Promise<number[]> {

@@ -18,7 +18,7 @@ import { LONG_MS, OVER_MS, payloads } from './queue-calls.js';
 import type { Subject } from './subject.js';
 import { SyncCalls } from './sync-calls.js';
 
-const NONE = { waiting: 0, leased: 0, delayed: 0, dead: 0 };
+const NONE = { waiting: 0, leased: 0, delayed: 0, scheduled: 0, dead: 0 };
 
 /** The calls on the hosts of a queue. */
 export function hostSettingsContract(subject: Subject): void {
@@ -227,7 +227,7 @@ export function hostSettingsContract(subject: Subject): void {
   });
 
   describe('dropping a host', () => {
-    const empty = { waiting: 0, leased: 0, delayed: 0, dead: 0, forgotten: 0 };
+    const empty = { waiting: 0, leased: 0, delayed: 0, scheduled: 0, dead: 0, forgotten: 0 };
 
     it('drops its entries wherever they are, and no others', async () => {
       let filter = await make({}, { maxAttempts: 1 });

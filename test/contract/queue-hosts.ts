@@ -51,6 +51,7 @@ export function queueHostsContract(subject: Subject): void {
         waiting: 0,
         leased: 1_000,
         delayed: 0,
+        scheduled: 0,
         dead: 0,
         forgotten: 0,
       });
@@ -141,6 +142,7 @@ export function queueHostsContract(subject: Subject): void {
         waiting: 0,
         leased: 0,
         delayed: 0,
+        scheduled: 0,
         dead: 0,
         forgotten: 0,
       });
@@ -177,13 +179,14 @@ export function queueHostsContract(subject: Subject): void {
     it('wants the hosts of what it queues, and only such a set takes them', async () => {
       const filter = await make({});
       const positions = positionsOf(urls('a', 1), filter.seed, filter.geometry);
-      const without = subject.store.counters.add(filter, positions, made(), urls('a', 1));
+      const without = subject.store.counters.add(filter, positions, made(), { payloads: urls('a', 1) });
       await expect(without).rejects.toThrow(TypeError);
       const plain = await makeFilter(subject.store, { kind: 'visited-set' });
       const items = positionsOf(urls('a', 1), plain.seed, plain.geometry);
-      const needless = subject.store.counters.add(plain, items, made(), urls('a', 1), undefined, [
-        'a.example',
-      ]);
+      const needless = subject.store.counters.add(plain, items, made(), {
+        payloads: urls('a', 1),
+        hosts: ['a.example'],
+      });
       await expect(needless).rejects.toThrow(TypeError);
       await expect(lease(plain, 1, 1)).rejects.toThrow(TypeError);
       await expect(lease(filter, 1, 0)).rejects.toThrow(RangeError);
@@ -214,7 +217,7 @@ export function queueHostsContract(subject: Subject): void {
         return false;
       });
       expect(await calls.queueOf(filter)).toEqual({
-        ...{ waiting: live.length, leased: 0, delayed: 0, dead: 0, forgotten: 0 },
+        ...{ waiting: live.length, leased: 0, delayed: 0, scheduled: 0, dead: 0, forgotten: 0 },
         oldestSeconds: expect.any(Number),
       });
       expect((await lease(filter, 1_000)).sort()).toEqual(live.sort());

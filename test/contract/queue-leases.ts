@@ -140,7 +140,7 @@ export function queueLeasesContract(subject: Subject): void {
       ]);
       expect(await calls.ack(filter, [d!])).toEqual([Settled.Done]);
       const { queue } = await subject.store.describe(filter);
-      expect(queue).toEqual({ waiting: 0, leased: 0, delayed: 0, dead: 3, forgotten: 0 });
+      expect(queue).toEqual({ waiting: 0, leased: 0, delayed: 0, scheduled: 0, dead: 3, forgotten: 0 });
       // The item stays visited.
       expect(await discover(subject.store, filter, items(4))).toEqual([0, 0, 0, 0]);
     });

@@ -187,13 +187,20 @@ export function queueLogContract(subject: Subject): void {
           const { oldestSeconds: _, ...queue } = (await subject.store.describe(filter)).queue!;
           return queue;
         };
-        expect(await counts()).toEqual({ waiting: 30, leased: 10, delayed: 10, dead: 10, forgotten: 0 });
+        expect(await counts()).toEqual({
+          waiting: 30,
+          leased: 10,
+          delayed: 10,
+          scheduled: 0,
+          dead: 10,
+          forgotten: 0,
+        });
         const kept = [dead[0]!.payload, leased[0]!.payload, delayed[0]!.payload, waiting[0]!];
         const gone = items(60).filter((item) => !kept.includes(item));
         expect(await remove(subject.store, filter, gone)).toEqual(gone.map(() => Removed.Removed));
         expect(await counts()).toMatchObject({ waiting: 30, forgotten: gone.length });
         clock.advance(SWEEP_AFTER_MS);
-        const left = { waiting: 1, leased: 1, delayed: 1, dead: 1, forgotten: 0 };
+        const left = { waiting: 1, leased: 1, delayed: 1, scheduled: 0, dead: 1, forgotten: 0 };
         await until('only live entries count', async () => isDeepStrictEqual(await counts(), left));
         expect(payloads(await calls.lease(filter, 100))).toEqual(waiting.slice(0, 1));
       },

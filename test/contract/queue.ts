@@ -7,7 +7,7 @@ import type { Subject } from './subject.js';
 /** Longer than any test takes. */
 const LONG_MS = 60_000;
 
-const EMPTY = { waiting: 0, leased: 0, delayed: 0, dead: 0, forgotten: 0 };
+const EMPTY = { waiting: 0, leased: 0, delayed: 0, scheduled: 0, dead: 0, forgotten: 0 };
 
 export function queueContract(subject: Subject): void {
   const visitedSet = (cut = SEGMENTED) =>

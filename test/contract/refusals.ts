@@ -98,7 +98,9 @@ const REFUSALS: readonly Refusal[] = [
     when: 'payloads for a filter without a queue',
     kind: 'TypeError',
     call: (store, filter) =>
-      store.counters.add(filter, positionsOf(['a'], filter.seed, filter.geometry), made(), ['a']),
+      store.counters.add(filter, positionsOf(['a'], filter.seed, filter.geometry), made(), {
+        payloads: ['a'],
+      }),
     text: (name) => `filter ${name} has no queue for payloads`,
   },
   {
@@ -106,7 +108,9 @@ const REFUSALS: readonly Refusal[] = [
     kind: 'TypeError',
     call: async (store, { name }) => {
       const set = await makeFilter(store, { name: `${name}.set`, kind: 'visited-set' });
-      return store.counters.add(set, positionsOf(['a'], set.seed, set.geometry), made(), ['a', 'b']);
+      return store.counters.add(set, positionsOf(['a'], set.seed, set.geometry), made(), {
+        payloads: ['a', 'b'],
+      });
     },
     text: () => '2 payloads for 1 items',
   },

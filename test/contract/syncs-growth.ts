@@ -29,7 +29,11 @@ export function syncGrowthContract(subject: Subject): void {
     const current = await calls.current(filter);
     const positions = positionsOf(keys, current.seed, current.geometry);
     const operation = { ...made(), quota };
-    return [...(await subject.store.counters.add(current, positions, operation, queued ? keys : undefined))];
+    return [
+      ...(await subject.store.counters.add(current, positions, operation, {
+        payloads: queued ? keys : undefined,
+      })),
+    ];
   };
 
   describe('a sync without room to grow', () => {

@@ -109,7 +109,7 @@ export function transferContract(subject: Subject): void {
       const copied = await copyOnce(filter);
       expect((await store.describe(copied)).queue).toMatchObject({
         ...{ waiting: URLS.length - 20 - leased.slice(0, 50).length, leased: 0 },
-        ...{ delayed: 0, dead: 0, forgotten: 0 },
+        ...{ delayed: 0, scheduled: 0, dead: 0, forgotten: 0 },
       });
       const expected = URLS.slice(20)
         .filter((url) => !gone.has(url))

@@ -58,7 +58,7 @@ describe.each(HOST_STORES)('the hosts of a set, over HTTP, $name store', ({ star
     for (const host of hosts) {
       const leasedNow = host === 'a.example' ? 1 : 0;
       const view = {
-        ...{ host, waiting: 2 - leasedNow, leased: leasedNow, delayed: 0, dead: 0, found: 2 },
+        ...{ host, waiting: 2 - leasedNow, leased: leasedNow, delayed: 0, scheduled: 0, dead: 0, found: 2 },
         nextAt: expect.stringMatching(/Z$/),
       };
       expect(found).toContainEqual(view);

@@ -176,7 +176,14 @@ describe.each(STORES)('the queue over HTTP, $name store', ({ start }) => {
       expect(await set.settle('release', ids, { reason })).toEqual(ids.map(() => 'released'));
     }
     expect(await set.lease()).toEqual([]);
-    expect(await set.queue()).toEqual({ waiting: 0, leased: 0, delayed: 0, dead: 3, forgotten: 0 });
+    expect(await set.queue()).toEqual({
+      waiting: 0,
+      leased: 0,
+      delayed: 0,
+      scheduled: 0,
+      dead: 3,
+      forgotten: 0,
+    });
     const first = await set.deadLetters('?limit=2');
     const second = await set.deadLetters(`?limit=2&cursor=${first.next}`);
     expect(second.next).toBeUndefined();

@@ -91,7 +91,7 @@ async function hasToWait({ hosts }: Store, filter: Filter, { now }: Time): Promi
 async function limitedIn({ counters }: Store, filter: Filter): Promise<number> {
   const positions = positionsOf(ITEMS, filter.seed, filter.geometry);
   const names = ITEMS.map(() => '');
-  const answers = await counters.add(filter, positions, OPERATION, ITEMS, undefined, names);
+  const answers = await counters.add(filter, positions, OPERATION, { payloads: ITEMS, hosts: names });
   return answers.filter((answer) => answer === Added.Limited).length;
 }
 

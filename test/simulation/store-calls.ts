@@ -72,9 +72,9 @@ async function inFilter(store: Store, filter: Filter, call: Call): Promise<Answe
   const hosts = filter.perHost && items.map(() => '');
   switch (call.verb) {
     case 'add':
-      return bytes(counters.add(filter, positions(), operation, undefined, call.ttlMs, hosts));
+      return bytes(counters.add(filter, positions(), operation, { hosts }, call.ttlMs));
     case 'discover':
-      return bytes(counters.add(filter, positions(), operation, items, call.ttlMs, hosts));
+      return bytes(counters.add(filter, positions(), operation, { payloads: items, hosts }, call.ttlMs));
     case 'remove':
       return bytes(counters.remove(filter, positions(), operation));
     case 'check':

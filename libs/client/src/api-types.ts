@@ -666,6 +666,10 @@ export type Queue = {
    */
   delayed: number;
   /**
+   * URLs scheduled for a later time
+   */
+  scheduled: number;
+  /**
    * Dead letters
    */
   dead: number;
@@ -1103,6 +1107,10 @@ export type Host = {
    * URLs released with a delay
    */
   delayed: number;
+  /**
+   * URLs scheduled for a later time
+   */
+  scheduled: number;
   /**
    * Dead letters
    */

@@ -11,7 +11,9 @@ import {
   MAX_HOST_BYTES,
   MAX_LEASE_MS,
   MAX_PER_HOST,
+  MAX_SCHEDULE_MS,
   type PerHost,
+  type Queued,
   type QueuedItem,
   type Sync,
 } from './port/index.js';
@@ -125,8 +127,38 @@ export function assertCounting({ name, type }: Filter): void {
   if (type !== 'counting') throw new TypeError(`filter ${name} is a standard filter: it has no counters`);
 }
 
+/** Throws TypeError or RangeError unless the filter can queue a batch of `items` items that live for `ttlMs`. */
+export function assertQueued(
+  filter: Filter,
+  { payloads, hosts, delayMs = 0 }: Queued,
+  items: number,
+  ttlMs = (filter.maxAgeSeconds ?? Infinity) * 1_000,
+): void {
+  if (payloads) assertPayloads(filter, payloads, items);
+  if (payloads || hosts) assertHosts(filter, hosts, items);
+  if (!(delayMs >= 0 && delayMs <= MAX_SCHEDULE_MS))
+    throw new RangeError(`an entry can be scheduled for up to ${MAX_SCHEDULE_MS} ms, not ${delayMs}`);
+  if (delayMs >= ttlMs)
+    throw new TypeError(`the items live for ${ttlMs} ms, so entries cannot be scheduled for ${delayMs} ms`);
+}
+
+/** Throws TypeError or RangeError unless the set can schedule entries that are acknowledged. */
+export function assertAgain({ name, maxAgeSeconds }: Filter, againAfterMs: number | undefined): void {
+  if (againAfterMs === undefined) return;
+  if (maxAgeSeconds !== undefined)
+    throw new TypeError(`filter ${name} ages, so its entries cannot come back`);
+  if (!(againAfterMs >= 1 && againAfterMs <= MAX_SCHEDULE_MS))
+    throw new RangeError(`an entry can come back after 1 to ${MAX_SCHEDULE_MS} ms, not ${againAfterMs}`);
+}
+
+/** Throws TypeError for a priority or a time that a store does not know yet. */
+export function assertUnordered({ priority = 'normal', delayMs = 0 }: Queued, againAfterMs?: number): void {
+  if (priority !== 'normal' || delayMs > 0 || againAfterMs !== undefined)
+    throw new TypeError('this store has no priorities and no scheduled entries');
+}
+
 /** Throws TypeError unless the filter has a queue and each of the `items` items has a payload. */
-export function assertPayloads({ name, kind }: Filter, payloads: readonly string[], items: number): void {
+function assertPayloads({ name, kind }: Filter, payloads: readonly string[], items: number): void {
   if (kind !== 'visited-set') throw new TypeError(`filter ${name} has no queue for payloads`);
   if (payloads.length !== items) throw new TypeError(`${payloads.length} payloads for ${items} items`);
 }

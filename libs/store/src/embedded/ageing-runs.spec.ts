@@ -29,7 +29,7 @@ const urls = (count: number, prefix: string): string[] =>
   Array.from({ length: count }, (_, n) => `http://${prefix}${n}.example/`);
 
 const add = async (store: EmbeddedStore, filter: Filter, keys: readonly string[]) => [
-  ...(await store.counters.add(filter, positions(filter, keys), operation(), keys)),
+  ...(await store.counters.add(filter, positions(filter, keys), operation(), { payloads: keys })),
 ];
 
 /** The room for URLs of each run, and what else a copy of the set must share. */

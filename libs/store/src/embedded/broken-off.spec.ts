@@ -44,7 +44,7 @@ describe('a change that fails after it has written data', () => {
     const store = await bench.open();
     const visited = await createFilter(store, { name: 'visited', kind: 'visited-set' });
     const counted = await createFilter(store, { name: 'counted', semantics: 'multiset' });
-    await store.counters.add(visited, positions(visited, keys(2)), operation(), keys(2));
+    await store.counters.add(visited, positions(visited, keys(2)), operation(), { payloads: keys(2) });
     // The first can be queued, the second cannot.
     const payloads = [...keys(1, 2), undefined as unknown as string];
 
@@ -53,7 +53,7 @@ describe('a change that fails after it has written data', () => {
       store.counters.add(counted, positions(counted, batches[i]!), keyed(`add-${i}`));
     const outcomes = await Promise.allSettled([
       ...batches.slice(0, 10).map((_, i) => add(i)),
-      store.counters.add(visited, positions(visited, keys(2, 2)), keyed('broken'), payloads),
+      store.counters.add(visited, positions(visited, keys(2, 2)), keyed('broken'), { payloads }),
       ...batches.slice(10).map((_, i) => add(i + 10)),
     ]);
     expect(outcomes[10]).toMatchObject({ status: 'rejected', reason: { code: 'STORE_UNAVAILABLE' } });
@@ -82,7 +82,9 @@ describe('a store whose last write failed', () => {
     let unready: string | undefined;
     // On a busy machine, the pause after the failure may be over before readiness is checked.
     for (let attempt = 0; attempt < 20 && unready === undefined; attempt++) {
-      const failing = store.counters.add(visited, positions(visited, keys(1)), operation(), broken);
+      const failing = store.counters.add(visited, positions(visited, keys(1)), operation(), {
+        payloads: broken,
+      });
       await expect(failing).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' });
       // Makes the store reload its memory, which starts the pause.
       await store.describe(visited);
@@ -145,7 +147,7 @@ describe('a row of a queue that goes missing or is damaged while the store runs'
     const store = await bench.open();
     const visited = await createFilter(store, { name: 'visited', kind: 'visited-set' });
     const counted = await createFilter(store, { name: 'counted', semantics: 'multiset' });
-    await store.counters.add(visited, positions(visited, keys(2)), operation(), keys(2));
+    await store.counters.add(visited, positions(visited, keys(2)), operation(), { payloads: keys(2) });
     const database = Database.open(await bench.dataDir());
     const row = numberedKey(generationKey(visited.generation), 1);
     await database.transaction(() => BREAK[how]?.(database, row), true);
@@ -254,13 +256,14 @@ describe('a change of the same filter right after a failed one', () => {
   it('builds on the state before the failed one', async () => {
     const store = await bench.open();
     const visited = await createFilter(store, { kind: 'visited-set' });
-    await store.counters.add(visited, positions(visited, keys(2)), operation(), keys(2));
+    await store.counters.add(visited, positions(visited, keys(2)), operation(), { payloads: keys(2) });
     // The first can be queued, the second cannot.
     const payloads = [...keys(1, 2), undefined as unknown as string];
-    const breakOff = () => store.counters.add(visited, positions(visited, keys(2, 2)), operation(), payloads);
+    const breakOff = () =>
+      store.counters.add(visited, positions(visited, keys(2, 2)), operation(), { payloads });
 
     const more = keys(1, 4);
-    const add = () => store.counters.add(visited, positions(visited, more), keyed('add'), more);
+    const add = () => store.counters.add(visited, positions(visited, more), keyed('add'), { payloads: more });
     const [broken] = await Promise.allSettled([breakOff(), add()]);
     expect(broken).toMatchObject({ status: 'rejected' });
     expect([...(await patiently(add))]).toEqual([1]);

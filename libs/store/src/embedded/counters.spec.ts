@@ -23,9 +23,13 @@ describe('a batch of a visited set that takes several rows of the log', () => {
     const mixed = [...URLS.slice(0, 1_500), ...keys(1_000, COUNT)];
     const first = operation({ repeat: true });
     for (let run = 0; run < 2; run++) {
-      expect([...(await store.counters.add(filter, all, first, URLS))]).toEqual(times(COUNT, Added.New));
+      expect([...(await store.counters.add(filter, all, first, { payloads: URLS }))]).toEqual(
+        times(COUNT, Added.New),
+      );
     }
-    const again = await store.counters.add(filter, positions(filter, mixed), operation(), mixed);
+    const again = await store.counters.add(filter, positions(filter, mixed), operation(), {
+      payloads: mixed,
+    });
     expect([...again]).toEqual([...times(1_500, Added.Present), ...times(1_000, Added.New)]);
     const leased: string[] = [];
     for (let turn = 0; turn < 4; turn++) {
@@ -47,7 +51,7 @@ describe('a batch of a visited set that takes several rows of the log', () => {
 
   it('is refused before any change if the whole batch does not fit', async () => {
     const { store, filter } = await visitedSet(1_000);
-    const call = store.counters.add(filter, positions(filter, URLS), operation(), URLS);
+    const call = store.counters.add(filter, positions(filter, URLS), operation(), { payloads: URLS });
     await expect(call).rejects.toMatchObject({ code: 'FILTER_FULL' });
     expect(await store.describe(filter)).toMatchObject({ items: 0, queue: { waiting: 0 } });
   });

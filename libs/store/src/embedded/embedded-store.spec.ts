@@ -80,7 +80,7 @@ describe('a restart', () => {
     await store.counters.add(filter, all, operation());
     await store.counters.remove(filter, positions(filter, keys(1000)), operation());
     await store.counters.add(bits, positions(bits, keys(3000)), operation());
-    await store.counters.add(visited, positions(visited, keys(5)), operation(), keys(5));
+    await store.counters.add(visited, positions(visited, keys(5)), operation(), { payloads: keys(5) });
     const [leased] = await store.queue.lease(visited, 1, 60_000, operation());
     const before = await Promise.all([filter, bits, visited].map((each) => store.describe(each)));
     const answers = await store.counters.check(filter, all);
@@ -101,7 +101,7 @@ describe('a restart', () => {
   it('deletes the data of a dropped filter', async () => {
     const store = await bench.open();
     const filter = await createFilter(store, { kind: 'visited-set' });
-    await store.counters.add(filter, positions(filter, keys(2000)), operation(), keys(2000));
+    await store.counters.add(filter, positions(filter, keys(2000)), operation(), { payloads: keys(2000) });
     // The store is closed immediately, so the deletion in the background is interrupted.
     await Promise.all([store.drop('seen', 'visited-set', operation()), store.close()]);
     const again = await bench.open();
@@ -170,7 +170,7 @@ it('rows of entries and of marks fit in a page, unless one URL is longer', async
   const long = `https://example.org/${'x'.repeat(6_000)}`;
   const cyrillic = keys(1_000, 1_000).map((key) => `${key}/${'путь'.repeat(10)}`);
   const urls = [...keys(1_000), long, ...cyrillic];
-  await store.counters.add(filter, positions(filter, urls), operation(), urls);
+  await store.counters.add(filter, positions(filter, urls), operation(), { payloads: urls });
   await store.counters.remove(filter, positions(filter, keys(900)), operation());
   await store.close();
   const database = Database.open(await bench.dataDir(), undefined, { readOnly: true });
@@ -188,7 +188,7 @@ it('all items that one call forgot stay forgotten after a restart', async () => 
   const store = await bench.open();
   const filter = await createFilter(store, { kind: 'visited-set', capacity: 10_000, errorRate: 1e-9 });
   const urls = keys(1_000);
-  await store.counters.add(filter, positions(filter, urls), operation(), urls);
+  await store.counters.add(filter, positions(filter, urls), operation(), { payloads: urls });
   await store.counters.remove(filter, positions(filter, keys(900)), operation());
   await store.close();
   const again = await bench.open();
@@ -205,7 +205,7 @@ it('a waiting caller is woken for a lease that ended before its timer was set', 
   let ahead = 0;
   const store = await bench.open({ clock: clockOf(() => Date.now() + ahead) });
   const filter = await createFilter(store, { kind: 'visited-set' });
-  await store.counters.add(filter, positions(filter, keys(1)), operation(), keys(1));
+  await store.counters.add(filter, positions(filter, keys(1)), operation(), { payloads: keys(1) });
   let calls = 0;
   const called = new Promise<void>((resolve) => {
     store.queue.watch(filter, () => {
@@ -233,7 +233,7 @@ it('a waiting caller is woken for a lease that ends while its timer is being set
   };
   const store = await bench.open({ clock: { now, monotonic: moved.monotonic, shift: moved } });
   const filter = await createFilter(store, { kind: 'visited-set' });
-  await store.counters.add(filter, positions(filter, keys(1)), operation(), keys(1));
+  await store.counters.add(filter, positions(filter, keys(1)), operation(), { payloads: keys(1) });
   let calls = 0;
   store.queue.watch(filter, () => calls++);
   await store.queue.lease(filter, 1, HOUR_MS, operation());
@@ -252,7 +252,7 @@ it('the space of entries that left a queue is reused', async () => {
   for (let round = 0; round < 8; round++) {
     for (let from = 0; from < 4_000; from += 1_000) {
       const urls = keys(1_000, from);
-      await store.counters.add(filter, positions(filter, urls), operation(), urls);
+      await store.counters.add(filter, positions(filter, urls), operation(), { payloads: urls });
     }
     let left = 0;
     for (let leased = -1; leased !== 0; left += leased) {

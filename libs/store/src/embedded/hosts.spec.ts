@@ -54,7 +54,7 @@ const urls = (count: number, from = 0, page = ''): string[] =>
 
 async function discover(store: EmbeddedStore, filter: Filter, keys: readonly string[], by = operation()) {
   const hosts = keys.map((key) => new URL(key).hostname);
-  return [...(await store.counters.add(filter, positions(filter, keys), by, keys, undefined, hosts))];
+  return [...(await store.counters.add(filter, positions(filter, keys), by, { payloads: keys, hosts }))];
 }
 
 async function lease(store: EmbeddedStore, filter: Filter, max: number): Promise<string[]> {

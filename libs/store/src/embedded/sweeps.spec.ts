@@ -14,7 +14,7 @@ afterEach(() => bench.tidy());
 
 const queued = async (store: EmbeddedStore): Promise<Filter> => {
   const filter = await createFilter(store, { kind: 'visited-set' });
-  await store.counters.add(filter, positions(filter, keys(20)), operation(), keys(20));
+  await store.counters.add(filter, positions(filter, keys(20)), operation(), { payloads: keys(20) });
   return filter;
 };
 const forget = (store: EmbeddedStore, filter: Filter, item: number) =>

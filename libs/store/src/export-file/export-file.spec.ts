@@ -5,7 +5,7 @@ import { beforeAll, describe, expect, it } from '@jest/globals';
 import { DEFAULT_HASH_SCHEME, HOST_HASH_SCHEME, hostWords, segmentBytes, segmentOf } from '#bloom';
 import { Random } from '../../../../test/support/random.js';
 import { countCells } from '../transfer/cell-counts.js';
-import { MAX_BLOCKED_UNTIL, type Part } from '../port/index.js';
+import { MAX_ATTEMPT, MAX_BLOCKED_UNTIL, type Part } from '../port/index.js';
 import { ExportFileReader } from './decode.js';
 import { encodeExportFile } from './encode.js';
 import { ExportFileError } from './export-file-error.js';
@@ -65,7 +65,7 @@ function parts(): Part[] {
       segment: 1,
       entries: [
         { hash: hash(0x80), discoveredAt: 0, attempt: 0, payload: new Uint8Array(0) },
-        { hash: hash(0xff), discoveredAt: 7, attempt: 2 ** 31, payload: Buffer.from('x') },
+        { hash: hash(0xff), discoveredAt: 7, attempt: MAX_ATTEMPT, payload: Buffer.from('x') },
       ],
     },
     cellsPart(1, second),

@@ -1,11 +1,27 @@
 import type { Positions } from '#bloom';
 import type { Filter } from './filter.js';
 import type { Operation } from './operation.js';
+import type { Priority } from './queue.js';
 
 /** Results of `add`, one per item. */
 export const Added = { Present: 0, New: 1, Limited: 2 } as const;
 /** Results of `remove`, one per item. */
 export const Removed = { Absent: 0, Removed: 1, Saturated: 2 } as const;
+
+/** How `add` queues new items. */
+export interface Queued {
+  /** One string per item. Absent: no item is queued. */
+  readonly payloads?: readonly string[] | undefined;
+  /** In sets with `perHost`: the name of each item's host. Required with `payloads`. */
+  readonly hosts?: readonly string[] | undefined;
+  /** Default: normal. */
+  readonly priority?: Priority | undefined;
+  /**
+   * The entries are scheduled: they can be leased after this time, at most MAX_SCHEDULE_MS. Default: 0, immediately. In
+   * a filter that ages, it must be shorter than the items live, because an item that expired could be queued again.
+   */
+  readonly delayMs?: number | undefined;
+}
 
 /**
  * Operations on cells. Every method takes the positions of a batch and returns one byte per item, in the batch's order.
@@ -38,13 +54,12 @@ export interface Counters {
    * the operation's quota). The segment then takes no more items of the batch; a repeat of the operation continues
    * where it stopped.
    *
-   * `payloads`, for visited sets: one string per item. A new item is queued with its string in the same atomic step.
+   * `queued`, for visited sets: a new item is queued with its payload in the same atomic step.
    *
-   * `hosts`, in sets with `perHost`: the name of each item's host. Required with `payloads`: an item that would then
-   * exceed `maxUrls` of its host, or whose host would be one more than a set may have, is neither stored nor queued:
-   * Added.Limited. A copy of an item in the batch counts once. In a set that ages, `maxUrls` begins anew with each
-   * period of the maximum age. A committed sync changes the numbers: see Syncs. A batch of many hosts may be several
-   * atomic steps; it is refused for lack of room before the first of them.
+   * In sets with `perHost`, an item to queue is neither stored nor queued if it would exceed `maxUrls` of its host, or
+   * if its host would be one more than a set may have: Added.Limited. A copy of an item in the batch counts once. In a
+   * set that ages, `maxUrls` begins anew with each period of the maximum age. A committed sync changes the numbers: see
+   * Syncs. A batch of many hosts may be several atomic steps; it is refused for lack of room before the first of them.
    *
    * In a filter that ages, items live for `ttlMs` from now (default: the filter's maximum age), and up to a thirteenth
    * of that maximum longer. An item that is already present keeps the longer of its remaining and its new lifetime.
@@ -53,9 +68,8 @@ export interface Counters {
     filter: Filter,
     positions: Positions,
     operation: Operation,
-    payloads?: readonly string[],
+    queued?: Queued,
     ttlMs?: number,
-    hosts?: readonly string[],
   ): Promise<Uint8Array>;
 
   /** 1: probably present (all k cells are non-zero). 0: certainly absent. */

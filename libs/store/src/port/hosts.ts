@@ -25,6 +25,7 @@ export interface HostView extends HostSettings {
   readonly waiting: number;
   readonly leased: number;
   readonly delayed: number;
+  readonly scheduled: number;
   readonly dead: number;
   /** In sets with `maxUrls`: the URLs that count towards it. */
   readonly found?: number;

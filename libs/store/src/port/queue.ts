@@ -7,6 +7,13 @@ export const Settled = { Unknown: 0, Done: 1, Expired: 2 } as const;
 /** Maximum length of a lease or delay, in ms. */
 export const MAX_LEASE_MS = 86_400_000;
 
+/** Longest time for which an entry can be scheduled, in ms: ten years. */
+export const MAX_SCHEDULE_MS = 315_360_000_000;
+
+/** The priorities of entries, highest first. */
+export const PRIORITIES = ['high', 'normal', 'low'] as const;
+export type Priority = (typeof PRIORITIES)[number];
+
 /** Maximum size of the payloads in one lease, in bytes of UTF-8, unless its first entry alone is larger. */
 export const MAX_LEASED_BYTES = 2 ** 20;
 
@@ -70,10 +77,14 @@ export interface DeadLetterPage {
 }
 
 /**
- * The queue of a visited set. It is a log: new entries are written at its end, leases take entries from its head. Order
- * is roughly first in, first out: each segment hands out its entries in the order in which they were queued; there is
- * no order between segments. An entry that comes back (its lease ended, it was released, its delay is over, or it was
- * put back) is queued at the end: behind all waiting entries, before later ones.
+ * The queue of a visited set. It has a log for each priority: new entries are written at its end, leases take entries
+ * from its head. Entries of a higher priority go first. Within a priority, order is roughly first in, first out: each
+ * segment hands out its entries in the order in which they were queued; there is no order between segments. An entry
+ * that comes back (its lease ended, it was released, its time has come, or it was put back) keeps its priority, and is
+ * queued at the end: behind all waiting entries of its priority, before later ones.
+ *
+ * A scheduled entry comes back at a fixed time, as if never leased. It counts as discovered at that time. If the clock
+ * is set back, scheduled entries wait longer.
  *
  * A set with `perHost` has a lane for each host, and this order within each lane. Lanes are served in turn: the one that
  * may be leased from for the longest time comes first. `delayMs` after a lease, the next entries of a host may be
@@ -104,8 +115,17 @@ export interface Queue {
    * Removes leased entries from the queue permanently. Per id: Settled.Done; Settled.Expired if the lease of the entry
    * has ended or the entry was settled under it; Settled.Unknown if the entry was forgotten, or no such id was ever
    * issued.
+   *
+   * With `againAfterMs` (1 to MAX_SCHEDULE_MS), the entries are scheduled instead: they come back after this time. A
+   * forget still removes them. Throws TypeError for a set that ages: the item would expire, could be discovered again,
+   * and would then have two entries.
    */
-  ack(filter: Filter, ids: readonly string[], operation: Operation): Promise<Uint8Array>;
+  ack(
+    filter: Filter,
+    ids: readonly string[],
+    operation: Operation,
+    againAfterMs?: number,
+  ): Promise<Uint8Array>;
 
   /**
    * Gives leased entries back: to the end of the queue, immediately or after a delay, or to the dead letters if they

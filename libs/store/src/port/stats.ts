@@ -50,10 +50,12 @@ export interface QueueStats {
   readonly leased: number;
   /** Number of entries that were released with a delay that has not ended. */
   readonly delayed: number;
+  /** Number of entries that are scheduled for a later time: see Queue. */
+  readonly scheduled: number;
   /** Number of dead letters. */
   readonly dead: number;
   /** Upper bound on the number of forgotten entries in these counts. */
   readonly forgotten: number;
-  /** Age in seconds, since discovery, of the entry at the head of the queue; absent if none is waiting. */
+  /** Age in seconds, since discovery, or since its scheduled time, of the entry at the head of the queue; absent if none is waiting. */
   readonly oldestSeconds?: number;
 }

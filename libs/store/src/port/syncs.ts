@@ -84,7 +84,9 @@ export const Kept = {
  *   item, is noted until the item is added again, so the order of removing and listing an item does not matter;
  * - entries that wait, are leased, delayed or dead letters when the sync is opened are kept: before `open` answers or,
  *   if that takes too long, soon after, and always before the commit. Entries that are acknowledged or purged before
- *   that are kept, too. If the new layers have no room for them, the store abandons the sync.
+ *   that are kept, too. If the new layers have no room for them, the store abandons the sync;
+ * - scheduled entries are not kept. The commit removes those whose items the new layers do not claim: a set could not
+ *   forget a URL that it crawls again and again otherwise.
  *
  * A commit replaces the filter's own layers with the new ones; for each item this happens at one moment. Handles that
  * were opened before become stale (StaleFilterError), since positions may differ. Abandoning drops the new layers;

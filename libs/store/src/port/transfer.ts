@@ -1,6 +1,7 @@
 import type { Filter, FilterSpec } from './filter.js';
 import type { HostSettings } from './hosts.js';
 import type { Operation, Quota } from './operation.js';
+import type { Priority } from './queue.js';
 import type { FilterStats } from './stats.js';
 
 /** A queue entry on its way between stores. */
@@ -13,6 +14,10 @@ export interface QueuedItem {
   readonly discoveredAt: number;
   /** UTF-8. */
   readonly payload: Uint8Array;
+  /** Absent: normal. */
+  readonly priority?: Priority | undefined;
+  /** When a scheduled entry comes back, in ms since the epoch. Absent for all other entries. */
+  readonly scheduledAt?: number | undefined;
   /** Reason of a dead letter; absent for all other entries. */
   readonly reason?: string;
   /** In sets with `perHost`: the name of the item's host. */
@@ -42,8 +47,8 @@ export interface HiddenItem {
   readonly until: number;
 }
 
-/** Maximum number of leases that an imported entry may have had: stores and files continue to count in 32 bits. */
-export const MAX_ATTEMPT = 2 ** 31;
+/** The highest number of leases of an entry. Later leases are not counted. */
+export const MAX_ATTEMPT = 2 ** 24 - 1;
 
 /** The counts of a filter that cannot be computed from its cells. */
 export type CallCounts = Pick<FilterStats, 'items' | 'added' | 'duplicate' | 'removed' | 'refused'>;
@@ -96,8 +101,8 @@ export interface Transfer {
   export(filter: Filter): AsyncGenerator<Part, void, undefined>;
 
   /**
-   * Creates a filter with these contents under a new generation. All queued entries wait in it, in the order of
-   * `parts`; dead letters stay dead letters. `parts` must be complete and match the spec: a caller that reads them from
+   * Creates a filter with these contents under a new generation. Scheduled entries stay scheduled, and dead letters stay
+   * dead letters. All other entries wait in it, in the order of `parts` within each priority. `parts` must be complete and match the spec: a caller that reads them from
    * elsewhere checks this and throws out of the iteration if they do not. The filter becomes visible when `parts` ends.
    * If anything throws before that, no filter exists and its memory is freed, after a crash by the next start or call.
    *

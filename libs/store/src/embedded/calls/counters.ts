@@ -2,13 +2,13 @@ import type { Positions } from '#bloom';
 import {
   ABANDONED,
   assertCounting,
-  assertHosts,
-  assertPayloads,
+  assertQueued,
   assertTtl,
+  assertUnordered,
   hidingFull,
 } from '../../refusals.js';
 import { StoreError } from '../../errors.js';
-import type { Counters, Filter, Operation, Quota } from '../../port/index.js';
+import type { Counters, Filter, Operation, Queued, Quota } from '../../port/index.js';
 import type { Engine } from '../engine/engine.js';
 import type { FilterState } from '../filters/filter-state.js';
 import { layersFor, reserveNext } from '../catalogue/growth.js';
@@ -50,13 +50,13 @@ export class EmbeddedCounters implements Counters {
     filter: Filter,
     positions: Positions,
     operation: Operation,
-    payloads?: readonly string[],
+    queued: Queued = {},
     ttlMs?: number,
-    hosts?: readonly string[],
   ): Promise<Uint8Array> {
     assertTtl(filter, ttlMs);
-    if (payloads) assertPayloads(filter, payloads, positions.count);
-    if (payloads || hosts) assertHosts(filter, hosts, positions.count);
+    assertQueued(filter, queued, positions.count, ttlMs);
+    assertUnordered(queued);
+    const { payloads, hosts } = queued;
     const counted = payloads !== undefined || filter.perHost?.maxUrls !== undefined;
     const added = await this.inParts(filter, positions, operation, counted, (part) =>
       this.addPart(filter, positions, part, { payloads, ttlMs, hosts }),

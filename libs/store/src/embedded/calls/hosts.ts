@@ -62,7 +62,16 @@ export class EmbeddedHosts implements Hosts {
           lane.name ||= host;
           lanes.settle(lane, settings);
           lanes.flush();
-          return { answer: lanes.view(lane) ?? { name: host, waiting: 0, leased: 0, delayed: 0, dead: 0 } };
+          return {
+            answer: lanes.view(lane) ?? {
+              name: host,
+              waiting: 0,
+              leased: 0,
+              delayed: 0,
+              scheduled: 0,
+              dead: 0,
+            },
+          };
         });
       },
       { grows: true, deadline: operation.deadline },

@@ -7,7 +7,7 @@ import type {
   Queue,
   Release,
 } from '../../port/index.js';
-import { assertLimits } from '../../refusals.js';
+import { assertAgain, assertLimits, assertUnordered } from '../../refusals.js';
 import type { Engine } from '../engine/engine.js';
 import { deadLetterNumber } from '../queue/entry-ids.js';
 import { TodoQueue, type Lease } from '../queue/todo-queue.js';
@@ -49,7 +49,14 @@ export class EmbeddedQueue implements Queue {
     }
   }
 
-  async ack(filter: Filter, ids: readonly string[], operation: Operation): Promise<Uint8Array> {
+  async ack(
+    filter: Filter,
+    ids: readonly string[],
+    operation: Operation,
+    againAfterMs?: number,
+  ): Promise<Uint8Array> {
+    assertAgain(filter, againAfterMs);
+    assertUnordered({}, againAfterMs);
     const answers = await this.settle(filter, ids, ACK, operation, (queue, some, now) =>
       queue.ack(some, now),
     );

@@ -74,7 +74,7 @@ export class QueueState {
     const { waiting, leased, delayed, dead, marks } = this;
     const age = headDiscoveredAt === undefined ? undefined : Math.floor(now / 1000) - headDiscoveredAt;
     return {
-      ...{ waiting, leased, delayed, dead, forgotten: marks.size },
+      ...{ waiting, leased, delayed, scheduled: 0, dead, forgotten: marks.size },
       ...(waiting > 0 && age !== undefined && { oldestSeconds: Math.max(0, age) }),
     };
   }

@@ -18,7 +18,7 @@ export function hostViewOf(lane: HostLane, { clock, ahead, period }: ViewTimes):
   const isBlocked = blockedUntil > clock;
   if (lane.held === 0 && !found && !own && !isBlocked) return undefined;
   return {
-    ...{ name, waiting, leased, delayed, dead },
+    ...{ name, waiting, leased, delayed, scheduled: 0, dead },
     ...(found !== undefined && { found }),
     ...(waiting > 0 && dueAt > 0 && { nextAt: Math.max(0, dueAt - ahead) }),
     ...(isBlocked && { blockedUntil }),

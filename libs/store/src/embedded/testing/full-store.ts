@@ -81,7 +81,7 @@ export async function fill(store: EmbeddedStore): Promise<void> {
 function add(store: EmbeddedStore, filter: Filter, from: number): Promise<Uint8Array> {
   const payloads = filter.kind === 'visited-set' ? keysOf(filter, BATCH, from) : undefined;
   const hosts = filter.perHost && payloads?.map((key) => new URL(key).hostname);
-  return store.counters.add(filter, batch(filter, from), keyed(`add-${from}`), payloads, undefined, hosts);
+  return store.counters.add(filter, batch(filter, from), keyed(`add-${from}`), { payloads, hosts });
 }
 
 /**

@@ -1,8 +1,8 @@
 import type { Positions } from '#bloom';
 import type { Clock } from '../../clock.js';
 import { joinAll } from '../../join-all.js';
-import { assertCounting, assertHosts, assertPayloads, assertTtl } from '../../refusals.js';
-import { Removed, type Counters, type Filter, type Operation } from '../../port/index.js';
+import { assertCounting, assertQueued, assertTtl, assertUnordered } from '../../refusals.js';
+import { Removed, type Counters, type Filter, type Operation, type Queued } from '../../port/index.js';
 import { RedisFilter } from '../layout/filter.js';
 import type { LayerStack } from '../layout/layer-stack.js';
 import type { ItemCalls } from './item-calls.js';
@@ -39,19 +39,18 @@ export class RedisCounters implements Counters {
     handle: Filter,
     positions: Positions,
     operation: Operation,
-    payloads?: readonly string[],
+    queued: Queued = {},
     ttlMs?: number,
-    hosts?: readonly string[],
   ): Promise<Uint8Array> {
     const filter = RedisFilter.of(handle);
     assertTtl(filter, ttlMs);
-    if (payloads) assertPayloads(filter, payloads, positions.count);
-    if (payloads) assertHosts(filter, hosts, positions.count);
+    assertQueued(filter, queued, positions.count, ttlMs);
+    assertUnordered(queued);
     await this.segments.begin(filter, operation, 'add');
     await this.refuseOverfull(filter, positions, operation);
     return perChunk(filter, positions, filter.itemsPerScript, (chunk) => {
       const call = { filter, positions, chunk, operation, field: addField(operation, chunk.number) };
-      return this.itemCalls.add(call, { payloads, ttlMs, hosts });
+      return this.itemCalls.add(call, { ...queued, ttlMs });
     });
   }
 

@@ -12,7 +12,7 @@ import {
   MAX_LEASED_BYTES,
   RELEASED,
 } from '../../port/index.js';
-import { assertLimits } from '../../refusals.js';
+import { assertAgain, assertLimits, assertUnordered } from '../../refusals.js';
 import { readDeadLetters } from './dead-letters.js';
 import { RedisFilter } from '../layout/filter.js';
 import { readEntry } from './queue-entry.js';
@@ -90,7 +90,14 @@ export class RedisQueue implements Queue {
     return leased;
   }
 
-  ack(filter: Filter, ids: readonly string[], operation: Operation): Promise<Uint8Array> {
+  async ack(
+    filter: Filter,
+    ids: readonly string[],
+    operation: Operation,
+    againAfterMs?: number,
+  ): Promise<Uint8Array> {
+    assertAgain(filter, againAfterMs);
+    assertUnordered({}, againAfterMs);
     return this.settle('ack', filter, ids, operation, [0, '', 1]);
   }
 
