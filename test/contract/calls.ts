@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from '@jest/globals';
 import { planGeometry, planLayers, positionsOf, SEED_BYTES, type Segmentation } from '#bloom';
-import type { Filter, FilterSpec, Finding, Operation, Store, StoreErrorCode } from '#store';
+import type { Filter, FilterSpec, Finding, Operation, Queued, Store, StoreErrorCode } from '#store';
 import { clock } from '../support/clock.js';
 import { TEST_SEED } from '../support/fixed-random.js';
 import { patienceMs } from '../support/patience.js';
@@ -94,6 +94,9 @@ export async function add(
   return [...(await store.counters.add(filter, positions(filter, keys), operation, undefined, ttlMs))];
 }
 
+/** Priority and time of new entries. */
+export type Order = Pick<Queued, 'priority' | 'delayMs'>;
+
 const hostOf = (key: string): string => new URL(key).hostname;
 
 /** Adds to a visited set, with the keys themselves as payloads. With `perHost`, they must be URLs. */
@@ -102,11 +105,11 @@ export async function discover(
   filter: Filter,
   keys: readonly string[],
   operation = made(),
+  how: Order = {},
 ): Promise<number[]> {
   const hosts = filter.perHost && keys.map(hostOf);
-  return [
-    ...(await store.counters.add(filter, positions(filter, keys), operation, { payloads: keys, hosts })),
-  ];
+  const queued = { payloads: keys, hosts, ...how };
+  return [...(await store.counters.add(filter, positions(filter, keys), operation, queued))];
 }
 
 export async function check(store: Store, filter: Filter, keys: readonly string[]): Promise<number[]> {

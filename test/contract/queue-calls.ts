@@ -1,5 +1,5 @@
 import type { Filter, LeasedEntry, LeaseLimits, Release } from '#store';
-import { discover, made, remove } from './calls.js';
+import { discover, made, remove, type Order } from './calls.js';
 import type { Subject } from './subject.js';
 
 export const LONG_MS = 60_000;
@@ -18,14 +18,9 @@ export class QueueCalls {
     return this.subject.store.queue.lease(filter, max, ms, made(), limits);
   }
 
-  async ack(filter: Filter, entries: readonly { id: string }[]): Promise<number[]> {
-    return [
-      ...(await this.subject.store.queue.ack(
-        filter,
-        entries.map(({ id }) => id),
-        made(),
-      )),
-    ];
+  async ack(filter: Filter, entries: readonly { id: string }[], againAfterMs?: number): Promise<number[]> {
+    const ids = entries.map(({ id }) => id);
+    return [...(await this.subject.store.queue.ack(filter, ids, made(), againAfterMs))];
   }
 
   async release(
@@ -42,8 +37,8 @@ export class QueueCalls {
     return [...(await this.subject.store.queue.extend(filter, ids, ms, made()))];
   }
 
-  discover(filter: Filter, keys: readonly string[]): Promise<number[]> {
-    return discover(this.subject.store, filter, keys);
+  discover(filter: Filter, keys: readonly string[], how?: Order): Promise<number[]> {
+    return discover(this.subject.store, filter, keys, made(), how);
   }
 
   forget(filter: Filter, keys: readonly string[]): Promise<number[]> {

@@ -23,6 +23,8 @@ import { queueHostPaceContract } from './queue-host-pace.js';
 import { queueHostsContract } from './queue-hosts.js';
 import { queueLeasesContract } from './queue-leases.js';
 import { queueLogContract } from './queue-log.js';
+import { queueOrderContract } from './queue-order.js';
+import { queueScheduleContract } from './queue-schedule.js';
 import { recordWindowContract } from './record-window.js';
 import { refusalsContract } from './refusals.js';
 import { queuedRemovalsContract } from './queued-removals.js';
@@ -33,6 +35,7 @@ import { safeRetriesContract } from './safe-retries.js';
 import { saturationContract } from './saturation.js';
 import { transferContract } from './transfer.js';
 import { transferHostsContract } from './transfer-hosts.js';
+import { transferOrderContract } from './transfer-order.js';
 import { Subject } from './subject.js';
 import { syncsContract } from './syncs.js';
 import { syncGrowthContract } from './syncs-growth.js';
@@ -87,6 +90,11 @@ export function storeContract<H extends StoreHarness>(
     queueLogContract(subject);
     queueLeasesContract(subject);
     leasesContract(subject);
+    if (subject.ordersQueue) {
+      queueOrderContract(subject);
+      queueScheduleContract(subject);
+      transferOrderContract(subject);
+    }
     if (subject.knowsHosts) {
       queueHostsContract(subject);
       queueHostPaceContract(subject);

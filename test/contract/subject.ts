@@ -32,6 +32,11 @@ export class Subject<H extends StoreHarness = StoreHarness> {
     return this.fixture.listsHosts ?? false;
   }
 
+  /** The queues of the store have priorities and scheduled entries. */
+  get ordersQueue(): boolean {
+    return this.fixture.ordersQueue ?? false;
+  }
+
   get harness(): H {
     return this.set.harness;
   }

@@ -25,6 +25,8 @@ export interface StoreFixture<H extends StoreHarness = StoreHarness> {
   readonly listsHosts?: true;
   /** Syncs of the store change what `maxUrls` counts. */
   readonly syncsHosts?: true;
+  /** The queues of the store have priorities and scheduled entries. */
+  readonly ordersQueue?: true;
   setUp(): Promise<H>;
 }
 
