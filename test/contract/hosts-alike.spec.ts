@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Filter, LeasedEntry, Operation, PerHost, Store } from '#store';
 import { HOST_QUEUE_NUMBERS, QUEUE_FIELD } from '../../libs/store/src/redis/scripts/queue-state.js';
-import { LANE_NUMBERS } from '../../libs/store/src/redis/scripts/host-lanes.js';
+import { readLane } from '../../libs/store/src/redis/scripts/lane-records.js';
 import { clock } from '../support/clock.js';
 import { Random, SEED } from '../support/random.js';
 import { embedded, redis, type FoundKey, type RedisHarness, type StoreHarness } from '../support/stores.js';
@@ -75,15 +75,7 @@ describe('queues that know hosts, in both stores', () => {
     const numbers = (await client.hgetBuffer(meta.key, QUEUE_FIELD)) as Buffer;
     const number = (name: (typeof HOST_QUEUE_NUMBERS)[number]) =>
       numbers.readUIntBE(6 * HOST_QUEUE_NUMBERS.indexOf(name), 6);
-    const lanes = (await client.hvalsBuffer(key))
-      .filter((record) => record.length > 0)
-      .map((record) => ({
-        name: record.toString('utf8', 6 * LANE_NUMBERS.length),
-        ...(Object.fromEntries(LANE_NUMBERS.map((name, n) => [name, record.readUIntBE(6 * n, 6)])) as Record<
-          (typeof LANE_NUMBERS)[number],
-          number
-        >),
-      }));
+    const lanes = (await client.hvalsBuffer(key)).filter((record) => record.length > 0).map(readLane);
     return { lanes, waiting: number('waiting'), aheadMs: number('aheadMs'), seenAt: number('seenAt') };
   };
 

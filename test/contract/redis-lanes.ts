@@ -6,7 +6,8 @@ import {
   HOST_QUEUE_NUMBERS,
   QUEUE_FIELD,
 } from '../../libs/store/src/redis/scripts/queue-state.js';
-import { LANE_NUMBERS, LANES_PER_SCRIPT } from '../../libs/store/src/redis/scripts/host-lanes.js';
+import { LANES_PER_SCRIPT } from '../../libs/store/src/redis/scripts/host-lanes.js';
+import { readLane } from '../../libs/store/src/redis/scripts/lane-records.js';
 import type { FoundKey, RedisHarness } from '../support/stores.js';
 import { until } from '../support/until.js';
 import { check, discover, expectRefusal, keyed, makeFilter } from './calls.js';
@@ -31,10 +32,7 @@ export function redisLanes(subject: Subject<RedisHarness>): void {
     return Object.fromEntries(
       (await client.hvalsBuffer(key))
         .filter((record) => record.length > 0)
-        .map((record) => [
-          record.toString('utf8', 6 * LANE_NUMBERS.length),
-          Object.fromEntries(LANE_NUMBERS.map((name, n) => [name, record.readUIntBE(6 * n, 6)])),
-        ]),
+        .map((record) => [readLane(record).name, readLane(record)]),
     );
   };
   /** Names of hosts whose lanes have a turn, in order. */
@@ -43,7 +41,7 @@ export function redisLanes(subject: Subject<RedisHarness>): void {
     const members = await due.client.zrangeBuffer(due.key, '1', '-1');
     if (members.length === 0) return [];
     const records = await lanes.client.hmgetBuffer(lanes.key, ...members.map((member) => member.subarray(6)));
-    return records.map((record) => record?.toString('utf8', 6 * LANE_NUMBERS.length));
+    return records.map((record) => record && readLane(record).name);
   };
 
   describe('the lanes of a queue that knows hosts', () => {

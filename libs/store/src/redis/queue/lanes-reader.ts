@@ -1,6 +1,7 @@
 import type { Filter, QueuedHost } from '../../port/index.js';
 import type { QueuePage } from '../../transfer/export-parts.js';
-import { LANE_NUMBERS, LANES_PER_SCRIPT } from '../scripts/host-lanes.js';
+import { LANES_PER_SCRIPT } from '../scripts/host-lanes.js';
+import { type LaneRecord, readLane } from '../scripts/lane-records.js';
 import { exportLanesScript, exportWaitingScript } from '../scripts/transfer-hosts.js';
 import { QueueReader, readEntries } from './queue-reader.js';
 
@@ -10,13 +11,8 @@ const PAGE_LANES = 200;
 
 const ID_BYTES = 8;
 const NUMBER_BYTES = 6;
-const NAME_AT = LANE_NUMBERS.length * NUMBER_BYTES;
-
-type LaneNumbers = Readonly<Record<(typeof LANE_NUMBERS)[number], number>>;
-
-interface LaneRecord extends LaneNumbers {
+interface Lane extends LaneRecord {
   readonly id: Buffer;
-  readonly name: string;
 }
 
 interface LanePage {
@@ -24,7 +20,7 @@ interface LanePage {
   readonly now: number;
   readonly ahead: number;
   readonly turn: number;
-  readonly lanes: LaneRecord[];
+  readonly lanes: Lane[];
   readonly next: string;
   readonly removals: number;
   /** Another run of the server has answered. */
@@ -99,11 +95,11 @@ export class LanesReader extends QueueReader {
   private async lanes(kind: 'turns' | 'lanes', cursor: string): Promise<LanePage> {
     const { next, run, removals, bytes } = await this.read(exportLanesScript, [kind, cursor, PAGE_LANES]);
     const [now = 0, ahead = 0, turn = 0] = [0, 6, 12].map((at) => bytes.readUIntBE(at, NUMBER_BYTES));
-    const lanes: LaneRecord[] = [];
+    const lanes: Lane[] = [];
     for (let at = 3 * NUMBER_BYTES; at < bytes.length;) {
       const recordAt = at + ID_BYTES + 2;
       const end = recordAt + bytes.readUInt16BE(at + ID_BYTES);
-      lanes.push(readLane(bytes.subarray(at, at + ID_BYTES), bytes.subarray(recordAt, end)));
+      lanes.push({ ...readLane(bytes.subarray(recordAt, end)), id: bytes.subarray(at, at + ID_BYTES) });
       at = end;
     }
     return { now, ahead, turn, lanes, next, removals, another: this.isAnotherRun(run) };
@@ -131,11 +127,6 @@ export class LanesReader extends QueueReader {
       return more > 0;
     });
   }
-}
-
-function readLane(id: Buffer, record: Buffer): LaneRecord {
-  const numbers = LANE_NUMBERS.map((name, n) => [name, record.readUIntBE(n * NUMBER_BYTES, NUMBER_BYTES)]);
-  return { ...(Object.fromEntries(numbers) as LaneNumbers), id, name: record.toString('utf8', NAME_AT) };
 }
 
 function hostOf(

@@ -211,9 +211,9 @@ export class RedisQueue implements Queue {
   }
 }
 
-/** The most entries of each host, for leaseScript: 0 for no limit. */
-function perHostIn({ perHost }: RedisFilter, { maxPerHost }: LeaseLimits = {}): number[] {
-  return perHost ? [maxPerHost ?? (perHost.delayMs === undefined ? 0 : 1)] : [];
+/** The most entries of each host, for leaseScript: 0 for the default. */
+function perHostIn({ perHost }: RedisFilter, { maxPerHost = 0 }: LeaseLimits = {}): number[] {
+  return perHost ? [maxPerHost] : [];
 }
 
 /** Decodes the answer of leaseScript, up to the first `most` entries of the lease. */

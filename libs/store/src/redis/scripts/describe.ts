@@ -1,5 +1,5 @@
 import { CYCLE } from '../../age.js';
-import { LANE_RECORDS } from './host-lanes.js';
+import { LANE_RECORDS } from './lane-records.js';
 import { FIRST } from './lanes.js';
 import { leases } from './queue-moves.js';
 import { checkQueue, LEASED, queueReadKeys } from './queue-state.js';

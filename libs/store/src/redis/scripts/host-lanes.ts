@@ -1,11 +1,12 @@
 import type { Filter } from '../../port/index.js';
+import { LANE_RECORDS, PACK_LANE } from './lane-records.js';
 import { APPEND, chunkOf } from './lanes.js';
 
 /*
  * Lua on the lanes of an open queue that knows hosts: one lane for each host. Its entries have the second word of the
  * host's hash (4 bytes) before the payload, and the first word is that of the item's hash. Both are the id of the lane.
  *
- *   lanes          id of the lane (8 bytes) -> the record of the lane: LANE_NUMBERS, and the name of the host
+ *   lanes          id of the lane (8 bytes) -> the record of the lane (lane-records.ts)
  *   due            turn (6 bytes) .. id -> when the lane may be leased from, in the queue's time
  *
  * A lane is in `due` while it has waiting entries and less than `maxLeased` leased ones. An empty lane stays there
@@ -36,44 +37,6 @@ export function hostLimits(
 }
 
 /**
- * The numbers of a record, 6 bytes each: entries by state; the chunks (lanes.ts); `readyAt`, before which nothing is
- * leased; the place in `due`, or 0; and discoveries less those that were forgotten, counted in this `period`.
- */
-export const LANE_NUMBERS = [
-  ...(['waiting', 'leased', 'delayed', 'dead', 'head', 'headAt', 'next'] as const),
-  ...(['readyAt', 'dueAt', 'turn', 'found', 'period'] as const),
-];
-const FORMAT = `>${'I6'.repeat(LANE_NUMBERS.length)}`;
-const NAME_AT = 6 * LANE_NUMBERS.length;
-const FIELDS = LANE_NUMBERS.map((name) => `lane.${name}`).join(', ');
-
-/**
- * Lua that includes lanes. `queue.lanesOf` reads the lanes with these ids, in any number, and `lanes` has them
- * afterwards. `laneOf` returns the id of an entry's lane.
- */
-export const LANE_RECORDS = `
-local lanes = {}
-local function laneOf(entry) return sub(entry, 15, 18) .. sub(entry, 35, 38) end
-function queue.lanesOf(ids)
-  local missing, asked = {}, {}
-  for n = 1, #ids do
-    local id = ids[n]
-    if not lanes[id] and not asked[id] then missing[#missing + 1], asked[id] = id, true end
-  end
-  for from = 1, #missing, 1000 do
-    local records = call('HMGET', queue.laneKey, unpack(missing, from, math.min(#missing, from + 999)))
-    for n = 1, #records do
-      local record, lane = records[n], {id = missing[from + n - 1], name = ''}
-      if record then lane.name = sub(record, ${NAME_AT + 1}) end
-      ${FIELDS} = unpacked('${FORMAT}', record or string.rep('\\0', ${NAME_AT}))
-      lane.stored, lane.known = record and true or false, lane.waiting
-      lanes[lane.id] = lane
-    end
-  end
-end
-`;
-
-/**
  * After NOW and the opening of a queue. The last of ARGV has the limits of the set: hostLimits.
  *
  *   queue.use       a lane that changes, and that must have been read; `queue.changes` returns how many do
@@ -84,7 +47,7 @@ end
  *   queue.flush     gives the lanes that changed their turns, writes their records, and wakes waiting callers. Call it
  *                   before `queue.turns`, and before `queue.waiting` is read or the queue is saved.
  */
-export const HOST_LANES = `${LANE_RECORDS}${APPEND}
+export const HOST_LANES = `${LANE_RECORDS}${PACK_LANE}${APPEND}
 local limits, used = {}, {}
 for number in string.gmatch(ARGV[#ARGV], '%d+') do limits[#limits + 1] = tonumber(number) end
 local delayMs, maxLeased, maxUrls, ageMs, base, maxHosts = unpack(limits)
@@ -97,7 +60,13 @@ local function foundIn(lane)
   if lane.period ~= period then lane.period, lane.found = period, 0 end
   return lane.found
 end
+local function limitOf(own, ofSet) return own > 0 and own - 1 or ofSet end
 local function wait(lane, till) lane.readyAt = math.max(lane.readyAt, till) end
+-- When the host may be leased from.
+local function readyOf(lane)
+  if lane.blockedUntil <= now then return lane.readyAt end
+  return math.max(lane.readyAt, lane.blockedUntil + queue.aheadMs)
+end
 function queue.changes() return #used end
 function queue.use(id)
   local lane = lanes[id]
@@ -118,7 +87,9 @@ function queue.freed(ids, times)
   for n = 1, #ids do
     local lane = queue.use(ids[n])
     lane.leased = lane.leased - 1
-    if maxLeased == 1 then wait(lane, queueTime - math.max(0, now - times[n]) + delayMs) end
+    if limitOf(lane.ownMaxLeased, maxLeased) == 1 then
+      wait(lane, queueTime - math.max(0, now - times[n]) + limitOf(lane.ownDelayMs, delayMs))
+    end
   end
 end
 function queue.delay(entries, ms)
@@ -142,13 +113,14 @@ function queue.add(entries)
 end
 -- When it is the lane's turn, or 0. An import sets dueSince, which may be over.
 local function turnOf(lane)
-  if lane.leased >= maxLeased then return 0 end
+  if lane.leased >= limitOf(lane.ownMaxLeased, maxLeased) then return 0 end
   if lane.dueSince and lane.waiting > 0 then return lane.dueSince end
+  local readyAt = readyOf(lane)
   if lane.waiting == 0 then
     local ends = ageMs > 0 and foundIn(lane) > 0 and (period + 1) * ageMs or 0
-    return math.max(lane.readyAt > queueTime and lane.readyAt or 0, ends)
+    return math.max(readyAt > queueTime and readyAt or 0, ends)
   end
-  if lane.served or lane.known == 0 or lane.dueAt < lane.readyAt then return math.max(lane.readyAt, queueTime) end
+  if lane.served or lane.known == 0 or lane.dueAt < readyAt then return math.max(readyAt, queueTime) end
   return lane.dueAt > 0 and lane.dueAt or queueTime
 end
 function queue.flush()
@@ -168,8 +140,9 @@ function queue.flush()
     end
     queue.waiting = queue.waiting + lane.waiting - lane.known
     local held = lane.waiting + lane.leased + lane.delayed + lane.dead
-    if held > 0 or lane.dueAt > 0 or foundIn(lane) > 0 then
-      records[#records + 1], records[#records + 2] = lane.id, pack('${FORMAT}', ${FIELDS}) .. lane.name
+    local isSet = lane.ownDelayMs + lane.ownMaxLeased + lane.ownMaxUrls > 0
+    if held > 0 or lane.dueAt > 0 or foundIn(lane) > 0 or isSet then
+      records[#records + 1], records[#records + 2] = lane.id, recordOf(lane)
       if not lane.stored then queue.hosts = queue.hosts + 1 end
       lane.stored = true
     elseif lane.stored then
@@ -189,7 +162,7 @@ end
 
 /**
  * `queue.takeTurns` takes entries from the lanes whose turn it is, one after the other, until `taken` has `wanted`: at
- * most `most` of each lane. Needs TAKE. Flush before, and save afterwards.
+ * most `most` of each lane. 0: 1 if the host has a delay, else no limit. Needs TAKE. Flush before, and save afterwards.
  */
 export const TAKE_TURNS = `
 function queue.takeTurns(taken, wanted, most)
@@ -218,11 +191,17 @@ function queue.takeTurns(taken, wanted, most)
         error({err = 'UNSEEN the record of a lane is missing'})
       end
       queue.use(lane.id)
-      queue.take(lane, taken, math.min(wanted, before + math.min(most, maxLeased - lane.leased)), chunks[n])
-      local count = taken.count - before
-      if count > 0 then
-        lane.served, lane.leased = true, lane.leased + count
-        wait(lane, queueTime + delayMs)
+      -- It is still blocked if the clock was set back.
+      if readyOf(lane) <= queueTime then
+        local delay = limitOf(lane.ownDelayMs, delayMs)
+        local ofLane = most > 0 and most or delay > 0 and 1 or math.huge
+        local free = limitOf(lane.ownMaxLeased, maxLeased) - lane.leased
+        queue.take(lane, taken, math.min(wanted, before + math.min(ofLane, free)), chunks[n])
+        local count = taken.count - before
+        if count > 0 then
+          lane.served, lane.leased = true, lane.leased + count
+          wait(lane, queueTime + delay)
+        end
       end
       if taken.count >= wanted or taken.rest then return end
     end
@@ -244,7 +223,7 @@ function queue.mayLimit(count) return maxUrls > 0 or maxHosts - queue.hosts < co
 function queue.hostsLeft() return maxHosts - queue.hosts end
 function queue.roomOf(id)
   local lane = lanes[id]
-  return maxUrls > 0 and maxUrls - foundIn(lane) or math.huge, lane.stored
+  return maxUrls > 0 and limitOf(lane.ownMaxUrls, maxUrls) - foundIn(lane) or math.huge, lane.stored
 end
 function queue.discovered(entries, named)
   if maxUrls > 0 then useEach(entries, function(lane) lane.found = foundIn(lane) + 1 end) end

@@ -61,8 +61,8 @@ end
 /**
  * lease: takes entries from the head of the queue and hides them for a while, in leases of LEASE_ENTRIES.
  * ARGV: 9 attempts that make a dead letter (0: no limit), 10 entries, or 0 to answer a repeat only, 11 lease in ms, 12
- * bytes of payloads, 13 '1' if the first entry may have more. If the queue knows hosts: 14 entries of each, or 0 for no
- * limit.
+ * bytes of payloads, 13 '1' if the first entry may have more. If the queue knows hosts: 14 entries of each, see
+ * takeTurns.
  * Returns "<first lease> <entries> <flag> <states>\n", then the entries as in the leases. Flag: 1 if there is more to
  * read, 2 if the next entry would exceed the bytes, 3 if further lanes may have entries, else 0. States, for a repeat
  * only, one character per entry: LEASED if still held, '-' if the answer leaves the entry out.
@@ -88,7 +88,7 @@ ${bringBack(hosts, 'ARGV[9]')}${leases(hosts)}${moveDue(hosts)}
   ${flushed(hosts)}
 end
 local taken = {count = 0, read = 0, left = tonumber(ARGV[12]), any = ARGV[13] == '1', records = {}, parts = {}, used = {}}
-${hosts ? `queue.takeTurns(taken, wanted, ARGV[14] == '0' and math.huge or tonumber(ARGV[14]))` : 'queue.take(queue, taken, wanted)'}
+${hosts ? 'queue.takeTurns(taken, wanted, tonumber(ARGV[14]))' : 'queue.take(queue, taken, wanted)'}
 local count, records = taken.count, taken.records
 if #taken.parts > 0 then records[#records + 1] = concat(taken.parts) end
 local flag = taken.rest == 'full' and 2 or (more or taken.rest == 'unread') and count == 0 and 1${hosts ? ` or taken.rest == 'unread' and 3` : ''} or 0

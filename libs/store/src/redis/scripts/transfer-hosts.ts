@@ -1,5 +1,6 @@
 import { MAX_LEASE_MS } from '../../port/index.js';
-import { HOST_LANES, LANE_RECORDS } from './host-lanes.js';
+import { HOST_LANES } from './host-lanes.js';
+import { LANE_RECORDS } from './lane-records.js';
 import { chunkOf, SPLIT } from './lanes.js';
 import { MARKS } from './queue-moves.js';
 import { checkQueue, queueReadKeys } from './queue-state.js';

@@ -1,5 +1,6 @@
 import type { Script } from './script.js';
-import { HOST_LANES, LANE_RECORDS } from './host-lanes.js';
+import { HOST_LANES } from './host-lanes.js';
+import { LANE_RECORDS } from './lane-records.js';
 import { chunkOf, SPLIT } from './lanes.js';
 import { ADD, leases, MARKS } from './queue-moves.js';
 import { checkQueue, EXTENDED, forQueues, HEAD_BYTES, LEASED, queueReadKeys } from './queue-state.js';

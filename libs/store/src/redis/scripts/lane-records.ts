@@ -1,0 +1,116 @@
+/*
+ * The records of the lanes of a queue that knows hosts: id of the lane (8 bytes) -> record. A record has
+ *
+ *   LANE_NUMBERS | 1 byte: a bit for each group that follows | the numbers of these groups | the name of the host
+ *
+ * Each number has 6 bytes. All numbers of a group are 0 if the record does not have it. Few lanes have any group, so a
+ * lease, which reads many records, unpacks one short list of numbers for most of them.
+ */
+
+/**
+ * The numbers of every record: entries by state; the chunks (lanes.ts); `readyAt`, before which nothing is leased; the
+ * place in `due`, or 0; and discoveries less those that were forgotten, counted in this `period`.
+ */
+export const LANE_NUMBERS = [
+  ...(['waiting', 'leased', 'delayed', 'dead', 'head', 'headAt', 'next'] as const),
+  ...(['readyAt', 'dueAt', 'turn', 'found', 'period'] as const),
+];
+
+/**
+ * At most 8 groups, whose order must not change.
+ *
+ * - Settings of the host: nothing is leased before `blockedUntil`, in ms since the epoch, by the clock. The own limits
+ *   have one added; 0 stands for the limit of the set.
+ */
+export const LANE_GROUPS = [['blockedUntil', 'ownDelayMs', 'ownMaxLeased', 'ownMaxUrls'] as const] as const;
+
+type LaneNumber = (typeof LANE_NUMBERS)[number] | (typeof LANE_GROUPS)[number][number];
+
+/** A record, unpacked. */
+export type LaneRecord = Readonly<Record<LaneNumber, number>> & { readonly name: string };
+
+const NUMBER_BYTES = 6;
+const GROUPS_AT = LANE_NUMBERS.length * NUMBER_BYTES;
+const formatOf = (numbers: readonly string[]): string => `>${'I6'.repeat(numbers.length)}`;
+const fieldsOf = (numbers: readonly string[]): string => numbers.map((name) => `lane.${name}`).join(', ');
+
+const FORMAT = `${formatOf(LANE_NUMBERS)}B`;
+const FIELDS = `${fieldsOf(LANE_NUMBERS)}, lane.groups`;
+
+/**
+ * Lua that includes lanes. `queue.lanesOf` reads the lanes with these ids, in any number, and `lanes` has them
+ * afterwards. `laneOf` returns the id of an entry's lane.
+ */
+export const LANE_RECORDS = `
+local lanes = {}
+local NO_GROUPS = {__index = {${LANE_GROUPS.flat()
+  .map((name) => `${name} = 0`)
+  .join(', ')}}}
+local function laneOf(entry) return sub(entry, 15, 18) .. sub(entry, 35, 38) end
+-- Returns where the name begins.
+local function readGroups(lane, record)
+  local at, groups = ${GROUPS_AT + 2}, lane.groups
+${LANE_GROUPS.map(
+  (names, n) => `  if groups % ${2 ** (n + 1)} >= ${2 ** n} then
+    ${fieldsOf(names)} = unpacked('${formatOf(names)}', record, at)
+    at = at + ${names.length * NUMBER_BYTES}
+  end`,
+).join('\n')}
+  return at
+end
+function queue.lanesOf(ids)
+  local missing, asked = {}, {}
+  for n = 1, #ids do
+    local id = ids[n]
+    if not lanes[id] and not asked[id] then missing[#missing + 1], asked[id] = id, true end
+  end
+  for from = 1, #missing, 1000 do
+    local records = call('HMGET', queue.laneKey, unpack(missing, from, math.min(#missing, from + 999)))
+    for n = 1, #records do
+      local record, lane = records[n], setmetatable({id = missing[from + n - 1], name = ''}, NO_GROUPS)
+      ${FIELDS} = unpacked('${FORMAT}', record or string.rep('\\0', ${GROUPS_AT + 1}))
+      if record then lane.name = sub(record, lane.groups > 0 and readGroups(lane, record) or ${GROUPS_AT + 2}) end
+      lane.stored, lane.known = record and true or false, lane.waiting
+      lanes[lane.id] = lane
+    end
+  end
+end
+`;
+
+/** Lua: `recordOf` packs a lane, and `setInGroup` sets a number of a group. Needs LANE_RECORDS. */
+export const PACK_LANE = `
+local function setInGroup(lane, name, value) lane[name], lane.groups = value, 255 end
+local function packGroups(lane)
+  local groups, parts = 0, ''
+${LANE_GROUPS.map(
+  (names, n) => `  if ${fieldsOf(names).replaceAll(', ', ' + ')} > 0 then
+    groups, parts = groups + ${2 ** n}, parts .. pack('${formatOf(names)}', ${fieldsOf(names)})
+  end`,
+).join('\n')}
+  lane.groups = groups
+  return parts
+end
+local function recordOf(lane)
+  local groups = lane.groups > 0 and packGroups(lane) or ''
+  return pack('${FORMAT}', ${FIELDS}) .. groups .. lane.name
+end
+`;
+
+/** Unpacks a record. */
+export function readLane(record: Buffer): LaneRecord {
+  const numbers: Partial<Record<LaneNumber, number>> = {};
+  let at = 0;
+  for (const name of LANE_NUMBERS) {
+    numbers[name] = record.readUIntBE(at, NUMBER_BYTES);
+    at += NUMBER_BYTES;
+  }
+  const groups = record.readUInt8(at++);
+  for (const [n, names] of LANE_GROUPS.entries()) {
+    const isThere = (groups & (2 ** n)) > 0;
+    for (const name of names) {
+      numbers[name] = isThere ? record.readUIntBE(at, NUMBER_BYTES) : 0;
+      if (isThere) at += NUMBER_BYTES;
+    }
+  }
+  return { ...(numbers as Record<LaneNumber, number>), name: record.toString('utf8', at) };
+}
