@@ -4,9 +4,9 @@ import { StoreError, type Filter, type Operation } from '#store';
 import { clock } from '../support/clock.js';
 import type { CatalogueEntry } from '../../libs/store/src/redis/layout/entry.js';
 import { CATALOGUE, queueKeys, segmentKeys } from '../../libs/store/src/redis/layout/keys.js';
-import { writeEntry } from '../../libs/store/src/redis/queue/queue-entry.js';
 import { QUEUE_FIELD, QUEUE_NUMBERS } from '../../libs/store/src/redis/scripts/queue-state.js';
 import { importQueueScript } from '../../libs/store/src/redis/scripts/transfer.js';
+import { packEntries } from '../../libs/store/src/redis/transfer/packed-queue.js';
 import { CounterModel } from '../support/counter-model.js';
 import { cellsPattern, type RedisHarness } from '../support/stores.js';
 import { until } from '../support/until.js';
@@ -272,7 +272,7 @@ export function redisFacts(subject: Subject<RedisHarness>): void {
     const [meta] = await harness.find(`unseen:{${filter.generation}.0.*}:meta`);
     const keys = segmentKeys(/\{(.*)\}/.exec(meta!.key)![1]!);
     const entry = { hash: new Uint8Array(16), attempt: 0, discoveredAt: 1, payload: Buffer.from('a') };
-    const packed = Buffer.concat([Buffer.alloc(2), writeEntry(entry)]);
+    const packed = packEntries([entry], undefined);
     const { lua } = importQueueScript.plain;
     for (const call of [0, 0, 1, 0, 1]) {
       const all = [keys.cells, keys.meta, ...queueKeys(keys)];

@@ -1,6 +1,7 @@
 import { EPOCHS_OF_AGE } from '../../age.js';
 import { HOST_LIMITS } from '../scripts/host-lanes.js';
-import { bringBack, leases, MARKS, moveDue } from '../scripts/queue-moves.js';
+import { bringBack, leases, MARKS, moveDue, schedule } from '../scripts/queue-moves.js';
+import { MOST_LEASES } from '../scripts/queue-state.js';
 import { RECALL } from '../scripts/script.js';
 import type { Frame } from './frame.js';
 import { headBytes } from './packed-cells.js';
@@ -89,7 +90,9 @@ ${end(frame, 'added', 'duplicate')}`;
 /** Opens the queue, with what the script needs to queue new items. */
 function queue(frame: Frame): string {
   const { queued, hosts } = frame.task;
-  const due = queued && `${MARKS}${bringBack(hosts, frame.arg('attempts'))}${leases(hosts)}${moveDue(hosts)}`;
+  const due =
+    queued &&
+    `${MARKS}${bringBack(hosts, frame.arg('attempts'))}${leases(hosts)}${moveDue(hosts)}${schedule(hosts)}`;
   return openQueue(frame, due ? `${due}${hosts ? HOST_LIMITS : ''}` : '');
 }
 
@@ -148,13 +151,14 @@ if ${frame.arg('grows')} == '1' then
   end
 end`;
 
-/** Queues the new items in batch order, behind the entries that are due. */
+/** Queues the new items in batch order, behind the entries that are due, or schedules them. */
 const queueNew = (frame: Frame): string =>
   frame.task.queued
     ? `
 if added > 0 then
   local entries, payloads, p = {}, ${frame.arg('payloads')}, 1
-  local head = struct.pack('>I4I6I4', 0, openedQueue.clock + 1, math.floor(now / 1000))
+  local priority, from = tonumber(${frame.arg('priority')}), now + ${frame.arg('delayMs')}
+  local head = struct.pack('>I4I6I4', priority * ${MOST_LEASES + 1}, openedQueue.clock + 1, math.floor(from / 1000))
   for n = 1, count do
     local a1, a2, a3, a4 = byte(payloads, p + 16, p + 19)
     local next = p + 20 + ((a1 * 256 + a2) * 256 + a3) * 256 + a4
@@ -162,7 +166,8 @@ if added > 0 then
     p = next
   end
   openedQueue.moveDue()
-  openedQueue.add(entries)
+  if priority > 0 then openedQueue.order() end
+  if from > now then openedQueue.schedule(entries, from) else openedQueue.add(entries) end
   ${frame.task.hosts ? `openedQueue.discovered(entries, ${frame.arg('names')})` : ''}
   openedQueue.set('clock', openedQueue.clock + 1)
   ${frame.task.hosts ? 'openedQueue.flush()' : ''}

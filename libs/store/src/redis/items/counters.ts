@@ -45,7 +45,7 @@ export class RedisCounters implements Counters {
     const filter = RedisFilter.of(handle);
     assertTtl(filter, ttlMs);
     assertQueued(filter, queued, positions.count, ttlMs);
-    assertUnordered(queued);
+    if (filter.perHost) assertUnordered(queued);
     await this.segments.begin(filter, operation, 'add');
     await this.refuseOverfull(filter, positions, operation);
     return perChunk(filter, positions, filter.itemsPerScript, (chunk) => {

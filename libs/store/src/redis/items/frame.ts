@@ -77,6 +77,7 @@ export const NAMES = {
  *   grows      '1' if there may be more layers than the script knows; `syncGrows`: for the sync's layers
  *   payloads   packed payloads of the items (../layout/packing.ts)
  *   attempts   leases after which an entry becomes a dead letter; 0: never
+ *   priority   of new entries, as stored; `delayMs`: if not 0, they are scheduled for this time from now
  *   names      ids of the lanes of the items' hosts, each with the name of the host (../layout/packing.ts)
  *   hosts      second words of the hashes of the items' hosts, 4 bytes each
  *   hashes     hashes of the items, 16 bytes each
@@ -96,6 +97,8 @@ export type ArgName =
   | 'syncGrows'
   | 'payloads'
   | 'attempts'
+  | 'priority'
+  | 'delayMs'
   | 'names'
   | 'hosts'
   | 'hashes'
@@ -239,7 +242,7 @@ export class Frame {
 const ARGS_OF: Readonly<Record<Verb, (task: ItemTask) => ArgName[]>> = {
   add: ({ queued, hosts, ages, stacks: { sync } }) => [
     ...(['copies', 'grows'] as const),
-    ...(queued ? (['payloads', 'attempts'] as const) : []),
+    ...(queued ? (['payloads', 'attempts', 'priority', 'delayMs'] as const) : []),
     ...(hosts ? (['names'] as const) : []),
     ...(sync ? (['syncGrows'] as const) : []),
     ...(ages ? (['lives'] as const) : []),

@@ -3,12 +3,13 @@ import { epochMs } from '../../age.js';
 import { msUntil } from '../../clock.js';
 import { StoreError } from '../../errors.js';
 import { called, hidingFull, lacksRoom } from '../../refusals.js';
-import type { Operation, Quota } from '../../port/index.js';
+import type { Operation, Queued, Quota } from '../../port/index.js';
 import { type RedisFilter, segmentKeysOf, type SegmentView } from '../layout/filter.js';
 import type { LayerStack } from '../layout/layer-stack.js';
 import type { Growth } from '../catalogue/growth.js';
 import { hiddenKey, removedKey } from '../layout/keys.js';
 import { type Chunk, packHashes, packHostWords, packNames, packPayloads } from '../layout/packing.js';
+import { STORED_PRIORITIES } from '../scripts/queue-state.js';
 import type { Answer, Lack, Segments } from '../segments/segments.js';
 import type { SyncEnds } from '../segments/sync-ends.js';
 import type { ArgValues, Frame, ItemTask, Verb } from './frame.js';
@@ -58,11 +59,8 @@ interface ProgramCall {
 }
 
 /** What the items of an add have, besides their positions. */
-export interface AddedWith {
-  readonly payloads?: readonly string[] | undefined;
+export interface AddedWith extends Queued {
   readonly ttlMs?: number | undefined;
-  /** The names of their hosts. */
-  readonly hosts?: readonly string[] | undefined;
 }
 
 /** The calls on a chunk of items. Each runs the program for the layers that its segment is known to have. */
@@ -78,7 +76,10 @@ export class ItemCalls {
     private readonly hiddenIn: (filter: RedisFilter) => Promise<number>,
   ) {}
 
-  async add(call: ChunkCall, { payloads, ttlMs, hosts }: AddedWith): Promise<Answer> {
+  async add(
+    call: ChunkCall,
+    { payloads, hosts, priority = 'normal', delayMs = 0, ttlMs }: AddedWith,
+  ): Promise<Answer> {
     const { filter, positions, chunk, operation } = call;
     const { segment, indexes } = chunk;
     const { quota } = operation;
@@ -87,6 +88,8 @@ export class ItemCalls {
       ...(payloads && { payloads: packPayloads(positions, indexes, payloads, hosts !== undefined) }),
       ...(payloads && hosts && { names: packNames(positions, indexes, hosts) }),
       attempts: filter.maxAttempts ?? 0,
+      priority: STORED_PRIORITIES.indexOf(priority),
+      delayMs: Math.ceil(delayMs),
       lives: ttlMs ?? maxAgeMs(filter),
     };
     const answer = await this.grown(filter, segment, { ...operation, endsSync: true }, (view) =>

@@ -1,6 +1,7 @@
-import type { QueuedItem } from '../../port/index.js';
-import { HEAD_BYTES, HOST_BYTES } from '../scripts/queue-state.js';
+import { MAX_ATTEMPT, type QueuedItem } from '../../port/index.js';
+import { HEAD_BYTES, HOST_BYTES, STORED_PRIORITIES } from '../scripts/queue-state.js';
 
+const ATTEMPT_AT = 1;
 const BIRTH_AT = 4;
 const DISCOVERED_AT = 10;
 const HASH_AT = 14;
@@ -18,8 +19,10 @@ export function readEntry(bytes: Buffer, at: number, hosts = false): KeptEntry {
   if (head.length < HEAD_BYTES) throw truncated();
   const size = HEAD_BYTES + head.readUInt32BE(LENGTH_AT);
   if (at + size > bytes.length) throw truncated();
+  const priority = STORED_PRIORITIES[head[0] ?? 0];
   return {
-    attempt: head.readUInt32BE(),
+    attempt: head.readUIntBE(ATTEMPT_AT, 3),
+    ...(priority !== 'normal' && { priority }),
     discoveredAt: head.readUInt32BE(DISCOVERED_AT),
     hash: head.subarray(HASH_AT, LENGTH_AT),
     payload: bytes.subarray(at + HEAD_BYTES + (hosts ? HOST_BYTES : 0), at + size),
@@ -31,10 +34,14 @@ export function readEntry(bytes: Buffer, at: number, hosts = false): KeptEntry {
  * An entry in its stored format, without its birth, which the script that queues it sets. `hostWord`: the second word of
  * its host's hash, in a queue that knows hosts.
  */
-export function writeEntry({ attempt, discoveredAt, hash, payload }: QueuedItem, hostWord?: number): Buffer {
+export function writeEntry(
+  { attempt, priority = 'normal', discoveredAt, hash, payload }: QueuedItem,
+  hostWord?: number,
+): Buffer {
   const more = hostWord === undefined ? 0 : HOST_BYTES;
   const head = Buffer.alloc(HEAD_BYTES + more);
-  head.writeUInt32BE(attempt);
+  head[0] = STORED_PRIORITIES.indexOf(priority);
+  head.writeUIntBE(Math.min(attempt, MAX_ATTEMPT), ATTEMPT_AT, 3);
   head.writeUIntBE(0, BIRTH_AT, 6);
   head.writeUInt32BE(discoveredAt, DISCOVERED_AT);
   head.set(hash, HASH_AT);

@@ -1,12 +1,15 @@
 import type { QueuedItem } from '../../port/index.js';
 import type { QueuePage } from '../../transfer/export-parts.js';
 import { readEntry } from './queue-entry.js';
+import { STORED_PRIORITIES } from '../scripts/queue-state.js';
 import type { Script } from '../scripts/script.js';
 import { exportLogScript, exportRestScript } from '../scripts/transfer.js';
 
 /** Approximate number of entries that one script reads, and of each kind of places that it scans. */
 const PAGE_ENTRIES = 250;
 const PAGES = { leases: 16, chunks: 16, delayed: PAGE_ENTRIES, dead: PAGE_ENTRIES } as const;
+
+const TIME_BYTES = 6;
 
 /** The answer of a script that reads a page of a queue or of hidden items. */
 export interface RawPage {
@@ -36,12 +39,13 @@ export async function* scan(
 export const KINDS = ['leases', 'delayed', 'dead'] as const;
 type Kind = (typeof KINDS)[number] | 'chunks';
 
-/** The next position, and the chunk that ends the lane, as exportLogScript returns them. */
-const PLACE = /^(?<place>(?<chunk>\d+) \d+ \d+) (?<flag>\d) (?<end>\d+)$/;
+/** The next position, the chunk that ends the log, and whether the queue is ordered, as exportLogScript returns them. */
+const PLACE = /^(?<place>(?<chunk>\d+) \d+ \d+) (?<flag>\d) (?<end>\d+)(?<ordered>\+?)$/;
 
 /** Reads the queue of a segment, page by page. */
 export class QueueReader {
-  private place = '';
+  /** The last position that was read in each log. */
+  private logPlaces: string[] = [];
   private run: string | undefined;
   protected wasOvertaken = false;
   private wasRestarted = false;
@@ -77,32 +81,37 @@ export class QueueReader {
    */
   async *once(hosts = false): AsyncGenerator<QueuePage, void, undefined> {
     for (let another = true; another; another = this.restarted()) {
-      this.place = '';
+      this.logPlaces = [];
       yield* hosts ? this.rest('chunks', true) : this.waiting(true);
       for (const kind of KINDS) yield* this.rest(kind, hosts);
     }
   }
 
   /**
-   * The waiting entries, from the last position that was read; with `bounded`, only those in chunks that existed at the
-   * first page.
+   * The waiting entries of each log, from the last position that was read; with `bounded`, only those in chunks that
+   * existed at the first page of their log.
    */
   async *waiting(bounded = false): AsyncGenerator<QueuePage, void, undefined> {
     let end: number | undefined;
-    for (let more = true; more;) {
-      const { next, run, removals, bytes } = await this.read(exportLogScript, [this.place, PAGE_ENTRIES]);
+    for (let log = 0; log < STORED_PRIORITIES.length;) {
+      const args = [this.logPlaces[log] ?? '', PAGE_ENTRIES, log];
+      const { next, run, removals, bytes } = await this.read(exportLogScript, args);
       yield { entries: readEntries(bytes), removals };
       const page = PLACE.exec(next)?.groups;
       if (!page) throw new Error('a script returned no position in the queue');
       if (this.isAnotherRun(run)) {
         end = undefined;
+        log = 0;
         continue;
       }
-      this.place = page.place as string;
+      this.logPlaces[log] = page.place as string;
       const flag = Number(page.flag);
       this.wasOvertaken ||= flag >= 2;
       end ??= Number(page.end);
-      more = flag % 2 === 1 && !(bounded && Number(page.chunk) >= end);
+      const more = flag % 2 === 1 && !(bounded && Number(page.chunk) >= end);
+      if (more) continue;
+      end = undefined;
+      log += page.ordered === '' ? STORED_PRIORITIES.length : 1;
     }
   }
 
@@ -118,7 +127,8 @@ export class QueueReader {
     );
     for await (const { removals, bytes } of pages)
       yield {
-        entries: kind === 'dead' ? readDeadLetters(bytes, hosts) : readEntries(bytes, hosts),
+        entries:
+          kind === 'dead' ? readDeadLetters(bytes, hosts) : readEntries(bytes, hosts, kind === 'delayed'),
         removals,
       };
   }
@@ -139,16 +149,21 @@ export class QueueReader {
 
   /** Forgets the positions that were read. */
   protected startOver(): void {
-    this.place = '';
+    this.logPlaces = [];
   }
 }
 
-/** Entries, one after the other; in a queue that knows hosts, each is followed by the name of its host. */
-export function readEntries(bytes: Buffer, hosts = false): QueuedItem[] {
+/**
+ * Entries, one after the other; in a queue that knows hosts, each is followed by the name of its host. `timed`: each is
+ * preceded by its time if it is scheduled, or 0.
+ */
+export function readEntries(bytes: Buffer, hosts = false, timed = false): QueuedItem[] {
   const entries: QueuedItem[] = [];
   for (let at = 0; at < bytes.length;) {
-    const { size, ...entry } = readEntry(bytes, at, hosts);
-    at += size;
+    const scheduledAt = timed ? bytes.readUIntBE(at, TIME_BYTES) : 0;
+    const { size, ...kept } = readEntry(bytes, at + (timed ? TIME_BYTES : 0), hosts);
+    const entry = scheduledAt > 0 ? { ...kept, scheduledAt } : kept;
+    at += size + (timed ? TIME_BYTES : 0);
     if (hosts) {
       const end = at + 2 + bytes.readUInt16BE(at);
       entries.push({ ...entry, host: bytes.toString('utf8', at + 2, end) });

@@ -97,8 +97,8 @@ export class RedisQueue implements Queue {
     againAfterMs?: number,
   ): Promise<Uint8Array> {
     assertAgain(filter, againAfterMs);
-    assertUnordered({}, againAfterMs);
-    return this.settle('ack', filter, ids, operation, [0, '', 1]);
+    if (filter.perHost) assertUnordered({}, againAfterMs);
+    return this.settle('ack', filter, ids, operation, [Math.ceil(againAfterMs ?? 0), '', 1]);
   }
 
   release(

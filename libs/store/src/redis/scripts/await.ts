@@ -19,9 +19,11 @@ local till = now + ARGV[3]
 if queue.awaited < till or queue.awaited > till + ARGV[3] then queue.set('awaited', till) end
 queue.save()
 local due = ${hosts ? 'firstTurn()' : 'queue.waiting > 0 and 0 or -1'}
-if due ~= 0 and queue.due > 0 then
-  local first = math.max(0, queue.due - now)
+local function comes(at)
+  local first = math.max(0, at - now)
   due = due < 0 and first or math.min(due, first)
 end
+if queue.due > 0 then comes(queue.due) end
+if queue.scheduled > 0 then comes(queue.scheduledAt) end
 return {string.format('%.0f', due), tonumber(kept[2])}`,
 }));

@@ -61,7 +61,7 @@ local forgotten, back = queue.forgotten(entries), {}
 for n = 1, #entries do
   if not forgotten[n] then
     out[places[n]] = '1'
-    back[#back + 1] = '\\0\\0\\0\\0' .. sub(entries[n], 5)
+    back[#back + 1] = sub(entries[n], 1, 1) .. '\\0\\0\\0' .. sub(entries[n], 5)
   end
 end
 each('ZREM', queue.letters, gone)

@@ -1,8 +1,8 @@
 import { CYCLE } from '../../age.js';
 import { LANE_RECORDS } from './lane-records.js';
-import { FIRST } from './lanes.js';
+import { OLDEST } from './lanes.js';
 import { leases } from './queue-moves.js';
-import { checkQueue, LEASED, queueReadKeys } from './queue-state.js';
+import { checkQueue, LEASED, queueReadKeys, SCHEDULED } from './queue-state.js';
 import { CHECK_SEGMENT, NOW, type Script } from './script.js';
 
 /** The counts of a description besides the counts of layers. */
@@ -26,7 +26,15 @@ export const COLUMNS = [
  * If there is a queue, these numbers follow: see QueueStats. Due entries count as waiting. `oldestSeconds`: -1 if no
  * entry waits.
  */
-export const QUEUE_COLUMNS = ['waiting', 'leased', 'delayed', 'dead', 'forgotten', 'oldestSeconds'] as const;
+export const QUEUE_COLUMNS = [
+  'waiting',
+  'leased',
+  'delayed',
+  'scheduled',
+  'dead',
+  'forgotten',
+  'oldestSeconds',
+] as const;
 
 /** If the filter ages, these numbers follow: the current epoch, and the number of hidden items. */
 export const AGE_COLUMNS = ['epoch', 'hidden'] as const;
@@ -51,17 +59,20 @@ for n = 1, #counts do stats[n + 1] = tonumber(counts[n]) end
 for n = #stats - 1, #stats do if stats[n] <= created then stats[n] = 0 end end
 `;
 
-/** The first entry of the lane that may be leased from first. */
-const FIRST_OF_LANES = `
-local turns, ids, first, at = call('ZRANGE', queue.turns, 1, ${TURNS_LOOKED_AT}), {}
+/** When the oldest entry of the lane that may be leased from first was discovered. */
+const OLDEST_OF_LANES = `
+local turns, ids, oldest = call('ZRANGE', queue.turns, 1, ${TURNS_LOOKED_AT}), {}
 for n = 1, #turns do ids[n] = sub(turns[n], 7) end
 queue.lanesOf(ids)
 for n = 1, #ids do
-  if not first and lanes[ids[n]].waiting > 0 then first, at = queue.first(lanes[ids[n]]) end
+  if not oldest and lanes[ids[n]].waiting > 0 then oldest = queue.oldest(lanes[ids[n]]) end
 end`;
 
 const queueCounts = (hosts: boolean): string => `
-local keys, delayed = {}, call('ZCOUNT', queue.delayed, 0, now)
+local keys, delayed, onTime = {}, call('ZCOUNT', queue.delayed, 0, now), 0
+if queue.scheduled > 0 then
+  onTime = call('ZCOUNT', queue.delayed, '${SCHEDULED}', string.format('%.0f', ${SCHEDULED} + now))
+end
 local ends = call('ZRANGEBYSCORE', queue.ends, 0, now, 'LIMIT', 0, ${DUE_LEASES_COUNTED})
 for n = 1, #ends do keys[n] = sub(ends[n], 1, 6) end
 local opened, leased = queue.open(keys), queue.leased
@@ -74,10 +85,10 @@ for n = 1, #ends do
     leased = leased - ended
   end
 end
-${hosts ? FIRST_OF_LANES : 'local first, at = queue.first(queue)'}
-local age = first and math.max(0, math.floor(now / 1000) - unpacked('>I4', first, at + 11)) or -1
-local queued = {queue.waiting + delayed + queue.leased - leased, leased, queue.later - delayed, queue.letterCount,
-  sizes[6] + sizes[7] - 2, age}
+${hosts ? OLDEST_OF_LANES : 'local oldest = queue.oldest(queue)'}
+local age = oldest and math.max(0, math.floor(now / 1000) - oldest) or -1
+local queued = {queue.waiting + delayed + onTime + queue.leased - leased, leased, queue.later - delayed - queue.scheduled,
+  queue.scheduled - onTime, queue.letterCount, sizes[6] + sizes[7] - 2, age}
 for n = 1, #queued do stats[#stats + 1] = queued[n] end
 `;
 
@@ -119,7 +130,7 @@ export function describeScript({ queued, hosts, ages }: DescribeTask): Script {
     name: `unseenDescribe${queued ? 'Queued' : ''}${hosts ? 'Hosts' : ''}${ages ? 'Aged' : ''}`,
     numberOfKeys: hiddenAt - 1 + (ages ? 1 : 0),
     moreKeys: true,
-    lua: `${queued ? `${checkQueue(hosts)}${hosts ? LANE_RECORDS : ''}${FIRST}${leases(false)}` : CHECK_SEGMENT}${checkPieces(hiddenAt + (ages ? 1 : 0))}${COUNTS}${queued ? queueCounts(hosts) : ''}${
+    lua: `${queued ? `${checkQueue(hosts)}${hosts ? LANE_RECORDS : ''}${OLDEST}${leases(false)}` : CHECK_SEGMENT}${checkPieces(hiddenAt + (ages ? 1 : 0))}${COUNTS}${queued ? queueCounts(hosts) : ''}${
       ages ? ageCounts(hiddenAt) : ''
     }
 stats[#stats + 1] = open

@@ -10,8 +10,11 @@ import { HEAD_BYTES, HOST_BYTES, LEASE_ENTRIES } from './queue-state.js';
  * head chunk moves `headAt` and rewrites nothing. A chunk without waiting entries is deleted, and its number is never
  * used again, so a sweep and an export can stop in the middle and continue. A sweep leaves gaps in the numbers.
  *
- * The record of a lane: `head` and `next` (the number of its first chunk, and the number for its next new chunk),
- * `headAt` (bytes taken from the head chunk), `waiting` (entries, including forgotten ones).
+ * Each priority has such a log. The lane itself is the log of normal entries. `lane.logs` has those of high (1) and low
+ * (2) ones; this number follows the lane's id in the ids of these logs. A lane without such entries may lack them.
+ *
+ * The record of a lane: `head` and `next` of each log (the number of its first chunk, and the number for its next new
+ * chunk), `headAt` (bytes taken from the head chunk), `waiting` (entries of all logs, including forgotten ones).
  */
 
 /**
@@ -28,8 +31,8 @@ const READ_AHEAD = 16;
 /** Maximum number of gaps that a description skips in search of the first entry. */
 const GAPS_SKIPPED = 1_000;
 
-/** Lua: the field of a chunk. */
-export const chunkOf = (lane: string, number: string): string => `${lane}.id .. pack('>I6', ${number})`;
+/** Lua: the field of a chunk of a log. */
+export const chunkOf = (log: string, number: string): string => `${log}.id .. pack('>I6', ${number})`;
 
 /** `split` returns up to `most` entries of a chunk, after its first `at` bytes. */
 export const SPLIT = `
@@ -54,34 +57,55 @@ export const APPEND = `
 function queue.wake()
   if queue.awaited > now then redis.pcall('PUBLISH', 'unseen:queue:' .. sub(ARGV[1], 1, 16), '') end
 end
-function queue.append(lanes, lists)
-  local chunks, asked, joins, joined = {}, {}, {}, {}
+-- The lanes again, the log of each that has entries to add, and these.
+local function deal(lanes, lists)
+  if not queue.ordered then return lanes, lanes, lists end
+  local owners, logs, dealt = {}, {}, {}
   for l = 1, #lanes do
-    local lane, entries = lanes[l], lists[l]
-    local number, first, size, count = lane.next, 1, 0, #entries
+    local lane, byPriority = lanes[l], {[0] = {}, {}, {}}
+    for _, entry in ipairs(lists[l]) do
+      local list = byPriority[byte(entry)]
+      list[#list + 1] = entry
+    end
+    for priority = 0, 2 do
+      if #byPriority[priority] > 0 then
+        if priority > 0 and not lane.logs then lane.logs = newLogs(lane.id) end
+        owners[#owners + 1], logs[#logs + 1] = lane, priority == 0 and lane or lane.logs[priority]
+        dealt[#dealt + 1] = byPriority[priority]
+      end
+    end
+  end
+  return owners, logs, dealt
+end
+function queue.append(lanes, lists)
+  local owners, logs, dealt = deal(lanes, lists)
+  local chunks, asked, joins, joined = {}, {}, {}, {}
+  for l = 1, #logs do
+    local lane, log, entries = owners[l], logs[l], dealt[l]
+    local number, first, size, count = log.next, 1, 0, #entries
     for n = 1, count do
       local bytes = #entries[n]
       if size > 0 and size + bytes > ${CHUNK_BYTES} then
-        chunks[#chunks + 1] = ${chunkOf('lane', 'number')}
+        chunks[#chunks + 1] = ${chunkOf('log', 'number')}
         chunks[#chunks + 1] = concat(entries, '', first, n - 1)
         number, first, size = number + 1, n, 0
       end
       size = size + bytes
     end
-    chunks[#chunks + 1] = ${chunkOf('lane', 'number')}
+    chunks[#chunks + 1] = ${chunkOf('log', 'number')}
     chunks[#chunks + 1] = concat(entries, '', first)
-    if size <= ${JOINED_BYTES} and lane.head < number and number == lane.next then
-      asked[#asked + 1] = ${chunkOf('lane', 'number - 1')}
-      joins[#asked], joined[#asked] = #chunks, lane
+    if size <= ${JOINED_BYTES} and log.head < number and number == log.next then
+      asked[#asked + 1] = ${chunkOf('log', 'number - 1')}
+      joins[#asked], joined[#asked] = #chunks, log
     end
-    lane.next, lane.waiting, lane.changed = number + 1, lane.waiting + count, true
+    log.next, lane.waiting, lane.changed = number + 1, lane.waiting + count, true
   end
   local lasts = #asked > 0 and call('HMGET', queue.chunks, unpack(asked)) or {}
   for n = 1, #asked do
-    local last, at, lane = lasts[n], joins[n], joined[n]
+    local last, at, log = lasts[n], joins[n], joined[n]
     if last and #last + #chunks[at] <= ${JOINED_BYTES} then
       chunks[at - 1], chunks[at] = asked[n], last .. chunks[at]
-      lane.next = lane.next - 1
+      log.next = log.next - 1
     end
   end
   each('HSET', queue.chunks, chunks)
@@ -89,7 +113,8 @@ end
 `;
 
 /**
- * `queue.take` takes entries from the head of a lane until `taken` has `most`, and drops forgotten ones. `taken`:
+ * `queue.take` takes entries from the heads of the logs of a lane until `taken` has `most`, and drops forgotten ones.
+ * `taken`:
  *
  *   count     entries
  *   records   the entries, LEASE_ENTRIES in each; `parts` has the entries of the next record
@@ -98,22 +123,22 @@ end
  *   read      entries that were read, at most READ_AT_MOST; a gap counts as one
  *   rest      why it stopped early: 'full' if the next entry would exceed the bytes, 'unread' if it has read enough
  *
- * In a queue that knows hosts, the caller may have read the `first` chunk of the lane.
+ * In a queue that knows hosts, the caller may have read the `first` chunk of the normal entries.
  *
  * The caller deletes the used chunks after its first write that needs memory: at the memory limit, Redis refuses that
  * write only if nothing was written before. Needs MARKS.
  */
 export const take = (hosts: boolean): string => `${SPLIT}
-function queue.take(lane, taken, most${hosts ? ', first' : ''})
-  local number, at, passed, read = lane.head, lane.headAt, 0, taken.read
+local function take(lane, log, taken, most${hosts ? ', first' : ''})
+  local number, at, passed, read = log.head, log.headAt, 0, taken.read
   local records, parts, count, left = taken.records, taken.parts, taken.count, taken.left
   local fields, chunks, next, ahead = {}, {}, 1, 1
-  ${hosts ? `if first then fields[1], chunks[1] = ${chunkOf('lane', 'number')}, first end` : ''}
-  while count < most and number < lane.next and not taken.rest do
+  ${hosts ? `if first then fields[1], chunks[1] = ${chunkOf('log', 'number')}, first end` : ''}
+  while count < most and number < log.next and not taken.rest do
     if read >= ${READ_AT_MOST} then taken.rest = 'unread' break end
     if next > #fields then
       fields, next = {}, 1
-      for n = 1, math.min(ahead, lane.next - number) do fields[n] = ${chunkOf('lane', 'number + n - 1')} end
+      for n = 1, math.min(ahead, log.next - number) do fields[n] = ${chunkOf('log', 'number + n - 1')} end
       chunks = call('HMGET', queue.chunks, unpack(fields))
     end
     local chunk = chunks[next] or ''
@@ -150,41 +175,47 @@ function queue.take(lane, taken, most${hosts ? ', first' : ''})
       number, at, next = number + 1, 0, next + 1
     end
   end
-  if number > lane.head or at > lane.headAt then
-    lane.head, lane.headAt, lane.waiting, lane.changed = number, at, lane.waiting - passed, true
+  if number > log.head or at > log.headAt then
+    log.head, log.headAt, lane.waiting, lane.changed = number, at, lane.waiting - passed, true
   end
   taken.parts, taken.count, taken.left, taken.read = parts, count, left, read
+end
+function queue.take(lane, taken, most${hosts ? ', first' : ''})
+  local logs = lane.logs
+  if logs then take(lane, logs[1], taken, most) end
+  take(lane, lane, taken, most${hosts ? ', first' : ''})
+  if logs then take(lane, logs[2], taken, most) end
 end
 `;
 
 /**
  * `queue.sweepChunks` drops forgotten entries from chunks of lanes, and returns how many entries waited in them. It
- * takes the lane, the number and the bytes of each chunk. Needs MARKS.
+ * takes the lane, the log, the number and the bytes of each chunk. Needs MARKS.
  */
 export const SWEEP = `${SPLIT}
 function queue.sweepChunks(chunks)
   local found, ends, written, over = {}, {}, {}, {}
   for c = 1, #chunks do
-    local lane, number, chunk = unpack(chunks[c])
-    local entries = split(chunk, number == lane.head and lane.headAt or 0, math.huge)
+    local _, log, number, chunk = unpack(chunks[c])
+    local entries = split(chunk, number == log.head and log.headAt or 0, math.huge)
     for n = 1, #entries do found[#found + 1] = entries[n] end
     ends[c] = #found
   end
   local gone, from = queue.forgotten(found), 1
   for c = 1, #chunks do
-    local lane, number = unpack(chunks[c])
-    local field, live, count = ${chunkOf('lane', 'number')}, {}, ends[c] - from + 1
+    local lane, log, number = unpack(chunks[c])
+    local field, live, count = ${chunkOf('log', 'number')}, {}, ends[c] - from + 1
     for n = from, ends[c] do
       if not gone[n] then live[#live + 1] = found[n] end
     end
     if #live < count then
       queue.set('rewrites', queue.rewrites + 1)
       lane.waiting, lane.changed = lane.waiting - count + #live, true
-      if number == lane.head then lane.headAt = 0 end
+      if number == log.head then log.headAt = 0 end
       if #live > 0 then written[#written + 1], written[#written + 2] = field, concat(live)
       else over[#over + 1] = field end
     end
-    if #live == 0 and number == lane.head then lane.head, lane.headAt, lane.changed = number + 1, 0, true end
+    if #live == 0 and number == log.head then log.head, log.headAt, lane.changed = number + 1, 0, true end
     from = ends[c] + 1
   end
   each('HSET', queue.chunks, written)
@@ -193,12 +224,16 @@ function queue.sweepChunks(chunks)
 end
 `;
 
-/** `queue.first` returns the first chunk of a lane, and where its first waiting entry begins. */
-export const FIRST = `
-function queue.first(lane)
-  for number = lane.head, math.min(lane.next - 1, lane.head + ${GAPS_SKIPPED}) do
-    local chunk = call('HGET', queue.chunks, ${chunkOf('lane', 'number')})
-    if chunk then return chunk, number == lane.head and lane.headAt or 0 end
+/** `queue.oldest` returns when the first entry of a lane was discovered, s, if one waits there. */
+export const OLDEST = `
+local function oldest(log)
+  for number = log.head, math.min(log.next - 1, log.head + ${GAPS_SKIPPED}) do
+    local chunk = call('HGET', queue.chunks, ${chunkOf('log', 'number')})
+    if chunk then return unpacked('>I4', chunk, (number == log.head and log.headAt or 0) + 11) end
   end
+end
+function queue.oldest(lane)
+  local logs = lane.logs
+  return logs and oldest(logs[1]) or oldest(lane) or logs and oldest(logs[2])
 end
 `;

@@ -1,7 +1,7 @@
 import { LEASE_ENDED, MAX_LEASE_MS } from '../../port/index.js';
 import { HOST_LANES } from './host-lanes.js';
 import { APPEND } from './lanes.js';
-import { EXTENDED, FORGOTTEN, HEAD_BYTES, LEASED, OVER } from './queue-state.js';
+import { EXTENDED, FORGOTTEN, HEAD_BYTES, LEASED, MOST_LEASES, OVER, SCHEDULED } from './queue-state.js';
 import { CAN_ROTATE } from './script.js';
 
 /*
@@ -44,6 +44,30 @@ function queue.add(entries)
 end
 `;
 
+/**
+ * `queue.postpone` stores entries that come back at the time of this score. `queue.schedule` makes entries scheduled
+ * until this time.
+ */
+export const schedule = (hosts: boolean): string => `
+function queue.postpone(entries, score)
+  local members, number = {}, queue.delays
+  for n = 1, #entries do
+    number = number + 1
+    members[2 * n - 1], members[2 * n] = string.format('%.0f', score), pack('>I6', number) .. entries[n]
+  end
+  each('ZADD', queue.delayed, members)
+  queue.set('delays', number)
+end
+function queue.schedule(entries, at)
+  if #entries == 0 then return end
+  queue.order()
+  queue.postpone(entries, ${SCHEDULED} + at)
+  if queue.scheduled == 0 or at < queue.scheduledAt then queue.scheduledAt = at end
+  queue.set('scheduled', queue.scheduled + #entries)
+  ${countIn(hosts, 'entries', 'scheduled', 1)}
+end
+`;
+
 /** Lua that counts entries in a state of their lanes (host-lanes.ts). */
 export const countIn = (hosts: boolean, entries: string, state: string, by: number): string =>
   hosts ? `queue.count(${entries}, '${state}', ${by})` : '';
@@ -77,7 +101,7 @@ function queue.bringBack(entries, reason)
   for n = 1, #entries do
     if not gone[n] then
       live[#live + 1] = entries[n]
-      if maxAttempts > 0 and unpacked('>I4', entries[n]) >= maxAttempts then dead[#dead + 1] = entries[n]
+      if maxAttempts > 0 and unpacked('>I3', entries[n], 2) >= maxAttempts then dead[#dead + 1] = entries[n]
       else back[#back + 1] = entries[n] end
     end
   end
@@ -141,7 +165,9 @@ function queue.forget(lease)
 end
 function queue.returned(lease, index, leases)
   local entry = sub(lease.entries, lease.starts[index], lease.starts[index + 1] - 1)
-  return pack('>I4', unpacked('>I4', entry) + leases) .. sub(entry, 5)
+  local head = unpacked('>I4', entry)
+  if head % ${MOST_LEASES + 1} == ${MOST_LEASES} then leases = 0 end
+  return pack('>I4', head + leases) .. sub(entry, 5)
 end
 function queue.close(opened)
   local ended, over, states = {}, {}, {}
@@ -175,16 +201,19 @@ function queue.dueAt(at)
 end
 `;
 
-/** Lua: whether an entry may be due. If a time is too far ahead, the clock was set back after it was stored. */
-export const MAY_BE_DUE = `(queue.due > 0 and (queue.due <= now or queue.due > now + ${MAX_LEASE_MS}))`;
+/** If a time is too far ahead, the clock was set back after it was stored. Scheduled entries may have any time. */
+const MAY_COME_BACK = `queue.due > 0 and (queue.due <= now or queue.due > now + ${MAX_LEASE_MS})`;
+const MAY_BE_ON_TIME = 'queue.scheduled > 0 and queue.scheduledAt <= now';
+/** Lua: whether an entry may be due. */
+export const MAY_BE_DUE = `(${MAY_COME_BACK} or ${MAY_BE_ON_TIME})`;
 
 /**
- * `queue.moveDue` brings back due entries in the order of their times, up to the limits above. It sets `queue.due` to
- * no later than the first remaining time, or to 0 if none remains. Returns whether more entries may be due. Needs
- * MARKS, bringBack and leases.
+ * `queue.moveDue` brings back due entries in the order of their times, scheduled ones last, up to the limits above. It
+ * sets `queue.due` to no later than the first remaining time, or to 0 if none remains, and likewise
+ * `queue.scheduledAt`. Returns whether more entries may be due. Needs MARKS, bringBack and leases.
  */
 export const moveDue = (hosts: boolean): string => `
-local function move(from, to)
+local function move(from, to, state)
   local ends = call('ZRANGEBYSCORE', queue.ends, from, to, 'WITHSCORES', 'LIMIT', 0, ${dueLeases(hosts)})
   local delayed = call('ZRANGEBYSCORE', queue.delayed, from, to, 'WITHSCORES', 'LIMIT', 0, ${dueDelayed(hosts)})
   local last = math.huge
@@ -224,21 +253,31 @@ local function move(from, to)
   end
   queue.close(opened)
   each('ZREM', queue.delayed, over)
-  ${countIn(hosts, 'delays', 'delayed', -1)}
+  ${hosts ? 'queue.count(delays, state, -1)' : ''}
+  if state == 'scheduled' then queue.set('scheduled', queue.scheduled - #over) end
   queue.bringBack(back, '${LEASE_ENDED}')
   return last < math.huge
 end
-function queue.moveDue()
+local function comeBack()
   local late = now + ${MAX_LEASE_MS}
-  if not ${MAY_BE_DUE} then return false end
-  local more = move(0, now)
-  more = move(string.format('(%.0f', late), '+inf') or more
-  local due = math.huge
+  local more = move(0, now, 'delayed')
+  more = move(string.format('(%.0f', late), '(${SCHEDULED}', 'delayed') or more
+  local due = ${SCHEDULED}
   for _, key in ipairs({queue.ends, queue.delayed}) do
-    due = math.min(due, tonumber(call('ZRANGE', key, 1, 1, 'WITHSCORES')[2] or math.huge))
+    due = math.min(due, tonumber(call('ZRANGE', key, 1, 1, 'WITHSCORES')[2] or ${SCHEDULED}))
   end
-  queue.set('due', due < math.huge and due or 0)
+  queue.set('due', due < ${SCHEDULED} and due or 0)
   return more
+end
+local function beOnTime()
+  local more = move('${SCHEDULED}', string.format('%.0f', ${SCHEDULED} + now), 'scheduled')
+  local first = call('ZRANGEBYSCORE', queue.delayed, '${SCHEDULED}', '+inf', 'WITHSCORES', 'LIMIT', 0, 1)[2]
+  queue.set('scheduledAt', first and first - ${SCHEDULED} or 0)
+  return more
+end
+function queue.moveDue()
+  local more = ${MAY_COME_BACK} and comeBack()
+  return ${MAY_BE_ON_TIME} and beOnTime() or more
 end
 `;
 

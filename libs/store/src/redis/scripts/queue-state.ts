@@ -1,17 +1,17 @@
-import type { PerHost } from '../../port/index.js';
+import type { PerHost, Priority } from '../../port/index.js';
 import { checkSegment, RECORD_FIELDS, recordWith, type Script } from './script.js';
 
 /*
- * An entry of the queue of a segment is in one place: it waits in a lane, is held by a lease, is delayed, or is a dead
- * letter. In each place it has these bytes (numbers big-endian):
+ * An entry of the queue of a segment is in one place: it waits in a lane, is held by a lease, is delayed or scheduled,
+ * or is a dead letter. In each place it has these bytes (numbers big-endian):
  *
- *   4 leases so far | 6 birth | 4 discovered at, s | 16 hash of the item | 4 bytes of the payload | payload
+ *   1 priority | 3 leases so far | 6 birth | 4 discovered at, s | 16 hash of the item | 4 bytes of the payload | payload
  *
  *   chunks         the lanes (lanes.ts): chunk -> waiting entries, one after the other
  *   leases         lease (6 bytes) -> up to LEASE_ENTRIES entries, as they were before it; and, once their states
  *                  differ, lease .. 's' -> their states, one character each (see LEASED and those after it)
  *   ends           lease -> when it ends, ms; lease .. index (2 bytes) for an entry with a separate end
- *   delayed        number (6 bytes) .. entry -> when it is available again, ms
+ *   delayed        number (6 bytes) .. entry -> when it is available again, ms; if it is scheduled, SCHEDULED + ms
  *   dead           number (6) .. length of the reason (2) .. reason .. entry -> number
  *   marks          hash of a forgotten item -> clock at that time. An entry is forgotten if its birth is not later than
  *                  the mark. Births are values of the clock, which every change that queues new entries advances.
@@ -20,7 +20,9 @@ import { checkSegment, RECORD_FIELDS, recordWith, type Script } from './script.j
  * given); leased (entries); sweeping (1 during a sweep); marked (number of marks); due (a lower bound of the first end
  * of a lease or delay, ms; 0 if none); awaited (until when a caller waits for new entries, ms); rewrites (how often
  * sweeps have moved entries within their chunks). A queue that does not know hosts is its own only lane, so the record
- * of the lane follows. A queue that knows hosts has other numbers there, and two more keys: host-lanes.ts.
+ * of the lane follows. A queue that knows hosts has other numbers there, and two more keys: host-lanes.ts. Once the
+ * queue has had an entry with a priority or a time, it is ordered, and more numbers follow: scheduled (entries);
+ * scheduledAt (a lower bound of the first time, ms); those of logs (lanes.ts).
  */
 
 /** A script on queues: its text depends on whether the queue knows hosts. */
@@ -46,6 +48,17 @@ export const LEASE_ENTRIES = 32;
 export const HEAD_BYTES = 34;
 /** Bytes of the payload that a queue that knows hosts adds: see host-lanes.ts. */
 export const HOST_BYTES = 4;
+
+/** The first byte of an entry is the place of its priority here. */
+export const STORED_PRIORITIES: readonly Priority[] = ['normal', 'high', 'low'];
+/** Maximum number of leases that an entry counts: more are not counted. */
+export const MOST_LEASES = 2 ** 24 - 1;
+
+/**
+ * Added to the times of scheduled entries among the delayed ones, so that each of the two has a range of its own. The
+ * sums are exact: times in ms stay below 2^42.
+ */
+export const SCHEDULED = 2 ** 50;
 
 /** States of an entry in a lease, as character codes. */
 export const LEASED = 48;
@@ -91,23 +104,28 @@ export const HOST_QUEUE_NUMBERS = [...OF_ALL, ...OF_HOSTS];
 const numbersOf = (hosts: boolean): readonly string[] => (hosts ? HOST_QUEUE_NUMBERS : QUEUE_NUMBERS);
 export const QUEUE_FIELD = 'queue';
 
+/** The numbers of an ordered queue. Hosts have their own logs. */
+const ORDERED = ['scheduled', 'scheduledAt'];
+const OTHER_LOGS = [1, 2].flatMap((log) => ['head', 'headAt', 'next'].map((name) => `logs[${log}].${name}`));
+const orderedOf = (hosts: boolean): readonly string[] => (hosts ? ORDERED : [...ORDERED, ...OTHER_LOGS]);
+
 /** Bytes of the numbers, all 0 in an empty queue. */
 export const queueBytes = (hosts: boolean): number => 6 * numbersOf(hosts).length;
+const orderedBytes = (hosts: boolean): number => queueBytes(hosts) + 6 * orderedOf(hosts).length;
 
-const formatOf = (hosts: boolean): string => `>${'I6'.repeat(numbersOf(hosts).length)}`;
+const formatOf = (numbers: readonly string[]): string => `'>${'I6'.repeat(numbers.length)}'`;
 
-/** Lua: the variables of an open queue for its numbers. */
-const variables = (hosts: boolean): string =>
-  numbersOf(hosts)
-    .map((name) => `queue.${name}`)
-    .join(', ');
+/** Lua: the variables of an open queue for numbers. */
+const variables = (numbers: readonly string[]): string => numbers.map((name) => `queue.${name}`).join(', ');
 
-const packed = (hosts: boolean): string => `struct.pack('${formatOf(hosts)}', ${variables(hosts)})`;
+const packed = (numbers: readonly string[]): string =>
+  `struct.pack(${formatOf(numbers)}, ${variables(numbers)})`;
 
 /**
  * Opens the queue. It first reads the size of each key with a command for its type, so that a missing or foreign key is
  * detected before anything changes. `queue` has the keys and numbers; `queue.save` writes all numbers that were set in
- * one command. `each` calls a command with any number of arguments.
+ * one command. `queue.order` makes the queue ordered, before it gets an entry with a priority or a time. `each` calls a command
+ * with any number of arguments.
  */
 const openQueue = (hosts: boolean, keysAt: number, fieldAt: number) => `
 local sizes = {call('HLEN', KEYS[${keysAt}]), call('HLEN', KEYS[${keysAt + 1}]), call('ZCARD', KEYS[${keysAt + 2}]),
@@ -116,11 +134,12 @@ local sizes = {call('HLEN', KEYS[${keysAt}]), call('HLEN', KEYS[${keysAt + 1}]),
 for n = 1, ${queueKeyCount(hosts)} do
   if sizes[n] == 0 then return redis.status_reply('LOST') end
 end
-if not kept[${fieldAt}] or #kept[${fieldAt}] ~= ${queueBytes(hosts)} then return redis.status_reply('LOST') end
+local numbers = kept[${fieldAt}] or ''
+if #numbers ~= ${queueBytes(hosts)} and #numbers ~= ${orderedBytes(hosts)} then return redis.status_reply('LOST') end
 local queue = {chunks = KEYS[${keysAt}], leaseKey = KEYS[${keysAt + 1}], ends = KEYS[${keysAt + 2}],
   delayed = KEYS[${keysAt + 3}], letters = KEYS[${keysAt + 4}], marks = KEYS[${keysAt + 5}], oldMarks = KEYS[${keysAt + 6}],
   ${hosts ? `laneKey = KEYS[${keysAt + 7}], turns = KEYS[${keysAt + 8}], hosts = sizes[8] - 1` : `id = ''`}}
-${variables(hosts)} = struct.unpack('${formatOf(hosts)}', kept[${fieldAt}])
+${variables(numbersOf(hosts))} = struct.unpack(${formatOf(numbersOf(hosts))}, numbers)
 queue.later, queue.letterCount = sizes[4] - 1, sizes[5] - 1
 local pack, unpacked = struct.pack, struct.unpack
 local function each(command, key, arguments)
@@ -131,13 +150,28 @@ end
 function queue.set(name, value)
   queue[name], queue.changed = value, true
 end
+queue.scheduled, queue.scheduledAt = 0, 0
+local function newLogs(id)
+  return {{id = id .. '\\1', head = 0, headAt = 0, next = 0}, {id = id .. '\\2', head = 0, headAt = 0, next = 0}}
+end
+function queue.order()
+  if queue.ordered then return end
+  queue.ordered${hosts ? ' = true' : `, queue.logs = true, newLogs('')`}
+end
+if #numbers > ${queueBytes(hosts)} then
+  queue.order()
+  ${variables(orderedOf(hosts))} = unpacked(${formatOf(orderedOf(hosts))}, numbers, ${queueBytes(hosts) + 1})
+end
+function queue.packed()
+  return ${packed(numbersOf(hosts))} .. (queue.ordered and ${packed(orderedOf(hosts))} or '')
+end
 function queue.save()
-  if queue.changed then call('HSET', meta, '${QUEUE_FIELD}', ${packed(hosts)}) end
+  if queue.changed then call('HSET', meta, '${QUEUE_FIELD}', queue.packed()) end
 end
 `;
 
 /** Like RECORD, but also saves the queue's numbers in the same command. */
-export const recordQueue = (hosts: boolean): string => recordWith(`'${QUEUE_FIELD}', ${packed(hosts)}`);
+export const RECORD_QUEUE = recordWith(`'${QUEUE_FIELD}', queue.packed()`);
 
 /** First lines of a script that reads the queue. KEYS: 3 and on, the queue's. */
 export const checkQueue = (hosts: boolean): string =>

@@ -11,6 +11,7 @@ import {
   MARKS,
   MAY_BE_DUE,
   moveDue,
+  schedule,
   TIDY,
 } from './queue-moves.js';
 import {
@@ -24,7 +25,7 @@ import {
   openChanged,
   OVER,
   queueChangeKeys,
-  recordQueue,
+  RECORD_QUEUE,
 } from './queue-state.js';
 import { ALLOW_OOM, FIND_RECORD, RECALL } from './script.js';
 
@@ -112,13 +113,14 @@ queue.dueAt(till)
 queue.set('leases', queue.leases + #records)
 queue.set('leased', queue.leased + count)
 local answers = string.format('%.0f %d', first, count)${hosts ? ` .. (flag == 3 and '+' or '')` : ''}
-${recordQueue(hosts)}
+${RECORD_QUEUE}
 return {string.format('%.0f %d %d \\n', first, count, flag) .. concat(records), items}`,
 }));
 
 /**
  * settle: ack, release or extend.
- * ARGV: 9 attempts that make a dead letter (0: no limit), 10 verb, 11 ms of the delay or extension, 12 reason, 13
+ * ARGV: 9 attempts that make a dead letter (0: no limit), 10 verb, 11 ms of the delay or extension, or after which
+ * an acknowledged entry comes back (0: never), 12 reason, 13
  * leases that a release counts per entry (0 or 1), 14 the ids, for each lease: the lease (6 bytes), how many ids (2),
  * and for each id the index in the lease (2) and 8 bytes of the item's hash, 15 where in the hash these begin. If the queue
  * knows hosts: 16 ms of the delay of the hosts of released entries.
@@ -127,7 +129,7 @@ export const settleScript = forQueues((hosts) => ({
   name: 'unseenSettle',
   numberOfKeys: queueChangeKeys(hosts),
   moreKeys: true,
-  lua: `${ALLOW_OOM}${CHECK_QUEUE_CHANGE}${RECALL}${openChanged(hosts)}${hostLanes(hosts)}${MARKS}${leases(hosts)}${DUE_AT}${IS_DUE}
+  lua: `${ALLOW_OOM}${CHECK_QUEUE_CHANGE}${RECALL}${openChanged(hosts)}${hostLanes(hosts)}${MARKS}${leases(hosts)}${schedule(hosts)}${DUE_AT}${IS_DUE}
 local verb, packed = ARGV[10], ARGV[14]
 local at, out, groups, keys, known = 1, {}, {}, {}, {}
 while at <= #packed do
@@ -141,7 +143,8 @@ if verb == 'release' then
 ${bringBack(hosts, 'ARGV[9]')}${moveDue(hosts)}
   queue.moveDue()
 end
-local opened, back, gone = queue.open(keys), {}, {}
+local opened, back, gone, again = queue.open(keys), {}, {}, {}
+local till = now + ARGV[11]
 for n = 1, #keys do
   local lease = opened[keys[n]]
   if lease then lease.over = isDue(call('ZSCORE', queue.ends, keys[n])) end
@@ -181,6 +184,10 @@ for g = 1, #groups do
           back[#back + 1] = queue.returned(lease, index, ARGV[13])
         else
           gone[#gone + 1] = sub(lease.entries, start, start + ${HEAD_BYTES - 1})
+          if till > now then
+            again[#again + 1] = concat({sub(lease.entries, start, start), '\\0\\0\\0', sub(lease.entries, start + 4, start + 9),
+              pack('>I4', math.floor(till / 1000)), sub(lease.entries, start + 14, lease.starts[index + 1] - 1)})
+          end
         end
         queue.unlease(lease, index, ${OVER})
       end
@@ -188,7 +195,6 @@ for g = 1, #groups do
     out[#out + 1] = answer
   end
 end
-local till = now + ARGV[11]
 if verb == 'extend' then
   local score, ends = string.format('%.0f', till), {}
   for key, lease in pairs(opened) do
@@ -215,31 +221,29 @@ else
   queue.close(opened)
 end
 queue.owe(gone)
+queue.schedule(again, till)
 ${hosts ? `if #back > 0 and ARGV[16] ~= '0' then queue.delay(back, tonumber(ARGV[16])) end` : ''}
 if #back > 0 and ARGV[11] == '0' then
   queue.bringBack(back, ARGV[12])
 elseif #back > 0 then
   queue.owe(back)
   local maxAttempts = tonumber(ARGV[9])
-  local dead, delayed, later, number, score = {}, {}, {}, queue.delays, string.format('%.0f', till)
+  local dead, later = {}, {}
   for n = 1, #back do
-    if maxAttempts > 0 and unpacked('>I4', back[n]) >= maxAttempts then
+    if maxAttempts > 0 and unpacked('>I3', back[n], 2) >= maxAttempts then
       dead[#dead + 1] = back[n]
     else
-      number = number + 1
-      delayed[#delayed + 1], delayed[#delayed + 2] = score, pack('>I6', number) .. back[n]
       later[#later + 1] = back[n]
     end
   end
   queue.bury(dead, ARGV[12])
-  each('ZADD', queue.delayed, delayed)
+  queue.postpone(later, till)
   ${countIn(hosts, 'later', 'delayed', 1)}
-  queue.set('delays', number)
   queue.dueAt(till)
 end
 ${flushed(hosts)}
 ${TIDY}
 local answers = concat(out)
-${recordQueue(hosts)}
+${RECORD_QUEUE}
 return {answers, tonumber(kept[2])}`,
 }));

@@ -1,7 +1,14 @@
 import { LANES_PER_SCRIPT } from './host-lanes.js';
 import { chunkOf, SWEEP } from './lanes.js';
 import { flushed, hostLanes, leases, MARKS, TIDY } from './queue-moves.js';
-import { CHECK_QUEUE_CHANGE, forQueues, LEASE_ENTRIES, openChanged, queueChangeKeys } from './queue-state.js';
+import {
+  CHECK_QUEUE_CHANGE,
+  forQueues,
+  LEASE_ENTRIES,
+  openChanged,
+  queueChangeKeys,
+  SCHEDULED,
+} from './queue-state.js';
 import { ALLOW_OOM, CAN_ROTATE, NOW } from './script.js';
 import { TAKE_TURN, END_TURN } from './sweep-turn.js';
 
@@ -15,9 +22,9 @@ export const tooManyMarks = (max: string) =>
 /**
  * A step of a sweep, which removes forgotten entries everywhere so that their marks can be deleted. When it begins, the
  * marks become the old marks. Every move of an entry checks its marks, so the sweep visits each place once. First come
- * the waiting entries, from the head to the chunk that was the last one at the beginning; the sweep rewrites chunks
- * with forgotten entries. Leases, delayed entries and dead letters follow. In a queue that knows hosts, the chunks of
- * all lanes are scanned. A cursor of a scan is valid only in the run of the server that gave it.
+ * the waiting entries, in each log from the head to the chunk that was the last one at its beginning; the sweep rewrites
+ * chunks with forgotten entries. Leases, delayed entries and dead letters follow. In a queue that knows hosts, the chunks
+ * of all lanes are scanned. A cursor of a scan is valid only in the run of the server that gave it.
  *
  * KEYS: as in scripts that change the queue. ARGV: 3 'made', 4 marks up to which no sweep begins, 5 entries to read, 6
  * and 7 see sweep-turn.ts.
@@ -41,6 +48,11 @@ end
 local place, cursor, run = string.match(call('HGET', meta, 'swept') or '', '^(%a+) (%d+) (.*)$')
 if not place then return redis.status_reply('LOST') end
 local following = {chunks = 'leases', leases = 'delayed', delayed = 'dead'}
+local logs = {chunks = queue}
+if queue.logs then
+  following.chunks, following.high, following.low = 'high', 'low', 'leases'
+  logs.high, logs.low = queue.logs[1], queue.logs[2]
+end
 local server
 local function scan(command, key, most)
   server = server or string.match(call('INFO', 'server'), 'run_id:(%x+)')
@@ -50,27 +62,26 @@ local function scan(command, key, most)
   return found[2]
 end
 local function sweep(key, headAt${hosts ? ', state' : ''})
-  local found, members, heads, gone = scan('ZSCAN', key, left), {}, {}, {}
+  local found, members, heads, gone, scores, onTime = scan('ZSCAN', key, left), {}, {}, {}, {}, 0
   for n = 1, #found, 2 do
     if found[n] ~= '' then
       members[#members + 1] = found[n]
-      heads[#heads + 1] = sub(found[n], headAt(found[n]))
+      heads[#heads + 1], scores[#heads + 1] = sub(found[n], headAt(found[n])), tonumber(found[n + 1])
     end
   end
-  for n in pairs(queue.forgotten(heads)) do gone[#gone + 1] = members[n] end
-  each('ZREM', key, gone)${
-    hosts
-      ? `
-  local over = {}
-  for n = 1, #gone do over[n] = sub(gone[n], headAt(gone[n])) end
-  queue.count(over, state, -1)`
-      : ''
-  }
+  for n in pairs(queue.forgotten(heads)) do
+    gone[#gone + 1] = members[n]
+    local isScheduled = scores[n] >= ${SCHEDULED}
+    if isScheduled then onTime = onTime + 1 end
+    ${hosts ? `queue.count({heads[n]}, isScheduled and 'scheduled' or state, -1)` : ''}
+  end
+  each('ZREM', key, gone)
+  if onTime > 0 then queue.set('scheduled', queue.scheduled - onTime) end
   return #members
 end
 while place and left > 0${hosts ? ` and queue.changes() < ${LANES_PER_SCRIPT}` : ''} do
   local read = 0
-  if place == 'chunks' then${
+  if logs[place] then${
     hosts
       ? `
     local found, ids = scan('HSCAN', queue.chunks, ${CHUNKS_SCANNED}), {}
@@ -79,7 +90,8 @@ while place and left > 0${hosts ? ` and queue.changes() < ${LANES_PER_SCRIPT}` :
     local chunks = {}
     for n = 1, #found, 2 do
       if #found[n] > 0 then
-        chunks[#chunks + 1] = {lanes[sub(found[n], 1, 8)], unpacked('>I6', found[n], 9), found[n + 1]}
+        local lane = lanes[sub(found[n], 1, 8)]
+        chunks[#chunks + 1] = {lane, lane, unpacked('>I6', found[n], 9), found[n + 1]}
       end
     end
     read = queue.sweepChunks(chunks)
@@ -89,14 +101,16 @@ while place and left > 0${hosts ? ` and queue.changes() < ${LANES_PER_SCRIPT}` :
     end
     if cursor == '0' then place = following[place] end`
       : `
-    local number = math.max(tonumber(cursor), queue.head)
+    local log = logs[place]
+    local number = math.max(tonumber(cursor), log.head)
     if number < tonumber(run) then
-      local chunk = call('HGET', queue.chunks, ${chunkOf('queue', 'number')}) or ''
-      read = queue.sweepChunks({{queue, number, chunk}})
+      local chunk = call('HGET', queue.chunks, ${chunkOf('log', 'number')}) or ''
+      read = queue.sweepChunks({{queue, log, number, chunk}})
       number = number + 1
     end
     cursor = string.format('%.0f', number)
-    if number >= tonumber(run) then place, cursor, run = following[place], '0', '-' end`
+    if number >= tonumber(run) then place, cursor, run = following[place], '0', '-' end
+    if run == '-' and logs[place] then run = string.format('%.0f', logs[place].next) end`
   }
   else
     if place == 'leases' then

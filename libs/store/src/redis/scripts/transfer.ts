@@ -2,8 +2,16 @@ import type { Script } from './script.js';
 import { HOST_LANES } from './host-lanes.js';
 import { LANE_RECORDS } from './lane-records.js';
 import { chunkOf, SPLIT } from './lanes.js';
-import { ADD, leases, MARKS } from './queue-moves.js';
-import { checkQueue, EXTENDED, forQueues, HEAD_BYTES, LEASED, queueReadKeys } from './queue-state.js';
+import { ADD, leases, MARKS, schedule } from './queue-moves.js';
+import {
+  checkQueue,
+  EXTENDED,
+  forQueues,
+  HEAD_BYTES,
+  LEASED,
+  queueReadKeys,
+  SCHEDULED,
+} from './queue-state.js';
 import { CHECK_SEGMENT, NOW } from './script.js';
 
 /** Ends a script that reads a page: returns `out` with the id of the server's run and the removals so far. */
@@ -12,11 +20,11 @@ local run = string.match(call('INFO', 'server'), 'run_id:(%x+)')
 return {next, run, tonumber(call('HGET', meta, 'removed')), concat(out)}`;
 
 /**
- * Waiting entries, in order.
+ * Waiting entries of a log, in order.
  * KEYS: 3 and on, the queue's. ARGV: 3 position of the next entry from the previous answer, or '' for the first entry:
- * its chunk, the byte in it, and the number of rewrites; 4 how many entries to read. The last chunk that it reads may
- * have more.
- * Returns {"<chunk> <byte> <rewrites> <flag> <end>", id of the server's run, removals so far, entries}. Flag: 1 if more
+ * its chunk, the byte in it, and the number of rewrites; 4 how many entries to read; 5 the log: see lanes.ts. The last
+ * chunk that it reads may have more.
+ * Returns {"<chunk> <byte> <rewrites> <flag> <end>", and "+" if the queue is ordered; id of the server's run, removals so far, entries}. Flag: 1 if more
  * follow, 2 if entries in between may have been taken before they were read, the sum of both, or 0. End: the number of
  * the chunk after the last one.
  */
@@ -24,8 +32,8 @@ export const exportLogScript: Script = {
   name: 'unseenExportLog',
   numberOfKeys: queueReadKeys(false),
   lua: `${checkQueue(false)}${MARKS}${SPLIT}
-local lane, out, read, flag = queue, {}, 0, 0
-local number, at = lane.head, lane.headAt
+local log, out, read, flag = queue.logs and queue.logs[tonumber(ARGV[5])] or queue, {}, 0, 0
+local number, at = log.head, log.headAt
 if ARGV[3] ~= '' then
   local chunk, place, rewrites = string.match(ARGV[3], '^(%d+) (%d+) (%d+)$')
   chunk, place = tonumber(chunk), tonumber(place)
@@ -39,24 +47,25 @@ if ARGV[3] ~= '' then
 end
 local more = true
 while more and read < tonumber(ARGV[4]) do
-  local chunk = number < lane.next and call('HGET', queue.chunks, ${chunkOf('lane', 'number')})
+  local chunk = number < log.next and call('HGET', queue.chunks, ${chunkOf('log', 'number')})
   local found = split(chunk or '', at, math.huge)
   local gone = queue.forgotten(found)
   for n = 1, #found do
     if not gone[n] then out[#out + 1] = found[n] end
   end
   read = read + math.max(1, #found)
-  more = number < lane.next - 1
+  more = number < log.next - 1
   if more then
     number, at = number + 1, 0
   elseif chunk then
     -- Others may append to this chunk.
     at = #chunk
   else
-    number, at = lane.next, 0
+    number, at = log.next, 0
   end
 end
-local next = string.format('%.0f %.0f %.0f %d %.0f', number, at, queue.rewrites, flag + (more and 1 or 0), lane.next)
+local next = string.format('%.0f %.0f %.0f %d %.0f', number, at, queue.rewrites, flag + (more and 1 or 0), log.next)
+if queue.ordered then next = next .. '+' end
 ${ANSWER_PAGE}`,
 };
 
@@ -93,7 +102,8 @@ end
 /**
  * A step of a scan over the queue's entries that are not waiting; if the queue knows hosts, also over those that are.
  * KEYS: 3 and on, the queue's. ARGV: 3 'leases', 'delayed', 'dead' or 'chunks', 4 cursor, 5 about how many of these.
- * Returns {next cursor, id of the server's run, removals so far, entries}; dead letters as stored. If the queue knows
+ * Returns {next cursor, id of the server's run, removals so far, entries}; dead letters as stored. The time of a
+ * scheduled entry, or 0, precedes each delayed one (6 bytes). If the queue knows
  * hosts, each is followed by the length of its host's name (2 bytes) and the name.
  */
 export const exportRestScript = forQueues((hosts) => ({
@@ -110,8 +120,9 @@ for n = 1, kind == 'chunks' and 0 or #found, 2 do
   if kind == 'leases' then
     if #member == 6 then keys[#keys + 1] = member end
   elseif member ~= '' then
-    out[#out + 1] = kind == 'delayed' and sub(member, 7) or member
-    heads[#out] = kind == 'delayed' and out[#out] or sub(member, 9 + unpacked('>I2', member, 7))
+    heads[#heads + 1] = kind == 'delayed' and sub(member, 7) or sub(member, 9 + unpacked('>I2', member, 7))
+    out[#heads] = kind == 'dead' and member
+      or pack('>I6', math.max(0, found[n + 1] - ${SCHEDULED})) .. heads[#heads]
   end
 end
 for _, lease in pairs(queue.open(keys)) do
@@ -185,27 +196,30 @@ queue.count(letters, 'dead', 1)`,
 
 /**
  * Queues entries of a segment that is being created, in order, once.
- * KEYS: 3 and on, the queue's. ARGV: 3 number of the call, from 0, 4 for each entry the length of its reason (2 bytes),
- * the reason and the entry. An entry with a reason is a dead letter. If the queue knows hosts, each entry is followed by
+ * KEYS: 3 and on, the queue's. ARGV: 3 number of the call, from 0, 4 for each entry its time, if it is scheduled, or 0
+ * (6 bytes), the length of its reason (2), the reason and the entry. An entry with a reason is a dead letter. If the queue knows hosts, each entry is followed by
  * the length of its host's name (2 bytes) and the name; 5 the limits of the set.
  * Returns 'OK', or "HOSTS <number>" if the queue has more hosts than it may have.
  */
 export const importQueueScript = forQueues((hosts) => ({
   name: 'unseenImportQueue',
   numberOfKeys: queueReadKeys(hosts),
-  lua: `${checkQueue(hosts)}${UNFILLED}${NOW}${hosts ? `${HOST_LANES}${IMPORTED_LANES.limit}` : ADD}
+  lua: `${checkQueue(hosts)}${UNFILLED}${NOW}${hosts ? `${HOST_LANES}${IMPORTED_LANES.limit}` : ADD}${schedule(hosts)}
 if tonumber(call('HGET', meta, 'imports') or 0) ~= tonumber(ARGV[3]) then return ${hosts ? 'answer()' : "'OK'"} end
 local packed, at, waiting, dead, birth = ARGV[4], 1, {}, {}, pack('>I6', queue.clock + 1)
 while at <= #packed do
-  local reason = unpacked('>I2', packed, at)
-  local from = at + 2 + reason
+  local time, reason = unpacked('>I6I2', packed, at)
+  local from = at + 8 + reason
   local next = from + ${HEAD_BYTES} + unpacked('>I4', packed, from + 30)
   local entry = sub(packed, from, from + 3) .. birth .. sub(packed, from + 10, next - 1)
-  if reason == 0 then
+  if byte(entry) > 0 then queue.order() end
+  if time > 0 then
+    queue.schedule({entry}, time)
+  elseif reason == 0 then
     waiting[#waiting + 1] = entry
   else
     local number = queue.dead + #dead / 2 + 1
-    dead[#dead + 1], dead[#dead + 2] = string.format('%.0f', number), pack('>I6', number) .. sub(packed, at, from - 1) .. entry
+    dead[#dead + 1], dead[#dead + 2] = string.format('%.0f', number), pack('>I6', number) .. sub(packed, at + 6, from - 1) .. entry
   end${hosts ? IMPORTED_LANES.name : ''}
   at = next
 end${hosts ? IMPORTED_LANES.use : ''}

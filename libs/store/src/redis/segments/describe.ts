@@ -183,13 +183,13 @@ interface Row extends Numbers {
 }
 
 function queueStats(rows: readonly Row[]): QueueStats {
-  const sum = (key: keyof Omit<QueueStats, 'scheduled'>) => rows.reduce((total, row) => total + row[key], 0);
+  const sum = (key: keyof QueueStats) => rows.reduce((total, row) => total + row[key], 0);
   const oldestSeconds = Math.max(...rows.map((row) => row.oldestSeconds));
   return {
     waiting: sum('waiting'),
     leased: sum('leased'),
     delayed: sum('delayed'),
-    scheduled: 0,
+    scheduled: sum('scheduled'),
     dead: sum('dead'),
     forgotten: sum('forgotten'),
     ...(oldestSeconds >= 0 && { oldestSeconds }),

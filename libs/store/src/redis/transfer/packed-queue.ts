@@ -3,16 +3,18 @@ import type { QueuedHost, QueuedItem } from '../../port/index.js';
 import { writeEntry } from '../queue/queue-entry.js';
 
 /**
- * For each entry, the length of its reason, the reason and the entry. With the `seed` of a set that knows hosts, also the
+ * For each entry, its time if it is scheduled, or 0 (6 bytes), the length of its reason, the reason and the entry. With the `seed` of a set that knows hosts, also the
  * length of its host's name, and the name.
  */
 export function packEntries(entries: readonly QueuedItem[], seed: Uint8Array | undefined): Buffer {
   return Buffer.concat(
     entries.flatMap((entry) => {
-      const reason = withLength(entry.reason ?? '');
-      if (!seed || entry.host === undefined) return [reason, writeEntry(entry)];
+      const time = Buffer.alloc(6);
+      time.writeUIntBE(entry.scheduledAt ?? 0, 0, 6);
+      const head = [time, withLength(entry.reason ?? '')];
+      if (!seed || entry.host === undefined) return [...head, writeEntry(entry)];
       const [, second] = hostWords(entry.host, seed);
-      return [reason, writeEntry(entry, second), withLength(entry.host)];
+      return [...head, writeEntry(entry, second), withLength(entry.host)];
     }),
   );
 }
