@@ -110,7 +110,7 @@ export class BatchRunner {
     const { body } = request;
     const { batch } = request.routeOptions.config;
     if (!batch) throw new TypeError('a route that runs batches says so (BatchRoute)');
-    const lastLineOnly = isLastLineOnly(request.query, batch.ttl);
+    const lastLineOnly = isLastLineOnly(request.query, batch.options);
     if (body instanceof LineInput) {
       await task.admit();
       return this.answerStream(request, batch, body, lastLineOnly, task);
@@ -118,7 +118,7 @@ export class BatchRunner {
     const entries: Batch =
       body instanceof PackedItems
         ? await body.entries(this.limits)
-        : jsonBatch(body, batch.entries, this.limits, batch.ttl);
+        : jsonBatch(body, batch.entries, this.limits, batch.options);
     // Only routes of items get packed items: see BATCH_READERS.
     const result = await task.act(entries as E, task.whole);
     this.metrics.countItems(batch.verb, result.counts);
@@ -174,15 +174,12 @@ export class BatchRunner {
   }
 }
 
-const QUERY_MEMBERS = new Set(['results']);
-const WITH_TTL = new Set(['results', 'ttlSeconds']);
-
 /**
  * True if the query asks for only the last line of a stream's answer (`?results=none`), for clients that send the whole
  * body before they read. Throws VALIDATION_FAILED.
  */
-function isLastLineOnly(query: unknown, ttl = false): boolean {
-  const { results } = jsonObject(query, ttl ? WITH_TTL : QUERY_MEMBERS);
+function isLastLineOnly(query: unknown, options: readonly string[] = []): boolean {
+  const { results } = jsonObject(query, new Set(['results', ...options]));
   if (results === undefined || results === 'none') return results === 'none';
   throw invalid('#/results', `results must be "none" or absent, not ${show(results)}`);
 }

@@ -1,4 +1,5 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
+import { BATCH_OPTIONS } from '../openapi/batch-options.js';
 import { MAX_URL_PAYLOAD_BYTES, type Discovery } from './entries.js';
 
 // Shapes of bodies, only for the API description: jsonBatch() reads the bodies.
@@ -28,8 +29,7 @@ export class UrlsDto {
 /** How long the URLs of a body stay seen. */
 const TtlSeconds = (): PropertyDecorator =>
   ApiPropertyOptional({
-    type: 'integer',
-    minimum: 1,
+    ...BATCH_OPTIONS.ttlSeconds,
     description:
       'For a set that ages: how long these URLs stay seen, at most `maxAgeSeconds`, which is ' +
       'the default. It never shortens the time that a URL has left',

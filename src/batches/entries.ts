@@ -82,41 +82,33 @@ const MEMBER = { items: 'items', urls: 'urls', ids: 'ids', discoveries: 'urls' }
   string
 >;
 
-const MEMBERS: Readonly<Record<(typeof MEMBER)[Entries], ReadonlySet<string>>> = {
-  items: new Set(['items']),
-  urls: new Set(['urls']),
-  ids: new Set(['ids']),
-};
-/** The members on a route that accepts a time to live: ttlOf reads it. */
-const WITH_TTL: ReadonlySet<string> = new Set(['urls', 'ttlSeconds']);
-
 /** Maximum number of entries that one error names. */
 export const MAX_NAMED_FAULTS = 100;
 
 /**
- * The entries of a parsed body such as `{"urls": […]}`. Throws VALIDATION_FAILED, which names the limits and the first
- * MAX_NAMED_FAULTS invalid entries.
+ * The entries of a parsed body such as `{"urls": […]}`, which may have `options`, too. Throws VALIDATION_FAILED, which
+ * names the limits and the first MAX_NAMED_FAULTS invalid entries.
  */
 export function jsonBatch(
   body: unknown,
   entries: Exclude<Entries, 'discoveries'>,
   limits: BatchLimits,
-  ttl?: boolean,
+  options?: readonly string[],
 ): readonly string[];
 export function jsonBatch(
   body: unknown,
   entries: Entries,
   limits: BatchLimits,
-  ttl?: boolean,
+  options?: readonly string[],
 ): readonly Discovery[];
 export function jsonBatch(
   body: unknown,
   entries: Entries,
   limits: BatchLimits,
-  ttl = false,
+  options: readonly string[] = [],
 ): readonly Discovery[] {
   const member = MEMBER[entries];
-  const { [member]: batch } = jsonObject(body, ttl ? WITH_TTL : MEMBERS[member]);
+  const { [member]: batch } = jsonObject(body, new Set([member, ...options]));
   const { maxItems, maxItemBytes } = limits;
   const fault = (what: string): Error => refused([{ pointer: `#/${member}`, detail: `${member}${what}` }]);
   if (batch === undefined) throw fault(' must be an array of strings; it is missing');

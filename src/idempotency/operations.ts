@@ -145,9 +145,14 @@ function unreadChecksumOf(route: string): number {
  */
 function routeOf(request: Request): string {
   const { name = '', id, host: part = id } = request.params as { name?: string; id?: string; host?: string };
-  const { ttlSeconds } = request.query as { ttlSeconds?: unknown };
-  const ttl = typeof ttlSeconds === 'string' ? ` for ${ttlSeconds}` : '';
-  return `${request.method} ${request.routeOptions.url ?? ''} ${name}${part === undefined ? '' : ` ${part}`}${ttl}\n`;
+  const query = request.query as Readonly<Record<string, unknown>>;
+  const { url = '', config } = request.routeOptions;
+  let route = `${request.method} ${url} ${name}${part === undefined ? '' : ` ${part}`}`;
+  for (const option of config.batch?.options ?? []) {
+    const value = query[option];
+    if (typeof value === 'string') route += ` ${option}=${value}`;
+  }
+  return `${route}\n`;
 }
 
 /** A valid body of a route that waits is shorter. */

@@ -5,6 +5,7 @@ import { ApiBody, ApiExtension, ApiHeader, ApiOkResponse, ApiOperation, ApiQuery
 import type { Access } from '../request/scope.js';
 import type { ErrorCode } from '../errors/error-codes.js';
 import type { BatchConfig } from '../request/request.js';
+import { BATCH_OPTIONS } from './batch-options.js';
 
 /** Extensions that operations.ts reads and removes. */
 export const X_CODES = 'x-unseen-codes';
@@ -72,8 +73,8 @@ interface BatchDoc extends RouteDoc, BatchConfig {
 
 /** A route that accepts a batch as JSON or as a stream of lines. */
 export function BatchRoute(given: BatchDoc): MethodDecorator {
-  const { verb, entries, ttl = false, mutates, body, answer, ...doc } = given;
-  const batch = { verb, entries, ttl };
+  const { verb, entries, options = [], mutates, body, answer, ...doc } = given;
+  const batch = { verb, entries, options };
   const codes: readonly ErrorCode[] = ['STORE_DATA_LOST', 'FILTER_BUSY', ...(doc.codes ?? [])];
   return applyDecorators(
     ApiBody({ type: body }),
@@ -86,16 +87,14 @@ export function BatchRoute(given: BatchDoc): MethodDecorator {
         'For streams: `none` returns only the last line. Use it in clients that send the whole ' +
         'body before they read',
     }),
-    ...(ttl
-      ? [
-          ApiQuery({
-            name: 'ttlSeconds',
-            required: false,
-            schema: { type: 'integer', minimum: 1 },
-            description: 'Same as `ttlSeconds` in a JSON body',
-          }),
-        ]
-      : []),
+    ...options.map((name) =>
+      ApiQuery({
+        name,
+        required: false,
+        schema: BATCH_OPTIONS[name],
+        description: `Same as \`${name}\` in a JSON body`,
+      }),
+    ),
     ApiExtension(X_STREAMS, true),
     mutates ? MutatingRoute({ ...doc, codes }, { batch }) : route({ ...doc, codes }, { batch }),
   );

@@ -2,6 +2,9 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Clock } from '#store';
 import type { Access } from './scope.js';
 
+/** An option of a batch. */
+export type BatchOption = 'ttlSeconds';
+
 /** The batch that a route accepts. */
 export interface BatchConfig {
   /** The name in metrics. */
@@ -11,8 +14,8 @@ export interface BatchConfig {
    * URLs that may have a payload. The one member of the JSON body has this name, but "urls" for discoveries.
    */
   readonly entries: 'items' | 'urls' | 'discoveries';
-  /** True if the request may limit how long its URLs stay seen, with ttlSeconds in the query or in the JSON body. */
-  readonly ttl?: boolean;
+  /** The options that the request may have, each in the query or in the JSON body. */
+  readonly options?: readonly BatchOption[];
 }
 
 declare module 'fastify' {

@@ -27,7 +27,7 @@ export class UrlsController {
   @BatchRoute({
     verb: 'discover',
     entries: 'discoveries',
-    ttl: true,
+    options: ['ttlSeconds'],
     access: 'write',
     summary: 'Visit URLs and queue the new ones, in one atomic step',
     mutates: true,
@@ -49,7 +49,7 @@ export class UrlsController {
   @BatchRoute({
     verb: 'visit',
     entries: 'urls',
-    ttl: true,
+    options: ['ttlSeconds'],
     access: 'write',
     summary: 'Visit URLs, without queueing them',
     mutates: true,

@@ -1,0 +1,43 @@
+import { invalid } from '../errors/problem.js';
+import { show } from '../errors/show.js';
+import type { BatchOption, Request } from '../request/request.js';
+import { LineInput } from './line-input.js';
+
+/** A whole number in a query, in its only spelling. */
+const WHOLE = /^(0|[1-9]\d{0,9})$/;
+
+/**
+ * The value of an option of a batch: from the query, read by `parse`, or from the JSON body. Undefined if neither has
+ * it. Throws VALIDATION_FAILED if both have it.
+ */
+export function optionIn(
+  { query, body }: Request,
+  option: BatchOption,
+  parse: (text: unknown) => unknown = (text) => text,
+): unknown {
+  const asked = (query as Partial<Record<string, unknown>>)[option];
+  const inBody =
+    body instanceof LineInput ? undefined : (body as Partial<Record<string, unknown>> | null)?.[option];
+  if (asked === undefined) return inBody;
+  if (inBody === undefined) return parse(asked);
+  throw invalid(`#/${option}`, `${option} must be in the query or in the body, not both`);
+}
+
+/** A whole number from `least` to `most`. Throws VALIDATION_FAILED. */
+export function wholeOptionIn(
+  request: Request,
+  option: BatchOption,
+  least: number,
+  most = Infinity,
+): number | undefined {
+  const value = optionIn(request, option, numberIn);
+  if (value === undefined) return undefined;
+  if (Number.isSafeInteger(value) && (value as number) >= least && (value as number) <= most)
+    return value as number;
+  const range = most === Infinity ? `from ${least}` : `from ${least} to ${most}`;
+  throw invalid(`#/${option}`, `${option} must be a whole number ${range}, not ${show(value)}`);
+}
+
+function numberIn(text: unknown): unknown {
+  return typeof text === 'string' && WHOLE.test(text) ? Number(text) : text;
+}
