@@ -1,4 +1,5 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
+import type { Priority } from '#store';
 import { BATCH_OPTIONS } from '../openapi/batch-options.js';
 import { MAX_URL_PAYLOAD_BYTES, type Discovery } from './entries.js';
 
@@ -66,4 +67,20 @@ export class DiscoveriesDto {
 
   @TtlSeconds()
   readonly ttlSeconds?: number;
+
+  @ApiPropertyOptional({
+    ...BATCH_OPTIONS.priority,
+    description:
+      'The queue hands out URLs with a higher priority first. A set with `perHost` does this for each host. A URL that ' +
+      'is already visited keeps the priority of its entry',
+  })
+  readonly priority?: Priority;
+
+  @ApiPropertyOptional({
+    ...BATCH_OPTIONS.delaySeconds,
+    description:
+      'Delay before these URLs can be leased for the first time. They are visited at once, and count as `scheduled` until ' +
+      'then. In a set that ages, the delay must be shorter than the time that these URLs stay seen',
+  })
+  readonly delaySeconds?: number;
 }

@@ -192,9 +192,9 @@ export class HistorySampler implements OnApplicationBootstrap, BeforeApplication
 function pointOf(filter: Filter, stats: FilterStats, at: number): Point {
   const { items, fill, estimatedErrorRate } = filterView(filter, stats);
   const { added, duplicate, removed, refused } = stats;
-  const { waiting, leased, delayed, dead } = stats.queue ?? { waiting: 0, leased: 0, delayed: 0, dead: 0 };
+  const { waiting = 0, leased = 0, delayed = 0, scheduled = 0, dead = 0 } = stats.queue ?? {};
   return {
     ...{ at, items, fill, estimatedErrorRate, added, duplicate, removed, refused },
-    ...{ waiting, leased, delayed, dead },
+    ...{ waiting, leased, delayed, scheduled, dead },
   };
 }

@@ -5,6 +5,7 @@ export class QueuePointView {
   @ApiProperty({ type: 'integer' }) readonly waiting!: number;
   @ApiProperty({ type: 'integer' }) readonly leased!: number;
   @ApiProperty({ type: 'integer' }) readonly delayed!: number;
+  @ApiProperty({ type: 'integer' }) readonly scheduled!: number;
   @ApiProperty({ type: 'integer' }) readonly dead!: number;
 }
 
@@ -47,12 +48,12 @@ export class HistoryView {
 }
 
 export function pointView(
-  { at, waiting, leased, delayed, dead, ...point }: Point,
+  { at, waiting, leased, delayed, scheduled, dead, ...point }: Point,
   queued: boolean,
 ): PointView {
   return {
     at: new Date(at).toISOString(),
     ...point,
-    ...(queued && { queue: { waiting, leased, delayed, dead } }),
+    ...(queued && { queue: { waiting, leased, delayed, scheduled, dead } }),
   };
 }

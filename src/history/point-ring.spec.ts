@@ -3,7 +3,17 @@ import { PointRing, type Point } from './point-ring.js';
 
 const point = (at: number): Point => ({
   ...{ at, items: 2 ** 40 + at, fill: 1 / 3, estimatedErrorRate: 1e-9 },
-  ...{ added: at, duplicate: 1, removed: 2, refused: 3, waiting: 4, leased: 5, delayed: 6, dead: 7 },
+  ...{
+    added: at,
+    duplicate: 1,
+    removed: 2,
+    refused: 3,
+    waiting: 4,
+    leased: 5,
+    delayed: 6,
+    scheduled: 7,
+    dead: 8,
+  },
 });
 
 describe('a ring of points', () => {

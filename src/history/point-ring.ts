@@ -1,7 +1,7 @@
 /** The figures of a point, each in its own column; `at` is in ms since the epoch. */
 const COLUMNS = [
   ...(['at', 'items', 'fill', 'estimatedErrorRate', 'added', 'duplicate', 'removed', 'refused'] as const),
-  ...(['waiting', 'leased', 'delayed', 'dead'] as const),
+  ...(['waiting', 'leased', 'delayed', 'scheduled', 'dead'] as const),
 ];
 
 type Column = (typeof COLUMNS)[number];

@@ -1,6 +1,17 @@
+import { MAX_SCHEDULE_MS, PRIORITIES } from '#store';
 import type { BatchOption } from '../request/request.js';
 
+interface OptionSchema {
+  readonly type: 'integer' | 'string';
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly enum?: string[];
+  readonly default?: number | string;
+}
+
 /** The schema of each option of a batch, in the query and in a JSON body. */
-export const BATCH_OPTIONS = {
+export const BATCH_OPTIONS: Readonly<Record<BatchOption, OptionSchema>> = {
   ttlSeconds: { type: 'integer', minimum: 1 },
-} as const satisfies Readonly<Record<BatchOption, object>>;
+  priority: { type: 'string', enum: [...PRIORITIES], default: 'normal' },
+  delaySeconds: { type: 'integer', minimum: 0, maximum: MAX_SCHEDULE_MS / 1_000, default: 0 },
+};

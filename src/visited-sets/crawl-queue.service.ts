@@ -5,9 +5,10 @@ import { DEFAULT_PAGE } from '../filters/filter.dto.js';
 import { OpenFilters } from '../filters/open-filters.js';
 import type { Request } from '../request/request.js';
 import { Store } from '../store/store.token.js';
+import { refuseAgain } from './order.js';
 import { refuseHostOption } from './per-host.js';
 import { decodeQueued } from './queued-url.js';
-import type { QueuePageQueryDto, ExtendDto, LeaseDto, ReleaseDto } from './visited-set.dto.js';
+import type { AckDto, QueuePageQueryDto, ExtendDto, LeaseDto, ReleaseDto } from './visited-set.dto.js';
 import type { DeadLettersView, LeasesView } from './visited-set.view.js';
 import { WaitingLeases } from './waiting-leases.js';
 
@@ -53,8 +54,12 @@ export class CrawlQueueService {
     };
   }
 
-  ack(name: string, ids: readonly string[], operation: Operation): Promise<Results> {
-    return this.settle(name, ACK, (filter) => this.store.queue.ack(filter, ids, operation));
+  ack(name: string, { ids, againAfterSeconds }: AckDto, operation: Operation): Promise<Results> {
+    const againAfterMs = againAfterSeconds && againAfterSeconds * 1_000;
+    return this.settle(name, ACK, (filter) => {
+      refuseAgain(filter, againAfterSeconds);
+      return this.store.queue.ack(filter, ids, operation, againAfterMs);
+    });
   }
 
   release(name: string, dto: ReleaseDto, operation: Operation): Promise<Results> {

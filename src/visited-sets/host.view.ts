@@ -12,7 +12,7 @@ export class HostView {
   readonly waiting!: number;
   @ApiProperty({ ...COUNT, description: 'URLs hidden by a lease' }) readonly leased!: number;
   @ApiProperty({ ...COUNT, description: 'URLs released with a delay' }) readonly delayed!: number;
-  @ApiProperty({ ...COUNT, description: 'URLs scheduled for a later time' }) readonly scheduled!: number;
+  @ApiProperty({ ...COUNT, description: 'URLs that come back at a later time' }) readonly scheduled!: number;
   @ApiProperty({ ...COUNT, description: 'Dead letters' }) readonly dead!: number;
   @ApiProperty({
     ...COUNT,

@@ -9,11 +9,11 @@ import { ShallowPipe } from '../validation/shallow.pipe.js';
 import { CrawlQueueService } from './crawl-queue.service.js';
 import { IdsPipe } from './ids.pipe.js';
 import {
+  AckDto,
   DeadLetterIdsDto,
   QueuePageQueryDto,
   ExtendDto,
   LeaseDto,
-  LeaseIdsDto,
   ReleaseDto,
 } from './visited-set.dto.js';
 import {
@@ -56,14 +56,18 @@ export class QueueController {
 
   @Post('ack')
   @HttpCode(200)
-  @MutatingRoute({ access: 'write', summary: 'Acknowledge fetched URLs: they leave the queue', codes: CODES })
+  @MutatingRoute({
+    access: 'write',
+    summary: 'Acknowledge fetched URLs: they leave the queue, for good or for a time',
+    codes: CODES,
+  })
   @ApiOkResponse({ type: AckedView, description: ONE_EACH })
   ack(
     @Param('name', NamePipe) name: string,
-    @Body(IdsPipe) { ids }: LeaseIdsDto,
+    @Body(IdsPipe) body: AckDto,
     @Mutation() operation: Operation,
   ): Promise<AckedView> {
-    return this.queue.ack(name, ids, operation);
+    return this.queue.ack(name, body, operation);
   }
 
   @Post('release')

@@ -10,6 +10,7 @@ import { ExplainedUrlsView } from '../filters/inspection.view.js';
 import { BatchRoute, ExplainRoute } from '../openapi/decorators.js';
 import type { Request } from '../request/request.js';
 import { NamePipe } from '../validation/name.js';
+import { orderOf } from './order.js';
 import { ttlOf } from './ttl.js';
 import { UrlsService } from './urls.service.js';
 import { CheckedView, DiscoveredView, ForgottenView, VisitedView } from './visited-set.view.js';
@@ -27,7 +28,7 @@ export class UrlsController {
   @BatchRoute({
     verb: 'discover',
     entries: 'discoveries',
-    options: ['ttlSeconds'],
+    options: ['ttlSeconds', 'priority', 'delaySeconds'],
     access: 'write',
     summary: 'Visit URLs and queue the new ones, in one atomic step',
     mutates: true,
@@ -36,11 +37,12 @@ export class UrlsController {
     codes: ['VISITED_SET_NOT_FOUND', 'FILTER_FULL', 'STORE_FULL', 'QUOTA_EXCEEDED'],
   })
   discover(@Param('name', NamePipe) name: string, @Req() request: Request): Promise<object> {
-    const ttlMs = ttlOf(request);
+    const options = { ttlMs: ttlOf(request), ...orderOf(request) };
     return this.batches.mutate(
       request,
-      (urls: readonly Discovery[], operation: Operation) => this.urls.discover(name, urls, operation, ttlMs),
-      () => this.urls.open(name, ttlMs),
+      (urls: readonly Discovery[], operation: Operation) =>
+        this.urls.discover(name, urls, operation, options),
+      () => this.urls.open(name, options),
     );
   }
 
@@ -62,7 +64,7 @@ export class UrlsController {
     return this.batches.mutate(
       request,
       (urls: readonly string[], operation: Operation) => this.urls.visit(name, urls, operation, ttlMs),
-      () => this.urls.open(name, ttlMs),
+      () => this.urls.open(name, { ttlMs }),
     );
   }
 

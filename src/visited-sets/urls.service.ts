@@ -8,6 +8,7 @@ import { InspectionService } from '../filters/inspection.service.js';
 import { findingView, type ExplainedUrlsView, type ExplainedUrlView } from '../filters/inspection.view.js';
 import { Membership } from '../filters/membership.js';
 import { OpenFilters } from '../filters/open-filters.js';
+import { refuseDelay, type Order } from './order.js';
 import { encodeQueued } from './queued-url.js';
 import { refuseTtl } from './ttl.js';
 import { UrlIdentity, type IdentifiedUrls } from './url-identity.js';
@@ -28,6 +29,12 @@ function verdicts(...names: string[]): Verdicts {
   return table;
 }
 
+/** Options of `discover`. */
+export interface DiscoverOptions extends Order {
+  /** In a set that ages: how long the URLs stay seen. */
+  readonly ttlMs?: number | undefined;
+}
+
 /**
  * Executes the routes `urls/*`, for a JSON batch or one block of a stream. Throws VISITED_SET_NOT_FOUND and the errors
  * of the port.
@@ -41,28 +48,27 @@ export class UrlsService {
     private readonly inspection: InspectionService,
   ) {}
 
-  /** Also throws VALIDATION_FAILED if URLs of the set cannot stay seen for `ttlMs`. */
-  async open(name: string, ttlMs?: number): Promise<Filter> {
+  /** Also throws VALIDATION_FAILED if the set cannot have these options. */
+  async open(name: string, options: DiscoverOptions = {}): Promise<Filter> {
     const filter = await this.filters.open(name, 'visited-set');
-    refuseTtl(filter, ttlMs);
+    refuseOptions(filter, options);
     return filter;
   }
 
   /**
-   * Visits URLs and queues the new ones, in one atomic step, unless `perHost` limits them. In a set that ages, they stay
-   * seen for `ttlMs`.
+   * Visits URLs and queues the new ones, in one atomic step, unless `perHost` limits them.
    */
   discover(
     name: string,
     batch: readonly Discovery[],
     operation: Operation,
-    ttlMs?: number,
+    options: DiscoverOptions = {},
   ): Promise<BatchResult> {
     const table = ({ perHost }: Filter): Verdicts => (perHost ? DISCOVER : VISIT);
     return this.judge(name, batch, table, (filter, { keys, urls }) => {
-      refuseTtl(filter, ttlMs);
-      const options = { payloads: urls.map(encodeQueued), hosts: hostsOf(filter, keys), ttlMs };
-      return this.membership.add(filter, keys, operation, options);
+      refuseOptions(filter, options);
+      const queued = { payloads: urls.map(encodeQueued), hosts: hostsOf(filter, keys) };
+      return this.membership.add(filter, keys, operation, { ...options, ...queued });
     });
   }
 
@@ -130,6 +136,11 @@ export class UrlsService {
       return { ...tally(bytes, verdicts), invalid };
     });
   }
+}
+
+function refuseOptions(filter: Filter, { ttlMs, delayMs }: DiscoverOptions): void {
+  refuseTtl(filter, ttlMs);
+  refuseDelay(filter, delayMs, ttlMs);
 }
 
 /** The hosts of URL keys, for a set whose queue knows hosts. */

@@ -16,6 +16,7 @@ import { MaxBytes } from '../validation/max-bytes.js';
 import { must } from '../validation/must.js';
 import { NAME_PATTERN, NAME_REQUIREMENT } from '../validation/name.js';
 import { Optional } from '../validation/optional.js';
+import { MAX_SCHEDULE_SECONDS } from './order.js';
 import { PerHostView } from './per-host.js';
 import { UrlProfileDto } from './url-profile.dto.js';
 
@@ -91,6 +92,7 @@ const MAX = must(`be a whole number from 1 to ${MAX_LEASED_ENTRIES}`);
 const MAX_LEASE_SECONDS = MAX_LEASE_MS / 1_000;
 const LEASE_SECONDS = must(`be a whole number from 1 to ${MAX_LEASE_SECONDS}`);
 const DELAY_SECONDS = must(`be a whole number from 0 to ${MAX_LEASE_SECONDS}`);
+const AGAIN_SECONDS = must(`be a whole number from 1 to ${MAX_SCHEDULE_SECONDS}`);
 const COUNT_ATTEMPT = must('be true or false');
 const MAX_WAIT_SECONDS = 30;
 const WAIT_SECONDS = must(`be a whole number from 0 to ${MAX_WAIT_SECONDS}`);
@@ -141,6 +143,22 @@ export class LeaseIdsDto {
   @ApiProperty({ type: [String], description: 'Ids of leased URLs' })
   @Allow()
   readonly ids!: readonly string[];
+}
+
+export class AckDto extends LeaseIdsDto {
+  @ApiPropertyOptional({
+    type: 'integer',
+    minimum: 1,
+    maximum: MAX_SCHEDULE_SECONDS,
+    description:
+      'The URLs come back into the queue after this time, as if they had never been leased. Until then, they count as ' +
+      '`scheduled`, and `forget` removes them. Not for sets that age. Absent: the URLs leave the queue',
+  })
+  @Optional()
+  @IsInt(AGAIN_SECONDS)
+  @Min(1, AGAIN_SECONDS)
+  @Max(MAX_SCHEDULE_SECONDS, AGAIN_SECONDS)
+  readonly againAfterSeconds?: number;
 }
 
 export class ReleaseDto extends LeaseIdsDto {

@@ -9,7 +9,11 @@ export class QueueView {
   @ApiProperty({ type: 'integer', description: 'URLs that can be leased now' }) readonly waiting!: number;
   @ApiProperty({ type: 'integer', description: 'URLs hidden by a lease' }) readonly leased!: number;
   @ApiProperty({ type: 'integer', description: 'URLs released with a delay' }) readonly delayed!: number;
-  @ApiProperty({ type: 'integer', description: 'URLs scheduled for a later time' })
+  @ApiProperty({
+    type: 'integer',
+    description:
+      'URLs that come back at a later time: discovered with a delay, or acknowledged with `againAfterSeconds`',
+  })
   readonly scheduled!: number;
   @ApiProperty({ type: 'integer', description: 'Dead letters' }) readonly dead!: number;
   @ApiProperty({
@@ -20,7 +24,9 @@ export class QueueView {
   @ApiProperty({
     required: false,
     type: 'integer',
-    description: 'Seconds since the first waiting URL was discovered. Absent if no URL is waiting',
+    description:
+      'Seconds since the first waiting URL was discovered, or since it was due if it was scheduled. Absent if no URL is ' +
+      'waiting',
   })
   readonly oldestSeconds?: number;
 }

@@ -74,7 +74,7 @@ describe.each(STORES)('the history of filters, $name store', ({ start }) => {
     await send('POST', `/v1/visited-sets/${name}/queue/lease`, { max: 1, leaseSeconds: 60 });
     await sample();
     const { points } = await history(`visited-sets/${name}/history?seconds=60`);
-    expect(points.at(-1)!.queue).toEqual({ waiting: 1, leased: 1, delayed: 0, dead: 0 });
+    expect(points.at(-1)!.queue).toEqual({ waiting: 1, leased: 1, delayed: 0, scheduled: 0, dead: 0 });
   });
 
   it('starts again at once after a clear', async () => {

@@ -666,7 +666,7 @@ export type Queue = {
    */
   delayed: number;
   /**
-   * URLs scheduled for a later time
+   * URLs that come back at a later time: discovered with a delay, or acknowledged with `againAfterSeconds`
    */
   scheduled: number;
   /**
@@ -678,7 +678,7 @@ export type Queue = {
    */
   forgotten: number;
   /**
-   * Seconds since the first waiting URL was discovered. Absent if no URL is waiting
+   * Seconds since the first waiting URL was discovered, or since it was due if it was scheduled. Absent if no URL is waiting
    */
   oldestSeconds?: number;
 };
@@ -826,6 +826,14 @@ export type Discoveries = {
    * For a set that ages: how long these URLs stay seen, at most `maxAgeSeconds`, which is the default. It never shortens the time that a URL has left
    */
   ttlSeconds?: number;
+  /**
+   * The queue hands out URLs with a higher priority first. A set with `perHost` does this for each host. A URL that is already visited keeps the priority of its entry
+   */
+  priority?: 'high' | 'normal' | 'low';
+  /**
+   * Delay before these URLs can be leased for the first time. They are visited at once, and count as `scheduled` until then. In a set that ages, the delay must be shorter than the time that these URLs stay seen
+   */
+  delaySeconds?: number;
 };
 
 export type InvalidUrl = {
@@ -991,11 +999,15 @@ export type Leases = {
   urls: Array<LeasedUrl>;
 };
 
-export type LeaseIds = {
+export type Ack = {
   /**
    * Ids of leased URLs
    */
   ids: Array<string>;
+  /**
+   * The URLs come back into the queue after this time, as if they had never been leased. Until then, they count as `scheduled`, and `forget` removes them. Not for sets that age. Absent: the URLs leave the queue
+   */
+  againAfterSeconds?: number;
 };
 
 export type Acked = {
@@ -1108,7 +1120,7 @@ export type Host = {
    */
   delayed: number;
   /**
-   * URLs scheduled for a later time
+   * URLs that come back at a later time
    */
   scheduled: number;
   /**
@@ -1269,6 +1281,7 @@ export type QueuePoint = {
   waiting: number;
   leased: number;
   delayed: number;
+  scheduled: number;
   dead: number;
 };
 

@@ -1,0 +1,59 @@
+import { MAX_SCHEDULE_MS, PRIORITIES, type Filter, type Priority } from '#store';
+import { optionIn, wholeOptionIn } from '../batches/batch-options.js';
+import { invalid } from '../errors/problem.js';
+import { show } from '../errors/show.js';
+import type { Request } from '../request/request.js';
+
+/** The longest time for which a URL can be scheduled. */
+export const MAX_SCHEDULE_SECONDS = MAX_SCHEDULE_MS / 1_000;
+
+/** When the queue hands out the URLs of a request: see Queued of the port. */
+export interface Order {
+  readonly priority?: Priority | undefined;
+  readonly delayMs?: number | undefined;
+}
+
+/** Throws VALIDATION_FAILED. */
+export function orderOf(request: Request): Order {
+  const delaySeconds = wholeOptionIn(request, 'delaySeconds', 0, MAX_SCHEDULE_SECONDS);
+  return { priority: priorityOf(request), delayMs: delaySeconds && delaySeconds * 1_000 };
+}
+
+function priorityOf(request: Request): Priority | undefined {
+  const priority = optionIn(request, 'priority');
+  if (priority === undefined || isPriority(priority)) return priority;
+  throw invalid('#/priority', `priority must be high, normal or low, not ${show(priority)}`);
+}
+
+function isPriority(value: unknown): value is Priority {
+  return (PRIORITIES as readonly unknown[]).includes(value);
+}
+
+/**
+ * Throws VALIDATION_FAILED if URLs of a set that ages could expire before their delay is over. They could be discovered
+ * again then, and the queue would have them twice.
+ */
+export function refuseDelay(
+  { name, maxAgeSeconds }: Filter,
+  delayMs: number | undefined,
+  ttlMs: number | undefined,
+): void {
+  if (maxAgeSeconds === undefined || delayMs === undefined) return;
+  const seconds = delayMs / 1_000;
+  const [limit, of] =
+    ttlMs === undefined
+      ? [maxAgeSeconds, `maxAgeSeconds of visited set ${name}`]
+      : [ttlMs / 1_000, 'ttlSeconds of the request'];
+  if (seconds < limit) return;
+  throw invalid('#/delaySeconds', `delaySeconds must be less than ${limit}, the ${of}, not ${seconds}`);
+}
+
+/** Throws VALIDATION_FAILED if URLs of the set cannot be scheduled again, for the same reason. */
+export function refuseAgain({ name, maxAgeSeconds }: Filter, againAfterSeconds: number | undefined): void {
+  if (maxAgeSeconds === undefined || againAfterSeconds === undefined) return;
+  throw invalid(
+    '#/againAfterSeconds',
+    `againAfterSeconds must be absent, not ${againAfterSeconds}, because visited set ${name} has maxAgeSeconds: ` +
+      'its URLs come back when they are discovered after their age',
+  );
+}
