@@ -11,6 +11,7 @@ export { BadEntry } from './entries.js';
 export * from './errors.js';
 export type { Retrying } from './requests.js';
 export { randomKey } from './random-key.js';
+export type { AgainAfter } from './again-after.js';
 export { RetryAfterError, type RetryAfter, type RetryAfterOptions } from './retry-after-error.js';
 export type { Checkpoint } from './checkpoints.js';
 export { resumeList, type ResumeListOptions } from './resume-list.js';
@@ -23,7 +24,10 @@ export type { PageOptions } from './pages.js';
 export { Sync, Syncs } from './syncs.js';
 export {
   VisitedSet,
+  type AckOptions,
+  type DiscoverOptions,
   type ExtendOptions,
+  type Priority,
   type VisitOptions,
   type ReleaseOptions,
   type UrlWithPayload,

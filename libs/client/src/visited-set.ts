@@ -2,6 +2,7 @@ import type {
   CreateVisitedSet,
   DeadLetter,
   DeadLetters,
+  Discoveries,
   ExplainedUrl,
   ExplainedUrls,
   Lease,
@@ -17,6 +18,9 @@ import { pagesOf, type PageOptions } from './pages.js';
 import { Syncs } from './syncs.js';
 import { verb } from './verbs.js';
 
+/** The order of URLs in the queue. */
+export type Priority = NonNullable<Discoveries['priority']>;
+
 /** A URL to discover, with a payload for the worker that leases it: up to 1,024 bytes in UTF-8. */
 export interface UrlWithPayload {
   readonly url: string;
@@ -27,6 +31,23 @@ export interface UrlWithPayload {
 export interface VisitOptions extends ChangeOptions {
   /** In a set that ages: how long these URLs stay visited. Default and maximum: the `maxAgeSeconds` of the set. */
   readonly ttlSeconds?: number;
+}
+
+/** Options of `discover`. */
+export interface DiscoverOptions extends VisitOptions {
+  /** The queue hands out URLs of a higher priority first. Default: `normal`. */
+  readonly priority?: Priority;
+  /** Delay before these URLs can be leased for the first time: up to 315,360,000, ten years. Default: 0. */
+  readonly delaySeconds?: number;
+}
+
+/** Options of `ack`. */
+export interface AckOptions extends ChangeOptions {
+  /**
+   * The URLs come back into the queue after this time, as if they had never been leased: 1 to 315,360,000. Not for sets
+   * that age. Default: they leave the queue.
+   */
+  readonly againAfterSeconds?: number;
 }
 
 /** Options of `release`. */
@@ -68,15 +89,15 @@ export class VisitedSet extends Handle<
    * Visits URLs and adds the new ones to the queue, in one step. `limited`, in sets with `perHost`: a limit kept the URL
    * out of both.
    */
-  readonly discover: Verb<string | UrlWithPayload, 'new' | 'seen' | 'limited' | 'invalid', VisitOptions>;
+  readonly discover: Verb<string | UrlWithPayload, 'new' | 'seen' | 'limited' | 'invalid', DiscoverOptions>;
   /** Visits URLs: they are seen from now on. */
   readonly visit: Verb<string, 'new' | 'seen' | 'invalid', VisitOptions>;
   /** Checks URLs without changing anything. */
   readonly check: Verb<string, 'seen' | 'unseen' | 'invalid', CallOptions>;
   /** Forgets URLs and removes them from the queue. */
   readonly forget: Verb<string, 'forgotten' | 'absent' | 'saturated' | 'invalid', ChangeOptions>;
-  /** Removes fetched URLs from the queue, by the ids of their leases. */
-  readonly ack: Verb<string, 'acked' | 'expired' | 'unknown', ChangeOptions>;
+  /** Removes fetched URLs from the queue, for good or for a time, by the ids of their leases. */
+  readonly ack: Verb<string, 'acked' | 'expired' | 'unknown', AckOptions>;
   /** Returns leased URLs to the queue, by the ids of their leases. */
   readonly release: Verb<string, 'released' | 'expired' | 'unknown', ReleaseOptions>;
   /** Extends leases, by their ids. */
@@ -97,12 +118,15 @@ export class VisitedSet extends Handle<
       ({ path: `${this.path}/urls/${path}`, member: 'urls', mutates }) as const;
     const ids = (path: string) =>
       ({ path: `${this.path}/queue/${path}`, member: 'ids', mutates: true }) as const;
-    const ttl = ({ ttlSeconds }: VisitOptions) => ({ ttlSeconds });
-    this.discover = verb(batches, urls('discover'), ttl);
-    this.visit = verb(batches, urls('visit'), ttl);
+    this.discover = verb(
+      batches,
+      urls('discover'),
+      ({ ttlSeconds, priority, delaySeconds }: DiscoverOptions) => ({ ttlSeconds, priority, delaySeconds }),
+    );
+    this.visit = verb(batches, urls('visit'), ({ ttlSeconds }: VisitOptions) => ({ ttlSeconds }));
     this.check = verb(batches, urls('check', false));
     this.forget = verb(batches, urls('forget'));
-    this.ack = verb(batches, ids('ack'));
+    this.ack = verb(batches, ids('ack'), ({ againAfterSeconds }: AckOptions) => ({ againAfterSeconds }));
     this.release = verb(
       batches,
       ids('release'),

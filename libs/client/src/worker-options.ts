@@ -8,7 +8,8 @@ export interface Task extends LeasedUrl {
 
 /**
  * Processes a URL, for example fetches it. If it throws, the URL is retried after `delaySeconds`, or after the time in
- * a RetryAfterError. If it returns a RetryAfter, the URL is postponed, which does not count as an attempt.
+ * a RetryAfterError. If it returns a RetryAfter, the URL is postponed, which does not count as an attempt. If it returns
+ * an AgainAfter, the URL is acknowledged and comes back after that time.
  */
 export type Handler = (task: Task) => Promise<unknown>;
 
@@ -25,8 +26,8 @@ export interface WorkerOptions {
   readonly waitSeconds?: number;
   /**
    * Whether the worker ends when no URL is waiting or leased and it has no retry left. It waits at most one minute for
-   * URLs that were delayed before it started. Dead letters do not count. Default: false, which waits for URLs until
-   * `stop`.
+   * URLs that were delayed before it started. Dead letters and scheduled URLs do not count. Default: false, which waits
+   * for URLs until `stop`.
    */
   readonly untilEmpty?: boolean;
   /**

@@ -1,4 +1,5 @@
 import type { LeasedUrl } from './api-types.js';
+import { ackOf } from './again-after.js';
 import { backOffMs, pause } from './back-off.js';
 import { AnswerError, UnavailableError, UnreachableError } from './errors.js';
 import { randomKey } from './random-key.js';
@@ -169,9 +170,11 @@ export class Worker {
     let settle: () => Promise<string>;
     let came: 'done' | 'failed' | 'released' = 'done';
     try {
-      const postponed = postponedBy(await this.handler(task));
+      const result = await this.handler(task);
+      const postponed = postponedBy(result);
+      const ack = ackOf(result);
       if (postponed) came = 'released';
-      settle = () => (postponed ? this.comeBack(task, postponed) : this.set.ack(task.id));
+      settle = () => (postponed ? this.comeBack(task, postponed) : this.set.ack(task.id, ack));
     } catch (error) {
       came = error instanceof RetryAfterError && !error.countAttempt ? 'released' : 'failed';
       if (came === 'failed') this.tell(error, task);
