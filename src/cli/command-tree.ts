@@ -30,6 +30,8 @@ export const VERSION = '0.1.0';
 
 const MOST = Number.MAX_SAFE_INTEGER;
 const YEARS_10 = 315_576_000;
+/** The longest time for which the service schedules a URL: ten years of 365 days. */
+const MOST_SCHEDULED = 315_360_000;
 
 const ENVIRONMENT = `
 Environment:
@@ -228,6 +230,20 @@ function addChanges(program: Command, run: Runner): void {
     const command = kept(program.command(verb).description(description).argument('<name>'));
     if (verb === 'forget' || verb === 'remove')
       command.option('--dry-run', 'print what the command would remove, and change nothing');
+    if (verb === 'discover')
+      command
+        .addOption(
+          new Option('--priority <priority>', 'order in the queue (default: normal)').choices([
+            'high',
+            'normal',
+            'low',
+          ]),
+        )
+        .option(
+          '--delay <time>',
+          'delay before the new URLs can be leased, such as 12h or 30d',
+          seconds(0, MOST_SCHEDULED),
+        );
     command.action(
       run((context: Context, name: string, sources: string[], options: Parameters<typeof change>[4]) =>
         change(context, verb, name, sources, options),
@@ -280,6 +296,11 @@ function addQuestions(program: Command, run: Runner): void {
       '--delay <time>',
       'delay before a failed URL is retried (default: 1 s, doubled each time)',
       seconds(0, 86_400),
+    )
+    .option(
+      '--again-after <time>',
+      'put acknowledged URLs back into the queue after this time, such as 12h or 30d',
+      seconds(1, MOST_SCHEDULED),
     )
     .option('--until-empty', 'exit when the queue is empty, except for URLs that keep failing')
     .option(

@@ -1,4 +1,4 @@
-import type { Checkpoint } from '#client';
+import type { Checkpoint, DiscoverOptions, Priority } from '#client';
 import { Exit, Interrupted } from '../ending.js';
 import { Job, type Counts } from '../jobs/job.js';
 import { number, time } from '../terminal/progress.js';
@@ -13,6 +13,10 @@ export type ChangingVerb = 'visit' | 'discover' | 'forget' | 'add' | 'remove';
 
 export interface ChangeOptions extends FeedOptions, JobFlags {
   readonly dryRun?: boolean;
+  /** For `discover`. */
+  readonly priority?: Priority;
+  /** For `discover`, in seconds. */
+  readonly delay?: number;
 }
 
 /** The verdicts that the summary shows, including those with no entries. */
@@ -37,10 +41,11 @@ export async function change(
   sources: readonly string[],
   options: ChangeOptions,
 ): Promise<Exit> {
-  const [found, lineVerb] = await changing(context, verb, name);
+  const order = orderOf(options);
+  const [found, lineVerb] = await changing(context, verb, name, order);
   if (options.dryRun) return tryOut(context, verb, found, sources, options);
   const { generation } = found.description;
-  const about = [context.url, identityOf(sources), options.format];
+  const about = [context.url, identityOf(sources), options.format, ...Object.entries(order).flat()];
   const job = await Job.open({
     verb,
     name,
@@ -68,7 +73,20 @@ export async function change(
   return partialOr(counts);
 }
 
-async function changing({ client }: Context, verb: ChangingVerb, name: string): Promise<[Found, LineVerb]> {
+/** The options of the call itself. */
+function orderOf({ priority, delay }: ChangeOptions): Pick<DiscoverOptions, 'priority' | 'delaySeconds'> {
+  return {
+    ...(priority !== undefined && { priority }),
+    ...(delay !== undefined && { delaySeconds: delay }),
+  };
+}
+
+async function changing(
+  { client }: Context,
+  verb: ChangingVerb,
+  name: string,
+  order: DiscoverOptions,
+): Promise<[Found, LineVerb]> {
   if (verb === 'add' || verb === 'remove') {
     const found = await findFilter(client, name, verb);
     return [found, verb === 'add' ? adding(found.handle) : { send: found.handle.remove }];
@@ -76,8 +94,9 @@ async function changing({ client }: Context, verb: ChangingVerb, name: string): 
   const found = await findSet(client, name, verb);
   const { visit, discover, forget } = found.handle;
   // The command line sends URLs without payloads.
-  const sends = { visit, discover: discover as typeof visit, forget };
-  return [found, { send: sends[verb] }];
+  const plain = discover as typeof visit;
+  if (verb === 'discover') return [found, { send: (urls, call) => plain(urls, { ...order, ...call }) }];
+  return [found, { send: verb === 'visit' ? visit : forget }];
 }
 
 /** True if each addition of an item counts as a copy. */

@@ -62,17 +62,27 @@ export async function dropHost(
 /** The number of URLs of a host in the queue. */
 async function heldBy({ hosts }: VisitedSet, host: string): Promise<number> {
   try {
-    const { waiting, leased, delayed, dead } = await hosts.get(host);
-    return waiting + leased + delayed + dead;
+    const { waiting, leased, delayed, scheduled, dead } = await hosts.get(host);
+    return waiting + leased + delayed + scheduled + dead;
   } catch (error) {
     if (error instanceof NotFoundError && error.code === 'HOST_NOT_FOUND') return 0;
     throw error;
   }
 }
 
-function lineOf({ host, waiting, leased, delayed, dead, found, nextAt, ...settings }: Host): string {
+function lineOf({
+  host,
+  waiting,
+  leased,
+  delayed,
+  scheduled,
+  dead,
+  found,
+  nextAt,
+  ...settings
+}: Host): string {
   const { blockedUntil, delaySeconds, maxLeased, maxUrls } = settings;
-  const counts = Object.entries({ waiting, leased, delayed, dead, found })
+  const counts = Object.entries({ waiting, leased, delayed, scheduled, dead, found })
     .filter(([, count]) => count !== undefined)
     .map(([word, count = 0]) => `${number(count)} ${word}`);
   const more = [

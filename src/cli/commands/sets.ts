@@ -1,4 +1,4 @@
-import type { CreateFilter, CreateVisitedSet, PerHost, PlanOptions, UrlProfile } from '#client';
+import type { CreateFilter, CreateVisitedSet, PerHost, PlanOptions, Queue, UrlProfile } from '#client';
 import { Exit, UsageError } from '../ending.js';
 import { show } from '../../errors/show.js';
 import { bytes, number } from '../terminal/progress.js';
@@ -96,9 +96,13 @@ export async function list(context: Context): Promise<Exit> {
 async function tellOne(context: Context, kind: Found['kind'], one: Found['description']): Promise<void> {
   const { name, errorRate, memoryBytes } = one;
   const held = 'items' in one ? fillOf(one) : 'its data is lost';
-  const waiting = 'queue' in one ? `  ${number(one.queue.waiting)} waiting` : '';
-  const line = `${name}  ${kind}  ${held}  error rate ${errorRate}  ${bytes(memoryBytes)}${waiting}`;
+  const queued = 'queue' in one ? `  ${queueOf(one.queue)}` : '';
+  const line = `${name}  ${kind}  ${held}  error rate ${errorRate}  ${bytes(memoryBytes)}${queued}`;
   await tell(context, { kind, ...one }, line);
+}
+
+function queueOf({ waiting, scheduled }: Queue): string {
+  return `${number(waiting)} waiting${scheduled > 0 ? `, ${number(scheduled)} scheduled` : ''}`;
 }
 
 /** The number of items and the capacity, over all layers. */

@@ -1,5 +1,5 @@
-import { RetryAfterError, Worker } from '#client';
-import { Exit, Interrupted, oneLine, reasonOf } from '../ending.js';
+import { RetryAfterError, Worker, type AgainAfter } from '#client';
+import { Exit, Interrupted, oneLine, reasonOf, UsageError } from '../ending.js';
 import { number } from '../terminal/progress.js';
 import { Child } from './child.js';
 import { tell, type Context } from './context.js';
@@ -13,6 +13,8 @@ export interface WorkOptions {
   readonly lease: number;
   /** Delay in seconds before a failed URL is retried. Absent: doubles with each attempt. */
   readonly delay?: number;
+  /** In seconds. Absent: acknowledged URLs leave the queue. */
+  readonly againAfter?: number;
   readonly untilEmpty?: boolean;
   /** Used with `untilEmpty`. */
   readonly tries?: number;
@@ -22,18 +24,22 @@ export interface WorkOptions {
 export async function work(context: Context, name: string, options: WorkOptions): Promise<Exit> {
   const { interruption, errors, quiet } = context;
   interruption.bePatient();
-  const { handle } = await findSet(context.client, name, 'work');
+  const { handle, description } = await findSet(context.client, name, 'work');
   const { soft, hard } = interruption;
-  const { delay } = options;
+  const { delay, againAfter } = options;
+  if (againAfter !== undefined && 'maxAgeSeconds' in description)
+    throw new UsageError(
+      `--again-after does not apply to ${name}, which has --max-age: its URLs come back when they are discovered again`,
+    );
   const worker = new Worker(
     handle,
-    async (task) => {
+    async (task): Promise<AgainAfter> => {
       const child = new Child(options.exec, task, errors);
       const kill = (): void => child.kill();
       for (const signal of [hard, task.signal]) signal.addEventListener('abort', kill, { once: true });
       const failure = await child.failure;
       for (const signal of [hard, task.signal]) signal.removeEventListener('abort', kill);
-      if (failure === undefined) return;
+      if (failure === undefined) return { againAfterSeconds: againAfter };
       // A command that ended because the program was stopped has not failed.
       if (hard.aborted) throw new RetryAfterError('the worker was stopped', 0, { countAttempt: false });
       const { reason, retryAfterSeconds } = failure;
