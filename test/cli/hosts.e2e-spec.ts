@@ -74,7 +74,9 @@ describe.each(HOST_STORES)('the command line and hosts, $name store', ({ start }
     expect(listed).toMatchObject({ code: 0 });
     const lines = listed.stdout.trim().split('\n').sort();
     expect(lines).toEqual([
-      expect.stringMatching(/^a\.example {2}2 waiting {2}0 leased {2}0 delayed {2}0 scheduled {2}0 dead {2}next \S+Z$/),
+      expect.stringMatching(
+        /^a\.example {2}2 waiting {2}0 leased {2}0 delayed {2}0 scheduled {2}0 dead {2}next \S+Z$/,
+      ),
       expect.stringMatching(/^b\.example {2}1 waiting {2}0 leased/),
     ]);
     const blocked = ['--delay', '1m', '--leased', '2', '--blocked-until', '2999-01-31T12:00:00Z'];
