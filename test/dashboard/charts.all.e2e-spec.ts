@@ -34,7 +34,7 @@ describeInBrowser(`charts${why}`, () => {
     const points = items.map((count, i) => ({
       at: new Date(Date.UTC(2030, 0, 1, 12, i, 20)).toISOString(),
       ...{ items: count, fill: 0, estimatedErrorRate: 0, added: count, duplicate: 0, removed: 0, refused: 0 },
-      queue: { waiting: count, leased: 0, delayed: 0, dead: 0 },
+      queue: { waiting: count, leased: 0, delayed: 0, scheduled: 0, dead: 0 },
     }));
     const history = { watched: true, since: points[0]!.at, intervalSeconds: 60, points };
     await page.route(/\/history\?/, (route) => route.fulfill({ json: history }));

@@ -17,7 +17,7 @@ export async function rememberSixHours(context: BrowserContext): Promise<void> {
     duplicate: 240 * i,
     removed: 10 * i,
     refused: 0,
-    queue: { waiting: 50 * i, leased: 10 + (i % 7), delayed: i % 3, dead: Math.floor(i / 60) },
+    queue: { waiting: 50 * i, leased: 10 + (i % 7), delayed: i % 3, scheduled: 0, dead: Math.floor(i / 60) },
   }));
   const history = { watched: true, since: points[0]!.at, intervalSeconds: 60, points };
   await context.route(/\/history\?/, (route) => route.fulfill({ json: history }));

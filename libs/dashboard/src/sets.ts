@@ -2,6 +2,7 @@ import type {
   FilterDescription,
   LostFilter,
   LostVisitedSet,
+  Queue,
   UnseenClient,
   VisitedSetDescription,
 } from '#client';
@@ -38,6 +39,17 @@ export function isLost(described: Described): described is LostFilter | LostVisi
 /** The counts of its queue. undefined if it has no queue. */
 export function queueOf(described: Described): VisitedSetDescription['queue'] | undefined {
   return 'queue' in described ? described.queue : undefined;
+}
+
+/** The number of URLs in a queue, or in the queue of a host. */
+export function entriesIn({
+  waiting,
+  leased,
+  delayed,
+  scheduled,
+  dead,
+}: Pick<Queue, 'waiting' | 'leased' | 'delayed' | 'scheduled' | 'dead'>): number {
+  return waiting + leased + delayed + scheduled + dead;
 }
 
 /** The address of its screen. */

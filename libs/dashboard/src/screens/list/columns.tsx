@@ -109,14 +109,14 @@ function ErrorRate({ entry: { described } }: { readonly entry: Entry }): preact.
 function QueueCounts({ entry: { described } }: { readonly entry: Entry }): preact.JSX.Element {
   const queue = queueOf(described);
   if (!queue) return <span class="faint">–</span>;
-  const { waiting, leased, delayed, dead } = queue;
+  const { waiting, leased, delayed, scheduled, dead } = queue;
   return (
     <>
       <span>
         <b>{short(waiting)}</b> waiting
       </span>
       <small>
-        {short(leased)} leased, {short(delayed)} delayed,{' '}
+        {short(leased)} leased, {short(delayed)} delayed, {scheduled > 0 && `${short(scheduled)} scheduled, `}
         <span class={dead > 0 ? 'warn' : ''}>{short(dead)} dead</span>
       </small>
     </>

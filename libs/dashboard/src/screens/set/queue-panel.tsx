@@ -19,7 +19,7 @@ export function QueuePanel({
   readonly queue: Queue;
   readonly refresh: () => void;
 }): preact.JSX.Element {
-  const { waiting, leased, delayed, dead, forgotten, oldestSeconds } = queue;
+  const { waiting, leased, delayed, scheduled, dead, forgotten, oldestSeconds } = queue;
   // Shown here, because the list of dead letters disappears with the last one.
   const [done, setDone] = useState<Done>();
   return (
@@ -34,6 +34,7 @@ export function QueuePanel({
         <Figure name="Waiting" value={short(waiting)} />
         <Figure name="Leased" value={short(leased)} />
         <Figure name="Delayed" value={short(delayed)} />
+        <Figure name="Scheduled" value={short(scheduled)} />
         <Figure name="Dead" value={short(dead)} tone={dead > 0 ? 'warn' : undefined} />
         {forgotten > 0 && <Figure name="Forgotten among them" value={short(forgotten)} note="at most" />}
       </dl>

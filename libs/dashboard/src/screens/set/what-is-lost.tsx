@@ -2,7 +2,7 @@ import { useEffect, useState } from 'preact/hooks';
 import { plural } from '../../format.js';
 import { useLeaving } from '../../leaving.js';
 import { client } from '../../session.js';
-import { handleOf, isLost, queueOf, type Described, type Subject } from '../../sets.js';
+import { entriesIn, handleOf, isLost, queueOf, type Described, type Subject } from '../../sets.js';
 
 /** The loss that a clear or delete would cause, by current numbers. It is the text of a paragraph. */
 export function WhatIsLost({ kind, name }: Subject): preact.JSX.Element {
@@ -15,7 +15,7 @@ export function WhatIsLost({ kind, name }: Subject): preact.JSX.Element {
   }, [kind, name, leaving]);
   if (!described || isLost(described)) return <>This deletes everything in it. You cannot undo this.</>;
   const queue = queueOf(described);
-  const queued = queue ? queue.waiting + queue.leased + queue.delayed + queue.dead : 0;
+  const queued = queue ? entriesIn(queue) : 0;
   return (
     <>
       <strong>

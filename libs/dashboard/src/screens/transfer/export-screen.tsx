@@ -4,7 +4,7 @@ import { bytes } from '../../format.js';
 import { useAskBeforeUnload, useLeaving } from '../../leaving.js';
 import { usePoll, type Polled } from '../../poll.js';
 import { client } from '../../session.js';
-import { handleOf, isLost, queueOf, type Described, type Subject } from '../../sets.js';
+import { entriesIn, handleOf, isLost, queueOf, type Described, type Subject } from '../../sets.js';
 import { Bar } from '../../ui/bar.js';
 import { Button } from '../../ui/button.js';
 import { Crumbs } from '../../ui/crumbs.js';
@@ -149,7 +149,7 @@ function Progress({
 
 function queued(described: Described): number {
   const queue = queueOf(described);
-  return queue ? queue.waiting + queue.leased + queue.delayed + queue.dead : 0;
+  return queue ? entriesIn(queue) : 0;
 }
 
 /** Copies the stream in parts. Throws if the source breaks off. */

@@ -9,6 +9,7 @@ const NUMBERS = [
   ['waiting', 'Waiting'],
   ['leased', 'Leased'],
   ['delayed', 'Delayed'],
+  ['scheduled', 'Scheduled'],
   ['dead', 'Dead'],
 ] as const;
 

@@ -2,6 +2,7 @@ import { randomKey, type Host } from '#client';
 import { useMemo } from 'preact/hooks';
 import { plural } from '../../../format.js';
 import { client } from '../../../session.js';
+import { entriesIn } from '../../../sets.js';
 import { useAct } from '../../../ui/act.js';
 import { Button } from '../../../ui/button.js';
 import { Dialog } from '../../../ui/dialog.js';
@@ -10,7 +11,7 @@ import { Failure } from '../../../ui/notice.js';
 /** Asks before the URLs of a host are dropped from the queue. */
 export function DropHostDialog({
   name,
-  of: { host, waiting, leased, delayed, dead },
+  of,
   onClose,
   onDone,
 }: {
@@ -19,6 +20,7 @@ export function DropHostDialog({
   readonly onClose: () => void;
   readonly onDone: (dropped: number) => void;
 }): preact.JSX.Element {
+  const { host } = of;
   // Retries after a missing answer use the same key, so the URLs are counted once.
   const idempotencyKey = useMemo(randomKey, []);
   const { working, error, act } = useAct();
@@ -27,8 +29,8 @@ export function DropHostDialog({
   return (
     <Dialog title={`Drop ${host}?`} onClose={onClose}>
       <p>
-        This drops <strong>{plural(waiting + leased + delayed + dead, 'URL')}</strong> of this host from the
-        queue. They stay visited, so workers do not fetch them again.
+        This drops <strong>{plural(entriesIn(of), 'URL')}</strong> of this host from the queue. They stay
+        visited, so workers do not fetch them again.
       </p>
       {error && (
         <Failure
