@@ -36,6 +36,43 @@ export interface LeasedEntry {
   readonly attempt: number;
 }
 
+/** Where entries can be. */
+export const ENTRY_STATES = ['waiting', 'leased', 'delayed', 'dead'] as const;
+export type EntryState = (typeof ENTRY_STATES)[number];
+
+/** Maximum number of entries in one page. */
+export const MAX_LISTED_ENTRIES = 1_000;
+
+/** An entry of the queue, in any state. */
+export interface QueueEntry {
+  /** Opaque. Names the entry wherever it is: it keeps this id until it is settled, forgotten or dropped. */
+  readonly id: string;
+  readonly payload: string;
+  /** As counted by QueueStats. The queue notices later that a lease or a delay has ended. */
+  readonly state: EntryState;
+  /** Number of leases so far. */
+  readonly attempt: number;
+  /** When the item was discovered, in whole seconds since the epoch. */
+  readonly discoveredAt: number;
+  /** Reason of a dead letter; absent for all other entries. */
+  readonly reason?: string;
+  /** In sets with `perHost`: the name of the item's host. */
+  readonly host?: string;
+}
+
+/** Which entries to list. Absent members: all of them. */
+export interface EntryQuery {
+  readonly state?: EntryState;
+  /** The name of a host, in sets with `perHost` only. */
+  readonly host?: string;
+}
+
+export interface EntryPage {
+  readonly entries: QueueEntry[];
+  /** Cursor of the next page; absent on the last page. */
+  readonly next?: string;
+}
+
 /** How `release` gives entries back. */
 export interface Release {
   /** Delay before the entry can be leased again, at most MAX_LEASE_MS. */
@@ -150,6 +187,24 @@ export interface Queue {
    * watching.
    */
   watch(filter: Filter, wake: () => void): () => void;
+
+  /**
+   * At most `limit` entries (and MAX_LISTED_ENTRIES) after the cursor `after`, as the query selects them. A call does a
+   * bounded amount of work, so a page may have fewer entries, or none, although more follow. From the first page to the
+   * last, each entry that stays where it is is listed; an entry that moves may be listed twice or not at all. Forgotten
+   * and dropped entries are not listed. A cursor that this set did not issue begins with the first page, as in other
+   * calls. Throws TypeError for a `host` in a set without `perHost`.
+   */
+  entries(filter: Filter, query: EntryQuery, limit: number, after?: string): Promise<EntryPage>;
+
+  /**
+   * Drops entries, wherever they are: they are never leased again, and settling them or putting them back answers
+   * Settled.Unknown, as for forgotten entries. Their items stay visited, also after a sync that was open then, and count
+   * towards `maxUrls`. Takes ids of `entries`. An id that names no entry changes nothing: if an item has a new entry, the
+   * id of its earlier one does not name it. As with forgotten entries, the queue
+   * removes dropped ones within minutes, and counts them until then.
+   */
+  drop(filter: Filter, ids: readonly string[], operation: Operation): Promise<void>;
 
   /** At most `limit` dead letters after the cursor `after`, by segment, oldest first. */
   deadLetters(filter: Filter, limit: number, after?: string): Promise<DeadLetterPage>;

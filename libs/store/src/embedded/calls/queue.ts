@@ -1,5 +1,6 @@
 import type {
   DeadLetterPage,
+  EntryPage,
   Filter,
   LeasedEntry,
   LeaseLimits,
@@ -96,6 +97,14 @@ export class EmbeddedQueue implements Queue {
     return this.engine.mutate((session) =>
       new TodoQueue(session, session.memory.current(filter)).deadLetters(limit, deadLetterNumber(after)),
     );
+  }
+
+  entries(): Promise<EntryPage> {
+    return Promise.reject(new Error('not built yet'));
+  }
+
+  drop(): Promise<void> {
+    return Promise.reject(new Error('not built yet'));
   }
 
   async putBack(filter: Filter, ids: readonly string[], operation: Operation): Promise<Uint8Array> {

@@ -3,6 +3,7 @@ import { encodeEntryId, hashPrefixOf } from '../../entry-id.js';
 import { joinAll } from '../../join-all.js';
 import {
   type DeadLetterPage,
+  type EntryPage,
   type Filter,
   type LeasedEntry,
   type LeaseLimits,
@@ -121,6 +122,14 @@ export class RedisQueue implements Queue {
 
   deadLetters(filter: Filter, limit: number, after?: string): Promise<DeadLetterPage> {
     return readDeadLetters(this.segments, RedisFilter.of(filter), limit, after, this.timeoutMs);
+  }
+
+  entries(): Promise<EntryPage> {
+    return Promise.reject(new Error('not built yet'));
+  }
+
+  drop(): Promise<void> {
+    return Promise.reject(new Error('not built yet'));
   }
 
   putBack(filter: Filter, ids: readonly string[], operation: Operation): Promise<Uint8Array> {
