@@ -25,6 +25,7 @@ import { queueLeasesContract } from './queue-leases.js';
 import { queueLogContract } from './queue-log.js';
 import { queueOrderContract } from './queue-order.js';
 import { queueScheduleContract } from './queue-schedule.js';
+import { queuePagesContract } from './queue-pages.js';
 import { recordWindowContract } from './record-window.js';
 import { refusalsContract } from './refusals.js';
 import { queuedRemovalsContract } from './queued-removals.js';
@@ -95,6 +96,7 @@ export function storeContract<H extends StoreHarness>(
       queueScheduleContract(subject);
       transferOrderContract(subject);
     }
+    if (subject.listsEntries) queuePagesContract(subject);
     if (subject.knowsHosts) {
       queueHostsContract(subject);
       queueHostPaceContract(subject);

@@ -21,6 +21,8 @@ export interface StoreFixture<H extends StoreHarness = StoreHarness> {
   readonly knowsHosts?: true;
   /** Exports and imports of the store carry lanes of hosts. */
   readonly transfersHosts?: true;
+  /** The queues of the store have `entries` and `drop`. */
+  readonly listsEntries?: true;
   /** The store has `hosts`. */
   readonly listsHosts?: true;
   /** Syncs of the store change what `maxUrls` counts. */
@@ -79,6 +81,7 @@ export const embedded: StoreFixture = {
   name: 'embedded',
   knowsHosts: true,
   transfersHosts: true,
+  listsEntries: true,
   listsHosts: true,
   syncsHosts: true,
   async setUp() {

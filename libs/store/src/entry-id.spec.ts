@@ -1,5 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
-import { decodeEntryId, encodeEntryId, type EntryId } from './entry-id.js';
+import {
+  decodeEntryId,
+  decodeEntryName,
+  encodeEntryId,
+  encodeEntryName,
+  type EntryId,
+  type EntryName,
+} from './entry-id.js';
 
 const hashPrefix = Uint8Array.from({ length: 8 }, (_, i) => 0xf0 + i);
 const id = (parts: Partial<EntryId> = {}): EntryId => ({
@@ -41,4 +48,31 @@ describe('the id of a queue entry', () => {
   it('refuses a hash prefix of another length', () => {
     expect(() => encodeEntryId(id({ hashPrefix: new Uint8Array(16) }))).toThrow('8 bytes, not 16');
   });
+});
+
+const GENERATION = '0123456789abcdef';
+const name = (parts: Partial<EntryName> = {}): EntryName => ({
+  ...{ hash: Uint8Array.from({ length: 16 }, (_, i) => 0xf0 + i), birth: 7, hostWord: 5 },
+  ...parts,
+});
+
+describe('the id of an entry wherever it is', () => {
+  it.each([name(), name({ birth: 2 ** 48 - 1, hostWord: 2 ** 32 - 1 }), name({ birth: 0, hostWord: 0 })])(
+    'decodes to the parts that it was encoded from: %j',
+    (parts) => {
+      const text = encodeEntryName(GENERATION, parts);
+      expect(text).toMatch(/^[A-Za-z0-9_-]{40}$/);
+      const decoded = decodeEntryName(GENERATION, text)!;
+      expect({ ...decoded, hash: Uint8Array.from(decoded.hash) }).toEqual(parts);
+    },
+  );
+
+  it('belongs to one generation', () => {
+    expect(decodeEntryName('f'.repeat(16), encodeEntryName(GENERATION, name()))).toBeUndefined();
+  });
+
+  it.each(['', 'x', 'A'.repeat(39), 'A'.repeat(41), 'A'.repeat(28), '+'.repeat(40), '_'.repeat(40)])(
+    'is never %j',
+    (text) => expect(decodeEntryName(GENERATION, text)).toBeUndefined(),
+  );
 });

@@ -70,3 +70,46 @@ export function decodeEntryId(id: string): EntryId | undefined {
     hashPrefix: bytes.subarray(HASH_AT),
   };
 }
+
+/** What names an entry of a queue wherever it is. */
+export interface EntryName {
+  /** The hash of its item: HASH_BYTES. */
+  readonly hash: Uint8Array;
+  /** The clock of the queue when the entry was created. */
+  readonly birth: number;
+  /** In queues that know hosts: the second word of its host's hash. Else 0. */
+  readonly hostWord: number;
+}
+
+const HASH_BYTES = 16;
+const GENERATION_BYTES = 4;
+const BIRTH_AT = GENERATION_BYTES + HASH_BYTES;
+const HOST_AT = BIRTH_AT + 6;
+/** 30 bytes fill 40 characters exactly. */
+const NAME_BYTES = HOST_AT + WORD_BYTES;
+const NAME_PATTERN = /^[A-Za-z0-9_-]{40}$/;
+
+/**
+ * The first bytes of the generation (4), since sets with the same seed give an item the same hash; then hash (16), birth
+ * (6) and the word of the host (4), big-endian, as base64url.
+ */
+export function encodeEntryName(generation: string, { hash, birth, hostWord }: EntryName): string {
+  const bytes = Buffer.allocUnsafe(NAME_BYTES);
+  bytes.write(generation, 0, GENERATION_BYTES, 'hex');
+  bytes.set(hash, GENERATION_BYTES);
+  bytes.writeUIntBE(birth, BIRTH_AT, 6);
+  bytes.writeUInt32BE(hostWord, HOST_AT);
+  return bytes.toString('base64url');
+}
+
+/** The parts of an id. Undefined for a string that `encodeEntryName` cannot have made for this generation. */
+export function decodeEntryName(generation: string, id: string): EntryName | undefined {
+  if (!NAME_PATTERN.test(id)) return undefined;
+  const bytes = Buffer.from(id, 'base64url');
+  if (!generation.startsWith(bytes.toString('hex', 0, GENERATION_BYTES))) return undefined;
+  return {
+    hash: bytes.subarray(GENERATION_BYTES, BIRTH_AT),
+    birth: bytes.readUIntBE(BIRTH_AT, 6),
+    hostWord: bytes.readUInt32BE(HOST_AT),
+  };
+}

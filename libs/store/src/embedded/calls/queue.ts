@@ -1,6 +1,7 @@
 import type {
   DeadLetterPage,
   EntryPage,
+  EntryQuery,
   Filter,
   LeasedEntry,
   LeaseLimits,
@@ -8,13 +9,24 @@ import type {
   Queue,
   Release,
 } from '../../port/index.js';
-import { assertAgain, assertLimits, assertUnordered } from '../../refusals.js';
+import { decodeEntryName } from '../../entry-id.js';
+import { assertAgain, assertKnowsHosts, assertLimits, assertUnordered } from '../../refusals.js';
 import type { Engine } from '../engine/engine.js';
+import { EntryPages } from '../queue/entry-pages.js';
 import { deadLetterNumber } from '../queue/entry-ids.js';
 import { TodoQueue, type Lease } from '../queue/todo-queue.js';
 import type { Session } from '../engine/session.js';
 import { isCopying, keepQueued } from '../syncs/keep.js';
-import { ACK, EXTEND, LEASE, PURGE, PUT_BACK, RELEASE, type Verb } from '../operations/verbs.js';
+import {
+  ACK,
+  DROP_ENTRIES,
+  EXTEND,
+  LEASE,
+  PURGE,
+  PUT_BACK,
+  RELEASE,
+  type Verb,
+} from '../operations/verbs.js';
 import { partOf } from '../operations/parts.js';
 import type { Watches } from './watches.js';
 
@@ -99,12 +111,28 @@ export class EmbeddedQueue implements Queue {
     );
   }
 
-  entries(): Promise<EntryPage> {
-    return Promise.reject(new Error('not built yet'));
+  async entries(filter: Filter, query: EntryQuery, limit: number, after?: string): Promise<EntryPage> {
+    if (query.host !== undefined) assertKnowsHosts(filter);
+    return this.engine.mutate(({ database, memory }) =>
+      new EntryPages(database, memory.current(filter)).page(query, limit, after),
+    );
   }
 
-  drop(): Promise<void> {
-    return Promise.reject(new Error('not built yet'));
+  async drop(filter: Filter, ids: readonly string[], operation: Operation): Promise<void> {
+    const names = ids.flatMap((id) => decodeEntryName(filter.generation, id) ?? []);
+    await this.engine.mutate(
+      (session) => {
+        const scope = session.memory.current(filter);
+        session.once({ scope, verb: DROP_ENTRIES, operation }, () => {
+          const queue = new TodoQueue(session, scope);
+          queue.drop(names);
+          queue.flush();
+          const kept = names.length > 0 && isCopying(scope) && keepQueued(session, scope, names);
+          return { answer: undefined, ...(kept && { records: kept }) };
+        });
+      },
+      { deadline: operation.deadline, items: ids.length },
+    );
   }
 
   async putBack(filter: Filter, ids: readonly string[], operation: Operation): Promise<Uint8Array> {

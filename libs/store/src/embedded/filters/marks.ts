@@ -13,10 +13,11 @@ interface Born {
 }
 
 /**
- * The forgotten items of a queue. The queue has a clock, which advances by one with each change that queues new items.
- * An entry records the value of the clock at its birth. To forget an item, the queue notes its hash and the current
- * clock: entries of the item that were born by then are void, wherever they are and however often they move, and later
- * entries are valid. So forgetting needs no search.
+ * The forgotten items of a queue, and its dropped entries. The queue has a clock, which advances by one with
+ * each change that queues new items. An entry records the value of the clock at its birth. To forget an item, the queue
+ * notes its hash and the current clock: entries of the item that were born by then are void, wherever they are and
+ * however often they move, and later entries are valid. So forgetting needs no search. To drop an entry, the queue
+ * notes the hash and the birth of the entry instead.
  *
  * This class has the marks in memory. The database has rows of the items that each change forgot (`packMarks`), and a
  * start reads them. A sweep (queue/sweeper.ts) removes void entries. After a sweep, the marks that existed before it
@@ -32,9 +33,9 @@ export class Marks {
     return this.current.size + (this.old?.size ?? 0);
   }
 
-  /** Notes that some items of a batch were forgotten at this time of the queue's clock. */
+  /** Notes that the entries of some items of a batch are void if they were born by this time of the queue's clock. */
   note(clock: number, hashes: Uint32Array, items: Uint32Array): void {
-    for (const item of items) this.current.set(hashes, item * HASH_WORDS, clock);
+    for (const item of items) this.current.set(hashes, item * HASH_WORDS, clock, true);
   }
 
   /** Adds the marks of a row. */
@@ -42,7 +43,7 @@ export class Marks {
     const clock = row.readUIntBE(0, CLOCK_BYTES);
     for (let at = CLOCK_BYTES; at < row.length; at += HASH_BYTES) {
       for (let i = 0; i < HASH_WORDS; i++) this.sought[i] = row.readUInt32BE(at + 4 * i);
-      this.current.set(this.sought, 0, clock);
+      this.current.set(this.sought, 0, clock, true);
     }
   }
 

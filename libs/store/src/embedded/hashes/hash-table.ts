@@ -23,9 +23,10 @@ export class HashTable {
     return this.shards[shardOf(words, at)]?.get(words, at) ?? 0;
   }
 
-  set(words: Uint32Array, at: number, value: number): void {
+  /** `raises`: a higher number stays. */
+  set(words: Uint32Array, at: number, value: number, raises = false): void {
     const shard = (this.shards[shardOf(words, at)] ??= new Shard());
-    if (shard.set(words, at, value)) this.entries++;
+    if (shard.set(words, at, value, raises)) this.entries++;
   }
 
   /** Calls `visit` for each hash, with an array that contains the hash from index `at` on. */
@@ -57,9 +58,11 @@ class Shard {
   }
 
   /** Returns true if the hash is new. */
-  set(words: Uint32Array, at: number, value: number): boolean {
+  set(words: Uint32Array, at: number, value: number, raises: boolean): boolean {
     let place = this.placeOf(words, at);
-    const fresh = this.numberAt(place) === 0;
+    const known = this.numberAt(place);
+    if (raises && known > value) return false;
+    const fresh = known === 0;
     if (fresh) {
       if (++this.size > this.slots / 2) {
         this.grow();

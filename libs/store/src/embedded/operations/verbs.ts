@@ -56,11 +56,13 @@ export const CREATE: Verb<{ filter: Filter; created: boolean }> = {
   decode: (bytes) => ({ created: bytes[0] === 1, filter: decodeFilter(bytes.subarray(1)) }),
 };
 
-export const DROP: Verb<void> = {
-  number: 7,
+const nothing = (number: number): Verb<void> => ({
+  number,
   encode: () => new Uint8Array(0),
   decode: () => undefined,
-};
+});
+
+export const DROP = nothing(7);
 
 export const CLEAR: Verb<Filter> = { number: 8, encode: encodeFilter, decode: decodeFilter };
 
@@ -97,3 +99,5 @@ export const DROP_HOST: Verb<number> = {
   encode: numberKey,
   decode: (bytes) => readNumber(bytes),
 };
+
+export const DROP_ENTRIES = nothing(18);

@@ -89,6 +89,12 @@ export class HostLane implements Lane, LaneNumbers {
   /** The lane has a record. */
   stored: boolean;
 
+  /** True if this is its id. */
+  isOf(first: number, second: number): boolean {
+    const { key } = this;
+    return key.readUInt32BE(GENERATION_BYTES) === first && key.readUInt32BE(GENERATION_BYTES + 4) === second;
+  }
+
   get numbers(): LaneNumbers {
     return this;
   }

@@ -1,19 +1,14 @@
 import { segmentOf, segmentsPerRun } from '#bloom';
 import type { QueuedHost, QueuedItem } from '../../port/index.js';
 import type { Database } from '../database/database.js';
-import { FilterState } from '../filters/filter-state.js';
-import { GENERATION_BYTES, numberedKey, prefixRange, readNumber, SEQUENCE_BYTES } from '../database/keys.js';
-import { DamagedRow, RowState } from '../database/table.js';
+import { GENERATION_BYTES } from '../database/keys.js';
 import type { Snapshot } from '../database/snapshot.js';
-import { decodeQueue } from '../filters/state-codec.js';
-import { unpackDead } from './dead-letters.js';
-import { DueKind, dueKindOf } from './due.js';
-import { entriesOf, type Entry } from './entry.js';
-import { knowsHosts } from './host-lanes.js';
-import { HostLane, laneKey, periodAt } from './host-lane.js';
-import { onlyLane } from './lane.js';
-import { unpackHeld } from './leases.js';
+import { FilterState } from '../filters/filter-state.js';
 import { readMarks } from '../filters/read-marks.js';
+import { decodeQueue } from '../filters/state-codec.js';
+import { knowsHosts } from './host-lanes.js';
+import { periodAt, type HostLane } from './host-lane.js';
+import { ENTRY_TABLES, QueueRows } from './queue-rows.js';
 import { TURN_LANE_AT } from './turns.js';
 
 /** Where a page begins. */
@@ -32,33 +27,22 @@ export interface Page {
 }
 
 /** The tables, in the order in which they are read. Lanes are read in the order of their turns, and then the others. */
-const TABLES = ['log', 'leases', 'due', 'dead', 'turns', 'lanes'] as const;
-const LANE_TABLES: readonly string[] = ['turns', 'lanes'];
-
-interface Item {
-  readonly entry: Entry;
-  readonly reason?: string;
-}
+const TABLES = [...ENTRY_TABLES, 'turns', 'lanes'] as const;
 
 /** The queue of one visited set as it was at one moment, read outside transactions. */
 export class QueueSnapshot {
   private readonly state: FilterState;
-  /** The lane that was read last. */
-  private lane: HostLane | undefined;
+  private readonly rows: QueueRows;
   /** The queue's time, and how far it is ahead of the clock. */
   private readonly time: number;
   private readonly ahead: number;
 
-  constructor(
-    private readonly database: Database,
-    { filter }: FilterState,
-    private readonly snapshot: Snapshot,
-    now: number,
-  ) {
+  constructor(database: Database, { filter }: FilterState, snapshot: Snapshot, now: number) {
     this.state = new FilterState(filter, [], 0, database.sizes);
     const { transaction } = snapshot;
     decodeQueue(database.states.get(this.state.key, { transaction }), this.state);
     readMarks(database, this.state, snapshot);
+    this.rows = new QueueRows(database, this.state, snapshot);
     this.time = this.state.queue.timeAt(now);
     this.ahead = this.time - now;
   }
@@ -75,50 +59,44 @@ export class QueueSnapshot {
    */
   page(segment: number | undefined, looked: number, place: Place = this.startOf('log')): Page {
     const { geometry } = this.state.filter;
-    const { marks } = this.state.queue;
+    const { rows } = this;
     const entries: QueuedItem[] = [];
     const hosts: QueuedHost[] = [];
     let left = looked;
-    const { transaction } = this.snapshot;
-    const { end } = prefixRange(this.state.key);
-    const range = { start: place.start, ...(end && { end }), transaction };
-    for (const { key, value } of this.database[place.table].getRange(range)) {
-      if (left <= 0) return { entries, hosts, next: { ...place, start: key } };
-      if (LANE_TABLES.includes(place.table)) {
+    const { table, start } = place;
+    for (const { key, value } of rows.from(table, start)) {
+      if (left <= 0) return { entries, hosts, next: { table, start: key } };
+      if (table === 'turns' || table === 'lanes') {
         left--;
-        const lane = this.laneIn(place.table, key);
+        const lane = this.laneIn(table, key);
         if (lane && segmentOf(lane.key.readUInt32BE(GENERATION_BYTES), 0, geometry) === segment)
           hosts.push(this.hostOf(lane));
         continue;
       }
-      for (const { entry, reason } of this.unpack(place.table, key, value)) {
+      for (const { entry, reason } of rows.unpack(table, key, value)) {
         left--;
         const elsewhere =
           segment !== undefined && segmentOf(entry.word(0), entry.word(1), geometry) !== segment;
-        if (elsewhere || marks.cover(entry)) continue;
-        const lane = knowsHosts(this.state) && this.laneOf(this.keyOf(entry));
-        if (lane && entry.birth <= lane.dropped) continue;
+        if (elsewhere || !rows.lives(entry)) continue;
         const { hash, attempt, discoveredAt, payload } = entry;
-        const host = lane && { host: lane.name };
+        const host = rows.hostOf(entry);
         entries.push({
           hash,
           attempt,
           discoveredAt,
           payload,
           ...(reason !== undefined && { reason }),
-          ...host,
+          ...(host !== undefined && { host }),
         });
       }
     }
-    const next = TABLES[TABLES.indexOf(place.table) + 1];
-    const ends = !next || (LANE_TABLES.includes(next) && !this.hasLanes(segment));
+    const next = TABLES[TABLES.indexOf(table) + 1];
+    const ends = !next || (next === 'turns' && !this.hasLanes(segment));
     return { entries, hosts, ...(!ends && { next: this.startOf(next) }) };
   }
 
   private startOf(table: Place['table']): Place {
-    const { key, queue } = this.state;
-    const first = table === 'log' && !knowsHosts(this.state) ? numberedKey(key, queue.headRow) : key;
-    return { table, start: first };
+    return { table, start: this.rows.startOf(table) };
   }
 
   /** Lanes come with the first segment of their run. */
@@ -128,9 +106,10 @@ export class QueueSnapshot {
   }
 
   /** The lane of a row of an index. Undefined in the table of lanes if the lane has a turn. */
-  private laneIn(table: string, key: Buffer): HostLane | undefined {
-    if (table === 'turns') return this.laneOf(Buffer.concat([this.state.key, key.subarray(TURN_LANE_AT)]));
-    const lane = this.laneOf(key);
+  private laneIn(table: 'turns' | 'lanes', key: Buffer): HostLane | undefined {
+    if (table === 'turns')
+      return this.rows.laneOf(Buffer.concat([this.state.key, key.subarray(TURN_LANE_AT)]));
+    const lane = this.rows.laneOf(key);
     return lane.dueAt > 0 ? undefined : lane;
   }
 
@@ -147,36 +126,5 @@ export class QueueSnapshot {
       ...(blockedUntil > 0 && { blockedUntil }),
       ...(own && { own }),
     };
-  }
-
-  private unpack(table: Place['table'], key: Buffer, value: Buffer): readonly Item[] {
-    if (table === 'leases') return unpackHeld(value);
-    if (table === 'dead') return [unpackDead(0, value)];
-    if (table === 'due' && dueKindOf(key) !== DueKind.Delayed) return [];
-    return entriesOf(value, table === 'log' ? this.firstIn(key) : 0).map((entry) => ({ entry }));
-  }
-
-  /** Where the first entry of a row of the log is. */
-  private firstIn(key: Buffer): number {
-    const lane = knowsHosts(this.state)
-      ? this.laneOf(key.subarray(0, -SEQUENCE_BYTES))
-      : onlyLane(this.state);
-    const { headRow, headAt } = lane.numbers;
-    return readNumber(key, key.length - SEQUENCE_BYTES) === headRow ? headAt : 0;
-  }
-
-  private keyOf(entry: Entry): Buffer {
-    return laneKey(this.state.key, entry.word(0), entry.hostWord);
-  }
-
-  /** The lane with this key, which has a record. */
-  private laneOf(key: Buffer): HostLane {
-    if (this.lane?.key.equals(key)) return this.lane;
-    const { lanes } = this.database;
-    const { transaction } = this.snapshot;
-    const record = lanes.get(key, { transaction });
-    if (!record) throw new DamagedRow(lanes.name, key, RowState.ValueDamaged);
-    this.lane = new HostLane(Buffer.from(key), record);
-    return this.lane;
   }
 }

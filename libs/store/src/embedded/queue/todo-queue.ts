@@ -13,6 +13,8 @@ import {
   type Release,
 } from '../../port/index.js';
 import { hostWords, type Positions } from '#bloom';
+import type { EntryName } from '../../entry-id.js';
+import { hashesOf } from '../../queued-hashes.js';
 import type { FilterState } from '../filters/filter-state.js';
 import { packMarks } from '../filters/marks.js';
 import { numberedKey } from '../database/keys.js';
@@ -123,7 +125,7 @@ export class TodoQueue {
 
   /** Forgets the items of a batch that were removed, wherever their entries are. */
   forget({ hash: hashes, host }: Positions, answers: Uint8Array): void {
-    const { queue, key } = this.state;
+    const { queue } = this.state;
     if (this.lanes && host) this.lanes.forget(host, answers);
     if (queue.held === 0) return;
     const items = new Uint32Array(answers.length);
@@ -131,13 +133,23 @@ export class TodoQueue {
     for (let i = 0; i < answers.length; i++) {
       if (answers[i] === Removed.Removed) items[count++] = i;
     }
-    if (count === 0) return;
-    const forgotten = items.subarray(0, count);
-    const { marks, sizes } = this.session.database;
-    queue.marks.note(queue.clock, hashes, forgotten);
-    for (const row of packMarks(queue.clock, hashes, forgotten, sizes.rowBytes))
-      marks.putSync(numberedKey(key, queue.nextMark++), row);
-    this.session.sweeper.consider(this.state);
+    if (count > 0) this.mark(queue.clock, hashes, items.subarray(0, count));
+  }
+
+  /** Drops entries, wherever they are. */
+  drop(names: readonly EntryName[]): void {
+    const { queue } = this.state;
+    if (queue.held === 0) return;
+    const hashes = hashesOf(names);
+    const born = new Map<number, number[]>();
+    for (const [n, { birth }] of names.entries()) {
+      // There is no later entry yet.
+      if (birth === 0 || birth > queue.clock) continue;
+      const items = born.get(birth) ?? [];
+      items.push(n);
+      born.set(birth, items);
+    }
+    for (const [birth, items] of born) this.mark(birth, hashes, Uint32Array.from(items));
   }
 
   /** Counts the items that the layers of the open sync got or lost: see HostLanes.keep. */
@@ -278,6 +290,16 @@ export class TodoQueue {
     const basket = new Basket({ max, maxSkips, isForgotten });
     this.log.take(basket, maxPerHost);
     return basket.entries;
+  }
+
+  /** Makes the entries of some items of a batch void if they were born by this time of the queue's clock. */
+  private mark(clock: number, hashes: Uint32Array, items: Uint32Array): void {
+    const { queue, key } = this.state;
+    const { marks, sizes } = this.session.database;
+    queue.marks.note(clock, hashes, items);
+    for (const row of packMarks(clock, hashes, items, sizes.rowBytes))
+      marks.putSync(numberedKey(key, queue.nextMark++), row);
+    this.session.sweeper.consider(this.state);
   }
 
   private settle(

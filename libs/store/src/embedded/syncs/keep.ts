@@ -59,21 +59,24 @@ function fullFor({ sync, filter: { name, kind } }: Syncing, more: number): Store
   return full({ ...sync.opened.plan, name, kind }, sync.stack.sums().items, more);
 }
 
+/** An entry of the queue, with its host or the second word of its host's hash in sets with `perHost`. */
+type QueuedEntry = Pick<QueuedItem, 'hash' | 'host'> & { readonly hostWord?: number };
+
 /**
- * Keeps entries that were queued when the sync was opened. If the sync's layers have no room for them, abandons the
+ * Keeps entries that were queued when the sync was opened, unless their items are no longer visited. If the sync's layers have no room for them, abandons the
  * sync, because an acknowledgement must not fail because of a sync. Returns the journal records of the changes. Call it
  * inside a transaction.
  */
 export function keepQueued(
   session: Session,
   state: Syncing,
-  entries: readonly Pick<QueuedItem, 'hash' | 'host'>[],
+  entries: readonly QueuedEntry[],
 ): Iterable<Buffer> {
   const { stack, key, sync } = state;
   const { geometry } = stack.plan[0];
   const hash = hashesOf(entries);
   const host = state.filter.perHost && hostsOf(entries, hash, state.filter.seed);
-  const positions = liveIn(stack, { ...positionsOfHashes(hash, geometry), ...(host && { host }) });
+  const positions = visitedIn(stack, { ...positionsOfHashes(hash, geometry), ...(host && { host }) });
   try {
     const { changes } = keepIn(session, state, { positions }, undefined);
     return session.journal.records(key, JournalOperation.Add, changes);
@@ -85,19 +88,14 @@ export function keepQueued(
 }
 
 /** See Positions.host. The first word is that of the item's hash. */
-function hostsOf(
-  entries: readonly Pick<QueuedItem, 'host'>[],
-  hash: Uint32Array,
-  seed: Uint8Array,
-): Uint32Array {
+function hostsOf(entries: readonly QueuedEntry[], hash: Uint32Array, seed: Uint8Array): Uint32Array {
   const words = new Uint32Array(2 * entries.length);
-  for (const [n, { host = '' }] of entries.entries())
-    words.set([hash[4 * n] as number, hostWords(host, seed)[1] as number], 2 * n);
+  for (const [n, { host = '', hostWord = hostWords(host, seed)[1] as number }] of entries.entries())
+    words.set([hash[4 * n] as number, hostWord], 2 * n);
   return words;
 }
 
-/** If the filter ages, only the items that have not expired: the others stay queued, but are no longer visited. */
-function liveIn(stack: LayerStack, positions: Positions): Positions {
-  if (!stack.age) return positions;
+/** Only the visited items: some expire before their entries leave the queue, and ids of dropped entries may be stale. */
+function visitedIn(stack: LayerStack, positions: Positions): Positions {
   return select(positions, indexesOf(claims(stack, positions), 1));
 }

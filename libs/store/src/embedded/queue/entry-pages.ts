@@ -1,0 +1,129 @@
+import { hostWords } from '#bloom';
+import { encodeEntryName } from '../../entry-id.js';
+import {
+  MAX_LEASED_BYTES,
+  MAX_LISTED_ENTRIES,
+  type EntryPage,
+  type EntryQuery,
+  type EntryState,
+  type QueueEntry,
+} from '../../port/index.js';
+import type { Database } from '../database/database.js';
+import { GENERATION_BYTES } from '../database/keys.js';
+import type { FilterState } from '../filters/filter-state.js';
+import { HostLane, laneKey } from './host-lane.js';
+import { knowsHosts } from './host-lanes.js';
+import { ENTRY_TABLES, QueueRows, type EntryTable, type Item } from './queue-rows.js';
+
+/** The state of the entries in each table. */
+const STATES = { log: 'waiting', leases: 'leased', due: 'delayed', dead: 'dead' } as const satisfies Record<
+  EntryTable,
+  EntryState
+>;
+
+/**
+ * Where a page begins: at the row with this key or, if it is gone, at the next row. Of this row, `left` entries are
+ * still to be looked at. A row only ever loses entries, so none of the others is skipped if some are gone.
+ */
+interface Place {
+  readonly table: EntryTable;
+  readonly key: Buffer;
+  readonly left?: number;
+}
+
+/** A cursor: a byte for the table, `left` (4 bytes), and the key, which begins with the generation. */
+const KEY_AT = 5;
+const MAX_CURSOR = 64;
+
+/** Lists the entries of a queue as it is now. Use it inside a transaction. */
+export class EntryPages {
+  private readonly rows: QueueRows;
+
+  constructor(
+    private readonly database: Database,
+    private readonly state: FilterState,
+  ) {
+    this.rows = new QueueRows(database, state);
+  }
+
+  /** See Queue.entries. Also ends the page when it has read the rows of about `entriesPerPage` entries. */
+  page({ state, host }: EntryQuery, limit: number, after = ''): EntryPage {
+    const lane = host === undefined ? undefined : this.laneOf(host);
+    const most = Math.min(limit, MAX_LISTED_ENTRIES);
+    const entries: QueueEntry[] = [];
+    let { entriesPerPage: left } = this.database.sizes;
+    let bytes = MAX_LEASED_BYTES;
+    let first = placeOf(after, this.state);
+    for (const table of ENTRY_TABLES) {
+      if (first && first.table !== table) continue;
+      const place = first;
+      first = undefined;
+      if ((state !== undefined && STATES[table] !== state) || lane?.[STATES[table]] === 0) continue;
+      const prefix = table === 'log' && lane ? lane.key : this.state.key;
+      const start = later(place?.key, later(prefix, this.rows.startOf(table)));
+      for (const { key, value } of this.rows.from(table, start, prefix)) {
+        const items = this.rows.unpack(table, key, value);
+        const seen = place?.left !== undefined && place.key.equals(key) ? items.length - place.left : 0;
+        for (let n = Math.max(0, seen); n < items.length; n++) {
+          if (entries.length >= most || left <= 0 || bytes <= 0)
+            return { entries, next: cursorOf({ table, key, left: items.length - n }) };
+          left--;
+          const entry = this.view(table, items[n] as Item, lane);
+          if (entry) entries.push(entry);
+        }
+        if (left-- <= 0)
+          return { entries, next: cursorOf({ table, key: Buffer.concat([key, Buffer.of(0)]) }) };
+        bytes -= value.length;
+      }
+    }
+    return { entries };
+  }
+
+  private laneOf(host: string): HostLane {
+    const [first = 0, second = 0] = hostWords(host, this.state.filter.seed);
+    const key = laneKey(this.state.key, first, second);
+    return new HostLane(key, this.database.lanes.get(key));
+  }
+
+  /** Undefined if the entry is not of this lane, or void. */
+  private view(
+    table: EntryTable,
+    { entry, reason }: Item,
+    lane: HostLane | undefined,
+  ): QueueEntry | undefined {
+    if (lane && !lane.isOf(entry.word(0), entry.hostWord)) return undefined;
+    if (!this.rows.lives(entry)) return undefined;
+    const { attempt, discoveredAt, hash, birth } = entry;
+    const host = this.rows.hostOf(entry);
+    const hostWord = knowsHosts(this.state) ? entry.hostWord : 0;
+    return {
+      id: encodeEntryName(this.state.filter.generation, { hash, birth, hostWord }),
+      payload: entry.text,
+      state: STATES[table],
+      attempt,
+      discoveredAt,
+      ...(reason !== undefined && { reason }),
+      ...(host !== undefined && { host }),
+    };
+  }
+}
+
+function later(key: Buffer | undefined, other: Buffer): Buffer {
+  return key && Buffer.compare(key, other) > 0 ? key : other;
+}
+
+function cursorOf({ table, key, left = 0 }: Place): string {
+  const head = Buffer.alloc(KEY_AT);
+  head[0] = ENTRY_TABLES.indexOf(table);
+  head.writeUInt32BE(left, 1);
+  return Buffer.concat([head, key]).toString('base64url');
+}
+
+/** Undefined for a cursor of another set. */
+function placeOf(cursor: string, { key: generation }: FilterState): Place | undefined {
+  const bytes = Buffer.from(cursor.slice(0, MAX_CURSOR), 'base64url');
+  const table = ENTRY_TABLES[bytes[0] ?? ENTRY_TABLES.length];
+  const key = bytes.subarray(KEY_AT);
+  if (!table || !key.subarray(0, GENERATION_BYTES).equals(generation)) return undefined;
+  return { table, key, left: bytes.readUInt32BE(1) };
+}

@@ -1,0 +1,97 @@
+import type { Database } from '../database/database.js';
+import { numberedKey, prefixRange, readNumber, SEQUENCE_BYTES } from '../database/keys.js';
+import type { Snapshot } from '../database/snapshot.js';
+import { DamagedRow, RowState } from '../database/table.js';
+import type { FilterState } from '../filters/filter-state.js';
+import { unpackDead } from './dead-letters.js';
+import { DueKind, dueKindOf } from './due.js';
+import { entriesOf, type Entry } from './entry.js';
+import { HostLane, laneKey } from './host-lane.js';
+import { knowsHosts } from './host-lanes.js';
+import { onlyLane } from './lane.js';
+import { unpackHeld } from './leases.js';
+
+/** The tables with entries, in the order in which entries may move through them. */
+export const ENTRY_TABLES = ['log', 'leases', 'due', 'dead'] as const;
+export type EntryTable = (typeof ENTRY_TABLES)[number];
+
+export interface Item {
+  readonly entry: Entry;
+  /** Of a dead letter. */
+  readonly reason?: string;
+}
+
+/** Reads the rows of a queue: inside a transaction, or as of a snapshot. */
+export class QueueRows {
+  /** The lane that was read last. */
+  private lane: HostLane | undefined;
+
+  constructor(
+    private readonly database: Database,
+    private readonly state: FilterState,
+    private readonly snapshot?: Snapshot,
+  ) {}
+
+  /** Where the rows of a table begin. */
+  startOf(table: EntryTable | 'turns' | 'lanes'): Buffer {
+    const { key, queue } = this.state;
+    return table === 'log' && !knowsHosts(this.state) ? numberedKey(key, queue.headRow) : key;
+  }
+
+  /** The rows of a table from `start` on whose keys begin with `prefix`. */
+  from(
+    table: EntryTable | 'turns' | 'lanes',
+    start: Buffer,
+    prefix = this.state.key,
+  ): Iterable<{ readonly key: Buffer; readonly value: Buffer }> {
+    const { end } = prefixRange(prefix);
+    return this.database[table].getRange({ start, ...(end && { end }), ...this.at() });
+  }
+
+  unpack(table: EntryTable, key: Buffer, value: Buffer): readonly Item[] {
+    if (table === 'leases') return unpackHeld(value);
+    if (table === 'dead') return [unpackDead(0, value)];
+    if (table === 'due' && dueKindOf(key) !== DueKind.Delayed) return [];
+    return entriesOf(value, table === 'log' ? this.firstIn(key) : 0).map((entry) => ({ entry }));
+  }
+
+  /** True unless the entry was forgotten or dropped. */
+  lives(entry: Entry): boolean {
+    if (this.state.queue.marks.cover(entry)) return false;
+    return !knowsHosts(this.state) || entry.birth > this.laneOfEntry(entry).dropped;
+  }
+
+  /** The name of an entry's host, in queues that know hosts. */
+  hostOf(entry: Entry): string | undefined {
+    return knowsHosts(this.state) ? this.laneOfEntry(entry).name : undefined;
+  }
+
+  /** The lane with this key, which has a record. */
+  laneOf(key: Buffer): HostLane {
+    if (this.lane?.key.equals(key)) return this.lane;
+    const { lanes } = this.database;
+    const record = lanes.get(key, this.at());
+    if (!record) throw new DamagedRow(lanes.name, key, RowState.ValueDamaged);
+    this.lane = new HostLane(Buffer.from(key), record);
+    return this.lane;
+  }
+
+  private laneOfEntry(entry: Entry): HostLane {
+    const { lane } = this;
+    const [first, second] = [entry.word(0), entry.hostWord];
+    return lane?.isOf(first, second) ? lane : this.laneOf(laneKey(this.state.key, first, second));
+  }
+
+  /** Where the first entry of a row of the log is. */
+  private firstIn(key: Buffer): number {
+    const lane = knowsHosts(this.state)
+      ? this.laneOf(key.subarray(0, -SEQUENCE_BYTES))
+      : onlyLane(this.state);
+    const { headRow, headAt } = lane.numbers;
+    return readNumber(key, key.length - SEQUENCE_BYTES) === headRow ? headAt : 0;
+  }
+
+  private at() {
+    return this.snapshot && { transaction: this.snapshot.transaction };
+  }
+}
