@@ -621,6 +621,37 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
       },
     },
   },
+  listQueuedUrls: {
+    response: {
+      urls: [
+        {
+          url: 'https://example.org/b',
+          id: 'Xp0yZqIXjnDm3XIaT-WlIvTyA3MAAAAAAAEAAAAA',
+          state: 'waiting',
+          attempt: 0,
+          discoveredAt: '2026-11-27T07:20:22.000Z',
+        },
+        {
+          url: 'https://example.org/archive/1',
+          id: 'Xp0yZgybR9A9hSLZOzoFRsqtq30AAAAAAAEAAAAA',
+          state: 'waiting',
+          attempt: 0,
+          discoveredAt: '2026-11-27T07:20:22.000Z',
+        },
+      ],
+    },
+  },
+  dropQueuedUrls: {
+    request: {
+      prefix: 'https://example.org/archive/',
+      forget: true,
+    },
+    response: {
+      matched: 1,
+      dropped: 1,
+      forgotten: 1,
+    },
+  },
   setHost: {
     request: {
       delaySeconds: 10,

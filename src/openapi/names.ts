@@ -23,6 +23,8 @@ const OPERATION_IDS: Readonly<Record<string, string>> = {
   QueueController_deadLetters: 'listDeadLetters',
   QueueController_putBack: 'putBackDeadLetters',
   QueueController_purge: 'purgeDeadLetters',
+  QueueController_urls: 'listQueuedUrls',
+  QueueController_drop: 'dropQueuedUrls',
   HostsController_list: 'listHosts',
   HostsController_get: 'getHost',
   HostsController_set: 'setHost',

@@ -27,7 +27,7 @@ export class HostsService {
 
   async get(name: string, text: string): Promise<HostView> {
     return this.on(name, async (filter, hosts) => {
-      const host = this.hostIn(filter, text);
+      const host = this.identity.hostIn(filter, text);
       const found = await hosts.get(filter, host);
       if (found) return hostView(found);
       throw new ProblemError(
@@ -40,7 +40,7 @@ export class HostsService {
   async set(name: string, text: string, dto: HostSettingsDto, operation: Operation): Promise<HostView> {
     const settings = hostSettingsOf(dto);
     return this.on(name, async (filter, hosts) => {
-      const host = this.hostIn(filter, text);
+      const host = this.identity.hostIn(filter, text);
       if (dto.maxUrls !== undefined && filter.perHost?.maxUrls === undefined)
         throw invalid(
           '#/maxUrls',
@@ -52,19 +52,8 @@ export class HostsService {
 
   async drop(name: string, text: string, operation: Operation): Promise<DroppedView> {
     return this.on(name, async (filter, hosts) => ({
-      dropped: await hosts.drop(filter, this.hostIn(filter, text), operation),
+      dropped: await hosts.drop(filter, this.identity.hostIn(filter, text), operation),
     }));
-  }
-
-  /** The host that URLs have whose host a caller writes like this. Throws VALIDATION_FAILED. */
-  private hostIn(filter: Filter, text: string): string {
-    const host = this.identity.hostOf(filter, text);
-    if (typeof host === 'string') return host;
-    throw invalid(
-      '#/host',
-      `host must be a name or an address without scheme, user and port, such as example.org or [2001:db8::1], not ` +
-        `${show(text)} (${host.reason})`,
-    );
   }
 
   /** Throws VALIDATION_FAILED if the queue of the set does not know hosts. */

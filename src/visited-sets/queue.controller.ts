@@ -8,6 +8,9 @@ import { NamePipe } from '../validation/name.js';
 import { ShallowPipe } from '../validation/shallow.pipe.js';
 import { CrawlQueueService } from './crawl-queue.service.js';
 import { IdsPipe } from './ids.pipe.js';
+import { DropQueuedDto, MAX_LOOKED, QueuedUrlsQueryDto } from './queue-entries.dto.js';
+import { QueueEntriesService } from './queue-entries.service.js';
+import { DroppedQueuedView, QueuedUrlsView } from './queue-entries.view.js';
 import {
   AckDto,
   DeadLetterIdsDto,
@@ -32,7 +35,10 @@ const ONE_EACH = 'One result per id, in order';
 @ApiTags('Queue')
 @Controller('v1/visited-sets/:name/queue')
 export class QueueController {
-  constructor(private readonly queue: CrawlQueueService) {}
+  constructor(
+    private readonly queue: CrawlQueueService,
+    private readonly entries: QueueEntriesService,
+  ) {}
 
   @Post('lease')
   @HttpCode(200)
@@ -142,5 +148,43 @@ export class QueueController {
     @Mutation() operation: Operation,
   ): Promise<PurgedView> {
     return this.queue.purge(name, ids, operation);
+  }
+
+  @Get('urls')
+  @Documented({
+    access: 'read',
+    summary: 'List the URLs in the queue, in every state',
+    description:
+      'A call reads a part of the queue. A page may be shorter than `limit`, or empty, although more follow. ' +
+      'A URL that changes its state while you read the pages may be listed twice or not at all; any other URL is ' +
+      'listed once. Forgotten and dropped URLs are not listed.',
+    codes: CODES,
+  })
+  @ApiOkResponse({ type: QueuedUrlsView })
+  urls(
+    @Param('name', NamePipe) name: string,
+    @Query(ShallowPipe) query: QueuedUrlsQueryDto,
+  ): Promise<QueuedUrlsView> {
+    return this.entries.list(name, query);
+  }
+
+  @Post('drop')
+  @HttpCode(200)
+  @MutatingRoute({
+    access: 'write',
+    summary: 'Drop URLs from the queue, in every state. They stay visited, unless `forget` is true',
+    description:
+      `A call reads at most ${MAX_LOOKED} URLs of the queue. Repeat it with \`next\` as \`cursor\` until there is no ` +
+      '`next`. Workers that have leased a dropped URL get `unknown` for its id. A repeat with the same ' +
+      '`Idempotency-Key` reads the queue again: it does not count URLs that the first attempt dropped.',
+    codes: [...CODES, 'STORE_FULL'],
+  })
+  @ApiOkResponse({ type: DroppedQueuedView })
+  drop(
+    @Param('name', NamePipe) name: string,
+    @Body(ShallowPipe) body: DropQueuedDto,
+    @Mutation() operation: Operation,
+  ): Promise<DroppedQueuedView> {
+    return this.entries.drop(name, body, operation);
   }
 }

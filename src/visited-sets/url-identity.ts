@@ -3,14 +3,16 @@ import type { Filter } from '#store';
 import {
   compileExplanation,
   compileProfile,
+  hostOfKey,
   normaliseProfile,
   type Step,
-  type InvalidUrl,
   type UrlCanonicaliser,
 } from '#url-key';
 import type { InvalidEntry } from '../batches/batch.js';
 import { isLonger, type Discovery } from '../batches/entries.js';
 import { Config } from '../config/config.js';
+import { invalid } from '../errors/problem.js';
+import { show } from '../errors/show.js';
 import { PORTION, turn } from '../event-loop/turn.js';
 
 /** A batch of URLs by identity: parallel arrays of the valid URLs, and the reasons for the others. */
@@ -33,6 +35,9 @@ export type ExplainedUrl = { readonly url: string } & (
 const CHARACTERS_A_URL = 16;
 /** The reason for a URL with more bytes than an item may have, whatever its other faults. */
 const TOO_LONG = { reason: 'too long' } as const;
+
+/** The start of a URL up to the end of its host. */
+const WHOLE_HOST = /^https?:\/\/[^/?#\\]+[/?#\\]/i;
 
 const MOST_PROFILES = 1_000;
 
@@ -87,9 +92,23 @@ export class UrlIdentity {
     return explained;
   }
 
-  /** The host of the keys of URLs whose host is written like this. */
-  hostOf(filter: Filter, text: string): string | InvalidUrl {
-    return this.canonicaliserOf(filter).host(text);
+  /** The host that URL keys have if a caller writes their host like this. Throws VALIDATION_FAILED. */
+  hostIn(filter: Filter, text: string): string {
+    const host = this.canonicaliserOf(filter).host(text);
+    if (typeof host === 'string') return host;
+    throw invalid(
+      '#/host',
+      `host must be a name or an address without scheme, user and port, such as example.org or [2001:db8::1], not ` +
+        `${show(text)} (${host.reason})`,
+    );
+  }
+
+  /** The host of all URLs that begin with this text, in a set with `perHost`. Undefined if it is not the same for all. */
+  hostOfPrefix(filter: Filter, prefix: string): string | undefined {
+    const [whole] = WHOLE_HOST.exec(prefix) ?? [];
+    if (!filter.perHost || whole === undefined) return undefined;
+    const key = this.canonicaliserOf(filter).key(whole);
+    return typeof key === 'string' ? hostOfKey(key) : undefined;
   }
 
   private canonicaliserOf({ generation, urlProfile }: Filter): UrlCanonicaliser {

@@ -3,6 +3,7 @@ import { FiltersModule } from '../filters/filters.module.js';
 import { CrawlQueueService } from './crawl-queue.service.js';
 import { HostsController } from './hosts.controller.js';
 import { HostsService } from './hosts.service.js';
+import { QueueEntriesService } from './queue-entries.service.js';
 import { QueueController } from './queue.controller.js';
 import { UrlIdentity } from './url-identity.js';
 import { UrlsController } from './urls.controller.js';
@@ -15,7 +16,15 @@ import { WaitingLeases } from './waiting-leases.js';
 @Module({
   imports: [FiltersModule],
   controllers: [VisitedSetsController, UrlsController, QueueController, HostsController],
-  providers: [VisitedSetsService, UrlsService, UrlIdentity, CrawlQueueService, HostsService, WaitingLeases],
+  providers: [
+    VisitedSetsService,
+    UrlsService,
+    UrlIdentity,
+    CrawlQueueService,
+    QueueEntriesService,
+    HostsService,
+    WaitingLeases,
+  ],
   exports: [UrlsService],
 })
 export class VisitedSetsModule {}

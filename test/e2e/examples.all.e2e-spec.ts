@@ -4,13 +4,23 @@ import { format } from '../../scripts/format.mjs';
 import { EXAMPLES } from '../../src/openapi/examples.js';
 import { tellStory } from '../support/api-story.js';
 import type { TestApp } from '../support/app.js';
-import { HOST_STORES, STORES } from './stores.js';
+import { ENTRY_STORES, HOST_STORES, STORES } from './stores.js';
 
 const FILE = 'src/openapi/examples.ts';
 
 /** Members whose values differ between runs or stores. */
 const VARYING = new Set([
-  ...['id', 'key', 'generation', 'createdAt', 'openedAt', 'lastUsedAt', 'requestId', 'warnings'],
+  ...[
+    'id',
+    'key',
+    'generation',
+    'createdAt',
+    'openedAt',
+    'discoveredAt',
+    'lastUsedAt',
+    'requestId',
+    'warnings',
+  ],
   ...[
     'at',
     'since',
@@ -57,11 +67,15 @@ describe.each(STORES)('the examples of the API description, $name store', ({ nam
 
   it('are accepted and answered by the service', async () => {
     const hosts = HOST_STORES.some((store) => store.name === name);
-    const told = await tellStory(app, { hosts });
+    const entries = ENTRY_STORES.some((store) => store.name === name);
+    const told = await tellStory(app, { hosts, entries });
     // UPDATE_EXAMPLES=1 writes the examples again.
     if (process.env['UPDATE_EXAMPLES'] === '1' && name === 'embedded') return write(told);
     for (const [id, example] of told) expect([id, shape(example)]).toEqual([id, shape(EXAMPLES[id])]);
-    const others = hosts ? [] : ['listHosts', 'getHost', 'setHost', 'dropHost'];
+    const others = [
+      ...(hosts ? [] : ['listHosts', 'getHost', 'setHost', 'dropHost']),
+      ...(entries ? [] : ['listQueuedUrls', 'dropQueuedUrls']),
+    ];
     expect(Object.keys(EXAMPLES).sort()).toEqual([...told.keys(), ...others].sort());
   });
 

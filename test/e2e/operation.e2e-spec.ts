@@ -172,10 +172,10 @@ describe('the API description', () => {
         ...['discover', 'visit', 'check', 'forget', 'explain'].map(
           (verb) => `post /v1/visited-sets/{name}/urls/${verb}`,
         ),
-        ...['lease', 'ack', 'release', 'extend', 'dead-letters/put-back', 'dead-letters/purge'].map(
+        ...['lease', 'ack', 'release', 'extend', 'drop', 'dead-letters/put-back', 'dead-letters/purge'].map(
           (verb) => `post /v1/visited-sets/{name}/queue/${verb}`,
         ),
-        'get /v1/visited-sets/{name}/queue/dead-letters',
+        ...['urls', 'dead-letters'].map((list) => `get /v1/visited-sets/{name}/queue/${list}`),
         'get /v1/visited-sets/{name}/hosts',
         ...['get', 'put', 'delete'].map((method) => `${method} /v1/visited-sets/{name}/hosts/{host}`),
         'post /v1/filters/{name}/syncs/{id}/items',

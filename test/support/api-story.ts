@@ -30,11 +30,11 @@ const ATTEMPTS = 3;
 
 /**
  * Calls every operation that takes and returns JSON, in an order in which a user might. Returns requests and responses
- * by operation id. `hosts`: also calls those on hosts.
+ * by operation id. `hosts`: also calls those on hosts. `entries`: also lists the URLs in a queue, and drops some.
  */
 export async function tellStory(
   app: TestApp,
-  { hosts }: { readonly hosts: boolean },
+  { hosts, entries }: { readonly hosts: boolean; readonly entries: boolean },
 ): Promise<Map<string, Told>> {
   const known = operations();
   const told = new Map<string, Told>();
@@ -118,6 +118,11 @@ export async function tellStory(
   });
   await copy('visited-sets', 'crawl', 'importVisitedSet', 'dropVisitedSet');
   await send('clearVisitedSet', set);
+  if (entries) {
+    await send('discoverUrls', set, { urls: ['https://example.org/b', 'https://example.org/archive/1'] });
+    await send('listQueuedUrls', set);
+    await send('dropQueuedUrls', set, { prefix: 'https://example.org/archive/', forget: true });
+  }
   await send('dropVisitedSet', set);
 
   if (hosts) {

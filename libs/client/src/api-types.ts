@@ -1102,6 +1102,103 @@ export type Purged = {
   results: Array<'purged' | 'unknown'>;
 };
 
+export type QueuedUrl = {
+  /**
+   * Identifies this entry of the queue, in every state
+   */
+  id: string;
+  /**
+   * As received
+   */
+  url: string;
+  /**
+   * The payload of the URL. Absent if it has none
+   */
+  payload?: string;
+  /**
+   * `waiting`: can be leased, or waits for the turn of its host. `leased`: hidden by a lease. `delayed`: released with a delay. `dead`: a dead letter
+   */
+  state: 'waiting' | 'leased' | 'delayed' | 'dead';
+  /**
+   * Number of leases so far
+   */
+  attempt: number;
+  /**
+   * When the URL was discovered
+   */
+  discoveredAt: string;
+  /**
+   * For a dead letter: the reason of its last release
+   */
+  reason?: string;
+  /**
+   * For a set with `perHost`: the host of the URL
+   */
+  host?: string;
+};
+
+export type QueuedUrls = {
+  urls: Array<QueuedUrl>;
+  /**
+   * Send it as `cursor` to continue. Absent at the end of the queue
+   */
+  next?: string;
+};
+
+export type DropQueued = {
+  /**
+   * Only URLs in this state
+   */
+  state?: 'waiting' | 'leased' | 'delayed' | 'dead';
+  /**
+   * Only URLs of this host. For a set with `perHost`
+   */
+  host?: string;
+  /**
+   * Only URLs that begin with this text, compared with the URLs as they were queued. End a host with `/`: `https://example.org` also begins `https://example.organic/`
+   */
+  prefix?: string;
+  /**
+   * Drops the whole queue. Required without `state`, `host` and `prefix`
+   */
+  all?: true;
+  /**
+   * Also forgets the URLs, so that they can be discovered again
+   */
+  forget?: boolean;
+  /**
+   * Counts the URLs that match, and changes nothing
+   */
+  dryRun?: boolean;
+  /**
+   * Maximum number of URLs that this call drops or, with `dryRun`, counts
+   */
+  limit?: number;
+  /**
+   * `next` of the previous answer
+   */
+  cursor?: string;
+};
+
+export type DroppedQueued = {
+  /**
+   * Number of URLs that match, in the part of the queue that this call read
+   */
+  matched: number;
+  /**
+   * Number of URLs that this call dropped from the queue. With `dryRun`: 0
+   */
+  dropped: number;
+  /**
+   * With `forget`: number of these URLs that it also forgot
+   */
+  forgotten?: number;
+  /**
+   * Send it as `cursor` to continue. Absent at the end of the queue
+   */
+  next?: string;
+};
+
 export type Host = {
   /**
    * As in URL keys: lower-case ASCII, or an address

@@ -1,0 +1,63 @@
+import { ApiProperty } from '@nestjs/swagger';
+import { ENTRY_STATES, type QueueEntry } from '#store';
+import { decodeQueued } from './queued-url.js';
+
+const COUNT = { type: 'integer' } as const;
+const NEXT = {
+  required: false,
+  description: 'Send it as `cursor` to continue. Absent at the end of the queue',
+} as const;
+
+export class QueuedUrlView {
+  @ApiProperty({ description: 'Identifies this entry of the queue, in every state' }) readonly id!: string;
+  @ApiProperty({ description: 'As received' }) readonly url!: string;
+  @ApiProperty({ required: false, description: 'The payload of the URL. Absent if it has none' })
+  readonly payload?: string;
+  @ApiProperty({
+    enum: [...ENTRY_STATES],
+    description:
+      '`waiting`: can be leased, or waits for the turn of its host. `leased`: hidden by a lease. `delayed`: released ' +
+      'with a delay. `dead`: a dead letter',
+  })
+  readonly state!: string;
+  @ApiProperty({ ...COUNT, description: 'Number of leases so far' }) readonly attempt!: number;
+  @ApiProperty({ format: 'date-time', description: 'When the URL was discovered' })
+  readonly discoveredAt!: string;
+  @ApiProperty({ required: false, description: 'For a dead letter: the reason of its last release' })
+  readonly reason?: string;
+  @ApiProperty({ required: false, description: 'For a set with `perHost`: the host of the URL' })
+  readonly host?: string;
+}
+
+export class QueuedUrlsView {
+  @ApiProperty({ type: [QueuedUrlView] }) readonly urls!: QueuedUrlView[];
+  @ApiProperty(NEXT) readonly next?: string;
+}
+
+export class DroppedQueuedView {
+  @ApiProperty({
+    ...COUNT,
+    description: 'Number of URLs that match, in the part of the queue that this call read',
+  })
+  readonly matched!: number;
+  @ApiProperty({
+    ...COUNT,
+    description: 'Number of URLs that this call dropped from the queue. With `dryRun`: 0',
+  })
+  readonly dropped!: number;
+  @ApiProperty({
+    ...COUNT,
+    required: false,
+    description: 'With `forget`: number of these URLs that it also forgot',
+  })
+  readonly forgotten?: number;
+  @ApiProperty(NEXT) readonly next?: string;
+}
+
+export function queuedUrlView({ payload, discoveredAt, ...entry }: QueueEntry): QueuedUrlView {
+  return {
+    ...decodeQueued(payload),
+    ...entry,
+    discoveredAt: new Date(discoveredAt * 1_000).toISOString(),
+  };
+}

@@ -1,0 +1,145 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { call, freshName, type TestApp } from '../support/app.js';
+import { QueuedSet, urls, urlsOf, type Dropped } from './queued-set.js';
+import { ENTRY_STORES } from './stores.js';
+
+describe.each(ENTRY_STORES)('dropping URLs from the queue over HTTP, $name store', ({ start }) => {
+  let app: TestApp;
+  beforeAll(async () => {
+    app = await start();
+  });
+  afterAll(() => app.close());
+
+  it('drops the URLs that match, which stay visited', async () => {
+    const set = await QueuedSet.create(app);
+    await set.discover(...urls('a.example/old', 3), ...urls('a.example/new', 2));
+    const asked = { prefix: 'https://a.example/old/' };
+    expect(await set.drop({ ...asked, dryRun: true })).toEqual({ matched: 3, dropped: 0 });
+    expect(await set.list()).toHaveLength(5);
+    expect(await set.drop(asked)).toEqual({ matched: 3, dropped: 3 });
+    expect(urlsOf(await set.list())).toEqual(urls('a.example/new', 2));
+    expect(urlsOf(await set.lease())).toEqual(urls('a.example/new', 2));
+    expect(await set.check(...urls('a.example/old', 3))).toEqual(['seen', 'seen', 'seen']);
+    expect(await set.discover(...urls('a.example/old', 3))).toEqual(['seen', 'seen', 'seen']);
+  });
+
+  it.each([{}, { perHost: {} }])('drops URLs in every state, in a set with %j', async (more) => {
+    const { set, leased } = await QueuedSet.mixed(app, more);
+    const letters = await set.deadLetters();
+    expect(urlsOf(letters)).toEqual(['https://a.example/0']);
+    expect(await set.drop({ all: true })).toEqual({ matched: 4, dropped: 4 });
+    expect(await set.list()).toEqual([]);
+    expect(await set.deadLetters()).toEqual([]);
+    expect(await set.settle('ack', leased)).toEqual(['unknown']);
+    const ids = letters.map(({ id }) => id);
+    expect(await set.settle('dead-letters/put-back', ids)).toEqual(['unknown']);
+    app.advance(3_600_000);
+    expect(await set.lease()).toEqual([]);
+  });
+
+  it('drops the URLs of one state only', async () => {
+    const { set } = await QueuedSet.mixed(app);
+    expect(await set.drop({ state: 'dead' })).toEqual({ matched: 1, dropped: 1 });
+    expect(urlsOf(await set.list())).toEqual(urls('a.example', 3, 1));
+    expect(await set.drop({ state: 'leased', prefix: 'https://b.example/' })).toEqual({
+      matched: 0,
+      dropped: 0,
+    });
+  });
+
+  it('drops the URLs of one host only', async () => {
+    const set = await QueuedSet.create(app, { perHost: {} });
+    await set.discover(...urls('a.example', 3), ...urls('b.example', 2));
+    expect(await set.drop({ host: 'a.example' })).toEqual({ matched: 3, dropped: 3 });
+    expect(urlsOf(await set.lease())).toEqual(urls('b.example', 2));
+  });
+
+  it('also forgets the URLs if asked to, so that they can be discovered again', async () => {
+    const set = await QueuedSet.create(app, { perHost: { maxUrls: 3 } });
+    await set.discover(...urls('a.example', 3), ...urls('b.example', 1));
+    const asked = { host: 'a.example', forget: true };
+    expect(await set.drop({ ...asked, dryRun: true })).toEqual({ matched: 3, dropped: 0, forgotten: 0 });
+    expect(await set.drop(asked)).toEqual({ matched: 3, dropped: 3, forgotten: 3 });
+    expect(await set.check(...urls('a.example', 3), ...urls('b.example', 1))).toEqual([
+      ...['unseen', 'unseen', 'unseen'],
+      'seen',
+    ]);
+    expect(await set.discover(...urls('a.example', 4))).toEqual(['new', 'new', 'new', 'limited']);
+    expect(await set.list()).toHaveLength(4);
+    expect(await set.drop(asked)).toEqual({ matched: 3, dropped: 3, forgotten: 3 });
+  });
+
+  it('also drops URLs that it cannot forget, because their age has forgotten them', async () => {
+    const set = await QueuedSet.create(app, { maxAgeSeconds: 60 });
+    await set.discover(...urls('a.example', 2));
+    app.advance(120_000);
+    await set.discover(...urls('b.example', 1));
+    expect(await set.drop({ all: true, forget: true })).toEqual({ matched: 3, dropped: 3, forgotten: 1 });
+    expect(await set.lease()).toEqual([]);
+  });
+
+  it('drops a part of the queue, and goes on behind it', async () => {
+    const set = await QueuedSet.create(app);
+    await set.discover(...urls('a.example', 5), ...urls('b.example', 2));
+    const asked = { prefix: 'https://a.example/', limit: 2 };
+    const counts: number[] = [];
+    let cursor: string | undefined;
+    do {
+      const { dropped, next }: Dropped = await set.drop({
+        ...asked,
+        ...(cursor !== undefined && { cursor }),
+      });
+      counts.push(dropped);
+      cursor = next;
+    } while (cursor !== undefined);
+    expect(counts.reduce((sum, count) => sum + count)).toBe(5);
+    expect(Math.max(...counts)).toBe(2);
+    expect(urlsOf(await set.list())).toEqual(urls('b.example', 2));
+  });
+
+  it('reads the queue again in a repeat, and counts only what the first attempt left', async () => {
+    const set = await QueuedSet.create(app);
+    await set.discover(...urls('a.example', 3));
+    const key = freshName('key').padEnd(255, 'x');
+    expect(await set.drop({ all: true }, key)).toEqual({ matched: 3, dropped: 3 });
+    expect(await set.drop({ all: true }, key)).toEqual({ matched: 0, dropped: 0 });
+    await set.discover(...urls('b.example', 1));
+    expect(await set.drop({ all: true }, key)).toEqual({ matched: 1, dropped: 1 });
+    expect(await set.lease()).toEqual([]);
+  });
+
+  it.each([
+    [{}, 'all must be true, but is missing: without state, host and prefix, this call drops the whole queue'],
+    [{ dryRun: true, forget: true }, 'all must be true, but is missing'],
+    [{ all: false }, 'all must be true, not false'],
+    [{ all: true, forget: 'yes' }, 'forget must be true or false, not "yes"'],
+    [{ all: true, dryRun: 1 }, 'dryRun must be true or false, not 1'],
+    [{ all: true, limit: 10_001 }, 'limit must be a whole number from 1 to 10000, not 10001'],
+    [{ prefix: 5 }, 'prefix must begin with http:// or https:// and the first character of a host, not 5'],
+    [{ prefix: 'https://?' }, 'not "https://?"'],
+    [{ host: 5 }, 'host must be a string, not 5'],
+    [{ host: 'a.example' }, 'host must be absent, because visited set'],
+    [{ state: ['dead'] }, 'not an array of 1'],
+    [{ all: true, cursor: '' }, 'cursor must be the `next` of the previous answer, not ""'],
+    [{ all: true, url: 'x' }, '"url" is not a member'],
+  ])('refuses %j, and drops nothing', async (body, why) => {
+    const set = await QueuedSet.create(app);
+    await set.discover(...urls('a.example', 1));
+    expect(await set.post('queue/drop', body)).toMatchObject({
+      status: 400,
+      body: { code: 'VALIDATION_FAILED', detail: expect.stringContaining(why) },
+    });
+    expect(await set.list()).toHaveLength(1);
+  });
+
+  it('is not found for a set that does not exist, or for a filter', async () => {
+    const name = freshName();
+    await call(app, 'POST', '/v1/filters', { name, type: 'counting', capacity: 10, errorRate: 0.01 });
+    for (const missing of [name, freshName()]) {
+      const path = `/v1/visited-sets/${missing}/queue`;
+      const lost = { status: 404, body: { code: 'VISITED_SET_NOT_FOUND' } };
+      expect(await call(app, 'GET', `${path}/urls`)).toMatchObject(lost);
+      expect(await call(app, 'POST', `${path}/drop`, { all: true })).toMatchObject(lost);
+    }
+  });
+});
