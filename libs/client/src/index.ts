@@ -28,6 +28,7 @@ export {
   type DiscoverOptions,
   type ExtendOptions,
   type Priority,
+  type QueuedUrlsOptions,
   type VisitOptions,
   type ReleaseOptions,
   type UrlWithPayload,

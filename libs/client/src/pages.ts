@@ -1,5 +1,5 @@
 import type { CallOptions } from './batches.js';
-import type { Requests } from './requests.js';
+import type { Call, Requests } from './requests.js';
 
 /** Options of a list that is read page by page. */
 export interface PageOptions extends CallOptions {
@@ -9,18 +9,19 @@ export interface PageOptions extends CallOptions {
 
 const PAGE = 100;
 
-/** Reads the pages of a list. */
+/** Reads the pages of a list. `query`: what the list shows. */
 export async function* pagesOf<Page extends { readonly next?: string }>(
   requests: Requests,
   path: string,
   { pageSize = PAGE, signal }: PageOptions,
+  query: NonNullable<Call['query']> = {},
 ): AsyncGenerator<Page> {
   let cursor: string | undefined;
   do {
     const page: Page = await requests.json<Page>({
       method: 'GET',
       path,
-      query: { limit: pageSize, cursor },
+      query: { ...query, limit: pageSize, cursor },
       repeatable: true,
       signal,
     });

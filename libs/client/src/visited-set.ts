@@ -3,18 +3,23 @@ import type {
   DeadLetter,
   DeadLetters,
   Discoveries,
+  DropQueued,
+  DroppedQueued,
   ExplainedUrl,
   ExplainedUrls,
   Lease,
   LeasedUrl,
   Leases,
   LostVisitedSet,
+  QueuedUrl,
+  QueuedUrls,
   VisitedSet as VisitedSetDescription,
 } from './api-types.js';
 import type { CallOptions, ChangeOptions, Verb } from './batches.js';
 import { Handle, type Service } from './handle.js';
 import { Hosts } from './hosts.js';
 import { pagesOf, type PageOptions } from './pages.js';
+import { randomKey } from './random-key.js';
 import { Syncs } from './syncs.js';
 import { verb } from './verbs.js';
 
@@ -69,6 +74,15 @@ export interface ReleaseOptions extends ChangeOptions {
 export interface ExtendOptions extends ChangeOptions {
   /** The leases end this many seconds from now: 1 to 86,400. */
   readonly leaseSeconds: number;
+}
+
+/** Options of `queuedUrls`. Only URLs that satisfy all of them are listed. */
+export interface QueuedUrlsOptions extends PageOptions {
+  readonly state?: QueuedUrl['state'];
+  /** In a set with `perHost`. */
+  readonly host?: string;
+  /** The beginning of the URLs, from `http://` or `https://` on. */
+  readonly prefix?: string;
 }
 
 /** A verb with required options. */
@@ -177,5 +191,40 @@ export class VisitedSet extends Handle<
   async *deadLetters(options: PageOptions = {}): AsyncGenerator<DeadLetter> {
     const path = `${this.path}/queue/dead-letters`;
     for await (const { urls } of pagesOf<DeadLetters>(this.service.requests, path, options)) yield* urls;
+  }
+
+  /**
+   * Lists the URLs in the queue, in every state. A URL that changes its state meanwhile may be listed twice or not at
+   * all.
+   */
+  async *queuedUrls(options: QueuedUrlsOptions = {}): AsyncGenerator<QueuedUrl> {
+    const path = `${this.path}/queue/urls`;
+    const { state, host, prefix } = options;
+    const pages = pagesOf<QueuedUrls>(this.service.requests, path, options, { state, host, prefix });
+    for await (const { urls } of pages) yield* urls;
+  }
+
+  /**
+   * Drops the URLs that satisfy `state`, `host` and `prefix` from the queue, or all URLs with `all`. They stay visited,
+   * unless `forget` is true. With `dryRun`, only counts them. Makes as many calls as the queue needs, and returns the
+   * sums of their counts.
+   */
+  async dropQueued(
+    asked: Omit<DropQueued, 'limit' | 'cursor'>,
+    { idempotencyKey = randomKey(), signal }: ChangeOptions = {},
+  ): Promise<Omit<DroppedQueued, 'next'>> {
+    let [matched, dropped, forgotten] = [0, 0, 0];
+    let cursor: string | undefined;
+    for (let part = 0; part === 0 || cursor !== undefined; part++) {
+      const answer = await this.change<DroppedQueued>(
+        { idempotencyKey: `${idempotencyKey}.${part}`, ...(signal && { signal }) },
+        { method: 'POST', path: `${this.path}/queue/drop`, json: { ...asked, cursor } },
+      );
+      matched += answer.matched;
+      dropped += answer.dropped;
+      forgotten += answer.forgotten ?? 0;
+      cursor = answer.next;
+    }
+    return { matched, dropped, ...(asked.forget && { forgotten }) };
   }
 }
