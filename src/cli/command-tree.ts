@@ -13,6 +13,7 @@ import { Ending, Exit } from './ending.js';
 import { addHosts } from './host-commands.js';
 import type { Interruption } from './interruption.js';
 import type { OfflineKeys } from './offline-keys.js';
+import { addQueue } from './queue-commands.js';
 import type { Act, Runner } from './runner.js';
 import { decimal, seconds, whole } from './values.js';
 
@@ -81,6 +82,7 @@ export function commandTree(interruption: Interruption, outcome: Outcome): Comma
   addKeys(program, run);
   addChanges(program, run);
   addQuestions(program, run);
+  addQueue(program, run);
   addHosts(program, run);
   return program;
 }

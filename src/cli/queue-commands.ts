@@ -1,0 +1,34 @@
+import { Option, type Command } from 'commander';
+import { dropQueued, listQueue } from './commands/queue.js';
+import type { Runner } from './runner.js';
+import { whole } from './values.js';
+
+/** Adds the commands on the URLs in the queue of a set. */
+export function addQueue(program: Command, run: Runner): void {
+  const queue = program
+    .command('queue')
+    .description('list the URLs in the queue of a visited set, and drop them');
+  const selecting = (command: Command): Command =>
+    command
+      .argument('<set>')
+      .addOption(
+        new Option('--state <state>', 'only URLs in this state').choices([
+          'waiting',
+          'leased',
+          'delayed',
+          'dead',
+        ]),
+      )
+      .option('--host <host>', 'only URLs of this host, in a set with --per-host')
+      .option('--prefix <prefix>', 'only URLs that begin like this, such as https://example.org/archive/');
+  selecting(queue.command('list', { isDefault: true }))
+    .description('list the URLs in the queue with their states')
+    .option('--limit <n>', 'number of URLs to print (default: all)', whole(1, Number.MAX_SAFE_INTEGER))
+    .action(run(listQueue));
+  selecting(queue.command('drop'))
+    .description('drop URLs from the queue; they stay visited')
+    .option('--all', 'drop the whole queue')
+    .option('--forget', 'also forget the URLs, so that they can be discovered again')
+    .option('--dry-run', 'print what the command would drop, and change nothing')
+    .action(run(dropQueued));
+}
