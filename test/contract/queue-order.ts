@@ -5,8 +5,8 @@ import { clock } from '../support/clock.js';
 import { Random } from '../support/random.js';
 import { until } from '../support/until.js';
 import { items, makeFilter, type FilterOptions } from './calls.js';
-import { HostCalls, urls } from './host-calls.js';
-import { LONG_MS, OVER_MS, payloads } from './queue-calls.js';
+import { HELD_MS, HostCalls, urls } from './host-calls.js';
+import { OVER_MS, payloads } from './queue-calls.js';
 import type { Subject } from './subject.js';
 
 const NONE = { waiting: 0, leased: 0, delayed: 0, scheduled: 0, dead: 0, forgotten: 0 };
@@ -16,7 +16,7 @@ export function queueOrderContract(subject: Subject): void {
   const calls = new HostCalls(subject);
   const make = (options: FilterOptions = {}): Promise<Filter> =>
     makeFilter(subject.store, { kind: 'visited-set', errorRate: 1e-9, ...options });
-  const one = async (filter: Filter): Promise<string> => payloads(await calls.lease(filter, 1))[0]!;
+  const one = async (filter: Filter): Promise<string> => (await calls.take(filter, 1))[0]!;
 
   describe('the priority of an entry', () => {
     it('decides which goes first; entries of one priority go in order, also after a restart', async () => {
@@ -67,7 +67,7 @@ export function queueOrderContract(subject: Subject): void {
         for (const other of PRIORITIES)
           if (other !== priority) await calls.discover(filter, [other], { priority: other });
         const higher = PRIORITIES.slice(0, PRIORITIES.indexOf(priority));
-        const first = await calls.lease(filter, higher.length);
+        const first = higher.length > 0 ? await calls.lease(filter, higher.length, HELD_MS) : [];
         expect(payloads(first)).toEqual(higher);
         let [next, later] = ['a', 'b'];
         for (const [name, comeBack] of Object.entries(ways)) {
@@ -77,7 +77,6 @@ export function queueOrderContract(subject: Subject): void {
           filter = await calls.reopened(filter);
           [next, later] = [later, next];
         }
-        await calls.extend(filter, first, 10 * LONG_MS);
         const rest = PRIORITIES.slice(PRIORITIES.indexOf(priority) + 1);
         expect(payloads(await calls.lease(filter, 10))).toEqual([next, later, ...rest]);
       },
