@@ -93,7 +93,7 @@ export function queuePagesContract(subject: Subject): void {
     const taken = payloads([...dead, ...delayed, ...held]);
     const of = {
       waiting: all.filter((url) => !taken.includes(url)),
-      ...{ leased: payloads(held), delayed: payloads(delayed), dead: payloads(dead) },
+      ...{ leased: payloads(held), delayed: payloads(delayed), dead: payloads(dead), scheduled: [] },
     };
     return { of, held };
   };

@@ -9,15 +9,17 @@ import { deadline, made } from '../contract/calls.js';
 import { collect, exportFile, importFile, readFile } from '../support/export-files.js';
 
 /**
- * An export in version 1 of the format, which must never change. It is a visited set with five URLs. The second has
- * been acknowledged, and the first and third were leased once.
+ * Exports in each version of the format, which must never change. They are a visited set with five URLs. The second has
+ * been acknowledged, and the first and third were leased once. In version 2, the first has a low priority, and the third
+ * is scheduled.
  */
-const GOLDEN = join('test', 'golden', 'export-v1.unseen');
+const GOLDEN = (version: number): string => join('test', 'golden', `export-v${version}.unseen`);
+const SCHEDULED_AT = 1_700_000_000_000;
 const URLS = Array.from({ length: 5 }, (_, i) => `https://example.org/${i + 1}`);
 
-describe('the golden export', () => {
+describe.each([1, 2])('the golden export of version %i', (version) => {
   it('decodes to its original contents', async () => {
-    const { header, parts } = await readFile(await readBytes(GOLDEN));
+    const { header, parts } = await readFile(await readBytes(GOLDEN(version)));
     expect({ ...header, seed: Buffer.from(header.seed).toString('hex') }).toEqual({
       id: '01234567-89ab-cdef-0123-456789abcdef',
       name: 'golden',
@@ -45,14 +47,22 @@ describe('the golden export', () => {
       counts: { items: 5, added: 5, duplicate: 1, removed: 0, refused: 1 },
       layerItems: [5],
     });
-    expect(await collect(encodeExportFile(header, given(parts)))).toEqual(await readBytes(GOLDEN));
+    const entries = parts.flatMap((part) => (part.type === 'queue' ? part.entries : []));
+    const order = (n: number) => ({ priority: entries[n]?.priority, scheduledAt: entries[n]?.scheduledAt });
+    expect([order(2), order(3)]).toEqual(
+      version === 1
+        ? [{}, {}]
+        : [{ priority: 'low' }, { priority: undefined, scheduledAt: SCHEDULED_AT }],
+    );
+    if (version < 2) return;
+    expect(await collect(encodeExportFile(header, given(parts)))).toEqual(await readBytes(GOLDEN(version)));
   });
 
   it('imports as a filter with its items, whose export has the same contents', async () => {
     const dataDir = await mkdtemp(join(tmpdir(), 'unseen-golden-'));
     const store = await EmbeddedStore.open({ dataDir });
     try {
-      const golden = await readBytes(GOLDEN);
+      const golden = await readBytes(GOLDEN(version));
       const filter = await importFile(store, golden, made());
       const keys = [...URLS, 'https://example.org/6'];
       const positions = positionsOf(keys, filter.seed, filter.geometry);
@@ -66,8 +76,9 @@ describe('the golden export', () => {
         // Segment by segment, each in its own order.
         [URLS[3], 1],
         [URLS[4], 1],
-        [URLS[0], 2],
+        ...(version === 1 ? [[URLS[0], 2]] : []),
         [URLS[2], 2],
+        ...(version === 1 ? [] : [[URLS[0], 2]]),
       ]);
     } finally {
       await store.close();

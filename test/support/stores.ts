@@ -84,6 +84,7 @@ export const embedded: StoreFixture = {
   listsEntries: true,
   listsHosts: true,
   syncsHosts: true,
+  ordersQueue: true,
   async setUp() {
     return new EmbeddedHarness(await mkdtemp(join(tmpdir(), 'unseen-store-')));
   },

@@ -48,6 +48,7 @@ interface Frame {
 export class ExportFileReader {
   private readonly bytes: ByteReader;
   private readonly sha256 = createHash('sha256');
+  private version = VERSION;
 
   /** `now`: the time of the store that imports the parts, in ms since the epoch. */
   constructor(
@@ -64,9 +65,10 @@ export class ExportFileReader {
     });
     if (!start.equals(MAGIC)) throw foreign();
     const version = await this.bytes.take(1);
-    if (version[0] !== VERSION) {
+    this.version = version[0] as number;
+    if (this.version < 1 || this.version > VERSION) {
       throw new ExportFileError(
-        `the export has format version ${version[0]}; this service reads only version ${VERSION}`,
+        `the export has format version ${this.version}; this service reads versions 1 to ${VERSION}`,
       );
     }
     this.sha256.update(start).update(version);
@@ -88,7 +90,7 @@ export class ExportFileReader {
       switch (type) {
         case QUEUE: {
           const segment = order.queue(segmentOf(payload));
-          for (const entries of decodeEntries(payload, header, segment)) {
+          for (const entries of decodeEntries(payload, header, segment, this.version)) {
             totals.queued += entries.length;
             yield { type: 'queue', segment, entries };
           }

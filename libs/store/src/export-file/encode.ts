@@ -12,8 +12,10 @@ import {
   HOSTS,
   MAGIC,
   MAX_PAYLOAD_BYTES,
+  PRIORITY_OF,
   QUEUE,
   SEGMENT_BYTES,
+  TIME_BYTES,
   VERSION,
 } from './format.js';
 import { encodeHeader, type ExportHeader } from './header.js';
@@ -101,15 +103,18 @@ function* packAll<T>(entries: readonly T[], pack: (entry: T) => Buffer): Generat
   if (packed.length > 0) yield Buffer.concat(packed);
 }
 
-function packEntry({ hash, discoveredAt, attempt, payload, reason = '', host }: QueuedItem): Buffer {
+function packEntry({ hash, discoveredAt, attempt, payload, host, ...more }: QueuedItem): Buffer {
+  const { reason = '', priority = 'normal', scheduledAt = 0 } = more;
   const name = host === undefined ? undefined : Buffer.from(host);
   const head = Buffer.allocUnsafe(ENTRY_HEAD_BYTES + (name ? HOST_LENGTH_BYTES : 0));
   const why = Buffer.from(reason);
   head.set(hash);
   head.writeUInt32BE(discoveredAt, 16);
-  head.writeUInt32BE(attempt, 20);
+  head.writeUInt8(PRIORITY_OF.indexOf(priority), 20);
+  head.writeUIntBE(attempt, 21, 3);
   head.writeUInt16BE(why.length, 24);
   head.writeUInt32BE(payload.length, 26);
+  head.writeUIntBE(scheduledAt, 30, TIME_BYTES);
   if (!name) return Buffer.concat([head, why, payload]);
   head.writeUInt16BE(name.length, ENTRY_HEAD_BYTES);
   return Buffer.concat([head, why, payload, name]);

@@ -2,7 +2,14 @@ import { isUtf8 } from 'node:buffer';
 import { hostWords, segmentOf } from '#bloom';
 import { MAX_ATTEMPT, MAX_REASON_BYTES, type QueuedItem } from '../port/index.js';
 import { ExportFileError } from './export-file-error.js';
-import { ENTRY_HEAD_BYTES, HOST_LENGTH_BYTES, SEGMENT_BYTES } from './format.js';
+import {
+  ENTRY_HEAD_BYTES,
+  HOST_LENGTH_BYTES,
+  ORDERED_VERSION,
+  PRIORITY_OF,
+  SEGMENT_BYTES,
+  TIME_BYTES,
+} from './format.js';
 import type { ExportHeader } from './header.js';
 import { hostName } from './hosts.js';
 
@@ -10,6 +17,7 @@ const HASH_BYTES = 16;
 const ATTEMPT_AT = 20;
 const REASON_LENGTH_AT = 24;
 const PAYLOAD_LENGTH_AT = 26;
+const TIME_AT = 30;
 
 /**
  * Maximum number of entries in a piece, and the size in bytes after which it gets no further entry: a few milliseconds
@@ -23,12 +31,17 @@ export function* decodeEntries(
   payload: Buffer,
   { geometry, perHost, seed }: ExportHeader,
   segment: number,
+  version: number,
 ): Generator<QueuedItem[], void, undefined> {
+  const layout = {
+    timeBytes: version < ORDERED_VERSION ? 0 : TIME_BYTES,
+    hostBytes: perHost ? HOST_LENGTH_BYTES : 0,
+  };
   for (let at = SEGMENT_BYTES; at < payload.length;) {
     const entries: QueuedItem[] = [];
     const last = Math.min(payload.length, at + PIECE_BYTES);
     while (at < last && entries.length < PIECE_ENTRIES) {
-      const { entry, end } = decodeEntry(payload, at, perHost ? HOST_LENGTH_BYTES : 0);
+      const { entry, end } = decodeEntry(payload, at, layout);
       const first = payload.readUInt32BE(at);
       if (segmentOf(first, payload.readUInt32BE(at + 4), geometry) !== segment) {
         throw new ExportFileError(`a queue entry of segment ${segment} belongs to another segment`);
@@ -42,26 +55,42 @@ export function* decodeEntries(
   }
 }
 
-/**
- * The entry that begins at byte `at` of a frame, and the position of its end. `hostBytes`: bytes of the length of its
- * host's name, if it has one.
- */
-function decodeEntry(frame: Buffer, at: number, hostBytes: number): { entry: QueuedItem; end: number } {
-  const headBytes = ENTRY_HEAD_BYTES + hostBytes;
+/** Lengths of parts of an entry's head; 0 if it does not have them. */
+interface EntryLayout {
+  /** The time for which it is scheduled. */
+  readonly timeBytes: number;
+  /** The length of its host's name. */
+  readonly hostBytes: number;
+}
+
+/** The entry that begins at byte `at` of a frame, and the position of its end. */
+function decodeEntry(
+  frame: Buffer,
+  at: number,
+  { timeBytes, hostBytes }: EntryLayout,
+): { entry: QueuedItem; end: number } {
+  const hostLengthAt = ENTRY_HEAD_BYTES - TIME_BYTES + timeBytes;
+  const headBytes = hostLengthAt + hostBytes;
   const head = frame.subarray(at, at + headBytes);
   if (head.length < headBytes) throw longerThanFrame();
   const payloadAt = at + headBytes + head.readUInt16BE(REASON_LENGTH_AT);
   const hostAt = payloadAt + head.readUInt32BE(PAYLOAD_LENGTH_AT);
-  const end = hostAt + (hostBytes > 0 ? head.readUInt16BE(ENTRY_HEAD_BYTES) : 0);
+  const end = hostAt + (hostBytes > 0 ? head.readUInt16BE(hostLengthAt) : 0);
   if (end > frame.length) throw longerThanFrame();
-  const attempt = head.readUInt32BE(ATTEMPT_AT);
+  const leases = head.readUInt32BE(ATTEMPT_AT);
+  // The priority is the highest byte.
+  const attempt = timeBytes > 0 ? leases % (MAX_ATTEMPT + 1) : leases;
   if (attempt > MAX_ATTEMPT)
     throw new ExportFileError(`a queue entry was leased ${attempt} times; the limit is ${MAX_ATTEMPT}`);
+  const priority = PRIORITY_OF[Math.floor(leases / (MAX_ATTEMPT + 1))];
+  if (!priority) throw new ExportFileError('a queue entry has an unknown priority');
+  const scheduledAt = timeBytes > 0 ? head.readUIntBE(TIME_AT, TIME_BYTES) : 0;
   const reason = frame.subarray(at + headBytes, payloadAt);
   if (reason.length > MAX_REASON_BYTES)
     throw new ExportFileError(
       `a dead letter has a reason of ${reason.length} bytes; the limit is ${MAX_REASON_BYTES}`,
     );
+  if (reason.length > 0 && scheduledAt > 0) throw new ExportFileError('a dead letter is scheduled');
   const payload = frame.subarray(payloadAt, hostAt);
   if (!isUtf8(payload) || !isUtf8(reason)) throw new ExportFileError('a queue entry is not valid UTF-8');
   const entry = {
@@ -69,7 +98,9 @@ function decodeEntry(frame: Buffer, at: number, hostBytes: number): { entry: Que
     discoveredAt: head.readUInt32BE(HASH_BYTES),
     attempt,
     payload,
+    ...(priority !== 'normal' && { priority }),
     ...(reason.length > 0 && { reason: reason.toString() }),
+    ...(scheduledAt > 0 && { scheduledAt }),
     ...(hostBytes > 0 && { host: hostName(frame.subarray(hostAt, end)) }),
   };
   return { entry, end };

@@ -9,7 +9,7 @@ import { MAX_ATTEMPT, MAX_BLOCKED_UNTIL, type Part } from '../port/index.js';
 import { ExportFileReader } from './decode.js';
 import { encodeExportFile } from './encode.js';
 import { ExportFileError } from './export-file-error.js';
-import { MAGIC, VERSION } from './format.js';
+import { ENTRY_HEAD_BYTES, MAGIC, VERSION } from './format.js';
 import type { ExportHeader } from './header.js';
 
 const GEOMETRY = {
@@ -64,7 +64,11 @@ function parts(): Part[] {
       type: 'queue',
       segment: 1,
       entries: [
-        { hash: hash(0x80), discoveredAt: 0, attempt: 0, payload: new Uint8Array(0) },
+        { hash: hash(0x80), discoveredAt: 0, attempt: 0, priority: 'low', payload: new Uint8Array(0) },
+        {
+          ...{ hash: hash(0x81), discoveredAt: 9, attempt: MAX_ATTEMPT, priority: 'high' },
+          ...{ payload: Buffer.from('y'), scheduledAt: 2 ** 48 - 1 },
+        },
         { hash: hash(0xff), discoveredAt: 7, attempt: MAX_ATTEMPT, payload: Buffer.from('x') },
       ],
     },
@@ -101,7 +105,11 @@ async function refusal(bytes: Buffer): Promise<string> {
 }
 
 /** A file of these frames, each with a valid checksum, and an end with the right SHA-256. */
-function forged(frames: readonly (readonly [type: string, payload: Buffer])[], end?: object): Buffer {
+function forged(
+  frames: readonly (readonly [type: string, payload: Buffer])[],
+  end?: object,
+  version = VERSION,
+): Buffer {
   const framed = ([type, payload]: readonly [string, Buffer]) => {
     const head = Buffer.alloc(5);
     head.write(type);
@@ -110,7 +118,7 @@ function forged(frames: readonly (readonly [type: string, payload: Buffer])[], e
     crc.writeUInt32BE(crc32(payload, crc32(head)));
     return Buffer.concat([head, payload, crc]);
   };
-  const body = Buffer.concat([MAGIC, Buffer.of(VERSION), ...frames.map(framed)]);
+  const body = Buffer.concat([MAGIC, Buffer.of(version), ...frames.map(framed)]);
   const sha256 = createHash('sha256').update(body).digest('hex');
   return Buffer.concat([body, framed(['E', Buffer.from(JSON.stringify({ ...end, sha256 }))])]);
 }
@@ -174,7 +182,7 @@ describe('an export file', () => {
     );
     const later = Buffer.from(file);
     later[MAGIC.length] = 99;
-    expect(await refusal(later)).toContain('format version 99; this service reads only version 1');
+    expect(await refusal(later)).toContain('format version 99; this service reads versions 1 to 2');
   });
 
   it('takes no memory for a false length', async () => {
@@ -321,12 +329,20 @@ describe('forged frames', () => {
   const header = ['H', json(headerJson)] as const;
   const cells = (segment: number, bytes = segmentBytes(GEOMETRY)) =>
     ['C', ofLayer(0, segment, Buffer.alloc(bytes))] as const;
-  const entry = (first: number, payload: Buffer, length = payload.length, attempt = 0, reason?: Buffer) => {
-    const packed = Buffer.alloc(30);
+  const entry = (
+    first: number,
+    payload: Buffer,
+    length = payload.length,
+    attempt = 0,
+    reason?: Buffer,
+    scheduledAt = 0,
+  ) => {
+    const packed = Buffer.alloc(ENTRY_HEAD_BYTES);
     packed[0] = first;
     packed.writeUInt32BE(attempt, 20);
     packed.writeUInt16BE(reason?.length ?? 0, 24);
     packed.writeUInt32BE(length, 26);
+    packed.writeUIntBE(scheduledAt, 30, 6);
     return Buffer.concat([packed, reason ?? Buffer.of(), payload]);
   };
   const queue = (segment: number, ...entries: Buffer[]) =>
@@ -356,7 +372,7 @@ describe('forged frames', () => {
       [header, queue(0, entry(0x80, Buffer.of()))],
       'belongs to another segment',
     ],
-    ['an entry cut short', [header, queue(0, Buffer.alloc(29))], 'longer than its frame'],
+    ['an entry cut short', [header, queue(0, Buffer.alloc(35))], 'longer than its frame'],
     ['a payload cut short', [header, queue(0, entry(0, Buffer.of(), 2 ** 32 - 1))], 'longer than its frame'],
     ['a payload that is not UTF-8', [header, queue(0, entry(0, Buffer.of(0xff)))], 'not valid UTF-8'],
     [
@@ -370,12 +386,29 @@ describe('forged frames', () => {
       'a reason of 257 bytes; the limit is 256',
     ],
     [
-      'an impossible number of leases',
-      [header, queue(0, entry(0, Buffer.of(), 0, 2 ** 32 - 1))],
-      'was leased 4294967295 times',
+      'an unknown priority',
+      [header, queue(0, entry(0, Buffer.of(), 0, 3 * 2 ** 24))],
+      'a queue entry has an unknown priority',
+    ],
+    [
+      'a dead letter that is scheduled',
+      [header, queue(0, entry(0, Buffer.of(), 0, 0, Buffer.from('x'), 1))],
+      'a dead letter is scheduled',
     ],
   ])('with %s are refused', async (_, frames, message) => {
     expect(await refusal(forged(frames, end))).toContain(message);
+  });
+
+  it('of version 1 have entries without priority and time', async () => {
+    const old = (attempt: number) => {
+      const packed = Buffer.alloc(30);
+      packed.writeUInt32BE(attempt, 20);
+      return forged([header, queue(0, packed), cells(0), cells(1)], { ...end, queued: 1 }, 1);
+    };
+    const { parts: found } = await decode([old(MAX_ATTEMPT)]);
+    expect(found[0]).toMatchObject({ entries: [{ attempt: MAX_ATTEMPT, payload: Buffer.of() }] });
+    expect(found[0]).not.toHaveProperty('entries.0.priority');
+    expect(await refusal(old(2 ** 32 - 1))).toContain('was leased 4294967295 times');
   });
 
   it('with a queue are refused in a filter', async () => {
@@ -506,9 +539,9 @@ describe('the file of a set that knows hosts', () => {
   };
   const lanes = (segment: number, ...all: Buffer[]) => ['L', inSegment(segment, Buffer.concat(all))] as const;
   const queued = (segment: number, hash: Buffer, name: Buffer, length = name.length) => {
-    const head = Buffer.alloc(32);
+    const head = Buffer.alloc(ENTRY_HEAD_BYTES + 2);
     head.set(hash);
-    head.writeUInt16BE(length, 30);
+    head.writeUInt16BE(length, ENTRY_HEAD_BYTES);
     return ['Q', inSegment(segment, Buffer.concat([head, name]))] as const;
   };
   const a = Buffer.from('a.example');

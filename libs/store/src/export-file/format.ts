@@ -1,5 +1,5 @@
 /**
- * The layout of an export file, version 1; docs/export-format.md describes it for other programs. A version is never
+ * The layout of an export file, version 2; docs/export-format.md describes it for other programs. A version is never
  * edited, only added. All numbers are unsigned and big-endian.
  *
  *   magic   11 bytes: 89 "UNSEEN" 0D 0A 1A 0A, which a conversion of line endings breaks
@@ -7,10 +7,11 @@
  *   frames  type (1 byte), length of the payload (4), payload, CRC-32 of all these (4)
  *
  *   H  once, first   the filter: JSON (header.ts)
- *   Q  any number    segment (4), then entries: hash (16), discovery time (4, seconds since 1970), attempts (4), length
- *                    of the reason (2), length of the payload (4), reason and payload in UTF-8. Only dead letters have
- *                    a reason. If the header has perHost, the length of the host's name (2) precedes the reason, and the
- *                    name in UTF-8 follows the payload.
+ *   Q  any number    segment (4), then entries: hash (16), discovery time (4, seconds since 1970), priority (1),
+ *                    attempts (3), length of the reason (2), length of the payload (4), time for which it is scheduled
+ *                    (6, ms since 1970, or 0), reason and payload in UTF-8. Only dead letters have a reason. If the
+ *                    header has perHost, the length of the host's name (2) precedes the reason, and the name in UTF-8
+ *                    follows the payload.
  *   L  any number    if the header has perHost: segment (4), then lanes: when the host may be leased from (6, ms since
  *                    1970), discoveries (4), when they begin anew (6), end of its block (6, ms since 1970), its own delayMs, maxLeased
  *                    and maxUrls (4 each, plus one, or 0 if absent), length of the host's name (2), name in UTF-8
@@ -22,9 +23,13 @@
  * ages, a frame of cells has whole pages. If the filter grows, a segment has the cells of each existing layer, oldest
  * first. A layer may have several segments for each segment of the filter. These follow one another, and `segment` is
  * their number in the layer.
+ *
+ * Version 1 has no priorities and no scheduled entries: attempts take 4 bytes, and the time (6) is absent.
  */
 export const MAGIC = Buffer.from('89554e5345454e0d0a1a0a', 'hex');
-export const VERSION = 1;
+export const VERSION = 2;
+/** The first version in which entries have a priority and a time. */
+export const ORDERED_VERSION = 2;
 
 export const HEADER = 'H';
 export const QUEUE = 'Q';
@@ -41,8 +46,11 @@ export const SEGMENT_BYTES = 4;
 export const CELLS_HEAD_BYTES = 5;
 /** Bytes of an item of X. */
 export const HIDDEN_BYTES = 20;
-/** Bytes before an entry's reason and payload, without the length of a host's name. */
-export const ENTRY_HEAD_BYTES = 30;
+/** Bytes before an entry's reason and payload, without the length of a host's name and, in version 1, without time. */
+export const ENTRY_HEAD_BYTES = 36;
+export const TIME_BYTES = 6;
+/** The priorities of entries, by their number. */
+export const PRIORITY_OF = ['normal', 'high', 'low'] as const;
 /** Bytes of the length of a host's name. */
 export const HOST_LENGTH_BYTES = 2;
 /** Bytes of a lane before the name of its host. */

@@ -37,7 +37,7 @@ export interface LeasedEntry {
 }
 
 /** Where entries can be. */
-export const ENTRY_STATES = ['waiting', 'leased', 'delayed', 'dead'] as const;
+export const ENTRY_STATES = ['waiting', 'leased', 'delayed', 'scheduled', 'dead'] as const;
 export type EntryState = (typeof ENTRY_STATES)[number];
 
 /** Maximum number of entries in one page. */

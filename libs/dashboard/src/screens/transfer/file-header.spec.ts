@@ -15,7 +15,7 @@ function fileOf(header: unknown): Uint8Array<ArrayBuffer> {
   const magic = [0x89, 0x55, 0x4e, 0x53, 0x45, 0x45, 0x4e, 0x0d, 0x0a, 0x1a, 0x0a];
   const bytes = new Uint8Array([
     ...magic,
-    1,
+    2,
     0x48,
     0,
     0,
@@ -35,6 +35,7 @@ function changed(at: number, byte: number): Blob {
 describe('the header of an export file', () => {
   it('names the exported set', async () => {
     expect(await headerOf(new Blob([fileOf(HEADER)]))).toEqual({ ...HEADER, kind: 'sets' });
+    expect(await headerOf(changed(11, 1))).toEqual({ ...HEADER, kind: 'sets' });
     expect(await headerOf(new Blob([fileOf({ ...HEADER, kind: 'filter' })]))).toMatchObject({
       kind: 'filters',
     });
@@ -47,7 +48,8 @@ describe('the header of an export file', () => {
   });
 
   it('is refused in another version, truncated, or damaged', async () => {
-    await expect(headerOf(changed(11, 2))).rejects.toThrow('version 2');
+    await expect(headerOf(changed(11, 3))).rejects.toThrow('version 3');
+    await expect(headerOf(changed(11, 0))).rejects.toThrow('version 0');
     await expect(headerOf(changed(12, 0x43))).rejects.toThrow('damaged');
     await expect(headerOf(changed(13, 0xff))).rejects.toThrow('damaged');
     await expect(headerOf(changed(17, 0x2c))).rejects.toThrow('damaged');

@@ -12,7 +12,7 @@ export interface FileHeader {
 
 /** "UNSEEN" among bytes that a conversion of line breaks would destroy. */
 const MAGIC = [0x89, 0x55, 0x4e, 0x53, 0x45, 0x45, 0x4e, 0x0d, 0x0a, 0x1a, 0x0a];
-const VERSION = 1;
+const VERSION = 2;
 /** The type of the first frame, and the length of its payload. */
 const [TYPE_AT, LENGTH_AT, PAYLOAD_AT] = [12, 13, 17];
 const TYPE = 0x48;
@@ -31,9 +31,9 @@ export async function headerOf(file: Blob): Promise<FileHeader> {
   if (!MAGIC.every((byte, i) => start[i] === byte))
     throw new Error('this is not an export of Unseen; choose a file that an export created');
   const version = start[MAGIC.length];
-  if (version !== VERSION)
+  if (version === undefined || version < 1 || version > VERSION)
     throw new Error(
-      `this export has format version ${version}, and this dashboard reads only version ${VERSION}; export it again with this version of the service`,
+      `this export has format version ${version}, and this dashboard reads versions 1 to ${VERSION}; export it again with this version of the service`,
     );
   if (start.length < PAYLOAD_AT || start[TYPE_AT] !== TYPE) throw damaged();
   const length = new DataView(start.buffer).getUint32(LENGTH_AT);

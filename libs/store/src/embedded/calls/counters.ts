@@ -1,12 +1,5 @@
 import type { Positions } from '#bloom';
-import {
-  ABANDONED,
-  assertCounting,
-  assertQueued,
-  assertTtl,
-  assertUnordered,
-  hidingFull,
-} from '../../refusals.js';
+import { ABANDONED, assertCounting, assertQueued, assertTtl, hidingFull } from '../../refusals.js';
 import { StoreError } from '../../errors.js';
 import type { Counters, Filter, Operation, Queued, Quota } from '../../port/index.js';
 import type { Engine } from '../engine/engine.js';
@@ -33,9 +26,7 @@ const QUEUED_ITEM_COST = 2;
 const LANE_ITEM_COST = 8;
 
 /** The arguments of an add besides the positions. */
-interface AddedWith {
-  readonly payloads: readonly string[] | undefined;
-  readonly hosts: readonly string[] | undefined;
+interface AddedWith extends Queued {
   readonly ttlMs: number | undefined;
 }
 
@@ -55,11 +46,10 @@ export class EmbeddedCounters implements Counters {
   ): Promise<Uint8Array> {
     assertTtl(filter, ttlMs);
     assertQueued(filter, queued, positions.count, ttlMs);
-    assertUnordered(queued);
-    const { payloads, hosts } = queued;
+    const { payloads } = queued;
     const counted = payloads !== undefined || filter.perHost?.maxUrls !== undefined;
     const added = await this.inParts(filter, positions, operation, counted, (part) =>
-      this.addPart(filter, positions, part, { payloads, ttlMs, hosts }),
+      this.addPart(filter, positions, part, { ...queued, ttlMs }),
     );
     if (payloads) this.watches.wake(filter);
     return added;
@@ -105,7 +95,7 @@ export class EmbeddedCounters implements Counters {
     filter: Filter,
     whole: Positions,
     { positions, operation, from, to }: Part,
-    { payloads, hosts, ttlMs }: AddedWith,
+    { payloads, hosts, ttlMs, ...how }: AddedWith,
   ): Promise<Uint8Array> {
     const queued = payloads !== undefined;
     return this.engine.mutate(
@@ -125,9 +115,12 @@ export class EmbeddedCounters implements Counters {
           for (const stack of scope.stacks)
             if (stack.next) void reserveNext(scope, stack, session.memory, quota);
           const answers = limited ? put(limited, indexesOf(limited, 0), outcome.answers) : outcome.answers;
+          // An item of a set that ages may have expired while its entry waits: only another entry replaces that.
+          if (scope.queue.unkeptUntil > 0 && (queue || !scope.stack.age))
+            (queue ?? new TodoQueue(session, scope)).renew(positions, answers);
           if (queue && payloads) {
             const own = { payloads: payloads.slice(from, to), hosts: hosts?.slice(from, to) };
-            queue.push({ positions, ...own }, answers, session.now);
+            queue.push({ positions, ...own, ...how }, answers, session.now);
             queue.flush();
           }
           if (outcome.there)

@@ -87,11 +87,11 @@ export class EmbeddedHosts implements Hosts {
       (session) => {
         const { lanes, lane, state } = laneOf(session, filter, host);
         return session.once({ scope: state, verb: DROP_HOST, operation }, () => {
-          const { dead, held } = lane;
+          const { dead, scheduled, held } = lane;
           if (held > 0) lanes.drop(lane);
           lanes.flush();
-          // Leases and delays end by themselves.
-          if (dead > 0) session.sweeper.sweepSoon(state);
+          // Leases and delays end by themselves, and soon.
+          if (dead + scheduled > 0) session.sweeper.sweepSoon(state);
           return { answer: held };
         });
       },

@@ -10,7 +10,7 @@ import type {
   Release,
 } from '../../port/index.js';
 import { decodeEntryName } from '../../entry-id.js';
-import { assertAgain, assertKnowsHosts, assertLimits, assertUnordered } from '../../refusals.js';
+import { assertAgain, assertKnowsHosts, assertLimits } from '../../refusals.js';
 import type { Engine } from '../engine/engine.js';
 import { EntryPages } from '../queue/entry-pages.js';
 import { deadLetterNumber } from '../queue/entry-ids.js';
@@ -69,11 +69,11 @@ export class EmbeddedQueue implements Queue {
     againAfterMs?: number,
   ): Promise<Uint8Array> {
     assertAgain(filter, againAfterMs);
-    assertUnordered({}, againAfterMs);
     const answers = await this.settle(filter, ids, ACK, operation, (queue, some, now) =>
-      queue.ack(some, now),
+      queue.ack(some, now, againAfterMs),
     );
     if (filter.perHost?.maxLeased !== undefined) this.watches.wake(filter);
+    else if (againAfterMs !== undefined) this.watches.reschedule(filter);
     return answers;
   }
 

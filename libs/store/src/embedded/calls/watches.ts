@@ -69,8 +69,8 @@ export class Watches {
         // The caller's handle may be stale by now.
         const { filter: renewed } = memory.named(name, kind);
         const state = memory.current(renewed);
-        const first = new DueIndex(database, state).first(from);
-        const at = Math.min(first?.at ?? Infinity, nextTurn(database, state, from, now) ?? Infinity);
+        const due = new DueIndex(database, state).timeFrom(from);
+        const at = Math.min(due, nextTurn(database, state, from, now) ?? Infinity);
         return at === Infinity ? undefined : { now, at };
       })
       // In a set that was deleted or lost, nothing becomes due.

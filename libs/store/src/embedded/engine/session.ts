@@ -1,3 +1,4 @@
+import { positionsOfHashes } from '#bloom';
 import type { Clock } from '../../clock.js';
 import type { RandomSource } from '../../random-source.js';
 import { Commits, UnchangedError } from '../journal/commits.js';
@@ -5,6 +6,7 @@ import type { Database } from '../database/database.js';
 import { FilterState } from '../filters/filter-state.js';
 import { JOURNAL_LAST, JournalEncoder, setPrevious } from '../journal/journal.js';
 import { numberKey } from '../database/keys.js';
+import { claims } from '../items/passes.js';
 import { loadMemory } from './load.js';
 import type { Memory } from '../filters/memory.js';
 import { outdatedRecords, putRecord, recall, type Identity } from '../operations/operation-records.js';
@@ -74,11 +76,17 @@ export class Session {
     }
     session.purger.leftovers(session.memory);
     for (const state of session.memory.filters.values()) session.sweeper.consider(state);
+    for (const state of session.memory.filters.values()) void session.sweeper.removeUnkept(state);
     return session;
   }
 
   get now(): number {
     return Math.floor(this.options.clock.now());
+  }
+
+  /** True if a layer of the filter claims the item with this hash, which is not that of a sync. */
+  contains({ stack }: FilterState, hash: Uint32Array): boolean {
+    return claims(stack, positionsOfHashes(hash, stack.plan[0].geometry))[0] === 1;
   }
 
   get random(): RandomSource {

@@ -1,49 +1,50 @@
 import type { QueueStats } from '../../port/index.js';
+import { newLogs, waitingIn } from './logs.js';
 import { Marks } from './marks.js';
 
 /** Numbers of a queue that are stored with the state of its visited set, in this order. */
 export const QUEUE_NUMBERS = [
-  'waiting',
   'leased',
   'delayed',
+  'scheduled',
   'dead',
   'clock',
-  'headRow',
-  'headAt',
-  'headDiscoveredAt',
-  'nextRow',
   'nextLease',
   'nextDelayed',
   'nextDead',
   'firstMark',
   'nextMark',
+  'unkeptUntil',
 ] as const;
 
 /** Further numbers, of queues that know hosts only. */
-export const HOST_NUMBERS = ['lanes', 'nextTurn', 'seenAt', 'aheadMs'] as const;
+export const HOST_NUMBERS = ['inLanes', 'lanes', 'nextTurn', 'seenAt', 'aheadMs'] as const;
 
 /** The counts and positions of a visited set's queue. The entries are in the database. */
 export class QueueState {
   /** Number of entries by state. */
-  waiting = 0;
   leased = 0;
   delayed = 0;
+  scheduled = 0;
   dead = 0;
   /** See Marks. */
   clock = 0;
-  /** The head of the log: row, offset in the row, and when the entry there was discovered, if any. */
-  headRow = 1;
-  headAt = 0;
-  headDiscoveredAt = 0;
+  /** The waiting entries of a queue that does not know hosts. */
+  logs = newLogs();
   /** The next numbers to assign. */
-  nextRow = 1;
   nextLease = 1;
   nextDelayed = 1;
   nextDead = 1;
   /** Number of the first row of marks that the queue still needs, and number of the next row to write. */
   firstMark = 1;
   nextMark = 1;
-  /** Number of lanes, and the next number in the index of turns. */
+  /**
+   * 0, or, after the commit of a sync, its time on the queue's clock: scheduled entries that were born by then are void
+   * unless their items are in the filter. Scheduled entries that the queue or a sweep has not reached may be such.
+   */
+  unkeptUntil = 0;
+  /** Number of entries that wait in lanes of hosts, number of lanes, and the next number in the index of turns. */
+  inLanes = 0;
   lanes = 0;
   nextTurn = 1;
   /** The clock at the last change, and how far the queue's time is ahead of it. See `timeAt`. */
@@ -54,9 +55,15 @@ export class QueueState {
   earliestDue = 0;
   /** No lease or delay ends after this time. */
   latestDue = Infinity;
+  /** No scheduled entry comes due before this time. */
+  earliestScheduled = 0;
+
+  get waiting(): number {
+    return this.inLanes + waitingIn(this.logs);
+  }
 
   get held(): number {
-    return this.waiting + this.leased + this.delayed + this.dead;
+    return this.waiting + this.leased + this.delayed + this.scheduled + this.dead;
   }
 
   /**
@@ -71,10 +78,10 @@ export class QueueState {
 
   /** `headDiscoveredAt`: when the entry at the head was discovered, if there is one. */
   stats(now: number, headDiscoveredAt: number | undefined): QueueStats {
-    const { waiting, leased, delayed, dead, marks } = this;
+    const { waiting, leased, delayed, scheduled, dead, marks } = this;
     const age = headDiscoveredAt === undefined ? undefined : Math.floor(now / 1000) - headDiscoveredAt;
     return {
-      ...{ waiting, leased, delayed, scheduled: 0, dead, forgotten: marks.size },
+      ...{ waiting, leased, delayed, scheduled, dead, forgotten: marks.size },
       ...(waiting > 0 && age !== undefined && { oldestSeconds: Math.max(0, age) }),
     };
   }

@@ -2,6 +2,7 @@ import type { Geometry } from '#bloom';
 import { CYCLE } from '../../age.js';
 import { SYNC_NUMBERS, type FilterState } from './filter-state.js';
 import type { LayerStack } from '../layers/layer-stack.js';
+import { LOG_NUMBERS, packLogs, unpackLogs } from './logs.js';
 import { HOST_NUMBERS, QUEUE_NUMBERS } from './queue-state.js';
 import type { RecordScope, RecordWindow } from '../operations/record-window.js';
 
@@ -29,7 +30,7 @@ const QUEUE = SYNC_LAYERS + 1;
 
 /** Encodes the state of a filter's generation. */
 export function encodeState(state: FilterState): Buffer {
-  const { tally, queue, stack, sync, layers } = state;
+  const { tally, stack, sync, layers } = state;
   return row([
     ...windowFields(state),
     state.lost ? 1 : 0,
@@ -37,7 +38,7 @@ export function encodeState(state: FilterState): Buffer {
     ...TALLY_FIELDS.map((name) => tally[name]),
     stack.layers.length,
     sync?.stack.layers.length ?? 0,
-    ...queueNumbers(state).map((name) => queue[name]),
+    ...packQueue(state),
     ...(sync ? SYNC_NUMBERS.map((name) => sync[name]) : []),
     ...state.stacks.flatMap(({ age }) => (age ? [age.epoch, age.hidden.size] : [])),
     ...layers.flatMap(({ tally, runs, expiringIn, expiring }) => [
@@ -67,8 +68,8 @@ export function decodeState(
   const at = (i: number): number => fields[i] as number;
   const { sync } = state;
   const [layers, syncLayers] = [fields[LAYERS] ?? 0, fields[SYNC_LAYERS] ?? 0];
-  const queued = queueNumbers(state);
-  const ages = QUEUE + queued.length + (sync ? SYNC_NUMBERS.length : 0);
+  const queued = queueFields(state, fields);
+  const ages = QUEUE + queued + (sync ? SYNC_NUMBERS.length : 0);
   const ageing = state.stacks.flatMap(({ age }) => age ?? []);
   const tallies = ages + ageing.length * AGE_FIELDS;
   const width = layerFields(state.stack);
@@ -79,7 +80,7 @@ export function decodeState(
   state.lost = at(LOST) !== 0;
   state.lastChange = at(LOST + 1);
   decodeCalls(fields, state);
-  if (sync) for (const [i, name] of SYNC_NUMBERS.entries()) sync[name] = at(QUEUE + queued.length + i);
+  if (sync) for (const [i, name] of SYNC_NUMBERS.entries()) sync[name] = at(QUEUE + queued + i);
   for (const [n, age] of ageing.entries()) {
     age.goOn(at(ages + n * AGE_FIELDS));
     age.stored = at(ages + n * AGE_FIELDS + 1);
@@ -102,6 +103,21 @@ function queueNumbers({ filter }: FilterState): typeof QUEUE_AND_HOST_NUMBERS | 
   return filter.perHost ? QUEUE_AND_HOST_NUMBERS : QUEUE_NUMBERS;
 }
 
+/** The numbers of a queue, the number of its logs, and the numbers of these. */
+function packQueue(state: FilterState): number[] {
+  const { queue } = state;
+  const names = queueNumbers(state);
+  if (names.length === 0) return [];
+  return [...names.map((name) => queue[name]), queue.logs.length, ...packLogs(queue.logs)];
+}
+
+/** How many numbers `packQueue` gave. */
+function queueFields(state: FilterState, fields: Float64Array): number {
+  const names = queueNumbers(state);
+  const logs = fields[QUEUE + names.length] ?? 0;
+  return names.length === 0 ? 0 : names.length + 1 + logs * LOG_NUMBERS.length;
+}
+
 const layerFields = ({ age, first }: LayerStack) =>
   LAYER_FIELDS.length + (first.runs?.length ?? 0) * (age ? CYCLE : 1) + (age ? CYCLE : 0);
 
@@ -109,7 +125,12 @@ const isWithin = (layers: number, { plan }: LayerStack) => layers >= 1 && layers
 
 function decodeCalls(fields: Float64Array, state: FilterState): void {
   for (const [i, name] of TALLY_FIELDS.entries()) state.tally[name] = fields[TALLY + i] as number;
-  for (const [i, name] of queueNumbers(state).entries()) state.queue[name] = fields[QUEUE + i] as number;
+  const { queue } = state;
+  const names = queueNumbers(state);
+  if (names.length === 0) return;
+  for (const [i, name] of names.entries()) queue[name] = fields[QUEUE + i] as number;
+  const logs = fields.subarray(QUEUE + names.length + 1, QUEUE + queueFields(state, fields));
+  queue.logs = unpackLogs([...logs]);
 }
 
 function decodeLayers(

@@ -3,7 +3,7 @@ import type { Entry } from './entry.js';
 
 /** Entries that can be taken off. */
 interface Log {
-  takeWhile(wanted: (entry: Entry) => boolean): void;
+  takeWhile(wanted: (entry: Entry) => boolean): unknown;
 }
 
 /** Limits of one lease. */

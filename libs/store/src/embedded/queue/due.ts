@@ -2,13 +2,29 @@ import type { Database } from '../database/database.js';
 import type { FilterState } from '../filters/filter-state.js';
 import { GENERATION_BYTES, prefixRange, readNumber, writeNumber } from '../database/keys.js';
 import { MAX_LEASE_MS } from '../../port/index.js';
+import {
+  ENTRY_HEAD_BYTES,
+  EntryPacker,
+  HOST_BYTES,
+  type Entry,
+  type EntryChange,
+  type NewEntry,
+} from './entry.js';
+import type { HostOf } from './log.js';
 
 /** Kinds of rows that become due. */
 export const DueKind = { LeaseEnd: 0, Delayed: 1 } as const;
 export type DueKind = (typeof DueKind)[keyof typeof DueKind];
 
-/** A row. `at` is in ms since the epoch. `number` is the number of the lease, or of a row of delayed entries. */
+/**
+ * Scheduled entries come after all others in the index, as rows of delayed entries: their times are this much later. All
+ * times are below it.
+ */
+export const FIRST_SCHEDULED = 2 ** 50;
+
+/** A row. `number` is the number of the lease, or of a row of delayed entries. */
 export interface Due {
+  /** In ms since the epoch. Of scheduled entries: plus FIRST_SCHEDULED. */
   readonly at: number;
   readonly kind: DueKind;
   readonly number: number;
@@ -20,6 +36,9 @@ const KIND_AT = GENERATION_BYTES + 8;
 const NUMBER_AT = KIND_AT + 1;
 const KEY_BYTES = NUMBER_AT + 8;
 
+/** States of entries that wait for a time. */
+export type DelayedState = 'delayed' | 'scheduled';
+
 interface CountChange {
   readonly lease: number;
   readonly at: number;
@@ -28,7 +47,7 @@ interface CountChange {
 
 /**
  * The ends of leases and of delays in a queue, in order of time: one row per lease and end, and rows of delayed
- * entries. Use it inside a transaction.
+ * entries. Rows of scheduled entries follow, in order of time. Use it inside a transaction.
  */
 export class DueIndex {
   private readonly key = Buffer.alloc(KEY_BYTES);
@@ -71,8 +90,13 @@ export class DueIndex {
     this.last = undefined;
   }
 
-  delay(at: number, entries: Buffer): void {
-    this.put(this.keyOf(at, DueKind.Delayed, this.state.queue.nextDelayed++), at, entries);
+  /** Adds rows of entries that come back at `at`. Call `flush` of the result. */
+  rows(state: DelayedState, at: number): DelayedRows {
+    const key = state === 'scheduled' ? at + FIRST_SCHEDULED : at;
+    const { rowBytes } = this.database.sizes;
+    return new DelayedRows(rowBytes, (entries) =>
+      this.put(this.keyOf(key, DueKind.Delayed, this.state.queue.nextDelayed++), key, entries),
+    );
   }
 
   remove({ at, kind, number }: Due): void {
@@ -85,20 +109,49 @@ export class DueIndex {
   }
 
   /**
-   * The first row that is due, or that is due so late that the clock must have been set back since. If no such row
-   * exists, this is remembered until a row is added or time has passed.
+   * The first row that is due, or, unless its entries are scheduled, that is due so late that the clock must have been
+   * set back since. If no such row exists, this is remembered until a row is added or time has passed.
    */
   next(now: number): Due | undefined {
+    return this.nextEnd(now) ?? this.nextScheduled(now);
+  }
+
+  private nextEnd(now: number): Due | undefined {
     const { queue } = this.state;
     const furthest = now + MAX_LEASE_MS;
     if (queue.earliestDue > now && queue.latestDue <= furthest) return undefined;
-    const first = this.first(0);
+    const first = this.firstEnd(0);
     if (first && first.at <= now) return first;
-    const beyond = first && queue.latestDue > furthest ? this.first(furthest + 1) : undefined;
+    const beyond = first && queue.latestDue > furthest ? this.firstEnd(furthest + 1) : undefined;
     if (beyond) return beyond;
     queue.earliestDue = first?.at ?? Infinity;
     queue.latestDue = Math.min(queue.latestDue, furthest);
     return undefined;
+  }
+
+  private nextScheduled(now: number): Due | undefined {
+    const { queue } = this.state;
+    if (queue.earliestScheduled > now) return undefined;
+    const first = this.first(FIRST_SCHEDULED);
+    const at = first ? first.at - FIRST_SCHEDULED : Infinity;
+    if (at <= now) return first;
+    queue.earliestScheduled = at;
+    return undefined;
+  }
+
+  /** The first row of entries that are not scheduled, and that is due at `at` or later. */
+  private firstEnd(at: number): Due | undefined {
+    const first = this.first(at);
+    return first && stateOf(first) !== 'scheduled' ? first : undefined;
+  }
+
+  /** When the first row at `from` or later comes due, scheduled or not; Infinity if there is none. */
+  timeFrom(from: number): number {
+    const scheduled = this.first(from + FIRST_SCHEDULED);
+    return Math.min(
+      this.firstEnd(from)?.at ?? Infinity,
+      scheduled ? scheduled.at - FIRST_SCHEDULED : Infinity,
+    );
   }
 
   /**
@@ -121,6 +174,10 @@ export class DueIndex {
   private put(key: Buffer, at: number, value: Buffer): void {
     const { queue } = this.state;
     this.database.due.putSync(key, value);
+    if (at >= FIRST_SCHEDULED) {
+      queue.earliestScheduled = Math.min(queue.earliestScheduled, at - FIRST_SCHEDULED);
+      return;
+    }
     queue.earliestDue = Math.min(queue.earliestDue, at);
     queue.latestDue = Math.max(queue.latestDue, at);
   }
@@ -136,4 +193,47 @@ export class DueIndex {
 /** The kind of a row, from its key. */
 export function dueKindOf(key: Buffer): DueKind {
   return key[KIND_AT] as DueKind;
+}
+
+/** The state of the entries of a row. */
+export function stateOf({ at }: Pick<Due, 'at'>): DelayedState {
+  return at >= FIRST_SCHEDULED ? 'scheduled' : 'delayed';
+}
+
+/** When the scheduled entries of a row come back, from its key. Undefined if they are not scheduled. */
+export function scheduledAt(key: Buffer): number | undefined {
+  const at = readNumber(key, GENERATION_BYTES);
+  return at >= FIRST_SCHEDULED ? at - FIRST_SCHEDULED : undefined;
+}
+
+const packer = new EntryPacker();
+
+/** Packs entries that come back at the same time into rows of at most one page, unless an entry alone is larger. */
+export class DelayedRows {
+  constructor(
+    private readonly rowBytes: number,
+    private readonly write: (entries: Buffer) => void,
+  ) {
+    packer.clear();
+  }
+
+  add(entry: Entry, change?: EntryChange): void {
+    this.makeRoom(entry.end - entry.at);
+    packer.add(entry, change);
+  }
+
+  /** See EntryPacker.addNew. */
+  addNew(hashes: Uint32Array, word: number, made: NewEntry, payload: string, host?: HostOf): void {
+    this.makeRoom(ENTRY_HEAD_BYTES + (host ? HOST_BYTES : 0) + Buffer.byteLength(payload));
+    packer.addNew(hashes, word, made, payload, host && host.words[host.at + 1]);
+  }
+
+  flush(): void {
+    if (packer.count > 0) this.write(packer.packed());
+    packer.clear();
+  }
+
+  private makeRoom(bytes: number): void {
+    if (packer.length + bytes > this.rowBytes) this.flush();
+  }
 }

@@ -11,15 +11,18 @@ import {
 import type { Database } from '../database/database.js';
 import { GENERATION_BYTES } from '../database/keys.js';
 import type { FilterState } from '../filters/filter-state.js';
+import { scheduledAt } from './due.js';
 import { HostLane, laneKey } from './host-lane.js';
 import { knowsHosts } from './host-lanes.js';
 import { ENTRY_TABLES, QueueRows, type EntryTable, type Item } from './queue-rows.js';
 
-/** The state of the entries in each table. */
-const STATES = { log: 'waiting', leases: 'leased', due: 'delayed', dead: 'dead' } as const satisfies Record<
-  EntryTable,
-  EntryState
->;
+/** The states of the entries in each table. */
+const STATES: Readonly<Record<EntryTable, readonly EntryState[]>> = {
+  log: ['waiting'],
+  leases: ['leased'],
+  due: ['delayed', 'scheduled'],
+  dead: ['dead'],
+};
 
 /**
  * Where a page begins: at the row with this key or, if it is gone, at the next row. Of this row, `left` entries are
@@ -47,7 +50,7 @@ export class EntryPages {
   }
 
   /** See Queue.entries. Also ends the page when it has read the rows of about `entriesPerPage` entries. */
-  page({ state, host }: EntryQuery, limit: number, after = ''): EntryPage {
+  page({ state: wanted, host }: EntryQuery, limit: number, after = ''): EntryPage {
     const lane = host === undefined ? undefined : this.laneOf(host);
     const most = Math.min(limit, MAX_LISTED_ENTRIES);
     const entries: QueueEntry[] = [];
@@ -58,17 +61,19 @@ export class EntryPages {
       if (first && first.table !== table) continue;
       const place = first;
       first = undefined;
-      if ((state !== undefined && STATES[table] !== state) || lane?.[STATES[table]] === 0) continue;
+      const states = STATES[table].filter((each) => (wanted ?? each) === each && lane?.[each] !== 0);
+      if (states.length === 0) continue;
       const prefix = table === 'log' && lane ? lane.key : this.state.key;
       const start = later(place?.key, later(prefix, this.rows.startOf(table)));
       for (const { key, value } of this.rows.from(table, start, prefix)) {
         const items = this.rows.unpack(table, key, value);
+        const state = states.find((each) => table !== 'due' || each === stateInDue(key));
         const seen = place?.left !== undefined && place.key.equals(key) ? items.length - place.left : 0;
         for (let n = Math.max(0, seen); n < items.length; n++) {
           if (entries.length >= most || left <= 0 || bytes <= 0)
             return { entries, next: cursorOf({ table, key, left: items.length - n }) };
           left--;
-          const entry = this.view(table, items[n] as Item, lane);
+          const entry = state && this.view(state, items[n] as Item, lane);
           if (entry) entries.push(entry);
         }
         if (left-- <= 0)
@@ -87,7 +92,7 @@ export class EntryPages {
 
   /** Undefined if the entry is not of this lane, or void. */
   private view(
-    table: EntryTable,
+    state: EntryState,
     { entry, reason }: Item,
     lane: HostLane | undefined,
   ): QueueEntry | undefined {
@@ -99,13 +104,18 @@ export class EntryPages {
     return {
       id: encodeEntryName(this.state.filter.generation, { hash, birth, hostWord }),
       payload: entry.text,
-      state: STATES[table],
+      state,
       attempt,
       discoveredAt,
       ...(reason !== undefined && { reason }),
       ...(host !== undefined && { host }),
     };
   }
+}
+
+/** The state of the entries in a row of the table `due`, from its key. */
+function stateInDue(key: Buffer): EntryState {
+  return scheduledAt(key) === undefined ? 'delayed' : 'scheduled';
 }
 
 function later(key: Buffer | undefined, other: Buffer): Buffer {

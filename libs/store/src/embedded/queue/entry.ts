@@ -1,21 +1,44 @@
-import type { QueuedItem } from '../../port/index.js';
+import { MAX_ATTEMPT, type Priority, type QueuedItem } from '../../port/index.js';
 import { viewOf } from '../database/row-view.js';
 import { HASH_BYTES, HASH_WORDS } from '../hashes/hash-bytes.js';
 
 /**
- * A packed entry: hash of its item (16 bytes), birth (6), discovery time (4), attempts (4), length of the payload (4),
- * payload in UTF-8. All numbers are big-endian. In queues that know hosts, HAS_HOST is added to the length, and the
+ * A packed entry: hash of its item (16 bytes), birth (6), discovery time (4), level (1), attempts (3), length of the
+ * payload (4), payload in UTF-8. All numbers are big-endian. In queues that know hosts, HAS_HOST is added to the length, and the
  * second word of the host's hash (4) precedes the payload. Its first word is the same as the first word of the item's
  * hash.
  */
 const BIRTH_AT = HASH_BYTES;
 const DISCOVERED_AT = BIRTH_AT + 6;
+/** The level in the highest byte, and the attempts in the others. */
 const ATTEMPT_AT = DISCOVERED_AT + 4;
+const LEVEL = MAX_ATTEMPT + 1;
 const LENGTH_AT = ATTEMPT_AT + 4;
 /** Bytes of an entry before its host and payload. */
 export const ENTRY_HEAD_BYTES = LENGTH_AT + 4;
 export const HOST_BYTES = 4;
 const HAS_HOST = 2 ** 31;
+
+/** The priorities as entries store them, by level: most entries are normal. */
+const PRIORITY_OF = ['normal', 'high', 'low'] as const;
+
+export function levelOf(priority: Priority = 'normal'): number {
+  return PRIORITY_OF.indexOf(priority);
+}
+
+/** What a new entry has besides its item. */
+export interface NewEntry {
+  readonly birth: number;
+  /** Seconds since the epoch. */
+  readonly discoveredAt: number;
+  readonly level: number;
+}
+
+/** Numbers of an entry to replace. */
+export interface EntryChange {
+  readonly attempt?: number | undefined;
+  readonly discoveredAt?: number | undefined;
+}
 
 /** An entry of a queue: packed, at a position of a row that was read. Its fields are read only when they are used. */
 export class Entry {
@@ -44,9 +67,18 @@ export class Entry {
     return this.bytes.readUInt32BE(this.at + DISCOVERED_AT);
   }
 
-  /** Number of leases so far. */
+  /** The index of its priority in PRIORITY_OF. */
+  get level(): number {
+    return this.bytes.readUInt8(this.at + ATTEMPT_AT);
+  }
+
+  get priority(): Priority {
+    return PRIORITY_OF[this.level] ?? 'normal';
+  }
+
+  /** Number of leases so far, up to MAX_ATTEMPT. */
   get attempt(): number {
-    return this.bytes.readUInt32BE(this.at + ATTEMPT_AT);
+    return this.bytes.readUInt32BE(this.at + ATTEMPT_AT) % LEVEL;
   }
 
   /** The second word of the host's hash, in queues that know hosts. */
@@ -112,22 +144,16 @@ export class EntryPacker {
     return this.buffer.subarray(0, this.length);
   }
 
-  add({ bytes, at: from, end }: Entry, attempt?: number): void {
+  add({ bytes, at: from, end, level }: Entry, { attempt, discoveredAt }: EntryChange = {}): void {
     const at = this.reserve(end - from);
     bytes.copy(this.buffer, at, from, end);
-    if (attempt !== undefined) this.view.setUint32(at + ATTEMPT_AT, attempt);
+    if (attempt !== undefined) this.writeAttempt(at, level, attempt);
+    if (discoveredAt !== undefined) this.view.setUint32(at + DISCOVERED_AT, discoveredAt);
     this.end(at + end - from);
   }
 
   /** Adds a new entry. Its item's hash is the four words of `hashes` from index `word` on. `hostWord`: see Entry. */
-  addNew(
-    hashes: Uint32Array,
-    word: number,
-    birth: number,
-    discoveredAt: number,
-    payload: string,
-    hostWord?: number,
-  ): void {
+  addNew(hashes: Uint32Array, word: number, made: NewEntry, payload: string, hostWord?: number): void {
     const at = this.reserve(ENTRY_HEAD_BYTES + HOST_BYTES + payload.length * 3);
     const { buffer, view } = this;
     for (let i = 0; i < HASH_WORDS; i++) view.setUint32(at + 4 * i, hashes[word + i] as number);
@@ -135,12 +161,12 @@ export class EntryPacker {
     if (hasHost) view.setUint32(at + ENTRY_HEAD_BYTES, hostWord);
     const payloadAt = at + ENTRY_HEAD_BYTES + (hasHost ? HOST_BYTES : 0);
     const length = buffer.write(payload, payloadAt);
-    this.writeNumbers(at, birth, discoveredAt, 0, hasHost ? length + HAS_HOST : length);
+    this.writeNumbers(at, made, 0, hasHost ? length + HAS_HOST : length);
     this.end(payloadAt + length);
   }
 
   /** Adds an entry of an export. `hostWord`: see Entry. */
-  addItem({ hash, discoveredAt, attempt, payload }: QueuedItem, birth: number, hostWord?: number): void {
+  addItem({ hash, attempt, payload, ...item }: QueuedItem, birth: number, hostWord?: number): void {
     const at = this.reserve(ENTRY_HEAD_BYTES + HOST_BYTES + payload.length);
     const hasHost = hostWord !== undefined;
     const payloadAt = at + ENTRY_HEAD_BYTES + (hasHost ? HOST_BYTES : 0);
@@ -148,14 +174,14 @@ export class EntryPacker {
     if (hasHost) this.view.setUint32(at + ENTRY_HEAD_BYTES, hostWord);
     this.buffer.set(payload, payloadAt);
     const { length } = payload;
-    this.writeNumbers(at, birth, discoveredAt, attempt, hasHost ? length + HAS_HOST : length);
+    const made = { birth, discoveredAt: item.discoveredAt, level: levelOf(item.priority) };
+    this.writeNumbers(at, made, attempt, hasHost ? length + HAS_HOST : length);
     this.end(payloadAt + length);
   }
 
   private writeNumbers(
     at: number,
-    birth: number,
-    discoveredAt: number,
+    { birth, discoveredAt, level }: NewEntry,
     attempt: number,
     length: number,
   ): void {
@@ -163,8 +189,12 @@ export class EntryPacker {
     view.setUint16(at + BIRTH_AT, Math.floor(birth / 2 ** 32));
     view.setUint32(at + BIRTH_AT + 2, birth % 2 ** 32);
     view.setUint32(at + DISCOVERED_AT, discoveredAt);
-    view.setUint32(at + ATTEMPT_AT, attempt);
+    this.writeAttempt(at, level, attempt);
     view.setUint32(at + LENGTH_AT, length);
+  }
+
+  private writeAttempt(at: number, level: number, attempt: number): void {
+    this.view.setUint32(at + ATTEMPT_AT, level * LEVEL + Math.min(attempt, MAX_ATTEMPT));
   }
 
   private end(at: number): void {

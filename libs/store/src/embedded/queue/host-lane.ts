@@ -1,38 +1,37 @@
 import type { Filter, PerHost } from '../../port/index.js';
 import { GENERATION_BYTES } from '../database/keys.js';
-import type { Lane, LaneNumbers } from './lane.js';
-import type { QueueLog } from './log.js';
+import { LOG_NUMBERS, newLogs, packLogs, unpackLogs, waitingIn } from '../filters/logs.js';
+import type { LaneLogs } from './lane-logs.js';
+import type { Lane } from './lane.js';
 
 /** Length of the id of a lane: the first two words of its host's hash. */
 export const LANE_BYTES = 8;
 
-/** The numbers of a record, in this order. */
-const STORED = [
-  ...['waiting', 'leased', 'delayed', 'dead', 'headRow', 'headAt', 'headDiscoveredAt', 'nextRow'],
-  ...['readyAt', 'dueAt', 'turn', 'found', 'period', 'base', 'kept', 'keptBase'],
-  ...['blockedUntil', 'ownDelayMs', 'ownMaxLeased', 'ownMaxUrls'],
-  ...['dropped', 'voided', 'voidFrom', 'voidTo'],
+/** The numbers that each record has, in this order. Those of the normal log follow (filters/logs.ts). */
+const COMMON = [
+  ...['leased', 'delayed', 'dead', 'readyAt', 'dueAt', 'turn', 'found', 'period', 'base', 'kept', 'keptBase'],
 ] as const;
+/** Numbers that few records have: a part is absent if all its numbers are 0. */
+const SETTINGS = ['blockedUntil', 'ownDelayMs', 'ownMaxLeased', 'ownMaxUrls', 'dropped', 'voided'] as const;
+const VOID = ['voidFrom', 'voidTo'] as const;
 const NUMBER_BYTES = 6;
-const NAME_AT = STORED.length * NUMBER_BYTES;
 
 /** States of entries that do not wait. */
-export type HeldState = 'leased' | 'delayed' | 'dead';
+export const HELD_STATES = ['leased', 'delayed', 'scheduled', 'dead'] as const;
+export type HeldState = (typeof HELD_STATES)[number];
 
 /**
- * The lane of a host, read from its record: the numbers above, in 6 bytes each, and the name of the host in UTF-8.
- * All times are on the queue's own clock (`QueueState.timeAt`).
+ * The lane of a host, read from its record: a byte with a bit for each part that it has, the numbers, in 6 bytes each,
+ * and the name of the host in UTF-8. All times are on the queue's own clock (`QueueState.timeAt`).
  */
-export class HostLane implements Lane, LaneNumbers {
+export class HostLane implements Lane {
   /** Number of entries of the host by state. */
-  waiting = 0;
   leased = 0;
   delayed = 0;
+  scheduled = 0;
   dead = 0;
-  headRow = 1;
-  headAt = 0;
-  headDiscoveredAt = 0;
-  nextRow = 1;
+  /** The entries that wait. */
+  logs = newLogs();
   /** Nothing is leased from the lane before this time. */
   readyAt = 0;
   /** Its place in the index of turns: a time, and a number among the lanes of that time. 0: it has no place. */
@@ -56,18 +55,16 @@ export class HostLane implements Lane, LaneNumbers {
   private ownMaxUrls = 0;
   /**
    * Entries that were born by this time of the queue's clock are dropped, and no longer count. `voided` of them are
-   * still stored in other states, and those that waited in the rows from `voidFrom` up to `voidTo`.
+   * still stored in other states than waiting.
    */
   dropped = 0;
   voided = 0;
-  voidFrom = 0;
-  voidTo = 0;
   name = '';
 
   readonly id: string;
   readonly key: Buffer;
-  /** Appends entries to the lane's log with the next flush. */
-  readonly pending: ((log: QueueLog) => void)[] = [];
+  /** Appends entries to the lane's logs with the next flush. */
+  readonly pending: ((logs: LaneLogs) => void)[] = [];
   /** Entries were leased from the lane since the last flush. */
   served = false;
   /** The number of waiting entries at the last flush. */
@@ -77,11 +74,7 @@ export class HostLane implements Lane, LaneNumbers {
   constructor(key: Buffer, record: Buffer | undefined) {
     this.key = key;
     this.id = key.toString('latin1');
-    if (record) {
-      for (const [n, name] of STORED.entries())
-        this[name] = record.readUIntBE(n * NUMBER_BYTES, NUMBER_BYTES);
-      this.name = record.toString('utf8', NAME_AT);
-    }
+    if (record) this.decode(record);
     this.known = this.waiting;
     this.stored = record !== undefined;
   }
@@ -95,13 +88,17 @@ export class HostLane implements Lane, LaneNumbers {
     return key.readUInt32BE(GENERATION_BYTES) === first && key.readUInt32BE(GENERATION_BYTES + 4) === second;
   }
 
-  get numbers(): LaneNumbers {
+  get numbers(): this {
     return this;
+  }
+
+  get waiting(): number {
+    return waitingIn(this.logs);
   }
 
   /** Number of entries of the host in any state. */
   get held(): number {
-    return this.waiting + this.leased + this.delayed + this.dead;
+    return this.waiting + this.leased + this.delayed + this.scheduled + this.dead;
   }
 
   /** URLs that count in this period. */
@@ -156,26 +153,63 @@ export class HostLane implements Lane, LaneNumbers {
 
   /** Drops all entries. Returns how many were in each state other than waiting. */
   drop(clock: number): Readonly<Record<HeldState, number>> {
-    const { leased, delayed, dead } = this;
+    const { leased, delayed, scheduled, dead } = this;
     this.dropped = clock;
-    this.voided += leased + delayed + dead;
-    if (this.voidFrom >= this.voidTo) this.voidFrom = this.headRow;
-    this.voidTo = this.nextRow;
-    Object.assign(this, { waiting: 0, leased: 0, delayed: 0, dead: 0 });
-    Object.assign(this, { headRow: this.nextRow, headAt: 0, headDiscoveredAt: 0 });
-    return { leased, delayed, dead };
+    this.voided += leased + delayed + scheduled + dead;
+    for (const log of this.logs) {
+      const { nextRow } = log;
+      if (log.voidFrom >= log.voidTo) log.voidFrom = log.headRow;
+      Object.assign(log, { voidTo: nextRow, waiting: 0, headRow: nextRow, headAt: 0, headDiscoveredAt: 0 });
+    }
+    Object.assign(this, { leased: 0, delayed: 0, scheduled: 0, dead: 0 });
+    return { leased, delayed, scheduled, dead };
   }
 
   /** Dropped entries are still stored. */
   get hasDropped(): boolean {
-    return this.voided > 0 || this.voidFrom < this.voidTo;
+    return this.voided > 0 || this.logs.some(({ voidFrom, voidTo }) => voidFrom < voidTo);
   }
 
   encode(): Buffer {
-    const record = Buffer.allocUnsafe(NAME_AT + Buffer.byteLength(this.name));
-    for (const [n, name] of STORED.entries()) record.writeUIntBE(this[name], n * NUMBER_BYTES, NUMBER_BYTES);
-    record.write(this.name, NAME_AT);
+    const [normal, ...others] = this.logs;
+    const parts = [
+      [this.scheduled],
+      packLogs(others),
+      SETTINGS.map((name) => this[name]),
+      this.logs.flatMap((log) => VOID.map((name) => log[name])),
+    ];
+    const numbers = COMMON.map((name) => this[name]);
+    numbers.push(...packLogs([normal]));
+    let has = 0;
+    for (const [n, part] of parts.entries()) {
+      if (part.every((number) => number === 0)) continue;
+      has += 2 ** n;
+      numbers.push(...part);
+    }
+    const nameAt = 1 + numbers.length * NUMBER_BYTES;
+    const record = Buffer.allocUnsafe(nameAt + Buffer.byteLength(this.name));
+    record[0] = has;
+    for (const [n, number] of numbers.entries())
+      record.writeUIntBE(number, 1 + n * NUMBER_BYTES, NUMBER_BYTES);
+    record.write(this.name, nameAt);
     return record;
+  }
+
+  private decode(record: Buffer): void {
+    let at = 1;
+    const next = (): number => {
+      at += NUMBER_BYTES;
+      return record.readUIntBE(at - NUMBER_BYTES, NUMBER_BYTES);
+    };
+    const has = (part: number): boolean => ((record[0] as number) & (2 ** part)) !== 0;
+    const logNumbers = (): number[] => LOG_NUMBERS.map(next);
+    for (const name of COMMON) this[name] = next();
+    const normal = logNumbers();
+    if (has(0)) this.scheduled = next();
+    this.logs = unpackLogs(has(1) ? [...normal, ...logNumbers(), ...logNumbers()] : normal);
+    if (has(2)) for (const name of SETTINGS) this[name] = next();
+    if (has(3)) for (const log of this.logs) for (const name of VOID) log[name] = next();
+    this.name = record.toString('utf8', at);
   }
 }
 

@@ -10,8 +10,8 @@ import {
 } from '../../port/index.js';
 import type { FilterState } from '../filters/filter-state.js';
 import type { Basket } from './basket.js';
-import type { Entry } from './entry.js';
-import { periodAt, type HeldState, type HostLane } from './host-lane.js';
+import type { Entry, EntryChange, NewEntry } from './entry.js';
+import { HELD_STATES, periodAt, type HeldState, type HostLane } from './host-lane.js';
 import { hostViewOf } from './host-view.js';
 import { LaneRecords, type LaneStore } from './lane-records.js';
 import type { HostOf } from './log.js';
@@ -56,24 +56,22 @@ export class HostLanes {
     return this.state.filter.perHost;
   }
 
-  append(entry: Entry, attempt?: number): void {
-    this.use(this.ofEntry(entry)).pending.push((log) => log.append(entry, attempt));
+  append(entry: Entry, change?: EntryChange): void {
+    this.use(this.ofEntry(entry)).pending.push((logs) => logs.append(entry, change));
   }
 
   /** See EntryPacker.addNew. */
-  appendNew(
-    hashes: Uint32Array,
-    word: number,
-    birth: number,
-    discoveredAt: number,
-    payload: string,
-    host?: HostOf,
-  ): void {
-    const { words, at, name } = host as HostOf;
+  appendNew(hashes: Uint32Array, word: number, made: NewEntry, payload: string, host?: HostOf): void {
+    const lane = this.discover(host as HostOf);
+    lane.pending.push((logs) => logs.appendNew(hashes, word, made, payload, host));
+  }
+
+  /** Counts a discovery. Returns the lane of its host. */
+  discover({ words, at, name }: HostOf): HostLane {
     const lane = this.use(this.records.of(words[at] as number, words[at + 1] as number));
     lane.name ||= name;
     if (this.perHost.maxUrls !== undefined) lane.found = this.foundIn(lane) + 1;
-    lane.pending.push((log) => log.appendNew(hashes, word, birth, discoveredAt, payload, host));
+    return lane;
   }
 
   /** Names the lane of an entry. */
@@ -126,11 +124,9 @@ export class HostLanes {
   /** Drops the entries of a lane. */
   drop(lane: HostLane): void {
     const { queue } = this.state;
-    const { leased, delayed, dead } = this.use(lane).drop(queue.clock);
-    queue.leased -= leased;
-    queue.delayed -= delayed;
-    queue.dead -= dead;
-    this.records.forgetHead(lane);
+    const dropped = this.use(lane).drop(queue.clock);
+    for (const state of HELD_STATES) queue[state] -= dropped[state];
+    this.records.forgetHeads(lane);
   }
 
   /** See LaneRecords. */
@@ -239,7 +235,7 @@ export class HostLanes {
     if (this.readyOf(lane) > this.time) return;
     const { maxLeased = Infinity, delayMs = 0 } = lane.limits(this.perHost);
     const ofLane = most ?? (delayMs > 0 ? 1 : Infinity);
-    const taken = basket.fill(this.records.logOf(lane), Math.min(ofLane, maxLeased - lane.leased));
+    const taken = basket.fill(this.records.logsOf(lane), Math.min(ofLane, maxLeased - lane.leased));
     if (taken === 0) return;
     lane.served = true;
     this.wait(lane, this.time + delayMs);
@@ -250,12 +246,9 @@ export class HostLanes {
     return this.due(1).length > 0;
   }
 
-  /** Removes void entries of a lane, from this row on. Returns the next row, unless there is none. */
-  sweep(lane: HostLane, row: number, lives: (entry: Entry) => boolean): number | undefined {
-    const from = Math.max(row, lane.headRow);
-    if (from >= lane.nextRow) return undefined;
-    this.records.logOf(this.use(lane)).sweep(from, lives);
-    return from + 1;
+  /** See LaneLogs. */
+  sweep(lane: HostLane, place: number, lives: (entry: Entry) => boolean): number | undefined {
+    return this.records.logsOf(this.use(lane)).sweep(place, lives);
   }
 
   /** The first lane whose key is `start` or higher. */
@@ -267,9 +260,9 @@ export class HostLanes {
   flush(): void {
     for (const lane of this.used) {
       if (lane.pending.length > 0) {
-        const log = this.records.logOf(lane);
-        for (const append of lane.pending.splice(0)) append(log);
-        log.flush();
+        const logs = this.records.logsOf(lane);
+        for (const append of lane.pending.splice(0)) append(logs);
+        logs.flush();
       }
       this.place(lane);
       this.save(lane);

@@ -13,12 +13,12 @@ export interface ViewTimes {
 
 /** A host for callers. Undefined if its lane only remembers pace. */
 export function hostViewOf(lane: HostLane, { clock, ahead, period }: ViewTimes): HostView | undefined {
-  const { name, waiting, leased, delayed, dead, dueAt, own, blockedUntil } = lane;
+  const { name, waiting, leased, delayed, scheduled, dead, dueAt, own, blockedUntil } = lane;
   const found = period && lane.foundIn(period);
   const isBlocked = blockedUntil > clock;
   if (lane.held === 0 && !found && !own && !isBlocked) return undefined;
   return {
-    ...{ name, waiting, leased, delayed, scheduled: 0, dead },
+    ...{ name, waiting, leased, delayed, scheduled, dead },
     ...(found !== undefined && { found }),
     ...(waiting > 0 && dueAt > 0 && { nextAt: Math.max(0, dueAt - ahead) }),
     ...(isBlocked && { blockedUntil }),

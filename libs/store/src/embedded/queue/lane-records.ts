@@ -4,7 +4,8 @@ import { DamagedRow, RowState } from '../database/table.js';
 import type { FilterState } from '../filters/filter-state.js';
 import type { Memory } from '../filters/memory.js';
 import { HostLane, laneKey } from './host-lane.js';
-import { QueueLog, rowKey } from './log.js';
+import { LaneLogs } from './lane-logs.js';
+import { logId, rowKey } from './log.js';
 import type { Turn } from './turns.js';
 
 /** The parts of a session that lanes use. */
@@ -63,15 +64,18 @@ export class LaneRecords {
    */
   deleteDropped(lane: HostLane): boolean {
     const { log, sizes } = this.store.database;
-    if (lane.voidFrom >= lane.voidTo) return false;
-    const end = Math.min(lane.voidTo, lane.voidFrom + sizes.purgedPerSlice);
-    for (; lane.voidFrom < end; lane.voidFrom++) log.removeSync(rowKey(lane, lane.voidFrom));
-    return true;
+    for (const [level, rows] of lane.logs.entries()) {
+      if (rows.voidFrom >= rows.voidTo) continue;
+      const end = Math.min(rows.voidTo, rows.voidFrom + sizes.purgedPerSlice);
+      for (; rows.voidFrom < end; rows.voidFrom++) log.removeSync(rowKey(lane, level, rows.voidFrom));
+      return true;
+    }
+    return false;
   }
 
-  /** The first row of the lane has changed. */
-  forgetHead(lane: HostLane): void {
-    this.store.memory.headRows.forget(lane.id);
+  /** The first rows of the lane have changed. */
+  forgetHeads(lane: HostLane): void {
+    for (const level of lane.logs.keys()) this.store.memory.headRows.forget(logId(lane, level));
   }
 
   /** The first lane whose key is `start` or higher. */
@@ -86,19 +90,19 @@ export class LaneRecords {
   save(lane: HostLane, counts: boolean): void {
     const { queue } = this.state;
     const { lanes } = this.store.database;
-    queue.waiting += lane.waiting - lane.known;
+    queue.inLanes += lane.waiting - lane.known;
     lane.known = lane.waiting;
     if (counts) lanes.putSync(lane.key, lane.encode());
     else if (lane.stored) {
       lanes.removeSync(lane.key);
-      this.store.memory.headRows.forget(lane.id);
+      this.forgetHeads(lane);
     }
     queue.lanes += Number(counts) - Number(lane.stored);
     lane.stored = counts;
   }
 
-  logOf(lane: HostLane): QueueLog {
-    return new QueueLog(this.store.database, lane, this.store.memory.headRows);
+  logsOf(lane: HostLane): LaneLogs {
+    return new LaneLogs(this.store.database, lane, this.store.memory.headRows);
   }
 
   private withKey(key: Buffer): HostLane {

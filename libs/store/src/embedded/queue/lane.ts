@@ -1,24 +1,14 @@
 import type { FilterState } from '../filters/filter-state.js';
+import type { Logs } from '../filters/logs.js';
 
-/** The numbers of a lane. */
-export interface LaneNumbers {
-  /** Number of waiting entries. */
-  waiting: number;
-  /** The head of the log: row, offset in the row, and when the entry there was discovered, if any. */
-  headRow: number;
-  headAt: number;
-  headDiscoveredAt: number;
-  /** The next number to assign to a row. */
-  nextRow: number;
-}
-
-/** A run of waiting entries, which are leased in order. */
+/** The waiting entries of a host, or of all hosts, in a log for each priority. */
 export interface Lane {
   /** Names the lane among the lanes of all generations. */
   readonly id: string;
   /** The keys of its rows in the log begin with this. */
   readonly key: Buffer;
-  readonly numbers: LaneNumbers;
+  /** Has the logs of all priorities once an entry is not normal. */
+  readonly numbers: { logs: Logs };
 }
 
 /** The only lane of a queue that does not know hosts. Its numbers are stored with the state of the set. */

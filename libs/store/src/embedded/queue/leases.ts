@@ -167,7 +167,8 @@ export class Leases {
  */
 function packHeld(held: readonly HeldEntry[], attempts = 0): Buffer {
   packer.clear();
-  for (const { entry } of held) packer.add(entry, attempts === 0 ? undefined : entry.attempt + attempts);
+  for (const { entry } of held)
+    packer.add(entry, attempts === 0 ? undefined : { attempt: entry.attempt + attempts });
   const row = Buffer.allocUnsafe(2 + held.length * HEAD_BYTES + packer.length);
   const view = viewOf(row);
   view.setUint16(0, held.length);

@@ -1,9 +1,17 @@
 import type { Database } from '../database/database.js';
 import { SEQUENCE_BYTES, writeNumber } from '../database/keys.js';
 import { DamagedRow, RowState } from '../database/table.js';
-import type { Basket } from './basket.js';
-import { entriesOf, Entry, ENTRY_HEAD_BYTES, EntryPacker, HOST_BYTES } from './entry.js';
+import {
+  entriesOf,
+  Entry,
+  ENTRY_HEAD_BYTES,
+  EntryPacker,
+  HOST_BYTES,
+  type EntryChange,
+  type NewEntry,
+} from './entry.js';
 import type { HeadRows } from '../filters/head-rows.js';
+import type { LogNumbers } from '../filters/logs.js';
 import type { Lane } from './lane.js';
 
 /** The host of a new entry: the first two words of its hash, from index `at` on, and its name. */
@@ -13,96 +21,88 @@ export interface HostOf {
   readonly name: string;
 }
 
+/** Rows of a level have numbers from its own multiple of this on. */
+export const ROWS_OF_LEVEL = 2 ** 48;
+
 /** The key of a row of a lane's log. */
-export function rowKey({ key }: Pick<Lane, 'key'>, number: number): Buffer {
+export function rowKey({ key }: Pick<Lane, 'key'>, level: number, number: number): Buffer {
   const row = Buffer.alloc(key.length + SEQUENCE_BYTES);
   row.set(key);
-  writeNumber(row, number, key.length);
+  writeNumber(row, level * ROWS_OF_LEVEL + number, key.length);
   return row;
 }
+
+/** Names a log among the logs of all lanes. */
+export const logId = ({ id }: Pick<Lane, 'id'>, level: number): string =>
+  level === 0 ? id : `${id}${level}`;
 
 /** Shared, because changes run one at a time. */
 const packer = new EntryPacker();
 
 /**
- * The waiting entries of a lane: rows of packed entries, numbered without a gap. A row is at most one page, unless one
- * entry alone is larger. Entries are taken from the first row, which is deleted after its last entry. Use it inside a
- * transaction, and flush it before the log of another lane is used.
+ * The waiting entries of a lane that have one priority: rows of packed entries, numbered without a gap. A row is at most
+ * one page, unless one entry alone is larger. Entries are taken from the first row, which is deleted after its last
+ * entry. Use it inside a transaction, and flush it before another log is used.
  */
 export class QueueLog {
   private readonly key: Buffer;
+  private readonly id: string;
   private readonly rowBytes: number;
 
   constructor(
     private readonly database: Database,
-    private readonly lane: Lane,
+    lane: Lane,
+    private readonly level: number,
+    private readonly numbers: LogNumbers,
     private readonly heads: HeadRows,
   ) {
-    this.key = Buffer.alloc(lane.key.length + SEQUENCE_BYTES);
-    this.key.set(lane.key);
+    this.key = rowKey(lane, level, 0);
+    this.id = logId(lane, level);
     this.rowBytes = database.sizes.rowBytes;
     packer.clear();
   }
 
-  /** `attempt`: a different number of leases for the entry. */
-  append(entry: Entry, attempt?: number): void {
-    this.makeRoom(entry.end - entry.at, entry.discoveredAt);
-    packer.add(entry, attempt);
+  append(entry: Entry, change?: EntryChange): void {
+    this.makeRoom(entry.end - entry.at, change?.discoveredAt ?? entry.discoveredAt);
+    packer.add(entry, change);
   }
 
   /** See EntryPacker.addNew. */
-  appendNew(
-    hashes: Uint32Array,
-    word: number,
-    birth: number,
-    discoveredAt: number,
-    payload: string,
-    host?: HostOf,
-  ): void {
+  appendNew(hashes: Uint32Array, word: number, made: NewEntry, payload: string, host?: HostOf): void {
     const hostWord = host && (host.words[host.at + 1] as number);
     const head = hostWord === undefined ? ENTRY_HEAD_BYTES : ENTRY_HEAD_BYTES + HOST_BYTES;
-    this.makeRoom(head + Buffer.byteLength(payload), discoveredAt);
-    packer.addNew(hashes, word, birth, discoveredAt, payload, hostWord);
+    this.makeRoom(head + Buffer.byteLength(payload), made.discoveredAt);
+    packer.addNew(hashes, word, made, payload, hostWord);
   }
 
   /** Writes the appended entries. Call it before the head is read, and at the end of a change. */
   flush(): void {
     if (packer.count === 0) return;
-    this.database.log.putSync(this.rowKey(this.lane.numbers.nextRow++), packer.packed());
+    this.database.log.putSync(this.rowKey(this.numbers.nextRow++), packer.packed());
     packer.clear();
   }
 
-  /** Fills a basket from the head. */
-  take(basket: Basket): void {
-    this.flush();
-    basket.fill(this);
-  }
-
-  /** True if an entry waits. */
-  get isReady(): boolean {
-    return this.lane.numbers.waiting > 0;
-  }
-
   /**
-   * Takes entries off the head until one is not wanted. They stay readable. Also notes when the entry at the head was
-   * discovered.
+   * Takes entries off the head until one is not wanted; returns false then. They stay readable. Also notes when the
+   * entry at the head was discovered.
    */
-  takeWhile(wanted: (entry: Entry) => boolean): void {
-    const { numbers } = this.lane;
+  takeWhile(wanted: (entry: Entry) => boolean): boolean {
+    const { numbers } = this;
     for (let row = this.headRow(); row; row = this.headRow()) {
       while (numbers.headAt < row.length) {
         const entry = new Entry(row, numbers.headAt);
         numbers.headDiscoveredAt = entry.discoveredAt;
-        if (!wanted(entry)) return;
+        if (!wanted(entry)) return false;
         numbers.waiting--;
         numbers.headAt = entry.end;
       }
     }
+    return true;
   }
 
   /** Removes the entries of a row that are void. The row stays, even if it is empty. */
   sweep(number: number, lives: (entry: Entry) => boolean): void {
-    const { numbers } = this.lane;
+    const { numbers } = this;
     const entries = entriesOf(this.load(number), number === numbers.headRow ? numbers.headAt : 0);
     const kept = entries.filter(lives);
     if (kept.length === entries.length) return;
@@ -111,19 +111,19 @@ export class QueueLog {
     packer.clear();
     numbers.waiting -= entries.length - kept.length;
     if (number !== numbers.headRow) return;
-    this.heads.forget(this.lane.id);
+    this.heads.forget(this.id);
     numbers.headAt = 0;
     this.takeWhile(() => false);
   }
 
   /** The row of the first entry. Deletes the rows before it. */
   private headRow(): Buffer | undefined {
-    const { numbers } = this.lane;
+    const { numbers } = this;
     while (numbers.headRow < numbers.nextRow) {
-      const row = this.heads.get(this.lane.id, numbers.headRow, () => this.load(numbers.headRow));
+      const row = this.heads.get(this.id, numbers.headRow, () => this.load(numbers.headRow));
       if (numbers.headAt < row.length) return row;
       this.database.log.removeSync(this.rowKey(numbers.headRow));
-      this.heads.forget(this.lane.id);
+      this.heads.forget(this.id);
       numbers.headRow++;
       numbers.headAt = 0;
     }
@@ -138,13 +138,13 @@ export class QueueLog {
   }
 
   private makeRoom(entryBytes: number, discoveredAt: number): void {
-    const { numbers } = this.lane;
+    const { numbers } = this;
     if (packer.length + entryBytes > this.rowBytes) this.flush();
     if (numbers.waiting++ === 0) numbers.headDiscoveredAt = discoveredAt;
   }
 
   private rowKey(number: number): Buffer {
-    writeNumber(this.key, number, this.lane.key.length);
+    writeNumber(this.key, this.level * ROWS_OF_LEVEL + number, this.key.length - SEQUENCE_BYTES);
     return this.key;
   }
 }

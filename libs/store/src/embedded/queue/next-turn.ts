@@ -1,5 +1,6 @@
 import type { Database } from '../database/database.js';
 import type { FilterState } from '../filters/filter-state.js';
+import { headOf } from '../filters/logs.js';
 import { HostLane } from './host-lane.js';
 import { knowsHosts } from './host-lanes.js';
 import { Turns } from './turns.js';
@@ -9,10 +10,10 @@ const LOOKED = 16;
 
 /** When the entry that is leased next was discovered. Undefined if no entry waits, or none can be leased. */
 export function headDiscoveredAt(database: Database, state: FilterState): number | undefined {
-  if (!knowsHosts(state)) return state.queue.headDiscoveredAt;
+  if (!knowsHosts(state)) return headOf(state.queue.logs)?.headDiscoveredAt;
   for (const { lane: key } of new Turns(database, state.key).from(0, LOOKED)) {
-    const { waiting, headDiscoveredAt: at } = new HostLane(key, database.lanes.get(key));
-    if (waiting > 0) return at;
+    const head = headOf(new HostLane(key, database.lanes.get(key)).logs);
+    if (head) return head.headDiscoveredAt;
   }
   return undefined;
 }

@@ -4,12 +4,13 @@ import type { Snapshot } from '../database/snapshot.js';
 import { DamagedRow, RowState } from '../database/table.js';
 import type { FilterState } from '../filters/filter-state.js';
 import { unpackDead } from './dead-letters.js';
-import { DueKind, dueKindOf } from './due.js';
+import { DueKind, dueKindOf, scheduledAt } from './due.js';
 import { entriesOf, type Entry } from './entry.js';
 import { HostLane, laneKey } from './host-lane.js';
 import { knowsHosts } from './host-lanes.js';
 import { onlyLane } from './lane.js';
 import { unpackHeld } from './leases.js';
+import { ROWS_OF_LEVEL } from './log.js';
 
 /** The tables with entries, in the order in which entries may move through them. */
 export const ENTRY_TABLES = ['log', 'leases', 'due', 'dead'] as const;
@@ -19,6 +20,8 @@ export interface Item {
   readonly entry: Entry;
   /** Of a dead letter. */
   readonly reason?: string;
+  /** When a scheduled entry comes back. */
+  readonly scheduledAt?: number | undefined;
 }
 
 /** Reads the rows of a queue: inside a transaction, or as of a snapshot. */
@@ -35,7 +38,7 @@ export class QueueRows {
   /** Where the rows of a table begin. */
   startOf(table: EntryTable | 'turns' | 'lanes'): Buffer {
     const { key, queue } = this.state;
-    return table === 'log' && !knowsHosts(this.state) ? numberedKey(key, queue.headRow) : key;
+    return table === 'log' && !knowsHosts(this.state) ? numberedKey(key, queue.logs[0].headRow) : key;
   }
 
   /** The rows of a table from `start` on whose keys begin with `prefix`. */
@@ -51,7 +54,11 @@ export class QueueRows {
   unpack(table: EntryTable, key: Buffer, value: Buffer): readonly Item[] {
     if (table === 'leases') return unpackHeld(value);
     if (table === 'dead') return [unpackDead(0, value)];
-    if (table === 'due' && dueKindOf(key) !== DueKind.Delayed) return [];
+    if (table === 'due') {
+      if (dueKindOf(key) !== DueKind.Delayed) return [];
+      const at = scheduledAt(key);
+      return entriesOf(value).map((entry) => ({ entry, scheduledAt: at }));
+    }
     return entriesOf(value, table === 'log' ? this.firstIn(key) : 0).map((entry) => ({ entry }));
   }
 
@@ -87,8 +94,9 @@ export class QueueRows {
     const lane = knowsHosts(this.state)
       ? this.laneOf(key.subarray(0, -SEQUENCE_BYTES))
       : onlyLane(this.state);
-    const { headRow, headAt } = lane.numbers;
-    return readNumber(key, key.length - SEQUENCE_BYTES) === headRow ? headAt : 0;
+    const row = readNumber(key, key.length - SEQUENCE_BYTES);
+    const log = lane.numbers.logs[Math.floor(row / ROWS_OF_LEVEL)];
+    return log?.headRow === row % ROWS_OF_LEVEL ? log.headAt : 0;
   }
 
   private at() {

@@ -54,7 +54,7 @@ export class QueueSnapshot {
 
   /**
    * A page of the entries of a segment, or of all segments, without forgotten ones: first waiting entries, in order,
-   * then leased ones, delayed ones, and dead letters. A page reads rows until they have at least `looked` entries. The
+   * then leased ones, delayed and scheduled ones, and dead letters. A page reads rows until they have at least `looked` entries. The
    * lanes of the segment follow.
    */
   page(segment: number | undefined, looked: number, place: Place = this.startOf('log')): Page {
@@ -73,19 +73,21 @@ export class QueueSnapshot {
           hosts.push(this.hostOf(lane));
         continue;
       }
-      for (const { entry, reason } of rows.unpack(table, key, value)) {
+      for (const { entry, reason, scheduledAt } of rows.unpack(table, key, value)) {
         left--;
         const elsewhere =
           segment !== undefined && segmentOf(entry.word(0), entry.word(1), geometry) !== segment;
         if (elsewhere || !rows.lives(entry)) continue;
-        const { hash, attempt, discoveredAt, payload } = entry;
+        const { hash, attempt, discoveredAt, payload, priority } = entry;
         const host = rows.hostOf(entry);
         entries.push({
           hash,
           attempt,
           discoveredAt,
           payload,
+          ...(priority !== 'normal' && { priority }),
           ...(reason !== undefined && { reason }),
+          ...(scheduledAt !== undefined && { scheduledAt }),
           ...(host !== undefined && { host }),
         });
       }

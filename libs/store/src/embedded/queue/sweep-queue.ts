@@ -1,18 +1,22 @@
+import { hashesOf } from '../../queued-hashes.js';
 import type { Database } from '../database/database.js';
 import type { FilterState } from '../filters/filter-state.js';
 import type { Memory } from '../filters/memory.js';
 import { DeadLetters } from './dead-letters.js';
-import { DueIndex, DueKind, type Due } from './due.js';
+import { DueIndex, DueKind, FIRST_SCHEDULED, stateOf, type Due } from './due.js';
 import { entriesOf, EntryPacker, type Entry } from './entry.js';
 import { HostLanes, knowsHosts, type HostState } from './host-lanes.js';
+import { LaneLogs } from './lane-logs.js';
 import { onlyLane } from './lane.js';
 import { Leases } from './leases.js';
-import { QueueLog } from './log.js';
+import { ROWS_OF_LEVEL } from './log.js';
 
 /** The parts of a session that a sweep uses. */
 export interface SweptStore {
   readonly database: Database;
   readonly memory: Memory;
+  /** True if the filter has the item with this hash. */
+  contains(state: FilterState, hash: Uint32Array): boolean;
   /** Deletes the rows of marks that are no longer needed. */
   readonly purger: { marks(state: FilterState): void };
 }
@@ -35,20 +39,33 @@ export function* sweepQueue(session: SweptStore, state: FilterState): Generator<
   session.purger.marks(state);
 }
 
+/** Removes the scheduled entries that the commit of a sync has made void. Each step runs inside a transaction. */
+export function* removeUnkept(session: SweptStore, state: FilterState): Generator<void, void, undefined> {
+  const { queue } = state;
+  const until = queue.unkeptUntil;
+  yield* sweepDelayed(session, state, (entry) => !isUnkept(session, state, entry), FIRST_SCHEDULED);
+  // Another sync may have been committed meanwhile.
+  if (queue.unkeptUntil === until) queue.unkeptUntil = 0;
+}
+
+/** True if the commit of a sync has made a scheduled entry void. */
+export function isUnkept(session: Pick<SweptStore, 'contains'>, state: FilterState, entry: Entry): boolean {
+  if (entry.birth > state.queue.unkeptUntil) return false;
+  return !session.contains(state, hashesOf([entry]));
+}
+
 type Lives = (entry: Entry) => boolean;
 
 function* sweepLog({ database, memory }: SweptStore, state: FilterState, lives: Lives) {
-  const end = state.queue.nextRow;
   const { sweptRowsPerSlice } = database.sizes;
-  for (let row = 0; row < end;) {
-    const log = new QueueLog(database, onlyLane(state), memory.headRows);
-    for (let looked = 0; looked < sweptRowsPerSlice; looked++) {
-      // Earlier rows have been taken since, or deleted here.
-      row = Math.max(row, state.queue.headRow);
-      if (row >= end) break;
-      log.sweep(row++, lives);
+  for (const [level, { nextRow }] of state.queue.logs.entries()) {
+    const end = level * ROWS_OF_LEVEL + nextRow;
+    for (let place = level * ROWS_OF_LEVEL; place < end;) {
+      const logs = new LaneLogs(database, onlyLane(state), memory.headRows);
+      for (let looked = 0; looked < sweptRowsPerSlice && place < end; looked++)
+        place = logs.sweep(place, lives) ?? end;
+      yield;
     }
-    yield;
   }
 }
 
@@ -120,14 +137,14 @@ function* sweepLeases(session: SweptStore, state: FilterState, lives: Lives) {
   }
 }
 
-function* sweepDelayed(session: SweptStore, state: FilterState, lives: Lives) {
+function* sweepDelayed(session: SweptStore, state: FilterState, lives: Lives, from = 0) {
   const { database } = session;
   const { sweptPerSlice } = database.sizes;
   for (let last: Due | undefined; ;) {
     const index = new DueIndex(database, state);
     const lanes = lanesOf(session, state);
     for (let looked = 0; looked < sweptPerSlice; looked++) {
-      const due = index.first(last?.at ?? 0, last);
+      const due = index.first(last?.at ?? from, last);
       if (!due) {
         lanes?.flush();
         return;
@@ -136,12 +153,13 @@ function* sweepDelayed(session: SweptStore, state: FilterState, lives: Lives) {
       if (due.kind !== DueKind.Delayed) continue;
       const entries = entriesOf(due.value);
       looked += entries.length;
-      const kept = entries.filter(lives);
+      const kept = entries.filter((entry) => lives(entry) && !lanes?.isDropped(entry));
       if (kept.length === entries.length) continue;
+      const of = stateOf(due);
       for (const entry of entries) {
-        if (lives(entry) || lanes?.dismiss(entry)) continue;
-        state.queue.delayed--;
-        lanes?.count(entry, 'delayed', -1);
+        if (kept.includes(entry) || lanes?.dismiss(entry)) continue;
+        state.queue[of]--;
+        lanes?.count(entry, of, -1);
       }
       if (kept.length === 0) index.remove(due);
       else index.replace(due, pack(kept));
@@ -160,7 +178,7 @@ function* sweepLetters(session: SweptStore, state: FilterState, lives: Lives) {
     const letters = new DeadLetters(database, state, lanes);
     const some = letters.from(from, sweptPerSlice);
     for (const letter of some) {
-      // Leases and delays of dropped entries end by themselves.
+      // Leases of dropped entries end by themselves.
       if (!lives(letter.entry) || lanes?.isDropped(letter.entry)) letters.remove(letter);
     }
     lanes?.flush();

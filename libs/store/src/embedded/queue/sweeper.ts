@@ -5,7 +5,7 @@ import { after } from '../../timers.js';
 import type { Commits } from '../journal/commits.js';
 import type { FilterState } from '../filters/filter-state.js';
 import { knowsHosts } from './host-lanes.js';
-import { renewLanes, sweepQueue, type SweptStore } from './sweep-queue.js';
+import { removeUnkept, renewLanes, sweepQueue, type SweptStore } from './sweep-queue.js';
 
 /** A sweep begins at once when a queue has more marks than its entries divided by this, and more than `maxMarks`. */
 const PART_OF_ENTRIES = 8;
@@ -29,6 +29,8 @@ export class Sweeper {
   private readonly rests = new WeakMap<FilterState, number>();
   /** Sets whose lanes may count nothing any more. */
   private readonly renewed = new Set<FilterState>();
+  /** Sets with scheduled entries that a sync may have made void. */
+  private readonly unkept = new Set<FilterState>();
   private running: Promise<void> | undefined;
   private stopped = false;
 
@@ -46,7 +48,7 @@ export class Sweeper {
     else if (!this.planned.has(state)) this.plan(state);
   }
 
-  /** Call it when dead letters were dropped. */
+  /** Call it when dead letters or scheduled entries were dropped. */
   sweepSoon(state: FilterState): void {
     this.due.add(state);
     this.start();
@@ -60,6 +62,17 @@ export class Sweeper {
     if (!knowsHosts(state) || state.filter.perHost.maxUrls === undefined) return;
     this.renewed.add(state);
     this.start();
+  }
+
+  /**
+   * Call it when a sync was committed, and at a start: removes the scheduled entries that the commit has made void.
+   * Resolves when they are removed.
+   */
+  async removeUnkept(state: FilterState): Promise<void> {
+    if (state.queue.unkeptUntil === 0) return;
+    this.unkept.add(state);
+    this.start();
+    await this.running;
   }
 
   /** Stops after the current slice. */
@@ -94,7 +107,11 @@ export class Sweeper {
     // The caller is inside a transaction, where no other may begin.
     await setImmediate();
     try {
-      while (this.due.size + this.renewed.size > 0 && !this.stopped) {
+      while (this.due.size + this.renewed.size + this.unkept.size > 0 && !this.stopped) {
+        for (const state of this.unkept) {
+          await this.inSlices(state, removeUnkept(this.session, state));
+          if (state.queue.unkeptUntil === 0 || !this.isCurrent(state)) this.unkept.delete(state);
+        }
         for (const state of this.due) {
           await this.sweep(state);
           this.due.delete(state);
@@ -111,6 +128,7 @@ export class Sweeper {
       // A commit failed: memory is reloaded, and a new sweeper with it.
       this.due.clear();
       this.renewed.clear();
+      this.unkept.clear();
     }
   }
 

@@ -8,6 +8,7 @@ import {
   type DeadLetterPage,
   type LeasedEntry,
   type LeaseLimits,
+  type Queued,
   type QueuedHost,
   type QueuedItem,
   type Release,
@@ -21,15 +22,15 @@ import { numberedKey } from '../database/keys.js';
 import { DamagedRow, RowState } from '../database/table.js';
 import { Basket } from './basket.js';
 import { DeadLetters } from './dead-letters.js';
-import { DueIndex, DueKind, type Due } from './due.js';
+import { DueIndex, DueKind, stateOf, type DelayedState, type Due } from './due.js';
 import { idOf, isOf, namedBy } from './entry-ids.js';
-import { entriesOf, Entry, EntryPacker } from './entry.js';
+import { entriesOf, EntryPacker, levelOf, type Entry, type EntryChange } from './entry.js';
 import { HostLanes, knowsHosts } from './host-lanes.js';
 import { limited } from './limited.js';
 import { onlyLane } from './lane.js';
+import { LaneLogs } from './lane-logs.js';
 import { Leases, type HeldEntry } from './leases.js';
-import { QueueLog } from './log.js';
-import type { SweptStore } from './sweep-queue.js';
+import { isUnkept, type SweptStore } from './sweep-queue.js';
 import type { Sweeper } from './sweeper.js';
 
 const packer = new EntryPacker();
@@ -39,11 +40,10 @@ interface QueueSession extends SweptStore {
   readonly sweeper: Pick<Sweeper, 'consider'>;
 }
 
-/** New items of a batch, with their payloads and, in queues that know hosts, their hosts. */
-export interface NewItems {
+/** New items of a batch. */
+export interface NewItems extends Omit<Queued, 'payloads'> {
   readonly positions: Pick<Positions, 'hash' | 'host'>;
   readonly payloads: readonly string[];
-  readonly hosts?: readonly string[] | undefined;
 }
 
 /** The result of one transaction of a lease. */
@@ -56,14 +56,14 @@ export interface Lease {
 }
 
 /**
- * The queue of one visited set. An entry is in one place: in the log (log.ts), held by a lease (leases.ts), delayed
- * (due.ts), or a dead letter (dead-letters.ts). Whenever an entry moves, the queue checks whether it was forgotten
+ * The queue of one visited set. An entry is in one place: in a log (log.ts), held by a lease (leases.ts), delayed or
+ * scheduled (due.ts), or a dead letter (dead-letters.ts). Whenever an entry moves, the queue checks whether it was forgotten
  * (filters/marks.ts). Use it inside a transaction, and call `flush` at the end.
  */
 export class TodoQueue {
   /** Undefined if the queue does not know hosts. */
   private readonly lanes: HostLanes | undefined;
-  private readonly log: QueueLog | HostLanes;
+  private readonly log: LaneLogs | HostLanes;
   private readonly due: DueIndex;
   private readonly leases: Leases;
   private readonly letters: DeadLetters;
@@ -77,7 +77,7 @@ export class TodoQueue {
   ) {
     const { database, memory } = session;
     this.lanes = knowsHosts(state) ? new HostLanes(session, state) : undefined;
-    this.log = this.lanes ?? new QueueLog(database, onlyLane(state), memory.headRows);
+    this.log = this.lanes ?? new LaneLogs(database, onlyLane(state), memory.headRows);
     this.due = new DueIndex(database, state);
     this.leases = new Leases(database, state, this.due, this.lanes);
     this.letters = new DeadLetters(database, state, this.lanes);
@@ -92,16 +92,26 @@ export class TodoQueue {
   }
 
   /** Queues the new items of a batch. */
-  push({ positions, payloads, hosts }: NewItems, answers: Uint8Array, now: number): void {
+  push({ positions, payloads, hosts, ...how }: NewItems, answers: Uint8Array, now: number): void {
     if (!answers.includes(Added.New)) return;
     this.moveDue(now);
+    const at = now + Math.ceil(how.delayMs ?? 0);
     const birth = ++this.state.queue.clock;
-    const discoveredAt = Math.floor(now / 1000);
+    const made = { birth, discoveredAt: Math.floor(at / 1000), level: levelOf(how.priority) };
+    const rows = at > now ? this.due.rows('scheduled', at) : undefined;
     for (let i = 0; i < answers.length; i++) {
       if (answers[i] !== Added.New) continue;
       const host = hosts && { words: positions.host as Uint32Array, at: 2 * i, name: hosts[i] as string };
-      this.log.appendNew(positions.hash, i * 4, birth, discoveredAt, payloads[i] as string, host);
+      const payload = payloads[i] as string;
+      if (!rows) {
+        this.log.appendNew(positions.hash, i * 4, made, payload, host);
+        continue;
+      }
+      rows.addNew(positions.hash, i * 4, made, payload, host);
+      this.state.queue.scheduled++;
+      if (this.lanes && host) this.lanes.discover(host).scheduled++;
     }
+    rows?.flush();
   }
 
   /** Queues entries of an export. The hash of each, and of its host, begin with the same word. */
@@ -111,10 +121,11 @@ export class TodoQueue {
     for (const item of items) packer.addItem(item, birth, this.lanes && this.hostWordOf(item));
     // Lanes read the entries when they are flushed.
     for (const [n, entry] of entriesOf(Buffer.from(packer.packed())).entries()) {
-      const { reason, host } = items[n] as QueuedItem;
+      const { reason, host, scheduledAt } = items[n] as QueuedItem;
       if (host !== undefined) this.lanes?.name(entry, host);
-      if (reason === undefined) this.log.append(entry);
-      else this.letters.add(entry, reason);
+      if (reason !== undefined) this.letters.add(entry, reason);
+      else if (scheduledAt === undefined) this.log.append(entry);
+      else this.delay('scheduled', [entry], scheduledAt);
     }
   }
 
@@ -124,14 +135,27 @@ export class TodoQueue {
   }
 
   /** Forgets the items of a batch that were removed, wherever their entries are. */
-  forget({ hash: hashes, host }: Positions, answers: Uint8Array): void {
+  forget(positions: Positions, answers: Uint8Array): void {
+    if (this.lanes && positions.host) this.lanes.forget(positions.host, answers);
+    this.markAll(positions, answers, Removed.Removed);
+  }
+
+  /**
+   * Makes all entries void that the new items of a batch have: scheduled entries that a sync did not keep, and that no
+   * sweep has removed yet. Call it before the items are queued.
+   */
+  renew(positions: Positions, answers: Uint8Array): void {
+    this.markAll(positions, answers, Added.New);
+  }
+
+  /** Makes the entries void that the items with this answer have now. */
+  private markAll({ hash: hashes }: Pick<Positions, 'hash'>, answers: Uint8Array, answer: number): void {
     const { queue } = this.state;
-    if (this.lanes && host) this.lanes.forget(host, answers);
     if (queue.held === 0) return;
     const items = new Uint32Array(answers.length);
     let count = 0;
     for (let i = 0; i < answers.length; i++) {
-      if (answers[i] === Removed.Removed) items[count++] = i;
+      if (answers[i] === answer) items[count++] = i;
     }
     if (count > 0) this.mark(queue.clock, hashes, items.subarray(0, count));
   }
@@ -179,11 +203,16 @@ export class TodoQueue {
   }
 
   /** One of Settled per id. */
-  ack(ids: readonly string[], now: number): Uint8Array {
-    return this.settle(ids, now, (lease, held) => {
+  ack(ids: readonly string[], now: number, againAfterMs?: number): Uint8Array {
+    const again: Entry[] = [];
+    const answers = this.settle(ids, now, (lease, held) => {
       this.leases.remove(lease, held);
       this.takeOff(held.entry);
+      if (againAfterMs !== undefined) again.push(held.entry);
     });
+    const at = now + Math.ceil(againAfterMs ?? 0);
+    this.delay('scheduled', again, at, () => ({ attempt: 0, discoveredAt: Math.floor(at / 1000) }));
+    return answers;
   }
 
   release(
@@ -199,14 +228,11 @@ export class TodoQueue {
       this.leases.remove(lease, held);
       if (countAttempt && this.isExhausted(held.entry)) this.letters.add(held.entry, reason || RELEASED);
       else if (delayMs > 0) delayed.push(held.entry);
-      else this.log.append(held.entry, held.entry.attempt - uncounted);
+      else this.log.append(held.entry, { attempt: held.entry.attempt - uncounted });
       if (hostDelayMs > 0) this.lanes?.delay(held.entry, Math.ceil(hostDelayMs));
     });
-    if (delayed.length > 0) {
-      this.state.queue.delayed += delayed.length;
-      if (this.lanes) for (const entry of delayed) this.lanes.count(entry, 'delayed', 1);
-      this.due.delay(now + Math.ceil(delayMs), pack(delayed, uncounted));
-    }
+    const at = now + Math.ceil(delayMs);
+    this.delay('delayed', delayed, at, ({ attempt }) => ({ attempt: attempt - uncounted }));
     return answers;
   }
 
@@ -222,7 +248,7 @@ export class TodoQueue {
 
   putBack(ids: readonly string[], now: number): Uint8Array {
     this.moveDue(now);
-    return this.takeLetters(ids, (entry) => this.log.append(entry, 0));
+    return this.takeLetters(ids, (entry) => this.log.append(entry, { attempt: 0 }));
   }
 
   purge(ids: readonly string[]): Uint8Array {
@@ -247,7 +273,7 @@ export class TodoQueue {
   private moveDue(now: number): void {
     const { queue } = this.state;
     // In queues that know hosts, dropped entries do not count.
-    if (queue.leased + queue.delayed === 0 && !this.lanes) return;
+    if (queue.leased + queue.delayed + queue.scheduled === 0 && !this.lanes) return;
     const { movesPerChange, hostsPerChange } = this.session.database.sizes;
     const most = this.lanes ? Math.min(movesPerChange, hostsPerChange) : movesPerChange;
     let moved = 0;
@@ -270,14 +296,33 @@ export class TodoQueue {
     return ended.length;
   }
 
+  /** Entries come back at `at`, in ms since the epoch. */
+  private delay(
+    state: DelayedState,
+    entries: readonly Entry[],
+    at: number,
+    change?: (entry: Entry) => EntryChange,
+  ): void {
+    if (entries.length === 0) return;
+    const rows = this.due.rows(state, at);
+    for (const entry of entries) {
+      rows.add(entry, change?.(entry));
+      this.lanes?.count(entry, state, 1);
+    }
+    rows.flush();
+    this.state.queue[state] += entries.length;
+  }
+
   /** Returns the number of entries that it moves. */
   private endDelay(due: Due): number {
     this.due.remove(due);
     const entries = entriesOf(due.value);
+    const state = stateOf(due);
     for (const entry of entries) {
       if (this.lanes?.dismiss(entry)) continue;
-      this.state.queue.delayed--;
-      this.lanes?.count(entry, 'delayed', -1);
+      this.state.queue[state]--;
+      this.lanes?.count(entry, state, -1);
+      if (state === 'scheduled' && isUnkept(this.session, this.state, entry)) continue;
       if (!this.isForgotten(entry)) this.log.append(entry);
     }
     return entries.length;
@@ -364,11 +409,4 @@ export class TodoQueue {
     const { name } = this.session.database[table];
     return new DamagedRow(name, numberedKey(this.state.key, number), RowState.ValueDamaged);
   }
-}
-
-/** `uncounted`: number of attempts to subtract from each entry. */
-function pack(entries: readonly Entry[], uncounted: number): Buffer {
-  packer.clear();
-  for (const entry of entries) packer.add(entry, entry.attempt - uncounted);
-  return packer.packed();
 }

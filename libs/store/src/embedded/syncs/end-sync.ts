@@ -52,6 +52,7 @@ export function commitSync(session: Session, state: FilterState, sync: SyncState
   session.purger.layers(state, old.base, old.end);
   session.purger.hiddenOf(state, old.base, old.end);
   session.sweeper.renewLanes(state);
+  if (state.queue.scheduled > 0) state.queue.unkeptUntil = state.queue.clock;
 }
 
 /** Drops the layers of the sync. Call it inside a transaction. */

@@ -132,18 +132,22 @@ export class EmbeddedSyncs implements Syncs {
 
   async commit(filter: Filter, id: string, most: number, deadline: number): Promise<Sync> {
     await this.copied(filter, id, deadline);
-    return this.engine.mutate(
+    const { ended, removed } = await this.engine.mutate(
       (session) => {
         const state = session.memory.current(filter);
         const { sync } = state;
-        if (sync?.opened.id !== id) return endedOf(session, state, id, 'committed');
-        const view = viewOf(state, sync);
-        if (shareForgotten(view) > most) throw syncWouldForget(filter, view, most);
-        commitSync(session, state, sync);
-        return endedOf(session, state, id);
+        if (sync?.opened.id === id) {
+          const view = viewOf(state, sync);
+          if (shareForgotten(view) > most) throw syncWouldForget(filter, view, most);
+          commitSync(session, state, sync);
+        }
+        const ended = endedOf(session, state, id, 'committed');
+        return { ended, removed: session.sweeper.removeUnkept(state) };
       },
       { deadline },
     );
+    await byDeadline(deadline, removed).catch(ignoreTime);
+    return ended;
   }
 
   async abandon(filter: Filter, id: string, deadline: number): Promise<Sync> {
@@ -198,7 +202,8 @@ export class EmbeddedSyncs implements Syncs {
   private async copy(filter: Filter, id: string): Promise<void> {
     const { entriesPerPage, hostsPerChange } = this.engine.sizes;
     const most = filter.perHost ? hostsPerChange : entriesPerPage;
-    for await (const { entries } of queuePages(this.engine, filter)) {
+    for await (const page of queuePages(this.engine, filter)) {
+      const entries = page.entries.filter(({ scheduledAt }) => scheduledAt === undefined);
       for (let from = 0; from < entries.length; from += most)
         if (!(await this.keepEntries(filter, id, entries.slice(from, from + most)))) return;
     }

@@ -40,8 +40,12 @@ export class EmbeddedSource implements SegmentSource {
     });
   }
 
-  queue(segment: number): AsyncGenerator<QueuePage, void, undefined> {
-    return queuePages(this.engine, this.filter, segment);
+  async *queue(segment: number): AsyncGenerator<QueuePage, void, undefined> {
+    const { removed } = await this.engine.mutate(({ memory, sweeper }) => ({
+      removed: sweeper.removeUnkept(memory.current(this.filter)),
+    }));
+    await removed;
+    yield* queuePages(this.engine, this.filter, segment);
   }
 }
 

@@ -1,0 +1,67 @@
+/** The numbers of a log that are stored, in this order. */
+export const LOG_NUMBERS = ['waiting', 'headRow', 'headAt', 'headDiscoveredAt', 'nextRow'] as const;
+
+/** The numbers of a log. */
+export class LogNumbers {
+  /** Number of waiting entries. */
+  waiting = 0;
+  /** The head: row, offset in the row, and when the entry there was discovered, if any. */
+  headRow = 1;
+  headAt = 0;
+  headDiscoveredAt = 0;
+  /** The next number to assign to a row. */
+  nextRow = 1;
+  /** In lanes of hosts: the rows from `voidFrom` up to `voidTo` have dropped entries, and are not deleted yet. */
+  voidFrom = 0;
+  voidTo = 0;
+}
+
+/** The logs of a lane: that of normal entries, or those of all priorities, by their level (queue/entry.ts). */
+export type Logs = readonly [LogNumbers, ...LogNumbers[]];
+
+/** Number of logs of a lane that had entries of other priorities than normal. */
+const LEVELS = 3;
+
+/** The levels in the order in which entries are leased: high, normal, low. */
+const SERVED = [1, 0, 2] as const;
+const NORMAL = [0] as const;
+
+export const newLogs = (): Logs => [new LogNumbers()];
+
+/** All three logs. Those that did not exist are new. */
+export const allLogs = ([normal, ...others]: Logs): Logs => [
+  normal,
+  ...(others.length > 0 ? others : Array.from({ length: LEVELS - 1 }, () => new LogNumbers())),
+];
+
+/** The levels of logs, in the order in which entries are leased. */
+export const servedLevels = (logs: Logs): readonly number[] => (logs.length === 1 ? NORMAL : SERVED);
+
+export function waitingIn(logs: Logs): number {
+  let waiting = 0;
+  for (const log of logs) waiting += log.waiting;
+  return waiting;
+}
+
+/** The log with the entry that is leased next. Undefined if no entry waits. */
+export function headOf(logs: Logs): LogNumbers | undefined {
+  for (const level of servedLevels(logs)) {
+    const log = logs[level];
+    if (log && log.waiting > 0) return log;
+  }
+  return undefined;
+}
+
+/** The numbers of logs as they are stored: those of the normal log come first. */
+export const packLogs = (logs: readonly LogNumbers[]): number[] =>
+  logs.flatMap((log) => LOG_NUMBERS.map((name) => log[name]));
+
+/** The logs from these numbers. */
+export function unpackLogs(numbers: readonly number[]): Logs {
+  const logs = newLogs();
+  const all = numbers.length > LOG_NUMBERS.length ? allLogs(logs) : logs;
+  for (const [level, log] of all.entries())
+    for (const [n, name] of LOG_NUMBERS.entries())
+      log[name] = numbers[level * LOG_NUMBERS.length + n] as number;
+  return all;
+}
