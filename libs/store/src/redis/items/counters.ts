@@ -1,7 +1,7 @@
 import type { Positions } from '#bloom';
 import type { Clock } from '../../clock.js';
 import { joinAll } from '../../join-all.js';
-import { assertCounting, assertQueued, assertTtl, assertUnordered } from '../../refusals.js';
+import { assertCounting, assertQueued, assertTtl } from '../../refusals.js';
 import { Removed, type Counters, type Filter, type Operation, type Queued } from '../../port/index.js';
 import { RedisFilter } from '../layout/filter.js';
 import type { LayerStack } from '../layout/layer-stack.js';
@@ -45,7 +45,6 @@ export class RedisCounters implements Counters {
     const filter = RedisFilter.of(handle);
     assertTtl(filter, ttlMs);
     assertQueued(filter, queued, positions.count, ttlMs);
-    if (filter.perHost) assertUnordered(queued);
     await this.segments.begin(filter, operation, 'add');
     await this.refuseOverfull(filter, positions, operation);
     return perChunk(filter, positions, filter.itemsPerScript, (chunk) => {

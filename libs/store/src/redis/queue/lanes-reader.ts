@@ -10,6 +10,8 @@ const PAGE_ENTRIES = 250;
 const PAGE_LANES = 200;
 
 const ID_BYTES = 8;
+/** A log is named by the id of its lane, and its number. */
+const LOG_BYTES = ID_BYTES + 1;
 const NUMBER_BYTES = 6;
 interface Lane extends LaneRecord {
   readonly id: Buffer;
@@ -33,11 +35,11 @@ type Place = readonly [chunk: number, at: number, rewrites: number];
 const START: Place = [0, 0, 0];
 
 /**
- * Reads the queue of a segment that knows hosts, page by page. It remembers a position for each lane that has had
- * waiting entries.
+ * Reads the queue of a segment that knows hosts, page by page. It remembers a position for each log that has had waiting
+ * entries.
  */
 export class LanesReader extends QueueReader {
-  /** By the id of the lane. */
+  /** By the name of the log. */
   private readonly places = new Map<string, Place>();
 
   protected override startOver(): void {
@@ -50,7 +52,7 @@ export class LanesReader extends QueueReader {
     for (let cursor = '0', done = false; !done;) {
       const page = await this.lanes('lanes', cursor);
       let { another } = page;
-      const used = page.lanes.filter(({ next }) => next > 0).map(({ id }) => id.toString('latin1'));
+      const used = page.lanes.flatMap(logsOf);
       for (let at = 0; at < used.length && !another; at += LANES_PER_SCRIPT) {
         for (let left = used.slice(at, at + LANES_PER_SCRIPT); left.length > 0 && !another;) {
           const { next, run, removals, bytes } = await this.read(exportWaitingScript, [
@@ -105,28 +107,34 @@ export class LanesReader extends QueueReader {
     return { now, ahead, turn, lanes, next, removals, another: this.isAnotherRun(run) };
   }
 
-  /** The lanes and their positions, for the script. */
-  private packed(ids: readonly string[]): Buffer {
-    const packed = Buffer.alloc(ids.length * (ID_BYTES + 3 * NUMBER_BYTES));
+  /** The logs and their positions, for the script. */
+  private packed(logs: readonly string[]): Buffer {
+    const packed = Buffer.alloc(logs.length * (LOG_BYTES + 3 * NUMBER_BYTES));
     let at = 0;
-    for (const id of ids) {
-      at += packed.write(id, at, 'latin1');
-      for (const number of this.places.get(id) ?? START) at = packed.writeUIntBE(number, at, NUMBER_BYTES);
+    for (const log of logs) {
+      at += packed.write(log, at, 'latin1');
+      for (const number of this.places.get(log) ?? START) at = packed.writeUIntBE(number, at, NUMBER_BYTES);
     }
     return packed;
   }
 
-  /** Notes the new positions. Returns the lanes that have more entries. */
-  private take(ids: readonly string[], answer: string): string[] {
+  /** Notes the new positions. Returns the logs that have more entries. */
+  private take(logs: readonly string[], answer: string): string[] {
     const [flag = 0, rewrites = 0, ...places] = answer.split(' ').map(Number);
-    if (places.length !== 3 * ids.length) throw new Error('a script returned no positions in lanes');
+    if (places.length !== 3 * logs.length) throw new Error('a script returned no positions in lanes');
     if (flag >= 2) this.wasOvertaken = true;
-    return ids.filter((id, n) => {
+    return logs.filter((log, n) => {
       const [chunk = 0, at = 0, more = 0] = places.slice(3 * n, 3 * n + 3);
-      this.places.set(id, [chunk, at, rewrites]);
+      this.places.set(log, [chunk, at, rewrites]);
       return more > 0;
     });
   }
+}
+
+/** The names of the logs of a lane that have had entries. */
+function logsOf({ id, next, highNext, lowNext }: Lane): string[] {
+  const name = id.toString('latin1');
+  return [next, highNext, lowNext].flatMap((end, log) => (end > 0 ? [name + String.fromCharCode(log)] : []));
 }
 
 function hostOf(

@@ -13,7 +13,7 @@ import {
   MAX_LEASED_BYTES,
   RELEASED,
 } from '../../port/index.js';
-import { assertAgain, assertLimits, assertUnordered } from '../../refusals.js';
+import { assertAgain, assertLimits } from '../../refusals.js';
 import { readDeadLetters } from './dead-letters.js';
 import { RedisFilter } from '../layout/filter.js';
 import { readEntry } from './queue-entry.js';
@@ -98,7 +98,6 @@ export class RedisQueue implements Queue {
     againAfterMs?: number,
   ): Promise<Uint8Array> {
     assertAgain(filter, againAfterMs);
-    if (filter.perHost) assertUnordered({}, againAfterMs);
     return this.settle('ack', filter, ids, operation, [Math.ceil(againAfterMs ?? 0), '', 1]);
   }
 

@@ -80,7 +80,10 @@ local function useEach(entries, act)
   for n = 1, #ids do act(queue.use(ids[n])) end
 end
 function queue.count(entries, state, by)
-  useEach(entries, function(lane) lane[state] = lane[state] + by end)
+  useEach(entries, function(lane)
+    lane[state] = lane[state] + by
+    if state == 'scheduled' then lane.groups = 255 end
+  end)
 end
 function queue.freed(ids, times)
   queue.lanesOf(ids)
@@ -139,7 +142,7 @@ function queue.flush()
       end
     end
     queue.waiting = queue.waiting + lane.waiting - lane.known
-    local held = lane.waiting + lane.leased + lane.delayed + lane.dead
+    local held = lane.waiting + lane.leased + lane.delayed + lane.scheduled + lane.dead
     local isSet = lane.ownDelayMs + lane.ownMaxLeased + lane.ownMaxUrls > 0
     if held > 0 or lane.dueAt > 0 or foundIn(lane) > 0 or isSet then
       records[#records + 1], records[#records + 2] = lane.id, recordOf(lane)

@@ -21,8 +21,15 @@ export const LANE_NUMBERS = [
  *
  * - Settings of the host: nothing is leased before `blockedUntil`, in ms since the epoch, by the clock. The own limits
  *   have one added; 0 stands for the limit of the set.
+ * - Scheduled entries.
+ * - The logs of high and of low entries (lanes.ts).
  */
-export const LANE_GROUPS = [['blockedUntil', 'ownDelayMs', 'ownMaxLeased', 'ownMaxUrls'] as const] as const;
+export const LANE_GROUPS = [
+  ['blockedUntil', 'ownDelayMs', 'ownMaxLeased', 'ownMaxUrls'] as const,
+  ['scheduled'] as const,
+  ['highHead', 'highHeadAt', 'highNext'] as const,
+  ['lowHead', 'lowHeadAt', 'lowNext'] as const,
+] as const;
 
 type LaneNumber = (typeof LANE_NUMBERS)[number] | (typeof LANE_GROUPS)[number][number];
 
@@ -39,7 +46,8 @@ const FIELDS = `${fieldsOf(LANE_NUMBERS)}, lane.groups`;
 
 /**
  * Lua that includes lanes. `queue.lanesOf` reads the lanes with these ids, in any number, and `lanes` has them
- * afterwards. `laneOf` returns the id of an entry's lane.
+ * afterwards. `laneOf` returns the id of an entry's lane, `logOf` a log of a lane, and `placeOf` the lane, the log and the
+ * number of a chunk.
  */
 export const LANE_RECORDS = `
 local lanes = {}
@@ -56,7 +64,20 @@ ${LANE_GROUPS.map(
     at = at + ${names.length * NUMBER_BYTES}
   end`,
 ).join('\n')}
+  if lane.highNext + lane.lowNext > 0 then
+    local logs = newLogs(lane.id)
+    logs[1].head, logs[1].headAt, logs[1].next = lane.highHead, lane.highHeadAt, lane.highNext
+    logs[2].head, logs[2].headAt, logs[2].next = lane.lowHead, lane.lowHeadAt, lane.lowNext
+    lane.logs = logs
+  end
   return at
+end
+local function logOf(lane, log)
+  return log == 0 and lane or (lane.logs or newLogs(lane.id))[log]
+end
+local function placeOf(field)
+  local lane, isOther = lanes[sub(field, 1, 8)], #field > 14
+  return lane, logOf(lane, isOther and byte(field, 9) or 0), (unpacked('>I6', field, isOther and 10 or 9))
 end
 function queue.lanesOf(ids)
   local missing, asked = {}, {}
@@ -91,6 +112,12 @@ ${LANE_GROUPS.map(
   return parts
 end
 local function recordOf(lane)
+  local logs = lane.logs
+  if logs then
+    lane.highHead, lane.highHeadAt, lane.highNext = logs[1].head, logs[1].headAt, logs[1].next
+    lane.lowHead, lane.lowHeadAt, lane.lowNext = logs[2].head, logs[2].headAt, logs[2].next
+    lane.groups = 255
+  end
   local groups = lane.groups > 0 and packGroups(lane) or ''
   return pack('${FORMAT}', ${FIELDS}) .. groups .. lane.name
 end

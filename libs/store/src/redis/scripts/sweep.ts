@@ -90,8 +90,8 @@ while place and left > 0${hosts ? ` and queue.changes() < ${LANES_PER_SCRIPT}` :
     local chunks = {}
     for n = 1, #found, 2 do
       if #found[n] > 0 then
-        local lane = lanes[sub(found[n], 1, 8)]
-        chunks[#chunks + 1] = {lane, lane, unpacked('>I6', found[n], 9), found[n + 1]}
+        local lane, log, number = placeOf(found[n])
+        chunks[#chunks + 1] = {lane, log, number, found[n + 1]}
       end
     end
     read = queue.sweepChunks(chunks)

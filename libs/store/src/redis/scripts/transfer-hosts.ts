@@ -54,11 +54,11 @@ ${ANSWER_PAGE}`,
 };
 
 /**
- * Waiting entries of lanes, in the order of each lane.
- * KEYS: 3 and on, the queue's. ARGV: 3 for each lane its id (8 bytes) and the position of the next entry: its chunk, the
- * byte in it, and the number of rewrites (6 bytes each), all 0 for the first entry; 4 how many entries to read. The last
- * chunk that it reads may have more.
- * Returns {"<flag> <rewrites>" and for each lane " <chunk> <byte> <1 if more follow, else 0>", id of the server's run,
+ * Waiting entries of logs of lanes, in the order of each log.
+ * KEYS: 3 and on, the queue's. ARGV: 3 for each log the id of its lane (8 bytes), its number (1; lanes.ts) and the
+ * position of the next entry: its chunk, the byte in it, and the number of rewrites (6 bytes each), all 0 for the first
+ * entry; 4 how many entries to read. The last chunk that it reads may have more.
+ * Returns {"<flag> <rewrites>" and for each log " <chunk> <byte> <1 if more follow, else 0>", id of the server's run,
  * removals so far, entries with the names of their hosts}. Flag: see exportLogScript, without the 1.
  */
 export const exportWaitingScript: Script = {
@@ -66,38 +66,39 @@ export const exportWaitingScript: Script = {
   numberOfKeys: queueReadKeys(true),
   lua: `${checkQueue(true)}${MARKS}${SPLIT}${LANE_RECORDS}
 local packed, ids, places, out, read, flag = ARGV[3], {}, {}, {}, 0, 0
-for from = 1, #packed, 26 do ids[#ids + 1] = sub(packed, from, from + 7) end
+for from = 1, #packed, 27 do ids[#ids + 1] = sub(packed, from, from + 7) end
 queue.lanesOf(ids)
 for n = 1, #ids do
   local lane = lanes[ids[n]]
-  local number, at, rewrites = unpacked('>I6I6I6', packed, 26 * n - 17)
+  local log = logOf(lane, byte(packed, 27 * n - 18))
+  local number, at, rewrites = unpacked('>I6I6I6', packed, 27 * n - 17)
   local name = pack('>I2', #lane.name) .. lane.name
   -- A sweep has moved the entries of some chunk, so this one is read again.
   if rewrites ~= queue.rewrites then at = -1 end
-  if number < lane.head or number == lane.head and at < lane.headAt then
-    flag, number, at = 2, lane.head, lane.headAt
-  elseif number > lane.next then
+  if number < log.head or number == log.head and at < log.headAt then
+    flag, number, at = 2, log.head, log.headAt
+  elseif number > log.next then
     -- The lane was empty in the meantime, and began anew.
-    number, at = lane.head, lane.headAt
+    number, at = log.head, log.headAt
   end
   at = math.max(at, 0)
   local more = true
   while more and read < tonumber(ARGV[4]) do
-    local chunk = number < lane.next and call('HGET', queue.chunks, ${chunkOf('lane', 'number')})
+    local chunk = number < log.next and call('HGET', queue.chunks, ${chunkOf('log', 'number')})
     local found = split(chunk or '', at, math.huge)
     local gone = queue.forgotten(found)
     for e = 1, #found do
       if not gone[e] then out[#out + 1] = found[e] .. name end
     end
     read = read + math.max(1, #found)
-    more = number < lane.next - 1
+    more = number < log.next - 1
     if more then
       number, at = number + 1, 0
     elseif chunk then
       -- Others may append to this chunk.
       at = #chunk
     else
-      number, at = lane.next, 0
+      number, at = log.next, 0
     end
   end
   places[n] = string.format(' %.0f %.0f %d', number, at, more and 1 or 0)

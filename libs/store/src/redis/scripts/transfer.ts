@@ -76,9 +76,12 @@ if kind == 'chunks' then
   for n = 1, #found, 2 do ids[#ids + 1] = #found[n] > 0 and sub(found[n], 1, 8) or nil end
   queue.lanesOf(ids)
   for n = 1, #found, 2 do
-    local lane = lanes[sub(found[n], 1, 8)]
-    local at = lane and unpacked('>I6', found[n], 9) == lane.head and lane.headAt or 0
-    for _, entry in ipairs(lane and split(found[n + 1], at, math.huge) or {}) do
+    local entries = {}
+    if #found[n] > 0 then
+      local _, log, number = placeOf(found[n])
+      entries = split(found[n + 1], number == log.head and log.headAt or 0, math.huge)
+    end
+    for _, entry in ipairs(entries) do
       out[#out + 1] = entry
       heads[#out] = entry
     end

@@ -1,7 +1,7 @@
 import { cellCount, type Geometry, type Layer, segmentBytes, segmentsPerRun } from '#bloom';
 import { CYCLE, epochMs, Expiring, itemsFromCells } from '../../age.js';
 import { deadlineIn } from '../../clock.js';
-import { assertEntryHosts, assertUnordered, busy, importHides, importHosts } from '../../refusals.js';
+import { assertEntryHosts, busy, importHides, importHosts } from '../../refusals.js';
 import type { CallCounts, Part, QueuedHost, Quota } from '../../port/index.js';
 import type { Claim } from '../catalogue/claim.js';
 import type { Connection } from '../connection/connection.js';
@@ -90,7 +90,6 @@ export class RedisImport {
     const perScript = entry.perHost ? LANES_PER_SCRIPT : ENTRIES_PER_SCRIPT;
     const seed = entry.perHost && Buffer.from(entry.seed, 'hex');
     assertEntryHosts(entry, entries);
-    if (entry.perHost) for (const queued of entries) assertUnordered(queued, queued.scheduledAt);
     for (let at = 0; at < entries.length; at += perScript) {
       const packed = packEntries(entries.slice(at, at + perScript), seed);
       await run(scriptFor(entry, importQueueScript), [segment.queued++, packed]);
