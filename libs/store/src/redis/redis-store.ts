@@ -30,6 +30,7 @@ import { Connection, type ConnectionOptions } from './connection/connection.js';
 import { RedisCounters } from './items/counters.js';
 import { RedisCredentials } from './credentials.js';
 import { describeFilter } from './segments/describe.js';
+import type { CatalogueEntry } from './layout/entry.js';
 import { RedisFilter, segmentKeysOf } from './layout/filter.js';
 import { Generations } from './catalogue/generations.js';
 import { Growth } from './catalogue/growth.js';
@@ -48,6 +49,8 @@ import { SyncChanges } from './catalogue/sync-changes.js';
 import { SyncEnds } from './segments/sync-ends.js';
 import { SyncSums } from './segments/sync-sums.js';
 import { RedisSyncs } from './syncs/syncs.js';
+import { Unclaimed } from './syncs/unclaimed.js';
+import { RedisSource } from './transfer/export-source.js';
 import { RedisTransfer } from './transfer/transfer.js';
 import { Views } from './catalogue/views.js';
 
@@ -94,6 +97,7 @@ export class RedisStore implements Store {
   private readonly views: Views;
   private readonly watches: QueueWatches;
   private readonly sweeper: Sweeper;
+  private readonly unclaimed: Unclaimed;
   private readonly opened = new Map<string, RedisFilter>();
 
   private constructor(
@@ -112,7 +116,8 @@ export class RedisStore implements Store {
     this.lifeCycle = new LifeCycle(this.catalogue, new Generations(this.catalogue, allocation, random));
     this.growth = new Growth(this.catalogue, allocation, timeoutMs);
     const stragglers = new Stragglers(connection, this.catalogue, allocation);
-    const changes = new SyncChanges(connection, this.catalogue, allocation, stragglers);
+    const drop = (entry: CatalogueEntry) => this.unclaimed.drop(entry);
+    const changes = new SyncChanges(connection, this.catalogue, allocation, stragglers, drop);
     this.views = new Views(connection, this.catalogue, stragglers, changes);
     const segments = new Segments(connection, this.views, { maxRecordBytes, maxMarks, maxHosts });
     const { maxSyncForgets = DEFAULT_MAX_SYNC_FORGETS, syncIdleMs = DEFAULT_SYNC_IDLE_MS } = options;
@@ -130,6 +135,9 @@ export class RedisStore implements Store {
     const openSet = (name: string) => this.openFresh(name, 'visited-set');
     const { clock } = connection;
     this.sweeper = new Sweeper({ segments, clock, id: random.id(ID_BYTES), open: openSet, timeoutMs });
+    const source = (filter: RedisFilter) =>
+      new RedisSource(connection, this.catalogue, this.views, filter, timeoutMs);
+    this.unclaimed = new Unclaimed({ connection, segments, itemCalls, sweeper: this.sweeper, source });
     this.counters = new RedisCounters(
       segments,
       itemCalls,

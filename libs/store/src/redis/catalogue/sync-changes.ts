@@ -4,6 +4,7 @@ import { StoreError } from '../../errors.js';
 import { joinAll } from '../../join-all.js';
 import { called, dataLost } from '../../refusals.js';
 import type { Operation, Quota, Sync, SyncPlan } from '../../port/index.js';
+import { within } from '../../within.js';
 import type { Allocation } from './allocation.js';
 import type { Catalogue, EntryRead, FoundEntry } from './catalogue.js';
 import { carryOut } from './catalogue-change.js';
@@ -32,8 +33,8 @@ export function syncing({ raw, entry }: EntryRead): Syncing | undefined {
 
 /**
  * Begins and ends syncs. These are catalogue changes (see CatalogueChange) in which each segment takes part by its own
- * script. An end is two changes: the segments end the sync, then the remaining keys are deleted. Any instance may
- * continue each.
+ * script. An end is two changes: the segments end the sync, then remaining entries and keys are deleted. Any instance
+ * may continue each.
  */
 export class SyncChanges {
   constructor(
@@ -41,6 +42,8 @@ export class SyncChanges {
     private readonly catalogue: Catalogue,
     private readonly allocation: Allocation,
     private readonly stragglers: Stragglers,
+    /** Drops scheduled entries whose items a commit has forgotten. */
+    private readonly dropUnclaimed: (entry: CatalogueEntry) => Promise<void> = () => Promise.resolve(),
   ) {}
 
   /** Announces a sync. Undefined if the entry has changed since it was read. Throws QUOTA_EXCEEDED. */
@@ -121,13 +124,14 @@ export class SyncChanges {
     return set === undefined ? undefined : { raw: set, entry: next };
   }
 
-  /** Continues a committing or abandoning sync until it is over. */
-  async goOn(name: string, deadline: number): Promise<void> {
+  /** Continues a committing or abandoning sync until it is over and, unless not `whole`, nothing of it is left. */
+  async goOn(name: string, deadline: number, whole = true): Promise<void> {
     for (;;) {
       const read = await this.catalogue.read(name, deadline);
       const { entry } = read;
       if (!entry || entry.state !== 'ready') return;
       const found = syncing(read);
+      if (!found && !whole) return;
       const done = found ? await this.finish(found, deadline) : await this.sweepOut(read, deadline);
       if (done) return;
       if (msUntil(deadline) < 0) {
@@ -159,14 +163,20 @@ export class SyncChanges {
     return false;
   }
 
-  /** Deletes the keys that an ended sync left behind. */
+  /** Deletes the entries and keys that an ended sync left behind. */
   private async sweepOut(read: EntryRead, deadline: number): Promise<boolean> {
     const { entry } = read;
     if (!entry?.left) return true;
     const { left, ...rest } = entry;
     const swept = await carryOut(this.catalogue, read, {
       deadline,
-      prepare: () => this.allocation.freeSync(entry.tags, left, entry.base ?? 0, deadline),
+      prepare: async () => {
+        const late = () =>
+          new StoreError('STORE_UNAVAILABLE', `${called(entry)} is still being synced; retry`);
+        if (entry.endedSync?.state === 'committed')
+          await within(msUntil(deadline), this.dropUnclaimed(entry), late);
+        await this.allocation.freeSync(entry.tags, left, entry.base ?? 0, deadline);
+      },
       publish: () => ({ entry: rest }),
     });
     if (!swept) return false;

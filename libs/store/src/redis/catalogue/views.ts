@@ -34,7 +34,7 @@ export class Views {
     }
     const { raw, entry } = await this.catalogue.entryOf(filter, deadline);
     if (entry.sync?.stage === 'committing') {
-      await this.changes.goOn(filter.name, deadline);
+      await this.changes.goOn(filter.name, deadline, false);
       throw await this.catalogue.explainLoss(filter);
     }
     filter.known.learn(entry);

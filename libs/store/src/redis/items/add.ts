@@ -1,8 +1,10 @@
 import { EPOCHS_OF_AGE } from '../../age.js';
 import { HOST_LIMITS } from '../scripts/host-lanes.js';
-import { bringBack, leases, MARKS, moveDue, schedule } from '../scripts/queue-moves.js';
+import { bringBack, leases, MARKS, moveDue } from '../scripts/queue-moves.js';
 import { MOST_LEASES } from '../scripts/queue-state.js';
+import { schedule } from '../scripts/schedule.js';
 import { RECALL } from '../scripts/script.js';
+import { REPLACE } from '../scripts/unclaimed.js';
 import type { Frame } from './frame.js';
 import { headBytes } from './packed-cells.js';
 import { addSyncCounts, end, head, open, openQueue, openRange, shares } from './parts.js';
@@ -92,7 +94,7 @@ function queue(frame: Frame): string {
   const { queued, hosts } = frame.task;
   const due =
     queued &&
-    `${MARKS}${bringBack(hosts, frame.arg('attempts'))}${leases(hosts)}${moveDue(hosts)}${schedule(hosts)}`;
+    `${MARKS}${bringBack(hosts, frame.arg('attempts'))}${leases(hosts)}${moveDue(hosts)}${schedule(hosts)}${REPLACE}`;
   return openQueue(frame, due ? `${due}${hosts ? HOST_LIMITS : ''}` : '');
 }
 
@@ -166,6 +168,7 @@ if added > 0 then
     p = next
   end
   openedQueue.moveDue()
+  openedQueue.replace(entries)
   if priority > 0 then openedQueue.order() end
   if from > now then openedQueue.schedule(entries, from) else openedQueue.add(entries) end
   ${frame.task.hosts ? `openedQueue.discovered(entries, ${frame.arg('names')})` : ''}

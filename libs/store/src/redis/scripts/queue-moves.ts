@@ -3,6 +3,7 @@ import { HOST_LANES } from './host-lanes.js';
 import { APPEND } from './lanes.js';
 import { EXTENDED, FORGOTTEN, HEAD_BYTES, LEASED, MOST_LEASES, OVER, SCHEDULED } from './queue-state.js';
 import { CAN_ROTATE } from './script.js';
+import { IS_DROPPING } from './unclaimed.js';
 
 /*
  * Lua that moves entries between the places of an open queue (queue-state.ts), unless they were forgotten.
@@ -41,30 +42,6 @@ function queue.add(entries)
   if #entries == 0 then return end
   queue.append({queue}, {entries})
   queue.wake()
-end
-`;
-
-/**
- * `queue.postpone` stores entries that come back at the time of this score. `queue.schedule` makes entries scheduled
- * until this time.
- */
-export const schedule = (hosts: boolean): string => `
-function queue.postpone(entries, score)
-  local members, number = {}, queue.delays
-  for n = 1, #entries do
-    number = number + 1
-    members[2 * n - 1], members[2 * n] = string.format('%.0f', score), pack('>I6', number) .. entries[n]
-  end
-  each('ZADD', queue.delayed, members)
-  queue.set('delays', number)
-end
-function queue.schedule(entries, at)
-  if #entries == 0 then return end
-  queue.order()
-  queue.postpone(entries, ${SCHEDULED} + at)
-  if queue.scheduled == 0 or at < queue.scheduledAt then queue.scheduledAt = at end
-  queue.set('scheduled', queue.scheduled + #entries)
-  ${countIn(hosts, 'entries', 'scheduled', 1)}
 end
 `;
 
@@ -203,7 +180,7 @@ end
 
 /** If a time is too far ahead, the clock was set back after it was stored. Scheduled entries may have any time. */
 const MAY_COME_BACK = `queue.due > 0 and (queue.due <= now or queue.due > now + ${MAX_LEASE_MS})`;
-const MAY_BE_ON_TIME = 'queue.scheduled > 0 and queue.scheduledAt <= now';
+const MAY_BE_ON_TIME = `queue.scheduled > 0 and queue.scheduledAt <= now and not ${IS_DROPPING}`;
 /** Lua: whether an entry may be due. */
 export const MAY_BE_DUE = `(${MAY_COME_BACK} or ${MAY_BE_ON_TIME})`;
 
@@ -254,7 +231,10 @@ local function move(from, to, state)
   queue.close(opened)
   each('ZREM', queue.delayed, over)
   ${hosts ? 'queue.count(delays, state, -1)' : ''}
-  if state == 'scheduled' then queue.set('scheduled', queue.scheduled - #over) end
+  if state == 'scheduled' then
+    queue.set('scheduled', queue.scheduled - #over)
+    queue.oweDue(back)
+  end
   queue.bringBack(back, '${LEASE_ENDED}')
   return last < math.huge
 end

@@ -22,7 +22,8 @@ import { checkSegment, RECORD_FIELDS, recordWith, type Script } from './script.j
  * sweeps have moved entries within their chunks). A queue that does not know hosts is its own only lane, so the record
  * of the lane follows. A queue that knows hosts has other numbers there, and two more keys: host-lanes.ts. Once the
  * queue has had an entry with a priority or a time, it is ordered, and more numbers follow: scheduled (entries);
- * scheduledAt (a lower bound of the first time, ms); those of logs (lanes.ts).
+ * scheduledAt (a lower bound of the first time, ms); dropping and droppingTill (see unclaimed.ts); those of logs
+ * (lanes.ts).
  */
 
 /** A script on queues: its text depends on whether the queue knows hosts. */
@@ -105,7 +106,7 @@ const numbersOf = (hosts: boolean): readonly string[] => (hosts ? HOST_QUEUE_NUM
 export const QUEUE_FIELD = 'queue';
 
 /** The numbers of an ordered queue. Hosts have their own logs. */
-const ORDERED = ['scheduled', 'scheduledAt'];
+export const ORDERED = ['scheduled', 'scheduledAt', 'dropping', 'droppingTill'];
 const OTHER_LOGS = [1, 2].flatMap((log) => ['head', 'headAt', 'next'].map((name) => `logs[${log}].${name}`));
 const orderedOf = (hosts: boolean): readonly string[] => (hosts ? ORDERED : [...ORDERED, ...OTHER_LOGS]);
 
@@ -150,7 +151,7 @@ end
 function queue.set(name, value)
   queue[name], queue.changed = value, true
 end
-queue.scheduled, queue.scheduledAt = 0, 0
+queue.scheduled, queue.scheduledAt, queue.dropping, queue.droppingTill = 0, 0, 0, 0
 local function newLogs(id)
   return {{id = id .. '\\1', head = 0, headAt = 0, next = 0}, {id = id .. '\\2', head = 0, headAt = 0, next = 0}}
 end
@@ -183,6 +184,7 @@ export const CHECK_QUEUE_CHANGE = checkSegment(...RECORD_FIELDS, `'${QUEUE_FIELD
  * The lines after CHECK_QUEUE_CHANGE. `queue.owe` notes entries that leave a lease, a delay or the dead letters,
  * because the copy of the queue for a sync may miss them. The copy keeps their items when it ends. Each entry is noted
  * once, and only if it was queued before the sync was opened, so the copy ends however fast entries move.
+ * `queue.oweDue` notes scheduled entries that come due, also after the copy: the commit drops them like scheduled ones.
  *
  * @param owes Lua: whether the script has a key for these notes. It has one if the segment takes part in a sync.
  */
@@ -195,11 +197,10 @@ if ${owes} then
   if call('ZCARD', queue.owed) == 0 then return redis.status_reply('LOST') end
   queue.owing = tonumber(call('HGET', meta, '${OWING_FIELD}') or '')
 end
-function queue.owe(entries)
-  if not queue.owing then return end
+local function note(entries, clock)
   local owed, last = {}, tonumber(call('ZRANGE', queue.owed, -1, -1, 'WITHSCORES')[2])
   for n = 1, #entries do
-    if unpacked('>I6', entries[n], 5) <= queue.owing then
+    if unpacked('>I6', entries[n], 5) <= clock then
       owed[#owed + 1], owed[#owed + 2] = string.format('%.0f', last + n), sub(entries[n], 15, 30)
     end
   end
@@ -207,6 +208,8 @@ function queue.owe(entries)
     call('ZADD', queue.owed, 'NX', unpack(owed, from, math.min(#owed, from + 999)))
   end
 end
+function queue.owe(entries) if queue.owing then note(entries, queue.owing) end end
+function queue.oweDue(entries) if queue.owed then note(entries, queue.clock) end end
 `;
 /** For scripts whose last key, if present, is that of the owed entries. */
 export const openChanged = (hosts: boolean): string =>

@@ -11,7 +11,6 @@ import {
   MARKS,
   MAY_BE_DUE,
   moveDue,
-  schedule,
   TIDY,
 } from './queue-moves.js';
 import {
@@ -27,6 +26,7 @@ import {
   queueChangeKeys,
   RECORD_QUEUE,
 } from './queue-state.js';
+import { schedule } from './schedule.js';
 import { ALLOW_OOM, FIND_RECORD, RECALL } from './script.js';
 
 /**

@@ -1,6 +1,7 @@
 import { CYCLE } from '../../age.js';
 import { OWING_FIELD, QUEUE_FIELD } from './queue-state.js';
 import { ALLOW_OOM, CAN_ROTATE, checkSegment, NOW, type Script, SYNC } from './script.js';
+import { beginDropping } from './unclaimed.js';
 
 /*
  * Scripts that begin and end a sync in a segment. KEYS: 1 cells, 2 meta. ARGV: 1 current token of the segment, 2 bytes
@@ -29,7 +30,7 @@ const OF_SYNC = ['kept', 'listed', 'new', 'full', 'copied', 'clock'];
 export const commitSyncScript: Script = {
   name: 'unseenCommitSync',
   numberOfKeys: 2,
-  lua: `${ALLOW_OOM}${already}${checkSegment()}
+  lua: `${ALLOW_OOM}${already}${checkSegment()}${NOW}
 local all, gone, own = call('HGETALL', meta), {}, {'generation', ARGV[3]}
 local ofSync = {${OF_SYNC.map((name) => `['${name}'] = true`).join(', ')}}
 for n = 1, #all, 2 do
@@ -40,6 +41,10 @@ for n = 1, #all, 2 do
     if not ofSync[name] then own[#own + 1], own[#own + 2] = name, all[n + 1] end
   elseif name == 'open' or name == 'ring' or string.find(name, '^ring:') or string.find(name, '^items:') or string.find(name, '^nonzero:') or string.find(name, '^saturated:') then
     gone[#gone + 1] = name
+  elseif name == '${QUEUE_FIELD}' then
+    local numbers = all[n + 1]
+    ${beginDropping('numbers').trim()}
+    own[#own + 1], own[#own + 2] = name, numbers
   end
 end
 call('HDEL', meta, unpack(gone))

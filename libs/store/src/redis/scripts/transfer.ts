@@ -2,7 +2,7 @@ import type { Script } from './script.js';
 import { HOST_LANES } from './host-lanes.js';
 import { LANE_RECORDS } from './lane-records.js';
 import { chunkOf, SPLIT } from './lanes.js';
-import { ADD, leases, MARKS, schedule } from './queue-moves.js';
+import { ADD, leases, MARKS } from './queue-moves.js';
 import {
   checkQueue,
   EXTENDED,
@@ -12,6 +12,7 @@ import {
   queueReadKeys,
   SCHEDULED,
 } from './queue-state.js';
+import { schedule } from './schedule.js';
 import { CHECK_SEGMENT, NOW } from './script.js';
 
 /** Ends a script that reads a page: returns `out` with the id of the server's run and the removals so far. */

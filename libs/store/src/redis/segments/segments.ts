@@ -115,6 +115,22 @@ export class Segments {
     });
   }
 
+  /** Runs a script that changes the queue, and that is safe to repeat. */
+  async changeQueue(
+    script: QueueScript,
+    filter: RedisFilter,
+    segment: number,
+    args: readonly Value[],
+    deadline: number,
+  ): Promise<string> {
+    const { answers } = await this.seen<string>(filter, segment, deadline, undefined, (view) => {
+      const keys = segmentKeysOf(filter, segment);
+      const all = [keys.cells, keys.meta, ...queueKeys(keys)];
+      return this.connection.mutate(scriptFor(filter, script), all, [...head(view), ...args], deadline);
+    });
+    return answers;
+  }
+
   /** Runs a script that changes the segment, at most once per operation and field. */
   async change(change: Change): Promise<Answer> {
     const { filter, segment, operation } = change;

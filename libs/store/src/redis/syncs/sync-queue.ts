@@ -42,7 +42,7 @@ export interface QueueKeeper {
 /** The field of the record of a kept chunk. */
 export const keepField = ({ id }: Operation, chunk: number) => `keep:${id}:${chunk}`;
 
-/** Keeps the entries that are queued when a sync is opened. Callers that wait for the same copy share it. */
+/** Keeps the entries that are queued when a sync is opened, unless they are scheduled. Callers that wait for the same copy share it. */
 export class SyncQueue {
   /** By the id of the sync. */
   private readonly copies = new Map<string, Promise<void>>();
@@ -82,11 +82,14 @@ export class SyncQueue {
   private async copySegment(filter: RedisFilter, segment: number, id: string): Promise<void> {
     for (let isAnew = true; isAnew;) {
       const reader = this.keeper.source(filter).readerOf(segment);
-      for await (const { entries } of reader.once(filter.perHost !== undefined))
-        await this.keepEntries(filter, id, entries);
+      for await (const { entries } of reader.once(filter.perHost !== undefined)) {
+        const unscheduled = entries.filter(({ scheduledAt }) => scheduledAt === undefined);
+        await this.keepEntries(filter, id, unscheduled);
+      }
       let state = await this.endCopy(filter, segment, id, '0', reader.serverRun);
       for (let last = '0'; state === 'MORE';) {
-        const owed = await this.owedBehind(filter, segment, id, last);
+        const [keys, token] = this.callOn(filter, segment, id);
+        const owed = await readOwed(this.keeper.connection, filter, keys, token, last);
         await this.keepEntries(filter, id, owed.entries);
         last = owed.last;
         state = await this.endCopy(filter, segment, id, last, reader.serverRun);
@@ -103,42 +106,18 @@ export class SyncQueue {
     last: string,
     run: string,
   ): Promise<'OK' | 'MORE' | 'ANEW'> {
-    const [keys, head] = this.callOn(filter, segment, id);
-    const args = [...head, last, run];
+    const [keys, token] = this.callOn(filter, segment, id);
+    const args = [token, filter.pieceBytes, last, run];
     const reply = await this.keeper.connection.mutate(copiedScript, keys, args, deadlineIn(STEP_MS));
     if (reply !== 'OK' && reply !== 'MORE' && reply !== 'ANEW') throw cutOff(filter);
     return reply;
   }
 
-  private async owedBehind(
-    filter: RedisFilter,
-    segment: number,
-    id: string,
-    after: string,
-  ): Promise<{ last: string; entries: Queued[] }> {
-    const [keys, head] = this.callOn(filter, segment, id);
-    const args = [...head, after, OWED_ENTRIES];
-    const reply = await this.keeper.connection.run(owedScript, keys, args, deadlineIn(STEP_MS), true);
-    if (!Array.isArray(reply)) throw cutOff(filter);
-    const [last, hashes] = reply as [Buffer, Buffer];
-    const entries = Array.from({ length: hashes.length / HASH_BYTES }, (_, n) => ({
-      hash: hashes.subarray(n * HASH_BYTES, (n + 1) * HASH_BYTES),
-    }));
-    return { last: last.toString(), entries };
-  }
-
-  private callOn(
-    filter: RedisFilter,
-    segment: number,
-    id: string,
-  ): [keys: string[], head: (string | number)[]] {
+  private callOn(filter: RedisFilter, segment: number, id: string): [keys: string[], token: string] {
     const { sync, token } = filter.viewOf(segment);
     if (sync?.id !== id) throw cutOff(filter);
     const keys = segmentKeysOf(filter, segment);
-    return [
-      [keys.cells, keys.meta, owedKey(keys, sync.stack.base)],
-      [token, filter.pieceBytes],
-    ];
+    return [[keys.cells, keys.meta, owedKey(keys, sync.stack.base)], token];
   }
 
   private async keepEntries(filter: RedisFilter, id: string, entries: readonly Queued[]): Promise<void> {
@@ -155,6 +134,24 @@ export class SyncQueue {
       return this.keeper.keep({ filter, positions, chunk, operation, field }, id);
     });
   }
+}
+
+/** Some entries owed to the copy of a segment's queue, and the score of the last one: see owedScript. */
+export async function readOwed(
+  connection: Connection,
+  filter: RedisFilter,
+  keys: string[],
+  token: string,
+  after: string,
+): Promise<{ last: string; entries: Queued[] }> {
+  const args = [token, filter.pieceBytes, after, OWED_ENTRIES];
+  const reply = await connection.run(owedScript, keys, args, deadlineIn(STEP_MS), true);
+  if (!Array.isArray(reply)) throw cutOff(filter);
+  const [last, hashes] = reply as [Buffer, Buffer];
+  const entries = Array.from({ length: hashes.length / HASH_BYTES }, (_, n) => ({
+    hash: hashes.subarray(n * HASH_BYTES, (n + 1) * HASH_BYTES),
+  }));
+  return { last: last.toString(), entries };
 }
 
 /** The error if the sync has ended in the meantime or data is lost. The next attempt finds out which. */

@@ -1,0 +1,68 @@
+import { checkQueue, forQueues, ORDERED, queueBytes, queueReadKeys } from './queue-state.js';
+import { ALLOW_OOM, NOW } from './script.js';
+
+/*
+ * The commit of a sync drops scheduled entries whose items the new layers do not claim, in steps: an instance reads some
+ * entries, checks their items, and marks those that are not claimed as forgotten.
+ *
+ * A commit sets the number `dropping` of an ordered queue to the clock, and the last step sets it to 0. In between, no
+ * scheduled entry comes due, so that the instance meets them all, and a new item voids an earlier entry of that item.
+ * This lasts until `droppingTill` (ms), which each step moves: if no instance goes on, entries come due.
+ */
+
+/** How long an instance may take for a step, in ms. */
+const STEP_MS = 60_000;
+
+/** Lua: whether an instance is dropping entries. A time that is too far ahead is of before the clock was set back. */
+export const IS_DROPPING = `(queue.droppingTill > now and queue.droppingTill <= now + ${STEP_MS})`;
+
+const AT = queueBytes(false) + 6 * ORDERED.indexOf('dropping');
+
+/** Lua: the numbers of a queue from now on, if it is ordered. After NOW. */
+export const beginDropping = (numbers: string): string => `
+if #${numbers} > ${queueBytes(false)} then
+  ${numbers} = sub(${numbers}, 1, ${AT}) .. sub(${numbers}, 1, 6) .. struct.pack('>I6', now + ${STEP_MS}) .. sub(${numbers}, ${AT + 13})
+end
+`;
+
+/** After the opening of a queue and NOW: `queue.replace` voids earlier entries of the items of these new ones. */
+export const REPLACE = `
+function queue.replace(entries)
+  if not ${IS_DROPPING} or #entries == 0 then return end
+  local marks = {}
+  for n = 1, #entries do
+    marks[2 * n - 1], marks[2 * n] = sub(entries[n], 15, 30), string.format('%.0f', queue.clock)
+  end
+  queue.set('marked', queue.marked + call('HSET', queue.marks, unpack(marks)))
+end
+`;
+
+/**
+ * A step that drops entries from before the commit.
+ * KEYS: 3 and on, the queue's. ARGV: 3 hashes of items that are not claimed, 4 id of the server's run in the first step,
+ * or '' in that; 5 '1' in the last step.
+ * Returns the id of this run, or '' if all are dropped. In another run, it changes nothing: a failover may have lost
+ * earlier steps.
+ */
+export const dropScript = forQueues((hosts) => ({
+  name: 'unseenDrop',
+  numberOfKeys: queueReadKeys(hosts),
+  lua: `${ALLOW_OOM}${checkQueue(hosts)}${NOW}
+local items = tonumber(kept[2])
+if queue.dropping == 0 then return {'', items} end
+local run = string.match(call('INFO', 'server'), 'run_id:(%x+)')
+if ARGV[4] ~= '' and ARGV[4] ~= run then return {run, items} end
+local hashes, marks = {}, {}
+for at = 1, #ARGV[3], 16 do hashes[#hashes + 1] = sub(ARGV[3], at, at + 15) end
+local known = #hashes > 0 and call('HMGET', queue.marks, unpack(hashes)) or {}
+for n = 1, #hashes do
+  if not known[n] or tonumber(known[n]) < queue.dropping then
+    marks[#marks + 1], marks[#marks + 2] = hashes[n], string.format('%.0f', queue.dropping)
+  end
+end
+if #marks > 0 then queue.set('marked', queue.marked + call('HSET', queue.marks, unpack(marks))) end
+queue.set('droppingTill', ARGV[5] == '1' and 0 or now + ${STEP_MS})
+if ARGV[5] == '1' then queue.dropping = 0 end
+queue.save()
+return {ARGV[5] == '1' and '' or run, items}`,
+}));
