@@ -96,7 +96,7 @@ export function storeContract<H extends StoreHarness>(
       queueScheduleContract(subject);
       transferOrderContract(subject);
     }
-    if (subject.listsEntries) queuePagesContract(subject);
+    queuePagesContract(subject);
     if (subject.knowsHosts) {
       queueHostsContract(subject);
       queueHostPaceContract(subject);

@@ -27,11 +27,6 @@ export class Subject<H extends StoreHarness = StoreHarness> {
     return this.fixture.syncsHosts ?? false;
   }
 
-  /** The queues of the store have `entries` and `drop`. */
-  get listsEntries(): boolean {
-    return this.fixture.listsEntries ?? false;
-  }
-
   /** The store has `hosts`. */
   get listsHosts(): boolean {
     return this.fixture.listsHosts ?? false;

@@ -137,31 +137,30 @@ export function syncQueueContract(subject: Subject): void {
       );
     });
 
-    if (subject.listsEntries)
-      it('keeps entries that are dropped before the copy reaches them, if their items are visited', async () => {
-        const filter = await make({ capacity: 4_000 });
-        const all = items(3 * QUEUED);
-        await queue.discover(filter, all);
-        const listed: QueueEntry[] = [];
-        for (let after: string | undefined, more = true; more;) {
-          const page = await subject.store.queue.entries(filter, {}, 1_000, after);
-          listed.push(...page.entries);
-          after = page.next;
-          more = after !== undefined;
-        }
-        // Their ids are stale.
-        const forgotten = payloads(await queue.lease(filter, 20));
-        await queue.forget(filter, forgotten);
-        const sync = await broken(filter);
-        const now = await calls.current(filter);
-        const ids = listed.map(({ id }) => id);
-        await subject.store.queue.drop(now, ids, made());
-        await calls.commit(filter, sync);
-        const kept = all.filter((item) => !forgotten.includes(item));
-        expect(tally(await calls.check(filter, kept), 0)).toBe(0);
-        expect(tally(await calls.check(filter, forgotten), 1)).toBe(0);
-        expect(await queue.lease(await calls.current(filter), 100)).toEqual([]);
-      });
+    it('keeps entries that are dropped before the copy reaches them, if their items are visited', async () => {
+      const filter = await make({ capacity: 4_000 });
+      const all = items(3 * QUEUED);
+      await queue.discover(filter, all);
+      const listed: QueueEntry[] = [];
+      for (let after: string | undefined, more = true; more;) {
+        const page = await subject.store.queue.entries(filter, {}, 1_000, after);
+        listed.push(...page.entries);
+        after = page.next;
+        more = after !== undefined;
+      }
+      // Their ids are stale.
+      const forgotten = payloads(await queue.lease(filter, 20));
+      await queue.forget(filter, forgotten);
+      const sync = await broken(filter);
+      const now = await calls.current(filter);
+      const ids = listed.map(({ id }) => id);
+      await subject.store.queue.drop(now, ids, made());
+      await calls.commit(filter, sync);
+      const kept = all.filter((item) => !forgotten.includes(item));
+      expect(tally(await calls.check(filter, kept), 0)).toBe(0);
+      expect(tally(await calls.check(filter, forgotten), 1)).toBe(0);
+      expect(await queue.lease(await calls.current(filter), 100)).toEqual([]);
+    });
 
     it('finishes a commit while workers lease and release, and keeps their entries', async () => {
       const filter = await make({ segmentation: SEGMENTED, capacity: 4_000 });

@@ -21,8 +21,6 @@ export interface StoreFixture<H extends StoreHarness = StoreHarness> {
   readonly knowsHosts?: true;
   /** Exports and imports of the store carry lanes of hosts. */
   readonly transfersHosts?: true;
-  /** The queues of the store have `entries` and `drop`. */
-  readonly listsEntries?: true;
   /** The store has `hosts`. */
   readonly listsHosts?: true;
   /** Syncs of the store change what `maxUrls` counts. */
@@ -81,7 +79,6 @@ export const embedded: StoreFixture = {
   name: 'embedded',
   knowsHosts: true,
   transfersHosts: true,
-  listsEntries: true,
   listsHosts: true,
   syncsHosts: true,
   ordersQueue: true,

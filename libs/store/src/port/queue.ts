@@ -190,19 +190,19 @@ export interface Queue {
 
   /**
    * At most `limit` entries (and MAX_LISTED_ENTRIES) after the cursor `after`, as the query selects them. A call does a
-   * bounded amount of work, so a page may have fewer entries, or none, although more follow. From the first page to the
-   * last, each entry that stays where it is is listed; an entry that moves may be listed twice or not at all. Forgotten
-   * and dropped entries are not listed. A cursor that this set did not issue begins with the first page, as in other
-   * calls. Throws TypeError for a `host` in a set without `perHost`.
+   * bounded amount of work, so a page may have fewer entries, or none, although more follow. Each entry that stays in its
+   * place from the first page to the last is listed. An entry that moves, or whose lease is extended, may be listed twice
+   * or not at all. Forgotten and dropped entries are not listed. A cursor that this set did not issue begins with the
+   * first page, as in other calls. Throws TypeError for a `host` in a set without `perHost`.
    */
   entries(filter: Filter, query: EntryQuery, limit: number, after?: string): Promise<EntryPage>;
 
   /**
    * Drops entries, wherever they are: they are never leased again, and settling them or putting them back answers
    * Settled.Unknown, as for forgotten entries. Their items stay visited, also after a sync that was open then, and count
-   * towards `maxUrls`. Takes ids of `entries`. An id that names no entry changes nothing: if an item has a new entry, the
-   * id of its earlier one does not name it. As with forgotten entries, the queue
-   * removes dropped ones within minutes, and counts them until then.
+   * towards `maxUrls`. Takes ids of `entries`. An id that names no entry changes nothing. If an item has a new
+   * entry, the id of its earlier one does not name it. As with forgotten entries, the queue removes dropped ones within
+   * minutes, and counts them until then.
    */
   drop(filter: Filter, ids: readonly string[], operation: Operation): Promise<void>;
 

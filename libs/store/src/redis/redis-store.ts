@@ -147,7 +147,7 @@ export class RedisStore implements Store {
       this.sweeper,
     );
     this.watches = new QueueWatches(connection, segments, openSet, timeoutMs);
-    this.queue = new RedisQueue(segments, this.watches, timeoutMs);
+    this.queue = new RedisQueue(segments, this.watches, this.sweeper, timeoutMs);
     this.inspection = new RedisInspection(connection, this.views, this.growth);
     this.transfer = new RedisTransfer(connection, this.catalogue, this.views, this.lifeCycle, timeoutMs, {
       maxHidden,

@@ -10,17 +10,11 @@ import type { ItemCounts } from '../segments/item-counts.js';
 import { itemsPerRead, segmentsOf } from '../layout/packing.js';
 import { countDistinct, countInSegments, countUnlisted, perChunk } from './per-chunk.js';
 import type { Segments } from '../segments/segments.js';
-import { type Sweeper, sweptPerScript } from '../segments/sweeper.js';
+import type { Sweeper } from '../segments/sweeper.js';
 import type { SyncEnds } from '../segments/sync-ends.js';
 
 /** Maximum age of the item counts that the limit on items relies on, in ms. */
 const ITEMS_SEEN_FOR_MS = 1000;
-
-/**
- * Number of entries that a sweep reads for each item that is removed during the sweep. With this number the sweep ends
- * before there are as many new marks as when it began: an eighth of the entries.
- */
-const SWEPT_PER_REMOVAL = 8;
 
 /** The answer of a script for a removed item. */
 const REMOVED = String(Removed.Removed);
@@ -61,23 +55,10 @@ export class RedisCounters implements Counters {
       const field = `remove:${operation.id}:${chunk.number}`;
       const answer = await this.itemCalls.remove({ filter, positions, chunk, operation, field });
       if (filter.queued && answer.answers.includes(REMOVED)) this.sweeper.marked(filter, [chunk.segment]);
-      if (answer.sweep) await this.sweep(filter, chunk.segment, chunk.indexes.length, operation.deadline);
+      if (answer.sweep)
+        await this.sweeper.goOn(filter, chunk.segment, chunk.indexes.length, operation.deadline);
       return answer;
     });
-  }
-
-  /** Continues a sweep in proportion to these removals. */
-  private async sweep(
-    filter: RedisFilter,
-    segment: number,
-    removals: number,
-    deadline: number,
-  ): Promise<void> {
-    let left = removals * SWEPT_PER_REMOVAL;
-    const step = sweptPerScript(filter);
-    for (let more: boolean | number = true; more === true && left > 0; left -= step) {
-      more = await this.segments.sweep(filter, segment, step, deadline);
-    }
   }
 
   check(handle: Filter, positions: Positions, deadline: number): Promise<Uint8Array> {

@@ -30,6 +30,9 @@ export function readEntry(bytes: Buffer, at: number, hosts = false): KeptEntry {
   };
 }
 
+/** The birth of the entry that begins at byte `at`. */
+export const birthAt = (bytes: Buffer, at: number): number => bytes.readUIntBE(at + BIRTH_AT, 6);
+
 /**
  * An entry in its stored format, without its birth, which the script that queues it sets. `hostWord`: the second word of
  * its host's hash, in a queue that knows hosts.

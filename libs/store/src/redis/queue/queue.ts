@@ -4,6 +4,7 @@ import { joinAll } from '../../join-all.js';
 import {
   type DeadLetterPage,
   type EntryPage,
+  type EntryQuery,
   type Filter,
   type LeasedEntry,
   type LeaseLimits,
@@ -13,8 +14,10 @@ import {
   MAX_LEASED_BYTES,
   RELEASED,
 } from '../../port/index.js';
-import { assertAgain, assertLimits } from '../../refusals.js';
+import { assertAgain, assertKnowsHosts, assertLimits } from '../../refusals.js';
 import { readDeadLetters } from './dead-letters.js';
+import { dropEntries } from './drop-entries.js';
+import { readEntries } from './entry-pages.js';
 import { RedisFilter } from '../layout/filter.js';
 import { readEntry } from './queue-entry.js';
 import type { QueueWatches } from './queue-watches.js';
@@ -23,6 +26,7 @@ import { reviewScript } from '../scripts/dead-letters.js';
 import { LEASE_ENTRIES, LEASED, scriptFor } from '../scripts/queue-state.js';
 import { leaseScript, settleScript } from '../scripts/queue.js';
 import { settle } from '../segments/settling.js';
+import type { Sweeper } from '../segments/sweeper.js';
 
 const NEWLINE = 10;
 
@@ -46,6 +50,7 @@ export class RedisQueue implements Queue {
   constructor(
     private readonly segments: Segments,
     private readonly watches: QueueWatches,
+    private readonly sweeper: Sweeper,
     /** Time for one step of a read, in ms. */
     private readonly timeoutMs: number,
   ) {}
@@ -123,12 +128,13 @@ export class RedisQueue implements Queue {
     return readDeadLetters(this.segments, RedisFilter.of(filter), limit, after, this.timeoutMs);
   }
 
-  entries(): Promise<EntryPage> {
-    return Promise.reject(new Error('not built yet'));
+  async entries(filter: Filter, query: EntryQuery, limit: number, after?: string): Promise<EntryPage> {
+    if (query.host !== undefined) assertKnowsHosts(filter);
+    return readEntries(this.segments, RedisFilter.of(filter), query, limit, after, this.timeoutMs);
   }
 
-  drop(): Promise<void> {
-    return Promise.reject(new Error('not built yet'));
+  drop(filter: Filter, ids: readonly string[], operation: Operation): Promise<void> {
+    return dropEntries(this.segments, this.sweeper, RedisFilter.of(filter), ids, operation);
   }
 
   putBack(filter: Filter, ids: readonly string[], operation: Operation): Promise<Uint8Array> {

@@ -14,7 +14,8 @@ import { checkSegment, RECORD_FIELDS, recordWith, type Script } from './script.j
  *   delayed        number (6 bytes) .. entry -> when it is available again, ms; if it is scheduled, SCHEDULED + ms
  *   dead           number (6) .. length of the reason (2) .. reason .. entry -> number
  *   marks          hash of a forgotten item -> clock at that time. An entry is forgotten if its birth is not later than
- *                  the mark. Births are values of the clock, which every change that queues new entries advances.
+ *                  the mark. Births are values of the clock, which every change that queues new entries advances. The
+ *                  mark of an entry that was dropped is its birth.
  *
  * Besides the counts of the segment, meta has the numbers of the queue: clock; leases, dead and delays (last number
  * given); leased (entries); sweeping (1 during a sweep); marked (number of marks); due (a lower bound of the first end

@@ -43,7 +43,7 @@ export const END_OF_STACK = -1;
  * then. They may add to these, each of which is bounded:
  *
  * - operation records, by the bytes of a window;
- * - marks of forgotten items, by the share of the queue at which a sweep begins;
+ * - marks of forgotten items and dropped entries, by the share of the queue at which a sweep begins;
  * - hidden items of a filter that ages, by `maxHidden`;
  * - records and turns of lanes, by the hosts of entries in the queue;
  * - leases and the places to which a release takes entries, by the number of leased entries;

@@ -10,6 +10,12 @@ import type { Segments } from './segments.js';
 /** About how many entries one step of a sweep reads. In a queue that knows hosts, each may be of another lane. */
 export const sweptPerScript = ({ perHost }: RedisFilter): number => (perHost ? LANES_PER_SCRIPT : 250);
 
+/**
+ * Number of entries that a sweep reads for each mark that is added during the sweep. With this number the sweep ends
+ * before there are as many new marks as when it began: an eighth of the entries.
+ */
+const SWEPT_PER_MARK = 8;
+
 /** A sweep to begin later. */
 interface Plan {
   filter: RedisFilter;
@@ -57,6 +63,15 @@ export class Sweeper {
     plan.at = at;
     plan.cancel = after(clock, waitMs, () => this.begin(plan));
     this.plans.set(filter.generation, plan);
+  }
+
+  /** Continues a sweep of a segment in proportion to the marks that a change has added. */
+  async goOn(filter: RedisFilter, segment: number, marks: number, deadline: number): Promise<void> {
+    let left = marks * SWEPT_PER_MARK;
+    const step = sweptPerScript(filter);
+    for (let more: boolean | number = true; more === true && left > 0; left -= step) {
+      more = await this.options.segments.sweep(filter, segment, step, deadline);
+    }
   }
 
   close(): void {

@@ -1,0 +1,129 @@
+import { hostWords, segmentOf } from '#bloom';
+import { deadlineIn } from '../../clock.js';
+import { encodeEntryName } from '../../entry-id.js';
+import {
+  ENTRY_STATES,
+  MAX_LISTED_ENTRIES,
+  type EntryPage,
+  type EntryQuery,
+  type QueueEntry,
+} from '../../port/index.js';
+import type { RedisFilter } from '../layout/filter.js';
+import { entriesScript, LANES_PLACE_BYTES, WALKED } from '../scripts/entries.js';
+import { HEAD_BYTES } from '../scripts/queue-state.js';
+import type { Segments } from '../segments/segments.js';
+import { birthAt, readEntry } from './queue-entry.js';
+
+/** About how many entries one script reads, and one page. */
+const PER_SCRIPT = 250;
+const PER_PAGE = 1_000;
+/** Maximum number of scripts for a page. */
+const MOST_SCRIPTS = 64;
+
+/** A cursor: the first bytes of the generation (4), segment (4), and the place in it, empty at its beginning. */
+const GENERATION_BYTES = 4;
+const PLACE_AT = GENERATION_BYTES + 4;
+const MAX_CURSOR = 64;
+
+interface Position {
+  readonly segment: number;
+  /** See entriesScript. */
+  readonly place: Buffer;
+}
+
+const START = Buffer.alloc(0);
+
+/** A page of entries, segment after segment. See Queue.entries. */
+export async function readEntries(
+  segments: Segments,
+  filter: RedisFilter,
+  query: EntryQuery,
+  limit: number,
+  after: string | undefined,
+  timeoutMs: number,
+): Promise<EntryPage> {
+  const deadline = deadlineIn(timeoutMs);
+  const { state, host } = query;
+  const states = state === undefined ? ENTRY_STATES : [state];
+  const letters = states.map((each) => WALKED[each].letter).join('');
+  const lane = host === undefined ? undefined : laneOf(filter, host);
+  const most = Math.min(limit, MAX_LISTED_ENTRIES);
+  const entries: QueueEntry[] = [];
+  let { segment, place } = positionOf(after, filter, query) ?? { segment: lane?.segment ?? 0, place: START };
+  const end = lane ? lane.segment + 1 : filter.spread;
+  let left = PER_PAGE;
+  for (let scripts = 0; segment < end; scripts++) {
+    const wanted = Math.min(PER_SCRIPT, most - entries.length);
+    if (wanted <= 0 || left <= 0 || scripts === MOST_SCRIPTS)
+      return { entries, next: cursorOf(filter, { segment, place }) };
+    const looked = Math.min(PER_SCRIPT, left);
+    const args = [letters, place, wanted, looked, ...(filter.perHost ? [lane?.id ?? ''] : [])];
+    const { answers } = await segments.readQueue(entriesScript, filter, segment, args, deadline);
+    const placeEnd = 1 + answers.readUInt8();
+    place = answers.subarray(1, placeEnd);
+    left -= looked - answers.readUInt16BE(placeEnd);
+    entries.push(...unpack(filter, answers.subarray(placeEnd + 2)));
+    if (place.length === 0) segment++;
+  }
+  return { entries };
+}
+
+/** The lane of a host, which is in one segment. */
+function laneOf(filter: RedisFilter, host: string): { readonly id: Buffer; readonly segment: number } {
+  const words = hostWords(host, filter.seed);
+  const id = Buffer.alloc(8);
+  for (const [n, word] of words.entries()) id.writeUInt32BE(word, 4 * n);
+  return { id, segment: segmentIn(filter, id) };
+}
+
+/** The segment of the filter with an item or a host, from the first words of its hash. */
+export function segmentIn({ stack, geometry }: RedisFilter, hash: Buffer): number {
+  return Math.floor(segmentOf(hash.readUInt32BE(), hash.readUInt32BE(4), geometry) / stack.piecesOf(0));
+}
+
+function* unpack(filter: RedisFilter, bytes: Buffer): Generator<QueueEntry, void, undefined> {
+  const { generation, perHost } = filter;
+  for (let at = 0; at < bytes.length;) {
+    const letter = String.fromCharCode(bytes.readUInt8(at));
+    const state = ENTRY_STATES.find((each) => WALKED[each].letter === letter);
+    if (!state) throw new Error('a script returned an entry in no state');
+    const reasonEnd = at + 3 + bytes.readUInt16BE(at + 1);
+    const entryAt = reasonEnd + 2 + bytes.readUInt16BE(reasonEnd);
+    const { hash, attempt, discoveredAt, payload, size } = readEntry(bytes, entryAt, perHost !== undefined);
+    const hostWord = perHost ? bytes.readUInt32BE(entryAt + HEAD_BYTES) : 0;
+    yield {
+      id: encodeEntryName(generation, { hash, birth: birthAt(bytes, entryAt), hostWord }),
+      ...{ payload: (payload as Buffer).toString(), state, attempt, discoveredAt },
+      ...(state === 'dead' && { reason: bytes.toString('utf8', at + 3, reasonEnd) }),
+      ...(perHost && { host: bytes.toString('utf8', reasonEnd + 2, entryAt) }),
+    };
+    at = entryAt + size;
+  }
+}
+
+function cursorOf({ generation }: RedisFilter, { segment, place }: Position): string {
+  const head = Buffer.alloc(PLACE_AT);
+  head.write(generation, 0, GENERATION_BYTES, 'hex');
+  head.writeUInt32BE(segment, GENERATION_BYTES);
+  return Buffer.concat([head, place]).toString('base64url');
+}
+
+/** Undefined for a cursor of another set or query. */
+function positionOf(
+  cursor: string | undefined,
+  { generation, perHost }: RedisFilter,
+  { state, host }: EntryQuery,
+): Position | undefined {
+  const bytes = Buffer.from(cursor?.slice(0, MAX_CURSOR) ?? '', 'base64url');
+  if (bytes.length < PLACE_AT || !generation.startsWith(bytes.toString('hex', 0, GENERATION_BYTES)))
+    return undefined;
+  const segment = bytes.readUInt32BE(GENERATION_BYTES);
+  const place = bytes.subarray(PLACE_AT);
+  if (place.length === 0) return { segment, place };
+  const letter = String.fromCharCode(place.readUInt8());
+  const of = ENTRY_STATES.find((each) => WALKED[each].letter === letter);
+  if (!of || (state !== undefined && state !== of)) return undefined;
+  const ofLanes = of === 'waiting' && perHost && host === undefined;
+  const size = ofLanes ? LANES_PLACE_BYTES : WALKED[of].placeBytes;
+  return place.length === 1 + size ? { segment, place } : undefined;
+}
