@@ -7,6 +7,7 @@ import { clock } from '../support/clock.js';
 import { Random } from '../support/random.js';
 import { until } from '../support/until.js';
 import { discover, items, made, makeFilter, remove, SEGMENTED } from './calls.js';
+import { EntryCalls } from './entry-calls.js';
 import { LONG_MS, OVER_MS, payloads, QueueCalls } from './queue-calls.js';
 import { Walk } from './queue-walk.js';
 import { RENEWALS } from './renewals.js';
@@ -24,7 +25,7 @@ export function queueLogContract(subject: Subject): void {
       const filter = await makeFilter(subject.store, {
         ...{ kind: 'visited-set', errorRate: 1e-9, maxAttempts: 3 },
       });
-      const walk = new Walk(calls, filter, random);
+      const walk = new Walk(new EntryCalls(subject), filter, random);
       for (let step = 0; step < STEPS; step++) await walk.step();
       const { model } = walk;
       const left: unknown[] = [];

@@ -1,9 +1,10 @@
 import { expect } from '@jest/globals';
-import { LEASE_ENDED, RELEASED, Settled, type Filter } from '#store';
+import { LEASE_ENDED, RELEASED, Settled, type Filter, type QueueEntry } from '#store';
 import { clock } from '../support/clock.js';
 import { QueueModel } from '../support/queue-model.js';
 import type { Random } from '../support/random.js';
-import { LONG_MS, OVER_MS, payloads, type QueueCalls } from './queue-calls.js';
+import type { EntryCalls } from './entry-calls.js';
+import { LONG_MS, OVER_MS, payloads } from './queue-calls.js';
 
 /** A random walk of calls on a queue and on its model. */
 export class Walk {
@@ -12,7 +13,7 @@ export class Walk {
   private made = 0;
 
   constructor(
-    private readonly calls: QueueCalls,
+    private readonly calls: EntryCalls,
     private readonly filter: Filter,
     private readonly random: Random,
   ) {}
@@ -28,9 +29,11 @@ export class Walk {
       () => this.settle('delay'),
       () => this.settle('put off'),
       () => this.forget(),
+      () => this.drop(),
       () => this.putBack(),
     ];
     await this.random.pick(steps)();
+    expect(payloads(await this.entries()).sort()).toEqual(this.model.items.sort());
   }
 
   private async discover(): Promise<void> {
@@ -85,6 +88,16 @@ export class Walk {
     const distinct = [...new Set(keys)];
     await this.calls.forget(this.filter, distinct);
     this.model.forget(new Set(distinct));
+  }
+
+  private async drop(): Promise<void> {
+    const some = (await this.entries()).filter(() => this.random.below(8) === 0);
+    await this.calls.drop(this.filter, some);
+    this.model.forget(new Set(payloads(some)));
+  }
+
+  private entries(): Promise<QueueEntry[]> {
+    return this.calls.list(this.filter, {}, 1 + this.random.below(40));
   }
 
   private async putBack(): Promise<void> {

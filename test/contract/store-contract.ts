@@ -19,6 +19,7 @@ import { listsContract } from './lists.js';
 import { noFalseNegativesContract } from './no-false-negatives.js';
 import { operationIdsContract } from './operation-ids.js';
 import { queueContract } from './queue.js';
+import { queueDropsContract } from './queue-drops.js';
 import { queueHostPaceContract } from './queue-host-pace.js';
 import { queueHostsContract } from './queue-hosts.js';
 import { queueLeasesContract } from './queue-leases.js';
@@ -97,6 +98,7 @@ export function storeContract<H extends StoreHarness>(
       transferOrderContract(subject);
     }
     queuePagesContract(subject);
+    queueDropsContract(subject);
     if (subject.knowsHosts) {
       queueHostsContract(subject);
       queueHostPaceContract(subject);

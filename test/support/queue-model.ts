@@ -59,7 +59,12 @@ export class QueueModel {
     this.dead = this.dead.filter(lives);
   }
 
+  /** All items that have entries. */
+  get items(): string[] {
+    return [...this.line, ...this.held, ...this.dead].map(({ item }) => item);
+  }
+
   has(item: string): boolean {
-    return [...this.line, ...this.held, ...this.dead].some((entry) => entry.item === item);
+    return this.items.includes(item);
   }
 }

@@ -32,6 +32,8 @@ export interface Sizes {
   readonly entriesPerSlice: number;
   /** Number of entries that one page of an export reads. */
   readonly entriesPerPage: number;
+  /** Number of entries, or rows of them, that one page of a list reads. */
+  readonly listedPerPage: number;
   /** Number of due entries that one change moves. */
   readonly movesPerChange: number;
   /** Number of forgotten entries that one lease skips in the log. */
@@ -69,6 +71,7 @@ export const DEFAULT_SIZES: Sizes = {
   purgedPerSlice: 256,
   entriesPerSlice: 256,
   entriesPerPage: 1_000,
+  listedPerPage: 500,
   movesPerChange: 1_000,
   skipsPerLease: 5_000,
   hostsPerChange: 500,

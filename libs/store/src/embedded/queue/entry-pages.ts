@@ -49,12 +49,12 @@ export class EntryPages {
     this.rows = new QueueRows(database, state);
   }
 
-  /** See Queue.entries. Also ends the page when it has read the rows of about `entriesPerPage` entries. */
+  /** See Queue.entries. The page also ends when it has read `listedPerPage` entries, or the bytes of a lease. */
   page({ state: wanted, host }: EntryQuery, limit: number, after = ''): EntryPage {
     const lane = host === undefined ? undefined : this.laneOf(host);
     const most = Math.min(limit, MAX_LISTED_ENTRIES);
     const entries: QueueEntry[] = [];
-    let { entriesPerPage: left } = this.database.sizes;
+    let { listedPerPage: left } = this.database.sizes;
     let bytes = MAX_LEASED_BYTES;
     let first = placeOf(after, this.state);
     for (const table of ENTRY_TABLES) {

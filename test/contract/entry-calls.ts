@@ -1,0 +1,86 @@
+import { expect } from '@jest/globals';
+import {
+  PRIORITIES,
+  type EntryQuery,
+  type EntryState,
+  type Filter,
+  type LeasedEntry,
+  type QueueEntry,
+} from '#store';
+import { discover, made, makeFilter, SEGMENTED, type FilterOptions } from './calls.js';
+import { HELD_MS, HostCalls, urls } from './host-calls.js';
+import { payloads } from './queue-calls.js';
+import type { Subject } from './subject.js';
+
+/** A kind of queue: its name, and how to make a set with one. `segmented`: if it can have several segments. */
+type Kind = readonly [name: string, make: (more?: FilterOptions, segmented?: 'segmented') => Promise<Filter>];
+
+/** Lists and drops entries of queues. */
+export class EntryCalls extends HostCalls {
+  constructor(private readonly of: Subject) {
+    super(of);
+  }
+
+  plain(more: FilterOptions = {}): Promise<Filter> {
+    return makeFilter(this.of.store, { kind: 'visited-set', errorRate: 1e-9, capacity: 5_000, ...more });
+  }
+
+  get kinds(): readonly Kind[] {
+    const plain: Kind = [
+      'with one lane',
+      (more, segmented) => this.plain({ ...more, ...(segmented && { segmentation: SEGMENTED }) }),
+    ];
+    const withHosts: Kind = ['that knows hosts', (more) => this.make({}, more)];
+    return this.of.knowsHosts ? [plain, withHosts] : [plain];
+  }
+
+  /** All entries, page by page. A moving slot may have a page begin anew. */
+  list(filter: Filter, query: EntryQuery = {}, limit = 1_000): Promise<QueueEntry[]> {
+    return this.of.harness.still(async () => {
+      const found: QueueEntry[] = [];
+      for (let after: string | undefined, more = true; more;) {
+        const page = await this.of.store.queue.entries(filter, query, limit, after);
+        expect(page.entries.length).toBeLessThanOrEqual(limit);
+        found.push(...page.entries);
+        after = page.next;
+        more = after !== undefined;
+        if (after !== undefined) expect(after).toMatch(/^[\w-]{1,64}$/);
+      }
+      return found;
+    });
+  }
+
+  async ofUrls(filter: Filter, wanted: readonly string[]): Promise<QueueEntry[]> {
+    return (await this.list(filter)).filter(({ payload }) => wanted.includes(payload));
+  }
+
+  drop(filter: Filter, entries: readonly { id: string }[], operation = made()): Promise<void> {
+    const ids = entries.map(({ id }) => id);
+    return this.of.store.queue.drop(filter, ids, operation);
+  }
+
+  /** Queues entries, `each` of them in each state. One lease holds the leased ones. */
+  async fill(
+    filter: Filter,
+    each: number,
+  ): Promise<{ readonly of: Record<EntryState, string[]>; readonly held: LeasedEntry[] }> {
+    const lists = ['a', 'b', 'c'].map((name) => urls(name, Math.ceil((4 * each) / 3)));
+    for (const [n, list] of lists.entries())
+      await discover(this.of.store, filter, list, made(), { priority: PRIORITIES[n] });
+    const scheduled = urls('s', each);
+    await discover(this.of.store, filter, scheduled, made(), { delayMs: HELD_MS });
+    const [dead, delayed, held] = [
+      await this.lease(filter, each, HELD_MS),
+      await this.lease(filter, each, HELD_MS),
+      await this.lease(filter, each, HELD_MS),
+    ];
+    await this.release(filter, dead, { reason: 'gone' });
+    await this.release(filter, delayed, { delayMs: HELD_MS, countAttempt: false });
+    // Some have an end of their own.
+    await this.extend(filter, held.slice(1, 3), HELD_MS + 1_000);
+    const taken = payloads([...dead, ...delayed, ...held]);
+    const waiting = lists.flat().filter((url) => !taken.includes(url));
+    const of = { leased: payloads(held), delayed: payloads(delayed), dead: payloads(dead) };
+    return { of: { waiting, scheduled, ...of }, held };
+  }
+}
