@@ -42,7 +42,7 @@ export function queueDropsContract(subject: Subject): void {
       const done = letters.map(({ payload }) => (gone.includes(payload) ? Settled.Unknown : Settled.Done));
       expect([...put]).toEqual(done);
       clock.advance(2 * HELD_MS);
-      const left = [of.waiting, of.delayed, of.dead].map((some) => some.at(-1)!);
+      const left = [of.waiting, of.delayed, of.scheduled, of.dead].map((some) => some.at(-1)!);
       expect((await calls.take(filter, 100)).sort()).toEqual(left.sort());
       expect(await check(subject.store, filter, all)).toEqual(all.map(() => 1));
       expect(await discover(subject.store, filter, all)).toEqual(all.map(() => Added.Present));
@@ -171,7 +171,7 @@ export function queueDropsContract(subject: Subject): void {
 
     it('stay visited after a sync that was open', async () => {
       const filter = await make({ maxAttempts: 1 });
-      const { of } = await calls.fill(filter, 20);
+      const { scheduled, ...of } = (await calls.fill(filter, 20)).of;
       const all = Object.values(of).flat();
       const [before] = of.waiting;
       await calls.drop(filter, await calls.ofUrls(filter, [before!]));
@@ -182,6 +182,8 @@ export function queueDropsContract(subject: Subject): void {
       const now = await syncs.current(filter);
       // An entry that was dropped before the opening is not in the queue that the sync keeps.
       expect(await check(subject.store, now, all)).toEqual(all.map((url) => (url === before ? 0 : 1)));
+      // No sync keeps scheduled entries.
+      expect(await check(subject.store, now, scheduled)).toEqual(scheduled.map(() => 0));
       const left = Object.values(of).flatMap((some) => [some[0]!, some.at(-1)!]);
       expect(payloads(await calls.list(now)).sort()).toEqual(left.filter((url) => url !== before).sort());
     });
@@ -196,7 +198,7 @@ export function queueDropsContract(subject: Subject): void {
       const copied = await importFile(subject.store, file, made(), `${filter.name}.copy`);
       const found = await calls.list(copied);
       expect(payloads(found).sort()).toEqual(payloads(await calls.list(filter)).sort());
-      expect(new Set(found.map(({ state }) => state))).toEqual(new Set(['waiting', 'dead']));
+      expect(new Set(found.map(({ state }) => state))).toEqual(new Set(['waiting', 'scheduled', 'dead']));
       await calls.drop(copied, before);
       expect(await calls.list(copied)).toEqual(found);
       await calls.drop(copied, found);
