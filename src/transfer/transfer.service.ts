@@ -10,14 +10,12 @@ import {
   type FilterKind,
   type FilterSpec,
   type Operation,
-  type Part,
 } from '#store';
 import type { Principal } from '../request/principal.js';
 import { RequestAuthenticator } from '../auth/request-authenticator.js';
 import { Config } from '../config/config.js';
 import { ProblemReporter } from '../http/problem-reporter.js';
 import { ProblemError } from '../errors/problem.js';
-import { show } from '../errors/show.js';
 import { turn } from '../event-loop/turn.js';
 import { toProblem } from '../http/to-problem.js';
 import { FilterLifecycle, type Described } from '../filters/filter-lifecycle.js';
@@ -82,7 +80,7 @@ export class TransferService {
       context.auditTarget = name ?? header.name;
       const spec = importSpec(header, kind, name);
       const identity = identified(request, operation, header, spec);
-      const parts = this.storable(this.confirmed(file.parts(header), request));
+      const parts = this.confirmed(file.parts(header), request);
       const checked = kind === 'visited-set' ? checkedQueue(parts, spec, this.config.maxItemBytes) : parts;
       const described = await this.filterLifecycle.import(spec, checked, identity, caller);
       // A repeated import does not need the file, but its sender may not read the answer until it has sent everything.
@@ -111,20 +109,6 @@ export class TransferService {
     for await (const part of parts) {
       await this.authenticator.confirm(request);
       if (turn.isSpent()) await turn.next();
-      yield part;
-    }
-  }
-
-  /** Passes parts on, unless the store cannot keep the settings of their hosts: then throws VALIDATION_FAILED. */
-  private async *storable(parts: AsyncIterable<Part>): AsyncGenerator<Part, void, undefined> {
-    for await (const part of parts) {
-      const hosts = part.type === 'queue' && !this.store.hosts ? part.hosts : undefined;
-      const set = hosts?.find(({ own, blockedUntil }) => own || blockedUntil !== undefined);
-      if (set)
-        throw new ProblemError(
-          'VALIDATION_FAILED',
-          `the export has settings of host ${show(set.name)}, which this store cannot keep yet; reset them, and export again`,
-        );
       yield part;
     }
   }

@@ -29,8 +29,9 @@ export class HostsController {
     access: 'read',
     summary: 'List the hosts of a set with `perHost`',
     description:
-      'Lists hosts with URLs in the queue, with URLs that count towards `maxUrls`, or with settings. The order never ' +
-      'changes, and is not that of the names. A page may be shorter than `limit` although more follow.',
+      'Lists hosts with URLs in the queue, with URLs that count towards `maxUrls`, or with settings, in no particular ' +
+      'order. If other hosts come and go meanwhile, a host may come on two pages. A page may be shorter than `limit` ' +
+      'although more follow.',
     codes: CODES,
   })
   @ApiOkResponse({ type: HostListView })

@@ -64,11 +64,7 @@ export class HostsService {
           '#/name',
           `visited set ${name} was created without perHost, so its queue does not know hosts`,
         );
-      const { hosts } = this.store;
-      // Delete this refusal once every store has `hosts`.
-      if (!hosts)
-        throw invalid('#/name', `hosts of visited set ${name} cannot be shown or changed in this store yet`);
-      return action(filter, hosts);
+      return action(filter, this.store.hosts);
     });
   }
 }

@@ -224,7 +224,7 @@ export class ExtendDto extends LeaseIdsDto {
   readonly leaseSeconds!: number;
 }
 
-const QUEUE_CURSOR = /^[A-Za-z0-9_-]{1,64}$/;
+const QUEUE_CURSOR = /^[A-Za-z0-9_-]{1,1000}$/;
 
 /** A page of dead letters or hosts. */
 export class QueuePageQueryDto {

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { UnseenClient } from '#client';
-import { HOST_STORES } from '../e2e/stores.js';
+import { STORES } from '../e2e/stores.js';
 import { freshName, type TestApp } from '../support/app.js';
 import { runCommand, startCommand } from '../support/command-line.js';
 import type { Ended } from '../support/service-process.js';
@@ -13,7 +13,7 @@ const INTERRUPTED = 130;
 const urls = (count: number): string =>
   Array.from({ length: count }, (_, n) => `https://a.example/${n}\n`).join('');
 
-describe.each(HOST_STORES)('the command line and hosts, $name store', ({ start }) => {
+describe.each(STORES)('the command line and hosts, $name store', ({ start }) => {
   let app: TestApp;
   let client: UnseenClient;
   let folder: string;

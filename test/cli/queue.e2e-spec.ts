@@ -3,12 +3,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { UnseenClient, type VisitedSet } from '#client';
-import { ENTRY_STORES } from '../e2e/stores.js';
+import { STORES } from '../e2e/stores.js';
 import { freshName, type TestApp } from '../support/app.js';
 import { runCommand } from '../support/command-line.js';
 import type { Ended } from '../support/service-process.js';
 
-describe.each(ENTRY_STORES)('the command line and the queue, $name store', ({ start }) => {
+describe.each(STORES)('the command line and the queue, $name store', ({ start }) => {
   let app: TestApp;
   let client: UnseenClient;
   let folder: string;

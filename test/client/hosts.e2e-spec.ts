@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { NotFoundError, UnseenClient, ValidationError } from '#client';
-import { HOST_STORES } from '../e2e/stores.js';
+import { STORES } from '../e2e/stores.js';
 import { freshName, type TestApp } from '../support/app.js';
 
-describe.each(HOST_STORES)('the hosts of a set, $name store', ({ start }) => {
+describe.each(STORES)('the hosts of a set, $name store', ({ start }) => {
   let app: TestApp;
   let client: UnseenClient;
   beforeAll(async () => {

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { NotFoundError, UnseenClient, ValidationError, type QueuedUrl } from '#client';
-import { ENTRY_STORES } from '../e2e/stores.js';
+import { STORES } from '../e2e/stores.js';
 import { freshName, type TestApp } from '../support/app.js';
 
 const urls = (below: string, count: number): string[] =>
   Array.from({ length: count }, (_, n) => `https://${below}/${n}`);
 
-describe.each(ENTRY_STORES)('the URLs in the queue of a set, $name store', ({ start }) => {
+describe.each(STORES)('the URLs in the queue of a set, $name store', ({ start }) => {
   let app: TestApp;
   let client: UnseenClient;
   beforeAll(async () => {

@@ -253,14 +253,12 @@ export function queueScheduleContract(subject: Subject): void {
       await calls.ack(filter, await calls.lease(filter, 5), 3 * DAY_MS);
       filter = await calls.reopened(filter);
       expect(await calls.queueOf(filter)).toEqual({ ...NONE, scheduled: 3 });
-      if (subject.listsHosts) {
-        const { hosts = [] } = (await subject.store.hosts?.list(filter, 10)) ?? {};
-        const counts = hosts.map(({ name, waiting, scheduled }) => [name, waiting, scheduled]);
-        expect(counts.sort()).toEqual([
-          ['a.example', 0, 2],
-          ['b.example', 0, 1],
-        ]);
-      }
+      const { hosts } = await subject.store.hosts.list(filter, 10);
+      const counts = hosts.map(({ name, waiting, scheduled }) => [name, waiting, scheduled]);
+      expect(counts.sort()).toEqual([
+        ['a.example', 0, 2],
+        ['b.example', 0, 1],
+      ]);
       clock.advance(2 * DAY_MS);
       expect(await calls.take(filter)).toEqual([]);
       clock.advance(DAY_MS);
@@ -277,16 +275,14 @@ export function queueScheduleContract(subject: Subject): void {
       expect((await calls.take(filter)).sort()).toEqual([...urls('a', 1, 1), ...urls('a', 1, 5)]);
     });
 
-    if (!subject.listsHosts) return;
-
     it('goes with the entries of its host', async () => {
       const filter = await calls.make({});
       await calls.discover(filter, [...urls('a', 4), ...urls('b', 2)], { delayMs: 9 * DAY_MS });
       await calls.discover(filter, urls('a', 2, 4), { priority: 'high' });
       await calls.discover(filter, urls('a', 2, 6), { priority: 'low' });
       const [leased] = await calls.lease(filter, 1, HELD_MS);
-      expect(await subject.store.hosts?.drop(filter, 'a.example', made())).toBe(8);
-      expect(await subject.store.hosts?.get(filter, 'a.example')).toBeUndefined();
+      expect(await subject.store.hosts.drop(filter, 'a.example', made())).toBe(8);
+      expect(await subject.store.hosts.get(filter, 'a.example')).toBeUndefined();
       expect(await calls.queueOf(filter)).toMatchObject({ ...NONE, scheduled: 2 });
       expect(await calls.ack(filter, [leased!], DAY_MS)).toEqual([Settled.Unknown]);
       await calls.discover(filter, urls('a', 1, 9), { priority: 'low' });

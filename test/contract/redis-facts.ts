@@ -28,6 +28,7 @@ import { expectCells } from './cells.js';
 import { redisCalls } from './redis-calls.js';
 import { redisChunks } from './redis-chunks.js';
 import { redisDamage } from './redis-damage.js';
+import { redisHosts } from './redis-hosts.js';
 import { redisLanes } from './redis-lanes.js';
 import { redisSyncQueue } from './redis-sync-queue.js';
 import { RENEWALS } from './renewals.js';
@@ -382,6 +383,9 @@ export function redisFacts(subject: Subject<RedisHarness>): void {
     await subject.store.drop(filter.name, filter.kind, keyed());
     expect(await keysOf(subject, filter)).toEqual([]);
   });
+
+  // It moves the clock.
+  redisHosts(subject);
 }
 
 /**

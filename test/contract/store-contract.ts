@@ -102,8 +102,8 @@ export function storeContract<H extends StoreHarness>(
     if (subject.knowsHosts) {
       queueHostsContract(subject);
       queueHostPaceContract(subject);
+      hostSettingsContract(subject);
     }
-    if (subject.listsHosts) hostSettingsContract(subject);
     if (subject.syncsHosts) syncsHostsContract(subject);
     if (subject.transfersHosts) transferHostsContract(subject);
     ageingContract(subject);

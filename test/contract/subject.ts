@@ -27,11 +27,6 @@ export class Subject<H extends StoreHarness = StoreHarness> {
     return this.fixture.syncsHosts ?? false;
   }
 
-  /** The store has `hosts`. */
-  get listsHosts(): boolean {
-    return this.fixture.listsHosts ?? false;
-  }
-
   /** The queues of the store have priorities and scheduled entries. */
   get ordersQueue(): boolean {
     return this.fixture.ordersQueue ?? false;

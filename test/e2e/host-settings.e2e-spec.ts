@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { call, freshName, type Answer, type TestApp } from '../support/app.js';
 import { exported, importedAs } from './exports.js';
-import { BOTH_STORES, HOST_STORES } from './stores.js';
+import { STORES } from './stores.js';
 
 const SETS = '/v1/visited-sets';
 const DAY_MS = 86_400_000;
@@ -15,7 +15,7 @@ interface Page {
 const urls = (host: string, count: number): string[] =>
   Array.from({ length: count }, (_, n) => `https://${host}/${n}`);
 
-describe.each(HOST_STORES)('the hosts of a set, over HTTP, $name store', ({ start }) => {
+describe.each(STORES)('the hosts of a set, over HTTP, $name store', ({ start }) => {
   let app: TestApp;
   beforeAll(async () => {
     app = await start();
@@ -245,32 +245,5 @@ describe.each(HOST_STORES)('the hosts of a set, over HTTP, $name store', ({ star
         body: { code: 'VISITED_SET_NOT_FOUND' },
       });
     }
-  });
-});
-
-// Delete this together with the refusal in hosts.service.ts.
-describe.each(BOTH_STORES.slice(1))('hosts on $name store', ({ start }) => {
-  it('cannot be shown or changed yet', async () => {
-    const app = await start();
-    const name = freshName('h');
-    await call(app, 'POST', SETS, { name, capacity: 1_000, perHost: {} });
-    expect(await call(app, 'GET', `${SETS}/${name}/hosts`)).toMatchObject({
-      status: 400,
-      body: { detail: `hosts of visited set ${name} cannot be shown or changed in this store yet` },
-    });
-    await app.close();
-  });
-
-  it('cannot be imported with settings yet', async () => {
-    const [source, app] = await Promise.all([BOTH_STORES[0]!.start(), start()]);
-    const name = freshName('h');
-    await call(source, 'POST', SETS, { name, capacity: 1_000, perHost: {} });
-    await call(source, 'PUT', `${SETS}/${name}/hosts/a.example`, { maxLeased: 1 });
-    const answer = await importedAs(app, name, await exported(source, name));
-    const detail =
-      'the export has settings of host "a.example", which this store cannot keep yet; reset them, and export again';
-    expect(await answer.json()).toMatchObject({ status: 400, code: 'VALIDATION_FAILED', detail });
-    expect(await call(app, 'GET', `${SETS}/${name}`)).toMatchObject({ status: 404 });
-    await Promise.all([source.close(), app.close()]);
   });
 });

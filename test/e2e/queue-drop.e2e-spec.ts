@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { call, freshName, type TestApp } from '../support/app.js';
 import { QueuedSet, urls, urlsOf, type Dropped } from './queued-set.js';
-import { ENTRY_STORES } from './stores.js';
+import { STORES } from './stores.js';
 
-describe.each(ENTRY_STORES)('dropping URLs from the queue over HTTP, $name store', ({ start }) => {
+describe.each(STORES)('dropping URLs from the queue over HTTP, $name store', ({ start }) => {
   let app: TestApp;
   beforeAll(async () => {
     app = await start();

@@ -32,9 +32,3 @@ export const BOTH_STORES: readonly Fixture[] = [
  * because test/contract checks the same on both stores.
  */
 export const STORES = currentLane() === 'core' ? BOTH_STORES.slice(0, 1) : BOTH_STORES;
-
-/** STORES that list and change hosts, and count URLs of hosts over syncs. */
-export const HOST_STORES = STORES.filter(({ name }) => name === 'embedded');
-
-/** STORES that list the entries of their queues and drop them. */
-export const ENTRY_STORES = STORES.filter(({ name }) => name === 'embedded');

@@ -83,7 +83,7 @@ export async function assertImported(
 
 /** Whether entries wait and their only host has to wait. */
 async function hasToWait({ hosts }: Store, filter: Filter, { now }: Time): Promise<boolean> {
-  const { nextAt = now } = (await hosts?.get(filter, '')) ?? {};
+  const { nextAt = now } = (await hosts.get(filter, '')) ?? {};
   return nextAt > now;
 }
 

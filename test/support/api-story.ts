@@ -30,12 +30,9 @@ const ATTEMPTS = 3;
 
 /**
  * Calls every operation that takes and returns JSON, in an order in which a user might. Returns requests and responses
- * by operation id. `hosts`: also calls those on hosts. `entries`: also lists the URLs in a queue, and drops some.
+ * by operation id.
  */
-export async function tellStory(
-  app: TestApp,
-  { hosts, entries }: { readonly hosts: boolean; readonly entries: boolean },
-): Promise<Map<string, Told>> {
+export async function tellStory(app: TestApp): Promise<Map<string, Told>> {
   const known = operations();
   const told = new Map<string, Told>();
   const credentials: Record<string, string> = {};
@@ -118,27 +115,19 @@ export async function tellStory(
   });
   await copy('visited-sets', 'crawl', 'importVisitedSet', 'dropVisitedSet');
   await send('clearVisitedSet', set);
-  if (entries) {
-    await send('discoverUrls', set, { urls: ['https://example.org/b', 'https://example.org/archive/1'] });
-    await send('listQueuedUrls', set);
-    await send('dropQueuedUrls', set, { prefix: 'https://example.org/archive/', forget: true });
-  }
+  await send('discoverUrls', set, { urls: ['https://example.org/b', 'https://example.org/archive/1'] });
+  await send('listQueuedUrls', set);
+  await send('dropQueuedUrls', set, { prefix: 'https://example.org/archive/', forget: true });
   await send('dropVisitedSet', set);
 
-  if (hosts) {
-    const polite = { name: 'polite', host: 'example.org' };
-    await call(app, 'POST', '/v1/visited-sets', {
-      name: 'polite',
-      capacity: 1_000,
-      perHost: { maxLeased: 1 },
-    });
-    await call(app, 'POST', '/v1/visited-sets/polite/urls/discover', { urls: URLS });
-    await send('setHost', polite, { delaySeconds: 10, blockedUntil: '2030-01-31T12:00:00Z' });
-    await send('getHost', polite);
-    await send('listHosts', polite);
-    await send('dropHost', polite);
-    await send('dropVisitedSet', polite);
-  }
+  const polite = { name: 'polite', host: 'example.org' };
+  await call(app, 'POST', '/v1/visited-sets', { name: 'polite', capacity: 1_000, perHost: { maxLeased: 1 } });
+  await call(app, 'POST', '/v1/visited-sets/polite/urls/discover', { urls: URLS });
+  await send('setHost', polite, { delaySeconds: 10, blockedUntil: '2030-01-31T12:00:00Z' });
+  await send('getHost', polite);
+  await send('listHosts', polite);
+  await send('dropHost', polite);
+  await send('dropVisitedSet', polite);
 
   const filter = { name: 'pages' };
   await send('planFilter', {}, { type: 'counting', capacity: 1_000_000, errorRate: 0.001, growth: 'auto' });

@@ -21,8 +21,6 @@ export interface StoreFixture<H extends StoreHarness = StoreHarness> {
   readonly knowsHosts?: true;
   /** Exports and imports of the store carry lanes of hosts. */
   readonly transfersHosts?: true;
-  /** The store has `hosts`. */
-  readonly listsHosts?: true;
   /** Syncs of the store change what `maxUrls` counts. */
   readonly syncsHosts?: true;
   /** The queues of the store have priorities and scheduled entries. */
@@ -79,7 +77,6 @@ export const embedded: StoreFixture = {
   name: 'embedded',
   knowsHosts: true,
   transfersHosts: true,
-  listsHosts: true,
   syncsHosts: true,
   ordersQueue: true,
   async setUp() {

@@ -16,7 +16,10 @@ export class Hosts {
     private readonly path: string,
   ) {}
 
-  /** Lists the hosts with URLs in the queue, with URLs that count towards `maxUrls`, or with settings. */
+  /**
+   * Lists the hosts with URLs in the queue, with URLs that count towards `maxUrls`, or with settings. If others come and
+   * go meanwhile, a host may come twice.
+   */
   async *list(options: PageOptions = {}): AsyncGenerator<Host> {
     const pages = pagesOf<HostList>(this.service.requests, `${this.path}/hosts`, options);
     for await (const { hosts } of pages) yield* hosts;

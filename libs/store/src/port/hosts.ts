@@ -21,7 +21,10 @@ export interface HostSettings {
 /** A host of a queue that knows hosts. */
 export interface HostView extends HostSettings {
   readonly name: string;
-  /** Entries by state. As in QueueStats, forgotten entries count until the queue reaches them. */
+  /**
+   * Entries by state. As in QueueStats, forgotten entries count until the queue reaches them. Unlike there, so may those
+   * whose lease or delay has ended, as leased or delayed.
+   */
   readonly waiting: number;
   readonly leased: number;
   readonly delayed: number;
@@ -49,9 +52,10 @@ export interface HostPage {
  */
 export interface Hosts {
   /**
-   * At most `limit` hosts after the cursor `after`, in an order that never changes, and no more than MAX_LISTED_HOSTS. A
-   * page may be shorter although more follow. Lists the hosts with entries, with URLs that count towards `maxUrls`, or
-   * with settings.
+   * At most `limit` hosts after the cursor `after`, and no more than MAX_LISTED_HOSTS. Lists the hosts with entries, with
+   * URLs that count towards `maxUrls`, or with settings. A page may be shorter although more follow, but has each host
+   * once. All pages together have each host that is listed throughout. One may come on two pages if others come and go
+   * meanwhile, or after a failover.
    */
   list(filter: Filter, limit: number, after?: string): Promise<HostPage>;
 

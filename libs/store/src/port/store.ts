@@ -34,8 +34,7 @@ export interface Readiness {
 export interface Store {
   readonly counters: Counters;
   readonly queue: Queue;
-  /** Absent if the queues of this store do not know hosts. */
-  readonly hosts?: Hosts;
+  readonly hosts: Hosts;
   readonly syncs: Syncs;
   readonly inspection: Inspection;
   readonly transfer: Transfer;

@@ -12,6 +12,7 @@ import {
   type FilterKind,
   type FilterSpec,
   type FilterStats,
+  type Hosts,
   type ListPage,
   type Operation,
   type Queue,
@@ -38,6 +39,7 @@ import { RedisInspection } from './segments/inspection.js';
 import { ItemCounts } from './segments/item-counts.js';
 import { ItemCalls } from './items/item-calls.js';
 import { LifeCycle } from './catalogue/life-cycle.js';
+import { RedisHosts } from './queue/hosts.js';
 import { RedisQueue } from './queue/queue.js';
 import { QueueWatches } from './queue/queue-watches.js';
 import { redisRateLimiter } from './rate-limiter.js';
@@ -87,6 +89,7 @@ const ID_BYTES = 8;
 export class RedisStore implements Store {
   readonly counters: Counters;
   readonly queue: Queue;
+  readonly hosts: Hosts;
   readonly transfer: Transfer;
   readonly syncs: RedisSyncs;
   readonly inspection: RedisInspection;
@@ -148,6 +151,11 @@ export class RedisStore implements Store {
     );
     this.watches = new QueueWatches(connection, segments, openSet, timeoutMs);
     this.queue = new RedisQueue(segments, this.watches, this.sweeper, timeoutMs);
+    this.hosts = new RedisHosts({
+      ...{ segments, sweeper: this.sweeper, maxHosts, timeoutMs },
+      pagesOf: (filter, segment) =>
+        new RedisSource(connection, this.catalogue, this.views, filter, timeoutMs).pagesOf(segment),
+    });
     this.inspection = new RedisInspection(connection, this.views, this.growth);
     this.transfer = new RedisTransfer(connection, this.catalogue, this.views, this.lifeCycle, timeoutMs, {
       maxHidden,

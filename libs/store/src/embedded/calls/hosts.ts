@@ -8,6 +8,7 @@ import {
   type HostView,
   type Operation,
 } from '../../port/index.js';
+import { emptyHost } from '../../empty-host.js';
 import { assertHostSettings, assertKnowsHosts, noMoreHosts } from '../../refusals.js';
 import { GENERATION_BYTES } from '../database/keys.js';
 import type { Engine } from '../engine/engine.js';
@@ -62,16 +63,7 @@ export class EmbeddedHosts implements Hosts {
           lane.name ||= host;
           lanes.settle(lane, settings);
           lanes.flush();
-          return {
-            answer: lanes.view(lane) ?? {
-              name: host,
-              waiting: 0,
-              leased: 0,
-              delayed: 0,
-              scheduled: 0,
-              dead: 0,
-            },
-          };
+          return { answer: lanes.view(lane) ?? emptyHost(filter, host) };
         });
       },
       { grows: true, deadline: operation.deadline },

@@ -1,6 +1,6 @@
 import { EPOCHS_OF_AGE } from '../../age.js';
 import { HOST_LIMITS } from '../scripts/host-lanes.js';
-import { bringBack, leases, MARKS, moveDue } from '../scripts/queue-moves.js';
+import { bringBack, leases, marks, moveDue } from '../scripts/queue-moves.js';
 import { MOST_LEASES } from '../scripts/queue-state.js';
 import { schedule } from '../scripts/schedule.js';
 import { RECALL } from '../scripts/script.js';
@@ -94,7 +94,7 @@ function queue(frame: Frame): string {
   const { queued, hosts } = frame.task;
   const due =
     queued &&
-    `${MARKS}${bringBack(hosts, frame.arg('attempts'))}${leases(hosts)}${moveDue(hosts)}${schedule(hosts)}${REPLACE}`;
+    `${marks(hosts)}${bringBack(hosts, frame.arg('attempts'))}${leases(hosts)}${moveDue(hosts)}${schedule(hosts)}${REPLACE}`;
   return openQueue(frame, due ? `${due}${hosts ? HOST_LIMITS : ''}` : '');
 }
 

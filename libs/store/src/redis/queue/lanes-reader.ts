@@ -1,8 +1,8 @@
-import type { Filter, QueuedHost } from '../../port/index.js';
+import type { Filter } from '../../port/index.js';
 import type { QueuePage } from '../../transfer/export-parts.js';
 import { LANES_PER_SCRIPT } from '../scripts/host-lanes.js';
-import { type LaneRecord, readLane } from '../scripts/lane-records.js';
 import { exportLanesScript, exportWaitingScript } from '../scripts/transfer-hosts.js';
+import { type Lane, type Lanes, queuedHostOf, readLanes } from './lane-pages.js';
 import { QueueReader, readEntries } from './queue-reader.js';
 
 /** Approximate number of entries and of lanes that one script reads. */
@@ -13,16 +13,8 @@ const ID_BYTES = 8;
 /** A log is named by the id of its lane, and its number. */
 const LOG_BYTES = ID_BYTES + 1;
 const NUMBER_BYTES = 6;
-interface Lane extends LaneRecord {
-  readonly id: Buffer;
-}
 
-interface LanePage {
-  /** The clock, in ms since the epoch; how far the queue's time is ahead of it; the last turn. */
-  readonly now: number;
-  readonly ahead: number;
-  readonly turn: number;
-  readonly lanes: Lane[];
+interface LanePage extends Lanes {
   readonly next: string;
   readonly removals: number;
   /** Another run of the server has answered. */
@@ -86,7 +78,11 @@ export class LanesReader extends QueueReader {
       }
       const last = (lastTurn ??= page.turn);
       const found = page.lanes.filter(({ turn }) => kind === 'turns' || turn === 0 || turn > last);
-      yield { entries: [], hosts: found.map((lane) => hostOf(lane, page, filter)), removals: page.removals };
+      yield {
+        entries: [],
+        hosts: found.map((lane) => queuedHostOf(lane, page, filter)),
+        removals: page.removals,
+      };
       cursor = page.next;
       if (cursor !== '0') continue;
       if (kind === 'lanes') return;
@@ -94,17 +90,14 @@ export class LanesReader extends QueueReader {
     }
   }
 
-  private async lanes(kind: 'turns' | 'lanes', cursor: string): Promise<LanePage> {
-    const { next, run, removals, bytes } = await this.read(exportLanesScript, [kind, cursor, PAGE_LANES]);
-    const [now = 0, ahead = 0, turn = 0] = [0, 6, 12].map((at) => bytes.readUIntBE(at, NUMBER_BYTES));
-    const lanes: Lane[] = [];
-    for (let at = 3 * NUMBER_BYTES; at < bytes.length;) {
-      const recordAt = at + ID_BYTES + 2;
-      const end = recordAt + bytes.readUInt16BE(at + ID_BYTES);
-      lanes.push({ ...readLane(bytes.subarray(recordAt, end)), id: bytes.subarray(at, at + ID_BYTES) });
-      at = end;
-    }
-    return { now, ahead, turn, lanes, next, removals, another: this.isAnotherRun(run) };
+  /** A page of lanes: see exportLanesScript. */
+  async lanes(
+    kind: 'turns' | 'lanes' | 'lane',
+    cursor: string | Buffer,
+    count = PAGE_LANES,
+  ): Promise<LanePage> {
+    const { next, run, removals, bytes } = await this.read(exportLanesScript, [kind, cursor, count]);
+    return { ...readLanes(bytes), next, removals, another: this.isAnotherRun(run) };
   }
 
   /** The logs and their positions, for the script. */
@@ -135,20 +128,4 @@ export class LanesReader extends QueueReader {
 function logsOf({ id, next, highNext, lowNext }: Lane): string[] {
   const name = id.toString('latin1');
   return [next, highNext, lowNext].flatMap((end, log) => (end > 0 ? [name + String.fromCharCode(log)] : []));
-}
-
-function hostOf(
-  { name, waiting, dueAt, readyAt, found, period }: LaneRecord,
-  { now, ahead }: LanePage,
-  { maxAgeSeconds = 0, base }: Pick<Filter, 'maxAgeSeconds' | 'base'>,
-): QueuedHost {
-  const ageMs = maxAgeSeconds * 1_000;
-  const present = ageMs > 0 ? Math.floor((now + ahead) / ageMs) : base;
-  const at = waiting > 0 && dueAt > 0 ? dueAt : readyAt;
-  return {
-    name,
-    readyAt: Math.max(0, at - ahead),
-    found: period === present ? found : 0,
-    foundUntil: ageMs > 0 ? Math.max(0, (present + 1) * ageMs - ahead) : 0,
-  };
 }

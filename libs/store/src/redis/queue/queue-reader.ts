@@ -21,6 +21,9 @@ export interface RawPage {
   readonly bytes: Buffer;
 }
 
+/** Runs a script that reads a page of the queue of one segment. */
+export type ReadPage = (script: Script, args: (string | number | Buffer)[]) => Promise<RawPage>;
+
 /** The pages of a scan. A cursor is valid only in the run of the server that gave it: in another, it starts over. */
 export async function* scan(
   read: (cursor: string) => Promise<RawPage>,
@@ -50,9 +53,7 @@ export class QueueReader {
   protected wasOvertaken = false;
   private wasRestarted = false;
 
-  constructor(
-    protected readonly read: (script: Script, args: (string | number | Buffer)[]) => Promise<RawPage>,
-  ) {}
+  constructor(protected readonly read: ReadPage) {}
 
   /** True if entries were taken before they were read, since the last call of this method. */
   overtaken(): boolean {

@@ -1,9 +1,10 @@
-import { bringBack, countIn, flushed, hostLanes, leases, MARKS, moveDue, TIDY } from './queue-moves.js';
+import { bringBack, countIn, flushed, hostLanes, leases, marks, moveDue, TIDY } from './queue-moves.js';
+import { LANE_RECORDS } from './lane-records.js';
 import {
   CHECK_QUEUE_CHANGE,
   checkQueue,
   forQueues,
-  HEAD_BYTES,
+  idBytes,
   openChanged,
   queueChangeKeys,
   queueReadKeys,
@@ -19,10 +20,10 @@ import { ALLOW_OOM, RECALL, RECORD } from './script.js';
 export const deadLettersScript = forQueues((hosts) => ({
   name: 'unseenDeadLetters',
   numberOfKeys: queueReadKeys(hosts),
-  lua: `${checkQueue(hosts)}${MARKS}
+  lua: `${checkQueue(hosts)}${hosts ? LANE_RECORDS : ''}${marks(hosts)}
 local found = call('ZRANGEBYSCORE', queue.letters, '(' .. ARGV[3], '+inf', 'LIMIT', 0, ARGV[4])
 local heads = {}
-for n = 1, #found do heads[n] = sub(found[n], 9 + unpacked('>I2', found[n], 7), 8 + ${HEAD_BYTES} + unpacked('>I2', found[n], 7)) end
+for n = 1, #found do heads[n] = sub(found[n], 9 + unpacked('>I2', found[n], 7), 8 + ${idBytes(hosts)} + unpacked('>I2', found[n], 7)) end
 local last = #found == tonumber(ARGV[4]) and unpacked('>I6', found[#found]) or 0
 local gone = {}
 for n in pairs(queue.forgotten(heads)) do gone[#gone + 1], found[n] = found[n], '' end
@@ -39,7 +40,7 @@ export const reviewScript = forQueues((hosts) => ({
   name: 'unseenReview',
   numberOfKeys: queueChangeKeys(hosts),
   moreKeys: true,
-  lua: `${ALLOW_OOM}${CHECK_QUEUE_CHANGE}${RECALL}${openChanged(hosts)}${hostLanes(hosts)}${MARKS}${bringBack(hosts, 'ARGV[9]')}${leases(hosts)}${moveDue(hosts)}
+  lua: `${ALLOW_OOM}${CHECK_QUEUE_CHANGE}${RECALL}${openChanged(hosts)}${hostLanes(hosts)}${marks(hosts)}${bringBack(hosts, 'ARGV[9]')}${leases(hosts)}${moveDue(hosts)}
 if ARGV[10] == 'putBack' then queue.moveDue() end
 local packed, out, gone, entries, places, taken = ARGV[11], {}, {}, {}, {}, {}
 local at = 1

@@ -68,6 +68,12 @@ for n = 1, #ids do
   if not oldest and lanes[ids[n]].waiting > 0 then oldest = queue.oldest(lanes[ids[n]]) end
 end`;
 
+/** Dropped entries do not count. The counts of due ones may have some. */
+const DROPPED = `later, scheduled = later - queue.delayedVoid, scheduled - queue.scheduledVoid
+letters, leased = letters - queue.deadVoid, math.max(leased, 0)
+delayed, onTime = math.min(delayed, later), math.min(onTime, scheduled)
+`;
+
 const queueCounts = (hosts: boolean): string => `
 local keys, delayed, onTime = {}, call('ZCOUNT', queue.delayed, 0, now), 0
 if queue.scheduled > 0 then
@@ -87,8 +93,9 @@ for n = 1, #ends do
 end
 ${hosts ? OLDEST_OF_LANES : 'local oldest = queue.oldest(queue)'}
 local age = oldest and math.max(0, math.floor(now / 1000) - oldest) or -1
-local queued = {queue.waiting + delayed + onTime + queue.leased - leased, leased, queue.later - delayed - queue.scheduled,
-  queue.scheduled - onTime, queue.letterCount, sizes[6] + sizes[7] - 2, age}
+local later, scheduled, letters = queue.later - queue.scheduled, queue.scheduled, queue.letterCount
+${hosts ? DROPPED : ''}local queued = {queue.waiting + delayed + onTime + queue.leased - leased, leased, later - delayed, scheduled - onTime,
+  letters, sizes[6] + sizes[7] - 2, age}
 for n = 1, #queued do stats[#stats + 1] = queued[n] end
 `;
 

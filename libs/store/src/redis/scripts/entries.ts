@@ -1,6 +1,6 @@
 import { LANE_RECORDS } from './lane-records.js';
 import { chunkOf, SPLIT } from './lanes.js';
-import { leases, MARKS } from './queue-moves.js';
+import { leases, marks } from './queue-moves.js';
 import {
   CHECK_QUEUE_CHANGE,
   checkQueue,
@@ -223,7 +223,7 @@ export const LANES_PLACE_BYTES = 36;
 export const entriesScript = forQueues((hosts) => ({
   name: 'unseenEntries',
   numberOfKeys: queueReadKeys(hosts),
-  lua: `${checkQueue(hosts)}${hosts ? LANE_RECORDS : ''}${MARKS}${SPLIT}${leases(false)}
+  lua: `${checkQueue(hosts)}${hosts ? LANE_RECORDS : ''}${marks(hosts)}${SPLIT}${leases(false)}
 local wanted, most, left = ${hosts ? 'ARGV[7]' : "''"}, tonumber(ARGV[5]), tonumber(ARGV[6])
 local walks, heads, letters, reasons, names = {}, {}, {}, {}, {}
 local lane = queue
@@ -282,7 +282,7 @@ export const dropScript = forQueues((hosts) => ({
   name: 'unseenDropEntries',
   numberOfKeys: queueChangeKeys(hosts),
   moreKeys: true,
-  lua: `${ALLOW_OOM}${CHECK_QUEUE_CHANGE}${RECALL}${openChanged(hosts)}${hosts ? LANE_RECORDS : ''}${MARKS}
+  lua: `${ALLOW_OOM}${CHECK_QUEUE_CHANGE}${RECALL}${openChanged(hosts)}${hosts ? LANE_RECORDS : ''}${marks(hosts)}
 local packed, heads, sweep = ARGV[9], {}, 0
 for at = 1, #packed, 26 do
   local birth = unpacked('>I6', packed, at)

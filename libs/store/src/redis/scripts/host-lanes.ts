@@ -1,4 +1,5 @@
 import type { Filter } from '../../port/index.js';
+import { SWEEP_AFTER_MS } from '../../sweeping.js';
 import { LANE_RECORDS, PACK_LANE } from './lane-records.js';
 import { APPEND, chunkOf } from './lanes.js';
 
@@ -17,6 +18,11 @@ import { APPEND, chunkOf } from './lanes.js';
  * The queue's time follows the clock, but if the clock is set back, it continues from where it was. So no lane waits
  * longer than its delay. Meta has these numbers of it: `seenAt`, the clock at the last change, and `aheadMs`, how far
  * the queue's time is ahead of the clock; also `turn`, the last turn, and `waiting`, the waiting entries of all lanes.
+ *
+ * To drop the entries of a lane sets a clock in its record (lane-records.ts), and counts them no longer; they are
+ * dismissed wherever they turn up. Meta has of this: `dropped`, the last of these clocks; `sweptDrop`, up to which of them
+ * sweeps have dismissed all entries, and `sweepingDrop`, up to which of them the current sweep does; `delayedVoid`,
+ * `scheduledVoid` and `deadVoid`, the entries and dead letters among them that were dropped.
  */
 
 /** Maximum number of lanes that one lease takes entries from, and of items or ids in a script on such a queue. */
@@ -40,8 +46,8 @@ export function hostLimits(
  * After NOW and the opening of a queue. The last of ARGV has the limits of the set: hostLimits.
  *
  *   queue.use       a lane that changes, and that must have been read; `queue.changes` returns how many do
- *   queue.count     counts entries in a state of their lanes, or no longer
- *   queue.freed     counts that leases of these lanes ended at these times
+ *   queue.count     counts entries in a state of their lanes, or no longer; dropped ones count only in the queue
+ *   queue.freed     counts that leases of these entries ended at these times
  *   queue.delay     delays the hosts of entries
  *   queue.add       adds entries at the ends of their lanes
  *   queue.flush     gives the lanes that changed their turns, writes their records, and wakes waiting callers. Call it
@@ -77,23 +83,24 @@ local function useEach(entries, act)
   local ids = {}
   for n = 1, #entries do ids[n] = laneOf(entries[n]) end
   queue.lanesOf(ids)
-  for n = 1, #ids do act(queue.use(ids[n])) end
+  for n = 1, #ids do act(queue.use(ids[n]), entries[n], n) end
 end
 function queue.count(entries, state, by)
-  useEach(entries, function(lane)
-    lane[state] = lane[state] + by
-    if state == 'scheduled' then lane.groups = 255 end
+  useEach(entries, function(lane, entry)
+    if isDropped(lane, entry) then queue.set(state .. 'Void', queue[state .. 'Void'] + by)
+    elseif state == 'scheduled' then setInGroup(lane, state, lane[state] + by)
+    else lane[state] = lane[state] + by end
   end)
 end
-function queue.freed(ids, times)
-  queue.lanesOf(ids)
-  for n = 1, #ids do
-    local lane = queue.use(ids[n])
+function queue.freed(entries, times)
+  useEach(entries, function(lane, entry, n)
+    if isDropped(lane, entry) then return end
     lane.leased = lane.leased - 1
+    queue.set('leased', queue.leased - 1)
     if limitOf(lane.ownMaxLeased, maxLeased) == 1 then
       wait(lane, queueTime - math.max(0, now - times[n]) + limitOf(lane.ownDelayMs, delayMs))
     end
-  end
+  end)
 end
 function queue.delay(entries, ms)
   useEach(entries, function(lane) wait(lane, queueTime + ms) end)
@@ -117,10 +124,12 @@ end
 -- When it is the lane's turn, or 0. An import sets dueSince, which may be over.
 local function turnOf(lane)
   if lane.leased >= limitOf(lane.ownMaxLeased, maxLeased) then return 0 end
-  if lane.dueSince and lane.waiting > 0 then return lane.dueSince end
   local readyAt = readyOf(lane)
+  if lane.dueSince and lane.waiting > 0 then return readyAt end
   if lane.waiting == 0 then
     local ends = ageMs > 0 and foundIn(lane) > 0 and (period + 1) * ageMs or 0
+    -- Its record is kept until a sweep has passed.
+    if lane.dropped > 0 then ends = math.max(ends, lane.dueAt > queueTime and lane.dueAt or queueTime + ${SWEEP_AFTER_MS}) end
     return math.max(readyAt > queueTime and readyAt or 0, ends)
   end
   if lane.served or lane.known == 0 or lane.dueAt < readyAt then return math.max(readyAt, queueTime) end
@@ -130,7 +139,9 @@ function queue.flush()
   if #used == 0 then return end
   local records, over, turns, gone, isReady = {}, {}, {}, {}, false
   for n = 1, #used do
-    local lane, at = used[n], turnOf(used[n])
+    local lane = used[n]
+    if lane.dropped > 0 and lane.dropped <= queue.sweptDrop then lane.dropped = 0 end
+    local at = turnOf(lane)
     if at ~= lane.dueAt or lane.served then
       if lane.dueAt > 0 then gone[#gone + 1] = pack('>I6', lane.turn) .. lane.id end
       lane.dueAt, lane.turn = at, 0

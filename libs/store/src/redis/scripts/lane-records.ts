@@ -1,3 +1,5 @@
+import type { HostSettings } from '../../port/index.js';
+
 /*
  * The records of the lanes of a queue that knows hosts: id of the lane (8 bytes) -> record. A record has
  *
@@ -23,13 +25,18 @@ export const LANE_NUMBERS = [
  *   have one added; 0 stands for the limit of the set.
  * - Scheduled entries.
  * - The logs of high and of low entries (lanes.ts).
+ * - Entries that were born by `dropped` on the queue's clock are dropped. They count in no state, and some may still be
+ *   stored. Once a sweep has passed all places, none are, and `dropped` is 0 again.
  */
 export const LANE_GROUPS = [
   ['blockedUntil', 'ownDelayMs', 'ownMaxLeased', 'ownMaxUrls'] as const,
   ['scheduled'] as const,
   ['highHead', 'highHeadAt', 'highNext'] as const,
   ['lowHead', 'lowHeadAt', 'lowNext'] as const,
+  ['dropped'] as const,
 ] as const;
+
+const [SETTINGS] = LANE_GROUPS;
 
 type LaneNumber = (typeof LANE_NUMBERS)[number] | (typeof LANE_GROUPS)[number][number];
 
@@ -46,8 +53,8 @@ const FIELDS = `${fieldsOf(LANE_NUMBERS)}, lane.groups`;
 
 /**
  * Lua that includes lanes. `queue.lanesOf` reads the lanes with these ids, in any number, and `lanes` has them
- * afterwards. `laneOf` returns the id of an entry's lane, `logOf` a log of a lane, and `placeOf` the lane, the log and the
- * number of a chunk.
+ * afterwards. `laneOf` returns the id of an entry's lane, `isDropped` whether an entry of a lane was dropped, `logOf` a
+ * log of a lane, and `placeOf` the lane, the log and the number of a chunk.
  */
 export const LANE_RECORDS = `
 local lanes = {}
@@ -55,6 +62,7 @@ local NO_GROUPS = {__index = {${LANE_GROUPS.flat()
   .map((name) => `${name} = 0`)
   .join(', ')}}}
 local function laneOf(entry) return sub(entry, 15, 18) .. sub(entry, 35, 38) end
+local function isDropped(lane, entry) return lane.dropped > 0 and unpacked('>I6', entry, 5) <= lane.dropped end
 -- Returns where the name begins.
 local function readGroups(lane, record)
   local at, groups = ${GROUPS_AT + 2}, lane.groups
@@ -122,6 +130,37 @@ local function recordOf(lane)
   return pack('${FORMAT}', ${FIELDS}) .. groups .. lane.name
 end
 `;
+
+export const SETTINGS_BYTES = SETTINGS.length * NUMBER_BYTES;
+
+/** The settings of a host, for `setSettings`. */
+export function packSettings({ own = {}, blockedUntil = 0 }: HostSettings): Buffer {
+  const { delayMs = -1, maxLeased = -1, maxUrls = -1 } = own;
+  const packed = Buffer.alloc(SETTINGS_BYTES);
+  for (const [n, number] of [blockedUntil, delayMs + 1, maxLeased + 1, maxUrls + 1].entries())
+    packed.writeUIntBE(number, n * NUMBER_BYTES, NUMBER_BYTES);
+  return packed;
+}
+
+/** Lua that replaces the settings of `lane`. Needs PACK_LANE. */
+export const setSettings = (packed: string, at: string): string =>
+  `${fieldsOf(SETTINGS)} = unpacked('${formatOf(SETTINGS)}', ${packed}, ${at}) lane.groups = 255`;
+
+/** The settings of a host. Those that have no effect are absent. */
+export function settingsOf(
+  { blockedUntil, ownDelayMs, ownMaxLeased, ownMaxUrls }: LaneRecord,
+  now = 0,
+): HostSettings {
+  const own = {
+    ...(ownDelayMs > 0 && { delayMs: ownDelayMs - 1 }),
+    ...(ownMaxLeased > 0 && { maxLeased: ownMaxLeased - 1 }),
+    ...(ownMaxUrls > 0 && { maxUrls: ownMaxUrls - 1 }),
+  };
+  return {
+    ...(blockedUntil > now && { blockedUntil }),
+    ...(Object.keys(own).length > 0 && { own }),
+  };
+}
 
 /** Unpacks a record. */
 export function readLane(record: Buffer): LaneRecord {

@@ -126,7 +126,7 @@ end
  * In a queue that knows hosts, the caller may have read the `first` chunk of the normal entries.
  *
  * The caller deletes the used chunks after its first write that needs memory: at the memory limit, Redis refuses that
- * write only if nothing was written before. Needs MARKS.
+ * write only if nothing was written before. Needs marks.
  */
 export const take = (hosts: boolean): string => `${SPLIT}
 local function take(lane, log, taken, most${hosts ? ', first' : ''})
@@ -190,7 +190,7 @@ end
 
 /**
  * `queue.sweepChunks` drops forgotten entries from chunks of lanes, and returns how many entries waited in them. It
- * takes the lane, the log, the number and the bytes of each chunk. Needs MARKS.
+ * takes the lane, the log, the number and the bytes of each chunk. Needs marks.
  */
 export const SWEEP = `${SPLIT}
 function queue.sweepChunks(chunks)

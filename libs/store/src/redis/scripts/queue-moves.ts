@@ -1,7 +1,16 @@
 import { LEASE_ENDED, MAX_LEASE_MS } from '../../port/index.js';
 import { HOST_LANES } from './host-lanes.js';
 import { APPEND } from './lanes.js';
-import { EXTENDED, FORGOTTEN, HEAD_BYTES, LEASED, MOST_LEASES, OVER, SCHEDULED } from './queue-state.js';
+import {
+  EXTENDED,
+  FORGOTTEN,
+  HEAD_BYTES,
+  idBytes,
+  LEASED,
+  MOST_LEASES,
+  OVER,
+  SCHEDULED,
+} from './queue-state.js';
 import { CAN_ROTATE } from './script.js';
 import { IS_DROPPING } from './unclaimed.js';
 
@@ -16,11 +25,30 @@ import { IS_DROPPING } from './unclaimed.js';
 const dueLeases = (hosts: boolean): number => (hosts ? 2 : 8);
 const dueDelayed = (hosts: boolean): number => (hosts ? 16 : 250);
 
-/** `queue.forgotten` returns which of these entries, or heads of entries, were forgotten. */
-export const MARKS = `
+/** Adds the entries that were dropped with their hosts. */
+const DROPPED = `
+  if queue.dropped > queue.sweptDrop then
+    local ids, places = {}, {}
+    for n = 1, #entries do
+      if unpacked('>I6', entries[n], 5) <= queue.dropped then
+        ids[#ids + 1] = laneOf(entries[n])
+        places[#ids] = n
+      end
+    end
+    queue.lanesOf(ids)
+    for i = 1, #ids do gone[places[i]] = isDropped(lanes[ids[i]], entries[places[i]]) or nil end
+  end`;
+
+/**
+ * `queue.forgotten` returns which of these entries, or of their first bytes (idBytes), were forgotten or dropped.
+ * `queue.hasVoid` returns whether any may be. Needs LANE_RECORDS in a queue that knows hosts.
+ */
+export const marks = (hosts: boolean): string => `
+function queue.hasVoid() return queue.marked > 0${hosts ? ' or queue.dropped > queue.sweptDrop' : ''} end
 function queue.forgotten(entries)
   local gone = {}
-  if #entries == 0 or queue.marked == 0 then return gone end
+  if #entries == 0 then return gone end${hosts ? DROPPED : ''}
+  if queue.marked == 0 then return gone end
   local hashes = {}
   for n = 1, #entries do hashes[n] = sub(entries[n], 15, 30) end
   for _, key in ipairs({queue.marks, queue.oldMarks}) do
@@ -121,20 +149,19 @@ end
 function queue.unlease(lease, index, state${hosts ? ', at' : ''})
   if lease.states[index] == ${EXTENDED} then call('ZREM', queue.ends, lease.key .. pack('>I2', index - 1)) end
   lease.states[index], lease.changed = state, true
-  queue.left = (queue.left or 0) + 1
   ${
     hosts
       ? `local start = lease.starts[index]
-  freed[#freed + 1] = sub(lease.entries, start + 14, start + 17) .. sub(lease.entries, start + 34, start + 37)
+  freed[#freed + 1] = sub(lease.entries, start, start + ${idBytes(true) - 1})
   freedAt[#freed] = at or now`
-      : ''
+      : 'queue.left = (queue.left or 0) + 1'
   }
 end
 function queue.forget(lease)
   local heads, indexes = {}, {}
   for index = 1, #lease.states do
     if lease.states[index] == ${LEASED} or lease.states[index] == ${EXTENDED} then
-      heads[#heads + 1] = sub(lease.entries, lease.starts[index], lease.starts[index] + ${HEAD_BYTES - 1})
+      heads[#heads + 1] = sub(lease.entries, lease.starts[index], lease.starts[index] + ${idBytes(hosts) - 1})
       indexes[#heads] = index
     end
   end
@@ -165,9 +192,13 @@ function queue.close(opened)
   each('ZREM', queue.ends, ended)
   each('HDEL', queue.leaseKey, over)
   each('HSET', queue.leaseKey, states)
-  if queue.left then queue.set('leased', queue.leased - queue.left) end
-  ${hosts ? 'queue.freed(freed, freedAt) freed, freedAt = {}, {}' : ''}
-  queue.left = nil
+  ${
+    hosts
+      ? `queue.freed(freed, freedAt)
+  freed, freedAt = {}, {}`
+      : `if queue.left then queue.set('leased', queue.leased - queue.left) end
+  queue.left = nil`
+  }
 end
 `;
 
@@ -187,7 +218,7 @@ export const MAY_BE_DUE = `(${MAY_COME_BACK} or ${MAY_BE_ON_TIME})`;
 /**
  * `queue.moveDue` brings back due entries in the order of their times, scheduled ones last, up to the limits above. It
  * sets `queue.due` to no later than the first remaining time, or to 0 if none remains, and likewise
- * `queue.scheduledAt`. Returns whether more entries may be due. Needs MARKS, bringBack and leases.
+ * `queue.scheduledAt`. Returns whether more entries may be due. Needs marks, bringBack and leases.
  */
 export const moveDue = (hosts: boolean): string => `
 local function move(from, to, state)

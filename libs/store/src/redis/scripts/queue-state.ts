@@ -50,6 +50,8 @@ export const LEASE_ENTRIES = 32;
 export const HEAD_BYTES = 34;
 /** Bytes of the payload that a queue that knows hosts adds: see host-lanes.ts. */
 export const HOST_BYTES = 4;
+/** Bytes of an entry that tell which item and lane it is of, and when it was born. */
+export const idBytes = (hosts: boolean): number => HEAD_BYTES + (hosts ? HOST_BYTES : 0);
 
 /** The first byte of an entry is the place of its priority here. */
 export const STORED_PRIORITIES: readonly Priority[] = ['normal', 'high', 'low'];
@@ -90,7 +92,10 @@ export const OWING_FIELD = 's:clock';
 /** The record of the only lane: see lanes.ts. */
 const ONLY_LANE = ['head', 'headAt', 'next', 'waiting'] as const;
 /** See host-lanes.ts. */
-const OF_HOSTS = ['waiting', 'turn', 'seenAt', 'aheadMs'] as const;
+const OF_HOSTS = [
+  ...(['waiting', 'turn', 'seenAt', 'aheadMs'] as const),
+  ...(['dropped', 'sweptDrop', 'sweepingDrop', 'delayedVoid', 'scheduledVoid', 'deadVoid'] as const),
+];
 
 const OF_ALL = [
   ...(['clock', 'leases', 'leased', 'dead', 'delays', 'sweeping', 'marked', 'due'] as const),
@@ -106,14 +111,14 @@ export const HOST_QUEUE_NUMBERS = [...OF_ALL, ...OF_HOSTS];
 const numbersOf = (hosts: boolean): readonly string[] => (hosts ? HOST_QUEUE_NUMBERS : QUEUE_NUMBERS);
 export const QUEUE_FIELD = 'queue';
 
-/** The numbers of an ordered queue. Hosts have their own logs. */
+/** The last numbers of an ordered queue. Hosts have their own logs. */
 export const ORDERED = ['scheduled', 'scheduledAt', 'dropping', 'droppingTill'];
 const OTHER_LOGS = [1, 2].flatMap((log) => ['head', 'headAt', 'next'].map((name) => `logs[${log}].${name}`));
-const orderedOf = (hosts: boolean): readonly string[] => (hosts ? ORDERED : [...ORDERED, ...OTHER_LOGS]);
+const orderedOf = (hosts: boolean): readonly string[] => (hosts ? ORDERED : [...OTHER_LOGS, ...ORDERED]);
 
 /** Bytes of the numbers, all 0 in an empty queue. */
 export const queueBytes = (hosts: boolean): number => 6 * numbersOf(hosts).length;
-const orderedBytes = (hosts: boolean): number => queueBytes(hosts) + 6 * orderedOf(hosts).length;
+export const orderedBytes = (hosts: boolean): number => queueBytes(hosts) + 6 * orderedOf(hosts).length;
 
 const formatOf = (numbers: readonly string[]): string => `'>${'I6'.repeat(numbers.length)}'`;
 

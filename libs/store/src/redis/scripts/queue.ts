@@ -8,7 +8,7 @@ import {
   hostLanes,
   IS_DUE,
   leases,
-  MARKS,
+  marks,
   MAY_BE_DUE,
   moveDue,
   TIDY,
@@ -19,6 +19,7 @@ import {
   FORGOTTEN,
   forQueues,
   HEAD_BYTES,
+  idBytes,
   LEASE_ENTRIES,
   LEASED,
   openChanged,
@@ -30,9 +31,9 @@ import { schedule } from './schedule.js';
 import { ALLOW_OOM, FIND_RECORD, RECALL } from './script.js';
 
 /**
- * Answers a repeat from its record "<first lease> <entries>", and "+" if it had flag 3: the entries still held. Needs leases, MARKS and IS_DUE.
+ * Answers a repeat from its record "<first lease> <entries>", and "+" if it had flag 3: the entries still held. Needs leases, marks and IS_DUE.
  */
-const STILL_HELD = `
+const stillHeld = (hosts: boolean): string => `
 function queue.held(first, count)
   local keys, states, entries = {}, {}, {}
   for n = 0, count - 1, ${LEASE_ENTRIES} do keys[#keys + 1] = pack('>I6', first + n / ${LEASE_ENTRIES}) end
@@ -44,7 +45,7 @@ function queue.held(first, count)
       states[n] = string.rep('-', size)
     else
       local heads, over = {}, isDue(call('ZSCORE', queue.ends, keys[n]))
-      for index = 1, size do heads[index] = sub(lease.entries, lease.starts[index], lease.starts[index] + ${HEAD_BYTES - 1}) end
+      for index = 1, size do heads[index] = sub(lease.entries, lease.starts[index], lease.starts[index] + ${idBytes(hosts) - 1}) end
       local gone = queue.forgotten(heads)
       for index = 1, size do
         local state = lease.states[index]
@@ -72,10 +73,10 @@ export const leaseScript = forQueues((hosts) => ({
   name: 'unseenLease',
   numberOfKeys: queueChangeKeys(hosts),
   moreKeys: true,
-  lua: `${CHECK_QUEUE_CHANGE}${FIND_RECORD}${openChanged(hosts)}${hostLanes(hosts)}${MARKS}${take(hosts)}${hosts ? TAKE_TURNS : ''}${DUE_AT}
+  lua: `${CHECK_QUEUE_CHANGE}${FIND_RECORD}${openChanged(hosts)}${hostLanes(hosts)}${marks(hosts)}${take(hosts)}${hosts ? TAKE_TURNS : ''}${DUE_AT}
 local items = tonumber(kept[2])
 if recalled then
-${leases(hosts)}${IS_DUE}${STILL_HELD}
+${leases(hosts)}${IS_DUE}${stillHeld(hosts)}
   local first, count, rest = string.match(recalled, '^(%d+) (%d+)(%+?)$')
   local states, entries = queue.held(tonumber(first), tonumber(count))
   return {first .. ' ' .. count .. (rest == '+' and ' 3 ' or ' 0 ') .. states .. '\\n' .. entries, items}
@@ -129,7 +130,7 @@ export const settleScript = forQueues((hosts) => ({
   name: 'unseenSettle',
   numberOfKeys: queueChangeKeys(hosts),
   moreKeys: true,
-  lua: `${ALLOW_OOM}${CHECK_QUEUE_CHANGE}${RECALL}${openChanged(hosts)}${hostLanes(hosts)}${MARKS}${leases(hosts)}${schedule(hosts)}${DUE_AT}${IS_DUE}
+  lua: `${ALLOW_OOM}${CHECK_QUEUE_CHANGE}${RECALL}${openChanged(hosts)}${hostLanes(hosts)}${marks(hosts)}${leases(hosts)}${schedule(hosts)}${DUE_AT}${IS_DUE}
 local verb, packed = ARGV[10], ARGV[14]
 local at, out, groups, keys, known = 1, {}, {}, {}, {}
 while at <= #packed do
@@ -155,7 +156,7 @@ local function held(lease, index)
   if state == ${LEASED} then return not lease.over end
   return state == ${EXTENDED} and not isDue(call('ZSCORE', queue.ends, lease.key .. pack('>I2', index - 1)))
 end
-if queue.marked > 0 then
+if queue.hasVoid() then
   for _, lease in pairs(opened) do queue.forget(lease) end
 end
 for g = 1, #groups do

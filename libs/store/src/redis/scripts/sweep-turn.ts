@@ -20,7 +20,7 @@ const LONGEST_REST_MS = 3_600_000;
 
 /** After OPEN_QUEUE: `turn` is true if the instance has its turn. Ends the script if it must wait. */
 export const TAKE_TURN = `
-local turn = ARGV[6] ~= '' and queue.marked > 0
+local turn = ARGV[6] ~= '' and queue.hasVoid()
 if turn then
   local id, ends, rests = string.match(call('HGET', meta, 'sweeper') or '', '^(%x*) (%d+) (%d+)$')
   local others = queue.sweeping == 1 and id ~= ARGV[6] and tonumber(ends or 0) - now or 0
@@ -38,5 +38,5 @@ if turn and queue.sweeping == 1 then
 elseif turn then
   local rest = math.min(${LONGEST_REST_MS}, math.max(${SWEEP_AFTER_MS}, ${REST_FACTOR} * ARGV[7]))
   call('HSET', meta, 'sweeper', string.format(' 0 %.0f', now + rest))
-  if queue.marked > 0 then done[1] = string.format('-%.0f', rest) end
+  if queue.hasVoid() then done[1] = string.format('-%.0f', rest) end
 end`;

@@ -1,6 +1,6 @@
 import { LANES_PER_SCRIPT } from './host-lanes.js';
 import { chunkOf, SWEEP } from './lanes.js';
-import { flushed, hostLanes, leases, MARKS, TIDY } from './queue-moves.js';
+import { flushed, hostLanes, leases, marks, TIDY } from './queue-moves.js';
 import {
   CHECK_QUEUE_CHANGE,
   forQueues,
@@ -24,7 +24,8 @@ export const tooManyMarks = (max: string) =>
  * marks become the old marks. Every move of an entry checks its marks, so the sweep visits each place once. First come
  * the waiting entries, in each log from the head to the chunk that was the last one at its beginning; the sweep rewrites
  * chunks with forgotten entries. Leases, delayed entries and dead letters follow. In a queue that knows hosts, the chunks
- * of all lanes are scanned. A cursor of a scan is valid only in the run of the server that gave it.
+ * of all lanes are scanned, and a chunk before the head of its log is deleted: its entries were dropped. A cursor of a
+ * scan is valid only in the run of the server that gave it.
  *
  * KEYS: as in scripts that change the queue. ARGV: 3 'made', 4 marks up to which no sweep begins, 5 entries to read, 6
  * and 7 see sweep-turn.ts.
@@ -33,7 +34,7 @@ export const tooManyMarks = (max: string) =>
 export const sweepScript = forQueues((hosts) => ({
   name: 'unseenSweep',
   numberOfKeys: queueChangeKeys(hosts),
-  lua: `${ALLOW_OOM}${CHECK_QUEUE_CHANGE}${NOW}${openChanged(hosts)}${hostLanes(hosts)}${MARKS}${SWEEP}${leases(hosts)}
+  lua: `${ALLOW_OOM}${CHECK_QUEUE_CHANGE}${NOW}${openChanged(hosts)}${hostLanes(hosts)}${marks(hosts)}${SWEEP}${leases(hosts)}
 local current, left = KEYS[3], tonumber(ARGV[5])
 local done = {'0', tonumber(kept[2])}
 ${TAKE_TURN}
@@ -41,7 +42,7 @@ if queue.sweeping == 0 then
   if not (turn or ${tooManyMarks('ARGV[4]')}) or not ${CAN_ROTATE} then return done end
   call('RENAME', queue.marks, queue.oldMarks)
   call('HSET', queue.marks, '', '')
-  queue.set('sweeping', 1)
+  queue.set('sweeping', 1)${hosts ? "\n  queue.set('sweepingDrop', queue.dropped)" : ''}
   call('HSET', meta, 'swept', ${hosts ? `'chunks 0 -'` : `string.format('chunks %.0f %.0f', queue.head, queue.next)`})
 end
 -- While it sweeps chunks, run is their end.
@@ -87,13 +88,15 @@ while place and left > 0${hosts ? ` and queue.changes() < ${LANES_PER_SCRIPT}` :
     local found, ids = scan('HSCAN', queue.chunks, ${CHUNKS_SCANNED}), {}
     for n = 1, #found, 2 do ids[#ids + 1] = #found[n] > 0 and sub(found[n], 1, 8) or nil end
     queue.lanesOf(ids)
-    local chunks = {}
+    local chunks, dropped = {}, {}
     for n = 1, #found, 2 do
       if #found[n] > 0 then
         local lane, log, number = placeOf(found[n])
-        chunks[#chunks + 1] = {lane, log, number, found[n + 1]}
+        if number < log.head then dropped[#dropped + 1] = found[n]
+        else chunks[#chunks + 1] = {lane, log, number, found[n + 1]} end
       end
     end
+    each('HDEL', queue.chunks, dropped)
     read = queue.sweepChunks(chunks)
     for n = 1, #chunks do
       local lane = chunks[n][1]
@@ -137,7 +140,7 @@ ${flushed(hosts)}
 if not place and ${CAN_ROTATE} then
   call('UNLINK', queue.oldMarks)
   call('HSET', queue.oldMarks, '', '')
-  queue.set('sweeping', 0)
+  queue.set('sweeping', 0)${hosts ? "\n  queue.set('sweptDrop', queue.sweepingDrop)" : ''}
   queue.set('marked', call('HLEN', queue.marks) - 1)
   call('HSET', meta, 'swept', '')
   ${TIDY}

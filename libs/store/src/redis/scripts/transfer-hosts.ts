@@ -1,8 +1,8 @@
 import { MAX_LEASE_MS } from '../../port/index.js';
 import { HOST_LANES } from './host-lanes.js';
-import { LANE_RECORDS } from './lane-records.js';
+import { LANE_RECORDS, setSettings, SETTINGS_BYTES } from './lane-records.js';
 import { chunkOf, SPLIT } from './lanes.js';
-import { MARKS } from './queue-moves.js';
+import { marks } from './queue-moves.js';
 import { checkQueue, queueReadKeys } from './queue-state.js';
 import { type Script, NOW } from './script.js';
 import { ANSWER_PAGE, UNFILLED } from './transfer.js';
@@ -11,8 +11,8 @@ import { ANSWER_PAGE, UNFILLED } from './transfer.js';
 
 /**
  * Records of lanes.
- * KEYS: 3 and on, the queue's. ARGV: 3 'turns' for the lanes that have turns, in their order, or 'lanes' for a step of a
- * scan over all lanes, 4 cursor, '0' at first, 5 about how many to read.
+ * KEYS: 3 and on, the queue's. ARGV: 3 'turns' for the lanes that have turns, in their order, 'lanes' for a step of a
+ * scan over all lanes, or 'lane' for one, 4 cursor, '0' at first, or the id of that lane, 5 about how many to read.
  * Returns {next cursor, '0' at the end; id of the server's run; removals so far; records}. These begin with the clock,
  * how far the queue's time is ahead of it, and the last turn (6 bytes each). Each lane has its id (8), the length of its
  * record (2), and the record. The cursor of turns is the last time and turn, so it is valid in every run.
@@ -43,6 +43,9 @@ if ARGV[3] == 'turns' then
     found[2 * n - 1], found[2 * n] = ids[n], records[n]
   end
   if #ids == count then next = string.format('%.0f %.0f', turns[#turns], unpacked('>I6', turns[#turns - 1])) end
+elseif ARGV[3] == 'lane' then
+  local record = call('HGET', queue.laneKey, ARGV[4])
+  if record then found = {ARGV[4], record} end
 else
   local scan = call('HSCAN', queue.laneKey, ARGV[4], 'COUNT', count)
   next, found = scan[1], scan[2]
@@ -64,7 +67,7 @@ ${ANSWER_PAGE}`,
 export const exportWaitingScript: Script = {
   name: 'unseenExportWaiting',
   numberOfKeys: queueReadKeys(true),
-  lua: `${checkQueue(true)}${MARKS}${SPLIT}${LANE_RECORDS}
+  lua: `${checkQueue(true)}${LANE_RECORDS}${marks(true)}${SPLIT}
 local packed, ids, places, out, read, flag = ARGV[3], {}, {}, {}, 0, 0
 for from = 1, #packed, 27 do ids[#ids + 1] = sub(packed, from, from + 7) end
 queue.lanesOf(ids)
@@ -110,7 +113,8 @@ ${ANSWER_PAGE}`,
 /**
  * Takes over lanes in a segment that is being created, after their entries. Repeating it is safe.
  * KEYS: 3 and on, the queue's. ARGV: 3 for each lane its id (8 bytes), when the next entry may be leased, the discoveries
- * that count, and until when (6 bytes each), the length of the host's name (2), and the name; 4 the limits of the set.
+ * that count, and until when, its settings (6 bytes each), the length of the host's name (2), and the name; 4 the limits
+ * of the set.
  * Returns 'OK', or "HOSTS <number>" if the queue has more hosts than it may have.
  */
 export const importHostsScript: Script = {
@@ -120,15 +124,17 @@ export const importHostsScript: Script = {
 local packed, from = ARGV[3], 1
 while from <= #packed do
   local id = sub(packed, from, from + 7)
-  local readyAt, found, foundUntil, length = unpacked('>I6I6I6I2', packed, from + 8)
+  local readyAt, found, foundUntil = unpacked('>I6I6I6', packed, from + 8)
+  local length = unpacked('>I2', packed, from + ${26 + SETTINGS_BYTES})
   queue.lanesOf({id})
   local lane = queue.use(id)
-  lane.name = sub(packed, from + 28, from + 27 + length)
+  lane.name = sub(packed, from + ${28 + SETTINGS_BYTES}, from + ${27 + SETTINGS_BYTES} + length)
+  ${setSettings('packed', 'from + 26')}
   -- No host waits for longer than a delay can be.
   lane.readyAt = math.max(1, math.min(readyAt, now + ${MAX_LEASE_MS}) + queue.aheadMs)
   lane.period, lane.found = period, (foundUntil == 0 or foundUntil > now) and maxUrls > 0 and found or 0
   lane.served, lane.dueSince = true, lane.readyAt
-  from = from + 28 + length
+  from = from + ${28 + SETTINGS_BYTES} + length
 end
 queue.flush()
 queue.save()

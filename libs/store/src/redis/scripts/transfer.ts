@@ -2,7 +2,7 @@ import type { Script } from './script.js';
 import { HOST_LANES } from './host-lanes.js';
 import { LANE_RECORDS } from './lane-records.js';
 import { chunkOf, SPLIT } from './lanes.js';
-import { ADD, leases, MARKS } from './queue-moves.js';
+import { ADD, leases, marks } from './queue-moves.js';
 import {
   checkQueue,
   EXTENDED,
@@ -32,7 +32,7 @@ return {next, run, tonumber(call('HGET', meta, 'removed')), concat(out)}`;
 export const exportLogScript: Script = {
   name: 'unseenExportLog',
   numberOfKeys: queueReadKeys(false),
-  lua: `${checkQueue(false)}${MARKS}${SPLIT}
+  lua: `${checkQueue(false)}${marks(false)}${SPLIT}
 local log, out, read, flag = queue.logs and queue.logs[tonumber(ARGV[5])] or queue, {}, 0, 0
 local number, at = log.head, log.headAt
 if ARGV[3] ~= '' then
@@ -71,7 +71,7 @@ ${ANSWER_PAGE}`,
 };
 
 /** The waiting entries of scanned chunks. Those before the head of a lane have left it. */
-const CHUNKS_OF_LANES = `${LANE_RECORDS}${SPLIT}
+const CHUNKS_OF_LANES = `${SPLIT}
 if kind == 'chunks' then
   local ids = {}
   for n = 1, #found, 2 do ids[#ids + 1] = #found[n] > 0 and sub(found[n], 1, 8) or nil end
@@ -113,7 +113,7 @@ end
 export const exportRestScript = forQueues((hosts) => ({
   name: 'unseenExportRest',
   numberOfKeys: queueReadKeys(hosts),
-  lua: `${checkQueue(hosts)}${MARKS}${leases(false)}
+  lua: `${checkQueue(hosts)}${hosts ? LANE_RECORDS : ''}${marks(hosts)}${leases(false)}
 local kind, out, heads, keys = ARGV[3], {}, {}, {}
 local places = {leases = queue.leaseKey, dead = queue.letters, delayed = queue.delayed, chunks = queue.chunks}
 local isHash = kind == 'leases' or kind == 'chunks'

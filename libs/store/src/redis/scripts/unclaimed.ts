@@ -1,4 +1,4 @@
-import { checkQueue, forQueues, ORDERED, queueBytes, queueReadKeys } from './queue-state.js';
+import { checkQueue, forQueues, ORDERED, orderedBytes, queueReadKeys } from './queue-state.js';
 import { ALLOW_OOM, NOW } from './script.js';
 
 /*
@@ -16,12 +16,14 @@ const STEP_MS = 60_000;
 /** Lua: whether an instance is dropping entries. A time that is too far ahead is of before the clock was set back. */
 export const IS_DROPPING = `(queue.droppingTill > now and queue.droppingTill <= now + ${STEP_MS})`;
 
-const AT = queueBytes(false) + 6 * ORDERED.indexOf('dropping');
+/** Bytes from `dropping` to the end of the numbers. The number after it is `droppingTill`. */
+const LAST_BYTES = 6 * (ORDERED.length - ORDERED.indexOf('dropping'));
 
-/** Lua: the numbers of a queue from now on, if it is ordered. After NOW. */
+/** Lua: the numbers of a queue from now on, if it is ordered. No unordered queue has as many numbers. After NOW. */
 export const beginDropping = (numbers: string): string => `
-if #${numbers} > ${queueBytes(false)} then
-  ${numbers} = sub(${numbers}, 1, ${AT}) .. sub(${numbers}, 1, 6) .. struct.pack('>I6', now + ${STEP_MS}) .. sub(${numbers}, ${AT + 13})
+if #${numbers} == ${orderedBytes(false)} or #${numbers} == ${orderedBytes(true)} then
+  local last = #${numbers} - ${LAST_BYTES}
+  ${numbers} = sub(${numbers}, 1, last) .. sub(${numbers}, 1, 6) .. struct.pack('>I6', now + ${STEP_MS}) .. sub(${numbers}, last + 13)
 end
 `;
 

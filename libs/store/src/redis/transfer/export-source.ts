@@ -7,7 +7,7 @@ import type { Connection } from '../connection/connection.js';
 import { type RedisFilter, segmentKeysOf } from '../layout/filter.js';
 import { hiddenKey, pieceKey, queueKeys } from '../layout/keys.js';
 import { LanesReader } from '../queue/lanes-reader.js';
-import { KINDS, QueueReader, type RawPage } from '../queue/queue-reader.js';
+import { KINDS, QueueReader, type RawPage, type ReadPage } from '../queue/queue-reader.js';
 import { HiddenItems } from './hidden-items.js';
 import { countOf } from '../scripts/script.js';
 import type { Script } from '../scripts/script.js';
@@ -144,9 +144,10 @@ export class RedisSource implements SegmentSource {
     return new QueueReader(this.pagesOf(segment));
   }
 
-  private pagesOf(segment: number) {
+  /** Runs scripts that read pages of the queue of a segment of the filter. */
+  pagesOf(segment: number): ReadPage {
     const keys = queueKeys(segmentKeysOf(this.filter, segment));
-    return (script: Script, args: (string | number | Buffer)[]) => this.readPage(script, segment, keys, args);
+    return (script, args) => this.readPage(script, segment, keys, args);
   }
 
   /** The queue of a segment of the filter. The lanes of hosts, which come last, are read `withHosts` only. */

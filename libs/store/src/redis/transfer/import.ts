@@ -2,7 +2,7 @@ import { cellCount, type Geometry, type Layer, segmentBytes, segmentsPerRun } fr
 import { CYCLE, epochMs, Expiring, itemsFromCells } from '../../age.js';
 import { deadlineIn } from '../../clock.js';
 import { assertEntryHosts, busy, importHides, importHosts } from '../../refusals.js';
-import type { CallCounts, Part, QueuedHost, Quota } from '../../port/index.js';
+import type { CallCounts, Part, Quota } from '../../port/index.js';
 import type { Claim } from '../catalogue/claim.js';
 import type { Connection } from '../connection/connection.js';
 import { hiddenKey, pieceKey, queueKeys, segmentKeys, type SegmentKeys } from '../layout/keys.js';
@@ -13,7 +13,6 @@ import type { Script } from '../scripts/script.js';
 import { hostLimits, LANES_PER_SCRIPT } from '../scripts/host-lanes.js';
 import { scriptFor } from '../scripts/queue-state.js';
 import { importHostsScript } from '../scripts/transfer-hosts.js';
-import type { CatalogueEntry } from '../layout/entry.js';
 
 /**
  * Limits on the entries and bytes of cells in one script, so that none blocks the server for much more than a
@@ -95,7 +94,6 @@ export class RedisImport {
       await run(scriptFor(entry, importQueueScript), [segment.queued++, packed]);
     }
     if (!seed) return;
-    assertNoSettings(entry, hosts);
     for (let at = 0; at < hosts.length; at += LANES_PER_SCRIPT)
       await run(importHostsScript, [packHosts(hosts.slice(at, at + LANES_PER_SCRIPT), seed)]);
   }
@@ -248,12 +246,6 @@ export class RedisImport {
   private get deadline(): number {
     return deadlineIn(this.timeoutMs);
   }
-}
-
-/** Throws TypeError for a host that has settings: this store does not keep them yet. */
-function assertNoSettings({ name }: CatalogueEntry, hosts: readonly QueuedHost[]): void {
-  const host = hosts.find(({ own, blockedUntil }) => own || blockedUntil !== undefined);
-  if (host) throw new TypeError(`settings of hosts cannot be imported yet: ${host.name} of ${name}`);
 }
 
 /** The format of the ring in meta: see items/aged-cells.ts. */

@@ -1,6 +1,7 @@
 import { hostWords } from '#bloom';
 import type { QueuedHost, QueuedItem } from '../../port/index.js';
 import { writeEntry } from '../queue/queue-entry.js';
+import { packSettings } from '../scripts/lane-records.js';
 
 /**
  * For each entry, its time if it is scheduled, or 0 (6 bytes), the length of its reason, the reason and the entry. With the `seed` of a set that knows hosts, also the
@@ -22,14 +23,15 @@ export function packEntries(entries: readonly QueuedItem[], seed: Uint8Array | u
 /** Lanes for importHostsScript. If a host comes twice, only the last one counts. */
 export function packHosts(hosts: readonly QueuedHost[], seed: Uint8Array): Buffer {
   const packed = new Map<string, Buffer[]>();
-  for (const { name, readyAt, found, foundUntil } of hosts) {
+  for (const host of hosts) {
+    const { name, readyAt, found, foundUntil } = host;
     const [first = 0, second = 0] = hostWords(name, seed);
     const head = Buffer.alloc(26);
     head.writeUInt32BE(first);
     head.writeUInt32BE(second, 4);
     for (const [n, number] of [readyAt, found, foundUntil].entries()) head.writeUIntBE(number, 8 + 6 * n, 6);
     packed.delete(name);
-    packed.set(name, [head, withLength(name)]);
+    packed.set(name, [head, packSettings(host), withLength(name)]);
   }
   return Buffer.concat([...packed.values()].flat());
 }

@@ -1,0 +1,112 @@
+import { hostWords, segmentOf } from '#bloom';
+import { deadlineIn } from '../../clock.js';
+import { emptyHost } from '../../empty-host.js';
+import {
+  MAX_LISTED_HOSTS,
+  type Filter,
+  type HostPage,
+  type Hosts,
+  type HostSettings,
+  type HostView,
+  type Operation,
+} from '../../port/index.js';
+import { assertHostSettings, assertKnowsHosts, noMoreHosts } from '../../refusals.js';
+import { RedisFilter } from '../layout/filter.js';
+import { CHUNKS_DROPPED, dropChunksScript, dropHostScript, setHostScript } from '../scripts/hosts.js';
+import { packSettings } from '../scripts/lane-records.js';
+import type { Script } from '../scripts/script.js';
+import type { Segments } from '../segments/segments.js';
+import type { Sweeper } from '../segments/sweeper.js';
+import { hostViewOf, readLanes } from './lane-pages.js';
+import { LanesReader } from './lanes-reader.js';
+import { ListedHosts } from './listed-hosts.js';
+import type { ReadPage } from './queue-reader.js';
+
+interface Parts {
+  readonly segments: Segments;
+  readonly sweeper: Sweeper;
+  /** Reads pages of the queue of a segment. */
+  readonly pagesOf: (filter: RedisFilter, segment: number) => ReadPage;
+  readonly maxHosts: number;
+  /** Time for one step, in ms. */
+  readonly timeoutMs: number;
+}
+
+/** The lane of a host. */
+interface Place {
+  readonly filter: RedisFilter;
+  readonly segment: number;
+  readonly id: Buffer;
+}
+
+/** See the port for the guarantees of each method. */
+export class RedisHosts implements Hosts {
+  constructor(private readonly parts: Parts) {}
+
+  async list(handle: Filter, limit: number, after?: string): Promise<HostPage> {
+    assertKnowsHosts(handle);
+    const filter = RedisFilter.of(handle);
+    const most = Math.min(limit, MAX_LISTED_HOSTS);
+    return new ListedHosts(filter, (segment) => this.lanesOf(filter, segment)).page(most, after);
+  }
+
+  async get(handle: Filter, host: string): Promise<HostView | undefined> {
+    const { filter, segment, id } = placeOf(handle, host);
+    const page = await this.lanesOf(filter, segment).lanes('lane', id);
+    const [lane] = page.lanes;
+    return lane && hostViewOf(lane, page, filter);
+  }
+
+  async set(handle: Filter, host: string, settings: HostSettings, operation: Operation): Promise<HostView> {
+    const place = placeOf(handle, host);
+    const { filter } = place;
+    assertHostSettings(filter, host, settings);
+    const answer = await this.change(setHostScript, place, operation, [host, packSettings(settings)]);
+    if (answer.length === 0) throw noMoreHosts(filter, Math.ceil(this.parts.maxHosts / filter.spread));
+    const page = readLanes(answer);
+    const [lane] = page.lanes;
+    return (lane && hostViewOf(lane, page, filter)) ?? emptyHost(filter, host);
+  }
+
+  async drop(handle: Filter, host: string, operation: Operation): Promise<number> {
+    const place = placeOf(handle, host);
+    const { filter, segment, id } = place;
+    const { segments, sweeper, timeoutMs } = this.parts;
+    const answer = await this.change(dropHostScript, place, operation, []);
+    const [held = 0, first = 0, end = 0] = answer.toString().split(' ').map(Number);
+    if (held > 0) sweeper.marked(filter, [segment]);
+    for (let from = first; from < end; from += CHUNKS_DROPPED) {
+      const numbers = [from, Math.min(end, from + CHUNKS_DROPPED)];
+      const script = { plain: dropChunksScript, hosts: dropChunksScript };
+      await segments.readQueue(script, filter, segment, [id, ...numbers], deadlineIn(timeoutMs));
+    }
+    return held;
+  }
+
+  private async change(
+    script: Script,
+    { filter, segment, id }: Place,
+    operation: Operation,
+    args: readonly (string | Buffer)[],
+  ): Promise<Buffer> {
+    const field = `${script.name}:${operation.id}`;
+    const change = { script, filter, segment, operation, field, args: [id, ...args] };
+    return (await this.parts.segments.changeBinary(change)).answers;
+  }
+
+  private lanesOf(filter: RedisFilter, segment: number): LanesReader {
+    return new LanesReader(this.parts.pagesOf(filter, segment));
+  }
+}
+
+function placeOf(handle: Filter, host: string): Place {
+  assertKnowsHosts(handle);
+  const filter = RedisFilter.of(handle);
+  const [first = 0, second = 0] = hostWords(host, filter.seed);
+  const id = Buffer.alloc(8);
+  id.writeUInt32BE(first);
+  id.writeUInt32BE(second, 4);
+  // The first word decides it.
+  const piece = segmentOf(first, 0, filter.geometry);
+  return { filter, segment: Math.floor(piece / filter.stack.piecesOf(0)), id };
+}

@@ -1,0 +1,98 @@
+import { HOST_LANES } from './host-lanes.js';
+import { LANE_RECORDS, setSettings } from './lane-records.js';
+import { chunkOf } from './lanes.js';
+import { TIDY } from './queue-moves.js';
+import {
+  CHECK_QUEUE_CHANGE,
+  checkQueue,
+  openChanged,
+  queueChangeKeys,
+  queueReadKeys,
+  RECORD_QUEUE,
+} from './queue-state.js';
+import { ALLOW_OOM, RECALL, type Script } from './script.js';
+
+/* Scripts on one host of a queue that knows hosts. */
+
+/**
+ * Replaces the settings of a host.
+ * ARGV: 9 id of the lane, 10 name of the host, 11 its settings (6 bytes each); 12 the limits of the set.
+ * Returns the lane as exportLanesScript does, or '' if the queue can have no more hosts.
+ */
+export const setHostScript: Script = {
+  name: 'unseenSetHost',
+  numberOfKeys: queueChangeKeys(true),
+  moreKeys: true,
+  lua: `${CHECK_QUEUE_CHANGE}${RECALL}${openChanged(true)}${HOST_LANES}
+queue.lanesOf({ARGV[9]})
+local lane = lanes[ARGV[9]]
+if not lane.stored and queue.hosts >= maxHosts then return {'', tonumber(kept[2])} end
+queue.use(lane.id)
+if lane.name == '' then lane.name = ARGV[10] end
+${setSettings('ARGV[11]', '1')}
+lane.readyAt = math.min(lane.readyAt, queueTime + limitOf(lane.ownDelayMs, delayMs))
+-- Its turn may be sooner now.
+lane.served = lane.waiting > 0 and lane.dueAt > queueTime
+queue.flush()
+if lane.waiting > 0 then queue.wake() end
+local packed = recordOf(lane)
+local answers = pack('>I6I6I6', now, queue.aheadMs, queue.turn) .. lane.id .. pack('>I2', #packed) .. packed
+${RECORD_QUEUE}
+return {answers, tonumber(kept[2])}`,
+};
+
+/**
+ * Drops the entries of a host.
+ * ARGV: 9 id of the lane, 10 the limits of the set.
+ * Returns "<entries> <from> <to>". The chunks of normal entries from the first number up to the second are left for
+ * dropChunksScript, and those of other priorities for a sweep.
+ */
+export const dropHostScript: Script = {
+  name: 'unseenDropHost',
+  numberOfKeys: queueChangeKeys(true),
+  moreKeys: true,
+  lua: `${ALLOW_OOM}${CHECK_QUEUE_CHANGE}${RECALL}${openChanged(true)}${HOST_LANES}
+queue.lanesOf({ARGV[9]})
+local lane = lanes[ARGV[9]]
+local held, from = lane.waiting + lane.leased + lane.delayed + lane.scheduled + lane.dead, lane.head
+if held > 0 then
+  queue.use(lane.id)
+  setInGroup(lane, 'dropped', queue.clock)
+  -- Of two lanes that are dropped, each has another clock.
+  queue.set('dropped', queue.clock)
+  queue.set('clock', queue.clock + 1)
+  queue.set('leased', queue.leased - lane.leased)
+  queue.set('delayedVoid', queue.delayedVoid + lane.delayed)
+  queue.set('scheduledVoid', queue.scheduledVoid + lane.scheduled)
+  queue.set('deadVoid', queue.deadVoid + lane.dead)
+  lane.waiting, lane.leased, lane.delayed, lane.scheduled, lane.dead = 0, 0, 0, 0, 0
+  for priority = 0, lane.logs and 2 or 0 do
+    local log = logOf(lane, priority)
+    log.head, log.headAt = log.next, 0
+  end
+  queue.flush()
+end
+${TIDY}
+local answers = string.format('%.0f %.0f %.0f', held, from, lane.head)
+${RECORD_QUEUE}
+return {answers, tonumber(kept[2])}`,
+};
+
+/** The most chunks that one script deletes. */
+export const CHUNKS_DROPPED = 200;
+
+/**
+ * Deletes chunks that dropHostScript left. Those that it misses are left for the next sweep.
+ * KEYS: 3 and on, the queue's. ARGV: 3 id of the lane, 4 number of the first chunk, 5 the number after the last one.
+ */
+export const dropChunksScript: Script = {
+  name: 'unseenDropChunks',
+  numberOfKeys: queueReadKeys(true),
+  lua: `${ALLOW_OOM}${checkQueue(true)}${LANE_RECORDS}
+queue.lanesOf({ARGV[3]})
+local lane, fields = lanes[ARGV[3]], {}
+-- If the lane began anew, a sweep has deleted them.
+for number = tonumber(ARGV[4]), math.min(tonumber(ARGV[5]), lane.head) - 1 do fields[#fields + 1] = ${chunkOf('lane', 'number')} end
+each('HDEL', queue.chunks, fields)
+return {'', tonumber(kept[2])}`,
+};

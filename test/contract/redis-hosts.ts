@@ -1,0 +1,127 @@
+import { describe, expect, it } from '@jest/globals';
+import { Settled, type Filter } from '#store';
+import { SWEEP_AFTER_MS } from '../../libs/store/src/sweeping.js';
+import { clock } from '../support/clock.js';
+import type { FoundKey, RedisHarness } from '../support/stores.js';
+import { until } from '../support/until.js';
+import { discover, made, makeFilter } from './calls.js';
+import { HELD_MS, HostCalls, hostOptions, urls } from './host-calls.js';
+import type { Subject } from './subject.js';
+
+/** More than one script deletes. */
+const ENTRIES = 20_000;
+/** Longer than a sweep rests. */
+const LATER_MS = 10 * SWEEP_AFTER_MS;
+
+/** Hosts of queues as Redis stores them. */
+export function redisHosts(subject: Subject<RedisHarness>): void {
+  const calls = new HostCalls(subject);
+  const keyOf = async ({ generation }: Filter, name: string): Promise<FoundKey> =>
+    (await subject.harness.find(`unseen:{${generation}.0.*}:${name}`))[0] as FoundKey;
+  const sizeOf = async (filter: Filter, name: string): Promise<number> => {
+    const { key, client } = await keyOf(filter, name);
+    return (await client.hlen(key)) - 1;
+  };
+  const drop = (filter: Filter, host: string) => subject.store.hosts.drop(filter, `${host}.example`, made());
+  /** Lets the store sweep its queues. */
+  const sweptUntil = (filter: Filter, what: string, holds: () => Promise<boolean>): Promise<void> =>
+    until(what, async () => {
+      clock.advance(LATER_MS);
+      await subject.store.queue.lease(filter, 1, 1, made());
+      return holds();
+    });
+
+  describe('dropping a host on Redis', () => {
+    it('deletes its waiting entries at once, and its record after a sweep', async () => {
+      const filter = await calls.make({});
+      for (let from = 0; from < ENTRIES; from += 1_000)
+        await discover(subject.store, filter, urls('a', 1_000, from));
+      await discover(subject.store, filter, urls('b', 1));
+      const held = await calls.lease(filter, 100, HELD_MS, { maxPerHost: 50 });
+      expect(await drop(filter, 'a')).toBe(ENTRIES);
+      expect(await sizeOf(filter, 'queue:chunks')).toBeLessThanOrEqual(1);
+      expect(await sizeOf(filter, 'queue:lanes')).toBe(2);
+      await calls.ack(filter, held);
+      await sweptUntil(
+        filter,
+        'the record is deleted',
+        async () => (await sizeOf(filter, 'queue:lanes')) === 0,
+      );
+      expect(await sizeOf(filter, 'queue:leases')).toBe(0);
+    });
+
+    it('drops entries although a sweep has passed since another host was dropped', async () => {
+      const filter = await calls.make({});
+      await discover(subject.store, filter, [...urls('a', 1), ...urls('b', 1)]);
+      const held = await calls.lease(filter, 2, HELD_MS);
+      await drop(filter, 'a');
+      await sweptUntil(
+        filter,
+        'the record is deleted',
+        async () => (await sizeOf(filter, 'queue:lanes')) === 1,
+      );
+      expect(await drop(filter, 'b')).toBe(1);
+      expect(await calls.queueOf(filter)).toMatchObject({ leased: 0 });
+      expect(await calls.ack(filter, held.slice(1))).toEqual([Settled.Unknown]);
+    });
+
+    it('leaves to a sweep what an instance that ended has not deleted', async () => {
+      const filter = await calls.make({});
+      await discover(subject.store, filter, urls('a', 500));
+      const { key, client } = await keyOf(filter, 'queue:chunks');
+      const fields = await client.hkeysBuffer(key);
+      const chunks = await client.hmgetBuffer(key, ...fields);
+      expect(await drop(filter, 'a')).toBe(500);
+      for (const [n, field] of fields.entries()) await client.hset(key, field, chunks[n]!);
+      expect(await sizeOf(filter, 'queue:chunks')).toBeGreaterThan(5);
+      await discover(subject.store, filter, urls('a', 3, 500));
+      expect(await calls.take(filter)).toEqual(urls('a', 3, 500));
+      await sweptUntil(
+        filter,
+        'all chunks are deleted',
+        async () => (await sizeOf(filter, 'queue:chunks')) === 0,
+      );
+      expect(await calls.queueOf(filter)).toMatchObject({ waiting: 0, leased: 3, forgotten: 0 });
+    });
+  });
+
+  describe('the list of hosts on Redis', () => {
+    const names = (count: number, prefix: string): string[] =>
+      Array.from({ length: count }, (_, n) => `http://${prefix}${n}.example/`);
+
+    it('has each host that is there throughout, while others come and go', async () => {
+      const filter = await makeFilter(subject.store, {
+        ...hostOptions({}),
+        segmentation: { maxSegmentBytes: 2 ** 24, minSegments: 3, minSegmentBytes: 1, spread: 3 },
+      });
+      await discover(subject.store, filter, names(300, 'stays'));
+      await discover(subject.store, filter, names(700, 'goes'));
+      const found: string[] = [];
+      let after: string | undefined;
+      for (let n = 0; n === 0 || after !== undefined; n++) {
+        const { hosts, next } = await subject.store.hosts.list(filter, 40, after);
+        expect(hosts.length).toBeLessThanOrEqual(40);
+        expect(new Set(hosts.map(({ name }) => name)).size).toBe(hosts.length);
+        found.push(...hosts.map(({ name }) => name));
+        after = next;
+        // The table of hosts shrinks, and grows again.
+        if (n < 7) for (let i = 100 * n; i < 100 * (n + 1); i++) await drop(filter, `goes${i}`);
+        else if (n < 12) await discover(subject.store, filter, names(600, `new${n}-`));
+      }
+      const stays = names(300, 'stays').map((url) => new URL(url).hostname);
+      const listed = new Set(found);
+      expect(stays.filter((name) => !listed.has(name))).toEqual([]);
+    });
+
+    it('is continued by another run of the server', async () => {
+      const filter = await calls.make({});
+      await discover(subject.store, filter, names(50, 'h'));
+      const { hosts, next } = await subject.store.hosts.list(filter, 20);
+      const [segment, run = '', ...rest] = next!.split('-');
+      const another = [segment, run.replace(/./g, (digit) => (digit === '0' ? '1' : '0')), ...rest].join('-');
+      const { hosts: first } = await subject.store.hosts.list(filter, 20, another);
+      expect(first).toEqual(hosts);
+      expect((await subject.store.hosts.list(filter, 50, 'x')).hosts).toHaveLength(50);
+    });
+  });
+}
