@@ -92,20 +92,16 @@ export function storeContract<H extends StoreHarness>(
     queueLogContract(subject);
     queueLeasesContract(subject);
     leasesContract(subject);
-    if (subject.ordersQueue) {
-      queueOrderContract(subject);
-      queueScheduleContract(subject);
-      transferOrderContract(subject);
-    }
+    queueOrderContract(subject);
+    queueScheduleContract(subject);
+    transferOrderContract(subject);
     queuePagesContract(subject);
     queueDropsContract(subject);
-    if (subject.knowsHosts) {
-      queueHostsContract(subject);
-      queueHostPaceContract(subject);
-      hostSettingsContract(subject);
-    }
+    queueHostsContract(subject);
+    queueHostPaceContract(subject);
+    hostSettingsContract(subject);
     if (subject.syncsHosts) syncsHostsContract(subject);
-    if (subject.transfersHosts) transferHostsContract(subject);
+    transferHostsContract(subject);
     ageingContract(subject);
   });
 }

@@ -12,16 +12,6 @@ export class Subject<H extends StoreHarness = StoreHarness> {
     return this.fixture.name;
   }
 
-  /** The queues of the store know hosts. */
-  get knowsHosts(): boolean {
-    return this.fixture.knowsHosts ?? false;
-  }
-
-  /** Exports and imports of the store carry lanes of hosts. */
-  get transfersHosts(): boolean {
-    return this.fixture.transfersHosts ?? false;
-  }
-
   /** Syncs of the store change what `maxUrls` counts. */
   get syncsHosts(): boolean {
     return this.fixture.syncsHosts ?? false;

@@ -14,7 +14,6 @@ import type { Damage } from './embedded-damage.js';
  */
 export const movingCluster: StoreFixture<MovingClusterHarness> = {
   name: 'redis-cluster with moving slots',
-  transfersHosts: true,
   async setUp() {
     const { args, ...credentials } = limitedUser();
     const cluster = await startCluster({ args });

@@ -17,10 +17,6 @@ import { until } from './until.js';
 /** A kind of store to test. */
 export interface StoreFixture<H extends StoreHarness = StoreHarness> {
   readonly name: string;
-  /** The queues of the store know hosts. */
-  readonly knowsHosts?: true;
-  /** Exports and imports of the store carry lanes of hosts. */
-  readonly transfersHosts?: true;
   /** Syncs of the store change what `maxUrls` counts. */
   readonly syncsHosts?: true;
   /** The queues of the store have priorities and scheduled entries. */
@@ -75,8 +71,6 @@ export const TIMEOUT_MS = 10_000;
 
 export const embedded: StoreFixture = {
   name: 'embedded',
-  knowsHosts: true,
-  transfersHosts: true,
   syncsHosts: true,
   ordersQueue: true,
   async setUp() {
@@ -86,8 +80,6 @@ export const embedded: StoreFixture = {
 
 export const redis: StoreFixture<RedisHarness> = {
   name: 'redis',
-  knowsHosts: true,
-  transfersHosts: true,
   async setUp() {
     const server = await startRedis();
     return new RedisServersHarness({ url: server.url, timeoutMs: TIMEOUT_MS }, [server], () => server.stop());
@@ -97,8 +89,6 @@ export const redis: StoreFixture<RedisHarness> = {
 /** Three masters with one replica each. The stores have only the permissions that docs/operations.md lists. */
 export const redisCluster: StoreFixture<RedisHarness> = {
   name: 'redis-cluster',
-  knowsHosts: true,
-  transfersHosts: true,
   async setUp() {
     const { args, ...credentials } = limitedUser();
     const cluster = await startCluster({ replicas: 1, args });
