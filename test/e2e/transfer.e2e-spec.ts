@@ -204,7 +204,7 @@ describe.each(STORES)('export and import on $name', ({ start }) => {
     }
     const later = Buffer.from(file);
     later[11] = 99;
-    expect(await refused(later)).toContain('format version 99; this service reads only version 1');
+    expect(await refused(later)).toContain('format version 99; this service reads versions 1 to 2');
     for (const type of ['application/json', 'text/plain', 'image/png']) {
       const answer = await upload(app, '/v1/filters/import', '{}', { 'content-type': type });
       expect(answer).toMatchObject({ status: 415, body: { code: 'UNSUPPORTED_MEDIA_TYPE' } });
