@@ -3,7 +3,7 @@ import { decodeEntryId } from '../../libs/store/src/entry-id.js';
 import { KEYLESS, MUTATIONS, type Call, type Exported, type Held, type Verb } from './calls.js';
 import { itemOf } from './items.js';
 import type { Refusal } from './judge.js';
-import { syncSpecOf, TWIN, type Plan, type Step } from './plan.js';
+import { syncSpecOf, TWIN, type CallStep, type Plan } from './plan.js';
 import type { Answer } from './store-calls.js';
 import type { Time } from './open-store.js';
 
@@ -67,7 +67,7 @@ export class Callers {
   }
 
   /** The call of a step. Undefined if its set has no such call. */
-  next({ verb, set: n, items, number, ms, flag, caller }: Extract<Step, { do: 'call' }>): Call | undefined {
+  next({ verb, set: n, items, number, ms, flag, caller, ...order }: CallStep): Call | undefined {
     const spec = this.plan.sets[n];
     if (!spec) return undefined;
     const { name: set, kind, semantics, maxAgeSeconds } = spec;
@@ -100,6 +100,9 @@ export class Callers {
           ms,
           sync: sync ?? '',
           countAttempt: flag,
+          priority: order.priority,
+          // Entries of sets that age cannot come back.
+          laterMs: maxAgeSeconds === undefined ? (order.laterMs ?? 0) : 0,
           max: 1 + (number % 4),
         },
         // For a multiset, sometimes enough copies to overflow counters.
@@ -128,7 +131,7 @@ export class Callers {
     const verb = filter || KEYLESS.has(given.verb) ? given.verb : 'open';
     const call: Call = {
       ...{ spec, generation: filter?.generation ?? '', base: filter?.base ?? 0 },
-      ...{ items: [], max: 1, ms: 1_000, countAttempt: true, held: [], letters: [], sync: '' },
+      ...{ items: [], max: 1, ms: 1_000, countAttempt: true, laterMs: 0, held: [], letters: [], sync: '' },
       ...given,
       verb,
       ...(verb === 'open-sync' && { spec: syncSpecOf(spec) }),

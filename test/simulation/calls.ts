@@ -1,4 +1,4 @@
-import type { Filter, FilterSpec, Operation, Part, Sync } from '#store';
+import type { Filter, FilterSpec, Operation, Part, Priority, Sync } from '#store';
 import type { SetModel } from './set-model.js';
 
 /** Verbs that are recorded under an operation. */
@@ -79,6 +79,9 @@ export interface Call {
   readonly max: number;
   readonly ms: number;
   readonly countAttempt: boolean;
+  readonly priority?: Priority | undefined;
+  /** For how long discovered or acknowledged items are scheduled; 0 if they are not. */
+  readonly laterMs: number;
   readonly held: readonly Held[];
   /** Ids of dead letters, and their items. */
   readonly letters: readonly { readonly id: string; readonly generation: string; readonly item: string }[];

@@ -5,14 +5,15 @@ import {
   encodeExportFile,
   ExportFileReader,
   exportHeader,
-  MAX_LEASE_MS,
   type Filter,
+  type LeasedEntry,
   type Part,
   type Store,
 } from '#store';
 import { collect, pieces, specOf } from '../support/export-files.js';
 import type { Random } from '../support/random.js';
 import { itemOf, MOST_ITEMS } from './items.js';
+import { LONGEST_MS } from './plan.js';
 import { AgedLayers } from './layers.js';
 import { MemoryEnvironment, SimulatedDisk } from './memory-environment.js';
 import type { SetModel } from './set-model.js';
@@ -42,6 +43,7 @@ export interface Finished {
 }
 
 const CHUNK_BYTES = 1_000;
+const LATER_MS = LONGEST_MS + 86_400_000;
 
 /** Imports an exported set from a file into an empty store, kills that store, and checks that nothing is missing. */
 export async function assertImported(
@@ -66,8 +68,9 @@ export async function assertImported(
   );
   const waits = filter.perHost && (await pump(hasToWait(first.store, made, time), first.environment));
   first.environment.crash();
-  // By then, no host has to wait.
-  const { store, environment } = await open(filter.perHost && { ...time, now: time.now + MAX_LEASE_MS });
+  // By then, no host has to wait, and scheduled entries are due.
+  const waiting = filter.kind === 'visited-set' && filter.maxAgeSeconds === undefined;
+  const { store, environment } = await open(waiting ? { ...time, now: time.now + LATER_MS } : time);
   const found = { ...(await pump(contentsOf(store, made), environment)), waits };
   if (!set) {
     const why = seen.contradicting(found);
@@ -109,7 +112,18 @@ async function contentsOf(
   if (filter.kind !== 'visited-set') return { ...contents, queued: [], limited: undefined };
   const dead = await deadLettersOf(store, filter);
   const limits = filter.perHost && { maxPerHost: EVERYTHING };
-  const leased = await store.queue.lease(filter, EVERYTHING, 1_000, OPERATION, limits);
+  const leased: LeasedEntry[] = [];
+  for (let more = true; more;) {
+    const some = await store.queue.lease(
+      filter,
+      EVERYTHING,
+      1_000,
+      { ...OPERATION, id: `${leased.length}` },
+      limits,
+    );
+    leased.push(...some);
+    more = some.length > 0;
+  }
   const attempts = [
     ...dead.entries.map(({ payload, attempt }) => `${payload} is dead after ${attempt}`),
     // The lease that found it counts as an attempt too.

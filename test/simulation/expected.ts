@@ -178,7 +178,7 @@ function deadLetters({ queue }: SetModel): Expected {
   };
 }
 
-function described({ layers: own, tally, exact, sync, queue }: SetModel): Expected {
+function described({ base, layers: own, tally, exact, sync, queue }: SetModel): Expected {
   const counts = { ...tally, sync: sync && { listed: sync.listed, new: sync.fresh } };
   const cells = exact && own instanceof CellLayers ? { items: own.items, layers: own.layerStats } : undefined;
   const hidden = own instanceof AgedLayers ? own.hiddenItems : undefined;
@@ -208,8 +208,9 @@ function described({ layers: own, tally, exact, sync, queue }: SetModel): Expect
       if (age?.hidden !== hidden) return false;
       if (cells && !isDeepStrictEqual({ items, layers }, cells)) return false;
       if (entries === undefined || !held) return held === undefined;
-      const all = held.waiting + held.leased + held.delayed + held.dead;
-      return all >= entries && (all === entries || held.forgotten > 0);
+      const all = held.waiting + held.leased + held.delayed + held.scheduled + held.dead;
+      // After a sync, scheduled entries that it did not keep count until they are removed.
+      return all >= entries && (all === entries || held.forgotten > 0 || (base > 0 && held.scheduled > 0));
     },
   };
 }

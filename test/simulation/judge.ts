@@ -129,6 +129,7 @@ export class Judge implements Observer, Listener {
     if (verb === 'remove' && (value as number[]).includes(Removed.Saturated)) this.notes.tally('saturated');
     if (verb === 'discover' && (value as number[]).includes(Added.Limited)) this.notes.tally('limited');
     if (verb === 'lease' && call.spec.perHost && (value as unknown[]).length > 0) this.notes.tally('hosts');
+    if (['discover', 'ack'].includes(verb) && call.laterMs > 0) this.notes.tally(`scheduled by ${verb}`);
     if (verb === 'import' && call.spec.perHost) this.notes.tally('hosts imported');
     const layers = this.truth.model.sets.get(call.set)?.layers;
     if (verb === 'check' && layers instanceof AgedLayers && layers.hiddenItems > 0)

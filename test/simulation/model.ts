@@ -97,7 +97,8 @@ function inSet(set: SetModel, call: Call, answer: unknown): unknown {
       return set.add(call.items, call.ttlMs);
     case 'discover': {
       const answers = set.discover(call.items, call.ttlMs);
-      queue?.push(call.items.filter((_, i) => answers[i] === Added.New));
+      const fresh = call.items.filter((_, i) => answers[i] === Added.New);
+      queue?.push(fresh, call.priority, call.laterMs);
       return answers;
     }
     case 'remove':
@@ -105,7 +106,7 @@ function inSet(set: SetModel, call: Call, answer: unknown): unknown {
     case 'lease':
       return queue?.lease(call.max, call.ms);
     case 'ack':
-      return settle(set, call, (entry) => queue?.remove(entry));
+      return acknowledge(set, call);
     case 'extend':
       return settle(set, call, ({ place }) => {
         if (place.in === 'lease') place.until = (queue?.now ?? 0) + call.ms;
@@ -142,6 +143,15 @@ function inSet(set: SetModel, call: Call, answer: unknown): unknown {
     default:
       return undefined;
   }
+}
+
+function acknowledge(set: SetModel, call: Call): number[] {
+  const { queue } = set;
+  if (call.laterMs === 0) return settle(set, call, (entry) => queue?.remove(entry));
+  const again = new Set<Entries>();
+  const answers = settle(set, call, (entry) => again.add(entry), again);
+  queue?.again([...again], call.laterMs);
+  return answers;
 }
 
 type Entries = NonNullable<ReturnType<QueueModel['at']>>;

@@ -1,26 +1,30 @@
 import { planGeometry, planLayers, SEED_BYTES } from '#bloom';
-import type { FilterSpec } from '#store';
+import { PRIORITIES, type FilterSpec, type Priority } from '#store';
 import { CROWDED, CROWDED_SEED, MOST_ITEMS, ONE_SEGMENT } from './items.js';
 import { DEFAULT_SIZES, type Sizes } from '../../libs/store/src/embedded/database/sizes.js';
 import { Random } from '../support/random.js';
 import type { Verb } from './calls.js';
 import type { Limits } from './limits.js';
 
+export interface CallStep {
+  readonly do: 'call';
+  readonly verb: Verb;
+  readonly set: number;
+  readonly items: readonly number[];
+  readonly number: number;
+  readonly ms: number;
+  readonly flag: boolean;
+  readonly caller: boolean;
+  readonly priority?: Priority | undefined;
+  readonly laterMs?: number;
+}
+
 /**
  * The next event of a history. Numbers choose among whatever exists at that time, so a step has a meaning without the
  * others.
  */
 export type Step =
-  | {
-      readonly do: 'call';
-      readonly verb: Verb;
-      readonly set: number;
-      readonly items: readonly number[];
-      readonly number: number;
-      readonly ms: number;
-      readonly flag: boolean;
-      readonly caller: boolean;
-    }
+  | CallStep
   /** Sends an earlier call again, or its operation with another call once nothing is in progress. */
   | { readonly do: 'repeat'; readonly number: number; readonly alters: boolean }
   /** Runs waiting changes, and commits them or not. `tell` tells the callers. */
@@ -68,6 +72,10 @@ const RATES = { exact: 1e-9, colliding: 0.05 } as const;
 const SHORT_TIMES = [1, 499, 1_000, 5_000, 10_001, 10_001, 31_000];
 const TIMES = [1, 499, 1_000, 5_000, 10_001, 31_000, 61_000, 140_000, 3_600_000];
 const HOSTS_SEED = 1_000_000;
+const ORDER_SEED = 2_000_000;
+const SCHEDULES_MS = [1, 500, 5_000, 30_000, 150_000];
+/** Longer than a history: the model does not know which entries come due while a sync opens. */
+export const LONGEST_MS = 10 * 86_400_000;
 /** The longest delay of a host. */
 export const MOST_DELAY_MS = 10_000;
 const DELAYS_MS = [1, 5_000, MOST_DELAY_MS];
@@ -104,7 +112,17 @@ export function planOf(seed: number): Plan {
   const length = 40 + random.below(60);
   const steps: Step[] = [];
   while (steps.length < length) steps.push(stepOf(random, features, weights, sets.length, items));
-  return { seed, limits, sets, steps };
+  const order = new Random(ORDER_SEED + seed);
+  if (order.below(3) === 0) return { seed, limits, sets, steps };
+  return { seed, limits, sets, steps: steps.map((step) => inOrder(order, features, step)) };
+}
+
+/** Gives new entries a priority, and schedules some of them. */
+function inOrder(random: Random, features: ReadonlySet<Feature>, step: Step): Step {
+  if (step.do !== 'call') return step;
+  const times = features.has('syncs') ? [LONGEST_MS] : SCHEDULES_MS;
+  const [priority, laterMs] = [random.pick([undefined, ...PRIORITIES]), random.pick(times)];
+  return { ...step, priority, laterMs: random.below(3) === 0 ? laterMs : 0 };
 }
 
 /** So small that the few items of a history need the next row, slice or page. */

@@ -1,16 +1,24 @@
 import { positionsOf } from '#bloom';
-import type { Filter, FilterSpec } from '#store';
+import { PRIORITIES, type Filter, type FilterSpec, type Priority } from '#store';
+import type { Sizes } from '../../libs/store/src/embedded/database/sizes.js';
 
 /** An entry of a queue and its place. */
 export interface Entry {
   readonly item: string;
+  readonly priority: Priority;
   attempt: number;
   place:
     | { readonly in: 'line' }
     | { readonly in: 'lease'; readonly lease: number; readonly index: number; until: number }
-    | { readonly in: 'delay'; readonly number: number; readonly index: number; readonly until: number }
+    | { readonly in: Delay; readonly number: number; readonly index: number; readonly until: number }
     | { readonly in: 'dead'; readonly number: number; readonly reason: string };
 }
+
+type Delay = 'delay' | 'schedule';
+
+/** Bytes of an entry without its payload and host. */
+const ENTRY_BYTES = 34;
+const HOST_BYTES = 4;
 
 const LEASE_ENDED = 'the lease ended';
 
@@ -29,17 +37,41 @@ export class QueueModel {
   constructor(
     private readonly spec: Pick<FilterSpec, 'maxAttempts' | 'perHost'>,
     private readonly clock: { now: number },
-    private readonly movesPerChange: number,
+    private readonly sizes: Sizes,
   ) {}
 
   get now(): number {
     return this.clock.now;
   }
 
-  push(items: readonly string[]): void {
+  push(items: readonly string[], priority: Priority = 'normal', delayMs = 0): void {
     if (items.length === 0) return;
     this.moveDue();
-    for (const item of items) this.entries.push({ item, attempt: 0, place: { in: 'line' } });
+    const entries = items.map((item): Entry => ({ item, priority, attempt: 0, place: { in: 'line' } }));
+    this.entries.push(...entries);
+    if (delayMs > 0) this.delay('schedule', entries, delayMs);
+  }
+
+  /** Takes the entries off. They come back after this time, as if never leased. */
+  again(entries: readonly Entry[], afterMs: number): void {
+    for (const entry of entries) entry.attempt = 0;
+    this.delay('schedule', entries, afterMs);
+  }
+
+  /** Removes the scheduled entries whose items are not kept. */
+  dropUnkept(isKept: (item: string) => boolean): void {
+    this.entries = this.entries.filter(({ item, place }) => place.in !== 'schedule' || isKept(item));
+  }
+
+  /** Entries that come back at the same time share rows, which limits what one change moves. */
+  private delay(place: Delay, entries: readonly Entry[], ms: number): void {
+    let [number, bytes] = [++this.delays, 0];
+    for (const [index, entry] of entries.entries()) {
+      const own = ENTRY_BYTES + (this.spec.perHost ? HOST_BYTES : 0) + Buffer.byteLength(entry.item);
+      if (bytes > 0 && bytes + own > this.sizes.rowBytes) [number, bytes] = [++this.delays, 0];
+      bytes += own;
+      entry.place = { in: place, number, index, until: this.clock.now + ms };
+    }
   }
 
   forget(items: readonly string[]): void {
@@ -98,16 +130,17 @@ export class QueueModel {
 
   /** Releases entries. Leases count as attempts if `counts` is true. */
   release(entries: readonly Entry[], delayMs: number, reason: string, counts: boolean): void {
-    const number = ++this.delays;
-    for (const [index, entry] of entries.entries()) {
+    const delayed: Entry[] = [];
+    for (const entry of entries) {
       if (counts && this.isExhausted(entry)) {
         this.die(entry, reason);
         continue;
       }
       if (!counts) entry.attempt--;
-      if (delayMs > 0) entry.place = { in: 'delay', number, index, until: this.clock.now + delayMs };
+      if (delayMs > 0) delayed.push(entry);
       else this.toLine(entry);
     }
+    this.delay('delay', delayed, delayMs);
   }
 
   putBack(entries: readonly Entry[]): void {
@@ -118,7 +151,8 @@ export class QueueModel {
   }
 
   get line(): Entry[] {
-    return this.entries.filter(({ place }) => place.in === 'line');
+    const waiting = this.entries.filter(({ place }) => place.in === 'line');
+    return PRIORITIES.flatMap((level) => waiting.filter(({ priority }) => priority === level));
   }
 
   /** Dead letters, and entries that are due to become dead letters. */
@@ -149,7 +183,7 @@ export class QueueModel {
     );
   }
 
-  /** Its entries in the order of an export: waiting, leased, delayed, dead letters. */
+  /** Its entries in the order of an export: waiting, leased, delayed, scheduled, dead letters. */
   get exported(): readonly Entry[] {
     return this.entries.toSorted((a, b) => compare(exportKey(a), exportKey(b)));
   }
@@ -164,10 +198,11 @@ export class QueueModel {
     );
     const order = Array.from(entries.keys()).sort((a, b) => (segment[a] as number) - (segment[b] as number));
     for (const n of order) {
-      const { item, attempt, place } = entries[n] as Entry;
-      const entry: Entry = { item, attempt, place: { in: 'line' } };
+      const { item, priority, attempt, place } = entries[n] as Entry;
+      const entry: Entry = { item, priority, attempt, place: { in: 'line' } };
       this.entries.push(entry);
       if (place.in === 'dead') this.die(entry, place.reason);
+      if (place.in === 'schedule') this.delay('schedule', [entry], place.until - this.clock.now);
     }
   }
 
@@ -182,7 +217,7 @@ export class QueueModel {
     let row = '';
     for (const entry of due) {
       const own = dueKey(entry).slice(0, -1).join(' ');
-      if (own !== row && moved >= this.movesPerChange) break;
+      if (own !== row && moved >= this.sizes.movesPerChange) break;
       row = own;
       moved++;
       if (entry.place.in === 'lease' && this.isExhausted(entry)) this.die(entry, LEASE_ENDED);
@@ -210,13 +245,15 @@ export class QueueModel {
 function exportKey({ place }: Entry): number[] {
   if (place.in === 'line') return [0];
   if (place.in === 'lease') return [1, place.lease, place.index];
-  return place.in === 'delay' ? [2, place.until, place.number, place.index] : [3, place.number];
+  if (place.in === 'dead') return [4, place.number];
+  return [place.in === 'delay' ? 2 : 3, place.until, place.number, place.index];
 }
 
-/** By time, then leases first, then by numbers and places. */
+/** By time, then leases first and scheduled entries last, then by numbers and places. */
 function dueKey({ place }: Entry): number[] {
   if (place.in === 'lease') return [place.until, 0, place.lease, place.index];
-  return place.in === 'delay' ? [place.until, 1, place.number, place.index] : [];
+  if (place.in !== 'delay' && place.in !== 'schedule') return [];
+  return [place.until, place.in === 'delay' ? 1 : 2, place.number, place.index];
 }
 
 function compare(a: number[], b: number[]): number {

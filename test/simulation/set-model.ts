@@ -47,8 +47,7 @@ export class SetModel {
   ) {
     this.layers = layersOf(filter, clock, limits);
     this.nextLayer = this.planned = plannedLayers(filter).length;
-    if (filter.kind === 'visited-set')
-      this.queue = new QueueModel(filter, clock, limits.sizes.movesPerChange);
+    if (filter.kind === 'visited-set') this.queue = new QueueModel(filter, clock, limits.sizes);
   }
 
   /** A set with this one's contents as exported. */
@@ -131,7 +130,8 @@ export class SetModel {
     this.nextLayer += planned;
     const sync = { id, openedAt: this.clock.now, layers, base, planned, removed: new Set<string>() };
     this.sync = { ...sync, rowHashes: 0, listed: 0, fresh: 0 };
-    for (const { item } of this.queue?.entries ?? []) this.keepOne(this.sync, item, true);
+    for (const { item, place } of this.queue?.entries ?? [])
+      if (place.in !== 'schedule') this.keepOne(this.sync, item, true);
   }
 
   keep(items: readonly string[]): number[] {
@@ -158,6 +158,7 @@ export class SetModel {
     }
     this.retire(this);
     this.layers = sync.layers;
+    this.queue?.dropUnkept((item) => sync.layers.has(item));
     this.base = sync.base;
     this.found = sync.layers.items ?? 0;
     this.planned = sync.planned;

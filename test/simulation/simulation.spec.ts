@@ -20,7 +20,7 @@ const RULES = [
   ...['refused: STORE_UNAVAILABLE', 'refused: STORE_FULL', 'refused: IDEMPOTENCY_KEY_EXPIRED'],
   'refused: IDEMPOTENCY_KEY_REUSED',
   ...['repeated ack', 'repeated extend', 'saturated', 'hidden', 'clock set back', 'copied'],
-  ...['hosts', 'limited', 'hosts imported'],
+  ...['hosts', 'limited', 'hosts imported', 'scheduled by discover', 'scheduled by ack'],
   ...['export', 'import', 'repeated import', 'copied while it changed', 'refused: TORN'],
   ...['refused: FILTER_EXISTS', 'refused: NOT_COUNTING', 'list', 'read in pages', 'damaged', 'lost'],
   ...['commit failed', 'changes undone', 'killed with calls in progress', 'closed and opened'],

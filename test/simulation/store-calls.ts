@@ -70,11 +70,13 @@ async function inFilter(store: Store, filter: Filter, call: Call): Promise<Answe
   const positions = (): Positions => positionsOf(items, filter.seed, filter.geometry);
   // Items are no URLs, so they all have the same host, without a name.
   const hosts = filter.perHost && items.map(() => '');
+  const { priority, laterMs } = call;
+  const queued = { payloads: items, hosts, priority, delayMs: laterMs };
   switch (call.verb) {
     case 'add':
       return bytes(counters.add(filter, positions(), operation, { hosts }, call.ttlMs));
     case 'discover':
-      return bytes(counters.add(filter, positions(), operation, { payloads: items, hosts }, call.ttlMs));
+      return bytes(counters.add(filter, positions(), operation, queued, call.ttlMs));
     case 'remove':
       return bytes(counters.remove(filter, positions(), operation));
     case 'check':
@@ -86,7 +88,7 @@ async function inFilter(store: Store, filter: Filter, call: Call): Promise<Answe
       return { value: leased, leased };
     }
     case 'ack':
-      return bytes(queue.ack(filter, ids, operation));
+      return bytes(queue.ack(filter, ids, operation, laterMs > 0 ? laterMs : undefined));
     case 'release': {
       const { countAttempt } = call;
       return bytes(queue.release(filter, ids, operation, { delayMs: ms, reason: 'released', countAttempt }));

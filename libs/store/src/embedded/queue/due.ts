@@ -113,7 +113,10 @@ export class DueIndex {
    * set back since. If no such row exists, this is remembered until a row is added or time has passed.
    */
   next(now: number): Due | undefined {
-    return this.nextEnd(now) ?? this.nextScheduled(now);
+    const end = this.nextEnd(now);
+    const scheduled = this.nextScheduled(now);
+    if (!end || !scheduled) return end ?? scheduled;
+    return scheduled.at - FIRST_SCHEDULED < end.at ? scheduled : end;
   }
 
   private nextEnd(now: number): Due | undefined {
