@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { planLayers } from '#bloom';
 import { until } from '../../../../test/support/until.js';
-import { Added, type Filter, type Part, type PerHost } from '../port/index.js';
+import { Added, PRIORITIES, type Filter, type Part, type PerHost, type Queued } from '../port/index.js';
 import { DATA_FILE, Database } from './database/database.js';
 import { LmdbEnvironment } from './database/lmdb-environment.js';
 import { DEFAULT_SIZES, type Sizes } from './database/sizes.js';
@@ -33,7 +33,7 @@ async function open(sizes: Partial<Sizes>): Promise<EmbeddedStore> {
 }
 
 /** The number of rows of a table. */
-function rowsOf(store: EmbeddedStore, table: 'log' | 'lanes' | 'dead'): number {
+function rowsOf(store: EmbeddedStore, table: 'log' | 'lanes' | 'dead' | 'due'): number {
   return [...databases.get(store)![table].getKeys({})].length;
 }
 
@@ -52,9 +52,16 @@ async function create(
 const urls = (count: number, from = 0, page = ''): string[] =>
   Array.from({ length: count }, (_, n) => `http://h${from + n}.example/${page}`);
 
-async function discover(store: EmbeddedStore, filter: Filter, keys: readonly string[], by = operation()) {
+async function discover(
+  store: EmbeddedStore,
+  filter: Filter,
+  keys: readonly string[],
+  by = operation(),
+  how: Queued = {},
+) {
   const hosts = keys.map((key) => new URL(key).hostname);
-  return [...(await store.counters.add(filter, positions(filter, keys), by, { payloads: keys, hosts }))];
+  const queued = { payloads: keys, hosts, ...how };
+  return [...(await store.counters.add(filter, positions(filter, keys), by, queued))];
 }
 
 async function lease(store: EmbeddedStore, filter: Filter, max: number): Promise<string[]> {
@@ -128,6 +135,20 @@ describe('a dropped host', () => {
     expect(rowsOf(store, 'lanes')).toBe(2);
     expect([...(await store.queue.ack(filter, ids, operation()))]).toEqual([2, 2, 0]);
     expect(rowsOf(store, 'lanes')).toBe(1);
+  });
+
+  it('leaves no rows of any priority, nor scheduled ones', async () => {
+    const store = await open({ rowBytes: 200, purgedPerSlice: 2 });
+    const filter = await create(store, {});
+    const pages = (of: string) => Array.from({ length: 30 }, (_, n) => `http://a.example/${of}/${n}`);
+    for (const priority of PRIORITIES)
+      await discover(store, filter, pages(priority), operation(), { priority });
+    await discover(store, filter, [...pages('later'), ...urls(1)], operation(), { delayMs: 86_400_000 });
+    expect(await store.hosts.drop(filter, 'a.example', operation())).toBe(120);
+    expect(rowsOf(store, 'log')).toBe(0);
+    await until('the scheduled entries are gone', async () => rowsOf(store, 'due') === 1);
+    expect(rowsOf(store, 'lanes')).toBe(1);
+    expect((await store.describe(filter)).queue).toMatchObject({ waiting: 0, scheduled: 1 });
   });
 
   it('needs one change if it has few entries, and can be dropped again while rows are left', async () => {

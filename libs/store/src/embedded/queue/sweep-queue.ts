@@ -43,7 +43,8 @@ export function* sweepQueue(session: SweptStore, state: FilterState): Generator<
 export function* removeUnkept(session: SweptStore, state: FilterState): Generator<void, void, undefined> {
   const { queue } = state;
   const until = queue.unkeptUntil;
-  yield* sweepDelayed(session, state, (entry) => !isUnkept(session, state, entry), FIRST_SCHEDULED);
+  const lives = (entry: Entry): boolean => !queue.marks.cover(entry) && !isUnkept(session, state, entry);
+  yield* sweepDelayed(session, state, lives, FIRST_SCHEDULED);
   // Another sync may have been committed meanwhile.
   if (queue.unkeptUntil === until) queue.unkeptUntil = 0;
 }

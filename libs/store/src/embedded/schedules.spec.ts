@@ -1,0 +1,77 @@
+import { setImmediate } from 'node:timers/promises';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { MovedClock } from '../../../../test/support/moved-clock.js';
+import { until } from '../../../../test/support/until.js';
+import type { Filter } from '../port/index.js';
+import type { EmbeddedStore } from './embedded-store.js';
+import { createFilter, keys, operation, positions, Workbench } from './testing/fixtures.js';
+
+const DAY_MS = 86_400_000;
+/** Enough that a commit removes them in many steps. */
+const MANY = 8_000;
+
+const bench = new Workbench();
+afterEach(() => bench.tidy());
+
+const countsOf = async (store: EmbeddedStore, filter: Filter) => (await store.describe(filter)).queue!;
+
+const schedule = (store: EmbeddedStore, filter: Filter, payloads: string[], delayMs: number) =>
+  store.counters.add(filter, positions(filter, payloads), operation(), { payloads, delayMs });
+
+/** A set with scheduled entries, right after the commit of a sync that keeps the first two of them. */
+async function committed(store: EmbeddedStore): Promise<{ filter: Filter; end: Promise<unknown> }> {
+  const filter = await createFilter(store, { kind: 'visited-set', errorRate: 1e-9 });
+  await schedule(store, filter, keys(MANY), DAY_MS);
+  const { capacity, errorRate, geometry } = filter;
+  const { id } = await store.syncs.open(filter, { capacity, errorRate, geometry }, operation());
+  await store.syncs.keep(filter, id, positions(filter, keys(2)), operation());
+  const end = store.syncs.commit(filter, id, 1, Infinity).catch(() => undefined);
+  for (;;) {
+    await setImmediate();
+    const now = await store.open(filter.name, filter.kind);
+    if (now.base !== filter.base) return { filter: now, end };
+  }
+}
+
+describe('the scheduled entries that a sync did not keep', () => {
+  it('do not come back when their items are discovered before they are removed', async () => {
+    const clock = new MovedClock();
+    const store = await bench.open({ clock });
+    const { filter, end } = await committed(store);
+    // Of the last row, which is removed last.
+    const last = keys(2, MANY - 2);
+    const added = store.counters.add(filter, positions(filter, last), operation(), { payloads: last });
+    const { scheduled } = await countsOf(store, filter);
+    expect([...(await added)]).toEqual([1, 1]);
+    expect(scheduled).toBeGreaterThan(2);
+    await end;
+    expect((await countsOf(store, filter)).scheduled).toBe(2);
+    const lease = async () =>
+      (await store.queue.lease(filter, 100, DAY_MS, operation())).map(({ payload }) => payload);
+    expect((await lease()).sort()).toEqual(last);
+    clock.advance(DAY_MS - 1_000);
+    expect(await lease()).toEqual([]);
+    clock.advance(1_000);
+    expect((await lease()).filter((payload) => !last.includes(payload)).sort()).toEqual(keys(2));
+  });
+
+  it('are removed after a restart, too', async () => {
+    const store = await bench.open();
+    const { filter, end } = await committed(store);
+    expect((await countsOf(store, filter)).scheduled).toBeGreaterThan(2);
+    await store.close();
+    await end;
+    const again = await bench.open();
+    const reopened = await again.open(filter.name, filter.kind);
+    await until('they are gone', async () => (await countsOf(again, reopened)).scheduled === 2);
+  });
+
+  it('are in no export', async () => {
+    const store = await bench.open();
+    const { filter } = await committed(store);
+    const found: string[] = [];
+    for await (const part of store.transfer.export(filter))
+      if (part.type === 'queue') found.push(...part.entries.map(({ payload }) => String(payload)));
+    expect(found.sort()).toEqual(keys(2));
+  });
+});
