@@ -4,7 +4,7 @@ import { bringBack, leases, marks, moveDue } from '../scripts/queue-moves.js';
 import { MOST_LEASES } from '../scripts/queue-state.js';
 import { schedule } from '../scripts/schedule.js';
 import { RECALL } from '../scripts/script.js';
-import { REPLACE } from '../scripts/unclaimed.js';
+import { replaceIn } from '../scripts/unclaimed.js';
 import type { Frame } from './frame.js';
 import { headBytes } from './packed-cells.js';
 import { addSyncCounts, end, head, open, openQueue, openRange, shares } from './parts.js';
@@ -94,7 +94,11 @@ function queue(frame: Frame): string {
   const { queued, hosts } = frame.task;
   const due =
     queued &&
-    `${marks(hosts)}${bringBack(hosts, frame.arg('attempts'))}${leases(hosts)}${moveDue(hosts)}${schedule(hosts)}${REPLACE}`;
+    `${marks(hosts)}${bringBack(hosts, frame.arg('attempts'))}${leases(hosts)}${moveDue(hosts)}
+if ${frame.arg('delayMs')} ~= '0' then
+${schedule(hosts)}
+end
+`;
   return openQueue(frame, due ? `${due}${hosts ? HOST_LIMITS : ''}` : '');
 }
 
@@ -168,7 +172,7 @@ if added > 0 then
     p = next
   end
   openedQueue.moveDue()
-  openedQueue.replace(entries)
+  ${replaceIn('openedQueue').trim()}
   if priority > 0 then openedQueue.order() end
   if from > now then openedQueue.schedule(entries, from) else openedQueue.add(entries) end
   ${frame.task.hosts ? `openedQueue.discovered(entries, ${frame.arg('names')})` : ''}

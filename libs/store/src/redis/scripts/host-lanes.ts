@@ -1,7 +1,7 @@
 import type { Filter } from '../../port/index.js';
 import { SWEEP_AFTER_MS } from '../../sweeping.js';
 import { LANE_RECORDS, PACK_LANE } from './lane-records.js';
-import { APPEND, chunkOf } from './lanes.js';
+import { APPEND, chunkOf, takeFrom } from './lanes.js';
 
 /*
  * Lua on the lanes of an open queue that knows hosts: one lane for each host. Its entries have the second word of the
@@ -210,7 +210,8 @@ function queue.takeTurns(taken, wanted, most)
         local delay = limitOf(lane.ownDelayMs, delayMs)
         local ofLane = most > 0 and most or delay > 0 and 1 or math.huge
         local free = limitOf(lane.ownMaxLeased, maxLeased) - lane.leased
-        queue.take(lane, taken, math.min(wanted, before + math.min(ofLane, free)), chunks[n])
+        local upTo = math.min(wanted, before + math.min(ofLane, free))
+        ${takeFrom('lane', 'upTo', 'chunks[n]').trim()}
         local count = taken.count - before
         if count > 0 then
           lane.served, lane.leased = true, lane.leased + count

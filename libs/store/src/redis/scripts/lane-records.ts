@@ -1,4 +1,5 @@
 import type { HostSettings } from '../../port/index.js';
+import { newLogs } from './queue-state.js';
 
 /*
  * The records of the lanes of a queue that knows hosts: id of the lane (8 bytes) -> record. A record has
@@ -73,7 +74,7 @@ ${LANE_GROUPS.map(
   end`,
 ).join('\n')}
   if lane.highNext + lane.lowNext > 0 then
-    local logs = newLogs(lane.id)
+    local logs = ${newLogs('lane.id')}
     logs[1].head, logs[1].headAt, logs[1].next = lane.highHead, lane.highHeadAt, lane.highNext
     logs[2].head, logs[2].headAt, logs[2].next = lane.lowHead, lane.lowHeadAt, lane.lowNext
     lane.logs = logs
@@ -81,7 +82,7 @@ ${LANE_GROUPS.map(
   return at
 end
 local function logOf(lane, log)
-  return log == 0 and lane or (lane.logs or newLogs(lane.id))[log]
+  return log == 0 and lane or (lane.logs or ${newLogs('lane.id')})[log]
 end
 local function placeOf(field)
   local lane, isOther = lanes[sub(field, 1, 8)], #field > 14

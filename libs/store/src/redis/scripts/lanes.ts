@@ -1,4 +1,4 @@
-import { HEAD_BYTES, HOST_BYTES, LEASE_ENTRIES } from './queue-state.js';
+import { HEAD_BYTES, HOST_BYTES, LEASE_ENTRIES, newLogs } from './queue-state.js';
 
 /*
  * Lua on the lanes of an open queue (queue-state.ts). A lane is the waiting entries that leave in the order in which
@@ -57,9 +57,8 @@ export const APPEND = `
 function queue.wake()
   if queue.awaited > now then redis.pcall('PUBLISH', 'unseen:queue:' .. sub(ARGV[1], 1, 16), '') end
 end
--- The lanes again, the log of each that has entries to add, and these.
+-- The lanes, the log of each that has entries to add, and these.
 local function deal(lanes, lists)
-  if not queue.ordered then return lanes, lanes, lists end
   local owners, logs, dealt = {}, {}, {}
   for l = 1, #lanes do
     local lane, byPriority = lanes[l], {[0] = {}, {}, {}}
@@ -69,7 +68,7 @@ local function deal(lanes, lists)
     end
     for priority = 0, 2 do
       if #byPriority[priority] > 0 then
-        if priority > 0 and not lane.logs then lane.logs = newLogs(lane.id) end
+        if priority > 0 and not lane.logs then lane.logs = ${newLogs('lane.id')} end
         owners[#owners + 1], logs[#logs + 1] = lane, priority == 0 and lane or lane.logs[priority]
         dealt[#dealt + 1] = byPriority[priority]
       end
@@ -78,7 +77,8 @@ local function deal(lanes, lists)
   return owners, logs, dealt
 end
 function queue.append(lanes, lists)
-  local owners, logs, dealt = deal(lanes, lists)
+  local owners, logs, dealt = lanes, lanes, lists
+  if queue.ordered then owners, logs, dealt = deal(lanes, lists) end
   local chunks, asked, joins, joined = {}, {}, {}, {}
   for l = 1, #logs do
     local lane, log, entries = owners[l], logs[l], dealt[l]
@@ -113,7 +113,7 @@ end
 `;
 
 /**
- * `queue.take` takes entries from the heads of the logs of a lane until `taken` has `most`, and drops forgotten ones.
+ * `queue.take` takes entries from the head of a log of a lane until `taken` has `most`, and drops forgotten ones.
  * `taken`:
  *
  *   count     entries
@@ -123,13 +123,13 @@ end
  *   read      entries that were read, at most READ_AT_MOST; a gap counts as one
  *   rest      why it stopped early: 'full' if the next entry would exceed the bytes, 'unread' if it has read enough
  *
- * In a queue that knows hosts, the caller may have read the `first` chunk of the normal entries.
+ * In a queue that knows hosts, the caller may have read the `first` chunk of the log.
  *
  * The caller deletes the used chunks after its first write that needs memory: at the memory limit, Redis refuses that
  * write only if nothing was written before. Needs marks.
  */
 export const take = (hosts: boolean): string => `${SPLIT}
-local function take(lane, log, taken, most${hosts ? ', first' : ''})
+function queue.take(lane, log, taken, most${hosts ? ', first' : ''})
   local number, at, passed, read = log.head, log.headAt, 0, taken.read
   local records, parts, count, left = taken.records, taken.parts, taken.count, taken.left
   local fields, chunks, next, ahead = {}, {}, 1, 1
@@ -180,13 +180,13 @@ local function take(lane, log, taken, most${hosts ? ', first' : ''})
   end
   taken.parts, taken.count, taken.left, taken.read = parts, count, left, read
 end
-function queue.take(lane, taken, most${hosts ? ', first' : ''})
-  local logs = lane.logs
-  if logs then take(lane, logs[1], taken, most) end
-  take(lane, lane, taken, most${hosts ? ', first' : ''})
-  if logs then take(lane, logs[2], taken, most) end
-end
 `;
+
+/** Lua: takes entries from the logs of a lane, highest priority first. `first`: see `take`. */
+export const takeFrom = (lane: string, most: string, first?: string): string => `
+if ${lane}.logs then queue.take(${lane}, ${lane}.logs[1], taken, ${most}) end
+queue.take(${lane}, ${lane}, taken, ${most}${first === undefined ? '' : `, ${first}`})
+if ${lane}.logs then queue.take(${lane}, ${lane}.logs[2], taken, ${most}) end`;
 
 /**
  * `queue.sweepChunks` drops forgotten entries from chunks of lanes, and returns how many entries waited in them. It

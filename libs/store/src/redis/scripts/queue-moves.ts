@@ -12,7 +12,7 @@ import {
   SCHEDULED,
 } from './queue-state.js';
 import { CAN_ROTATE } from './script.js';
-import { IS_DROPPING } from './unclaimed.js';
+import { isDropping } from './unclaimed.js';
 
 /*
  * Lua that moves entries between the places of an open queue (queue-state.ts), unless they were forgotten.
@@ -101,7 +101,7 @@ function queue.bury(entries, reason)
   queue.set('dead', number)
   ${countIn(hosts, 'entries', 'dead', 1)}
 end
-function queue.bringBack(entries, reason)
+function queue.bringBack(entries, reason, wereScheduled)
   local gone, live, back, dead = queue.forgotten(entries), {}, {}, {}
   for n = 1, #entries do
     if not gone[n] then
@@ -110,7 +110,7 @@ function queue.bringBack(entries, reason)
       else back[#back + 1] = entries[n] end
     end
   end
-  queue.owe(live)
+  queue.owe(live, wereScheduled)
   queue.bury(dead, reason)
   queue.add(back)
   return gone
@@ -211,7 +211,7 @@ end
 
 /** If a time is too far ahead, the clock was set back after it was stored. Scheduled entries may have any time. */
 const MAY_COME_BACK = `queue.due > 0 and (queue.due <= now or queue.due > now + ${MAX_LEASE_MS})`;
-const MAY_BE_ON_TIME = `queue.scheduled > 0 and queue.scheduledAt <= now and not ${IS_DROPPING}`;
+const MAY_BE_ON_TIME = `queue.scheduled > 0 and queue.scheduledAt <= now and not ${isDropping('queue')}`;
 /** Lua: whether an entry may be due. */
 export const MAY_BE_DUE = `(${MAY_COME_BACK} or ${MAY_BE_ON_TIME})`;
 
@@ -262,33 +262,27 @@ local function move(from, to, state)
   queue.close(opened)
   each('ZREM', queue.delayed, over)
   ${hosts ? 'queue.count(delays, state, -1)' : ''}
-  if state == 'scheduled' then
-    queue.set('scheduled', queue.scheduled - #over)
-    queue.oweDue(back)
-  end
-  queue.bringBack(back, '${LEASE_ENDED}')
+  if state == 'scheduled' then queue.set('scheduled', queue.scheduled - #over) end
+  queue.bringBack(back, '${LEASE_ENDED}', state == 'scheduled')
   return last < math.huge
 end
-local function comeBack()
-  local late = now + ${MAX_LEASE_MS}
-  local more = move(0, now, 'delayed')
-  more = move(string.format('(%.0f', late), '(${SCHEDULED}', 'delayed') or more
-  local due = ${SCHEDULED}
-  for _, key in ipairs({queue.ends, queue.delayed}) do
-    due = math.min(due, tonumber(call('ZRANGE', key, 1, 1, 'WITHSCORES')[2] or ${SCHEDULED}))
-  end
-  queue.set('due', due < ${SCHEDULED} and due or 0)
-  return more
-end
-local function beOnTime()
-  local more = move('${SCHEDULED}', string.format('%.0f', ${SCHEDULED} + now), 'scheduled')
-  local first = call('ZRANGEBYSCORE', queue.delayed, '${SCHEDULED}', '+inf', 'WITHSCORES', 'LIMIT', 0, 1)[2]
-  queue.set('scheduledAt', first and first - ${SCHEDULED} or 0)
-  return more
-end
 function queue.moveDue()
-  local more = ${MAY_COME_BACK} and comeBack()
-  return ${MAY_BE_ON_TIME} and beOnTime() or more
+  local more = false
+  if ${MAY_COME_BACK} then
+    local late, due = now + ${MAX_LEASE_MS}, ${SCHEDULED}
+    more = move(0, now, 'delayed')
+    more = move(string.format('(%.0f', late), '(${SCHEDULED}', 'delayed') or more
+    for _, key in ipairs({queue.ends, queue.delayed}) do
+      due = math.min(due, tonumber(call('ZRANGE', key, 1, 1, 'WITHSCORES')[2] or ${SCHEDULED}))
+    end
+    queue.set('due', due < ${SCHEDULED} and due or 0)
+  end
+  if ${MAY_BE_ON_TIME} then
+    more = move('${SCHEDULED}', string.format('%.0f', ${SCHEDULED} + now), 'scheduled') or more
+    local first = call('ZRANGEBYSCORE', queue.delayed, '${SCHEDULED}', '+inf', 'WITHSCORES', 'LIMIT', 0, 1)[2]
+    queue.set('scheduledAt', first and first - ${SCHEDULED} or 0)
+  end
+  return more
 end
 `;
 

@@ -116,6 +116,12 @@ export const ORDERED = ['scheduled', 'scheduledAt', 'dropping', 'droppingTill'];
 const OTHER_LOGS = [1, 2].flatMap((log) => ['head', 'headAt', 'next'].map((name) => `logs[${log}].${name}`));
 const orderedOf = (hosts: boolean): readonly string[] => (hosts ? ORDERED : [...OTHER_LOGS, ...ORDERED]);
 
+/** Lua: empty logs of high and low entries for the lane with this id. */
+export const newLogs = (id: string): string => {
+  const log = (number: number) => `{id = ${id} .. '\\${number}', head = 0, headAt = 0, next = 0}`;
+  return `{${log(1)}, ${log(2)}}`;
+};
+
 /** Bytes of the numbers, all 0 in an empty queue. */
 export const queueBytes = (hosts: boolean): number => 6 * numbersOf(hosts).length;
 export const orderedBytes = (hosts: boolean): number => queueBytes(hosts) + 6 * orderedOf(hosts).length;
@@ -125,14 +131,16 @@ const formatOf = (numbers: readonly string[]): string => `'>${'I6'.repeat(number
 /** Lua: the variables of an open queue for numbers. */
 const variables = (numbers: readonly string[]): string => numbers.map((name) => `queue.${name}`).join(', ');
 
-const packed = (numbers: readonly string[]): string =>
-  `struct.pack(${formatOf(numbers)}, ${variables(numbers)})`;
+const packed = (hosts: boolean): string => {
+  const pack = (numbers: readonly string[]) => `struct.pack(${formatOf(numbers)}, ${variables(numbers)})`;
+  return `${pack(numbersOf(hosts))} .. (queue.ordered and ${pack(orderedOf(hosts))} or '')`;
+};
 
 /**
  * Opens the queue. It first reads the size of each key with a command for its type, so that a missing or foreign key is
  * detected before anything changes. `queue` has the keys and numbers; `queue.save` writes all numbers that were set in
- * one command. `queue.order` makes the queue ordered, before it gets an entry with a priority or a time. `each` calls a command
- * with any number of arguments.
+ * one command. `queue.order` makes the queue ordered, before it gets an entry with a priority or a time. `each` calls a
+ * command with any number of arguments.
  */
 const openQueue = (hosts: boolean, keysAt: number, fieldAt: number) => `
 local sizes = {call('HLEN', KEYS[${keysAt}]), call('HLEN', KEYS[${keysAt + 1}]), call('ZCARD', KEYS[${keysAt + 2}]),
@@ -158,27 +166,21 @@ function queue.set(name, value)
   queue[name], queue.changed = value, true
 end
 queue.scheduled, queue.scheduledAt, queue.dropping, queue.droppingTill = 0, 0, 0, 0
-local function newLogs(id)
-  return {{id = id .. '\\1', head = 0, headAt = 0, next = 0}, {id = id .. '\\2', head = 0, headAt = 0, next = 0}}
-end
 function queue.order()
   if queue.ordered then return end
-  queue.ordered${hosts ? ' = true' : `, queue.logs = true, newLogs('')`}
+  queue.ordered${hosts ? ' = true' : `, queue.logs = true, ${newLogs(`''`)}`}
 end
 if #numbers > ${queueBytes(hosts)} then
   queue.order()
   ${variables(orderedOf(hosts))} = unpacked(${formatOf(orderedOf(hosts))}, numbers, ${queueBytes(hosts) + 1})
 end
-function queue.packed()
-  return ${packed(numbersOf(hosts))} .. (queue.ordered and ${packed(orderedOf(hosts))} or '')
-end
 function queue.save()
-  if queue.changed then call('HSET', meta, '${QUEUE_FIELD}', queue.packed()) end
+  if queue.changed then call('HSET', meta, '${QUEUE_FIELD}', ${packed(hosts)}) end
 end
 `;
 
 /** Like RECORD, but also saves the queue's numbers in the same command. */
-export const RECORD_QUEUE = recordWith(`'${QUEUE_FIELD}', queue.packed()`);
+export const recordQueue = (hosts: boolean): string => recordWith(`'${QUEUE_FIELD}', ${packed(hosts)}`);
 
 /** First lines of a script that reads the queue. KEYS: 3 and on, the queue's. */
 export const checkQueue = (hosts: boolean): string =>
@@ -189,8 +191,8 @@ export const CHECK_QUEUE_CHANGE = checkSegment(...RECORD_FIELDS, `'${QUEUE_FIELD
 /**
  * The lines after CHECK_QUEUE_CHANGE. `queue.owe` notes entries that leave a lease, a delay or the dead letters,
  * because the copy of the queue for a sync may miss them. The copy keeps their items when it ends. Each entry is noted
- * once, and only if it was queued before the sync was opened, so the copy ends however fast entries move.
- * `queue.oweDue` notes scheduled entries that come due, also after the copy: the commit drops them like scheduled ones.
+ * once, and only if it was queued before the sync was opened, so the copy ends however fast entries move. Scheduled
+ * entries that come due are noted after the copy, too, for the commit: see unclaimed.ts.
  *
  * @param owes Lua: whether the script has a key for these notes. It has one if the segment takes part in a sync.
  */
@@ -203,7 +205,9 @@ if ${owes} then
   if call('ZCARD', queue.owed) == 0 then return redis.status_reply('LOST') end
   queue.owing = tonumber(call('HGET', meta, '${OWING_FIELD}') or '')
 end
-local function note(entries, clock)
+function queue.owe(entries, wereScheduled)
+  local clock = queue.owing or wereScheduled and queue.owed and queue.clock
+  if not clock then return end
   local owed, last = {}, tonumber(call('ZRANGE', queue.owed, -1, -1, 'WITHSCORES')[2])
   for n = 1, #entries do
     if unpacked('>I6', entries[n], 5) <= clock then
@@ -214,8 +218,6 @@ local function note(entries, clock)
     call('ZADD', queue.owed, 'NX', unpack(owed, from, math.min(#owed, from + 999)))
   end
 end
-function queue.owe(entries) if queue.owing then note(entries, queue.owing) end end
-function queue.oweDue(entries) if queue.owed then note(entries, queue.clock) end end
 `;
 /** For scripts whose last key, if present, is that of the owed entries. */
 export const openChanged = (hosts: boolean): string =>

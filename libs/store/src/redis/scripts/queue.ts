@@ -1,5 +1,5 @@
 import { TAKE_TURNS } from './host-lanes.js';
-import { take } from './lanes.js';
+import { take, takeFrom } from './lanes.js';
 import {
   bringBack,
   countIn,
@@ -25,7 +25,7 @@ import {
   openChanged,
   OVER,
   queueChangeKeys,
-  RECORD_QUEUE,
+  recordQueue,
 } from './queue-state.js';
 import { schedule } from './schedule.js';
 import { ALLOW_OOM, FIND_RECORD, RECALL } from './script.js';
@@ -90,7 +90,7 @@ ${bringBack(hosts, 'ARGV[9]')}${leases(hosts)}${moveDue(hosts)}
   ${flushed(hosts)}
 end
 local taken = {count = 0, read = 0, left = tonumber(ARGV[12]), any = ARGV[13] == '1', records = {}, parts = {}, used = {}}
-${hosts ? 'queue.takeTurns(taken, wanted, tonumber(ARGV[14]))' : 'queue.take(queue, taken, wanted)'}
+${hosts ? 'queue.takeTurns(taken, wanted, tonumber(ARGV[14]))' : takeFrom('queue', 'wanted')}
 local count, records = taken.count, taken.records
 if #taken.parts > 0 then records[#records + 1] = concat(taken.parts) end
 local flag = taken.rest == 'full' and 2 or (more or taken.rest == 'unread') and count == 0 and 1${hosts ? ` or taken.rest == 'unread' and 3` : ''} or 0
@@ -114,7 +114,7 @@ queue.dueAt(till)
 queue.set('leases', queue.leases + #records)
 queue.set('leased', queue.leased + count)
 local answers = string.format('%.0f %d', first, count)${hosts ? ` .. (flag == 3 and '+' or '')` : ''}
-${RECORD_QUEUE}
+${recordQueue(hosts)}
 return {string.format('%.0f %d %d \\n', first, count, flag) .. concat(records), items}`,
 }));
 
@@ -130,7 +130,7 @@ export const settleScript = forQueues((hosts) => ({
   name: 'unseenSettle',
   numberOfKeys: queueChangeKeys(hosts),
   moreKeys: true,
-  lua: `${ALLOW_OOM}${CHECK_QUEUE_CHANGE}${RECALL}${openChanged(hosts)}${hostLanes(hosts)}${marks(hosts)}${leases(hosts)}${schedule(hosts)}${DUE_AT}${IS_DUE}
+  lua: `${ALLOW_OOM}${CHECK_QUEUE_CHANGE}${RECALL}${openChanged(hosts)}${hostLanes(hosts)}${marks(hosts)}${leases(hosts)}${DUE_AT}${IS_DUE}
 local verb, packed = ARGV[10], ARGV[14]
 local at, out, groups, keys, known = 1, {}, {}, {}, {}
 while at <= #packed do
@@ -143,6 +143,9 @@ end
 if verb == 'release' then
 ${bringBack(hosts, 'ARGV[9]')}${moveDue(hosts)}
   queue.moveDue()
+end
+if ARGV[11] ~= '0' then
+${schedule(hosts)}
 end
 local opened, back, gone, again = queue.open(keys), {}, {}, {}
 local till = now + ARGV[11]
@@ -222,7 +225,7 @@ else
   queue.close(opened)
 end
 queue.owe(gone)
-queue.schedule(again, till)
+if #again > 0 then queue.schedule(again, till) end
 ${hosts ? `if #back > 0 and ARGV[16] ~= '0' then queue.delay(back, tonumber(ARGV[16])) end` : ''}
 if #back > 0 and ARGV[11] == '0' then
   queue.bringBack(back, ARGV[12])
@@ -245,6 +248,6 @@ end
 ${flushed(hosts)}
 ${TIDY}
 local answers = concat(out)
-${RECORD_QUEUE}
+${recordQueue(hosts)}
 return {answers, tonumber(kept[2])}`,
 }));

@@ -16,7 +16,6 @@ function queue.postpone(entries, score)
   queue.set('delays', number)
 end
 function queue.schedule(entries, at)
-  if #entries == 0 then return end
   queue.order()
   queue.postpone(entries, ${SCHEDULED} + at)
   if queue.scheduled == 0 or at < queue.scheduledAt then queue.scheduledAt = at end

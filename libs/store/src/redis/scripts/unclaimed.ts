@@ -14,7 +14,8 @@ import { ALLOW_OOM, NOW } from './script.js';
 const STEP_MS = 60_000;
 
 /** Lua: whether an instance is dropping entries. A time that is too far ahead is of before the clock was set back. */
-export const IS_DROPPING = `(queue.droppingTill > now and queue.droppingTill <= now + ${STEP_MS})`;
+export const isDropping = (queue: string): string =>
+  `(${queue}.droppingTill > now and ${queue}.droppingTill <= now + ${STEP_MS})`;
 
 /** Bytes from `dropping` to the end of the numbers. The number after it is `droppingTill`. */
 const LAST_BYTES = 6 * (ORDERED.length - ORDERED.indexOf('dropping'));
@@ -27,17 +28,15 @@ if #${numbers} == ${orderedBytes(false)} or #${numbers} == ${orderedBytes(true)}
 end
 `;
 
-/** After the opening of a queue and NOW: `queue.replace` voids earlier entries of the items of these new ones. */
-export const REPLACE = `
-function queue.replace(entries)
-  if not ${IS_DROPPING} or #entries == 0 then return end
+/** Lua: voids earlier entries of the items of new `entries`, at least one, of this open queue. After NOW. */
+export const replaceIn = (queue: string): string => `
+if ${isDropping(queue)} then
   local marks = {}
   for n = 1, #entries do
-    marks[2 * n - 1], marks[2 * n] = sub(entries[n], 15, 30), string.format('%.0f', queue.clock)
+    marks[2 * n - 1], marks[2 * n] = sub(entries[n], 15, 30), string.format('%.0f', ${queue}.clock)
   end
-  queue.set('marked', queue.marked + call('HSET', queue.marks, unpack(marks)))
-end
-`;
+  ${queue}.set('marked', ${queue}.marked + call('HSET', ${queue}.marks, unpack(marks)))
+end`;
 
 /**
  * A step that drops entries from before the commit.
