@@ -30,6 +30,7 @@ import { redisChunks } from './redis-chunks.js';
 import { redisDamage } from './redis-damage.js';
 import { redisHosts } from './redis-hosts.js';
 import { redisLanes } from './redis-lanes.js';
+import { redisOrder } from './redis-order.js';
 import { redisSyncQueue } from './redis-sync-queue.js';
 import { RENEWALS } from './renewals.js';
 import type { Subject } from './subject.js';
@@ -45,6 +46,7 @@ export function redisFacts(subject: Subject<RedisHarness>): void {
   redisSyncQueue(subject);
   redisChunks(subject);
   redisLanes(subject);
+  redisOrder(subject);
 
   it('G5 after a connection is killed mid-call, a repeat gives every item its first result', async () => {
     const filter = await makeFilter(subject.store, {

@@ -1,0 +1,186 @@
+import { describe, expect, it } from '@jest/globals';
+import type { Filter, QueuedItem } from '#store';
+import { queueKeys, segmentKeys } from '../../libs/store/src/redis/layout/keys.js';
+import { readLane } from '../../libs/store/src/redis/scripts/lane-records.js';
+import {
+  ORDERED,
+  QUEUE_FIELD,
+  queueBytes,
+  SCHEDULED,
+} from '../../libs/store/src/redis/scripts/queue-state.js';
+import { clock } from '../support/clock.js';
+import { specOf } from '../support/export-files.js';
+import type { FoundKey, RedisHarness } from '../support/stores.js';
+import { check, items, made, makeFilter, type FilterOptions } from './calls.js';
+import { HostCalls, hostOptions, urls } from './host-calls.js';
+import { payloads } from './queue-calls.js';
+import type { Subject } from './subject.js';
+import { SyncCalls } from './sync-calls.js';
+
+const DAY_MS = 86_400_000;
+const BASE = queueBytes(false);
+
+/** How Redis stores priorities and scheduled entries, and how the commit of a sync drops these. */
+export function redisOrder(subject: Subject<RedisHarness>): void {
+  const calls = new HostCalls(subject);
+  const syncs = new SyncCalls(subject);
+  const make = (options: FilterOptions = {}) =>
+    makeFilter(subject.store, { kind: 'visited-set', errorRate: 1e-9, ...options });
+  const metaOf = async ({ generation }: Filter) =>
+    (await subject.harness.find(`unseen:{${generation}.0.*}:meta`))[0] as FoundKey;
+  const numbersOf = async (filter: Filter): Promise<Buffer> => {
+    const { key, client } = await metaOf(filter);
+    return (await client.hgetBuffer(key, QUEUE_FIELD)) as Buffer;
+  };
+  const ordered = async (filter: Filter, name: string) =>
+    (await numbersOf(filter)).readUIntBE(BASE + 6 * ORDERED.indexOf(name), 6);
+  /** Sets a number as if another instance had done so. */
+  const setOrdered = async (filter: Filter, name: string, value: number) => {
+    const { key, client } = await metaOf(filter);
+    const numbers = await numbersOf(filter);
+    numbers.writeUIntBE(value, BASE + 6 * ORDERED.indexOf(name), 6);
+    await client.hset(key, QUEUE_FIELD, numbers);
+  };
+  const keysOf = async (filter: Filter) => {
+    const { key, client } = await metaOf(filter);
+    const [chunks = '', , , delayed = ''] = queueKeys(segmentKeys(/\{(.*)\}/.exec(key)?.[1] as string));
+    return { client, chunks, delayed };
+  };
+  const fields = async (filter: Filter) => {
+    const { client, chunks } = await keysOf(filter);
+    return (await client.hkeysBuffer(chunks)).filter(({ length }) => length > 0).map((field) => [...field]);
+  };
+  const exported = async (filter: Filter) => {
+    const entries: QueuedItem[] = [];
+    for await (const part of subject.store.transfer.export(filter))
+      if (part.type === 'queue') entries.push(...part.entries);
+    return entries;
+  };
+
+  describe('a queue in Redis', () => {
+    it('stores nothing more while all entries have the normal priority and no time', async () => {
+      const filter = await make();
+      await calls.discover(filter, items(3));
+      await calls.release(filter, await calls.lease(filter, 1), { delayMs: 1 });
+      clock.advance(2);
+      await calls.ack(filter, await calls.lease(filter, 2));
+      expect(await numbersOf(filter)).toHaveLength(BASE);
+      expect((await fields(filter)).every(({ length }) => length === 6)).toBe(true);
+      await calls.discover(filter, ['high'], { priority: 'high' });
+      await calls.discover(filter, ['low'], { priority: 'low' });
+      expect((await numbersOf(filter)).length).toBeGreaterThan(BASE);
+      const others = (await fields(filter)).filter(({ length }) => length === 7);
+      expect(others.map(([log]) => log).sort()).toEqual([1, 2]);
+    });
+
+    it('stores nothing more for a host that has normal entries only', async () => {
+      const filter = await calls.make({});
+      await calls.discover(filter, urls('a', 2));
+      await calls.discover(filter, urls('b', 1), { priority: 'high' });
+      await calls.discover(filter, urls('c', 1), { delayMs: DAY_MS });
+      const [lanes] = await subject.harness.find(`unseen:{${filter.generation}.0.*}:queue:lanes`);
+      const records = (await lanes!.client.hvalsBuffer(lanes!.key)).filter(({ length }) => length > 0);
+      const bytes = Object.fromEntries(
+        records.map((record) => [readLane(record).name, record.length - readLane(record).name.length]),
+      );
+      expect(bytes['b.example']).toBe((bytes['a.example'] as number) + 18);
+      expect(bytes['c.example']).toBe((bytes['a.example'] as number) + 6);
+    });
+
+    it('has scheduled entries among the delayed ones, in a range of their own, and counts them', async () => {
+      const filter = await make();
+      await calls.discover(filter, items(2));
+      const [first, second] = await calls.lease(filter, 2);
+      await calls.release(filter, [first!], { delayMs: 5_000 });
+      await calls.ack(filter, [second!], 5_000);
+      const { client, delayed } = await keysOf(filter);
+      expect(await client.zcount(delayed, 0, `(${SCHEDULED}`)).toBe(1);
+      expect(await client.zcount(delayed, SCHEDULED, '+inf')).toBe(1);
+      expect(await ordered(filter, 'scheduled')).toBe(1);
+      clock.advance(6_000);
+      expect(payloads(await calls.lease(filter, 2)).sort()).toEqual(items(2));
+      expect(await ordered(filter, 'scheduled')).toBe(0);
+      expect(await client.zcard(delayed)).toBe(1);
+    });
+
+    it.each<FilterOptions>([{}, hostOptions({})])(
+      'is exported and imported with priorities and times; %j',
+      async (options) => {
+        const filter = await make(options);
+        const keys = { high: urls('a', 300), normal: urls('b', 2), low: urls('c', 300) };
+        for (const priority of ['low', 'normal', 'high'] as const)
+          await calls.discover(filter, keys[priority], { priority });
+        await calls.discover(filter, urls('d', 40), { priority: 'low', delayMs: DAY_MS });
+        const entries = await exported(filter);
+        const found = (wanted: QueuedItem['priority'], later: boolean) =>
+          entries
+            .filter(
+              ({ priority, scheduledAt }) => priority === wanted && (scheduledAt !== undefined) === later,
+            )
+            .map(({ payload }) => Buffer.from(payload).toString());
+        expect(found('high', false)).toEqual(keys.high);
+        expect(found(undefined, false)).toEqual(keys.normal);
+        expect(found('low', false)).toEqual(keys.low);
+        expect(found('low', true).sort()).toEqual(urls('d', 40).sort());
+        const spec = specOf(filter, `${filter.name}.copy`);
+        const copy = await subject.store.transfer.import(spec, subject.store.transfer.export(filter), made());
+        expect(await calls.queueOf(copy)).toMatchObject({ waiting: 602, scheduled: 40 });
+        const times = ({ scheduledAt = 0, discoveredAt }: QueuedItem) => [scheduledAt, discoveredAt];
+        expect((await exported(copy)).map(times).sort()).toEqual(entries.map(times).sort());
+      },
+    );
+  });
+
+  describe('scheduled entries at the commit of a sync', () => {
+    it('are dropped although they came due while it was open, unless they were waiting when it was opened', async () => {
+      const filter = await make();
+      await calls.discover(filter, items(4), { delayMs: DAY_MS });
+      clock.advance(DAY_MS);
+      expect(payloads(await calls.lease(filter, 1))).toHaveLength(1);
+      await calls.discover(filter, items(30, 'later'), { delayMs: DAY_MS });
+      const sync = await syncs.open(filter);
+      const now = await syncs.current(filter);
+      clock.advance(DAY_MS);
+      const found = await calls.lease(now, 100);
+      expect(found).toHaveLength(34);
+      await syncs.keep(filter, sync, items(10, 'later'));
+      await syncs.commit(filter, sync);
+      const after = await syncs.current(filter);
+      const kept = [...items(4), ...items(10, 'later')];
+      expect(await check(subject.store, after, items(30, 'later'))).toEqual(
+        items(30).map((_, n) => (n < 10 ? 1 : 0)),
+      );
+      const acked = await calls.ack(after, found, DAY_MS);
+      expect(acked).toEqual(payloads(found).map((payload) => (kept.includes(payload) ? 1 : 0)));
+      clock.advance(DAY_MS);
+      expect(payloads(await calls.lease(after, 100)).sort()).toEqual(kept.sort());
+    });
+
+    it('do not come due before they are checked, and give way to new entries of their items', async () => {
+      const filter = await make();
+      await calls.discover(filter, ['old'], { delayMs: DAY_MS });
+      const old = (await numbersOf(filter)).readUIntBE(0, 6);
+      // As if the item had been forgotten by a commit.
+      const { key, client } = await metaOf(filter);
+      const cells = key.replace(/:meta$/, ':cells');
+      await client.set(cells, Buffer.alloc(await client.strlen(cells)));
+      await setOrdered(filter, 'dropping', old);
+      await setOrdered(filter, 'droppingTill', clock.now() + DAY_MS + 30_000);
+      clock.advance(DAY_MS);
+      expect(await calls.lease(filter, 10)).toEqual([]);
+      expect(await calls.discover(filter, ['old'])).toEqual([1]);
+      expect(await calls.take(filter)).toEqual(['old']);
+      clock.advance(60_000);
+      expect(await calls.take(filter)).toEqual([]);
+      expect(await calls.queueOf(filter)).toMatchObject({ waiting: 0, leased: 1, scheduled: 0 });
+    });
+
+    it('come due if no instance goes on to drop them', async () => {
+      const filter = await make();
+      await calls.discover(filter, ['left'], { delayMs: DAY_MS });
+      await setOrdered(filter, 'dropping', (await numbersOf(filter)).readUIntBE(0, 6));
+      clock.advance(DAY_MS);
+      expect(await calls.take(filter)).toEqual(['left']);
+    });
+  });
+}
