@@ -31,7 +31,7 @@ export class EntryCalls extends HostCalls {
       (more, segmented) => this.plain({ ...more, ...(segmented && { segmentation: SEGMENTED }) }),
     ];
     const withHosts: Kind = ['that knows hosts', (more) => this.make({}, more)];
-    return this.of.knowsHosts ? [plain, withHosts] : [plain];
+    return [plain, withHosts];
   }
 
   /** All entries, page by page. A moving slot may have a page begin anew. */

@@ -207,8 +207,6 @@ export function queueDropsContract(subject: Subject): void {
     });
   });
 
-  if (!subject.knowsHosts) return;
-
   describe('dropped entries of a host', () => {
     it('count towards maxUrls after they were dropped', async () => {
       const filter = await calls.make({ maxUrls: 3 });

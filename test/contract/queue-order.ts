@@ -153,8 +153,6 @@ export function queueOrderContract(subject: Subject): void {
     });
   });
 
-  if (!subject.knowsHosts) return;
-
   describe('the priority of an entry, in a queue that knows hosts', () => {
     it('counts within its host; the turns of hosts do not depend on it', async () => {
       let filter = await calls.make({});

@@ -190,8 +190,6 @@ export function queuePagesContract(subject: Subject): void {
     await expect(subject.store.queue.entries(filter, { host: 'a.example' }, 10)).rejects.toThrow(TypeError);
   });
 
-  if (!subject.knowsHosts) return;
-
   describe('the entries of a host', () => {
     it.each([1, 7, 1_000])('are listed alone, in each state, %s a page', async (limit) => {
       const filter = await calls.make({}, { maxAttempts: 1 });

@@ -243,8 +243,6 @@ export function queueScheduleContract(subject: Subject): void {
     });
   });
 
-  if (!subject.knowsHosts) return;
-
   describe('a scheduled entry, in a queue that knows hosts', () => {
     it('keeps the lane of its host, is counted there, and comes back at the pace of the host', async () => {
       let filter = await calls.make({ delayMs: 60_000, maxLeased: 1 });

@@ -17,11 +17,6 @@ export class Subject<H extends StoreHarness = StoreHarness> {
     return this.fixture.syncsHosts ?? false;
   }
 
-  /** The queues of the store have priorities and scheduled entries. */
-  get ordersQueue(): boolean {
-    return this.fixture.ordersQueue ?? false;
-  }
-
   get harness(): H {
     return this.set.harness;
   }

@@ -209,65 +209,62 @@ export function syncQueueContract(subject: Subject): void {
       expect(tally(await calls.check(filter, items(900)), 0)).toBe(0);
     });
 
-    if (subject.ordersQueue) {
-      it.each<FilterOptions>([
-        {},
-        { segmentation: SEGMENTED },
-        { growsTo: Infinity, perHost: {}, segmentation: { ...SEGMENTED, minSegments: 1, spread: 1 } },
-      ])('removes scheduled entries that it does not list: %j', async (options) => {
-        const filter = await make(options);
-        const names = ['listed', 'dropped', 'again', 'over'] as const;
-        const [listed, dropped, again, over] = names.map((name) => items(300, `http://${name}.example/`));
-        await queue.discover(filter, [...again!, ...over!]);
-        await queue.ack(filter, await queue.lease(filter, 1_000), DAY_MS);
-        await queue.discover(filter, [...listed!, ...dropped!], { delayMs: 3 * DAY_MS });
-        const sync = await calls.open(filter);
-        expect(await calls.get(filter, sync)).toMatchObject({ items: 1_200, kept: 0 });
-        await calls.keep(filter, sync, [...listed!, ...again!]);
-        expect(await calls.commit(filter, sync)).toMatchObject({ items: 1_200, kept: 600 });
-        const now = await calls.current(filter);
-        expect(await calls.check(filter, [...dropped!, ...over!])).toEqual(all(items(600), 0));
-        // Items that are discovered again have one entry.
-        expect(await queue.discover(now, [...dropped!.slice(0, 5), ...over!.slice(0, 5)])).toEqual(
-          all(items(10), 1),
-        );
-        const found = payloads(await queue.lease(now, 1_000)).sort();
-        expect(found).toEqual([...dropped!.slice(0, 5), ...over!.slice(0, 5)].sort());
-        clock.advance(3 * DAY_MS);
-        const due = payloads(await queue.lease(now, 1_000));
-        for (let more = due; more.length > 0; due.push(...more))
-          more = payloads(await queue.lease(now, 1_000));
-        const back = due.filter((payload) => !found.includes(payload));
-        expect(back.sort()).toEqual([...listed!, ...again!].sort());
-        const { scheduled, waiting } = (await subject.store.describe(now)).queue!;
-        expect({ scheduled, waiting }).toEqual({ scheduled: 0, waiting: 0 });
-      });
+    it.each<FilterOptions>([
+      {},
+      { segmentation: SEGMENTED },
+      { growsTo: Infinity, perHost: {}, segmentation: { ...SEGMENTED, minSegments: 1, spread: 1 } },
+    ])('removes scheduled entries that it does not list: %j', async (options) => {
+      const filter = await make(options);
+      const names = ['listed', 'dropped', 'again', 'over'] as const;
+      const [listed, dropped, again, over] = names.map((name) => items(300, `http://${name}.example/`));
+      await queue.discover(filter, [...again!, ...over!]);
+      await queue.ack(filter, await queue.lease(filter, 1_000), DAY_MS);
+      await queue.discover(filter, [...listed!, ...dropped!], { delayMs: 3 * DAY_MS });
+      const sync = await calls.open(filter);
+      expect(await calls.get(filter, sync)).toMatchObject({ items: 1_200, kept: 0 });
+      await calls.keep(filter, sync, [...listed!, ...again!]);
+      expect(await calls.commit(filter, sync)).toMatchObject({ items: 1_200, kept: 600 });
+      const now = await calls.current(filter);
+      expect(await calls.check(filter, [...dropped!, ...over!])).toEqual(all(items(600), 0));
+      // Items that are discovered again have one entry.
+      expect(await queue.discover(now, [...dropped!.slice(0, 5), ...over!.slice(0, 5)])).toEqual(
+        all(items(10), 1),
+      );
+      const found = payloads(await queue.lease(now, 1_000)).sort();
+      expect(found).toEqual([...dropped!.slice(0, 5), ...over!.slice(0, 5)].sort());
+      clock.advance(3 * DAY_MS);
+      const due = payloads(await queue.lease(now, 1_000));
+      for (let more = due; more.length > 0; due.push(...more)) more = payloads(await queue.lease(now, 1_000));
+      const back = due.filter((payload) => !found.includes(payload));
+      expect(back.sort()).toEqual([...listed!, ...again!].sort());
+      const { scheduled, waiting } = (await subject.store.describe(now)).queue!;
+      expect({ scheduled, waiting }).toEqual({ scheduled: 0, waiting: 0 });
+    });
 
-      it('keeps entries that are scheduled while it is open, and those that were leased at the opening', async () => {
-        const filter = await make({ segmentation: SEGMENTED });
-        await queue.discover(filter, items(20, 'leased'));
-        const leased = await queue.lease(filter, 100);
-        const sync = await calls.open(filter);
-        const opened = await calls.current(filter);
-        await queue.ack(opened, leased, DAY_MS);
-        await queue.discover(opened, items(20, 'found'), { delayMs: DAY_MS });
-        await calls.commit(filter, sync);
-        const now = await calls.current(filter);
-        expect((await subject.store.describe(now)).queue).toMatchObject({ waiting: 0, scheduled: 40 });
-        clock.advance(DAY_MS);
-        expect(payloads(await queue.lease(now, 100)).sort()).toEqual(
-          [...items(20, 'leased'), ...items(20, 'found')].sort(),
-        );
-      });
+    it('keeps entries that are scheduled while it is open, and those that were leased at the opening', async () => {
+      const filter = await make({ segmentation: SEGMENTED });
+      await queue.discover(filter, items(20, 'leased'));
+      const leased = await queue.lease(filter, 100);
+      const sync = await calls.open(filter);
+      const opened = await calls.current(filter);
+      await queue.ack(opened, leased, DAY_MS);
+      await queue.discover(opened, items(20, 'found'), { delayMs: DAY_MS });
+      await calls.commit(filter, sync);
+      const now = await calls.current(filter);
+      expect((await subject.store.describe(now)).queue).toMatchObject({ waiting: 0, scheduled: 40 });
+      clock.advance(DAY_MS);
+      expect(payloads(await queue.lease(now, 100)).sort()).toEqual(
+        [...items(20, 'leased'), ...items(20, 'found')].sort(),
+      );
+    });
 
-      it('leaves all scheduled entries if it is abandoned', async () => {
-        const filter = await make();
-        await queue.discover(filter, items(20), { delayMs: DAY_MS });
-        await calls.abandon(filter, await calls.open(filter));
-        clock.advance(DAY_MS);
-        expect(payloads(await queue.lease(filter, 100)).sort()).toEqual(items(20).sort());
-      });
-    }
+    it('leaves all scheduled entries if it is abandoned', async () => {
+      const filter = await make();
+      await queue.discover(filter, items(20), { delayMs: DAY_MS });
+      await calls.abandon(filter, await calls.open(filter));
+      clock.advance(DAY_MS);
+      expect(payloads(await queue.lease(filter, 100)).sort()).toEqual(items(20).sort());
+    });
 
     it('an item that only the sync lists is seen, and not queued', async () => {
       const filter = await make();

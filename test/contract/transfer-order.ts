@@ -21,10 +21,7 @@ export function transferOrderContract(subject: Subject): void {
   const lease = async (filter: Filter) =>
     (await calls.lease(filter, 9, HELD_MS)).map(({ payload, attempt }) => [payload.at(-1), attempt]);
   const [again, dead, normal, gone, low, high, later, forgotten] = urls('a', 8) as [string, ...string[]];
-  const OPTIONS: readonly FilterOptions[] = [
-    { kind: 'visited-set', errorRate: 1e-9 },
-    ...(subject.transfersHosts ? [hostOptions({})] : []),
-  ];
+  const OPTIONS: readonly FilterOptions[] = [{ kind: 'visited-set', errorRate: 1e-9 }, hostOptions({})];
 
   describe('export and import', () => {
     it.each(OPTIONS)('carry priorities, and scheduled entries, which stay scheduled: %j', async (options) => {

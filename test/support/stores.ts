@@ -19,8 +19,6 @@ export interface StoreFixture<H extends StoreHarness = StoreHarness> {
   readonly name: string;
   /** Syncs of the store change what `maxUrls` counts. */
   readonly syncsHosts?: true;
-  /** The queues of the store have priorities and scheduled entries. */
-  readonly ordersQueue?: true;
   setUp(): Promise<H>;
 }
 
@@ -72,7 +70,6 @@ export const TIMEOUT_MS = 10_000;
 export const embedded: StoreFixture = {
   name: 'embedded',
   syncsHosts: true,
-  ordersQueue: true,
   async setUp() {
     return new EmbeddedHarness(await mkdtemp(join(tmpdir(), 'unseen-store-')));
   },

@@ -10,7 +10,7 @@ import {
   openChanged,
   queueChangeKeys,
   queueReadKeys,
-  RECORD_QUEUE,
+  recordQueue,
   SCHEDULED,
   STORED_PRIORITIES,
 } from './queue-state.js';
@@ -310,6 +310,6 @@ if queue.waiting + queue.leased + queue.later + queue.letterCount > 0 then
   end
 end
 local answers = ''
-${RECORD_QUEUE}
+${recordQueue(hosts)}
 return {answers, tonumber(kept[2]), sweep}`,
 }));

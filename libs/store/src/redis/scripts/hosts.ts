@@ -8,7 +8,7 @@ import {
   openChanged,
   queueChangeKeys,
   queueReadKeys,
-  RECORD_QUEUE,
+  recordQueue,
 } from './queue-state.js';
 import { ALLOW_OOM, RECALL, type Script } from './script.js';
 
@@ -37,7 +37,7 @@ queue.flush()
 if lane.waiting > 0 then queue.wake() end
 local packed = recordOf(lane)
 local answers = pack('>I6I6I6', now, queue.aheadMs, queue.turn) .. lane.id .. pack('>I2', #packed) .. packed
-${RECORD_QUEUE}
+${recordQueue(true)}
 return {answers, tonumber(kept[2])}`,
 };
 
@@ -74,7 +74,7 @@ if held > 0 then
 end
 ${TIDY}
 local answers = string.format('%.0f %.0f %.0f', held, from, lane.head)
-${RECORD_QUEUE}
+${recordQueue(true)}
 return {answers, tonumber(kept[2])}`,
 };
 
