@@ -4,12 +4,12 @@ import { SWEEP_AFTER_MS } from '../../libs/store/src/sweeping.js';
 import { clock } from '../support/clock.js';
 import { exportFile, importFile } from '../support/export-files.js';
 import { until } from '../support/until.js';
-import { check, discover, expectRefusal, keyed, made, remove } from './calls.js';
+import { check, discover, expectRefusal, keyed, made, remove, tally } from './calls.js';
 import { EntryCalls } from './entry-calls.js';
 import { HELD_MS, urls } from './host-calls.js';
 import { payloads } from './queue-calls.js';
 import type { Subject } from './subject.js';
-import { SyncCalls } from './sync-calls.js';
+import { brokenCopy, SyncCalls } from './sync-calls.js';
 
 /** Dropping entries of queues. */
 export function queueDropsContract(subject: Subject): void {
@@ -186,6 +186,25 @@ export function queueDropsContract(subject: Subject): void {
       expect(await check(subject.store, now, scheduled)).toEqual(scheduled.map(() => 0));
       const left = Object.values(of).flatMap((some) => [some[0]!, some.at(-1)!]);
       expect(payloads(await calls.list(now)).sort()).toEqual(left.filter((url) => url !== before).sort());
+    });
+
+    it('stay visited if a sync has not copied them yet, unless their ids are stale', async () => {
+      const filter = await make({ capacity: 4_000 });
+      const all = ['a', 'b', 'c'].flatMap((name) => urls(name, 900));
+      await discover(subject.store, filter, all);
+      const listed = await calls.list(filter);
+      const forgotten = payloads(await calls.lease(filter, 20));
+      await remove(subject.store, filter, forgotten);
+      clock.advance(SWEEP_AFTER_MS);
+      await until('it is swept', async () => (await calls.queueOf(filter)).forgotten === 0);
+      const sync = await brokenCopy(subject, filter);
+      await calls.drop(await syncs.current(filter), listed);
+      await syncs.commit(filter, sync);
+      const now = await syncs.current(filter);
+      const kept = all.filter((url) => !forgotten.includes(url));
+      expect(tally(await check(subject.store, now, kept), 0)).toBe(0);
+      expect(tally(await check(subject.store, now, forgotten), 1)).toBe(0);
+      expect(await calls.take(now)).toEqual([]);
     });
 
     it('are not exported, and their ids name none in the copy', async () => {

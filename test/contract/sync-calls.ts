@@ -1,6 +1,7 @@
 import { planGeometry, planLayers, positionsOf } from '#bloom';
 import type { Filter, Sync, SyncPlan } from '#store';
 import { add, check, deadline, made, remove, SEGMENTED } from './calls.js';
+import { until } from '../support/until.js';
 import type { Subject } from './subject.js';
 
 /** Parameters of a sync. The default is the filter's own value. */
@@ -74,4 +75,27 @@ export class SyncCalls {
   async remove(filter: Filter, keys: readonly string[]): Promise<number[]> {
     return remove(this.subject.store, await this.current(filter), keys);
   }
+}
+
+/** Opens a sync, and closes the store while it copies the queue. */
+export async function brokenCopy(
+  subject: Subject,
+  filter: Filter,
+  plan: PlanOptions = {},
+): Promise<Pick<Sync, 'id'>> {
+  const calls = new SyncCalls(subject);
+  const opening = calls.open(filter, plan);
+  const settled = opening.then(
+    () => undefined,
+    () => undefined,
+  );
+  const found: Sync[] = [];
+  await until('the copy has begun', async () => {
+    const { sync } = await subject.store.describe(await calls.current(filter));
+    if (sync && sync.kept > 0) found.push(sync);
+    return found.length > 0;
+  });
+  await subject.reopen();
+  await settled;
+  return found[0] as Sync;
 }

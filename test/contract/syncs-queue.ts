@@ -1,7 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { StaleFilterError, type Filter, type QueueEntry, type Sync } from '#store';
+import { StaleFilterError, type Filter, type Sync } from '#store';
 import { clock } from '../support/clock.js';
-import { until } from '../support/until.js';
 import {
   expectRefusal,
   items,
@@ -13,7 +12,7 @@ import {
   type FilterOptions,
 } from './calls.js';
 import { payloads, QueueCalls } from './queue-calls.js';
-import { type PlanOptions, SyncCalls } from './sync-calls.js';
+import { brokenCopy, type PlanOptions, SyncCalls } from './sync-calls.js';
 import type { Subject } from './subject.js';
 
 const all = (keys: readonly unknown[], answer: number): number[] => keys.map(() => answer);
@@ -29,23 +28,8 @@ export function syncQueueContract(subject: Subject): void {
   const make = (options: FilterOptions = {}): Promise<Filter> =>
     makeFilter(subject.store, { kind: 'visited-set', errorRate: 1e-7, ...options });
 
-  /** Opens a sync, and closes the store while it copies the queue. */
-  const broken = async (filter: Filter, plan: PlanOptions = {}): Promise<Pick<Sync, 'id'>> => {
-    const opening = calls.open(filter, plan);
-    const settled = opening.then(
-      () => undefined,
-      () => undefined,
-    );
-    const found: Sync[] = [];
-    await until('the copy has begun', async () => {
-      const { sync } = await subject.store.describe(await calls.current(filter));
-      if (sync && sync.kept > 0) found.push(sync);
-      return found.length > 0;
-    });
-    await subject.reopen();
-    await settled;
-    return found[0] as Sync;
-  };
+  const broken = (filter: Filter, plan?: PlanOptions): Promise<Pick<Sync, 'id'>> =>
+    brokenCopy(subject, filter, plan);
 
   describe('a sync of a visited set', () => {
     it.each<FilterOptions>([{}, { segmentation: SEGMENTED }])(
@@ -135,31 +119,6 @@ export function syncQueueContract(subject: Subject): void {
       expect(payloads(await queue.lease(await calls.current(filter), 3 * QUEUED)).sort()).toEqual(
         rest.sort(),
       );
-    });
-
-    it('keeps entries that are dropped before the copy reaches them, if their items are visited', async () => {
-      const filter = await make({ capacity: 4_000 });
-      const all = items(3 * QUEUED);
-      await queue.discover(filter, all);
-      const listed: QueueEntry[] = [];
-      for (let after: string | undefined, more = true; more;) {
-        const page = await subject.store.queue.entries(filter, {}, 1_000, after);
-        listed.push(...page.entries);
-        after = page.next;
-        more = after !== undefined;
-      }
-      // Their ids are stale.
-      const forgotten = payloads(await queue.lease(filter, 20));
-      await queue.forget(filter, forgotten);
-      const sync = await broken(filter);
-      const now = await calls.current(filter);
-      const ids = listed.map(({ id }) => id);
-      await subject.store.queue.drop(now, ids, made());
-      await calls.commit(filter, sync);
-      const kept = all.filter((item) => !forgotten.includes(item));
-      expect(tally(await calls.check(filter, kept), 0)).toBe(0);
-      expect(tally(await calls.check(filter, forgotten), 1)).toBe(0);
-      expect(await queue.lease(await calls.current(filter), 100)).toEqual([]);
     });
 
     it('finishes a commit while workers lease and release, and keeps their entries', async () => {
