@@ -64,16 +64,16 @@ export class EntryCalls extends HostCalls {
     filter: Filter,
     each: number,
   ): Promise<{ readonly of: Record<EntryState, string[]>; readonly held: LeasedEntry[] }> {
-    const lists = ['a', 'b', 'c'].map((name) => urls(name, Math.ceil((4 * each) / 3)));
+    const names = ['a', 'b', 'c'];
+    const lists = names.map((name) => urls(name, Math.ceil((4 * each) / 3)));
     for (const [n, list] of lists.entries())
       await discover(this.of.store, filter, list, made(), { priority: PRIORITIES[n] });
-    const scheduled = urls('s', each);
+    const scheduled = names.flatMap((name) => urls(name, Math.ceil(each / 3), 1_000));
     await discover(this.of.store, filter, scheduled, made(), { delayMs: HELD_MS });
-    const [dead, delayed, held] = [
-      await this.lease(filter, each, HELD_MS),
-      await this.lease(filter, each, HELD_MS),
-      await this.lease(filter, each, HELD_MS),
-    ];
+    // Each state has entries of each host.
+    const limits = filter.perHost && { maxPerHost: Math.ceil(each / 3) };
+    const lease = () => this.lease(filter, each, HELD_MS, limits);
+    const [dead, delayed, held] = [await lease(), await lease(), await lease()];
     await this.release(filter, dead, { reason: 'gone' });
     await this.release(filter, delayed, { delayMs: HELD_MS, countAttempt: false });
     // Some have an end of their own.
