@@ -102,6 +102,9 @@ export async function facts(store: EmbeddedStore, known?: Model): Promise<Fact[]
   await joinAll(FILTERS.map((filter) => askFilter(store, filter, ask)));
   await ask('repeat of drop', () => store.drop('dropped', 'visited-set', keyed('drop')));
   const visited = await store.open('visited', 'visited-set');
+  const lanes = await store.open('lanes', 'visited-set');
+  await ask('entries', () => store.queue.entries(visited, {}, 1_000));
+  await ask('entries of lanes', () => store.queue.entries(lanes, {}, 1_000));
   await ask(LEASE, () => store.queue.lease(visited, LEASED, LEASE_MS, keyed('lease')));
   const leased = (known?.facts ?? found).find(({ of }) => of === LEASE)?.expected as { id: string }[];
   const ids = leased.map(({ id }) => id);
@@ -109,7 +112,6 @@ export async function facts(store: EmbeddedStore, known?: Model): Promise<Fact[]
   await ask('dead letters', () => store.queue.deadLetters(visited, 1_000));
   await ask('release', () => store.queue.release(visited, ids, operation()));
   await ask('more dead letters', () => store.queue.deadLetters(visited, 1_000));
-  const lanes = await store.open('lanes', 'visited-set');
   for (let turn = 0; turn < 2; turn++) {
     await ask(`lanes, turn ${turn}`, async () => {
       const leased = await store.queue.lease(lanes, 1_000, LEASE_MS, operation(), { maxPerHost: 3 });
