@@ -120,6 +120,34 @@ describeInBrowser(`the screens of the dashboard${why}`, () => {
     await tab.leave(401);
   });
 
+  it('one set: shows the URLs in its queue, and drops a part of them', async () => {
+    await set.discover(['https://example.org/old/1', 'https://example.org/old/2']);
+    const tab = await open(`#/sets/${set.name}`);
+    const queue = tab.page.getByRole('region', { name: 'Queue', exact: true });
+    await queue.getByLabel('URLs that begin with').fill('https://example.org/old/');
+    await button(tab, 'Show').click();
+    await queue.getByRole('row', { name: /^https:\/\/example\.org\/old\/2 waiting / }).waitFor();
+    expect(await queue.getByRole('row').count()).toBe(3);
+    expect(await tab.inaccessible()).toEqual([]);
+    await button(tab, 'Drop all of these …').click();
+    const dialog = tab.page.getByRole('dialog');
+    await dialog.getByText('2 URLs').waitFor();
+    await dialog.getByLabel('Also forget them').check();
+    expect(await tab.inaccessible()).toEqual([]);
+    await dialog.getByRole('button', { name: 'Drop' }).click();
+    await queue.getByText('2 URLs dropped. 2 of them were forgotten.').waitFor();
+    await queue.getByText('No such URLs are in the queue.').waitFor();
+    expect(await set.check(['https://example.org/old/1', 'https://example.org/0'])).toEqual([
+      'unseen',
+      'seen',
+    ]);
+    await queue.getByRole('radio', { name: 'Dead' }).check();
+    await queue.getByLabel('URLs that begin with').fill('example.org');
+    await button(tab, 'Show').click();
+    await queue.getByText('prefix must begin with http:// or https://').waitFor();
+    await tab.leave(400, 401);
+  });
+
   it('URLs: checks a list and gives the result as a file', async () => {
     const tab = await open(`#/sets/${set.name}/use`);
     await tab.page.getByLabel('URLs, one per line').fill([...urls(99, 101), 'no url'].join('\n'));

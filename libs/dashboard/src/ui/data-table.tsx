@@ -11,7 +11,7 @@ export interface Column<Row> {
   readonly sorted?: (row: Row) => number | string;
 }
 
-interface TableProps<Row> {
+export interface TableProps<Row> {
   readonly caption: string;
   readonly columns: readonly Column<Row>[];
   readonly rows: readonly Row[];

@@ -1,5 +1,6 @@
 import { AnswerError, ServiceError, UnreachableError } from '#client';
 import type { ComponentChildren } from 'preact';
+import type { Polled } from '../poll.js';
 import { Button } from './button.js';
 
 /** A highlighted message. */
@@ -73,6 +74,21 @@ export function Empty({
       {children}
     </div>
   );
+}
+
+/** What a screen shows until the first answer of a poll. */
+export function Pending({
+  of: { data, error, refresh },
+  what,
+  rows = 2,
+}: {
+  readonly of: Polled<unknown>;
+  readonly what: string;
+  readonly rows?: number;
+}): preact.JSX.Element | null {
+  if (data !== undefined) return null;
+  if (error) return <Failure error={error} what={`The ${what} could not be loaded`} retry={refresh} />;
+  return <Loading what={what} rows={rows} />;
 }
 
 /** A placeholder with the layout of the page. */

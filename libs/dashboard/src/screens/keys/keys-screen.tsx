@@ -6,7 +6,7 @@ import { useAct } from '../../ui/act.js';
 import { Button } from '../../ui/button.js';
 import { DataTable } from '../../ui/data-table.js';
 import { Dialog } from '../../ui/dialog.js';
-import { Empty, Failure, Loading, Notice } from '../../ui/notice.js';
+import { Empty, Failure, Notice, Pending } from '../../ui/notice.js';
 import { Title } from '../../ui/title.js';
 import { columns } from './columns.js';
 import { KeptSecrets } from './kept-secrets.js';
@@ -29,7 +29,8 @@ export function KeysScreen(): preact.JSX.Element {
 type Asking = { readonly what: 'new' } | { readonly what: 'rotate' | 'revoke'; readonly key: ListedKey };
 
 function Keys(): preact.JSX.Element {
-  const { data, error, refresh } = usePoll('keys', (signal) => client.value.keys({ signal }));
+  const polled = usePoll('keys', (signal) => client.value.keys({ signal }));
+  const { data, refresh } = polled;
   const [asking, setAsking] = useState<Asking>();
   const own = ownKey();
   const all = useMemo(
@@ -56,8 +57,7 @@ function Keys(): preact.JSX.Element {
         </Button>
       </div>
       <KeptSecrets />
-      {!data && error && <Failure error={error} what="The keys could not be loaded" retry={refresh} />}
-      {!data && !error && <Loading what="keys" rows={4} />}
+      <Pending of={polled} what="keys" rows={4} />
       {isFirst && <None />}
       {data && data.length > 0 && (
         <>

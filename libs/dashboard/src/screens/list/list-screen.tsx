@@ -8,7 +8,7 @@ import { isLost, KIND_NAMES, type Entry } from '../../sets.js';
 import { Button, ButtonLink } from '../../ui/button.js';
 import { DataTable, sortedBy } from '../../ui/data-table.js';
 import { Choice } from '../../ui/field.js';
-import { Empty, Failure, Loading } from '../../ui/notice.js';
+import { Empty, Pending } from '../../ui/notice.js';
 import { Pages } from '../../ui/pages.js';
 import { Title } from '../../ui/title.js';
 import { columns } from './columns.js';
@@ -25,7 +25,7 @@ const KINDS = [
 /** All sets and filters that the caller may see, with their numbers. */
 export function ListScreen(): preact.JSX.Element {
   const meter = useRef(new RateMeter()).current;
-  const { data, error, refresh } = usePoll('list', async (signal) => {
+  const polled = usePoll('list', async (signal) => {
     const entries = await loadAll(client.value, signal);
     meter.look(
       entries.map(({ described }) => described),
@@ -33,6 +33,7 @@ export function ListScreen(): preact.JSX.Element {
     );
     return entries;
   });
+  const { data } = polled;
   return (
     <>
       <div class="head">
@@ -42,10 +43,7 @@ export function ListScreen(): preact.JSX.Element {
           New …
         </ButtonLink>
       </div>
-      {data === undefined && error && (
-        <Failure error={error} what="The list could not be loaded" retry={refresh} />
-      )}
-      {data === undefined && !error && <Loading what="sets and filters" rows={6} />}
+      <Pending of={polled} what="sets and filters" rows={6} />
       {data && data.length === 0 && <Nothing />}
       {data && data.length > 0 && <List entries={data} meter={meter} />}
     </>

@@ -7,18 +7,19 @@ import { handleOf, type Subject } from '../../sets.js';
 import { Bar } from '../../ui/bar.js';
 import { Button } from '../../ui/button.js';
 import { DataTable } from '../../ui/data-table.js';
-import { Failure, Loading } from '../../ui/notice.js';
+import { Pending } from '../../ui/notice.js';
 
 /** Each request samples other pages, so it is repeated only when the user asks. */
 const EVERY_MS = 600_000;
 
 /** How many counters have each value. */
 export function CountersPanel({ kind, name }: Subject): preact.JSX.Element {
-  const { data, error, refresh } = usePoll<LayerCounters[]>(
+  const polled = usePoll<LayerCounters[]>(
     `counters of ${kind}/${name}`,
     (signal) => handleOf(client.value, kind, name).counters({ signal }),
     EVERY_MS,
   );
+  const { data, refresh } = polled;
   return (
     <section class="panel" aria-labelledby="counters">
       <div class="head">
@@ -27,8 +28,7 @@ export function CountersPanel({ kind, name }: Subject): preact.JSX.Element {
           Sample again
         </Button>
       </div>
-      {!data && error && <Failure error={error} what="The counters could not be loaded" retry={refresh} />}
-      {!data && !error && <Loading what="counters" rows={2} />}
+      <Pending of={polled} what="counters" />
       {data && <Histogram layers={data} />}
     </section>
   );

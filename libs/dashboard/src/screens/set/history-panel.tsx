@@ -5,7 +5,7 @@ import { usePoll } from '../../poll.js';
 import { client } from '../../session.js';
 import { handleOf, type Subject } from '../../sets.js';
 import { Chart, type Line } from '../../ui/chart.js';
-import { Failure, Loading } from '../../ui/notice.js';
+import { Pending } from '../../ui/notice.js';
 import { withGaps } from './gaps.js';
 
 const SECONDS = 6 * 3_600;
@@ -13,19 +13,19 @@ const EVERY_MS = 30_000;
 
 /** The last six hours. */
 export function HistoryPanel({ kind, name }: Subject): preact.JSX.Element {
-  const { data, error, refresh } = usePoll<History>(
+  const polled = usePoll<History>(
     `history of ${kind}/${name}`,
     (signal) => handleOf(client.value, kind, name).history({ seconds: SECONDS, signal }),
     EVERY_MS,
   );
+  const { data } = polled;
   return (
     <section class="panel" aria-labelledby="history">
       <div class="head">
         <h2 id="history">The last six hours</h2>
         {data?.watched && <span class="summary">since {time(data.since)}, as this instance saw it</span>}
       </div>
-      {!data && error && <Failure error={error} what="The history could not be loaded" retry={refresh} />}
-      {!data && !error && <Loading what="the history" rows={2} />}
+      <Pending of={polled} what="history" />
       {data && !data.watched && (
         <p class="hint">This instance does not record this history: it already watches 500 filters.</p>
       )}

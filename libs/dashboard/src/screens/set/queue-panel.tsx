@@ -4,19 +4,22 @@ import { duration, plural, short, whole } from '../../format.js';
 import { usePoll } from '../../poll.js';
 import { client, may } from '../../session.js';
 import { Button } from '../../ui/button.js';
-import { DataTable } from '../../ui/data-table.js';
 import { Dialog } from '../../ui/dialog.js';
 import { Figure } from '../../ui/facts.js';
-import { Failure, Loading, Notice } from '../../ui/notice.js';
+import { FirstRows, firstOf } from '../../ui/first-rows.js';
+import { Failure, Notice, Pending } from '../../ui/notice.js';
+import { QueuedUrls } from './queued-urls.js';
 
-/** Shows the entries of the queue and its dead letters. */
+/** Shows the numbers of the queue, its dead letters, and its URLs. */
 export function QueuePanel({
   name,
   queue,
+  hasHosts,
   refresh,
 }: {
   readonly name: string;
   readonly queue: Queue;
+  readonly hasHosts: boolean;
   readonly refresh: () => void;
 }): preact.JSX.Element {
   const { waiting, leased, delayed, scheduled, dead, forgotten, oldestSeconds } = queue;
@@ -51,11 +54,10 @@ export function QueuePanel({
           ))}
       </div>
       {dead > 0 && <DeadLetters name={name} refresh={refresh} setDone={setDone} />}
+      <QueuedUrls name={name} hasHosts={hasHosts} refresh={refresh} />
     </section>
   );
 }
-
-const SHOWN = 100;
 
 interface Done {
   readonly text: string;
@@ -73,14 +75,7 @@ function DeadLetters({
 }): preact.JSX.Element {
   const letters = usePoll<DeadLetter[]>(
     `dead letters of ${name}`,
-    async (signal) => {
-      const read: DeadLetter[] = [];
-      for await (const letter of client.value.visitedSet(name).deadLetters({ pageSize: SHOWN, signal })) {
-        read.push(letter);
-        if (read.length === SHOWN) break;
-      }
-      return read;
-    },
+    (signal) => firstOf((page) => client.value.visitedSet(name).deadLetters({ ...page, signal })),
     15_000,
   );
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
@@ -132,10 +127,7 @@ function DeadLetters({
           </Button>
         </span>
       </div>
-      {!letters.data && letters.error && (
-        <Failure error={letters.error} what="The dead letters could not be loaded" retry={letters.refresh} />
-      )}
-      {!letters.data && !letters.error && <Loading what="dead letters" rows={2} />}
+      <Pending of={letters} what="dead letters" />
       {shown.length > 0 && (
         <>
           {may('write') && (
@@ -151,7 +143,6 @@ function DeadLetters({
             </label>
           )}
           <Letters shown={shown} chosen={chosen} setChosen={setChosen} />
-          {shown.length === SHOWN && <p class="hint">Showing the first {SHOWN}.</p>}
         </>
       )}
       {purging && (
@@ -185,33 +176,31 @@ function Letters({
     setChosen(next);
   };
   return (
-    <div class="scroll tall" tabIndex={0} role="region" aria-label="Table of the dead letters">
-      <DataTable
-        caption="Dead letters"
-        columns={[
-          {
-            id: 'url',
-            title: 'URL',
-            cell: ({ id, url }) =>
-              may('write') ? (
-                <label class="check">
-                  <input
-                    type="checkbox"
-                    checked={chosen.has(id)}
-                    onChange={(event) => choose(id, event.currentTarget.checked)}
-                  />
-                  <span>{url}</span>
-                </label>
-              ) : (
-                url
-              ),
-          },
-          { id: 'reason', title: 'Reason', cell: ({ reason }) => reason },
-          { id: 'attempt', title: 'Leased', numeric: true, cell: ({ attempt }) => `${whole(attempt)} ×` },
-        ]}
-        rows={shown}
-        keyOf={({ id }) => id}
-      />
-    </div>
+    <FirstRows
+      what="dead letters"
+      columns={[
+        {
+          id: 'url',
+          title: 'URL',
+          cell: ({ id, url }) =>
+            may('write') ? (
+              <label class="check">
+                <input
+                  type="checkbox"
+                  checked={chosen.has(id)}
+                  onChange={(event) => choose(id, event.currentTarget.checked)}
+                />
+                <span>{url}</span>
+              </label>
+            ) : (
+              url
+            ),
+        },
+        { id: 'reason', title: 'Reason', cell: ({ reason }) => reason },
+        { id: 'attempt', title: 'Leased', numeric: true, cell: ({ attempt }) => `${whole(attempt)} ×` },
+      ]}
+      rows={shown}
+      keyOf={({ id }) => id}
+    />
   );
 }

@@ -75,7 +75,7 @@ function Body({
     <>
       <Overview described={data} rates={meter.of(data.name)} />
       {data.sync && <SyncPanel sync={data.sync} items={data.items} />}
-      {queue && <QueuePanel name={data.name} queue={queue} refresh={refresh} />}
+      {queue && <QueuePanel name={data.name} queue={queue} hasHosts={'perHost' in data} refresh={refresh} />}
       {'perHost' in data && <HostsPanel name={data.name} perHost={data.perHost} refresh={refresh} />}
       <HistoryPanel {...subject} />
       <div class="grid">

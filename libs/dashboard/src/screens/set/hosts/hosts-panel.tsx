@@ -3,13 +3,11 @@ import { useState } from 'preact/hooks';
 import { plural, time } from '../../../format.js';
 import { usePoll } from '../../../poll.js';
 import { client } from '../../../session.js';
-import { DataTable } from '../../../ui/data-table.js';
-import { Failure, Loading, Notice } from '../../../ui/notice.js';
+import { FirstRows, firstOf } from '../../../ui/first-rows.js';
+import { Notice, Pending } from '../../../ui/notice.js';
+import { DropDialog } from '../drop-dialog.js';
 import { columns } from './columns.js';
-import { DropHostDialog } from './drop-host-dialog.js';
 import { HostDialog } from './host-dialog.js';
-
-const SHOWN = 100;
 
 /** The hosts of a set with `perHost`. */
 export function HostsPanel({
@@ -23,14 +21,7 @@ export function HostsPanel({
 }): preact.JSX.Element {
   const hosts = usePoll<Host[]>(
     `hosts of ${name}`,
-    async (signal) => {
-      const read: Host[] = [];
-      for await (const host of client.value.visitedSet(name).hosts.list({ pageSize: SHOWN, signal })) {
-        read.push(host);
-        if (read.length === SHOWN) break;
-      }
-      return read;
-    },
+    (signal) => firstOf((page) => client.value.visitedSet(name).hosts.list({ ...page, signal })),
     15_000,
   );
   const [changing, setChanging] = useState<Host>();
@@ -52,26 +43,18 @@ export function HostsPanel({
     <section class="panel" aria-labelledby="hosts">
       <h2 id="hosts">Hosts</h2>
       <div aria-live="polite">{done !== undefined && <Notice tone="good">{done}</Notice>}</div>
-      {!hosts.data && hosts.error && (
-        <Failure error={hosts.error} what="The hosts could not be loaded" retry={hosts.refresh} />
-      )}
-      {!hosts.data && !hosts.error && <Loading what="hosts" rows={2} />}
+      <Pending of={hosts} what="hosts" />
       {hosts.data && shown.length === 0 && <p class="hint">No host has URLs in the queue.</p>}
-      {shown.length > 0 && (
-        <div class="scroll tall" tabIndex={0} role="region" aria-label="Table of the hosts">
-          <DataTable
-            caption="Hosts"
-            columns={columns({
-              counts: perHost.maxUrls !== undefined,
-              change: setChanging,
-              drop: setDropping,
-            })}
-            rows={shown}
-            keyOf={({ host }) => host}
-          />
-        </div>
-      )}
-      {shown.length === SHOWN && <p class="hint">Showing {SHOWN}, in no particular order.</p>}
+      <FirstRows
+        what="hosts"
+        columns={columns({
+          counts: perHost.maxUrls !== undefined,
+          change: setChanging,
+          drop: setDropping,
+        })}
+        rows={shown}
+        keyOf={({ host }) => host}
+      />
       {changing && (
         <HostDialog
           name={name}
@@ -88,12 +71,18 @@ export function HostsPanel({
         />
       )}
       {dropping && (
-        <DropHostDialog
-          name={name}
-          of={dropping}
+        <DropDialog
+          what={dropping.host}
+          count={dropping.waiting + dropping.leased + dropping.delayed + dropping.dead}
+          drop={async (idempotencyKey) => {
+            const { hosts } = client.value.visitedSet(name);
+            const count = await hosts.drop(dropping.host, { idempotencyKey });
+            finish(`${plural(count, 'URL')} of ${dropping.host} dropped.`);
+          }}
           onClose={close}
-          onDone={(count) => finish(`${plural(count, 'URL')} of ${dropping.host} dropped.`)}
-        />
+        >
+          <p>They stay visited, so workers do not fetch them again.</p>
+        </DropDialog>
       )}
     </section>
   );
