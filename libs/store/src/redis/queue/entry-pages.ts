@@ -3,6 +3,7 @@ import { deadlineIn } from '../../clock.js';
 import { encodeEntryName } from '../../entry-id.js';
 import {
   ENTRY_STATES,
+  MAX_LEASED_BYTES,
   MAX_LISTED_ENTRIES,
   type EntryPage,
   type EntryQuery,
@@ -52,9 +53,10 @@ export async function readEntries(
   let { segment, place } = positionOf(after, filter, query) ?? { segment: lane?.segment ?? 0, place: START };
   const end = lane ? lane.segment + 1 : filter.spread;
   let left = PER_PAGE;
+  let bytes = MAX_LEASED_BYTES;
   for (let scripts = 0; segment < end; scripts++) {
     const wanted = Math.min(PER_SCRIPT, most - entries.length);
-    if (wanted <= 0 || left <= 0 || scripts === MOST_SCRIPTS)
+    if (wanted <= 0 || left <= 0 || bytes <= 0 || scripts === MOST_SCRIPTS)
       return { entries, next: cursorOf(filter, { segment, place }) };
     const looked = Math.min(PER_SCRIPT, left);
     const args = [letters, place, wanted, looked, ...(filter.perHost ? [lane?.id ?? ''] : [])];
@@ -62,6 +64,7 @@ export async function readEntries(
     const placeEnd = 1 + answers.readUInt8();
     place = answers.subarray(1, placeEnd);
     left -= looked - answers.readUInt16BE(placeEnd);
+    bytes -= answers.length;
     entries.push(...unpack(filter, answers.subarray(placeEnd + 2)));
     if (place.length === 0) segment++;
   }
