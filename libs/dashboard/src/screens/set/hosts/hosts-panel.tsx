@@ -3,6 +3,7 @@ import { useState } from 'preact/hooks';
 import { plural, time } from '../../../format.js';
 import { usePoll } from '../../../poll.js';
 import { client } from '../../../session.js';
+import { entriesIn } from '../../../sets.js';
 import { FirstRows, firstOf } from '../../../ui/first-rows.js';
 import { Notice, Pending } from '../../../ui/notice.js';
 import { DropDialog } from '../drop-dialog.js';
@@ -73,7 +74,7 @@ export function HostsPanel({
       {dropping && (
         <DropDialog
           what={dropping.host}
-          count={dropping.waiting + dropping.leased + dropping.delayed + dropping.dead}
+          count={entriesIn(dropping)}
           drop={async (idempotencyKey) => {
             const { hosts } = client.value.visitedSet(name);
             const count = await hosts.drop(dropping.host, { idempotencyKey });
