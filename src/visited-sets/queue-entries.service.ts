@@ -20,6 +20,7 @@ import {
   type QueuedUrlsView,
   type QueuedUrlView,
 } from './queue-entries.view.js';
+import { decodeQueued } from './queued-url.js';
 import { UrlIdentity } from './url-identity.js';
 
 /** Characters of URLs and payloads after which an answer ends. A page of the store may exceed it by its own length. */
@@ -149,12 +150,11 @@ export class QueueEntriesService {
   ): Promise<Part> {
     for (let size = prefix === '' ? Math.min(most, MAX_LISTED_ENTRIES) : MAX_LISTED_ENTRIES; ;) {
       const { entries, next } = await this.store.queue.entries(filter, query, size, cursor);
-      const urls = entries.map(queuedUrlView);
-      const found = urls.filter(({ url }) => url.startsWith(prefix));
-      const last = found[most - 1];
-      if (found.length <= most || last === undefined) return { found, next };
+      const matching = entries.filter(({ payload }) => decodeQueued(payload).url.startsWith(prefix));
+      const last = matching[most - 1];
+      if (matching.length <= most || last === undefined) return { found: matching.map(queuedUrlView), next };
       // Reads again, up to the last URL that fits, because cursors point to the ends of pages only.
-      size = urls.indexOf(last) + 1;
+      size = entries.indexOf(last) + 1;
     }
   }
 }

@@ -156,8 +156,8 @@ export class QueueController {
     summary: 'List the URLs in the queue, in every state',
     description:
       'A call reads a part of the queue. A page may be shorter than `limit`, or empty, although more follow. ' +
-      'A URL that changes its state while you read the pages may be listed twice or not at all; any other URL is ' +
-      'listed once. Forgotten and dropped URLs are not listed.',
+      'A URL that changes its state while you read the pages, or whose lease is extended, may be listed twice or not ' +
+      'at all. Any other URL is listed once. Forgotten and dropped URLs are not listed.',
     codes: CODES,
   })
   @ApiOkResponse({ type: QueuedUrlsView })
