@@ -15,6 +15,7 @@ import { inspectionGroup } from './inspection-rows.js';
 import { memoryGroup } from './memory-rows.js';
 import { overloadGroup } from './overload-rows.js';
 import { hostGroup } from './host-rows.js';
+import { pruneGroup } from './prune-rows.js';
 import { queueGroup } from './queue-rows.js';
 import { readOptions, USAGE, type Options } from './options.js';
 import { redisGroup } from './redis-rows.js';
@@ -40,6 +41,7 @@ const GROUPS: readonly Group[] = [
   streamGroup,
   queueGroup,
   hostGroup,
+  pruneGroup,
   growthGroup,
   syncGroup,
   ageGroup,

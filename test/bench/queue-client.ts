@@ -73,6 +73,32 @@ export class QueueClient {
     await this.post(`${this.path}/queue/ack`, { ids });
   }
 
+  /** Reads all pages of the queue. Returns the number of URLs. */
+  async list(pageSize: number): Promise<number> {
+    let listed = 0;
+    for (let query = '', more = true; more;) {
+      const { text } = await this.http.get(`${this.path}/queue/urls?limit=${pageSize}${query}`);
+      const { urls, next } = JSON.parse(text) as { urls: readonly object[]; next?: string };
+      listed += urls.length;
+      more = next !== undefined;
+      query = `&cursor=${next ?? ''}`;
+    }
+    return listed;
+  }
+
+  /** Drops URLs from the whole queue, or counts them. Returns the number of matching URLs. */
+  async prune(asked: object): Promise<number> {
+    let found = 0;
+    for (let cursor: string | undefined, more = true; more;) {
+      const { text } = await this.post(`${this.path}/queue/drop`, { ...asked, cursor });
+      const { matched, next } = JSON.parse(text) as { matched: number; next?: string };
+      found += matched;
+      more = next !== undefined;
+      cursor = next;
+    }
+    return found;
+  }
+
   async view(): Promise<{ readonly memoryBytes: number }> {
     const { text } = await this.http.get(this.path);
     return JSON.parse(text) as { memoryBytes: number };
