@@ -625,15 +625,15 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
     response: {
       urls: [
         {
-          url: 'https://example.org/b',
           id: 'Xp0yZqIXjnDm3XIaT-WlIvTyA3MAAAAAAAEAAAAA',
+          url: 'https://example.org/b',
           state: 'waiting',
           attempt: 0,
           discoveredAt: '2026-11-27T07:20:22.000Z',
         },
         {
-          url: 'https://example.org/archive/1',
           id: 'Xp0yZgybR9A9hSLZOzoFRsqtq30AAAAAAAEAAAAA',
+          url: 'https://example.org/archive/1',
           state: 'waiting',
           attempt: 0,
           discoveredAt: '2026-11-27T07:20:22.000Z',

@@ -1,6 +1,13 @@
 import { createHash } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
-import { MAX_LISTED_ENTRIES, Removed, type EntryQuery, type Filter, type Operation } from '#store';
+import {
+  MAX_LISTED_ENTRIES,
+  Removed,
+  type EntryQuery,
+  type Filter,
+  type Operation,
+  type QueueEntry,
+} from '#store';
 import { invalid } from '../errors/problem.js';
 import { turn } from '../event-loop/turn.js';
 import { DEFAULT_PAGE } from '../filters/filter.dto.js';
@@ -23,12 +30,12 @@ import {
 import { decodeQueued } from './queued-url.js';
 import { UrlIdentity } from './url-identity.js';
 
-/** Characters of URLs and payloads after which an answer ends. A page of the store may exceed it by its own length. */
+/** Characters of URLs with their payloads after which an answer ends. A page of the store may exceed it by its own length. */
 const ENOUGH_LISTED = 2 ** 20;
 
 /** A part of the queue: the entries in it that match, and the cursor of the rest. */
 interface Part {
-  readonly found: readonly QueuedUrlView[];
+  readonly found: readonly QueueEntry[];
   readonly next: string | undefined;
 }
 
@@ -56,9 +63,11 @@ export class QueueEntriesService {
       let next: string | undefined;
       let length = 0;
       for await (const part of this.parts(filter, selection, reading)) {
-        urls.push(...part.found);
         ({ next } = part);
-        for (const { url, payload = '' } of part.found) length += url.length + payload.length;
+        for (const entry of part.found) {
+          urls.push(queuedUrlView(entry));
+          length += entry.payload.length;
+        }
         if (length >= ENOUGH_LISTED) break;
       }
       return { urls, ...(next !== undefined && { next }) };
@@ -94,7 +103,7 @@ export class QueueEntriesService {
   /** Drops entries, and forgets their URLs if asked to. Returns the number of forgotten URLs. */
   private async take(
     filter: Filter,
-    found: readonly QueuedUrlView[],
+    found: readonly QueueEntry[],
     forget: boolean,
     operation: Operation,
   ): Promise<number> {
@@ -108,7 +117,7 @@ export class QueueEntriesService {
     // of a call that died in between could not forget its URL.
     const { keys, places } = await this.identity.identify(
       filter,
-      found.map(({ url }) => url),
+      found.map(({ payload }) => decodeQueued(payload).url),
     );
     const answers = await this.membership.remove(filter, keys, step);
     const gone = new Set(places.filter((_, i) => answers[i] === Removed.Removed));
@@ -150,9 +159,9 @@ export class QueueEntriesService {
   ): Promise<Part> {
     for (let size = prefix === '' ? Math.min(most, MAX_LISTED_ENTRIES) : MAX_LISTED_ENTRIES; ;) {
       const { entries, next } = await this.store.queue.entries(filter, query, size, cursor);
-      const matching = entries.filter(({ payload }) => decodeQueued(payload).url.startsWith(prefix));
-      const last = matching[most - 1];
-      if (matching.length <= most || last === undefined) return { found: matching.map(queuedUrlView), next };
+      const found = entries.filter(({ payload }) => decodeQueued(payload).url.startsWith(prefix));
+      const last = found[most - 1];
+      if (found.length <= most || last === undefined) return { found, next };
       // Reads again, up to the last URL that fits, because cursors point to the ends of pages only.
       size = entries.indexOf(last) + 1;
     }

@@ -54,10 +54,17 @@ export class DroppedQueuedView {
   @ApiProperty(NEXT) readonly next?: string;
 }
 
-export function queuedUrlView({ payload, discoveredAt, ...entry }: QueueEntry): QueuedUrlView {
+export function queuedUrlView(entry: QueueEntry): QueuedUrlView {
+  const { id, state, attempt, discoveredAt, reason, host } = entry;
+  const { url, payload } = decodeQueued(entry.payload);
   return {
-    ...decodeQueued(payload),
-    ...entry,
+    id,
+    url,
+    ...(payload !== undefined && { payload }),
+    state,
+    attempt,
     discoveredAt: new Date(discoveredAt * 1_000).toISOString(),
+    ...(reason !== undefined && { reason }),
+    ...(host !== undefined && { host }),
   };
 }
