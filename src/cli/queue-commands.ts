@@ -1,7 +1,15 @@
 import { Option, type Command } from 'commander';
+import type { QueuedUrl } from '#client';
 import { dropQueued, listQueue } from './commands/queue.js';
 import type { Runner } from './runner.js';
 import { whole } from './values.js';
+
+const STATES = Object.keys({
+  waiting: true,
+  leased: true,
+  delayed: true,
+  dead: true,
+} satisfies Record<QueuedUrl['state'], true>);
 
 /** Adds the commands on the URLs in the queue of a set. */
 export function addQueue(program: Command, run: Runner): void {
@@ -11,14 +19,7 @@ export function addQueue(program: Command, run: Runner): void {
   const selecting = (command: Command): Command =>
     command
       .argument('<set>')
-      .addOption(
-        new Option('--state <state>', 'only URLs in this state').choices([
-          'waiting',
-          'leased',
-          'delayed',
-          'dead',
-        ]),
-      )
+      .addOption(new Option('--state <state>', 'only URLs in this state').choices(STATES))
       .option('--host <host>', 'only URLs of this host, in a set with --per-host')
       .option('--prefix <prefix>', 'only URLs that begin like this, such as https://example.org/archive/');
   selecting(queue.command('list', { isDefault: true }))

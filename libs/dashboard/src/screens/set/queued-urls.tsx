@@ -9,13 +9,13 @@ import { FirstRows, firstOf } from '../../ui/first-rows.js';
 import { Failure, Notice, Pending } from '../../ui/notice.js';
 import { DropDialog } from './drop-dialog.js';
 
-const STATES = [
-  ['', 'All'],
-  ['waiting', 'Waiting'],
-  ['leased', 'Leased'],
-  ['delayed', 'Delayed'],
-  ['dead', 'Dead'],
-] as const;
+const STATES: Readonly<Record<QueuedUrl['state'] | '', string>> = {
+  '': 'All',
+  waiting: 'Waiting',
+  leased: 'Leased',
+  delayed: 'Delayed',
+  dead: 'Dead',
+};
 
 type Selection = Pick<QueuedUrlsOptions, 'state' | 'host' | 'prefix'>;
 
@@ -27,7 +27,7 @@ interface UrlsProps {
 
 /** Shows the URLs in the queue that the user asks for, and drops them. */
 export function QueuedUrls({ name, hasHosts, refresh }: UrlsProps): preact.JSX.Element {
-  const [state, setState] = useState<(typeof STATES)[number][0]>('');
+  const [state, setState] = useState<keyof typeof STATES>('');
   const [texts, setTexts] = useState({ host: '', prefix: '' });
   const [shown, setShown] = useState<Selection>();
   const fields = [
@@ -43,7 +43,13 @@ export function QueuedUrls({ name, hasHosts, refresh }: UrlsProps): preact.JSX.E
     <>
       <h3>URLs in the queue</h3>
       <form class="selection" onSubmit={submit}>
-        <Choice legend="State" hidden value={state} options={STATES} onChange={setState} />
+        <Choice
+          legend="State"
+          hidden
+          value={state}
+          options={Object.entries(STATES) as [keyof typeof STATES, string][]}
+          onChange={setState}
+        />
         {fields.map(([member, label, placeholder]) => (
           <Field key={member} label={label}>
             {(props) => (
