@@ -36,6 +36,8 @@ const NAMED: readonly (readonly [
   ['visited-sets', 'POST', '/queue/ack', { ids: ['x'] }],
   ['visited-sets', 'POST', '/queue/release', { ids: ['x'] }],
   ['visited-sets', 'POST', '/queue/extend', { ids: ['x'], leaseSeconds: 1 }],
+  ['visited-sets', 'GET', '/queue/urls', undefined],
+  ['visited-sets', 'POST', '/queue/drop', { all: true }],
   ['visited-sets', 'GET', '/queue/dead-letters', undefined],
   ['visited-sets', 'POST', '/queue/dead-letters/put-back', { ids: ['x'] }],
   ['visited-sets', 'POST', '/queue/dead-letters/purge', { ids: ['x'] }],

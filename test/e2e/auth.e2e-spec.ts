@@ -55,6 +55,8 @@ const ACCESS: Readonly<Record<string, Access>> = {
   'post /v1/visited-sets/{name}/queue/ack': 'write',
   'post /v1/visited-sets/{name}/queue/release': 'write',
   'post /v1/visited-sets/{name}/queue/extend': 'write',
+  'get /v1/visited-sets/{name}/queue/urls': 'read',
+  'post /v1/visited-sets/{name}/queue/drop': 'write',
   'get /v1/visited-sets/{name}/queue/dead-letters': 'read',
   'post /v1/visited-sets/{name}/queue/dead-letters/put-back': 'write',
   'post /v1/visited-sets/{name}/queue/dead-letters/purge': 'write',

@@ -81,6 +81,7 @@ function waysOf(raw: string): readonly Way[] {
       ...['cursor', 'limit', 'prefix', 'results', 'ttlSeconds', text].map((name) => ({
         path: `/v1/filters?${name}=${text}`,
       })),
+      ...['state', 'host', 'prefix', 'cursor'].map((name) => ({ path: `${SET}/queue/urls?${name}=${text}` })),
       { method: 'PUT', path: `/v1/filters?${text}` },
       { method: 'DELETE', path: `/v1/filters/${text}` },
       { method: 'DELETE', path: `/v1/keys/${text}` },
@@ -117,6 +118,7 @@ function waysOf(raw: string): readonly Way[] {
     ...['lease', 'ack', 'release', 'extend', 'dead-letters/purge'].map((verb) =>
       json(`${SET}/queue/${verb}`, { ids: [raw, 7], max: raw, leaseSeconds: raw, reason: raw, [raw]: raw }),
     ),
+    ...['state', 'host', 'prefix'].map((member) => json(`${SET}/queue/drop`, { [member]: raw, forget: raw })),
     json(`${SET}/syncs`, { capacity: raw, errorRate: raw, [raw]: raw }),
     json(`${SET}/syncs/${encoded}/commit`, { maxForgetShare: raw }),
   ];
