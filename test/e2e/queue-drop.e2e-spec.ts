@@ -1,5 +1,6 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { call, freshName, type TestApp } from '../support/app.js';
+import { Store } from '../support/in-process.js';
 import { QueuedSet, urls, urlsOf, type Dropped } from './queued-set.js';
 import { STORES } from './stores.js';
 
@@ -67,6 +68,18 @@ describe.each(STORES)('dropping URLs from the queue over HTTP, $name store', ({ 
     expect(await set.discover(...urls('a.example', 4))).toEqual(['new', 'new', 'new', 'limited']);
     expect(await set.list()).toHaveLength(4);
     expect(await set.drop(asked)).toEqual({ matched: 3, dropped: 3, forgotten: 3 });
+  });
+
+  it('forgets URLs even if a first attempt fails on the way', async () => {
+    const set = await QueuedSet.create(app);
+    await set.discover(...urls('a.example', 2));
+    const remove = jest.spyOn(app.app.get<Store>(Store).counters, 'remove');
+    remove.mockRejectedValueOnce(new Error('the connection is lost'));
+    const asked = [{ all: true, forget: true }, freshName('key')] as const;
+    expect(await set.post('queue/drop', ...asked)).toMatchObject({ status: 500 });
+    remove.mockRestore();
+    expect(await set.drop(...asked)).toEqual({ matched: 2, dropped: 2, forgotten: 2 });
+    expect(await set.check(...urls('a.example', 2))).toEqual(['unseen', 'unseen']);
   });
 
   it('also drops URLs that it cannot forget, because their age has forgotten them', async () => {
