@@ -1,5 +1,6 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import type { TestApp } from '../support/app.js';
+import { Store } from '../support/in-process.js';
 import { QueuedSet, urls, urlsOf } from './queued-set.js';
 import { STORES } from './stores.js';
 
@@ -68,6 +69,26 @@ describe.each(STORES)('the list of URLs in the queue over HTTP, $name store', ({
     expect(await set.list({ host: 'b.example', prefix: 'https://a.example/' })).toEqual([]);
     const [one] = await set.lease(1);
     expect(urlsOf(await set.list({ host: 'a.example', state: 'leased' }))).toEqual([one?.url]);
+  });
+
+  it.each([
+    ['https://www.a.example/', 'a.example'],
+    ['https://user:pass@WWW.a.example:8443/1', 'a.example'],
+    ['https://a.example?x', 'a.example'],
+    ['https://a.exampl', undefined],
+    ['https://a.example', undefined],
+    ['https://a b/', undefined],
+  ])('reads, for the beginning %s, the URLs of host %s', async (prefix, host) => {
+    const set = await QueuedSet.create(app, { perHost: {}, urlProfile: { base: 'safe', stripWww: true } });
+    const sent = ['https://www.a.example/1', 'https://a.example?x=1', 'https://a.example.org/'];
+    await set.discover(...sent, 'https://user:pass@WWW.a.example:8443/1');
+    const entries = jest.spyOn(app.app.get<Store>(Store).queue, 'entries');
+    const found = urlsOf(await set.list({ prefix }));
+    expect(entries.mock.calls.map(([, query]) => query.host)).toEqual([host]);
+    entries.mockRestore();
+    const all = urlsOf(await set.list());
+    expect(all).toHaveLength(4);
+    expect(found).toEqual(all.filter((url) => url.startsWith(prefix)));
   });
 
   it('reads pages of any size, and lists each URL once', async () => {
