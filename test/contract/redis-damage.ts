@@ -12,9 +12,13 @@ export function redisDamage(subject: Subject<RedisHarness>): void {
       const filter = await makeFilter(store, { kind: 'visited-set' });
       await discover(store, filter, items(10));
       const ids = (await store.queue.lease(filter, 1, 60_000, made())).map(({ id }) => id);
+      const { entries } = await store.queue.entries(filter, {}, 1);
+      const named = entries.map(({ id }) => id);
       const [meta] = await harness.find(`unseen:{${filter.generation}.0.*}:meta`);
       await meta!.client.hdel(meta!.key, field);
       await expectRefusal(store.queue.ack(filter, ids, made()), 'STORE_DATA_LOST');
+      await expectRefusal(store.queue.entries(filter, {}, 1), 'STORE_DATA_LOST');
+      await expectRefusal(store.queue.drop(filter, named, made()), 'STORE_DATA_LOST');
       if (field === 'items') await expectRefusal(check(store, filter, items(10)), 'STORE_DATA_LOST');
       else expect(await check(store, filter, items(10))).toEqual(items(10).map(() => 1));
     });
