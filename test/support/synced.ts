@@ -47,9 +47,9 @@ export class Synced {
     return synced;
   }
 
-  /** The same filter or set, through another service. */
-  through(app: Service): Synced {
-    return new Synced(app, this.kind, this.name);
+  /** The same filter or set, or one with another name, through another service. */
+  through(app: Service, name = this.name): Synced {
+    return new Synced(app, this.kind, name);
   }
 
   send(method: string, route: string, body?: unknown, key?: string): Promise<Answer> {
