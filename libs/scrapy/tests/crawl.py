@@ -59,6 +59,8 @@ class Given(Spider):
             raise ValueError("the callback has failed")
         if response.url in self.behaviour.get("forgets", []):
             self.crawler.unseen.forget(response.url)
+        if response.url in self.behaviour.get("again", {}):
+            response.meta["unseen_again_after"] = self.behaviour["again"][response.url]
         yield {"url": response.url}
         if self.behaviour.get("follows"):
             for link in response.css("a::attr(href)").getall():
@@ -67,7 +69,8 @@ class Given(Spider):
             more = {"large": "x" * 2_000} if self.behaviour.get("large") else {}
             again = link in self.behaviour.get("dont_filter", [])
             listed = {"unseen_discovery": True} if link in self.behaviour.get("discovery", []) else {}
-            yield Request(link, meta={**response.meta, **more, **listed}, dont_filter=again)
+            priority = self.behaviour.get("priorities", {}).get(link, 0)
+            yield Request(link, meta={**response.meta, **more, **listed}, dont_filter=again, priority=priority)
         if getattr(self, "left", None):
             yield Request(self.left.pop(0))
 
@@ -139,7 +142,7 @@ class QueuedByAnother(LooksLate):
 
     def _looked(self, queue: Any) -> None:
         if self.looked is None and self.held:
-            self._visited.discover([key for _, key in self.held], [self._payload(*one) for one in self.held])
+            self._visited.discover([key for _, key in self.held], [self._payload(*one) for one in self.held], [0] * len(self.held))
         super()._looked(queue)
 
 
@@ -208,11 +211,11 @@ class AcknowledgesLate(Scheduler):
         opened = super().open(spider)
         ack, release = self._visited.ack, self._visited._each
 
-        def late(leases: Any) -> Any:
+        def late(leases: Any, again: Any) -> Any:
             self._visited.ack = ack
             release("release", leases)
             self.stats.inc_value("acknowledged_late", len(leases))
-            return ack(leases)
+            return ack(leases, again)
 
         self._visited.ack = late
         return opened

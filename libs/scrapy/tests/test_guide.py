@@ -16,7 +16,7 @@ def blocks() -> List[Dict[str, Any]]:
     found = []
     for block in re.findall(r"^```python\n(.*?)^```$", GUIDE, re.DOTALL | re.MULTILINE):
         settings: Dict[str, Any] = {}
-        if "self." not in block:
+        if not re.search(r"self\.|^def ", block, re.MULTILINE):
             exec(block, {}, settings)
             found.append(settings)
     return found

@@ -70,7 +70,7 @@ class ServiceTest(unittest.TestCase):
         visited = Visited(options_of(Settings({"UNSEEN_URL": UNSEEN, "UNSEEN_SET": fresh_name()}), "x"), lambda _: b"")
         self.addCleanup(visited.close)
         visited.open()
-        visited.discover([Key(True, "http://a.example/")], ["x"])
+        visited.discover([Key(True, "http://a.example/")], ["x"], [0])
         (lease,) = visited.lease(1, 60)
         visited.put_off([lease["id"]], 60, "é" * 300)
         self.assertEqual(visited.queue()["delayed"], 1)

@@ -16,6 +16,16 @@ class Ends(NamedTuple):
     keys: List[Key]
 
 
+class Again(NamedTuple):
+    """
+    Pages that come back: the seconds for each lease, and the targets of their redirects. The set must forget the targets.
+    Otherwise, the crawl would drop them as seen when the pages come back.
+    """
+
+    after: Dict[str, int]
+    targets: List[Key]
+
+
 class Leases:
     """
     A lease is done when all its requests are done. It may be acknowledged when the service has answered the batch with
@@ -38,6 +48,8 @@ class Leases:
         self._failed: Set[str] = set()
         #: Leases of pages whose hosts asked crawls to wait, with the seconds. These pages return to the queue.
         self._postponed: Dict[str, int] = {}
+        #: Leases of pages that come back after their acknowledgement, with the seconds.
+        self._again: Dict[str, int] = {}
         self._batch = 0
         self._unanswered: "Counter[int]" = Counter()
 
@@ -56,6 +68,7 @@ class Leases:
         self._incomplete.discard(lease)
         self._failed.discard(lease)
         self._postponed.pop(lease, None)
+        self._again.pop(lease, None)
         self._unasked.discard(lease)
         self._targets.pop(lease, None)
 
@@ -106,6 +119,18 @@ class Leases:
 
     def postpone(self, lease: str, seconds: int) -> None:
         self._postponed[lease] = max(seconds, self._postponed.get(lease, 0))
+
+    def come_back(self, lease: str, seconds: int) -> None:
+        """Makes the page come back this long after the acknowledgement of its lease. 0: it does not."""
+        if seconds:
+            self._again[lease] = seconds
+        else:
+            self._again.pop(lease, None)
+
+    def again(self, leases: Iterable[str]) -> Again:
+        """Which of these leases have pages that come back."""
+        after = {lease: self._again[lease] for lease in leases if lease in self._again}
+        return Again(after, [key for lease in after for key in self._targets.get(lease, ())])
 
     def take_failed(self) -> Tuple[List[str], List[Key]]:
         """Takes the failed leases without requests, and the targets of their redirects."""
@@ -177,6 +202,7 @@ class Leases:
     def acknowledged(self, leases: Iterable[str]) -> None:
         for lease in leases:
             self._targets.pop(lease, None)
+            self._again.pop(lease, None)
 
     def held(self) -> List[str]:
         """All leases that are not acknowledged."""

@@ -47,6 +47,8 @@ class Options:
     lease_seconds: int
     #: How long a run remembers that a URL was seen, in seconds.
     cache_seconds: float
+    #: Seconds after which crawled pages come back into the queue. 0: they do not.
+    again_after: int
 
 
 def options_of(settings: BaseSettings, spider_name: str) -> Options:
@@ -65,6 +67,7 @@ def options_of(settings: BaseSettings, spider_name: str) -> Options:
         visited_when=_visited_when(settings),
         lease_seconds=_whole(settings, "UNSEEN_LEASE_SECONDS", 60, 1, 86_400),
         cache_seconds=_number(settings, "UNSEEN_CACHE_SECONDS", 60, 0, 86_400),
+        again_after=_again_after(settings),
     )
 
 
@@ -102,7 +105,7 @@ def _spec(settings: BaseSettings) -> Dict[str, Any]:
     if settings.get("UNSEEN_ERROR_RATE") is not None:
         spec["errorRate"] = _number(settings, "UNSEEN_ERROR_RATE", MOST_ERROR_RATE, 1e-9, 0.5)
     if settings.get("UNSEEN_MAX_AGE") is not None:
-        spec["maxAgeSeconds"] = _seconds("UNSEEN_MAX_AGE", settings.get("UNSEEN_MAX_AGE"))
+        spec["maxAgeSeconds"] = _seconds("UNSEEN_MAX_AGE", settings.get("UNSEEN_MAX_AGE"), 10, 315_576_000)
     if settings.get("UNSEEN_PER_HOST") is not None:
         spec["perHost"] = _object(settings, "UNSEEN_PER_HOST")
     if settings.get("BLOOMFILTER_BIT") is not None and settings.get("UNSEEN_CAPACITY") is None:
@@ -112,6 +115,22 @@ def _spec(settings: BaseSettings) -> Dict[str, Any]:
         spec["capacity"] = max(1, math.floor(bits * math.log(2) / hashes))
         spec.setdefault("errorRate", max(1e-9, min(MOST_ERROR_RATE, 0.5**hashes)))
     return spec
+
+
+def _again_after(settings: BaseSettings) -> int:
+    value = settings.get("UNSEEN_AGAIN_AFTER")
+    if value is None:
+        return 0
+    if settings.get("UNSEEN_MAX_AGE") is not None:
+        raise SettingError("UNSEEN_AGAIN_AFTER does not work with UNSEEN_MAX_AGE: pages of a set that ages come back when a crawl finds them")
+    if _visited_when(settings) != "queued":
+        raise SettingError('UNSEEN_AGAIN_AFTER needs UNSEEN_VISITED_WHEN = "queued", because the queue of the set hands out the pages')
+    return again_after("UNSEEN_AGAIN_AFTER", value)
+
+
+def again_after(name: str, value: Any) -> int:
+    """Reads a time after which a page comes back. Raises SettingError."""
+    return _seconds(name, value, 1, 315_360_000)
 
 
 def _visited_when(settings: BaseSettings) -> str:
@@ -155,9 +174,9 @@ def _object(settings: BaseSettings, name: str) -> Dict[str, Any]:
         raise SettingError(f'{name} must be a dict such as {{"delaySeconds": 2}}, not {settings.get(name)!r}') from None
 
 
-def _seconds(name: str, value: Any) -> int:
+def _seconds(name: str, value: Any, least: int, most: int) -> int:
     found = re.fullmatch(r"(\d{1,9})([smhd]?)", str(value))
     seconds = int(found[1]) * UNITS[found[2]] if found else 0
-    if 10 <= seconds <= 315_576_000:
+    if least <= seconds <= most:
         return seconds
-    raise SettingError(f"{name} must be a time from 10 seconds to 10 years, such as 3600, '12h' or '30d', not {value!r}")
+    raise SettingError(f"{name} must be a time from {least} second{'s' * (least > 1)} to 10 years, such as 3600, '12h' or '30d', not {value!r}")

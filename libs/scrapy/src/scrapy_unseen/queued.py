@@ -10,6 +10,7 @@ from scrapy.http import Request
 from twisted.internet import defer
 from twisted.python.failure import Failure
 
+from .again import again_after_of
 from .discovery import is_discovery
 from .leases import Leases
 from .loop import call_later, close_spider, in_thread, slot_of
@@ -148,7 +149,8 @@ class QueuedScheduler(Scheduler):
             if self._leases.of(request) is not None:
                 self._leases.add_target(request, key)
         batch = self._leases.asked()
-        asking = self._in_thread(lambda: self._visited.discover(keys, payloads))
+        priorities = [request.priority for request, _ in asked]
+        asking = self._in_thread(lambda: self._visited.discover(keys, payloads, priorities))
         asking.addCallbacks(self._discovered, self._not_answered, callbackArgs=(asked,), errbackArgs=(asked,))
         asking.addErrback(log_bug)
         asking.addBoth(lambda _: self._batch_ended(batch))
@@ -252,6 +254,7 @@ class QueuedScheduler(Scheduler):
                 unreadable.append(one["id"])
                 self.stats.inc_value("unseen/unreadable", spider=self.spider)
                 continue
+            self._leases.come_back(one["id"], self._again_after(request))
             url = _digest(one["url"])
             # A page that the spider has forgotten and found again is a new entry: attempt 1.
             comes_back = one["attempt"] > 1
@@ -288,10 +291,14 @@ class QueuedScheduler(Scheduler):
             putting.addErrback(self._not_given_back)
 
     def _acknowledge_again(self, leases: List[str]) -> None:
+        again = self._leases.again(leases)
         for lease in leases:
             self._leases.remove(lease)
         if leases:
-            self._in_thread(lambda: self._visited.ack(leases)).addErrback(self._not_given_back)
+            self._in_thread(lambda: self._visited.ack(leases, again)).addErrback(self._not_given_back)
+
+    def _again_after(self, request: Request) -> int:
+        return again_after_of(request, self._options.again_after)
 
     def _take(self, request: Request, fingerprint: bytes, leased: Dict[str, Any], url: bytes) -> None:
         lease, attempt = leased["id"], leased["attempt"]
@@ -356,6 +363,13 @@ class QueuedScheduler(Scheduler):
             self._may_have_more = True
             self._wake()
             raise DontCloseSpider
+        elif not self._ending:
+            # If other code keeps the spider open, pages may come back, and other programs may queue some.
+            self._after("idle", POLL_SECONDS, self._look_again)
+
+    def _look_again(self) -> None:
+        self._may_have_more = True
+        self._wake()
 
     # Leases.
 
@@ -368,6 +382,10 @@ class QueuedScheduler(Scheduler):
                 self._let_go(request)
 
     def _let_go(self, request: Request) -> None:
+        lease = self._leases.of(request)
+        if lease is not None:
+            # Its callback may have set another time.
+            self._leases.come_back(lease, self._again_after(request))
         if self._leases.detach(request):
             self._flush_later()
 
@@ -376,7 +394,8 @@ class QueuedScheduler(Scheduler):
         if ready:
             # Removed here, because _extend drops the URLs of leases that are not held.
             urls = {lease: self._url_of.pop(lease) for lease in ready if lease in self._url_of}
-            acknowledging = self._in_thread(lambda: self._visited.ack(list(ready)))
+            again = self._leases.again(ready)
+            acknowledging = self._in_thread(lambda: self._visited.ack(list(ready), again))
             args = (ready, urls)
             acknowledging.addCallbacks(self._acknowledged, self._not_acknowledged, callbackArgs=args, errbackArgs=args)
 
@@ -470,10 +489,11 @@ class QueuedScheduler(Scheduler):
         keys = self._take_unfetched()
         postponed, targets = self._leases.take_postponed()
         ends = self._leases.ends(self._finished)
+        again = self._leases.again(ends.done)
 
         def give_back() -> Dict[str, int]:
             self._visited.postpone(postponed, targets)
-            return self._visited.give_back(ends.done, ends.held, [*keys, *ends.keys])
+            return self._visited.give_back(ends.done, ends.held, [*keys, *ends.keys], again)
 
         giving = in_thread(give_back)
         return giving.addCallbacks(self._tell_end, self._not_given_back)
@@ -486,6 +506,12 @@ class QueuedScheduler(Scheduler):
         logger.error("Unseen did not release the leases of this crawl; they will expire: %s", told(failure))
 
     def _tell_start(self, queue: Dict[str, int]) -> None:
+        if self._options.again_after and self._visited.ages:
+            logger.warning(
+                "UNSEEN_AGAIN_AFTER has no effect, because set %s has maxAgeSeconds: its pages come back when a crawl finds them "
+                "after that time",
+                self._options.set_name,
+            )
         left = queue["waiting"] + queue["leased"]
         if left:
             logger.info(
@@ -506,6 +532,8 @@ class QueuedScheduler(Scheduler):
                 left,
                 self._options.set_name,
             )
+        if queue["scheduled"]:
+            self.stats.set_value("unseen/scheduled", queue["scheduled"], spider=self.spider)
         if queue["dead"]:
             self.stats.set_value("unseen/dead", queue["dead"], spider=self.spider)
             logger.warning(

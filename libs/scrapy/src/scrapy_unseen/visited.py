@@ -5,11 +5,12 @@ import logging
 import threading
 import time
 from collections import OrderedDict
-from typing import Any, Callable, Dict, Iterable, List, Optional, Sequence
+from typing import Any, Callable, Dict, Iterable, List, Optional, Sequence, Tuple
 
 from scrapy.http import Request
 
 from .kept_keys import Key
+from .leases import Again
 from .options import REQUESTS, Options, SettingError
 from .service import Service, ServiceError, path_of
 
@@ -21,6 +22,9 @@ MOST_CACHED = 200_000
 BATCH = 1_000
 #: The service refuses longer reasons.
 MOST_REASON_BYTES = 256
+#: The sign of Scrapy's priorities, highest first, with the priority of the queue.
+PRIORITIES: Sequence[Tuple[int, Dict[str, str]]] = ((1, {"priority": "high"}), (0, {}), (-1, {"priority": "low"}))
+NONE = Again({}, [])
 #: Maximum number of URLs in one explain call.
 MOST_EXPLAINED = 100
 
@@ -40,6 +44,8 @@ class Visited:
         self._making = threading.Lock()
         #: Whether the queue of the set knows hosts. None: not known yet.
         self._knows_hosts: Optional[bool] = None
+        #: Whether URLs of the set expire. None: not known yet.
+        self._ages: Optional[bool] = None
 
     def open(self) -> None:
         """Creates the set if it does not exist. Uses an existing set as it is."""
@@ -80,17 +86,19 @@ class Visited:
             self._cache.add(key)
         return seen
 
-    def discover(self, keys: Sequence[Key], payloads: Sequence[Optional[str]]) -> List[str]:
+    def discover(self, keys: Sequence[Key], payloads: Sequence[Optional[str]], priorities: Sequence[int]) -> List[str]:
         """
-        Visits keys, and adds unseen URLs with a payload to the queue. Returns ``queued`` for these, ``new`` for other
-        unseen keys, ``seen``, and ``limited`` for URLs of a host with ``maxUrls`` in the set, which are neither visited
-        nor queued.
+        Visits keys, and adds unseen URLs with a payload to the queue: those with a ``priority`` above 0 before others, and
+        those below 0 behind them. Returns ``queued`` for these, ``new`` for other unseen keys, ``seen``, and ``limited``
+        for URLs of a host with ``maxUrls`` in the set, which are neither visited nor queued.
         """
         results: Dict[int, str] = {}
-        for some in _blocks([i for i, payload in enumerate(payloads) if payload is not None]):
-            entries = [{"url": keys[i].text, "payload": payloads[i]} for i in some]
-            words = self._post(f"{self._set}/urls/discover", "urls", entries)
-            results.update((i, "queued" if word == "new" else word) for i, word in zip(some, words) if word != "invalid")
+        queued = [i for i, payload in enumerate(payloads) if payload is not None]
+        for sign, how in PRIORITIES:
+            for some in _blocks([i for i in queued if _sign(priorities[i]) == sign]):
+                entries = [{"url": keys[i].text, "payload": payloads[i]} for i in some]
+                words = self._post(f"{self._set}/urls/discover", "urls", entries, **how)
+                results.update((i, "queued" if word == "new" else word) for i, word in zip(some, words) if word != "invalid")
         others = [i for i in range(len(keys)) if i not in results]
         seen = self.visit([keys[i] for i in others])
         results.update((i, "seen" if was else "new") for i, was in zip(others, seen))
@@ -102,17 +110,30 @@ class Visited:
     def lease(self, most: int, seconds: int) -> List[Dict[str, Any]]:
         return list(self._service.post(f"{self._set}/queue/lease", {"max": most, "leaseSeconds": seconds})["urls"])
 
-    def ack(self, leases: List[str]) -> List[str]:
-        """Returns ``acked`` for each lease, or how it was lost."""
-        return self._each("ack", leases)
+    def ack(self, leases: Sequence[str], again: Again = NONE) -> List[str]:
+        """
+        Acknowledges leases. Their pages leave the queue, or come back as ``again`` says, unless the set ages. Returns
+        ``acked`` for each lease, or how it was lost.
+        """
+        if again.after and self._ages is None:
+            self.queue()
+        after = {} if self._ages else again.after
+        if after:
+            self.forget(again.targets)
+        words: Dict[str, str] = {}
+        for seconds in sorted({after.get(lease, 0) for lease in leases}):
+            some = [lease for lease in leases if after.get(lease, 0) == seconds]
+            how = {"againAfterSeconds": seconds} if seconds else {}
+            words.update(zip(some, self._each("ack", some, **how)))
+        return [words[lease] for lease in leases]
 
     def extend(self, leases: List[str], seconds: int) -> List[str]:
         """Returns ``extended`` for each lease, or how it was lost."""
         return self._each("extend", leases, leaseSeconds=seconds)
 
-    def give_back(self, done: List[str], held: List[str], keys: Sequence[Key]) -> Dict[str, int]:
+    def give_back(self, done: List[str], held: List[str], keys: Sequence[Key], again: Again) -> Dict[str, int]:
         """Ends all leases and forgets keys. Released pages were not tried. Returns the counts of the queue."""
-        self._each("ack", done)
+        self.ack(done, again)
         self.forget(keys)
         self._each("release", held, countAttempt=False)
         return self.queue()
@@ -143,9 +164,10 @@ class Visited:
             self._each("release", some, **{waits: seconds}, countAttempt=False)
 
     def queue(self) -> Dict[str, int]:
-        """Returns how many URLs of the queue are ``waiting``, ``leased``, ``delayed``, and ``dead``."""
+        """Returns how many URLs of the queue are ``waiting``, ``leased``, ``delayed``, ``scheduled``, and ``dead``."""
         description = self._service.get(self._set)
         self._knows_hosts = "perHost" in description
+        self._ages = "maxAgeSeconds" in description
         return dict(description["queue"])
 
     def _each(self, what: str, leases: List[str], **how: "int | str") -> List[str]:
@@ -195,9 +217,15 @@ class Visited:
             results.update((i, item_result(result)) for i, result in zip(some, found))
         return [results[i] for i in range(len(keys))]
 
-    def _post(self, path: str, member: str, entries: Sequence[Any], answered: str = "results") -> List[Any]:
+    @property
+    def ages(self) -> bool:
+        """Whether URLs of the set expire, as far as is known."""
+        return bool(self._ages)
+
+    def _post(self, path: str, member: str, entries: Sequence[Any], answered: str = "results", **how: str) -> List[Any]:
+        body = {member: entries, **how}
         try:
-            answer = self._service.post(path, {member: entries})
+            answer = self._service.post(path, body)
         except ServiceError as error:
             # The service was unavailable when the crawl started, or the set was dropped since.
             if error.code == "VISITED_SET_NOT_FOUND":
@@ -207,7 +235,7 @@ class Visited:
                 self._need_filter()
             else:
                 raise
-            answer = self._service.post(path, {member: entries})
+            answer = self._service.post(path, body)
         results = answer.get(answered) if isinstance(answer, dict) else None
         if not isinstance(results, list) or len(results) != len(entries):
             raise ServiceError(200, "NO_UNSEEN_SERVICE", f"the answer to {path} does not have one result for each entry")
@@ -271,6 +299,10 @@ class _Cache:
     def drop(self, key: Key) -> None:
         with self._lock:
             self._until.pop(key, None)
+
+
+def _sign(priority: int) -> int:
+    return (priority > 0) - (priority < 0)
 
 
 def _is_http(url: str) -> bool:

@@ -1,0 +1,24 @@
+"""Pages that come back: the queue hands them out again some time after their crawl."""
+
+import logging
+
+from scrapy.http import Request
+
+from .options import SettingError, again_after
+
+logger = logging.getLogger(__name__)
+
+#: In the meta of a request, as in the setting UNSEEN_AGAIN_AFTER. 0, False and None: the page does not come back.
+AGAIN_AFTER = "unseen_again_after"
+
+
+def again_after_of(request: Request, default: int) -> int:
+    """After how many seconds the page comes back. 0: it does not."""
+    if AGAIN_AFTER not in request.meta:
+        return default
+    value = request.meta[AGAIN_AFTER]
+    try:
+        return again_after(f"meta[{AGAIN_AFTER!r}]", value) if value else 0
+    except SettingError as error:
+        logger.error("%s comes back as UNSEEN_AGAIN_AFTER says: %s", request, error)
+        return default
