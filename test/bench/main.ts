@@ -13,6 +13,7 @@ import { hashGroup, urlGroup } from './in-process-rows.js';
 import { filterGroup } from './in-process-filter-rows.js';
 import { inspectionGroup } from './inspection-rows.js';
 import { memoryGroup } from './memory-rows.js';
+import { orderGroup } from './order-rows.js';
 import { overloadGroup } from './overload-rows.js';
 import { hostGroup } from './host-rows.js';
 import { pruneGroup } from './prune-rows.js';
@@ -42,6 +43,7 @@ const GROUPS: readonly Group[] = [
   queueGroup,
   hostGroup,
   pruneGroup,
+  orderGroup,
   growthGroup,
   syncGroup,
   ageGroup,

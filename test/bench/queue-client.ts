@@ -29,9 +29,14 @@ export class QueueClient {
     await this.http.post(`${this.path}/clear`, Buffer.alloc(0));
   }
 
-  /** Sends a body of lines. Returns the number of URLs for each verdict. */
-  async stream(verb: UrlVerb, lines: Buffer): Promise<Record<string, number>> {
-    const { text } = await this.http.post(`${this.path}/urls/${verb}?results=none`, lines, 'text/plain');
+  async drop(): Promise<void> {
+    await this.http.delete(this.path);
+  }
+
+  /** Sends a body of lines, with more options in the query. Returns the number of URLs for each verdict. */
+  async stream(verb: UrlVerb, lines: Buffer, more = ''): Promise<Record<string, number>> {
+    const path = `${this.path}/urls/${verb}?results=none${more}`;
+    const { text } = await this.http.post(path, lines, 'text/plain');
     const { done, counts } = JSON.parse(text) as { done?: boolean; counts: Record<string, number> };
     assertSetUp(done === true, `a stream ends with its counts, not ${text.slice(0, 200)}`);
     return counts;
@@ -53,11 +58,11 @@ export class QueueClient {
     return done;
   }
 
-  /** Like `work`, until nothing is left. */
-  async drain(max: number, width: number): Promise<number> {
+  /** Like `work`, until nothing is left. `how`: options of the acknowledgements. */
+  async drain(max: number, width: number, how?: object): Promise<number> {
     let done = 0;
     await inFlight(width, width, async () => {
-      for (let some = -1; some !== 0; done += some) some = await this.workOnce(max);
+      for (let some = -1; some !== 0; done += some) some = await this.workOnce(max, how);
     });
     return done;
   }
@@ -69,8 +74,9 @@ export class QueueClient {
     return (JSON.parse(text) as { urls: { id: string }[] }).urls.map(({ id }) => id);
   }
 
-  async ack(ids: readonly string[]): Promise<void> {
-    await this.post(`${this.path}/queue/ack`, { ids });
+  async ack(ids: readonly string[], how?: object): Promise<void> {
+    const { status, text } = await this.post(`${this.path}/queue/ack`, { ids, ...how });
+    assertSetUp(status === 200, `URLs are acknowledged: ${status} ${text.slice(0, 200)}`);
   }
 
   /** Reads all pages of the queue. Returns the number of URLs. */
@@ -108,9 +114,9 @@ export class QueueClient {
     this.http.close();
   }
 
-  private async workOnce(max: number): Promise<number> {
+  private async workOnce(max: number, how?: object): Promise<number> {
     const ids = await this.lease(max);
-    if (ids.length > 0) await this.ack(ids);
+    if (ids.length > 0) await this.ack(ids, how);
     return ids.length;
   }
 
