@@ -66,6 +66,17 @@ describe.each(STORES)('the hosts of a set, over HTTP, $name store', ({ start }) 
     }
   });
 
+  it('show scheduled URLs, which are dropped with the others', async () => {
+    const name = await made();
+    const host = 'a.example';
+    const late = { urls: urls(host, 2), delaySeconds: 60 };
+    expect(await call(app, 'POST', `${SETS}/${name}/urls/discover`, late)).toMatchObject({ status: 200 });
+    expect(await on('GET', name, host)).toMatchObject({ body: { waiting: 0, scheduled: 2, dead: 0 } });
+    expect(await on('DELETE', name, host)).toMatchObject({ body: { dropped: 2 } });
+    app.advance(60_000);
+    expect(await leased(name)).toEqual([]);
+  });
+
   it.each([
     ['Example.ORG.', 'example.org'],
     ['%45xample.org', 'example.org'],

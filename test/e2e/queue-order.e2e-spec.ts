@@ -164,18 +164,6 @@ describe.each(STORES)('order and time over HTTP, $name store', ({ start }) => {
     expect(Number(due.find((line) => line.includes('oldest_seconds'))!.split(' ')[1])).toBeLessThan(60);
   });
 
-  it('a host shows its scheduled URLs, and drops them with the others', async () => {
-    const set = await Synced.visitedSet(app, { perHost: {} });
-    await discover(set, [url(1), url(2)], { delaySeconds: 60 });
-    await settle(set, 'ack', await lease(set));
-    expect(await set.send('GET', '/hosts/example.org')).toMatchObject({
-      body: { waiting: 0, scheduled: 2, dead: 0 },
-    });
-    expect(await set.send('DELETE', '/hosts/example.org')).toMatchObject({ body: { dropped: 2 } });
-    app.advance(60_000);
-    expect([await queue(set), await lease(set)]).toEqual([{}, []]);
-  });
-
   it('hosts hand out their own URLs by priority', async () => {
     const set = await Synced.visitedSet(app, { perHost: {} });
     const of = (host: string, page: string): string => `https://${host}.example/${page}`;
