@@ -95,7 +95,12 @@ describeInBrowser(`the screens of the dashboard${why}`, () => {
     const polite = client.visitedSet(freshName('polite'));
     await polite.create({ capacity: 1_000, perHost: { delaySeconds: 5, maxUrls: 50 } });
     await polite.discover([...urls(0, 3), 'https://other.example/']);
+    await polite.discover(urls(3, 4), { delaySeconds: 86_400 });
     const tab = await open(`#/sets/${polite.name}`);
+    const scheduled = tab.page
+      .getByRole('region', { name: 'Queue', exact: true })
+      .locator('xpath=.//div[dt[normalize-space()="Scheduled"]]/dd');
+    await scheduled.getByText('1', { exact: true }).waitFor();
     const hosts = tab.page.getByRole('region', { name: 'Hosts', exact: true });
     const row = hosts.getByRole('row', { name: /^example\.org / });
     await row.waitFor();
@@ -113,10 +118,10 @@ describeInBrowser(`the screens of the dashboard${why}`, () => {
     await row.getByText('own limits').waitFor();
     expect(await tab.inaccessible()).toEqual([]);
     await button(tab, 'Drop example.org').click();
-    await dialog.getByText('3 URLs').waitFor();
+    await dialog.getByText('4 URLs').waitFor();
     await dialog.getByRole('button', { name: 'Drop' }).click();
-    await hosts.getByText('3 URLs of example.org dropped.').waitFor();
-    expect(await polite.hosts.get('example.org')).toMatchObject({ waiting: 0, found: 3 });
+    await hosts.getByText('4 URLs of example.org dropped.').waitFor();
+    expect(await polite.hosts.get('example.org')).toMatchObject({ waiting: 0, scheduled: 0, found: 4 });
     await tab.leave(401);
   });
 
