@@ -59,7 +59,7 @@ export class QueueRows {
       const at = scheduledAt(key);
       return entriesOf(value).map((entry) => ({ entry, scheduledAt: at }));
     }
-    return entriesOf(value, table === 'log' ? this.firstIn(key) : 0).map((entry) => ({ entry }));
+    return entriesOf(value, this.firstIn(key)).map((entry) => ({ entry }));
   }
 
   /** True unless the entry was forgotten or dropped. */
