@@ -8,6 +8,7 @@ const STATES = Object.keys({
   waiting: true,
   leased: true,
   delayed: true,
+  scheduled: true,
   dead: true,
 } satisfies Record<QueuedUrl['state'], true>);
 

@@ -17,11 +17,14 @@ export class QueuedUrlView {
     enum: [...ENTRY_STATES],
     description:
       '`waiting`: can be leased, or waits for the turn of its host. `leased`: hidden by a lease. `delayed`: released ' +
-      'with a delay. `dead`: a dead letter',
+      'with a delay. `scheduled`: comes back at a set time. `dead`: a dead letter',
   })
   readonly state!: string;
   @ApiProperty({ ...COUNT, description: 'Number of leases so far' }) readonly attempt!: number;
-  @ApiProperty({ format: 'date-time', description: 'When the URL was discovered' })
+  @ApiProperty({
+    format: 'date-time',
+    description: 'When the URL was discovered; once it was scheduled, when it is due',
+  })
   readonly discoveredAt!: string;
   @ApiProperty({ required: false, description: 'For a dead letter: the reason of its last release' })
   readonly reason?: string;

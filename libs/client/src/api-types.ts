@@ -1116,15 +1116,15 @@ export type QueuedUrl = {
    */
   payload?: string;
   /**
-   * `waiting`: can be leased, or waits for the turn of its host. `leased`: hidden by a lease. `delayed`: released with a delay. `dead`: a dead letter
+   * `waiting`: can be leased, or waits for the turn of its host. `leased`: hidden by a lease. `delayed`: released with a delay. `scheduled`: comes back at a set time. `dead`: a dead letter
    */
-  state: 'waiting' | 'leased' | 'delayed' | 'dead';
+  state: 'waiting' | 'leased' | 'delayed' | 'scheduled' | 'dead';
   /**
    * Number of leases so far
    */
   attempt: number;
   /**
-   * When the URL was discovered
+   * When the URL was discovered; once it was scheduled, when it is due
    */
   discoveredAt: string;
   /**
@@ -1149,7 +1149,7 @@ export type DropQueued = {
   /**
    * Only URLs in this state
    */
-  state?: 'waiting' | 'leased' | 'delayed' | 'dead';
+  state?: 'waiting' | 'leased' | 'delayed' | 'scheduled' | 'dead';
   /**
    * Only URLs of this host. For a set with `perHost`
    */

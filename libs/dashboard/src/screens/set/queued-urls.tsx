@@ -14,6 +14,7 @@ const STATES: Readonly<Record<QueuedUrl['state'] | '', string>> = {
   waiting: 'Waiting',
   leased: 'Leased',
   delayed: 'Delayed',
+  scheduled: 'Scheduled',
   dead: 'Dead',
 };
 
