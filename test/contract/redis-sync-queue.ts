@@ -1,11 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
 import { positionsOf } from '#bloom';
-import type { Filter } from '#store';
+import { Added, type Filter } from '#store';
 import { owedKey, queueKeys, segmentKeys } from '../../libs/store/src/redis/layout/keys.js';
 import { OWING_FIELD, QUEUE_FIELD } from '../../libs/store/src/redis/scripts/queue-state.js';
 import type { FoundKey, RedisHarness } from '../support/stores.js';
 import { until } from '../support/until.js';
 import { items, made, makeFilter, tally, type FilterOptions } from './calls.js';
+import { hostOptions, urls } from './host-calls.js';
 import { QueueCalls } from './queue-calls.js';
 import { SyncCalls } from './sync-calls.js';
 import type { Subject } from './subject.js';
@@ -62,6 +63,25 @@ export function redisSyncQueue(subject: Subject<RedisHarness>): void {
         expect(await owed()).toEqual([]);
       },
     );
+
+    it('notes the hosts of entries, too, in a queue that knows hosts', async () => {
+      const filter = await makeFilter(subject.store, hostOptions({ maxUrls: 4 }));
+      const all = [...urls('a', 3), ...urls('b', 3)];
+      await queue.discover(filter, all);
+      const { sync, now, owed } = await opened(filter);
+      await queue.ack(now, await queue.lease(now, 100));
+      const { host } = positionsOf(all, filter.seed, filter.geometry);
+      const words = (host as Uint32Array).filter((_, n) => n % 2 === 1);
+      const noted = await owed();
+      expect(noted.map((one) => one.slice(0, 32))).toEqual(hashesOf(filter, all));
+      const known = new Set(Array.from(words, (word) => word.toString(16).padStart(8, '0')));
+      expect(new Set(noted.map((one) => one.slice(32)))).toEqual(known);
+      expect(await calls.commit(filter, sync)).toMatchObject({ state: 'committed', kept: 6 });
+      expect(await queue.discover(await calls.current(filter), urls('a', 2, 3))).toEqual([
+        Added.New,
+        Added.Limited,
+      ]);
+    });
 
     it('notes leased entries that are acknowledged, delayed or released, and no forgotten ones', async () => {
       const filter = await make();

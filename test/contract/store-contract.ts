@@ -100,7 +100,7 @@ export function storeContract<H extends StoreHarness>(
     queueHostsContract(subject);
     queueHostPaceContract(subject);
     hostSettingsContract(subject);
-    if (subject.syncsHosts) syncsHostsContract(subject);
+    syncsHostsContract(subject);
     transferHostsContract(subject);
     ageingContract(subject);
   });

@@ -12,11 +12,6 @@ export class Subject<H extends StoreHarness = StoreHarness> {
     return this.fixture.name;
   }
 
-  /** Syncs of the store change what `maxUrls` counts. */
-  get syncsHosts(): boolean {
-    return this.fixture.syncsHosts ?? false;
-  }
-
   get harness(): H {
     return this.set.harness;
   }

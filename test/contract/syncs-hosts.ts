@@ -48,6 +48,16 @@ export function syncsHostsContract(subject: Subject): void {
       expect(await find(filter, urls('b', 2, 2))).toEqual([New, Limited]);
     });
 
+    it('makes URLs that are visited meanwhile count', async () => {
+      const filter = await make({ maxUrls: 3 });
+      await find(filter, urls('a', 1));
+      const sync = await syncs.open(filter);
+      await syncs.add(filter, urls('a', 2));
+      await syncs.add(filter, urls('a', 2));
+      await syncs.commit(filter, sync);
+      expect(await find(filter, urls('a', 2, 2))).toEqual([New, Limited]);
+    });
+
     it('makes listed URLs count that were never discovered, even beyond the limit, each once', async () => {
       const filter = await make({ maxUrls: 3 });
       const sync = await syncs.open(filter);

@@ -17,8 +17,6 @@ import { until } from './until.js';
 /** A kind of store to test. */
 export interface StoreFixture<H extends StoreHarness = StoreHarness> {
   readonly name: string;
-  /** Syncs of the store change what `maxUrls` counts. */
-  readonly syncsHosts?: true;
   setUp(): Promise<H>;
 }
 
@@ -69,7 +67,6 @@ export const TIMEOUT_MS = 10_000;
 
 export const embedded: StoreFixture = {
   name: 'embedded',
-  syncsHosts: true,
   async setUp() {
     return new EmbeddedHarness(await mkdtemp(join(tmpdir(), 'unseen-store-')));
   },

@@ -7,7 +7,7 @@ import { RECALL } from '../scripts/script.js';
 import { replaceIn } from '../scripts/unclaimed.js';
 import type { Frame } from './frame.js';
 import { headBytes } from './packed-cells.js';
-import { addSyncCounts, end, head, open, openQueue, openRange, shares } from './parts.js';
+import { addSyncCounts, end, head, keptOfHosts, open, openQueue, openRange, shares } from './parts.js';
 import { addTo, answered, claims } from './passes.js';
 
 /**
@@ -15,7 +15,8 @@ import { addTo, answered, claims } from './passes.js';
  * ages, extends its lifetime in the own and the sync's layers that claim it.
  */
 export function add(frame: Frame): string {
-  const { ages, hosts } = frame.task;
+  const { ages, hosts, visits = false } = frame.task;
+  const limits = hosts && !visits;
   const sync = frame.has('sync');
   return `${head(frame)}${RECALL}${open(frame)}${shares(frame)}
 ${ages ? `local lifetime = min(${EPOCHS_OF_AGE}, math.floor((math.max(now, epoch * epochMs) + ${frame.arg('lives')}) / epochMs) - epoch)` : ''}
@@ -35,7 +36,7 @@ ${
 for _ in pairs(listed) do unlisted = unlisted - 1 end`
     : ''
 }
-${hosts ? queue(frame) + limited(frame) : ''}
+${hosts ? queue(frame) : ''}${limits ? limited(frame) : ''}
 ${roomForNew(frame)}
 ${
   sync
@@ -53,7 +54,7 @@ end`
     : ''
 }
 ${
-  hosts
+  limits
     ? `for n in pairs(limited) do
   out[n], left = '2', left - 1${sync && !ages ? '\n  listed[n] = true' : ''}
 end`
@@ -73,10 +74,11 @@ ${
   sync
     ? `${ages ? `for n = 1, count do out[n] = out[n] or '0' end` : ''}
 local inSync, toKeep, freshCount = ${ages ? '{}, count' : 'listed, unlisted'}, 0
-${hosts && ages ? 'for n in pairs(limited) do inSync[n], toKeep = true, toKeep - 1 end' : ''}
+${hosts ? 'local fresh = {}' : ''}
+${limits && ages ? 'for n in pairs(limited) do inSync[n], toKeep = true, toKeep - 1 end' : ''}
 ${addTo(frame, 'sync', {
   ...{ skip: 'inSync', left: 'toKeep', lasts: 'math.max(lifetime, owned[n] or 0)' },
-  then: (isNew) => `if ${isNew} then freshCount = freshCount + 1 end
+  then: (isNew) => `if ${isNew} then freshCount = freshCount + 1${hosts ? ' fresh[n] = true' : ''} end
         ${answered(frame, { skip: 'inSync', left: 'toKeep' }, 'true')}`,
 })}
 if count > 0 and call('HLEN', KEYS[${frame.keys.removed}]) > 1 then
@@ -85,13 +87,15 @@ end
 ${addSyncCounts({ kept: 'freshCount' })}`
     : ''
 }${queueNew(frame)}
-local duplicate = count + ${frame.arg('copies')} - added${hosts ? ' - limitedCount' : ''}
+${hosts && sync ? keptOfHosts(frame, 'fresh', 1) : ''}
+local duplicate = count + ${frame.arg('copies')} - added${limits ? ' - limitedCount' : ''}
 ${end(frame, 'added', 'duplicate')}`;
 }
 
 /** Opens the queue, with what the script needs to queue new items. */
 function queue(frame: Frame): string {
-  const { queued, hosts } = frame.task;
+  const { queued, hosts, visits = false } = frame.task;
+  if (visits) return openQueue(frame, HOST_LIMITS);
   const due =
     queued &&
     `${marks(hosts)}${bringBack(hosts, frame.arg('attempts'))}${leases(hosts)}${moveDue(hosts)}
@@ -150,7 +154,7 @@ if ${frame.arg('grows')} == '1' then
       local a, b = byte(packed, at, at + 1)
       local next = at + ${headBytes(frame.first.shape)} + a + b
       local item = sub(packed, at, next - 1)
-      if not found[n]${frame.has('sync') ? ' and not listed[n]' : ''}${frame.task.hosts ? ' and not limited[n]' : ''} and not asked[item] then asked[item], free = true, free - 1 end
+      if not found[n]${frame.has('sync') ? ' and not listed[n]' : ''}${frame.task.hosts && !frame.task.visits ? ' and not limited[n]' : ''} and not asked[item] then asked[item], free = true, free - 1 end
       at = next
     end
     if free < 0 then return redis.status_reply('GROW') end
@@ -159,7 +163,7 @@ end`;
 
 /** Queues the new items in batch order, behind the entries that are due, or schedules them. */
 const queueNew = (frame: Frame): string =>
-  frame.task.queued
+  frame.task.queued && !frame.task.visits
     ? `
 if added > 0 then
   local entries, payloads, p = {}, ${frame.arg('payloads')}, 1

@@ -36,6 +36,8 @@ export interface ItemTask {
   readonly queued: boolean;
   /** True if that queue knows hosts. */
   readonly hosts: boolean;
+  /** An add that queues nothing: it only counts the URLs of hosts that the sync's layers get. */
+  readonly visits?: boolean;
   /** True if each add raises counters, even if the item is present. */
   readonly multiset: boolean;
 }
@@ -240,10 +242,11 @@ export class Frame {
 }
 
 const ARGS_OF: Readonly<Record<Verb, (task: ItemTask) => ArgName[]>> = {
-  add: ({ queued, hosts, ages, stacks: { sync } }) => [
+  add: ({ queued, hosts, visits = false, ages, stacks: { sync } }) => [
     ...(['copies', 'grows'] as const),
-    ...(queued ? (['payloads', 'attempts', 'priority', 'delayMs'] as const) : []),
+    ...(queued && !visits ? (['payloads', 'attempts', 'priority', 'delayMs'] as const) : []),
     ...(hosts ? (['names'] as const) : []),
+    ...(hosts && sync ? (['hosts'] as const) : []),
     ...(sync ? (['syncGrows'] as const) : []),
     ...(ages ? (['lives'] as const) : []),
     ...(sync || ages ? (['hashes'] as const) : []),
@@ -255,7 +258,11 @@ const ARGS_OF: Readonly<Record<Verb, (task: ItemTask) => ArgName[]>> = {
     ...(sync ? (['maxNoted'] as const) : []),
     ...(ages ? (['maxHidden'] as const) : []),
   ],
-  keep: ({ ages }) => ['hashes', 'syncGrows', 'counted', ...(ages ? (['lives', 'again'] as const) : [])],
+  keep: ({ hosts, ages }) => [
+    ...(['hashes', 'syncGrows', 'counted'] as const),
+    ...(hosts ? (['hosts', 'names'] as const) : []),
+    ...(ages ? (['lives', 'again'] as const) : []),
+  ],
   check: readArgs,
   count: readArgs,
   listed: readArgs,

@@ -58,6 +58,15 @@ interface ProgramCall {
   readonly args: ReturnType<Frame['pack']>;
 }
 
+/** How a script on items is called. */
+interface CallDetails {
+  /** The script changes the queue. */
+  readonly queued: boolean;
+  /** See ItemTask. */
+  readonly visits?: boolean;
+  readonly values: ArgValues;
+}
+
 /** What the items of an add have, besides their positions. */
 export interface AddedWith extends Queued {
   readonly ttlMs?: number | undefined;
@@ -86,14 +95,18 @@ export class ItemCalls {
     const values = {
       copies: filter.semantics === 'multiset' ? 0 : copiesIn(positions, indexes),
       ...(payloads && { payloads: packPayloads(positions, indexes, payloads, hosts !== undefined) }),
-      ...(payloads && hosts && { names: packNames(positions, indexes, hosts) }),
+      ...(hosts && { names: packNames(positions, indexes, hosts) }),
       attempts: filter.maxAttempts ?? 0,
       priority: STORED_PRIORITIES.indexOf(priority),
       delayMs: Math.ceil(delayMs),
       lives: ttlMs ?? maxAgeMs(filter),
     };
     const answer = await this.grown(filter, segment, { ...operation, endsSync: true }, (view) =>
-      this.change('add', call, view, payloads !== undefined, values),
+      this.change('add', call, view, {
+        queued: payloads !== undefined || countsKept(view, positions),
+        visits: payloads === undefined,
+        values: { ...values, ...hostsOf(view, call) },
+      }),
     );
     if (filter.stack.nearlyFull(segment)) this.growth.ahead(filter, filter.stack, quota);
     this.growSync(filter, segment, quota);
@@ -114,7 +127,10 @@ export class ItemCalls {
     let most = Math.ceil(maxHidden / spread);
     return this.grown(filter, chunk.segment, { deadline: operation.deadline }, async (view) => {
       for (;;) {
-        const answer = await this.change('remove', call, view, queued, { ...values, maxHidden: most });
+        const answer = await this.change('remove', call, view, {
+          queued,
+          values: { ...values, maxHidden: most },
+        });
         if (!('lack' in answer) || answer.lack !== 'full') return answer;
         if (!stack.isByHost) throw hidingFull(filter, answer.hidden, most);
         const hidden = await this.hiddenIn(filter);
@@ -127,18 +143,27 @@ export class ItemCalls {
 
   /**
    * Undefined if the segment is not known to take part in the sync, or can note no more removals. `counted`: the items
-   * count as listed; otherwise they come from the queue.
+   * count as listed; otherwise they come from the queue. `hosts`: the names of their hosts.
    */
-  async keep(call: ChunkCall, id: string, counted: boolean): Promise<Answer | undefined> {
-    const { filter, chunk, operation } = call;
-    const { segment } = chunk;
+  async keep(
+    call: ChunkCall,
+    id: string,
+    counted: boolean,
+    hosts?: readonly string[],
+  ): Promise<Answer | undefined> {
+    const { filter, positions, chunk, operation } = call;
+    const { segment, indexes } = chunk;
     const lives = maxAgeMs(filter);
     const end = { over: false };
     const answer = await this.grown(filter, segment, operation, async (view) => {
       const { sync } = view;
       if (sync?.id === id) {
-        const values = { counted: counted ? '1' : '0', lives, again: sync.openedAt + lives };
-        const answer = await this.change('keep', call, view, false, values);
+        const values = {
+          ...{ counted: counted ? '1' : '0', lives, again: sync.openedAt + lives },
+          ...hostsOf(view, call),
+          ...(hosts && { names: packNames(positions, indexes, hosts) }),
+        };
+        const answer = await this.change('keep', call, view, { queued: countsKept(view, positions), values });
         if (!('lack' in answer) || answer.lack !== 'ended') return answer;
       }
       end.over = true;
@@ -172,10 +197,9 @@ export class ItemCalls {
     verb: 'add' | 'remove' | 'keep',
     call: ChunkCall,
     view: SegmentView,
-    queued: boolean,
-    values: ArgValues,
+    details: CallDetails,
   ): Promise<Answer | Lack> {
-    const { program, keys, args } = this.callOf(verb, view, call.positions, call.chunk, queued, values);
+    const { program, keys, args } = this.callOf(verb, view, call.positions, call.chunk, details);
     return this.segments.changeItems({ ...call, view, script: program.script, args, keys });
   }
 
@@ -186,7 +210,7 @@ export class ItemCalls {
     chunk: Chunk,
     deadline: number,
   ): Promise<Answer | Lack> {
-    const { program, keys, args } = this.callOf(verb, view, positions, chunk, false, {});
+    const { program, keys, args } = this.callOf(verb, view, positions, chunk, { queued: false, values: {} });
     return this.segments.read(program.script, view, args, deadline, keys);
   }
 
@@ -195,8 +219,7 @@ export class ItemCalls {
     view: SegmentView,
     positions: Positions,
     chunk: Chunk,
-    queued: boolean,
-    values: ArgValues,
+    { queued, visits = false, values }: CallDetails,
   ): ProgramCall {
     const { filter, sync } = view;
     const { stack } = filter;
@@ -206,7 +229,15 @@ export class ItemCalls {
     const ages = filter.maxAgeSeconds !== undefined;
     const multiset = verb === 'add' && filter.semantics === 'multiset';
     const hosts = queued && filter.perHost !== undefined;
-    const program = this.program({ verb, stacks, ages, queued, hosts, multiset });
+    const program = this.program({
+      verb,
+      stacks,
+      ages,
+      queued,
+      hosts,
+      multiset,
+      ...(hosts && visits && { visits }),
+    });
     const { frame } = program;
     const all: ArgValues = {
       count: indexes.length,
@@ -280,6 +311,14 @@ export class ItemCalls {
     if (stack?.nearlyFull(segment)) this.growth.ahead(filter, stack, quota);
   }
 }
+
+/** True if the queue counts the URLs of hosts that the layers of the segment's sync get. */
+const countsKept = ({ filter, sync }: SegmentView, { host }: Positions): boolean =>
+  sync !== undefined && host !== undefined && filter.perHost?.maxUrls !== undefined;
+
+/** The hosts of the items of a call, if a script counts the URLs that the sync's layers get. */
+const hostsOf = (view: SegmentView, { positions, chunk }: ChunkCall): ArgValues =>
+  countsKept(view, positions) ? { hosts: packHostWords(positions, chunk.indexes) } : {};
 
 const maxAgeMs = ({ maxAgeSeconds = 0 }: RedisFilter) => maxAgeSeconds * 1_000;
 

@@ -1,7 +1,8 @@
 import { EPOCHS_OF_AGE } from '../../age.js';
+import { HOST_LIMITS } from '../scripts/host-lanes.js';
 import { RECALL, SYNC } from '../scripts/script.js';
 import type { Frame } from './frame.js';
-import { addSyncCounts, end, head, open, openRange, shares } from './parts.js';
+import { addSyncCounts, end, head, keptOfHosts, open, openQueue, openRange, shares } from './parts.js';
 import { addTo, answered, claims } from './passes.js';
 
 /**
@@ -11,9 +12,9 @@ import { addTo, answered, claims } from './passes.js';
  * is no longer visited is not kept: items expire, and ids of dropped entries may be stale.
  */
 export function keep(frame: Frame): string {
-  const { ages } = frame.task;
+  const { ages, hosts } = frame.task;
   const removedKey = `KEYS[${frame.keys.removed}]`;
-  return `${head(frame)}${RECALL}${open(frame)}${shares(frame)}
+  return `${head(frame)}${RECALL}${open(frame)}${openQueue(frame, HOST_LIMITS)}${shares(frame)}
 if call('HEXISTS', meta, '${SYNC}full') == 1 then return redis.status_reply('ENDED') end
 local away, owned, counted = {}, {}, ${frame.arg('counted')} == '1'
 hashesOf()
@@ -66,6 +67,7 @@ for n = 1, count do
   end
 end
 if not counted then listed, new = 0, 0 end
+${hosts ? keptOfHosts(frame, 'fresh', 1) : ''}
 ${addSyncCounts({ kept: 'known', listed: 'listed', new: 'new' })}
 ${end(frame)}`;
 }

@@ -89,6 +89,24 @@ openedQueue = queue
 end`
     : '';
 
+/**
+ * Counts the items that the sync's layers got or lost: those with true in the Lua table `there`. Needs HOST_LIMITS, and
+ * that the items' hashes are known.
+ */
+export const keptOfHosts = (frame: Frame, there: string, by: 1 | -1): string => `
+if openedQueue.countsUrls() then
+  local ids, hosts = {}, ${frame.arg('hosts')}
+  hashesOf()
+  for n = 1, count do
+    if ${there}[n] then ids[#ids + 1] = sub(hashes[n], 1, 4) .. sub(hosts, 4 * n - 3, 4 * n) end
+  end
+  if #ids > 0 then
+    openedQueue.kept(ids, ${by}, ${by > 0 ? frame.arg('names') : "''"})
+    openedQueue.flush()
+    openedQueue.save()
+  end
+end`;
+
 export const saveOpen = (frame: Frame): string =>
   frame.stacks
     .map((stack) => {

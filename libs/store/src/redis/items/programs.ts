@@ -42,13 +42,18 @@ export function itemProgram(task: ItemTask): ItemProgram {
   };
 }
 
-function nameOf({ verb, stacks, queued, hosts, multiset }: ItemTask): string {
+function nameOf({ verb, stacks, queued, hosts, visits = false, multiset }: ItemTask): string {
   const shapes = (layers: readonly LayerShape[]): string =>
     layers
       .map(({ hashes, wide, split, pageBytes }) =>
         [hashes, wide ? 'w' : 'n', split ? 's' : '', pageBytes ?? ''].join(''),
       )
       .join('.');
-  const flags = [queued ? 'Queued' : '', hosts ? 'Hosts' : '', multiset ? 'Multiset' : ''].join('');
+  const flags = [
+    queued ? 'Queued' : '',
+    hosts ? 'Hosts' : '',
+    visits ? 'Visits' : '',
+    multiset ? 'Multiset' : '',
+  ].join('');
   return `unseenItems:${verb}${flags}:${shapes(stacks.own)}${stacks.sync ? `-${shapes(stacks.sync)}` : ''}`;
 }

@@ -3,7 +3,7 @@ import { ALLOW_OOM, RECALL, SYNC } from '../scripts/script.js';
 import { tooManyMarks } from '../scripts/sweep.js';
 import { hiddenKeyOf } from './aged-cells.js';
 import type { Frame, StackName } from './frame.js';
-import { addSyncCounts, end, head, open, openQueue } from './parts.js';
+import { addSyncCounts, end, head, keptOfHosts, open, openQueue } from './parts.js';
 import { answered, claims, kindOf, visit } from './passes.js';
 
 /**
@@ -31,6 +31,12 @@ ${
   sync
     ? `local second, secondLeft, unkept = {}, count, 0
 ${lower('sync', 'second', 'secondLeft')}
+${
+  frame.task.hosts
+    ? `local lost = {}
+for n = 1, count do lost[n] = second[n] == '1' end${keptOfHosts(frame, 'lost', -1)}`
+    : ''
+}
 for n = 1, count do
   local wasOwned = out[n] and out[n] ~= '0'
   if wasOwned and second[n] == '1' then unkept = unkept - 1 end

@@ -41,7 +41,7 @@ export function queuedHostOf(lane: Lane, { now, ahead }: Lanes, filter: Counting
   return {
     name,
     readyAt: Math.max(0, at - ahead),
-    found: foundIn(lane, present),
+    found: foundIn(lane, present, filter),
     foundUntil: Math.max(0, end - ahead),
     ...settingsOf(lane),
   };
@@ -56,7 +56,7 @@ export function hostViewOf(
   const { name, waiting, leased, delayed, scheduled, dead, dueAt } = lane;
   const settings = settingsOf(lane, now);
   const counts = filter.perHost?.maxUrls !== undefined;
-  const found = counts ? foundIn(lane, periodAt(now + ahead, filter).present) : 0;
+  const found = counts ? foundIn(lane, periodAt(now + ahead, filter).present, filter) : 0;
   const held = waiting + leased + delayed + scheduled + dead;
   if (held + found === 0 && !settings.own && settings.blockedUntil === undefined) return undefined;
   return {
@@ -75,4 +75,11 @@ function periodAt(time: number, { maxAgeSeconds = 0, base }: Counting): { presen
   return { present, end: (present + 1) * ageMs };
 }
 
-const foundIn = ({ found, period }: LaneRecord, present: number): number => (period === present ? found : 0);
+/** The URLs of a host that count in a period. */
+function foundIn(lane: LaneRecord, present: number, { maxAgeSeconds, base }: Counting): number {
+  const { found, period, kept, keptBase, countedBase } = lane;
+  const keptHere = keptBase === base ? kept : 0;
+  if (maxAgeSeconds === undefined) return period === present ? found : keptHere;
+  if (period !== present) return 0;
+  return countedBase === base ? found : Math.min(found, keptHere);
+}

@@ -31,15 +31,19 @@ export const LANES_PER_SCRIPT = 80;
 /** `spread`: its segments. */
 type LimitedFilter = Pick<Filter, 'perHost' | 'maxAgeSeconds' | 'base'> & { readonly spread: number };
 
-/** The last of ARGV of scripts that change a queue that knows hosts. `maxHosts`: of the set, in all its segments. */
+/**
+ * The last of ARGV of scripts that change a queue that knows hosts. `maxHosts`: of the set, in all its segments.
+ * `syncBase`: number of the first layer of the sync in which the segment takes part.
+ */
 export function hostLimits(
   { perHost, maxAgeSeconds = 0, base, spread }: LimitedFilter,
   maxHosts: number,
+  syncBase = 0,
 ): string[] {
   if (!perHost) return [];
   const { delayMs = 0, maxLeased = 0, maxUrls = 0 } = perHost;
   const most = Math.ceil(maxHosts / spread);
-  return [[delayMs, maxLeased, maxUrls, maxAgeSeconds * 1_000, base, most].join(' ')];
+  return [[delayMs, maxLeased, maxUrls, maxAgeSeconds * 1_000, base, most, syncBase].join(' ')];
 }
 
 /**
@@ -56,14 +60,23 @@ export function hostLimits(
 export const HOST_LANES = `${LANE_RECORDS}${PACK_LANE}${APPEND}
 local limits, used = {}, {}
 for number in string.gmatch(ARGV[#ARGV], '%d+') do limits[#limits + 1] = tonumber(number) end
-local delayMs, maxLeased, maxUrls, ageMs, base, maxHosts = unpack(limits)
+local delayMs, maxLeased, maxUrls, ageMs, base, maxHosts, syncBase = unpack(limits)
 if maxLeased == 0 then maxLeased = math.huge end
 if now < queue.seenAt then queue.set('aheadMs', queue.aheadMs + queue.seenAt - now) end
 queue.seenAt = now
 local queueTime = now + queue.aheadMs
 local period = ageMs > 0 and math.floor(queueTime / ageMs) or base
+local function keptIn(lane, first) return lane.keptBase == first and lane.kept or 0 end
 local function foundIn(lane)
-  if lane.period ~= period then lane.period, lane.found = period, 0 end
+  if ageMs > 0 and lane.countedBase ~= base then
+    -- A sync was committed. Some URLs that it kept are from earlier periods.
+    lane.found = math.min(lane.found, keptIn(lane, base))
+    setInGroup(lane, 'countedBase', base)
+  end
+  if lane.period ~= period then
+    lane.period, lane.found = period, ageMs == 0 and keptIn(lane, base) or 0
+    if lane.keptBase == base then lane.kept, lane.keptBase = 0, 0 end
+  end
   return lane.found
 end
 local function limitOf(own, ofSet) return own > 0 and own - 1 or ofSet end
@@ -155,7 +168,8 @@ function queue.flush()
     queue.waiting = queue.waiting + lane.waiting - lane.known
     local held = lane.waiting + lane.leased + lane.delayed + lane.scheduled + lane.dead
     local isSet = lane.ownDelayMs + lane.ownMaxLeased + lane.ownMaxUrls > 0
-    if held > 0 or lane.dueAt > 0 or foundIn(lane) > 0 or isSet then
+    local counts = foundIn(lane) > 0 or syncBase > 0 and keptIn(lane, syncBase) > 0
+    if held > 0 or lane.dueAt > 0 or counts or isSet then
       records[#records + 1], records[#records + 2] = lane.id, recordOf(lane)
       if not lane.stored then queue.hosts = queue.hosts + 1 end
       lane.stored = true
@@ -229,8 +243,9 @@ end
 /**
  * `queue.mayLimit` returns whether some of this many items may exceed the limits on hosts, and `queue.roomOf` how many
  * more URLs of a lane may be discovered, and whether the lane is stored. `queue.discovered` counts entries that were
- * added as new, and names their lanes. `queue.undiscovered` counts removed items by the ids of their lanes; call it
- * only if `queue.countsUrls`.
+ * added as new, and names their lanes. `queue.undiscovered` counts removed items by the ids of their lanes, and
+ * `queue.kept` items that the sync's layers got or lost; call these only if `queue.countsUrls`. If items have no names,
+ * and beyond the number of hosts that the queue may have, `queue.kept` counts only hosts that have a lane.
  */
 export const HOST_LIMITS = `
 function queue.countsUrls() return maxUrls > 0 end
@@ -242,6 +257,9 @@ function queue.roomOf(id)
 end
 function queue.discovered(entries, named)
   if maxUrls > 0 then useEach(entries, function(lane) lane.found = foundIn(lane) + 1 end) end
+  queue.name(named)
+end
+function queue.name(named)
   local names
   for n = 1, #used do
     local lane = used[n]
@@ -256,6 +274,20 @@ function queue.discovered(entries, named)
     end
     if lane.name == '' then lane.name = names[lane.id] or '' end
   end
+end
+function queue.kept(ids, by, named)
+  queue.lanesOf(ids)
+  local left = named ~= '' and by > 0 and maxHosts - queue.hosts or 0
+  for n = 1, #ids do
+    local lane = lanes[ids[n]]
+    if not lane.stored and not lane.used then left = left - 1 end
+    if lane.stored or lane.used or left >= 0 then
+      queue.use(lane.id)
+      setInGroup(lane, 'kept', math.max(0, keptIn(lane, syncBase) + by))
+      lane.keptBase = syncBase
+    end
+  end
+  if named ~= '' then queue.name(named) end
 end
 function queue.undiscovered(ids)
   queue.lanesOf(ids)

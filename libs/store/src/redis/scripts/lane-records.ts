@@ -28,6 +28,8 @@ export const LANE_NUMBERS = [
  * - The logs of high and of low entries (lanes.ts).
  * - Entries that were born by `dropped` on the queue's clock are dropped. They count in no state, and some may still be
  *   stored. Once a sweep has passed all places, none are, and `dropped` is 0 again.
+ * - `kept` URLs of the host are in the layers of the sync whose first layer has the number `keptBase`. In a set that
+ *   ages, `found` counts URLs of the layers whose first one has the number `countedBase`.
  */
 export const LANE_GROUPS = [
   ['blockedUntil', 'ownDelayMs', 'ownMaxLeased', 'ownMaxUrls'] as const,
@@ -35,6 +37,7 @@ export const LANE_GROUPS = [
   ['highHead', 'highHeadAt', 'highNext'] as const,
   ['lowHead', 'lowHeadAt', 'lowNext'] as const,
   ['dropped'] as const,
+  ['kept', 'keptBase', 'countedBase'] as const,
 ] as const;
 
 const [SETTINGS] = LANE_GROUPS;

@@ -211,7 +211,8 @@ function queue.owe(entries, wereScheduled)
   local owed, last = {}, tonumber(call('ZRANGE', queue.owed, -1, -1, 'WITHSCORES')[2])
   for n = 1, #entries do
     if unpacked('>I6', entries[n], 5) <= clock then
-      owed[#owed + 1], owed[#owed + 2] = string.format('%.0f', last + n), sub(entries[n], 15, 30)
+      owed[#owed + 1] = string.format('%.0f', last + n)
+      owed[#owed + 1] = sub(entries[n], 15, 30)${hosts ? ' .. sub(entries[n], 35, 38)' : ''}
     end
   end
   for from = 1, #owed, 1000 do

@@ -18,7 +18,6 @@ import {
   EXTENDED,
   FORGOTTEN,
   forQueues,
-  HEAD_BYTES,
   idBytes,
   LEASE_ENTRIES,
   LEASED,
@@ -187,7 +186,7 @@ for g = 1, #groups do
         if verb == 'release' then
           back[#back + 1] = queue.returned(lease, index, ARGV[13])
         else
-          gone[#gone + 1] = sub(lease.entries, start, start + ${HEAD_BYTES - 1})
+          gone[#gone + 1] = sub(lease.entries, start, start + ${idBytes(hosts) - 1})
           if till > now then
             again[#again + 1] = concat({sub(lease.entries, start, start), '\\0\\0\\0', sub(lease.entries, start + 4, start + 9),
               pack('>I4', math.floor(till / 1000)), sub(lease.entries, start + 14, lease.starts[index + 1] - 1)})

@@ -184,7 +184,7 @@ export class Segments {
       return this.connection.mutate(
         scriptFor(filter, sweepScript),
         [keys.cells, keys.meta, current, previous, ...queueKeys(keys)],
-        [...head(view), ...sweep, ...hostLimits(filter, this.limits.maxHosts)],
+        [...head(view), ...sweep, ...hostLimits(filter, this.limits.maxHosts, view.sync?.stack.base)],
         deadline,
       );
     });
@@ -249,7 +249,7 @@ export class Segments {
         ...head(view),
         ...operationArgs(operation, field, this.limits.maxRecordBytes, attempt),
         ...args,
-        ...(queue.length > 0 ? hostLimits(view.filter, this.limits.maxHosts) : []),
+        ...(queue.length > 0 ? hostLimits(view.filter, this.limits.maxHosts, sync?.stack.base) : []),
       ],
       operation.deadline,
       binary,

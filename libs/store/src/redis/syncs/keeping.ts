@@ -39,9 +39,10 @@ export class Keeping {
     id: string,
     positions: Positions,
     operation: Operation,
+    hosts?: readonly string[],
   ): Promise<Uint8Array> {
     try {
-      return await this.keepAll(filter, id, positions, operation);
+      return await this.keepAll(filter, id, positions, operation, hosts);
     } catch (error) {
       const isOver = error instanceof StoreError && OVER.includes(error.code);
       const known = isOver ? await this.recall(filter, positions, operation) : undefined;
@@ -55,6 +56,7 @@ export class Keeping {
     id: string,
     positions: Positions,
     operation: Operation,
+    hosts: readonly string[] | undefined,
   ): Promise<Uint8Array> {
     const { deadline } = operation;
     if (!filter.known.takesPartIn(id)) await this.learn(filter, id, deadline);
@@ -63,7 +65,7 @@ export class Keeping {
     await this.parts.calls.note(filter, id, deadline);
     return perChunk(filter, positions, filter.itemsPerScript, (chunk) => {
       const field = keepField(operation, chunk.number);
-      return this.keepChunk({ filter, positions, chunk, operation, field }, id, true);
+      return this.keepChunk({ filter, positions, chunk, operation, field }, id, true, hosts);
     });
   }
 
@@ -104,9 +106,9 @@ export class Keeping {
   }
 
   /** Keeps the items of one script's share of a batch. Throws SYNC_ENDED if the sync has ended. */
-  async keepChunk(call: ChunkCall, id: string, counted: boolean): Promise<Answer> {
+  async keepChunk(call: ChunkCall, id: string, counted: boolean, hosts?: readonly string[]): Promise<Answer> {
     for (;;) {
-      const answer = await this.parts.itemCalls.keep(call, id, counted);
+      const answer = await this.parts.itemCalls.keep(call, id, counted, hosts);
       if (answer) return answer;
       await this.rejoin(call.filter, id, call.operation.deadline);
     }

@@ -1,10 +1,10 @@
-import { positionsOfHashes, type Positions } from '#bloom';
+import { hostWords, positionsOfHashes, type Positions } from '#bloom';
 import { deadlineIn, msUntil } from '../../clock.js';
 import { StoreError } from '../../errors.js';
 import { hashesOf } from '../../queued-hashes.js';
 import { called, lacksRoom } from '../../refusals.js';
 import type { RandomSource } from '../../random-source.js';
-import type { Operation, QueuedItem } from '../../port/index.js';
+import type { Operation } from '../../port/index.js';
 import { within } from '../../within.js';
 import type { Connection } from '../connection/connection.js';
 import type { RedisSource } from '../transfer/export-source.js';
@@ -13,6 +13,7 @@ import { owedKey } from '../layout/keys.js';
 import type { ChunkCall } from '../items/item-calls.js';
 import { perChunk } from '../items/per-chunk.js';
 import type { Answer } from '../segments/segments.js';
+import { HOST_BYTES } from '../scripts/queue-state.js';
 import { copiedScript, owedScript } from '../scripts/sync.js';
 import { STEP_MS } from '../segments/sync-ends.js';
 import type { SyncSums } from '../segments/sync-sums.js';
@@ -23,7 +24,11 @@ const HASH_BYTES = 16;
 /** Number of owed entries to read at a time. */
 const OWED_ENTRIES = 1_000;
 
-type Queued = Pick<QueuedItem, 'hash'>;
+/** An entry, and the second word of the hash of its host if the queue knows hosts. */
+interface Queued {
+  readonly hash: Uint8Array;
+  readonly hostWord?: number | undefined;
+}
 
 /** Where the entries come from, and how to keep them. */
 export interface QueueKeeper {
@@ -84,7 +89,14 @@ export class SyncQueue {
       const reader = this.keeper.source(filter).readerOf(segment);
       for await (const { entries } of reader.once(filter.perHost !== undefined)) {
         const unscheduled = entries.filter(({ scheduledAt }) => scheduledAt === undefined);
-        await this.keepEntries(filter, id, unscheduled);
+        await this.keepEntries(
+          filter,
+          id,
+          unscheduled.map(({ hash, host }) => ({
+            hash,
+            hostWord: host === undefined ? host : hostWords(host, filter.seed)[1],
+          })),
+        );
       }
       let state = await this.endCopy(filter, segment, id, '0', reader.serverRun);
       for (let last = '0'; state === 'MORE';) {
@@ -122,7 +134,9 @@ export class SyncQueue {
 
   private async keepEntries(filter: RedisFilter, id: string, entries: readonly Queued[]): Promise<void> {
     if (entries.length === 0) return;
-    const positions = positionsOfHashes(hashesOf(entries), filter.geometry);
+    const hash = hashesOf(entries);
+    const host = filter.perHost && hostsOf(entries, hash);
+    const positions = { ...positionsOfHashes(hash, filter.geometry), ...(host && { host }) };
     const { connection, random } = this.keeper;
     const operation: Operation = {
       ...{ id: `${id}:${random.id(ID_BYTES)}`, origin: 'made', fingerprint: id },
@@ -148,10 +162,19 @@ export async function readOwed(
   const reply = await connection.run(owedScript, keys, args, deadlineIn(STEP_MS), true);
   if (!Array.isArray(reply)) throw cutOff(filter);
   const [last, hashes] = reply as [Buffer, Buffer];
-  const entries = Array.from({ length: hashes.length / HASH_BYTES }, (_, n) => ({
-    hash: hashes.subarray(n * HASH_BYTES, (n + 1) * HASH_BYTES),
+  const size = HASH_BYTES + (filter.perHost ? HOST_BYTES : 0);
+  const entries = Array.from({ length: hashes.length / size }, (_, n) => ({
+    hash: hashes.subarray(n * size, n * size + HASH_BYTES),
+    ...(filter.perHost && { hostWord: hashes.readUInt32BE(n * size + HASH_BYTES) }),
   }));
   return { last: last.toString(), entries };
+}
+
+/** See Positions.host. The first word is that of the item's hash. */
+function hostsOf(entries: readonly Queued[], hash: Uint32Array): Uint32Array {
+  const words = new Uint32Array(2 * entries.length);
+  for (const [n, { hostWord = 0 }] of entries.entries()) words.set([hash[4 * n] as number, hostWord], 2 * n);
+  return words;
 }
 
 /** The error if the sync has ended in the meantime or data is lost. The next attempt finds out which. */

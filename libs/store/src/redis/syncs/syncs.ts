@@ -1,7 +1,7 @@
 import type { Positions } from '#bloom';
 import { deadlineIn } from '../../clock.js';
 import { StaleFilterError, StoreError } from '../../errors.js';
-import { ABANDONED, keyReused, syncEnded, syncExists, syncWouldForget } from '../../refusals.js';
+import { ABANDONED, assertHosts, keyReused, syncEnded, syncExists, syncWouldForget } from '../../refusals.js';
 import { assertSyncable } from '../../planned-layers.js';
 import type { RandomSource } from '../../random-source.js';
 import {
@@ -159,8 +159,15 @@ export class RedisSyncs implements Syncs {
     return this.get(filter, id);
   }
 
-  async keep(handle: Filter, id: string, positions: Positions, operation: Operation): Promise<Uint8Array> {
-    return this.keeping.keep(RedisFilter.of(handle), id, positions, operation);
+  async keep(
+    handle: Filter,
+    id: string,
+    positions: Positions,
+    operation: Operation,
+    hosts?: readonly string[],
+  ): Promise<Uint8Array> {
+    assertHosts(handle, hosts, positions.count);
+    return this.keeping.keep(RedisFilter.of(handle), id, positions, operation, hosts);
   }
 
   async commit(handle: Filter, id: string, most: number, deadline: number): Promise<Sync> {
