@@ -7,6 +7,7 @@ import { until } from '../support/until.js';
 import { discover, made, makeFilter } from './calls.js';
 import { HELD_MS, HostCalls, hostOptions, urls } from './host-calls.js';
 import type { Subject } from './subject.js';
+import { SyncCalls } from './sync-calls.js';
 
 /** More than one script deletes. */
 const ENTRIES = 20_000;
@@ -82,6 +83,30 @@ export function redisHosts(subject: Subject<RedisHarness>): void {
         async () => (await sizeOf(filter, 'queue:chunks')) === 0,
       );
       expect(await calls.queueOf(filter)).toMatchObject({ waiting: 0, leased: 3, forgotten: 0 });
+    });
+  });
+
+  describe('the lanes of hosts on Redis after a sync', () => {
+    it('are deleted if they count nothing', async () => {
+      const syncs = new SyncCalls(subject);
+      const filter = await calls.make({ maxUrls: 5 });
+      await discover(
+        subject.store,
+        filter,
+        ['a', 'b', 'c'].flatMap((host) => urls(host, 1)),
+      );
+      await calls.ack(filter, await calls.lease(filter, 10));
+      expect(await sizeOf(filter, 'queue:lanes')).toBe(3);
+      const first = await syncs.open(filter);
+      const listed = Array.from({ length: 600 }, (_, n) => urls(`listed${n}`, 1)).flat();
+      await syncs.keep(filter, first, [...urls('a', 2), ...listed]);
+      expect(await sizeOf(filter, 'queue:lanes')).toBe(603);
+      await syncs.abandon(filter, first);
+      await until('lanes are deleted', async () => (await sizeOf(filter, 'queue:lanes')) === 3);
+      const second = await syncs.open(filter);
+      await syncs.keep(filter, second, [...urls('a', 2), ...urls('d', 1)]);
+      await syncs.commit(filter, second);
+      await until('lanes are deleted', async () => (await sizeOf(filter, 'queue:lanes')) === 2);
     });
   });
 

@@ -10,8 +10,10 @@ import type { Catalogue, EntryRead, FoundEntry } from './catalogue.js';
 import { carryOut } from './catalogue-change.js';
 import { type CatalogueEntry, type EntrySync, layersOf } from '../layout/entry.js';
 import { tokenOf } from '../layout/entry.js';
-import { CATALOGUE, segmentKeys } from '../layout/keys.js';
+import { CATALOGUE, queueKeys, segmentKeys } from '../layout/keys.js';
 import type { Connection } from '../connection/connection.js';
+import { hostLimits } from '../scripts/host-lanes.js';
+import { renewLanesScript } from '../scripts/hosts.js';
 import type { Script } from '../scripts/script.js';
 import { abandonSyncScript, commitSyncScript, openSyncScript } from '../scripts/sync.js';
 import type { Stragglers } from './stragglers.js';
@@ -19,6 +21,8 @@ import { endOf, openedBy } from './sync-records.js';
 
 /** Time to delete keys after a failure, in ms. */
 const UNDO_MS = 10_000;
+/** About how many lanes one script reads. */
+const LANES_RENEWED = 250;
 
 /** A catalogue entry with a sync in progress, as read. */
 export interface Syncing {
@@ -175,6 +179,7 @@ export class SyncChanges {
           new StoreError('STORE_UNAVAILABLE', `${called(entry)} is still being synced; retry`);
         if (entry.endedSync?.state === 'committed')
           await within(msUntil(deadline), this.dropUnclaimed(entry), late);
+        await joinAll(entry.tags.map((tag) => this.renewLanes(entry, tag, deadline)));
         await this.allocation.freeSync(entry.tags, left, entry.base ?? 0, deadline);
       },
       publish: () => ({ entry: rest }),
@@ -182,6 +187,29 @@ export class SyncChanges {
     if (!swept) return false;
     await this.connection.write('zrem', CATALOGUE.syncs, [entry.name], deadline);
     return true;
+  }
+
+  /**
+   * Deletes the lanes of a segment that count nothing after the sync. If another run of the server answers meanwhile, it
+   * may miss some; they take a place each until their host is used again.
+   */
+  private async renewLanes(entry: CatalogueEntry, tag: string, deadline: number): Promise<void> {
+    const { geometry, base = 0, perHost, tags } = entry;
+    if (perHost?.maxUrls === undefined) return;
+    const keys = segmentKeys(tag, base, true);
+    const limits = hostLimits({ ...entry, base, spread: tags.length }, 0);
+    const run = (cursor: string) =>
+      this.connection.mutate(
+        renewLanesScript,
+        [keys.cells, keys.meta, ...queueKeys(keys)],
+        [tokenOf(entry), segmentBytes(geometry), cursor, LANES_RENEWED, ...limits],
+        deadline,
+      );
+    // It ends also if the segment does not know yet that the sync is over.
+    for (let cursor = '0', ended = false; !ended;) {
+      cursor = String(await run(cursor));
+      ended = cursor === '0' || !/^\d+$/.test(cursor);
+    }
   }
 
   /** Notes a call of a filter's sync, for `tend`. */

@@ -10,7 +10,7 @@ import {
   queueReadKeys,
   recordQueue,
 } from './queue-state.js';
-import { ALLOW_OOM, RECALL, type Script } from './script.js';
+import { ALLOW_OOM, NOW, RECALL, type Script } from './script.js';
 
 /* Scripts on one host of a queue that knows hosts. */
 
@@ -76,6 +76,29 @@ ${TIDY}
 local answers = string.format('%.0f %.0f %.0f', held, from, lane.head)
 ${recordQueue(true)}
 return {answers, tonumber(kept[2])}`,
+};
+
+/**
+ * A step of a scan over all lanes, which deletes those that count nothing. After a sync, other URLs of a host count.
+ * KEYS: 3 and on, the queue's. ARGV: 3 cursor, '0' at first, 4 about how many lanes to read, 5 the limits of the set.
+ * Returns the next cursor, '0' at the end.
+ */
+export const renewLanesScript: Script = {
+  name: 'unseenRenewLanes',
+  numberOfKeys: queueReadKeys(true),
+  lua: `${ALLOW_OOM}${checkQueue(true)}${NOW}${HOST_LANES}
+local scan, ids = call('HSCAN', queue.laneKey, ARGV[3], 'COUNT', ARGV[4]), {}
+for n = 1, #scan[2], 2 do
+  if scan[2][n] ~= '' then ids[#ids + 1] = scan[2][n] end
+end
+queue.lanesOf(ids)
+for n = 1, #ids do
+  local lane = lanes[ids[n]]
+  if lane.waiting + lane.leased + lane.delayed + lane.dead == 0 and lane.dueAt == 0 then queue.use(lane.id) end
+end
+queue.flush()
+queue.save()
+return scan[1]`,
 };
 
 /** The most chunks that one script deletes. */
