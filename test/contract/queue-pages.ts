@@ -239,6 +239,24 @@ export function queuePagesContract(subject: Subject): void {
       }
     });
 
+    it('are not listed after they were dropped with the host', async () => {
+      const { hosts } = subject.store;
+      if (!hosts) return;
+      const filter = await calls.make({}, { maxAttempts: 1 });
+      await calls.fill(filter, 15);
+      const all = await calls.list(filter);
+      const [own, others] = [
+        all.filter(({ host }) => host === 'a.example'),
+        all.filter(({ host }) => host !== 'a.example'),
+      ];
+      await hosts.drop(filter, 'a.example', made());
+      expect(await calls.list(filter, {}, 7)).toEqual(others);
+      expect(await calls.list(filter, { host: 'a.example' })).toEqual([]);
+      await calls.drop(filter, own);
+      await discover(subject.store, filter, urls('a', 1, 90));
+      expect(payloads(await calls.list(filter, { host: 'a.example' }))).toEqual(urls('a', 1, 90));
+    });
+
     it('are listed in the order of its lane', async () => {
       const filter = await calls.make({});
       for (let n = 0; n < 20; n++)
