@@ -11,9 +11,9 @@ export interface Polled<T> {
   readonly refresh: () => void;
 }
 
-/** The largest share of time that may be spent waiting for answers. */
+/** Maximum share of the time that a poll waits for answers. */
 const SHARE = 1 / 10;
-/** The longest delay after a failure, so that the page recovers soon after the service does. */
+/** Maximum delay after a failure, so that the page recovers soon after the service does. */
 const FAILED_MS = 5_000;
 
 /**

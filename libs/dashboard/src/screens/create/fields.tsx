@@ -154,7 +154,7 @@ function HostFields({ form, faults, change }: FieldsProps): preact.JSX.Element {
     <>
       <Check
         label="Take turns between hosts"
-        hint="The queue has a lane for each host, and keeps its pace for all workers."
+        hint="Workers get URLs of different hosts in turn. The limits apply to all workers together."
         checked={byHost}
         onChange={(on) => change({ byHost: on })}
       />

@@ -164,7 +164,7 @@ function Bounds({
     <div class="pair">
       <Field
         label="Maximum sets"
-        hint="Under this prefix, with those that other keys create. Empty: no limit"
+        hint="Under this prefix, including those that other keys create. Empty: no limit"
         error={faults.maxFilters}
       >
         {(props) => (

@@ -167,7 +167,8 @@ function List({
       />
       {entries.some(({ described }) => isLost(described)) && (
         <p class="hint">
-          If the data of a set is lost, the service does not answer for it until you clear or delete it.
+          If the store has lost the data of a set, the service refuses calls on it until you clear or delete
+          it.
         </p>
       )}
     </>

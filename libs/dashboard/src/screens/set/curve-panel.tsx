@@ -4,7 +4,7 @@ import { share, short } from '../../format.js';
 import type { Whole } from '../../sets.js';
 import { Chart, type Line } from '../../ui/chart.js';
 
-/** The chart ends here, because smaller rates tell nothing more. */
+/** Lowest rate in the chart. Lower rates add no information. */
 const LEAST = 1e-15;
 
 /** Where the set is between empty and full, and its error rate. */

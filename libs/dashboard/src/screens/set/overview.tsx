@@ -30,7 +30,7 @@ export function Overview({
           name="Error rate now"
           value={share(estimatedErrorRate)}
           tone={isOver ? 'bad' : undefined}
-          note={`${isOver ? 'over the promised' : 'promised:'} ${share(errorRate)}`}
+          note={`${isOver ? 'above the promised' : 'promised:'} ${share(errorRate)}`}
         />
         <Figure
           name="New per second"

@@ -129,8 +129,8 @@ export function CommitPanel({ subject, sync, isListing, stop, refresh }: PanelPr
       {asking === 'abandon' && (
         <Dialog title="Abandon this sync?" onClose={close}>
           <p>
-            Nothing will be forgotten, and entries that were only listed will not be in the set. The next sync
-            needs the whole list again{listed > 0 && `: ${plural(listed, 'line')} so far`}.
+            Nothing will be forgotten, and no listed line will be added. The next sync needs the whole list
+            again{listed > 0 && `: ${plural(listed, 'line')} so far`}.
           </p>
           <div class="actions">
             <Button onClick={close}>Keep it open</Button>

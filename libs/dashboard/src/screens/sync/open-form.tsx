@@ -27,6 +27,7 @@ export function OpenForm({
   const [working, setWorking] = useState(false);
   const [error, setError] = useState<Error>();
   const [form, showFaults] = useFaults();
+  const entries = kind === 'sets' ? 'URLs' : 'items';
   const asked: OpenSync = {
     ...(capacity.trim() !== '' && { capacity: count(capacity) }),
     ...(errorRate.trim() !== '' && { errorRate: share(errorRate) }),
@@ -55,13 +56,13 @@ export function OpenForm({
   };
   return (
     <form ref={form} class="panel narrow" onSubmit={(event) => void submit(event)}>
-      <h2>Keep the entries on a list, and forget all others</h2>
+      <h2>Keep the {entries} in a list, and forget all others</h2>
       <p>
-        Open a sync, send it the list of live entries, preview the commit, and commit. Until then nothing is
-        forgotten, and you can abandon the sync. It keeps{' '}
+        Open a sync, send it the list of live {entries}, preview the commit, and commit. Until then nothing is
+        forgotten, and you can abandon the sync. It also keeps{' '}
         {kind === 'sets'
-          ? 'URLs that are visited meanwhile, and queued URLs'
-          : 'items that are added meanwhile'}
+          ? 'URLs that are visited during the sync, and queued URLs'
+          : 'items that are added during the sync'}
         . The {KIND_NAMES[kind]} has {plural(described.items, 'item')} now.
       </p>
       <div class="pair">

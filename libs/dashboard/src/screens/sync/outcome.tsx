@@ -23,8 +23,8 @@ export function Outcome({
       ) : (
         <Notice tone="warn">
           <p>
-            <strong>The sync has ended:</strong> {reason ?? 'reason unknown'}. Nothing was forgotten, and
-            entries that were only listed are not in the set.
+            <strong>The sync has ended:</strong> {reason ?? 'reason unknown'}. Nothing was forgotten, and no
+            listed line was added.
           </p>
         </Notice>
       )}

@@ -100,8 +100,8 @@ function Steps({
     <>
       {isOpen && own.current !== sync.id && !isOfSync && (
         <Notice>
-          This sync was already open. Listed entries stay listed. If a list was cut off, send it again from
-          the beginning.
+          This sync was already open. Listed lines stay listed. If a list was cut off, send it again from the
+          beginning.
         </Notice>
       )}
       <SyncPanel sync={sync} items={described.items} />
