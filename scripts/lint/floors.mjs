@@ -24,7 +24,7 @@ function onlyDown(folder, [top, ...below]) {
         .flat()
         .filter((other) => other !== room)
         .map((other) => `${folder}/${other}`),
-      message: `${folder}/${room} imports from the floors below its own only`,
+      message: `${folder}/${room} imports only from the floors below its own`,
     })),
   );
 }
@@ -105,7 +105,7 @@ export const ZONES = [
   {
     target: 'libs/client',
     from: ['libs/bloom', 'libs/url-key', 'libs/store', 'libs/dashboard'],
-    message: 'libs/client goes to users alone, and imports no other library',
+    message: 'users install libs/client alone, so it imports no other library',
   },
   {
     target: 'libs/store',
@@ -116,11 +116,19 @@ export const ZONES = [
     target: 'libs/dashboard',
     from: ['libs/bloom', 'libs/url-key', 'libs/store'],
     except: ['libs/bloom/src/error-rate.ts'],
-    message: 'the dashboard knows the service through its client, and of the filters the formulas only',
+    message: 'the dashboard uses only the client and the error rate formula',
   },
   ...onlyDown('libs/dashboard/src', [['app.tsx'], ['screens'], ['jobs'], ['lines'], ['ui']]),
-  { target: 'libs/store/src/embedded', from: ['libs/store/src/redis'], message: 'the adapters are apart' },
-  { target: 'libs/store/src/redis', from: ['libs/store/src/embedded'], message: 'the adapters are apart' },
+  {
+    target: 'libs/store/src/embedded',
+    from: ['libs/store/src/redis'],
+    message: 'the adapters do not import each other',
+  },
+  {
+    target: 'libs/store/src/redis',
+    from: ['libs/store/src/embedded'],
+    message: 'the adapters do not import each other',
+  },
   ...['*.ts', 'port', 'transfer', 'export-file'].map((target) => ({
     target: `libs/store/src/${target}`,
     from: ['libs/store/src/embedded', 'libs/store/src/redis'],

@@ -51,7 +51,7 @@ class Later(Exception):
 
 class Worker:
     """
-    Leases URLs, fetches their pages, discovers the links, and acknowledges the URLs. The set keeps the pace of each host,
+    Leases URLs, fetches their pages, discovers the links, and acknowledges the URLs. The set paces each host,
     and gives each host to one worker at a time.
     """
 
@@ -292,7 +292,9 @@ def prepare(service: Service, options: argparse.Namespace) -> Dict[str, Any]:
         if error.code != "FILTER_EXISTS":
             raise
         if service.describe().get("perHost", {}).get("maxLeased") != 1:
-            raise ValueError(f"{options.set} exists without perHost.maxLeased 1, so workers would crowd its hosts") from error
+            raise ValueError(
+                f"{options.set} exists without perHost.maxLeased 1, so workers could send parallel requests to a host"
+            ) from error
         log(f"{options.set} exists and is used as it is")
     service.discover([{"url": url, "payload": '{"depth":0}'} for url in options.starts])
     return service.describe()

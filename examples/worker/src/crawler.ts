@@ -35,7 +35,7 @@ const MOST_REDIRECTS = 10;
 const MOST_DELAY_SECONDS = 3_600;
 
 /**
- * Fetches the page of each URL and discovers its links. The set keeps the pace of each host, and gives each host to one
+ * Fetches the page of each URL and discovers its links. The set paces each host, and gives each host to one
  * worker at a time.
  */
 export class Crawler {

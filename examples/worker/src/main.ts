@@ -20,9 +20,12 @@ async function prepare(set: VisitedSet, { attempts, starts, delaySeconds }: Opti
     if (!(error instanceof ConflictError)) throw error;
     const found = await set.describe();
     if (!('perHost' in found) || found.perHost?.maxLeased !== 1)
-      throw new Error(`${set.name} exists without perHost.maxLeased 1, so workers would crowd its hosts`, {
-        cause: error,
-      });
+      throw new Error(
+        `${set.name} exists without perHost.maxLeased 1, so workers could send parallel requests to a host`,
+        {
+          cause: error,
+        },
+      );
     log(`${set.name} exists and is used as it is`);
   }
   await set.discover([...starts]);
