@@ -40,7 +40,7 @@ export function report(input: ReportInput): string {
     row(
       '  exact SHA-1 set, KiB',
       exactBytes / 1024,
-      `${times} times as much, computed with ${SHA1_ENTRY_BYTES} bytes per entry of a Redis SET`,
+      `${times} times as much, computed with ${SHA1_ENTRY_BYTES} bytes per member of a Redis SET`,
     ),
     row('lines per second', discovered.linesPerSecond, 'discovered over HTTP, including this client'),
     row('', forgotten.linesPerSecond, 'forgotten'),

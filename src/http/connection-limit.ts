@@ -4,7 +4,7 @@ import { connectionOf } from './connection.js';
 /** The connections of one address. */
 interface Peer {
   count: number;
-  /** Idle connections, those that have been idle longest first. */
+  /** Idle connections, longest idle first. */
   readonly waiting: Set<Socket>;
 }
 

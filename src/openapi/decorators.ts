@@ -49,7 +49,7 @@ const IDEMPOTENCY_KEY = ApiHeader({
   required: false,
   description:
     '1 to 255 visible ASCII characters. A repeat with the same key gets the same answer and ' +
-    'changes nothing. If absent, the service generates one. Every answer returns it, also if it is an error.',
+    'changes nothing. If absent, the service generates one. Every answer returns it, including errors.',
   schema: { type: 'string', minLength: 1, maxLength: 255, pattern: '^[!-~]+$' },
 });
 

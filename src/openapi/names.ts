@@ -77,7 +77,7 @@ export const TAGS = [
   { name: 'URLs', description: 'Visit, check and forget the URLs of a visited set' },
   { name: 'Queue', description: 'The URLs of a visited set that wait to be fetched' },
   { name: 'Hosts', description: 'The hosts of a visited set with `perHost`' },
-  { name: 'Syncs', description: 'Keep the items on a list, and forget all others' },
+  { name: 'Syncs', description: 'Keep the items in a list, and forget all others' },
   { name: 'Filters', description: 'Filters of strings' },
   { name: 'Items', description: 'Add, check, remove and count the items of a filter' },
   { name: 'Operation', description: 'Health and metrics' },

@@ -164,6 +164,6 @@ function addStreams(operation: OperationObject): void {
 
 const STREAM_ANSWER =
   'The answer to a stream. One line per 1,000 input lines: `{"from", "results", "invalid"?}`. `from` is the number of ' +
-  'the first of these lines, counted from 1 and including empty lines. `results` has one entry per item, and none for an empty ' +
-  'line. `index` in `invalid` is an index in `results`. Blocks of empty lines have no answer line. The last line is ' +
+  'the first of these lines, counted from 1 and including empty lines. `results` has one element per item, and none for an ' +
+  'empty line. `index` in `invalid` is an index in `results`. Blocks of empty lines have no answer line. The last line is ' +
   '`{"done": true, "counts"}`, or `{"error": problem, "line"}`; then all answers before it remain valid.';

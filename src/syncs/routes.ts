@@ -23,7 +23,7 @@ export function OpenSyncRoute(missing: ErrorCode): MethodDecorator {
   return applyDecorators(
     MutatingRoute({
       access: 'admin',
-      summary: 'Open a sync, to keep the items on a list and forget all others',
+      summary: 'Open a sync, which keeps the items in a list and forgets all others',
       codes,
     }),
     ApiBody({ type: OpenSyncDto, required: false }),
@@ -50,8 +50,8 @@ export function CommitSyncRoute(missing: ErrorCode): MethodDecorator {
     MutatingRoute({
       access: 'admin',
       summary:
-        'Commit a sync: forget all items that were neither in the queue when it was opened, nor listed or added ' +
-        'since',
+        'Commit a sync: keep items that were listed, added since the opening, or in the queue at the opening, and ' +
+        'forget all others',
       codes: [...codesOf(missing), 'SYNC_ENDED', 'SYNC_WOULD_FORGET', 'STORE_FULL'],
     }),
     ApiBody({ type: CommitSyncDto, required: false }),

@@ -38,7 +38,7 @@ export class CommitSyncDto {
   @ApiPropertyOptional({
     type: 'boolean',
     default: false,
-    description: 'Commits however many items it forgets. Not together with `maxForgetShare`',
+    description: 'Commits, no matter how many items it forgets. Not together with `maxForgetShare`',
   })
   @Optional()
   @IsBoolean(BOOLEAN)
@@ -56,7 +56,7 @@ export class CommitSyncDto {
   @ApiPropertyOptional({
     minimum: 0,
     maximum: 1,
-    description: 'Largest share of the items that the commit may forget. Absent: `SYNC_MAX_FORGET_SHARE`',
+    description: 'Maximum share of the items that the commit may forget. Absent: `SYNC_MAX_FORGET_SHARE`',
   })
   @Optional()
   @IsNumber({}, SHARE)

@@ -7,7 +7,7 @@ import { InvalidUrlView } from '../visited-sets/visited-set.view.js';
 export class CommittedSyncView extends SyncView {
   @ApiProperty({
     required: false,
-    description: 'With `dryRun`: the largest share of the items that the commit may forget',
+    description: 'With `dryRun`: the maximum share of the items that the commit may forget',
   })
   readonly maxForgetShare?: number;
   @ApiProperty({

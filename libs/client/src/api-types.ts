@@ -1301,7 +1301,7 @@ export type KeptItems = {
 
 export type CommitSync = {
   /**
-   * Commits however many items it forgets. Not together with `maxForgetShare`
+   * Commits, no matter how many items it forgets. Not together with `maxForgetShare`
    */
   force?: boolean;
   /**
@@ -1309,7 +1309,7 @@ export type CommitSync = {
    */
   dryRun?: boolean;
   /**
-   * Largest share of the items that the commit may forget. Absent: `SYNC_MAX_FORGET_SHARE`
+   * Maximum share of the items that the commit may forget. Absent: `SYNC_MAX_FORGET_SHARE`
    */
   maxForgetShare?: number;
 };
@@ -1354,7 +1354,7 @@ export type CommittedSync = {
    */
   reason?: string;
   /**
-   * With `dryRun`: the largest share of the items that the commit may forget
+   * With `dryRun`: the maximum share of the items that the commit may forget
    */
   maxForgetShare?: number;
   /**
