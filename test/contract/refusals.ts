@@ -54,7 +54,7 @@ const REFUSALS: readonly Refusal[] = [
     kind: 'FILTER_EXISTS',
     call: async (store, filter) => importFile(store, await exportFile(store, filter), made(), filter.name),
     text: (name) =>
-      `${name} already exists, and an import does not overwrite it: a counting filter with semantics "set", capacity 10, errorRate 0.000001. Choose another name, or GET it to see all its parameters`,
+      `${name} already exists as a counting filter with semantics "set", capacity 10, errorRate 0.000001; an import does not overwrite it. Choose another name, or GET it to see all its parameters`,
   },
   {
     when: 'items beyond twice the capacity',

@@ -1,4 +1,4 @@
-"""Crawls of sets whose queue knows hosts, and hosts that ask crawls to wait."""
+"""Crawls of sets with `perHost`, and hosts that ask crawls to wait."""
 
 import threading
 import time

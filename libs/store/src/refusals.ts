@@ -65,11 +65,11 @@ export function taken({ name, kind, ...existing }: Named & Chosen): StoreError {
   const what = kind === 'filter' ? `a ${type} filter with semantics "${semantics}"` : 'a visited set';
   return exists(
     name,
-    `, and an import does not overwrite it: ${what}, capacity ${capacity}, errorRate ${errorRate}`,
+    ` as ${what}, capacity ${capacity}, errorRate ${errorRate}; an import does not overwrite it`,
   );
 }
 
-/** The error of an add of `more` new items to a filter that has `items` items and no room for them. */
+/** The error of an add: the filter has `items` items, and no room for `more` new ones. */
 export function full(filter: Named & Pick<Filter, 'capacity' | 'layers'>, items: number, more: number) {
   const { capacity, layers } = filter;
   const remove = filter.kind === 'filter' ? 'Remove items' : 'Forget URLs';
@@ -172,7 +172,7 @@ export function assertHosts(
   hosts: readonly string[] | undefined,
   items: number,
 ): void {
-  if (hosts && !perHost) throw new TypeError(`filter ${name} does not know hosts`);
+  if (hosts && !perHost) throw new TypeError(`filter ${name} was created without perHost`);
   if (perHost && hosts?.length !== items)
     throw new TypeError(`${hosts?.length ?? 0} hosts for ${items} items`);
   for (const host of hosts ?? []) assertHostName(host);
@@ -185,10 +185,10 @@ function assertHostName(host: string): void {
 
 /** Throws TypeError for a set without `perHost`. */
 export function assertKnowsHosts({ name, perHost }: Filter): void {
-  if (!perHost) throw new TypeError(`filter ${name} does not know hosts`);
+  if (!perHost) throw new TypeError(`filter ${name} was created without perHost`);
 }
 
-/** Throws TypeError or RangeError for a host that cannot be, or settings that it cannot have. */
+/** Throws TypeError or RangeError for an invalid name of a host, or settings that a host cannot have. */
 export function assertHostSettings(
   { name, perHost }: FilterSpec,
   host: string,
@@ -216,7 +216,7 @@ export function assertEntryHosts(
 /** Throws TypeError or RangeError for limits that a lease cannot have. */
 export function assertLimits({ name, perHost }: Filter, { maxPerHost }: LeaseLimits = {}): void {
   if (maxPerHost === undefined) return;
-  if (!perHost) throw new TypeError(`filter ${name} does not know hosts`);
+  if (!perHost) throw new TypeError(`filter ${name} was created without perHost`);
   if (!Number.isInteger(maxPerHost) || maxPerHost < 1)
     throw new RangeError(`maxPerHost must be a whole number from 1, not ${maxPerHost}`);
 }
@@ -224,7 +224,7 @@ export function assertLimits({ name, perHost }: Filter, { maxPerHost }: LeaseLim
 /** Throws TypeError or RangeError for a `perHost` that a filter cannot have. */
 export function assertPerHost({ name, kind, geometry, layers, perHost }: FilterSpec): void {
   if (!perHost) return;
-  if (kind !== 'visited-set') throw new TypeError(`filter ${name} has no queue that could know hosts`);
+  if (kind !== 'visited-set') throw new TypeError(`filter ${name} has no queue, so it cannot have perHost`);
   if (!layers) throw new TypeError(`${name} needs layers to have perHost`);
   if (geometry.hashScheme !== HOST_HASH_SCHEME)
     throw new TypeError(

@@ -42,7 +42,7 @@ class Visited:
         self._filter = path_of("filters", name + REQUESTS)
         self._has_filter = False
         self._making = threading.Lock()
-        #: Whether the queue of the set knows hosts. None: not known yet.
+        #: Whether the set has `perHost`. None: not known yet.
         self._knows_hosts: Optional[bool] = None
         #: Whether URLs of the set expire. None: not known yet.
         self._ages: Optional[bool] = None
@@ -153,7 +153,7 @@ class Visited:
     def postpone(self, leases: Dict[str, int], keys: Sequence[Key]) -> None:
         """
         Releases the leases of pages whose hosts asked crawls to wait, each with its seconds. Forgets keys. The whole host
-        waits if the queue knows hosts, otherwise only the page.
+        waits if the set has `perHost`, otherwise only the page.
         """
         self.forget(keys)
         if leases and self._knows_hosts is None:

@@ -306,7 +306,7 @@ describe('a forged header', () => {
     [
       'a filter with perHost',
       { kind: 'filter', urlProfile: undefined, maxAttempts: undefined, perHost: {} },
-      'no queue that could know hosts',
+      'no queue, so it cannot have perHost',
     ],
     [
       'a layer of another spread',

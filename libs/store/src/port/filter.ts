@@ -53,9 +53,9 @@ export const MAX_HOST_BYTES = 65_535;
 export interface PerHost {
   /** The time between two leases of a host, at most MAX_LEASE_MS. Absent: none. */
   readonly delayMs?: number;
-  /** The most entries of a host that are leased at a time. Absent: no limit. */
+  /** Maximum number of entries of a host that are leased at a time. Absent: no limit. */
   readonly maxLeased?: number;
-  /** The most URLs of a host that are discovered and not forgotten. Absent: no limit. */
+  /** Maximum number of URLs of a host that are discovered and not forgotten. Absent: no limit. */
   readonly maxUrls?: number;
 }
 

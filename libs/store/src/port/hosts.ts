@@ -1,7 +1,7 @@
 import type { Filter, PerHost } from './filter.js';
 import type { Operation } from './operation.js';
 
-/** The most hosts of a page. */
+/** Maximum number of hosts in a page. */
 export const MAX_LISTED_HOSTS = 1_000;
 
 /** The latest time until which a host can be blocked, in ms since the epoch: about the year 10,000. */
@@ -18,7 +18,7 @@ export interface HostSettings {
   readonly blockedUntil?: number;
 }
 
-/** A host of a queue that knows hosts. */
+/** A host of a per-host queue. */
 export interface HostView extends HostSettings {
   readonly name: string;
   /**
@@ -46,9 +46,9 @@ export interface HostPage {
 }
 
 /**
- * The hosts of a queue that knows hosts. Every call throws TypeError for a set without `perHost`, and the errors of
- * `Counters`. Calls on one host cost the same whatever the size of the queue, except that `drop` deletes the waiting
- * entries, in steps between which other calls run.
+ * The hosts of a per-host queue. Every call throws TypeError for a set without `perHost`, and the errors of `Counters`.
+ * Calls on one host cost the same whatever the size of the queue, except that `drop` deletes the waiting entries, in
+ * steps between which other calls run.
  */
 export interface Hosts {
   /**

@@ -33,7 +33,7 @@ export interface QueuedHost extends HostSettings {
    * and lanes are served in the order of these times.
    */
   readonly readyAt: number;
-  /** In sets with `maxUrls`: discoveries of the host less those that were forgotten, up to MAX_PER_HOST. Else 0. */
+  /** In sets with `maxUrls`: discovered URLs of the host, minus forgotten ones, up to MAX_PER_HOST. Else 0. */
   readonly found: number;
   /** In sets that age: when `found` begins anew, in ms since the epoch. Else 0. */
   readonly foundUntil: number;
@@ -63,8 +63,8 @@ export type Part =
       readonly segment: number;
       readonly entries: readonly QueuedItem[];
       /**
-       * In sets with `perHost`, in the order of their turns. The lanes of a run of segments come with the first of these
-       * segments. If a host comes twice, the last one counts.
+       * In sets with `perHost`, in the order of their turns. The lanes of a run of segments come with the first of
+       * these segments. If a host appears twice, its last lane counts.
        */
       readonly hosts?: readonly QueuedHost[];
     }

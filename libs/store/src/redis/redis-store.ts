@@ -74,7 +74,7 @@ export interface RedisStoreOptions extends ConnectionOptions {
    * segments, a segment may use the rest of the others' parts.
    */
   readonly maxHidden?: number;
-  /** Limit on the hosts of a set whose queue knows them. Each segment has an equal part of it. */
+  /** Limit on the hosts of a set with `perHost`. Each segment has an equal part of it. */
   readonly maxHosts?: number;
   readonly random?: RandomSource;
 }

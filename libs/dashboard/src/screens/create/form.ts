@@ -90,9 +90,9 @@ function numbersOf(form: Form): Numbers {
   };
 }
 
-/** undefined if the queue is not to know hosts. */
+/** undefined if the set gets no `perHost`. */
 function perHostOf({ kind, grows, byHost, perHost }: Form): PerHost | undefined {
-  // Only a set that grows can know hosts.
+  // Only a set that grows can have `perHost`.
   if (kind !== 'sets' || !grows || !byHost) return undefined;
   const given = HOST_LIMITS.map(([limit]) => limit).filter((limit) => perHost[limit].trim() !== '');
   return Object.fromEntries(given.map((limit) => [limit, count(perHost[limit])]));

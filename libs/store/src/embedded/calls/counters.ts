@@ -22,7 +22,7 @@ import type { Watches } from './watches.js';
 
 /** Cost of an item that also changes the queue, as the number of items that do not. */
 const QUEUED_ITEM_COST = 2;
-/** The same in a queue that knows hosts, where each item may be in another lane. */
+/** The same in a per-host queue, where each item may be in another lane. */
 const LANE_ITEM_COST = 8;
 
 /** The arguments of an add besides the positions. */

@@ -32,7 +32,7 @@ export class EmbeddedHosts implements Hosts {
     const most = Math.min(limit, MAX_LISTED_HOSTS);
     return this.engine.mutate((session) => {
       const { lanes, state } = lanesOf(session, filter);
-      // The first key behind that of the last lane.
+      // The first key after the key of the last lane.
       const id = CURSOR.test(after) ? Buffer.from(`${after}00`, 'hex') : Buffer.alloc(0);
       const looked = lanes.page(Buffer.concat([state.key, id]), most + 1);
       const page = looked.slice(0, most);
@@ -107,7 +107,7 @@ export class EmbeddedHosts implements Hosts {
 
 function lanesOf(session: Session, filter: Filter): { lanes: HostLanes; state: HostState } {
   const state = session.memory.current(filter);
-  if (!knowsHosts(state)) throw new TypeError(`filter ${filter.name} does not know hosts`);
+  if (!knowsHosts(state)) throw new TypeError(`filter ${filter.name} was created without perHost`);
   return { lanes: new HostLanes(session, state), state };
 }
 

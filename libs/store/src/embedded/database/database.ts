@@ -31,7 +31,7 @@ export const FORMAT_VERSION = '7';
  *   blocks       g, layer, block    checkpointed cells (journal/checkpoint.ts)
  *   blockCounts  g                  number of blocks ever written
  *   records      g, origin, window, verb, id    operation records (operations/operation-records.ts)
- *   log          g, lane, row       waiting entries, in order (queue/log.ts); no lane if the queue does not know hosts
+ *   log          g, lane, row       waiting entries, in order (queue/log.ts); no lane without perHost
  *   lanes        g, lane            lanes of hosts (queue/host-lane.ts)
  *   turns        g, time, number, lane    lanes that may be leased from, in turn (queue/turns.ts)
  *   leases       g, lease, portion  leased entries (queue/leases.ts)

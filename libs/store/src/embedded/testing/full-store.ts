@@ -18,7 +18,7 @@ interface Fact {
 
 const ITEMS = 1_500;
 const BATCH = 300;
-/** Number of hosts in the set whose queue knows hosts. */
+/** Number of hosts in the set with `perHost`. */
 const HOSTS = 70;
 const FILTERS = [
   { name: 'bits', type: 'standard' },
@@ -43,7 +43,7 @@ const keyed = (id: string): Operation => operation({ id, origin: 'caller', repea
 const batch = (filter: Filter, from: number, count = BATCH): Positions =>
   positions(filter, keysOf(filter, count, from));
 
-/** Keys of many hosts if the filter knows hosts. */
+/** Keys of many hosts if the filter has `perHost`. */
 function keysOf({ perHost }: Filter, count: number, from: number): string[] {
   if (!perHost) return keys(count, from);
   return Array.from({ length: count }, (_, n) => `https://h${(from + n) % HOSTS}.example/${from + n}`);

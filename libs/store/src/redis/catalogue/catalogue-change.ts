@@ -17,8 +17,7 @@ const STALE_MS = 30_000;
 export const isStale = (since: number, now: number): boolean => now - since > STALE_MS;
 
 /**
- * A change of a catalogue entry whose work lies outside the entry: on keys in other slots. Its instance may die after
- * any of these steps.
+ * A change of a catalogue entry that also changes keys in other slots. Its instance may die after any of these steps.
  *
  * - Announce: the entry says that the change is in progress. Other calls wait for it or continue it; a drop deletes its
  *   keys.
@@ -86,7 +85,7 @@ export async function carryOut(
 ): Promise<Publication | undefined> {
   const { announced, deadline } = change;
   const entry = announced ?? read.entry;
-  if (!entry) throw new TypeError('a change of no entry must announce one');
+  if (!entry) throw new TypeError('a change without an entry must announce one');
   // If the answer to the announcement is lost, the entry may have been announced.
   const held = new HeldEntry(
     catalogue,

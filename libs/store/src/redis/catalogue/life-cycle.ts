@@ -211,8 +211,8 @@ export class LifeCycle {
   }
 
   /**
-   * Removes unfinished filters of dead instances. False if there were none. Throws if there were but none could be
-   * removed, because a quota must not refuse on their account.
+   * Removes unfinished filters of dead instances. False if there were none. Throws if it could remove none of them,
+   * because they must not cause a refusal by a quota.
    */
   private async freeStale(prefix: string, deadline: number): Promise<boolean> {
     const now = await this.catalogue.now(deadline);

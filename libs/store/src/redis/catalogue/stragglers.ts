@@ -14,8 +14,9 @@ import { abandonSyncScript, commitSyncScript } from '../scripts/sync.js';
 const SYNCED = /^([^.+]+)(?:\.(\d+))?\+(.+)$/;
 
 /**
- * Segments that still take part in a sync that has ended: a failover lost the step that ended it there, or a stalled
- * instance continued to open it. The token names the sync, and the catalogue tells whether it was committed.
+ * Segments that still take part in a sync that has ended. Either a failover lost the step that ended it in the segment,
+ * or a stalled instance continued to open the sync. The token names the sync, and the catalogue says whether it was
+ * committed.
  */
 export class Stragglers {
   constructor(

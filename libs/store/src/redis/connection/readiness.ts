@@ -53,7 +53,7 @@ async function persistenceWarning(
   }
   const fsync = await setting(node, 'appendfsync');
   if (fsync === 'no') {
-    return 'Redis leaves writing to the system (appendfsync no): a crash of its machine loses about the last 30 seconds; set appendfsync everysec';
+    return 'Redis lets the system decide when to write to disk (appendfsync no): a crash of its machine loses about the last 30 seconds; set appendfsync everysec';
   }
   return fsync === 'everysec' && waitReplicas === 0
     ? 'Redis writes to disk every second (appendfsync everysec): a crash of its machine loses the last second'

@@ -107,8 +107,8 @@ end
 }
 
 /**
- * The items that would exceed `maxUrls` of their host, or whose host would be one more than the queue may have. A copy
- * of an item counts once, and answers as the item.
+ * The items that would exceed `maxUrls` of their host, or whose host would exceed the limit on hosts. A copy of an item
+ * counts once, and answers as the item.
  */
 const limited = (frame: Frame): string => `
 local limited, limitedCount = {}, 0

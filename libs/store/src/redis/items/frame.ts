@@ -34,7 +34,7 @@ export interface ItemTask {
   readonly ages: boolean;
   /** True if the segment has a queue that the verb changes. */
   readonly queued: boolean;
-  /** True if that queue knows hosts. */
+  /** True if that queue has a lane for each host. */
   readonly hosts: boolean;
   /** An add that queues nothing: it only counts the URLs of hosts that the sync's layers get. */
   readonly visits?: boolean;

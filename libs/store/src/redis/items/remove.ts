@@ -107,7 +107,7 @@ if removed > 0 then
 end`
     : '';
 
-/** Takes the removed items off those that were discovered of their hosts. */
+/** Subtracts the removed items from the discovered URLs of their hosts. */
 const undiscovered = (frame: Frame): string => `
   if openedQueue.countsUrls() then
     local ids, hosts = {}, ${frame.arg('hosts')}

@@ -28,7 +28,7 @@ import calculateSlot from 'cluster-key-slot';
  *                                           delayed           entries, by when they are available (sorted set)
  *                                           dead              dead letters, by number (sorted set)
  *                                           marks:new | :old  hash of a forgotten item -> clock (hashes)
- *                                         :queue:…          if the queue knows hosts, also:
+ *                                         :queue:…          in a per-host queue, also:
  *                                           lanes             lanes of hosts: their counts and times (hash)
  *                                           due               lanes, by when they may be leased from (sorted set)
  *
@@ -75,7 +75,7 @@ export interface QueueKeys {
   readonly dead: string;
   readonly marks: string;
   readonly oldMarks: string;
-  /** Only of queues that know hosts. */
+  /** Only in per-host queues. */
   readonly hosts?: { readonly lanes: string; readonly due: string };
 }
 
@@ -153,7 +153,7 @@ export function segmentTags(generation: string, segments: number): string[] {
   });
 }
 
-/** The keys of a segment. `base` is the number of the first layer. `hosts`: its queue knows hosts. */
+/** The keys of a segment. `base` is the number of the first layer. `hosts`: its queue has a lane for each host. */
 export function segmentKeys(tag: string, base = 0, hosts = false): SegmentKeys {
   const prefix = `unseen:{${tag}}`;
   const pieces = `${prefix}:cells`;

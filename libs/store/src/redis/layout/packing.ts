@@ -21,7 +21,7 @@ const SCRIPT_BUDGET = 850;
 /** The same for the lane of an item that is queued by its host. Usually several items share a lane. */
 const LANE_COST = 2;
 
-/** Reads of items that take as long as one add of a new item: measured 2.0 to 2.2. */
+/** Number of reads that take as long as one add of a new item (measured: 2.0 to 2.2). */
 const READS_PER_CHANGE = 2;
 
 /**
@@ -58,9 +58,9 @@ function atCost(cost: number): number {
 }
 
 /**
- * Splits a batch into chunks: for each segment that has items, its chunks in the batch's order. A pure function of
- * batch and geometry, since chunk numbers name operation records. An empty batch becomes one empty chunk, so that Redis
- * is still asked whether the filter exists.
+ * Splits the items of each segment into chunks, in batch order. A pure function of batch and geometry, because chunk
+ * numbers name operation records. An empty batch becomes one empty chunk, so that Redis still checks that the filter
+ * exists.
  */
 export function dealChunks(segment: Uint32Array, segments: number, size: number): Chunk[][] {
   const counts = new Uint32Array(segments);

@@ -74,7 +74,7 @@ export interface SegmentLimits {
    * Number of marks of forgotten items in a segment's queue up to which no sweep begins. A long queue may have more.
    */
   readonly maxMarks: number;
-  /** Hosts of a set whose queue knows them. */
+  /** Limit on the hosts of a set with `perHost`. */
   readonly maxHosts: number;
 }
 

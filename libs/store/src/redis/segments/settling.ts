@@ -21,7 +21,7 @@ export interface Settling {
   readonly of: EntryId['of'];
   /** Arguments before the ids. */
   readonly args: readonly (string | number)[];
-  /** Arguments behind them, in sets that know hosts. */
+  /** Arguments after them, in sets with `perHost`. */
   readonly hostArgs?: readonly (string | number)[];
 }
 

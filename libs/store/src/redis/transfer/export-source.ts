@@ -16,8 +16,8 @@ import { together } from '../connection/transaction.js';
 import type { Views } from '../catalogue/views.js';
 
 /**
- * Maximum number of rounds of the last two steps of `queue`, if entries keep passing through the whole queue. So few
- * entries do this that hardly any are missed.
+ * Maximum number of rounds of the last two steps of `queue`, if entries keep passing through the whole queue. Few
+ * entries do this, so hardly any are missed.
  */
 const ROUNDS = 10;
 
@@ -58,7 +58,7 @@ export class RedisSource implements SegmentSource {
     const { stack } = this.filter;
     const later = stack.plan.slice(1).map((_, n) => countOf('items', n + 1));
     const deadline = deadlineIn(this.timeoutMs);
-    // A segment of the first layer may be one of several pieces. The counts come with the last piece.
+    // The first layer may have several pieces in a segment of the filter. The last piece carries the counts.
     const each = stack.piecesOf(0);
     const [segment, isLast] = [Math.floor(piece / each), piece % each === each - 1];
     let open = 0;

@@ -21,7 +21,7 @@ import { importHostsScript } from '../scripts/transfer-hosts.js';
 const ENTRIES_PER_SCRIPT = 200;
 const BYTES_PER_SCRIPT = 2 ** 20;
 
-/** What the queue of a set, and its hidden items, may have at most. */
+/** Limits on the queue of a set and on its hidden items. */
 export interface ImportLimits {
   readonly maxHidden: number;
   readonly maxHosts: number;
@@ -143,7 +143,7 @@ export class RedisImport {
           [countOf('nonzero', layer), nonZero],
           [countOf('saturated', layer), segment.layers[layer]?.saturated ?? 0],
         );
-        // This segment had not opened the layer where it was exported.
+        // The exported filter had not opened the layer in this segment.
         if (layer > 0 && !segment.layers[layer]) {
           await this.claim.renew(this.deadline);
           await this.claim.allocateLayer(index, layer, this.deadline);

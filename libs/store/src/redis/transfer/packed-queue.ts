@@ -20,7 +20,7 @@ export function packEntries(entries: readonly QueuedItem[], seed: Uint8Array | u
   );
 }
 
-/** Lanes for importHostsScript. If a host comes twice, only the last one counts. */
+/** Lanes for importHostsScript. If a host appears twice, only its last lane counts. */
 export function packHosts(hosts: readonly QueuedHost[], seed: Uint8Array): Buffer {
   const packed = new Map<string, Buffer[]>();
   for (const host of hosts) {
