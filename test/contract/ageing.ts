@@ -241,7 +241,7 @@ export function ageingContract(subject: Subject): void {
       },
     );
 
-    it('keep items forgotten that were forgotten before a sync or during it, however full the set is', async () => {
+    it('keep items forgotten if they were forgotten before or during a sync, even in a full set', async () => {
       const { filter, counted } = await crowded();
       const [before, during, kept] = [counted.slice(0, 80), counted.slice(80, 160), counted.slice(160)];
       await calls.remove(filter, before);

@@ -74,7 +74,7 @@ export function hostSettingsContract(subject: Subject): void {
       expect(await drop(filter, 'a')).toBe(0);
     });
 
-    it('have each entry in its state, and say when the next may be leased', async () => {
+    it('count entries by state, and say when the next one may be leased', async () => {
       const filter = await make({ delayMs: DELAY_MS, maxLeased: 2 }, { maxAttempts: 1 });
       await discover(subject.store, filter, [...urls('a', 6), ...urls('b', 1)]);
       const started = clock.now();
@@ -93,7 +93,7 @@ export function hostSettingsContract(subject: Subject): void {
       expect(await get(filter, 'b')).toBeUndefined();
     });
 
-    it('are those of sets with perHost, of one generation', async () => {
+    it('exist only in sets with perHost, for one generation', async () => {
       const plain = await makeFilter(subject.store, { kind: 'visited-set' });
       await expect(hosts().list(plain, 1)).rejects.toThrow(TypeError);
       await expect(get(plain, 'a')).rejects.toThrow(TypeError);
@@ -156,7 +156,7 @@ export function hostSettingsContract(subject: Subject): void {
       });
     });
 
-    it('block a host until then also if the clock is set back', async () => {
+    it('block a host until that time even if the clock is set back', async () => {
       const filter = await make({});
       await discover(subject.store, filter, urls('a', 1));
       await set(filter, 'a', { blockedUntil: clock.now() + DELAY_MS });
@@ -168,7 +168,7 @@ export function hostSettingsContract(subject: Subject): void {
       expect(await calls.take(filter)).toEqual(urls('a', 1));
     });
 
-    it('end what a release has a host wait for, but not its delay', async () => {
+    it('end a delay that a release set, but not the delay of the host', async () => {
       const filter = await make({ delayMs: DELAY_MS });
       await discover(subject.store, filter, [...urls('a', 2), ...urls('b', 2)]);
       const some = await calls.lease(filter, 2);
@@ -190,7 +190,7 @@ export function hostSettingsContract(subject: Subject): void {
       expect(await calls.take(filter)).toEqual(urls('a', 1));
     });
 
-    it('are made once, and a repeat has the same answer', async () => {
+    it('are applied once, and a repeat gets the same answer', async () => {
       const filter = await make({});
       const operation = keyed();
       const first = await set(filter, 'a', { own: { maxLeased: 2 } }, operation);
@@ -201,7 +201,7 @@ export function hostSettingsContract(subject: Subject): void {
       expect((await get(filter, 'a'))!.own).toEqual({ maxLeased: 7 });
     });
 
-    it('go with exports', async () => {
+    it('are part of exports', async () => {
       const filter = await make({ maxUrls: 3 });
       const blockedUntil = clock.now() + 3 * 86_400_000;
       await set(filter, 'a', { own: { delayMs: 0, maxUrls: 1 }, blockedUntil });
@@ -275,7 +275,7 @@ export function hostSettingsContract(subject: Subject): void {
       expect(await calls.queueOf(filter)).toEqual(empty);
     });
 
-    it('frees the places of its leases', async () => {
+    it('makes room under maxLeased for other leases', async () => {
       const filter = await make({ maxLeased: 1 });
       await discover(subject.store, filter, urls('a', 2));
       const taken = await calls.lease(filter, 10, HELD_MS);
@@ -287,7 +287,7 @@ export function hostSettingsContract(subject: Subject): void {
       expect(await get(filter, 'a')).toMatchObject({ waiting: 1, leased: 1 });
     });
 
-    it('leaves nothing of its entries to exports and syncs', async () => {
+    it('removes its entries from exports and syncs', async () => {
       const syncs = new SyncCalls(subject);
       const filter = await make({}, { maxAttempts: 1 });
       await discover(subject.store, filter, [...urls('a', 9), ...urls('b', 1)]);
@@ -305,7 +305,7 @@ export function hostSettingsContract(subject: Subject): void {
       ]);
     });
 
-    it('counts right, whatever happens before and after', async () => {
+    it('keeps the counts right in random sequences of calls', async () => {
       const random = new Random();
       const filter = await make({ maxLeased: 3 }, { maxAttempts: 2 });
       /** The entries that were not dropped, acknowledged, or purged. */

@@ -84,7 +84,7 @@ export function hostsContract(subject: Subject): void {
       },
     );
 
-    it('that is full for one host takes URLs of the others, and nothing of a batch that it refuses', async () => {
+    it('that is full for one host takes URLs of other hosts, and refuses batches as a whole', async () => {
       // One layer.
       const made = await make(3, { capacity: 600, growsTo: 1 });
       const big = pagesOf('big.example', 200);
@@ -108,7 +108,7 @@ export function hostsContract(subject: Subject): void {
       { spread: 1, ages: {} },
       { spread: 3, ages: {} },
       { spread: 3, ages: AGES },
-    ])('is the same once it is exported and imported, $spread runs, $ages', async ({ spread, ages }) => {
+    ])('is the same after an export and import, $spread runs, $ages', async ({ spread, ages }) => {
       const { store } = subject;
       const filter = await make(spread, { ...EXACT, growsTo: 2 ** 22, ...ages });
       const urls = [...pagesOf('big.example', 3_000), ...hostsOf(500, 'small')];
@@ -127,7 +127,7 @@ export function hostsContract(subject: Subject): void {
       expect(tally(await inBatches(remove, store, imported, urls), 1)).toBe(urls.length);
     });
 
-    it('has about as much room for a host once it is exported and imported', async () => {
+    it('has about as much room for a host after an export and import', async () => {
       const { store } = subject;
       // One layer, in which each run has a share of 200.
       const filter = await make(6, { capacity: 1_200, growsTo: 1 });
@@ -144,7 +144,7 @@ export function hostsContract(subject: Subject): void {
       expect(Math.abs((await roomOf(copy)) - room)).toBeLessThanOrEqual(5);
     });
 
-    it('has at most its share of room in each run once its imported URLs are forgotten', async () => {
+    it('has at most its share of room in each run after its imported URLs are forgotten', async () => {
       const { store } = subject;
       const [runs, share] = [6, 200];
       const filter = await make(runs, { capacity: runs * share, growsTo: 1 });
@@ -168,7 +168,7 @@ export function hostsContract(subject: Subject): void {
       for (const room of rooms.values()) expect(room).toBeLessThanOrEqual(share);
     });
 
-    it('hides the same URLs in each run once it is exported and imported, after a restart too', async () => {
+    it('hides the same URLs in each run after an export and import, and after a restart', async () => {
       const filter = await make(3, {
         ...{ capacity: 1_200, errorRate: 0.25, growsTo: 1, ...AGES },
         segmentation: { ...segmentation(3), maxSegmentBytes: 1_000 },
@@ -268,7 +268,7 @@ export function hostsContract(subject: Subject): void {
       await subject.reopen();
     });
 
-    it('notes as many removals during a sync as any set, whether they are of one host or of many', async () => {
+    it('notes as many removals during a sync as any set, for one host or for many', async () => {
       await subject.reopen({ maxSyncForgets: 3_000 });
       const syncs = new SyncCalls(subject);
       const filter = await make(3, EXACT);
@@ -306,7 +306,7 @@ export function hostsContract(subject: Subject): void {
       for (const one of unfit) await expect(store.syncs.open(filter, one, made())).rejects.toThrow(/spread/);
     });
 
-    it.each([1, 3])('keeps what a sync lists, %d runs', async (spread) => {
+    it.each([1, 3])('keeps the URLs that a sync lists, %d runs', async (spread) => {
       const { store } = subject;
       const syncs = new SyncCalls(subject);
       const filter = await make(spread, EXACT);

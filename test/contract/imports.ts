@@ -52,7 +52,7 @@ export function importsContract(subject: Subject): void {
       expect(read).toBe(0);
     });
 
-    it('is not listed until its last part has arrived, and displaces no other from a page', async () => {
+    it('is not listed until its last part has arrived, and displaces no other filter from a page', async () => {
       const { store } = subject;
       const { spec, parts } = await exported();
       const neighbour = `${spec.name}.later`;
@@ -68,7 +68,7 @@ export function importsContract(subject: Subject): void {
       expect(await listed(2)).toEqual({ names: [spec.name, neighbour], next: undefined });
     });
 
-    it('of an export has the entry of every visited item in it, whatever was queued meanwhile', async () => {
+    it('of an export has an entry for every visited item, even if items were queued meanwhile', async () => {
       const { store } = subject;
       const filter = await makeFilter(store, { kind: 'visited-set', capacity: 5_000, errorRate: 1e-9 });
       await discover(store, filter, items(2_000));

@@ -43,7 +43,7 @@ export function leasesContract(subject: Subject): void {
       },
     );
 
-    it.each(['ack', 'release'] as const)('that were never given are unknown to %s', async (verb) => {
+    it.each(['ack', 'release'] as const)('that were never issued are unknown to %s', async (verb) => {
       const { queue } = subject.store;
       const filter = await makeFilter(subject.store, { kind: 'visited-set', errorRate: 1e-9 });
       await discover(subject.store, filter, ['a']);

@@ -29,7 +29,7 @@ export function queueHostPaceContract(subject: Subject): void {
   };
 
   describe('the delay of a host', () => {
-    it('lies between two leases, also after a restart', async () => {
+    it('separates two leases, even after a restart', async () => {
       let filter = await make({ delayMs: DELAY_MS });
       await discover(subject.store, filter, [...urls('a', 3), ...urls('b', 3)]);
       expect(await lease(filter)).toEqual([...urls('a', 1), ...urls('b', 1)]);
@@ -44,7 +44,7 @@ export function queueHostPaceContract(subject: Subject): void {
       expect(await lease(filter)).toEqual(urls('a', 1, 9));
     });
 
-    it('lies between two of its URLs even if its queue was empty meanwhile', async () => {
+    it('separates two of its URLs even if its queue was empty in between', async () => {
       const filter = await make({ delayMs: DELAY_MS });
       await discover(subject.store, filter, urls('a', 1));
       await calls.ack(filter, await calls.lease(filter, 1));
@@ -54,7 +54,7 @@ export function queueHostPaceContract(subject: Subject): void {
       expect(await lease(filter)).toEqual(urls('a', 1, 1));
     });
 
-    it('leaves the counts right, also after a restart, if entries come back meanwhile', async () => {
+    it('keeps the counts right if entries return in between, even after a restart', async () => {
       const filter = await make({ delayMs: DELAY_MS });
       await discover(subject.store, filter, [...urls('a', 2), ...urls('b', 1)]);
       const [a, b] = await calls.lease(filter, 2, HELD_MS);
@@ -67,7 +67,7 @@ export function queueHostPaceContract(subject: Subject): void {
       expect(await calls.queueOf(await calls.reopened(filter))).toMatchObject(counts);
     });
 
-    it('is kept by ten workers', async () => {
+    it('holds for ten workers', async () => {
       const filter = await make({ delayMs: DELAY_MS });
       await discover(subject.store, filter, urls('a', 8));
       const at: number[] = [];
@@ -84,7 +84,7 @@ export function queueHostPaceContract(subject: Subject): void {
       for (const [n, one] of at.slice(1).entries()) expect(one - at[n]!).toBeGreaterThan(DELAY_MS * 0.9);
     });
 
-    it('is not owed for forgotten URLs', async () => {
+    it('does not start for forgotten URLs', async () => {
       const filter = await make({ delayMs: DELAY_MS });
       await discover(subject.store, filter, urls('a', 3));
       await calls.forget(filter, urls('a', 3));
@@ -93,7 +93,7 @@ export function queueHostPaceContract(subject: Subject): void {
       expect(await lease(filter)).toEqual(urls('a', 1, 7));
     });
 
-    it('is no longer if the clock is set back', async () => {
+    it('does not grow if the clock is set back', async () => {
       let filter = await make({ delayMs: DELAY_MS });
       await discover(subject.store, filter, urls('a', 3));
       expect(await lease(filter)).toHaveLength(1);
@@ -118,7 +118,7 @@ export function queueHostPaceContract(subject: Subject): void {
       expect(await onceWoken(filter)).toEqual(urls('a', 1, 1));
     });
 
-    it('is longer if a release says so, for all URLs of its host', async () => {
+    it('grows if a release says so, for all URLs of the host', async () => {
       const filter = await make({});
       await discover(subject.store, filter, [...urls('a', 4), ...urls('b', 3)]);
       const [first, second] = await calls.lease(filter, 10, HELD_MS, { maxPerHost: 2 });
@@ -208,7 +208,7 @@ export function queueHostPaceContract(subject: Subject): void {
   describe('maxUrls', () => {
     const { New, Present, Limited } = Added;
 
-    it('limits the discoveries of a host, less those that were forgotten', async () => {
+    it('limits the discovered URLs of a host, minus forgotten ones', async () => {
       let filter = await make({ maxUrls: 3 });
       const [a, b] = [urls('a', 6), urls('b', 2)];
       const operation = keyed();
@@ -234,7 +234,7 @@ export function queueHostPaceContract(subject: Subject): void {
       ]);
     });
 
-    it('begins anew with each age', async () => {
+    it('restarts with each age', async () => {
       const maxAgeSeconds = 10_000;
       const filter = await make({ maxUrls: 2 }, { maxAgeSeconds });
       expect(await discover(subject.store, filter, urls('a', 3))).toEqual([New, New, Limited]);

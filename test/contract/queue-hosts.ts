@@ -57,7 +57,7 @@ export function queueHostsContract(subject: Subject): void {
       });
     });
 
-    it('keeps an entry in the lane of its host wherever it goes', async () => {
+    it('returns each entry to the lane of its host', async () => {
       const filter = await make({}, { maxAttempts: 2 });
       const [a, b] = [urls('a', 3), urls('b', 3)];
       await discover(subject.store, filter, [...a, ...b]);
@@ -89,7 +89,7 @@ export function queueHostsContract(subject: Subject): void {
       expect(await subject.store.queue.lease(after, 10, LONG_MS, again)).toEqual(first);
     });
 
-    it('hands out everything in the end, and counts it, whatever happens before', async () => {
+    it('hands out everything in the end, with the right counts, after random calls', async () => {
       const random = new Random();
       const filter = await make({ maxLeased: 3 }, { maxAttempts: 4 });
       const forgotten = new Set<string>();
@@ -176,7 +176,7 @@ export function queueHostsContract(subject: Subject): void {
         await expect(makeFilter(subject.store, unfit)).rejects.toThrow(TypeError);
     });
 
-    it('wants the hosts of what it queues, and only such a set takes them', async () => {
+    it('requires the host of each queued URL, and other sets refuse hosts', async () => {
       const filter = await make({});
       const positions = positionsOf(urls('a', 1), filter.seed, filter.geometry);
       const without = subject.store.counters.add(filter, positions, made(), { payloads: urls('a', 1) });
@@ -192,7 +192,7 @@ export function queueHostsContract(subject: Subject): void {
       await expect(lease(filter, 1, 0)).rejects.toThrow(RangeError);
     });
 
-    it.each([undefined, 1])('is swept of forgotten entries, %s of a host at a time', async (maxLeased) => {
+    it.each([undefined, 1])('sweeps forgotten entries out, %s of a host at a time', async (maxLeased) => {
       let filter = await make({ ...(maxLeased !== undefined && { maxLeased }) }, { maxAttempts: 1 });
       await subject.reopen({ maxMarks: 0 });
       filter = await subject.store.open(filter.name, filter.kind);
@@ -224,7 +224,7 @@ export function queueHostsContract(subject: Subject): void {
       await subject.reopen();
     });
 
-    it('keeps what is queued in a sync', async () => {
+    it('keeps its queued URLs in a sync', async () => {
       const syncs = new SyncCalls(subject);
       const filter = await make({ delayMs: DELAY_MS });
       const all = [...urls('a', 30), ...urls('b', 30)];

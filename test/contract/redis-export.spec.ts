@@ -57,7 +57,7 @@ describe('an export from Redis', () => {
     expect(Math.max(...reply)).toBeLessThan(MOST_BYTES);
   });
 
-  it('reads lanes of hosts in slices, also if they have all been due since the same moment', async () => {
+  it('reads lanes of hosts in slices, even if all became due at the same time', async () => {
     const filter = await makeFilter(store, hostOptions({ maxUrls: 1 }, { capacity: HOSTS }));
     const names = Array.from({ length: HOSTS }, (_, n) => `h${n}`);
     await discover(
@@ -79,7 +79,7 @@ describe('an export from Redis', () => {
     expect(Math.max(...reply)).toBeLessThan(MOST_BYTES);
   });
 
-  it('is refused by a store whose queues may have fewer hosts', async () => {
+  it('is refused by a store with a lower limit on hosts', async () => {
     const filter = await makeFilter(store, hostOptions({ maxUrls: 1 }));
     await discover(store, filter, [...urls('a', 1), ...urls('b', 1), ...urls('c', 1)]);
     const file = await exportFile(store, filter);

@@ -79,7 +79,7 @@ export function redisLanes(subject: Subject<RedisHarness>): void {
       expect(await calls.take(filter, 60, 1)).toEqual(all);
     });
 
-    it('are as many in a lease as it may have entries, and a repeat has the same', async () => {
+    it('allow a lease of one entry from each of many hosts, and a repeat returns the same entries', async () => {
       const filter = await make({ delayMs: DELAY_MS });
       const count = 2 * LANES_PER_SCRIPT + 7;
       await discover(subject.store, filter, hosts(count));
@@ -91,7 +91,7 @@ export function redisLanes(subject: Subject<RedisHarness>): void {
       expect(await calls.take(filter)).toEqual(hosts(count).slice(-2));
     });
 
-    it('give a repeat of a lease nothing that came later', async () => {
+    it('give a repeat of a lease no later entries', async () => {
       const filter = await make({ delayMs: DELAY_MS });
       await discover(subject.store, filter, hosts(LANES_PER_SCRIPT));
       const operation = keyed();
@@ -190,7 +190,7 @@ export function redisLanes(subject: Subject<RedisHarness>): void {
       }
     });
 
-    it('are limited in number, and a host without a lane is then refused', async () => {
+    it('are limited in number, and then the store refuses new hosts', async () => {
       subject.store = await subject.harness.open({ maxHosts: 3 });
       try {
         const filter = await make({});
@@ -266,7 +266,7 @@ export function redisLanes(subject: Subject<RedisHarness>): void {
       expect((await bytesOf(plain)) - (await bytesOf(filter))).toBe(HEAD_BYTES + 1 - HOST_BYTES);
     });
 
-    it('of several segments keep the pace of each host', async () => {
+    it('in several segments pace each host', async () => {
       const options = hostOptions({ delayMs: DELAY_MS, maxLeased: 1 });
       const filter = await makeFilter(subject.store, {
         ...options,

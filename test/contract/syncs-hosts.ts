@@ -22,7 +22,7 @@ export function syncsHostsContract(subject: Subject): void {
   };
 
   describe('a sync of a set with maxUrls', () => {
-    it('makes URLs that it drops count no longer, and those that it keeps count on', async () => {
+    it('stops counting URLs that it drops, and continues counting URLs that it keeps', async () => {
       const filter = await make({ maxUrls: 3 });
       await find(filter, [...urls('a', 3), ...urls('b', 3)]);
       await ackAll(filter);
@@ -35,7 +35,7 @@ export function syncsHostsContract(subject: Subject): void {
       expect(await find(filter, urls('b', 4, 3))).toEqual([New, New, New, Limited]);
     });
 
-    it('makes queued URLs and those that are discovered meanwhile count', async () => {
+    it('counts queued URLs and URLs discovered during the sync', async () => {
       const filter = await make({ maxUrls: 3 });
       await find(filter, [...urls('a', 3), ...urls('b', 1)]);
       const sync = await syncs.open(filter);
@@ -75,7 +75,7 @@ export function syncsHostsContract(subject: Subject): void {
       expect(await find(filter, urls('a', 2, 6))).toEqual([New, Limited]);
     });
 
-    it('makes URLs that are forgotten meanwhile count no longer', async () => {
+    it('stops counting URLs forgotten during the sync', async () => {
       const filter = await make({ maxUrls: 3 });
       await find(filter, urls('a', 3));
       const sync = await syncs.open(filter);
@@ -101,7 +101,7 @@ export function syncsHostsContract(subject: Subject): void {
       expect(await find(filter, urls('a', 2, 4))).toEqual([New, Limited]);
     });
 
-    it('makes no URLs of earlier ages count in a set that ages', async () => {
+    it('does not count URLs of earlier ages in a set that ages', async () => {
       const maxAgeSeconds = 10_000;
       const filter = await make({ maxUrls: 3 }, { maxAgeSeconds });
       // So that the next step does not end the period.
@@ -117,7 +117,7 @@ export function syncsHostsContract(subject: Subject): void {
       expect(await find(filter, urls('a', 3, 5))).toEqual([New, New, Limited]);
     });
 
-    it('counts what it keeps, whatever happens before', async () => {
+    it('counts the URLs that it keeps after random calls', async () => {
       const random = new Random();
       const maxUrls = 10;
       const filter = await make({ maxUrls });

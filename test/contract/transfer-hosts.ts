@@ -53,7 +53,7 @@ export function transferHostsContract(subject: Subject): void {
       expect(await calls.take(copied)).toEqual(urls('a', 1));
     });
 
-    it('carry the turns of its hosts, also of those that wait since the same moment', async () => {
+    it('carry the turns of its hosts, even of hosts with equal times', async () => {
       const random = new Random();
       const filter = await make({});
       for (let round = 0; round < 20; round++) {
@@ -89,7 +89,7 @@ export function transferHostsContract(subject: Subject): void {
       expect(await takeAll(copied)).toEqual(all);
     });
 
-    it('carry what a release has a host wait for', async () => {
+    it('carry a delay that a release set', async () => {
       const filter = await make({});
       await discover(subject.store, filter, [...urls('a', 2), ...urls('b', 1)]);
       const [first] = await calls.lease(filter, 1);
@@ -100,7 +100,7 @@ export function transferHostsContract(subject: Subject): void {
       expect(await calls.take(copied)).toEqual([...urls('a', 1, 1), ...urls('a', 1)]);
     });
 
-    it('carry the wait of a host without entries', async () => {
+    it('carry the delay of a host without entries', async () => {
       const filter = await make({ delayMs: DELAY_MS });
       await discover(subject.store, filter, urls('a', 1));
       await calls.ack(filter, await calls.lease(filter, 1));
@@ -142,7 +142,7 @@ export function transferHostsContract(subject: Subject): void {
       expect(await calls.ack(filter, [c!])).toEqual([1]);
     });
 
-    it('carry what maxUrls has counted', async () => {
+    it('carry the counts for maxUrls', async () => {
       const { New, Limited } = Added;
       const filter = await make({ maxUrls: 3 });
       await discover(subject.store, filter, urls('a', 3));
@@ -154,7 +154,7 @@ export function transferHostsContract(subject: Subject): void {
       expect(await discover(subject.store, copied, urls('a', 4))).toEqual([New, New, New, Limited]);
     });
 
-    it('count what maxUrls limits anew if the age is over by the time of the import', async () => {
+    it('restart the counts for maxUrls if the age ends before the import', async () => {
       const { New, Limited } = Added;
       const maxAgeSeconds = 10_000;
       const filter = await make({ maxUrls: 2 }, { maxAgeSeconds });

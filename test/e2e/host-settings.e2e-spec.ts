@@ -129,7 +129,7 @@ describe.each(STORES)('the hosts of a set, over HTTP, $name store', ({ start }) 
     expect(await on('DELETE', name, 'nobody.example')).toMatchObject({ status: 200, body: { dropped: 0 } });
   });
 
-  it('can be blocked until a time, also before they are known', async () => {
+  it('can be blocked until a time, even before they have URLs', async () => {
     const name = await made();
     await discover(name, [...urls('a.example', 1), ...urls('b.example', 1)]);
     const [soon, year] = [inDays(0.5), inDays(365)];
@@ -149,7 +149,7 @@ describe.each(STORES)('the hosts of a set, over HTTP, $name store', ({ start }) 
     expect(await leased(name)).toEqual(urls('new.example', 1));
   });
 
-  it('can have limits of their own, and none again', async () => {
+  it('can get limits of their own, and lose them again', async () => {
     const name = await made({ perHost: { delaySeconds: 60, maxLeased: 1, maxUrls: 3 } });
     await discover(name, urls('a.example', 3));
     const own = { delaySeconds: 0, maxLeased: 2, maxUrls: 4 };

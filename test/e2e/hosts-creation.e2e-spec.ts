@@ -20,7 +20,7 @@ describe.each(STORES)('the creation of sets that know hosts, $name store', ({ st
   };
 
   it.each([{}, { delaySeconds: 2 }, { delaySeconds: 86_400, maxLeased: 1, maxUrls: 2_147_483_648 }])(
-    'with perHost %j is described as asked',
+    'with perHost %j is described with these limits',
     async (perHost) => {
       const name = await made(perHost);
       expect((await call(app, 'GET', `${SETS}/${name}`)).body).toMatchObject({

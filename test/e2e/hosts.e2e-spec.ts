@@ -247,7 +247,7 @@ describe.each(STORES)('sets that know hosts, over HTTP, $name store', ({ start }
     expect(answer).toMatchObject({ status: 400, body: { detail: expect.stringContaining(why) } });
   });
 
-  it('a sync keeps perHost and what waits', async () => {
+  it('a sync keeps perHost and the waiting URLs', async () => {
     const name = await made({ delaySeconds: 10, maxUrls: 2 });
     await discover(name, ...urls('a', 2));
     const sync = await call(app, 'POST', `${SETS}/${name}/syncs`, { capacity: 5_000 });
@@ -263,7 +263,7 @@ describe.each(STORES)('sets that know hosts, over HTTP, $name store', ({ start }
     expect(await leased(name)).toEqual([]);
   });
 
-  it('an export carries the hosts and what waits', async () => {
+  it('an export carries the hosts and the waiting URLs', async () => {
     const name = await made({ delaySeconds: 10, maxUrls: 3 });
     await discover(name, ...urls('a', 2), ...urls('b', 2));
     const copy = freshName('copy');

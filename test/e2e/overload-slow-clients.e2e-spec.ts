@@ -115,7 +115,7 @@ describe('a slow or endless client is cut off', () => {
     }
   });
 
-  it('if it sends a body that the route ignores, its request refused or not', async () => {
+  it('if it sends a body that the route ignores, even of a refused request', async () => {
     const requests = [
       ['GET /healthz', '127.0.0.1', 200],
       ['GET /v1/filters', 'evil.example', 403],

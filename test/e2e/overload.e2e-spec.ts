@@ -116,7 +116,7 @@ describe('a service at its limits', () => {
     );
   });
 
-  it('reserves nothing for announced bytes, and refuses a head that announces more than is free now', async () => {
+  it('reserves nothing for announced bytes, and refuses a head that announces more than is free', async () => {
     for (let i = 0; i < 3; i++) await hold(1, { ...JSON_TYPE, 'content-length': 1_000 });
     await untilParked();
     expect(await call(app, 'POST', `${items}/check`, { items: ['x'] })).toMatchObject({ status: 200 });
@@ -154,7 +154,7 @@ describe('a service at its limits', () => {
     });
   });
 
-  it('refuses bodies that are too large with their own error, whatever they announce', async () => {
+  it('refuses bodies that are too large with their own error, for any announced length', async () => {
     occupy(2, 1_000);
     const large = (await client()).send(postHead(`${items}/add`, { ...JSON_TYPE, 'content-length': 1e9 }));
     expect(await large.answer()).toMatchObject({ status: 413 });

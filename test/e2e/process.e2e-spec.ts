@@ -169,7 +169,7 @@ describe('ending', () => {
     expect(await service.exit()).toBe(0);
   });
 
-  it('waits for them until its grace period ends, then ends streams with a line that says why', async () => {
+  it('waits for them until the grace period ends, then ends streams with a line that gives the reason', async () => {
     const service = await start({ ...PATIENT, SHUTDOWN_GRACE_MS: '300' });
     const url = await service.url();
     await post(`${url}/v1/filters`, { name: 'f', type: 'counting', capacity: 10_000, errorRate: 0.01 });

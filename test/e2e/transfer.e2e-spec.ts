@@ -213,7 +213,7 @@ describe.each(STORES)('export and import on $name', ({ start }) => {
     expect(add).toMatchObject({ status: 415, body: { code: 'UNSUPPORTED_MEDIA_TYPE' } });
   });
 
-  it('a forged header is refused, whatever it says', async () => {
+  it('every forged header is refused', async () => {
     const file = await download(app, `/v1/filters/${await smallFilter(app)}/export`);
     const { header } = await readFile(file);
     const geometry = (changes: object) => ({ geometry: { ...header.geometry, ...changes } });

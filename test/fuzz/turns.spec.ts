@@ -83,7 +83,7 @@ describe('work on a large input yields to other requests', () => {
     await expectTurns(long.length, 2 ** 16, searching);
   });
 
-  it('after each PORTION of URLs, whatever their length', async () => {
+  it('after each PORTION of URLs of any length', async () => {
     const identity = new UrlIdentity(CONFIG);
     const filter = { generation: 'g', urlProfile: {} } as unknown as Filter;
     for (const length of [0, 100, 2_690, 9_000]) {

@@ -144,7 +144,7 @@ describe('judgeQueue', () => {
     expect(violations(once, 10_500, LAST_WRITES)).toContainEqual(twice);
   });
 
-  it('accepts that a repeated settling takes effect if a failover lost its record, and only then', () => {
+  it('accepts that a repeated call to settle takes effect if a failover lost its record, and only then', () => {
     // The lost entry had the same id before the death.
     const settled = (repeats: readonly QueueAttempt[]) => [
       told(DISCOVER, 0, 'new'),
@@ -160,7 +160,7 @@ describe('judgeQueue', () => {
     expect(violations(settled([repeat]), 30_000, LAST_WRITES)).toContainEqual(gone);
   });
 
-  it('accepts that a settling is refused just before its id, which a failover lost, is used again', () => {
+  it('accepts that a call to settle is refused just before its id, lost in a failover, is used again', () => {
     // The first lease is lost with the master that died at 10,500, and the next lease has the same id.
     const lost = leased({ ...LEASE, id: 9 }, 10_200, LEASED);
     const settled = (ackedAt: number, ...first: QueueAttempt[]) => [

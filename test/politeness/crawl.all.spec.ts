@@ -53,7 +53,7 @@ describeCrawl(`ten workers of three kinds crawl 50 hosts${whyNot}`, () => {
     },
     { store: 'the embedded store', start: embeddedSystem, killsAt: [] },
   ])(
-    'and keep the pace of each host, on $store',
+    'and pace each host, on $store',
     async ({ store, start, killsAt }) => {
       const crawled = await on(start, (system) => crawl(system, { team: TEAM, perHost: PER_HOST, killsAt }));
       check(store, crawled, PER_HOST.delaySeconds * 1_000);

@@ -24,7 +24,7 @@ describe('the judge of access logs', () => {
     expect(judged([request('a/1', 1_000), request('b/1', 1_005), request('a/2', 3_010)])).toEqual([]);
   });
 
-  it('finds a request that came too soon, whichever worker sent it and in whatever order the log is', () => {
+  it('finds a request that came too soon, from any worker and in any order of the log', () => {
     const log = [request('a/2', 3_009, { agent: 'two' }), request('a/1', 1_000)];
     expect(judged(log)).toEqual(['too soon: a/2 by two came 1999 ms after a/1 by one']);
   });
@@ -89,7 +89,7 @@ describe('the judge of access logs', () => {
     expect(judge(log, { delayMs: undefined, pages: ['a/1', 'a/4'], kills: [] })).toEqual(['missing: a/4']);
   });
 
-  it('finds a page that is missing, also if another host has its path', () => {
+  it('finds a missing page even if another host has its path', () => {
     expect(judged([request('a/1', 1_000)], { pages: ['a/1', 'b/1'] })).toEqual(['missing: b/1']);
   });
 });

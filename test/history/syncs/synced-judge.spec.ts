@@ -280,7 +280,7 @@ describe('judgeSynced', () => {
     expect(judged(calls, undefined, died(1_035)).violations).toHaveLength(1);
   });
 
-  it('lets a sync end that no answer said was open', () => {
+  it('lets a sync end although no answer said that it was open', () => {
     const reason = 'the service stopped while opening it';
     const taken = open(S, { code: 'SYNC_EXISTS', state: 'open' });
     const ended = look({ id: S, state: 'abandoned', reason });

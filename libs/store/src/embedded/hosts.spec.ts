@@ -91,7 +91,7 @@ describe('the number of hosts', () => {
 });
 
 describe('a committed sync', () => {
-  it('makes hosts count no longer of which it keeps nothing', async () => {
+  it('stops counting hosts of which it keeps no URLs', async () => {
     const store = await open({ maxHosts: 3, hostsPerChange: 2 });
     let filter = await create(store, { maxUrls: 5 });
     const { New, Limited } = Added;
@@ -182,7 +182,7 @@ describe('a batch of many hosts', () => {
     expect(await discover(store, filter, keys)).toEqual(keys.map(() => Added.New));
   });
 
-  it('and of as many entries, too', async () => {
+  it('is several changes for as many entries, too', async () => {
     const store = await open({ hostsPerChange: 2 });
     const filter = await create(store, {});
     await discover(store, filter, urls(7));
@@ -225,7 +225,7 @@ describe('an export with many hosts', () => {
     expect(await lease(store, copy, 100)).toEqual(urls(6, 4));
   });
 
-  it('is refused by a store whose queues have fewer, and nothing is left', async () => {
+  it('is refused by a store with a lower limit, and leaves nothing', async () => {
     const store = await open({});
     const filter = await create(store, {});
     await discover(store, filter, urls(4));
