@@ -110,7 +110,7 @@ function addSets(program: Command, run: Runner): void {
       .requiredOption('--capacity <items>', 'number of items that it is sized for', whole(1, MOST))
       .option(
         '--error-rate <rate>',
-        'highest share of false positives (default for visited sets: 1e-4)',
+        'maximum false-positive rate (default for visited sets: 1e-4)',
         decimal(0, 1),
       )
       .addOption(
@@ -159,7 +159,7 @@ function addSets(program: Command, run: Runner): void {
       .command('plan')
       .description('compute the memory of a visited set or filter')
       .requiredOption('--capacity <items>', 'number of items that it is sized for', whole(1, MOST))
-      .option('--error-rate <rate>', 'highest share of false positives', decimal(0, 1), 1e-4)
+      .option('--error-rate <rate>', 'maximum false-positive rate', decimal(0, 1), 1e-4)
       .addOption(
         new Option('--type <type>', 'plan a filter of this type; a standard filter cannot forget').choices([
           'counting',
@@ -255,17 +255,17 @@ function addChanges(program: Command, run: Runner): void {
   kept(
     program
       .command('sync')
-      .description('keep the entries of the sources and forget all others')
+      .description('keep the URLs or items of the sources and forget all others')
       .argument('<name>'),
   )
     .option('--capacity <items>', 'new capacity, applied on commit', whole(1, MOST))
     .option('--error-rate <rate>', 'new error rate, applied on commit', decimal(0, 1))
     .option(
       '--max-forget-share <share>',
-      'largest share of items that the sync may forget, 0 to 1',
+      'maximum share of items that the sync may forget, 0 to 1',
       decimal(0, 1),
     )
-    .option('--force', 'commit however many items the sync forgets')
+    .option('--force', 'commit, no matter how many items the sync forgets')
     .option('--allow-incomplete', 'commit even if a source is empty or entries were refused')
     .option('--abandon', 'abandon the open sync and exit')
     .option('--dry-run', 'print what the command would remove, and change nothing')
@@ -277,10 +277,10 @@ function addQuestions(program: Command, run: Runner): void {
   fed(
     program
       .command('check')
-      .description('print the entries of the sources that are unseen')
+      .description('print the URLs or items of the sources that are unseen')
       .argument('<name>'),
   )
-    .option('--seen', 'print the seen entries instead')
+    .option('--seen', 'print the seen ones instead')
     .action(run(check));
   program
     .command('work')

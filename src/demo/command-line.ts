@@ -10,7 +10,7 @@ Streams a list of URLs, one per line, through a visited set, forgets every fifth
   --sync OLD NEW      compares two lists instead: fills a visited set from OLD and syncs it to NEW. A list has one URL per
                       line, or is JSON: an array of URLs, or an object whose values are URLs
   --url URL           a running service (default: starts one, and removes it with its data afterwards)
-  --error-rate P      highest share of false positives, 1e-9 to 0.5 (default: 1e-4)
+  --error-rate P      maximum false-positive rate, 1e-9 to 0.5 (default: 1e-4)
 `;
 
 export interface CommandLine {

@@ -16,7 +16,7 @@ export interface CreateOptions {
   readonly urlProfile?: string;
   readonly maxAttempts?: number;
   readonly maxAge?: number;
-  /** Whether the queue knows hosts, which each of its limits implies. */
+  /** Whether the set gets `perHost`. Each limit for hosts implies it. */
   readonly perHost?: boolean;
   /** In seconds. */
   readonly perHostDelay?: number;
@@ -54,7 +54,7 @@ export async function create(context: Context, name: string, options: CreateOpti
   return Exit.Done;
 }
 
-/** How the queue treats hosts; undefined if it does not know them. */
+/** The limits for hosts; undefined for a set without `perHost`. */
 function perHostOf({
   perHost,
   perHostDelay: delaySeconds,
