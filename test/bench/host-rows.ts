@@ -23,7 +23,7 @@ const MOST_LEASE_MICROS = 15;
 /** Sets for visits, discoveries, discoveries without hosts, and leases. */
 type Sets = readonly [QueueClient, QueueClient, QueueClient, QueueClient];
 
-/** The cost of a queue that knows hosts, beside visits of the same URLs and a queue without hosts. */
+/** The cost of a per-host queue, compared with visits of the same URLs and with a queue without hosts. */
 export const hostGroup: Group = {
   name: 'hosts',
   measure: (options) => onBothStores(options, rowsOf),

@@ -12,14 +12,14 @@ export const HELD_MS = 80_000_000;
 export const urls = (host: string, count: number, from = 0): string[] =>
   Array.from({ length: count }, (_, n) => `http://${host}.example/${from + n}`);
 
-/** The options of a set whose queue knows hosts. */
+/** The options of a set with `perHost`. */
 export const hostOptions = (perHost: PerHost, more: FilterOptions = {}): FilterOptions => ({
   ...{ kind: 'visited-set', errorRate: 1e-9, capacity: 5_000, growsTo: Infinity, perHost },
   segmentation: { maxSegmentBytes: 2 ** 24, minSegments: 1, minSegmentBytes: 1, spread: 1 },
   ...more,
 });
 
-/** Calls on sets whose queue knows hosts. */
+/** Calls on sets with `perHost`. */
 export class HostCalls extends QueueCalls {
   constructor(private readonly tested: Subject) {
     super(tested);

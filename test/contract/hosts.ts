@@ -20,7 +20,7 @@ import { SyncCalls, syncPlan } from './sync-calls.js';
 
 const ERROR_RATE = 1e-2;
 const QUERIES = 20_000;
-/** Without false positives, in effect. */
+/** So low that no test meets a false positive. */
 const EXACT = { errorRate: 1e-9 } as const;
 /** Nothing expires during a test. */
 const AGES = { maxAgeSeconds: 86_400 } as const;

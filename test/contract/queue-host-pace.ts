@@ -6,7 +6,7 @@ import { DELAY_MS, HELD_MS, HostCalls, urls } from './host-calls.js';
 import { LONG_MS, OVER_MS, payloads } from './queue-calls.js';
 import type { Subject } from './subject.js';
 
-/** Queues that know hosts: pace and limits. */
+/** Per-host queues: delays and limits. */
 export function queueHostPaceContract(subject: Subject): void {
   const calls = new HostCalls(subject);
   const make = (perHost: PerHost, more?: FilterOptions): Promise<Filter> => calls.make(perHost, more);
@@ -164,7 +164,7 @@ export function queueHostPaceContract(subject: Subject): void {
       const fourth = await calls.lease(filter, 10, 1);
       expect(payloads(fourth)).toEqual(urls('a', 1, 3));
       clock.advance(OVER_MS);
-      // The entry of the lease that has ended is behind the others.
+      // The entry of the lease that has ended comes after the others.
       expect(await lease(filter)).toEqual(urls('a', 1, 4));
       await calls.forget(filter, [third!.payload]);
       expect(await calls.ack(filter, [third!])).toEqual([Settled.Unknown]);

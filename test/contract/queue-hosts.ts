@@ -12,7 +12,7 @@ import { SyncCalls } from './sync-calls.js';
 
 const hostOf = ({ payload }: { payload: string }): string => new URL(payload).hostname;
 
-/** Queues that know hosts: order, and what becomes of their sets. */
+/** Per-host queues: order, and the life cycle of their sets. */
 export function queueHostsContract(subject: Subject): void {
   const calls = new HostCalls(subject);
   const make = (perHost: PerHost, more?: FilterOptions): Promise<Filter> => calls.make(perHost, more);
@@ -26,7 +26,7 @@ export function queueHostsContract(subject: Subject): void {
       await discover(subject.store, filter, c);
       expect(await lease(filter, 2, 1)).toEqual([a[0], b[0]]);
       expect(await lease(filter, 3, 1)).toEqual([c[0], a[1], b[1]]);
-      // A host that comes back is the last in turn.
+      // A host that returns to the queue has the last turn.
       await discover(subject.store, filter, urls('b', 1, 7));
       expect(await lease(filter, 10, 2)).toEqual([c[1], c[2], a[2], a[3], 'http://b.example/7']);
       expect(await lease(filter)).toEqual([]);

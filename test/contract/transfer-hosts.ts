@@ -10,7 +10,7 @@ import type { Subject } from './subject.js';
 
 const DAY_MS = 86_400_000;
 
-/** Exports and imports of sets whose queues know hosts. */
+/** Exports and imports of sets with `perHost`. */
 export function transferHostsContract(subject: Subject): void {
   const calls = new HostCalls(subject);
   const make = (perHost: PerHost, more?: FilterOptions): Promise<Filter> => calls.make(perHost, more);
@@ -45,7 +45,7 @@ export function transferHostsContract(subject: Subject): void {
       expect(await calls.take(copied)).toEqual([...urls('b', 1), ...urls('c', 1)]);
       expect(await calls.take(copied)).toEqual([]);
       clock.advance(DELAY_MS);
-      // The entry that was leased is behind the others of its host.
+      // The entry that was leased comes after the others of its host.
       expect(await calls.take(copied)).toEqual([...urls('a', 1, 1), ...urls('b', 1, 1)]);
       clock.advance(DELAY_MS);
       expect(await calls.take(copied)).toEqual(urls('a', 1, 2));

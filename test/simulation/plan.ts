@@ -170,7 +170,7 @@ function specOf(random: Random, features: ReadonlySet<Feature>, name: string): F
   };
 }
 
-/** A visited set that grows, with a queue that knows hosts. All items of a history have the same host. */
+/** A visited set that grows, with a per-host queue. All items of a history have the same host. */
 function byHost(random: Random, features: ReadonlySet<Feature>, spec: FilterSpec): FilterSpec {
   const { kind, geometry, maxAgeSeconds } = spec;
   if (kind !== 'visited-set' || maxAgeSeconds !== undefined) return spec;
