@@ -9,7 +9,7 @@ import { Optional } from '../validation/optional.js';
 import { IsTime, timeIn } from '../validation/time.js';
 import { limitsOf } from './per-host.js';
 
-const AS_SET = 'Absent: as in the set';
+const AS_SET = 'Absent: the setting of the set applies';
 
 function OwnLimit(minimum: number, maximum: number, description: string): PropertyDecorator {
   const rule = must(`be a whole number from ${minimum} to ${maximum}`);
@@ -39,7 +39,7 @@ export class HostSettingsDto {
 
   @ApiPropertyOptional({
     format: 'date-time',
-    description: 'No URL of the host can be leased before this time. Absent: the host is not blocked',
+    description: 'Workers cannot lease URLs of the host before this time. Absent: the host is not blocked',
   })
   @Optional()
   @IsTime()

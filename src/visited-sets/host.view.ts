@@ -3,7 +3,11 @@ import type { HostPage, HostView as StoredHost } from '#store';
 import { perHostView } from './per-host.js';
 
 const COUNT = { type: 'integer' } as const;
-const OWN = { required: false, type: 'integer', description: 'Own setting. Absent: as in the set' } as const;
+const OWN = {
+  required: false,
+  type: 'integer',
+  description: 'Own setting. Absent: the setting of the set applies',
+} as const;
 
 /** A host of a set with `perHost`. */
 export class HostView {
@@ -24,14 +28,14 @@ export class HostView {
     required: false,
     format: 'date-time',
     description:
-      'When the next URL can be leased. If this time is over, the host has been due since then. Absent if no URL ' +
+      'When workers can lease the next URL. If this time has passed, the host has been due since then. Absent if no URL ' +
       'waits, or `maxLeased` URLs are leased',
   })
   readonly nextAt?: string;
   @ApiProperty({
     required: false,
     format: 'date-time',
-    description: 'No URL can be leased before this time. Absent if the host is not blocked',
+    description: 'Workers cannot lease a URL before this time. Absent if the host is not blocked',
   })
   readonly blockedUntil?: string;
   @ApiProperty(OWN) readonly delaySeconds?: number;

@@ -16,7 +16,7 @@ const HOST = ApiParam({
   name: 'host',
   schema: { type: 'string' },
   example: 'example.org',
-  description: 'As it stands in a URL: a name or an address, without user and port',
+  description: 'As in a URL: a name or an address, without user and port',
 });
 
 @ApiTags('Hosts')
@@ -56,8 +56,8 @@ export class HostsController {
     access: 'write',
     summary: 'Replace the settings of a host, or block it',
     description:
-      'Absent members are as in the set. A host that a release has made wait longer than its delay then waits for the ' +
-      'delay only.',
+      'For an absent member, the setting of the set applies. If a release has delayed the host for longer than its ' +
+      'delay, the host then waits for its delay only.',
     codes: [...CODES, 'STORE_FULL'],
   })
   @ApiOkResponse({ type: HostView })
@@ -75,7 +75,7 @@ export class HostsController {
   @MutatingRoute({
     access: 'write',
     summary: 'Drop the URLs of a host from the queue',
-    description: 'They stay visited, and the host keeps its pace and its settings.',
+    description: 'They stay visited, and the host keeps its delay and its settings.',
     codes: CODES,
   })
   @ApiOkResponse({ type: DroppedView })

@@ -62,7 +62,7 @@ export class HostsService {
       if (!filter.perHost)
         throw invalid(
           '#/name',
-          `visited set ${name} was created without perHost, so its queue does not know hosts`,
+          `visited set ${name} was created without perHost; create one with perHost to manage hosts`,
         );
       return action(filter, this.store.hosts);
     });

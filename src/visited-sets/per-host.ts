@@ -67,7 +67,7 @@ export function perHostView({ delayMs, ...limits }: PerHost): {
   return { ...(delayMs !== undefined && { delaySeconds: delayMs / 1_000 }), ...limits };
 }
 
-/** Throws VALIDATION_FAILED if a call has an option for hosts, although the queue of the set does not know hosts. */
+/** Throws VALIDATION_FAILED if a call has an option for hosts, but the set has no `perHost`. */
 export function refuseHostOption({ name, perHost }: Filter, member: string, value: unknown): void {
   if (perHost || value === undefined) return;
   throw invalid(

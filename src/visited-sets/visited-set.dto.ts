@@ -81,7 +81,7 @@ export class CreateVisitedSetDto {
     type: PerHostView,
     description:
       'The queue has a lane for each host, and leases take from them in turn. Needs `growth: "auto"`. `{}` sets no ' +
-      'limits. Absent: the queue does not know hosts',
+      'limits. Absent: the queue has one lane',
   })
   @Optional()
   @Allow()

@@ -81,7 +81,7 @@ export class VisitedSetView extends FilterView {
   @ApiProperty({
     required: false,
     type: PerHostView,
-    description: 'As given on creation. Absent if the queue does not know hosts',
+    description: 'As given on creation. Absent without `perHost`',
   })
   readonly perHost?: PerHostView;
   @ApiProperty({ required: false, type: AgeView, description: 'For a set that ages' })

@@ -241,7 +241,7 @@ describe.each(STORES)('the hosts of a set, over HTTP, $name store', ({ start }) 
 
   it('refuses an unknown set, and a set without perHost', async () => {
     const name = await made({});
-    const detail = `visited set ${name} was created without perHost, so its queue does not know hosts`;
+    const detail = `visited set ${name} was created without perHost; create one with perHost to manage hosts`;
     for (const [method, path] of [
       ['GET', ''],
       ...['GET', 'PUT', 'DELETE'].map((one) => [one, '/a.example']),

@@ -620,7 +620,7 @@ export type CreateVisitedSet = {
    */
   maxAttempts?: number;
   /**
-   * The queue has a lane for each host, and leases take from them in turn. Needs `growth: "auto"`. `{}` sets no limits. Absent: the queue does not know hosts
+   * The queue has a lane for each host, and leases take from them in turn. Needs `growth: "auto"`. `{}` sets no limits. Absent: the queue has one lane
    */
   perHost?: PerHost;
 };
@@ -760,7 +760,7 @@ export type VisitedSet = {
    */
   maxAgeSeconds?: number;
   /**
-   * As given on creation. Absent if the queue does not know hosts
+   * As given on creation. Absent without `perHost`
    */
   perHost?: PerHost;
   /**
@@ -1229,23 +1229,23 @@ export type Host = {
    */
   found?: number;
   /**
-   * When the next URL can be leased. If this time is over, the host has been due since then. Absent if no URL waits, or `maxLeased` URLs are leased
+   * When workers can lease the next URL. If this time has passed, the host has been due since then. Absent if no URL waits, or `maxLeased` URLs are leased
    */
   nextAt?: string;
   /**
-   * No URL can be leased before this time. Absent if the host is not blocked
+   * Workers cannot lease a URL before this time. Absent if the host is not blocked
    */
   blockedUntil?: string;
   /**
-   * Own setting. Absent: as in the set
+   * Own setting. Absent: the setting of the set applies
    */
   delaySeconds?: number;
   /**
-   * Own setting. Absent: as in the set
+   * Own setting. Absent: the setting of the set applies
    */
   maxLeased?: number;
   /**
-   * Own setting. Absent: as in the set
+   * Own setting. Absent: the setting of the set applies
    */
   maxUrls?: number;
 };
@@ -1260,19 +1260,19 @@ export type HostList = {
 
 export type HostSettings = {
   /**
-   * Time between two leases of the host. 0: none. Absent: as in the set
+   * Time between two leases of the host. 0: none. Absent: the setting of the set applies
    */
   delaySeconds?: number;
   /**
-   * Maximum number of URLs of the host that are leased at a time. Absent: as in the set
+   * Maximum number of URLs of the host that are leased at a time. Absent: the setting of the set applies
    */
   maxLeased?: number;
   /**
-   * Maximum number of URLs of the host that are discovered and not forgotten. The set must have `maxUrls` too. Absent: as in the set
+   * Maximum number of URLs of the host that are discovered and not forgotten. The set must have `maxUrls` too. Absent: the setting of the set applies
    */
   maxUrls?: number;
   /**
-   * No URL of the host can be leased before this time. Absent: the host is not blocked
+   * Workers cannot lease URLs of the host before this time. Absent: the host is not blocked
    */
   blockedUntil?: string;
 };

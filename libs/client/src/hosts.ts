@@ -6,8 +6,8 @@ import { partOfPath } from './path.js';
 import { randomKey } from './random-key.js';
 
 /**
- * The hosts of a visited set with `perHost`. A host is a name or an address as it stands in a URL, without user and
- * port. Calls throw ValidationError for a text that is no host, and for a set without `perHost`.
+ * The hosts of a visited set with `perHost`. A host is a name or an address as in a URL, without user and
+ * port. Calls throw ValidationError for a text that is not a host, and for a set without `perHost`.
  */
 export class Hosts {
   constructor(
@@ -25,12 +25,15 @@ export class Hosts {
     for await (const { hosts } of pages) yield* hosts;
   }
 
-  /** Describes a host. Throws NotFoundError for one that `list` would not list. */
+  /** Describes a host. Throws NotFoundError for a host that `list` would not list. */
   get(host: string, { signal }: CallOptions = {}): Promise<Host> {
     return this.service.requests.json({ method: 'GET', path: this.at(host), repeatable: true, signal });
   }
 
-  /** Replaces the settings of a host. Absent members are as in the set. With `blockedUntil`, blocks the host. */
+  /**
+   * Replaces the settings of a host. If a member is absent, the setting of the set applies. With
+   * `blockedUntil`, blocks the host.
+   */
   set(
     host: string,
     settings: HostSettings,
