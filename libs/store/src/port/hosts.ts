@@ -7,7 +7,7 @@ export const MAX_LISTED_HOSTS = 1_000;
 /** The latest time until which a host can be blocked, in ms since the epoch: about the year 10,000. */
 export const MAX_BLOCKED_UNTIL = 253_402_300_799_999;
 
-/** What a caller decides about one host. */
+/** The settings that a caller gives one host. */
 export interface HostSettings {
   /**
    * Limits that replace those of the set for this host. `delayMs` may be 0: no delay. `maxUrls` needs a set with
@@ -47,8 +47,8 @@ export interface HostPage {
 
 /**
  * The hosts of a per-host queue. Every call throws TypeError for a set without `perHost`, and the errors of `Counters`.
- * Calls on one host cost the same whatever the size of the queue, except that `drop` deletes the waiting entries, in
- * steps between which other calls run.
+ * Calls on one host cost the same for any size of the queue, except that `drop` deletes the waiting entries, in steps
+ * between which other calls run.
  */
 export interface Hosts {
   /**

@@ -27,9 +27,9 @@ export interface Usage {
 }
 
 /**
- * Limits on the number and the bytes of all filters and visited sets whose names begin with `prefix`, whoever created
- * them. A filter counts from the moment its creation or import begins until it is gone; clearing it changes nothing.
- * Filters created without a quota count too, but are never refused.
+ * Limits on the number and the bytes of all filters and visited sets whose names begin with `prefix`, no matter which
+ * caller created them. A filter counts from the moment its creation or import begins until it is gone; clearing it
+ * changes nothing. Filters created without a quota count too, but are never refused.
  */
 export interface Quota {
   /** Ends with ".", "_" or "-". */

@@ -35,7 +35,7 @@ export interface QueuedHost extends HostSettings {
   readonly readyAt: number;
   /** In sets with `maxUrls`: discovered URLs of the host, minus forgotten ones, up to MAX_PER_HOST. Else 0. */
   readonly found: number;
-  /** In sets that age: when `found` begins anew, in ms since the epoch. Else 0. */
+  /** In sets that age: when `found` restarts, in ms since the epoch. Else 0. */
   readonly foundUntil: number;
 }
 

@@ -36,8 +36,8 @@ export function assertRoomForNew(directory: string): void {
 }
 
 /**
- * Ownership of a data directory, by kernel locks on open files in it. The locks end with the process, however it dies.
- * They also work between containers that share the directory, where process ids mean nothing.
+ * Ownership of a data directory, by kernel locks on open files in it. The locks end with the process, even if it is
+ * killed. They also work between containers that share the directory, where process ids mean nothing.
  */
 export class DirectoryLock {
   private constructor(private fds: readonly number[]) {}

@@ -81,7 +81,7 @@ export class Entry {
     return this.bytes.readUInt32BE(this.at + ATTEMPT_AT) % LEVEL;
   }
 
-  /** The second word of the host's hash, in queues that know hosts. */
+  /** The second word of the host's hash, in per-host queues. */
   get hostWord(): number {
     return this.bytes.readUInt32BE(this.at + ENTRY_HEAD_BYTES);
   }

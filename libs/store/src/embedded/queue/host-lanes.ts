@@ -17,7 +17,7 @@ import { LaneRecords, type LaneStore } from './lane-records.js';
 import type { HostOf } from './log.js';
 import { Turns, type Turn } from './turns.js';
 
-/** The state of a set whose queue knows hosts. */
+/** The state of a set with `perHost`. */
 export type HostState = FilterState & { readonly filter: Filter & { readonly perHost: PerHost } };
 
 export const knowsHosts = (state: FilterState): state is HostState => state.filter.perHost !== undefined;
@@ -26,11 +26,11 @@ export const knowsHosts = (state: FilterState): state is HostState => state.filt
 const PAGE = 16;
 
 /**
- * The waiting entries of a queue that knows hosts: one lane per host.
+ * The waiting entries of a per-host queue: one lane per host.
  *
  * A lane is in the index of turns (turns.ts) while it has waiting entries and less than `maxLeased` leased ones. An
- * empty lane stays in the index until it might be leased from, so that its host cannot come back sooner. Then its
- * record is deleted, unless it counts anything.
+ * empty lane stays in the index until its host is due, so that new entries of the host cannot be leased sooner. Then
+ * its record is deleted, unless it has counts.
  *
  * Use it inside a transaction, and flush it at the end.
  */
@@ -145,7 +145,7 @@ export class HostLanes {
     return true;
   }
 
-  /** Counts an entry of a host in one of its states, or no longer. */
+  /** Adds an entry of a host to the count of one of its states, or subtracts it. */
   count(entry: Entry, state: HeldState, by: number): void {
     this.use(this.ofEntry(entry))[state] += by;
   }
@@ -194,7 +194,7 @@ export class HostLanes {
     this.flush();
   }
 
-  /** Writes a lane again, unless nothing in it counts any more. */
+  /** Writes a lane again, or deletes it if all of its counts are zero. */
   renew(lane: HostLane): void {
     this.use(lane);
   }
@@ -204,13 +204,13 @@ export class HostLanes {
     return this.ofEntry(entry).name;
   }
 
-  /** How many more URLs of a host may be discovered, and how many more hosts the queue may have. */
+  /** The number of further URLs that a host may have, and of further hosts that the queue may have. */
   get room(): { readonly hosts: number; readonly limitsUrls: boolean } {
     const { maxHosts } = this.store.database.sizes;
     return { hosts: maxHosts - this.state.queue.lanes, limitsUrls: this.perHost.maxUrls !== undefined };
   }
 
-  /** How many more URLs of a host may be discovered, and whether it has a lane. */
+  /** The number of further URLs that a host may have, and whether it has a lane. */
   roomOf(first: number, second: number): { readonly urls: number; readonly known: boolean } {
     const lane = this.records.of(first, second);
     const { maxUrls = Infinity } = lane.limits(this.perHost);
@@ -280,7 +280,7 @@ export class HostLanes {
     lane.readyAt = Math.max(lane.readyAt, until);
   }
 
-  /** When the host may be leased from, in the queue's time. */
+  /** When the host is due, in the queue's time. */
   private readyOf({ readyAt, blockedUntil }: HostLane): number {
     if (blockedUntil <= this.clock) return readyAt;
     return Math.max(readyAt, blockedUntil + this.time - this.clock);

@@ -86,7 +86,7 @@ export class LaneRecords {
     return undefined;
   }
 
-  /** Writes the record of a lane, or deletes it if nothing in it counts. */
+  /** Writes the record of a lane, or deletes it if all of its counts are zero. */
   save(lane: HostLane, counts: boolean): void {
     const { queue } = this.state;
     const { lanes } = this.store.database;

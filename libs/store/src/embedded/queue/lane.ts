@@ -11,7 +11,7 @@ export interface Lane {
   readonly numbers: { logs: Logs };
 }
 
-/** The only lane of a queue that does not know hosts. Its numbers are stored with the state of the set. */
+/** The only lane of a queue without `perHost`. Its numbers are stored with the state of the set. */
 export function onlyLane({ filter, key, queue }: FilterState): Lane {
   return { id: filter.generation, key, numbers: queue };
 }

@@ -19,8 +19,7 @@ export function headDiscoveredAt(database: Database, state: FilterState): number
 }
 
 /**
- * When the first lane whose time is `from` or later may be leased from, in ms since the epoch. Undefined if there is no
- * such lane.
+ * When the first lane with the time `from` or later is due, in ms since the epoch. Undefined without such a lane.
  */
 export function nextTurn(
   database: Database,

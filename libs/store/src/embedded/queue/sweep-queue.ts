@@ -90,7 +90,7 @@ function* sweepLanes(session: SweptStore, state: HostState, lives: Lives) {
   }
 }
 
-/** Writes each lane again that has a record, unless nothing in it counts any more. */
+/** Writes each lane with a record again, or deletes it if all of its counts are zero. */
 export function* renewLanes(session: SweptStore, state: HostState): Generator<void, void, undefined> {
   let key = state.key;
   for (;;) {
@@ -109,7 +109,7 @@ export function* renewLanes(session: SweptStore, state: HostState): Generator<vo
   }
 }
 
-/** The lanes of a queue that knows hosts. */
+/** The lanes of a per-host queue. */
 const lanesOf = (session: SweptStore, state: FilterState): HostLanes | undefined =>
   knowsHosts(state) ? new HostLanes(session, state) : undefined;
 

@@ -27,7 +27,7 @@ export class Sweeper {
   private readonly planned = new Map<FilterState, () => void>();
   /** The end of each queue's rest, by the monotonic clock. */
   private readonly rests = new WeakMap<FilterState, number>();
-  /** Sets whose lanes may count nothing any more. */
+  /** Sets with lanes whose counts may all be zero. */
   private readonly renewed = new Set<FilterState>();
   /** Sets with scheduled entries that a sync may have made void. */
   private readonly unkept = new Set<FilterState>();

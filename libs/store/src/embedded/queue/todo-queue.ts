@@ -61,7 +61,7 @@ export interface Lease {
  * (filters/marks.ts). Use it inside a transaction, and call `flush` at the end.
  */
 export class TodoQueue {
-  /** Undefined if the queue does not know hosts. */
+  /** Undefined without `perHost`. */
   private readonly lanes: HostLanes | undefined;
   private readonly log: LaneLogs | HostLanes;
   private readonly due: DueIndex;
@@ -84,8 +84,8 @@ export class TodoQueue {
   }
 
   /**
-   * Answers Added.Limited for the items of a batch that would exceed the limits of a queue that knows hosts, if they are
-   * not `present`. Undefined if no item does. Changes nothing.
+   * Answers Added.Limited for the items of a batch that would exceed the limits of a per-host queue, except for
+   * `present` items. Undefined if no item exceeds a limit. Changes nothing.
    */
   limited(positions: Positions, present: () => Uint8Array): Uint8Array | undefined {
     return this.lanes && limited(this.lanes, positions, present);

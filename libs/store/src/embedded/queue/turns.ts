@@ -4,7 +4,7 @@ import { LANE_BYTES } from './host-lane.js';
 
 /** The place of a lane in the index of turns. */
 export interface Turn {
-  /** When the lane may be leased from, in the queue's time. */
+  /** When the lane is due, in the queue's time. */
   readonly at: number;
   /** Orders the lanes of the same time. */
   readonly number: number;
@@ -19,7 +19,7 @@ const KEY_BYTES = TURN_LANE_AT + LANE_BYTES;
 const NOTHING = Buffer.alloc(0);
 
 /**
- * The lanes of a queue that may be leased from now or later, in the order of their turns. Use it inside a transaction.
+ * The lanes of a queue that are due now or later, in the order of their turns. Use it inside a transaction.
  */
 export class Turns {
   private readonly key = Buffer.alloc(KEY_BYTES);

@@ -270,7 +270,7 @@ function isOf(filter: RedisFilter, { generation, base = 0 }: CatalogueEntry): bo
   return generation === filter.generation && base === filter.base;
 }
 
-/** What happens to the filter of an entry, by the state of the entry. */
+/** The change in progress on the filter of an entry, by the state of the entry. */
 const CHANGES = {
   creating: 'is being created',
   ready: 'is changing',

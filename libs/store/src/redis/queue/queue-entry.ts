@@ -13,7 +13,7 @@ export interface KeptEntry extends QueuedItem {
   readonly size: number;
 }
 
-/** The entry that begins at byte `at`, from a queue that knows hosts or not. Throws if it is cut short. */
+/** The entry that begins at byte `at`, from a queue with or without `perHost`. Throws if it is cut short. */
 export function readEntry(bytes: Buffer, at: number, hosts = false): KeptEntry {
   const head = bytes.subarray(at, at + HEAD_BYTES);
   if (head.length < HEAD_BYTES) throw truncated();
@@ -34,8 +34,8 @@ export function readEntry(bytes: Buffer, at: number, hosts = false): KeptEntry {
 export const birthAt = (bytes: Buffer, at: number): number => bytes.readUIntBE(at + BIRTH_AT, 6);
 
 /**
- * An entry in its stored format, without its birth, which the script that queues it sets. `hostWord`: the second word of
- * its host's hash, in a queue that knows hosts.
+ * An entry in its stored format, without its birth, which the script that queues it sets. `hostWord`: the second word
+ * of its host's hash, in a per-host queue.
  */
 export function writeEntry(
   { attempt, priority = 'normal', discoveredAt, hash, payload }: QueuedItem,

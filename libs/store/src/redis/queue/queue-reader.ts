@@ -76,9 +76,8 @@ export class QueueReader {
 
   /**
    * All entries that exist when this begins, unless they move in other ways than from the waiting entries to leases and
-   * from there to the delayed entries and dead letters. It reads no waiting entries behind the chunk that is the last
-   * one at first, however fast others are added. In a queue that
-   * knows `hosts`, it scans the chunks of all lanes.
+   * from there to the delayed entries and dead letters. It stops at the chunk that was the last one at first, even if
+   * others are added fast. In a queue with `hosts`, it scans the chunks of all lanes.
    */
   async *once(hosts = false): AsyncGenerator<QueuePage, void, undefined> {
     for (let another = true; another; another = this.restarted()) {
@@ -191,7 +190,7 @@ interface KeptLetter {
 }
 
 /**
- * Dead letters in their stored format, one after the other, of a queue that knows hosts or not. `named`: each is
+ * Dead letters in their stored format, one after the other, of a queue with or without `perHost`. `named`: each is
  * followed by the name of its host.
  */
 export function* deadLetters(

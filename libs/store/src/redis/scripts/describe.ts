@@ -8,7 +8,7 @@ import { CHECK_SEGMENT, NOW, type Script } from './script.js';
 /** The counts of a description besides the counts of layers. */
 export interface DescribeTask {
   readonly queued: boolean;
-  /** The queue knows hosts. */
+  /** The queue has a lane for each host. */
   readonly hosts: boolean;
   readonly ages: boolean;
 }

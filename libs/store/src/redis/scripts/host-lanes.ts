@@ -4,16 +4,16 @@ import { LANE_RECORDS, PACK_LANE } from './lane-records.js';
 import { APPEND, chunkOf, takeFrom } from './lanes.js';
 
 /*
- * Lua on the lanes of an open queue that knows hosts: one lane for each host. Its entries have the second word of the
- * host's hash (4 bytes) before the payload, and the first word is that of the item's hash. Both are the id of the lane.
+ * Lua on the lanes of an open per-host queue: one lane for each host. Its entries have the second word of the host's
+ * hash (4 bytes) before the payload, and the first word is that of the item's hash. Both are the id of the lane.
  *
  *   lanes          id of the lane (8 bytes) -> the record of the lane (lane-records.ts)
  *   due            turn (6 bytes) .. id -> when the lane may be leased from, in the queue's time
  *
  * A lane is in `due` while it has waiting entries and less than `maxLeased` leased ones. An empty lane stays there
- * until it might be leased from, so that its host cannot come back sooner. Then its record is deleted, unless it counts
- * anything. A turn is a number of the queue that is never used again, so lanes of the same time are served in the order
- * in which they joined.
+ * until its host is due, so that new entries of the host cannot be leased sooner. Then its record is deleted, unless it
+ * has counts. A turn is a number of the queue that is never used again, so lanes of the same time are served in the
+ * order in which they joined.
  *
  * The queue's time follows the clock, but if the clock is set back, it continues from where it was. So no lane waits
  * longer than its delay. Meta has these numbers of it: `seenAt`, the clock at the last change, and `aheadMs`, how far
@@ -301,7 +301,7 @@ function queue.undiscovered(ids)
 end
 `;
 
-/** Lua: the ms until the first lane may be leased from, or -1. */
+/** Lua: the ms until the first lane is due, or -1. */
 export const FIRST_TURN = `
 local function firstTurn()
   local aheadMs = queue.aheadMs + math.max(0, queue.seenAt - now)

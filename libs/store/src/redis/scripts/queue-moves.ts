@@ -19,8 +19,8 @@ import { isDropping } from './unclaimed.js';
  */
 
 /**
- * Maximum numbers of due leases and of delayed entries that one script moves. In a queue that knows hosts, each entry
- * may change another lane.
+ * Maximum numbers of due leases and of delayed entries that one script moves. In a per-host queue, each entry may
+ * change another lane.
  */
 const dueLeases = (hosts: boolean): number => (hosts ? 2 : 8);
 const dueDelayed = (hosts: boolean): number => (hosts ? 16 : 250);
@@ -77,7 +77,7 @@ end
 export const countIn = (hosts: boolean, entries: string, state: string, by: number): string =>
   hosts ? `queue.count(${entries}, '${state}', ${by})` : '';
 
-/** What scripts that change a queue that knows hosts need after its opening and NOW. */
+/** The lines that scripts that change a per-host queue need after its opening and NOW. */
 export const hostLanes = (hosts: boolean): string => (hosts ? HOST_LANES : '');
 
 /** Lua that writes the lanes that have changed, if there are several. Before the queue is saved or tidied. */

@@ -27,13 +27,13 @@ import { checkSegment, RECORD_FIELDS, recordWith, type Script } from './script.j
  * (lanes.ts).
  */
 
-/** A script on queues: its text depends on whether the queue knows hosts. */
+/** A script on queues: its text depends on whether the queue is per-host. */
 export interface QueueScript {
   readonly plain: Script;
   readonly hosts: Script;
 }
 
-/** Both scripts. `of` gets whether the queue knows hosts. */
+/** Both scripts. `of` gets whether the queue is per-host. */
 export function forQueues(of: (hosts: boolean) => Script): QueueScript {
   const hosts = of(true);
   return { plain: of(false), hosts: { ...hosts, name: `${hosts.name}Hosts` } };
@@ -48,7 +48,7 @@ export const LEASE_ENTRIES = 32;
 
 /** Bytes of an entry before its payload. */
 export const HEAD_BYTES = 34;
-/** Bytes of the payload that a queue that knows hosts adds: see host-lanes.ts. */
+/** Bytes of the payload that a per-host queue adds: see host-lanes.ts. */
 export const HOST_BYTES = 4;
 /** Bytes of an entry that tell which item and lane it is of, and when it was born. */
 export const idBytes = (hosts: boolean): number => HEAD_BYTES + (hosts ? HOST_BYTES : 0);

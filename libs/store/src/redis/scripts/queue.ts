@@ -122,8 +122,8 @@ return {string.format('%.0f %d %d \\n', first, count, flag) .. concat(records), 
  * ARGV: 9 attempts that make a dead letter (0: no limit), 10 verb, 11 ms of the delay or extension, or after which
  * an acknowledged entry comes back (0: never), 12 reason, 13
  * leases that a release counts per entry (0 or 1), 14 the ids, for each lease: the lease (6 bytes), how many ids (2),
- * and for each id the index in the lease (2) and 8 bytes of the item's hash, 15 where in the hash these begin. If the queue
- * knows hosts: 16 ms of the delay of the hosts of released entries.
+ * and for each id the index in the lease (2) and 8 bytes of the item's hash, 15 where in the hash these begin. In a
+ * per-host queue: 16 ms of the delay of the hosts of released entries.
  */
 export const settleScript = forQueues((hosts) => ({
   name: 'unseenSettle',

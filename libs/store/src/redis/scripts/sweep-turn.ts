@@ -2,8 +2,8 @@ import { REST_FACTOR, SWEEP_AFTER_MS } from '../../sweeping.js';
 import { CAN_ROTATE } from './script.js';
 
 /*
- * Lua that lets one instance at a time sweep a queue because its marks are old (../../sweeping.ts). Sweeps because of too
- * many marks need no turn: a step continues where the last one ended, whoever took it.
+ * Lua that lets one instance at a time sweep a queue because its marks are old (../../sweeping.ts). Sweeps because of
+ * too many marks need no turn: a step continues where the last one ended, on any instance.
  *
  * ARGV: 6 id of the instance, or '' if there are too many marks, 7 ms that its sweep has taken so far. Such an instance
  * gets '-<ms>' if it must wait.

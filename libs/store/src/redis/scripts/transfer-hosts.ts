@@ -7,7 +7,7 @@ import { checkQueue, queueReadKeys } from './queue-state.js';
 import { type Script, NOW } from './script.js';
 import { ANSWER_PAGE, UNFILLED } from './transfer.js';
 
-/* Scripts that export and import the lanes of a queue that knows hosts. */
+/* Scripts that export and import the lanes of a per-host queue. */
 
 /**
  * Records of lanes.

@@ -89,7 +89,7 @@ if kind == 'chunks' then
   end
 end`;
 
-/** The name of its host behind each entry. */
+/** The name of its host after each entry. */
 const NAMES = `
 local ids = {}
 for n = 1, #out do ids[#ids + 1] = out[n] ~= '' and laneOf(heads[n]) or nil end
@@ -104,7 +104,7 @@ end
 `;
 
 /**
- * A step of a scan over the queue's entries that are not waiting; if the queue knows hosts, also over those that are.
+ * A step of a scan over the queue's entries that are not waiting; in a per-host queue, also over those that are.
  * KEYS: 3 and on, the queue's. ARGV: 3 'leases', 'delayed', 'dead' or 'chunks', 4 cursor, 5 about how many of these.
  * Returns {next cursor, id of the server's run, removals so far, entries}; dead letters as stored. The time of a
  * scheduled entry, or 0, precedes each delayed one (6 bytes). If the queue knows
@@ -178,7 +178,7 @@ call('SETRANGE', cells, ARGV[3], ARGV[4])
 return 'OK'`,
 };
 
-/** What `importQueueScript` does for a queue that knows hosts, in steps. */
+/** The steps of `importQueueScript` in a per-host queue. */
 const IMPORTED_LANES = {
   limit: `
 local function answer()
