@@ -7,7 +7,7 @@ export interface AssetContent {
   readonly tag: string;
 }
 
-/** A file that is read on first use and then kept in memory. All clients, however slow, share one copy. */
+/** A file that is read on first use and then kept in memory. All clients share one copy, even slow ones. */
 export class Asset {
   private content: Promise<AssetContent> | undefined;
 

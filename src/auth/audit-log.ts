@@ -33,8 +33,8 @@ export class AuditLog {
   }
 
   /**
-   * Logs a call of an admin route by a principal with permission, whatever its outcome. Each call has a line. If
-   * `status` is undefined, the client left before the answer was complete.
+   * Logs a call of an admin route by a principal with permission, with any outcome. Each call has a line. If `status`
+   * is undefined, the client left before the answer was complete.
    */
   adminCall(principal: Principal, request: Request, status: number | undefined): void {
     this.logger.info({ ...adminCall(principal, request), status }, 'admin call');

@@ -48,7 +48,9 @@ export class SyncedSet {
     this.memory.during = this.memory.before + memoryBytes;
   }
 
-  /** Forgets the URLs that are not in the new input list, whatever their share. Returns how many it forgot. */
+  /**
+   * Forgets the URLs that are not in the new input list, even if they are most of the set. Returns how many it forgot.
+   */
   async commitSync(): Promise<{ forgotten: number; seconds: number }> {
     const begun = performance.now();
     const { wouldForget } = await this.opened.commit({ force: true }, { signal: this.signal });

@@ -3,7 +3,7 @@
  * ends, the process answers no request. Such work asks the budget before each piece, and continues in the same step,
  * because during an `await` other work could get the same permission. Once the budget of a turn is spent, work waits in
  * a queue, and each following turn belongs to the first in the queue. So a turn takes at most the budget and one piece,
- * whatever the number of requests.
+ * for any number of requests.
  */
 export class TurnBudget {
   private readonly waiting: (() => void)[] = [];

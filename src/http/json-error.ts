@@ -39,7 +39,7 @@ function tokenAt(text: string, at: number): Token {
   return '[]{}:,'.includes(char) ? (char as Token) : 'scalar';
 }
 
-/** What may follow `token`; undefined if the token was not expected. Updates the open brackets. */
+/** The tokens that may follow `token`; undefined if the token was not expected. Updates the open brackets. */
 function follow(expected: Expected, token: Token, open: ('[' | '{')[]): Expected | undefined {
   const container = open.at(-1);
   const closes = (token === ']' && container === '[') || (token === '}' && container === '{');

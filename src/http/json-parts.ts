@@ -4,7 +4,7 @@ const BACKSLASH = 0x5c;
 const PART_BYTES = new Uint8Array(256);
 for (const byte of Buffer.from('[{:,')) PART_BYTES[byte] = 1;
 
-/** Shorter texts are parsed within about 40 ms, whatever they contain. */
+/** Parsing a shorter text takes at most about 40 ms, regardless of its contents. */
 const HARMLESS_BYTES = 2 ** 18;
 
 /**

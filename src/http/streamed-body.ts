@@ -48,7 +48,7 @@ export class StreamedBody {
 
   /**
    * The chunks as they arrive, limited in time and total size. Always leaves the connection open. Throws ProblemError:
-   * REQUEST_TIMEOUT, also if the connection closes before the end; BODY_TOO_LARGE; OVERLOADED if its caller's streams
+   * REQUEST_TIMEOUT, even if the connection closes before the end; BODY_TOO_LARGE; OVERLOADED if its caller's streams
    * hold too much or the service must end. Call it once.
    */
   async *chunks(limits: StreamLimits): AsyncGenerator<Buffer, void, undefined> {

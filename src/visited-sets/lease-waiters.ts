@@ -28,8 +28,7 @@ interface WaitersOptions {
 
 /**
  * Callers that wait to lease from the same queue, first come, first served. Their attempts run one after the other, and
- * only until one finds nothing. So new entries cost the store about as many calls as there are entries, whatever the
- * number of callers.
+ * only until one finds nothing. So new entries cost the store about one call per entry, for any number of callers.
  */
 export class LeaseWaiters {
   private readonly waiters = new Set<Waiter>();

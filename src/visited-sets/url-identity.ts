@@ -33,7 +33,7 @@ export type ExplainedUrl = { readonly url: string } & (
 
 /** The fixed cost of a URL, as the number of characters that cost as much. */
 const CHARACTERS_A_URL = 16;
-/** The reason for a URL with more bytes than an item may have, whatever its other faults. */
+/** The reason for a URL with more bytes than an item may have, even if it has other faults. */
 const TOO_LONG = { reason: 'too long' } as const;
 
 /** The start of a URL up to the end of its host. */

@@ -44,7 +44,7 @@ export function queueLeasesContract(subject: Subject): void {
   });
 
   describe('a release with a delay', () => {
-    it('hides entries until it is over, then puts them behind the waiting entries', async () => {
+    it('hides entries until it ends, then queues them after the waiting entries', async () => {
       const filter = await makeFilter(subject.store, { kind: 'visited-set' });
       await discover(subject.store, filter, items(5));
       const [first, second, third] = await calls.lease(filter, 3);

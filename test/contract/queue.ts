@@ -211,7 +211,7 @@ export function queueContract(subject: Subject): void {
       expect(await ack(filter, idsOf(others))).toEqual(others.map(() => Settled.Done));
     });
 
-    it('release puts entries behind the waiting entries, in their order', async () => {
+    it('release queues entries after the waiting entries, in their order', async () => {
       const filter = await whole();
       await discover(subject.store, filter, items(6));
       const leased = await lease(filter, 4);

@@ -137,7 +137,7 @@ export function redisSyncQueue(subject: Subject<RedisHarness>): void {
       expect(await owed()).toEqual(hashesOf(filter, OLD));
     });
 
-    it('keeps entries that returned to the waiting entries behind the part that the copy has read', async () => {
+    it('keeps entries that returned to the waiting entries after the part that the copy has read', async () => {
       const filter = await make();
       await queue.discover(filter, OLD);
       const { sync, now, client, keys } = await opened(filter);

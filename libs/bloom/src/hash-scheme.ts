@@ -20,7 +20,7 @@ export const SEED_BYTES = 16;
 
 /**
  * The scheme of new filters of every kind. Items come from pages that anyone can write, and with scheme 1 such a page
- * can contain any number of different URLs that collide in every filter, whatever its seed.
+ * can contain any number of different URLs that collide in every filter, for every seed.
  */
 export const DEFAULT_HASH_SCHEME = 2;
 

@@ -13,7 +13,7 @@ type Picker = (options: { readonly suggestedName: string }) => Promise<FileSyste
 /** Blobs of this size go to the browser, which keeps them outside the heap, and large ones on disk. */
 const PART = 8 * 2 ** 20;
 
-/** Whether this browser can write a file as a stream, whatever its size. */
+/** Whether this browser can write a file of any size as a stream. */
 export function canStream(): boolean {
   return picker() !== undefined;
 }

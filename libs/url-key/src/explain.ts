@@ -10,8 +10,8 @@ export type { Step } from './trace.js';
 export interface Explanation {
   readonly key: string;
   /**
-   * The rules that changed the URL, in order of application. The first step starts from the URL, the last ends with the
-   * key.
+   * The rules that changed the URL, in the order in which they apply. The first step starts from the URL, the last ends
+   * with the key.
    */
   readonly steps: readonly Step[];
 }

@@ -25,7 +25,7 @@ export async function importSet(context: Context, name: string, options: ImportS
   const members = await RedisSet.open(redis, key, context.interruption.soft);
   try {
     const { generation } = found.description;
-    // Each member counts once, however often it is sent, so starting over is safe.
+    // Each member counts once, even if it is sent again, so starting over is safe.
     const job = await Job.open({ verb: 'import-set', name, generation, about: [key], keeping: undefined });
     const label = `import-set ${name}`;
     const { seconds } = await feed(context, { source: members, label, verb, parallel, job }).catch(

@@ -46,7 +46,7 @@ async function* resumed(head: Buffer, iterator: AsyncIterator<Buffer>): AsyncGen
 
 const GZIP = [0x1f, 0x8b];
 
-/** The bytes of a source. Decompresses them if they begin like gzip, whatever the name of the source. */
+/** The bytes of a source. Decompresses them if they begin like gzip, regardless of the name of the source. */
 export async function unpacked(name: string, source: Chunks): Promise<Chunks> {
   const isGzip: Look<boolean> = (head) =>
     head.length < GZIP.length && head[0] === GZIP[0] ? undefined : head[0] === GZIP[0] && head[1] === GZIP[1];

@@ -18,7 +18,7 @@ export interface Action {
   readonly words?: Readonly<Record<string, string>>;
   /** Explanations of words that are not self-explanatory. */
   readonly meanings?: Readonly<Record<string, string>>;
-  /** What to tell users about the lines that were done before a stop. */
+  /** Tells users about the lines that were done before a stop. */
   readonly afterStop?: string;
   /** Whether this error ends the job. Otherwise users can retry. */
   readonly endsWith?: (error: Error) => boolean;

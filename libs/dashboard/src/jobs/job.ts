@@ -151,8 +151,8 @@ export class Job {
   }
 
   /**
-   * Counts the bytes that were read, and stops the job if asked. A file of empty lines yields no results, however large
-   * it is, so this cannot wait for results.
+   * Counts the bytes that were read, and stops the job if asked. Even a large file yields no results if its lines are
+   * empty, so this cannot wait for results.
    */
   private read(bytes: number): void {
     this.stopping.signal.throwIfAborted();

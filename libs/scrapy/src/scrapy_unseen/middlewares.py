@@ -148,7 +148,7 @@ def _host_of(request: Request) -> str:
 
 
 def _retry_after(response: Response) -> int:
-    """The seconds in ``Retry-After``, also if it is a date. 0 if there is none."""
+    """The seconds in ``Retry-After``, even if it is a date. 0 if there is none."""
     text = (response.headers.get("Retry-After") or b"").decode("latin-1").strip()
     if text.isdecimal():
         return min(MOST_SECONDS, int(text[:9]))

@@ -12,7 +12,7 @@ import { LayerPanel } from './layer-panel.js';
 /** A return to the page also refreshes it. */
 const EVERY_MS = 600_000;
 
-/** The finding behind the answer for an item. */
+/** The finding that explains the answer for an item. */
 type Finding = Omit<ExplainedItem, 'item'>;
 
 /** For a URL, also the steps to its key, or why the URL is invalid. */
