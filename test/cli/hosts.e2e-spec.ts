@@ -44,7 +44,7 @@ describe.each(STORES)('the command line and hosts, $name store', ({ start }) => 
     });
   });
 
-  it('creates a set that knows hosts without limits', async () => {
+  it('creates a set with perHost and no limits', async () => {
     const name = freshName('set');
     await unseen(['create', name, '--capacity', '1000', '--per-host']);
     expect(await client.visitedSet(name).describe()).toMatchObject({ perHost: {} });

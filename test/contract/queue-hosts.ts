@@ -18,7 +18,7 @@ export function queueHostsContract(subject: Subject): void {
   const make = (perHost: PerHost, more?: FilterOptions): Promise<Filter> => calls.make(perHost, more);
   const lease = (filter: Filter, max?: number, maxPerHost?: number) => calls.take(filter, max, maxPerHost);
 
-  describe('a queue that knows hosts', () => {
+  describe('a per-host queue', () => {
     it('serves them in turn, and the URLs of each in order', async () => {
       const filter = await make({});
       const [a, b, c] = [urls('a', 4), urls('b', 2), urls('c', 3)];
@@ -149,7 +149,7 @@ export function queueHostsContract(subject: Subject): void {
     });
   });
 
-  describe('a set whose queue knows hosts', () => {
+  describe('a set with perHost', () => {
     it('is the same set only with the same limits', async () => {
       const spec = filterSpec(hostOptions({ delayMs: 5, maxUrls: 3 }));
       await subject.store.create(spec, made());

@@ -44,7 +44,7 @@ export function redisLanes(subject: Subject<RedisHarness>): void {
     return records.map((record) => record && readLane(record).name);
   };
 
-  describe('the lanes of a queue that knows hosts', () => {
+  describe('the lanes of a per-host queue', () => {
     it('count entries by state, are deleted when they count nothing, and have a turn while they wait', async () => {
       const filter = await make({ maxLeased: 2 });
       await discover(subject.store, filter, [...urls('a', 4), ...urls('b', 1)]);
@@ -248,7 +248,7 @@ export function redisLanes(subject: Subject<RedisHarness>): void {
       await expectRefusal(subject.store.queue.lease(filter, 5, HELD_MS, keyed()), 'STORE_DATA_LOST');
     });
 
-    it('are not in a queue that does not know hosts, and its entries have no host', async () => {
+    it('do not exist without perHost, and entries have no host', async () => {
       const plain = await makeFilter(subject.store, { kind: 'visited-set' });
       await discover(subject.store, plain, ['a']);
       const names = (await subject.harness.find(`unseen:{${plain.generation}.0.*}:queue:*`)).map(

@@ -30,7 +30,7 @@ export function transferHostsContract(subject: Subject): void {
     return subject.store.transfer.import(specOf(header, nameOf(filter)), given(changed), made());
   };
 
-  describe('export and import of a queue that knows hosts', () => {
+  describe('export and import of a per-host queue', () => {
     it('carry its limits and the pace of its hosts', async () => {
       const filter = await make({ delayMs: DELAY_MS });
       await discover(subject.store, filter, urls('a', 3));

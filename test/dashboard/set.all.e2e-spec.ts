@@ -93,7 +93,7 @@ describeInBrowser(`the dashboard${why}`, () => {
     await tab.leave();
   });
 
-  it('creates a set that knows hosts, and shows its limits', async () => {
+  it('creates a set with perHost, and shows its limits', async () => {
     tab = await visit(browser, app.url, '#/new');
     const { page } = tab;
     await page.getByLabel('Name', { exact: true }).fill('polite');

@@ -4,7 +4,7 @@ import { STORES } from './stores.js';
 
 const SETS = '/v1/visited-sets';
 
-describe.each(STORES)('the creation of sets that know hosts, $name store', ({ start }) => {
+describe.each(STORES)('the creation of sets with perHost, $name store', ({ start }) => {
   let app: TestApp;
   beforeAll(async () => {
     app = await start();
@@ -33,7 +33,7 @@ describe.each(STORES)('the creation of sets that know hosts, $name store', ({ st
     },
   );
 
-  it('without perHost makes a set that does not know hosts', async () => {
+  it('without perHost makes a set with one lane', async () => {
     const name = freshName('h');
     const { body } = await create(name, undefined);
     expect(body).toMatchObject({ geometry: { hashScheme: 2 } });

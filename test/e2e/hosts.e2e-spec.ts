@@ -17,7 +17,7 @@ interface Leased {
 const urls = (host: string, count: number, from = 0): string[] =>
   Array.from({ length: count }, (_, n) => `https://${host}.example/${from + n}`);
 
-describe.each(STORES)('sets that know hosts, over HTTP, $name store', ({ start }) => {
+describe.each(STORES)('sets with perHost, over HTTP, $name store', ({ start }) => {
   let app: TestApp;
   beforeAll(async () => {
     app = await start();

@@ -474,7 +474,7 @@ describe('forged frames', () => {
   });
 });
 
-describe('the file of a set that knows hosts', () => {
+describe('the file of a set with perHost', () => {
   const geometry = { ...GEOMETRY, hashScheme: HOST_HASH_SCHEME, segments: 4, spread: 2 } as const;
   const layers = [{ capacity: HEADER.capacity, errorRate: HEADER.errorRate, geometry }];
   const perHost = { delayMs: 5, maxUrls: 7 };
