@@ -1,14 +1,14 @@
 FROM node:24.21.0-bookworm-slim AS build
 WORKDIR /app
 COPY package.json package-lock.json ./
-# No install scripts: the native packages bring their binaries along, and our own build needs the sources.
+# No install scripts: the native packages ship their binaries, and our own build needs the sources.
 RUN npm ci --ignore-scripts
 COPY nest-cli.json tsconfig.json tsconfig.build.json ./
 COPY libs libs
 COPY src src
 COPY scripts scripts
 COPY test test
-# TypeScript stays behind as an optional peer of @nestjs/swagger, whose compiler plugin alone uses it: 24 MB.
+# npm keeps TypeScript (24 MB) as an optional peer of @nestjs/swagger, but only its compiler plugin uses it.
 RUN npm run build && npm prune --omit=dev --ignore-scripts && \
   rm -rf node_modules/typescript node_modules/.bin/tsc node_modules/.bin/tsserver
 
@@ -20,7 +20,7 @@ COPY --from=build /app/node_modules node_modules
 COPY --from=build /app/dist/dashboard dist/dashboard
 COPY --from=build /app/dist/libs dist/libs
 COPY --from=build /app/dist/src dist/src
-# The list that the demo takes by default.
+# The default list of the demo.
 COPY test/data test/data
 RUN mkdir /data && chown node:node /data
 USER node
@@ -28,5 +28,6 @@ VOLUME /data
 EXPOSE 3000
 HEALTHCHECK --interval=10s --timeout=3s --start-period=20s --retries=3 \
   CMD ["node", "-e", "fetch('http://127.0.0.1:' + process.env.PORT + '/healthz').then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
-# Listening beyond loopback takes AUTH=keys (docker run --env AUTH=keys), or AUTH=none, as docker-compose.yml has it.
+# The service listens on all addresses, so it needs AUTH=keys (docker run --env AUTH=keys), or AUTH=none as in
+# docker-compose.yml.
 CMD ["node", "dist/src/main.js"]

@@ -5,12 +5,12 @@ export default {
   testEnvironment: '<rootDir>/test/support/node-environment.mjs',
   roots: ['<rootDir>/libs', '<rootDir>/src', '<rootDir>/test'],
   ...specsOf(currentLane()),
-  // Many files wait for servers more than they compute, above all those that only `npm run test:all` runs.
+  // Many files mostly wait for servers, especially the files that only `npm run test:all` runs.
   maxWorkers: currentLane() === 'all' ? 6 : 4,
   testSequencer: '<rootDir>/test/support/longest-first.mjs',
-  // Only what hangs takes so long, also on a machine that has a tenth of its time to give.
+  // Only a test that hangs takes this long, even on a machine that is overloaded tenfold.
   testTimeout: 240_000,
-  // A worker has no time to end while other processes keep the machine busy. What one leaves open is named per file.
+  // Workers end slowly on a busy machine. The test environment names the handles that a file leaves open.
   workerGracefulExitTimeout: 60_000,
   reporters: ['default', '<rootDir>/test/support/summary-reporter.mjs'],
   extensionsToTreatAsEsm: ['.ts'],

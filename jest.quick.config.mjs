@@ -4,7 +4,7 @@ import config from './jest.config.mjs';
 import { specsOf } from './test/support/lanes.mjs';
 
 const ROOTS = ['libs', 'src'];
-/** Modules that start processes, or have one ready. */
+/** Modules that start processes. */
 const PROCESSES = /'node:child_process'|\/support\/(?:redis-server|service-process)\.js'/;
 
 const specs = ROOTS.flatMap((root) =>
@@ -12,15 +12,15 @@ const specs = ROOTS.flatMap((root) =>
 ).filter((file) => file.endsWith('.spec.ts'));
 
 /**
- * The specs that stand beside the sources, but for those that start a server or another process. One that does so by way
- * of another module fails here: it has to import what starts the process itself.
+ * The specs beside the sources, except those that start a server or another process. A spec that starts a process
+ * through another module fails here: it must import the module that starts the process itself.
  *
  * @type {import('jest').Config}
  */
 export default {
   ...config,
   testRegex: '\\.spec\\.ts$',
-  // They compute, and wait for nothing.
+  // These specs only compute, and do not wait.
   maxWorkers: '100%',
   roots: ROOTS.map((root) => `<rootDir>/${root}`),
   testPathIgnorePatterns: [

@@ -1,7 +1,7 @@
 const FAN_OUT = {
   object: 'Promise',
   property: 'all',
-  message: 'it throws while other calls are still under way: use joinAll of libs/store',
+  message: 'it throws while other calls are still in progress: use joinAll of libs/store',
 };
 const ENVIRONMENT = {
   object: 'process',
@@ -10,7 +10,7 @@ const ENVIRONMENT = {
 };
 const REDIS_CLIENT = {
   group: ['ioredis', 'ioredis/**', 'cluster-key-slot'],
-  message: 'only libs/store/src/redis, and what reads a SET of others, know the Redis client',
+  message: 'only libs/store/src/redis and the source for Redis sets import the Redis client',
 };
 /** The time of tests is moved: see libs/store/src/clock.ts. */
 const MACHINE_CLOCK = ['Date', 'performance'].map((object) => ({
@@ -18,7 +18,7 @@ const MACHINE_CLOCK = ['Date', 'performance'].map((object) => ({
   property: 'now',
   message: 'ask the Clock for the time, and deadlineIn for the deadline of a call',
 }));
-const NEST = { group: ['@nestjs/**'], message: 'only src knows Nest' };
+const NEST = { group: ['@nestjs/**'], message: 'only src imports Nest' };
 
 /** @param {object[]} patterns */
 const restrictImports = (...patterns) => ({ 'no-restricted-imports': ['error', { patterns }] });
@@ -99,7 +99,7 @@ const TYPED = {
     'typescript/unbound-method',
     'typescript/use-unknown-in-catch-callback-variable',
   ),
-  // `() => void call()` says no more than `() => call()`.
+  // `() => void call()` is no clearer than `() => call()`.
   'typescript/no-confusing-void-expression': ['error', { ignoreArrowShorthand: true }],
   'typescript/restrict-plus-operands': ['error', { allowNumberAndString: true }],
   'typescript/restrict-template-expressions': ['error', { allowNumber: true, allowBoolean: true }],
@@ -116,7 +116,7 @@ export default {
   // The kernel is AssemblyScript: its own tsconfig.json checks it.
   ignorePatterns: ['**/dist', '**/node_modules', 'coverage', 'data', 'libs/bloom/kernel'],
   overrides: [
-    // Examples have packages of their own, which may not be there: their tests check their types.
+    // The packages of the examples may not be installed. The tests of the examples check their types.
     { files: ['**/*.ts', '**/*.tsx'], rules: UNTYPED },
     {
       files: ['**/*.ts', '**/*.tsx'],
@@ -135,9 +135,9 @@ export default {
       },
     },
     {
-      // Regular expressions that take more than linear time. The dashboard reads only what its own user types.
+      // Regular expressions that may take more than linear time. The dashboard reads only the input of its own user.
       files: ['src/**/*.ts', 'libs/**/*.ts'],
-      // The last cuts a text to 1,024 characters before it looks for userinfo.
+      // The last file cuts a text to 1,024 characters before it looks for userinfo.
       excludeFiles: [TESTS, '**/testing/**', 'libs/dashboard/**', 'src/errors/show.ts'],
       rules: {
         'regexp/no-super-linear-backtracking': ['error', { report: 'potential' }],
@@ -146,7 +146,7 @@ export default {
     },
     { files: ['libs/store/src/redis/**/*.ts'], rules: restrictImports(NEST) },
     { files: ['src/**/*.ts'], rules: restrictImports(REDIS_CLIENT) },
-    // What others have put into Redis.
+    // Reads a Redis set of another program.
     { files: ['src/cli/sources/redis-set.ts'], rules: restrictImports(NEST) },
     {
       files: ['src/**/*.ts', 'libs/store/src/**/*.ts'],
@@ -154,7 +154,7 @@ export default {
         TESTS,
         '**/testing/**',
         'libs/store/src/clock.ts',
-        // Programs that show how long their own work takes, and a turn of the event loop is as long as it is.
+        // These measure real durations: of their own work, and of a turn of the event loop.
         'src/cli/**',
         'src/demo/**',
         'src/event-loop/**',
@@ -174,7 +174,7 @@ export default {
         'no-restricted-imports': 'off',
         'no-restricted-properties': 'off',
         'unseen/no-timed-expectation': 'error',
-        // What a test has just made is there, and helpers are taken out of their objects by name.
+        // Values that a test has just created exist, and tests detach helpers from their objects.
         'typescript/no-non-null-assertion': 'off',
         'typescript/unbound-method': 'off',
       },
