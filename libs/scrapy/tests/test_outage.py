@@ -15,8 +15,8 @@ class OutageTest(unittest.TestCase):
             outage.answered()
             outage.answered()
         said = [record.getMessage() for record in logs.records]
-        self.assertEqual([line.split(",")[0] for line in said[:2]], [f"Unseen did not answer for {n} requests" for n in (10, 30)])
-        self.assertEqual(said[2:], ["Unseen answers again. It did not answer for 50 requests"])
+        self.assertEqual(said[:2], [f"Unseen did not answer, so {n} requests are not fetched: refused" for n in (10, 30)])
+        self.assertEqual(said[2:], ["Unseen answers again. Calls for 50 requests failed"])
 
 
 class PassedTest(unittest.TestCase):

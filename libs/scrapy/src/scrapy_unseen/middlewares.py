@@ -15,9 +15,9 @@ from scrapy.http import Request, Response
 from .options import SettingError
 from .scheduler import Scheduler
 
-#: The longest time for which the service lets a host wait.
+#: Maximum time for which the service delays a host.
 MOST_SECONDS = 86_400
-#: The largest number of busy hosts that a crawl remembers.
+#: Maximum number of busy hosts that a crawl remembers.
 MOST_HOSTS = 10_000
 #: The statuses with which a host asks clients to wait.
 BUSY = (429, 503)
@@ -133,7 +133,7 @@ class RetryAfter:
             host = _host_of(request)
             self._until[host] = max(self._until.get(host, 0.0), time.monotonic() + seconds)
             if len(self._until) > MOST_HOSTS:
-                # Forgets the host whose time is over first. In a set with perHost, the service still makes it wait.
+                # Forgets the host that can be asked again first. In a set with perHost, the service still delays it.
                 del self._until[min(self._until, key=self._until.__getitem__)]
             self._postpone(request, seconds)
         return response

@@ -9,7 +9,7 @@ from scrapy.exceptions import NotConfigured
 from scrapy.settings import BaseSettings
 
 DEFAULT_URL = "http://127.0.0.1:3000"
-#: The rule of the service for names, less the suffix of the filter for fingerprints.
+#: The service's limit for names, minus the suffix of the filter for fingerprints.
 REQUESTS = ".requests"
 NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 LONGEST_NAME = 64 - len(REQUESTS)

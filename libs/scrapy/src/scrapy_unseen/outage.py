@@ -23,13 +23,13 @@ class Outage:
         now = self._clock()
         if self._told is not None and now - self._told < EVERY_SECONDS:
             return
-        logger.error("Unseen did not answer for %d requests, which are %s: %s", self._since_told, consequence, why)
+        logger.error("Unseen did not answer, so %d requests are %s: %s", self._since_told, consequence, why)
         self._told = now
         self._since_told = 0
 
     def answered(self) -> None:
         if self._told is None:
             return
-        logger.warning("Unseen answers again. It did not answer for %d requests", self._requests)
+        logger.warning("Unseen answers again. Calls for %d requests failed", self._requests)
         self._told = None
         self._requests = self._since_told = 0

@@ -127,7 +127,7 @@ class QueuedScheduler(Scheduler):
         self._leases.postpone(lease, seconds)
         url = self._url_of.get(lease)
         if url is not None:
-            # This run fetches it when it comes back.
+            # This run fetches it when it returns.
             self._taken.drop(url)
         self.stats.inc_value("unseen/postponed", spider=self.spider)
         return True
@@ -426,7 +426,7 @@ class QueuedScheduler(Scheduler):
     def _release_postponed(self) -> None:
         postponed, keys = self._leases.take_postponed()
         if postponed:
-            # Its host comes due later.
+            # Its host becomes due later.
             self._may_have_more = True
             releasing = self._in_thread(lambda: self._visited.postpone(postponed, keys))
             releasing.addErrback(self._not_given_back)

@@ -92,7 +92,7 @@ class Scheduler(ScrapyScheduler):
         self._run = uuid.uuid4().hex
         self._known = Run()
         self._outage = Outage()
-        #: Fingerprints that this run does not schedule again, whatever the service answers. With ``crawled``: all
+        #: Fingerprints that this run does not schedule again, regardless of the answers of the service. With ``crawled``: all
         #: requests that it has scheduled. In all modes: pages that it has failed to fetch and forgotten.
         self._not_again: Set[bytes] = set()
         self._waiting: List[Asked] = []
