@@ -55,7 +55,7 @@ export class LoadClient {
     return { seconds, outcomes, unsent: 0 };
   }
 
-  /** Sends `rate` requests per second, whatever the responses. */
+  /** Sends `rate` requests per second, regardless of the responses. */
   async openLoop(rate: number, seconds: number): Promise<Load> {
     const outcomes: Outcome[] = [];
     const sending = new Set<Promise<void>>();

@@ -1,6 +1,6 @@
 import type { BenchOptions } from './row.js';
 
-/** The limit, however slow the machine is. */
+/** The limit, even on a slow machine. */
 const MOST_SECONDS = 60;
 
 /**

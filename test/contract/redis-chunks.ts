@@ -228,7 +228,7 @@ export function redisChunks(subject: Subject<RedisHarness>): void {
       expect(last.entries).toEqual(even(FULL + 2, 'a').slice(FULL));
       const joined = even(2, 'b');
       await oneByOne(filter, joined);
-      // What it has read may be taken.
+      // Entries that it has read may be taken.
       expect(await calls.lease(filter, FULL + 2)).toHaveLength(FULL + 2);
       last = await page(filter, last.after, 100);
       expect(last).toEqual({ after: `1 ${4 * ENTRY} 0`, flag: 0, entries: joined });

@@ -19,7 +19,7 @@ export interface Running {
   readonly ended: Promise<number | NodeJS.Signals | null>;
 }
 
-/** What a program prints about a URL. */
+/** The output of a program about a URL. */
 export interface Visit {
   readonly url: string;
   readonly depth: number;

@@ -64,7 +64,7 @@ interface Visited {
   readonly answered: number;
 }
 
-/** What a caller knows about a visited set that ages: the last visit of each URL, without forgotten URLs. */
+/** A caller's knowledge of a visited set that ages: the last visit of each URL, without forgotten URLs. */
 class Model {
   readonly visits = new Map<string, Visited>();
   /** URLs that were discovered and not yet handed out. */

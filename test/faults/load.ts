@@ -74,7 +74,7 @@ async function verifyBatch(url: string, { request, items, first }: Batch): Promi
   if (first !== undefined) expect([request.key, first]).toEqual([request.key, body]);
 }
 
-/** Writers that add batches to a `multiset` filter, each item once, whatever the responses are. */
+/** Writers that add batches to a `multiset` filter, each item once, regardless of the responses. */
 export class Load {
   readonly batches: Batch[] = [];
   /** The time to each response in ms, including failures. */

@@ -8,7 +8,7 @@ export interface WireAnswer {
   readonly body: string;
 }
 
-/** What a connection received until it was silent, complete, or closed. */
+/** The bytes that a connection received until it was silent, complete, or closed. */
 export interface Exchange {
   readonly answers: readonly WireAnswer[];
   readonly closed: boolean;

@@ -1,6 +1,6 @@
 /**
- * What is known about a request, in Jepsen's terms. `ok`: answered. `fail`: certainly no effect. `info`: unknown; it
- * may take effect at any time from its start on, or never.
+ * The outcome of a request, in Jepsen's terms. `ok`: answered. `fail`: certainly no effect. `info`: unknown; it may
+ * take effect at any time from its start on, or never.
  */
 export type Outcome = 'ok' | 'fail' | 'info';
 
@@ -35,7 +35,7 @@ export interface Fault {
   readonly heldAt?: number | undefined;
 }
 
-/** What a failover adds to its fault. */
+/** The data that a failover adds to its fault. */
 export type Death = Pick<Fault, 'heldAt'> & Required<Pick<Fault, 'diedAt'>>;
 
 /** The attempts of each operation, except those that certainly had no effect. */

@@ -11,13 +11,13 @@ export interface Run {
   readonly store: string;
   readonly start: () => Promise<System>;
   readonly faults: readonly string[];
-  /** What a failover may lose. Nothing by default. */
+  /** The data that a failover may lose. None by default. */
   readonly losses?: Losses;
 }
 
 /**
- * Clients work for this long, and until every kind of fault has struck and they have made this many operations, however
- * slow the machine is.
+ * Clients work for this long, and until every kind of fault has struck and they have made this many operations, even on
+ * a slow machine.
  */
 const SECONDS = 4;
 const OPERATIONS = 500;

@@ -10,7 +10,7 @@ export type Verb = 'add' | 'check' | 'remove' | 'count';
 /** A batch route's answer for one item. */
 export type Answer = boolean | number | string;
 
-/** A batch as a client intends it. However often it is sent, it must take effect once. */
+/** A batch as a client intends it. It must take effect once, even if it is sent several times. */
 export interface Operation {
   readonly id: number;
   readonly subject: Subject;

@@ -26,7 +26,7 @@ export function narrow(
   return needed;
 }
 
-/** What was known at a time: later calls had not started, and calls in progress had no answers. */
+/** The history as of a time: later calls had not started, and calls in progress had no answers. */
 function until(calls: readonly Call[], time: number): Call[] {
   return calls.filter(({ start }) => start <= time).map((call) => (call.end > time ? pending(call) : call));
 }

@@ -29,7 +29,7 @@ export interface Settle {
   readonly seconds: number;
 }
 
-/** An operation as a client of a queue intends it. However often it is sent, it must take effect once. */
+/** An operation as a client of a queue intends it. It must take effect once, even if it is sent several times. */
 export type QueueOperation = OnUrls | Lease | Settle;
 
 /** A URL as a lease hands it out. */

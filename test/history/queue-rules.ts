@@ -2,7 +2,7 @@ import type { Doubts } from './queue-doubts.js';
 import type { Entry, Hold } from './queue-entries.js';
 import { leasedBy } from './queue-history.js';
 
-/** Something that no correct queue does with an entry, whatever the order of the calls. */
+/** Something that no correct queue does with an entry, in any order of the calls. */
 export interface Rule {
   /** The fault of an entry that breaks the rule. */
   readonly broken: string;

@@ -56,7 +56,7 @@ export function momentsAfter(
   return past.slice(Math.max(0, kept));
 }
 
-/** What a failover may lose. Nothing by default. */
+/** The data that a failover may lose. None by default. */
 export type Losses = Pick<Rewind, 'reachMs' | 'evenIfRead'>;
 
 /**

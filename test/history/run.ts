@@ -33,7 +33,7 @@ const SUBJECTS: readonly Subject[] = ['set', 'multiset'];
 const SHAPE = { type: 'counting', errorRate: 1e-9, growth: 'auto' };
 const RECOVERY_MS = 60_000;
 const FINAL_BATCH = 500;
-/** The minimum number of syncs of each set, however slow the machine is. */
+/** The minimum number of syncs of each set, even on a slow machine. */
 const LEAST_SYNCS = 3;
 /** The percentage of outcomes unknown at the end that are resolved by sending again. */
 const RESOLVED_PERCENT = 60;

@@ -14,7 +14,7 @@ export interface Kill {
   readonly untilMs: number;
 }
 
-/** What a crawl must have done. */
+/** The pages that a crawl must have requested, and the delay that it must have kept. */
 export interface Expected {
   /** The `delaySeconds` of a set with `"maxLeased":1`, in ms. Undefined for a set without `perHost`. */
   readonly delayMs: number | undefined;

@@ -39,7 +39,7 @@ export class ManyHosts {
     return site;
   }
 
-  /** The URLs from which all others are found. */
+  /** The URLs from which a crawl finds all others. */
   starts(): string[] {
     return this.hosts.map((host) => `http://${host}/0`);
   }

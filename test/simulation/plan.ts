@@ -20,8 +20,8 @@ export interface CallStep {
 }
 
 /**
- * The next event of a history. Numbers choose among whatever exists at that time, so a step has a meaning without the
- * others.
+ * The next event of a history. Numbers choose among the things that exist at that time, so a step has a meaning without
+ * the others.
  */
 export type Step =
   | CallStep

@@ -37,7 +37,7 @@ export class SetModel {
   /** Discoveries minus removals. A committed sync sets it to the number of items that it kept. */
   found = 0;
   private nextLayer: number;
-  /** The largest number of layers that it may have. */
+  /** Maximum number of layers. */
   planned: number;
 
   constructor(

@@ -39,7 +39,7 @@ export interface ProcessOptions {
   readonly main?: string;
 }
 
-/** Starts the service from the current sources, whatever is in `dist`. */
+/** Starts the service from the current sources, not from `dist`. */
 export async function startProcess(
   env: Readonly<Record<string, string>> = {},
   { fileBlocks, packages, main = '' }: ProcessOptions = {},

@@ -3,7 +3,7 @@
  * last because only they may need more room than the initial memory has.
  */
 export const BLOCK_KEYS: i32 = 1024;
-/** The largest number of cells per item. */
+/** Maximum number of cells per item. */
 export const MAX_HASHES: i32 = 32;
 /** Bytes that must exist after the last key, because the kernel reads whole words. */
 export const SLACK: i32 = 8;

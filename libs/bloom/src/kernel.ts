@@ -39,9 +39,9 @@ const kernel = new WebAssembly.Instance(new WebAssembly.Module(Buffer.from(KERNE
   env: { memory },
 }).exports as Exports;
 
-/** The largest number of keys per call of the kernel. */
+/** Maximum number of keys per call of the kernel. */
 export const BLOCK_KEYS = kernel.BLOCK_KEYS.value;
-/** The largest number of cells per item. */
+/** Maximum number of cells per item. */
 export const MAX_HASHES = kernel.MAX_HASHES.value;
 const BYTES = kernel.BYTES.value;
 

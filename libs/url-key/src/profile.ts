@@ -20,7 +20,7 @@ export const SWITCHES = [
 
 export const NAME_LISTS = ['dropParams', 'keepParams'] as const;
 
-/** The largest number of names per list. */
+/** Maximum number of names per list. */
 export const MAX_NAMES = 1_000;
 /** In characters, including escapes. */
 export const MAX_NAME_LENGTH = 256;

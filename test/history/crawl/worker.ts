@@ -19,7 +19,7 @@ export interface Task {
   readonly urls: readonly string[];
 }
 
-/** The largest number of operations of a worker, or of the program itself. Each has a unique id. */
+/** Maximum number of operations of a worker, or of the program itself. Each has a unique id. */
 export const MOST_OPERATIONS = 1_000_000;
 
 const MOST_LEASED = 1_000;

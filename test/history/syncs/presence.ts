@@ -30,7 +30,7 @@ export type Because = (typeof BECAUSE)[number];
 
 type At = Pick<UrlCall, 'start' | 'end' | 'event'>;
 
-/** What the calls on a URL of one set prove about it. */
+/** The facts that the calls on a URL of one set prove. */
 export class Presence {
   private readonly ageMs: number;
   private readonly stepMs: number;

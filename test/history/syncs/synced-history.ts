@@ -36,12 +36,12 @@ interface OnSync {
   readonly sync: string;
 }
 
-/** An operation as a client of a synced set intends it. However often it is sent, it must take effect once. */
+/** An operation as a client of a synced set intends it. It must take effect once, even if it is sent several times. */
 export type SyncedOperation = (QueueOperation | OnUrls | Open | List | OnSync) & { readonly set: string };
 
 export type SyncState = 'open' | 'committing' | 'committed' | 'abandoned';
 
-/** What an answer says about a sync. */
+/** The state of a sync, according to an answer. */
 export interface SyncSeen {
   readonly id?: string;
   readonly state?: SyncState;

@@ -10,8 +10,8 @@ import { SYNCED_RULES } from './synced-judge.js';
 /** A fixed choice of operations and faults, unless SEED asks for another. */
 const CHOSEN = process.env['SEED'] === undefined ? 2_029 : SEED;
 /**
- * Clients work for this long, and until each fault has struck and each set was synced several times, however slow the
- * machine is.
+ * Clients work for this long, and until each fault has struck and each set was synced several times, even on a slow
+ * machine.
  */
 const SECONDS = 4;
 const CRAWLERS = 3;

@@ -3,7 +3,7 @@ import { eventsOf, type QueueAttempt } from '../queue-history.js';
 import type { Doubts } from '../queue-doubts.js';
 import { isVerb, wordsOf, type List, type SyncedAttempt, type SyncedEvent } from './synced-history.js';
 
-/** What one operation did, or may have done, to a URL. */
+/** The effect that one operation had, or may have had, on a URL. */
 export interface UrlCall {
   readonly event: SyncedEvent;
   readonly start: number;
