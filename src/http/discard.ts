@@ -23,7 +23,7 @@ export function discard(payload: Readable): void {
 
 /**
  * If the client is still sending when the connection ends with the answer to `request`, closes it like nginx's
- * lingering_close: the service ends its own side, and continues to read within the limits of `discard`. Then it closes
+ * lingering_close. The service ends its own side, and continues to read within the limits of `discard`. Then it closes
  * the other side. Node closes both sides at the same time, so the client sees a broken connection instead of the
  * answer.
  */

@@ -31,10 +31,10 @@ export class OriginGuard {
   }
 
   /**
-   * Throws VALIDATION_FAILED unless the request has exactly one Host header (RFC 9112, 3.2), or none in HTTP/1.0: if it
-   * has two, a proxy in front of the service may have used the other one. Node would answer a missing Host without a
-   * problem document, and accept two. Throws FORBIDDEN for a refused Host or origin. A probe needs no Host, because
-   * load balancers may send HTTP/1.0; browsers always send one.
+   * Throws VALIDATION_FAILED unless the request has exactly one Host header (RFC 9112, 3.2), or none in HTTP/1.0. If it
+   * has two, a proxy in front of the service may have used the other one. Node would accept two, and answer a missing
+   * Host without a problem document. Throws FORBIDDEN for a refused Host or origin. A probe needs no Host, because load
+   * balancers may send HTTP/1.0; browsers always send one.
    */
   check({ headers, httpVersion, rawHeaders }: IncomingMessage, isProbe = false): void {
     const { host = '', origin, 'sec-fetch-site': site } = headers;

@@ -11,7 +11,7 @@ const LINES_A_MINUTE = 60;
 
 /**
  * Counts every error answer, and logs those that the caller did not cause. A defect is logged with its stack. An
- * expected error is logged with its causes, at most LINES_A_MINUTE times per code: an outage or a full filter affects
+ * expected error is logged with its causes, at most LINES_A_MINUTE times per code. An outage or a full filter affects
  * every request, even requests of strangers while the service cannot check credentials.
  */
 @Injectable()

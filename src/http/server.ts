@@ -19,9 +19,8 @@ type ServerConfig = Pick<Config, 'requestTimeoutMs' | 'streamIdleMs' | 'maxConne
 /**
  * The HTTP server below Fastify. Node limits the time for heads, and the readers of bodies limit theirs (a stream may
  * last as long as it progresses). The server disconnects a client that does not read a complete answer: all of it
- * within `requestTimeoutMs`, and some of it within each `streamIdleMs`. It also disconnects a client that has its
- * answer but continues to send a body that the service does not read, such as the body of a refused request or of a
- * GET.
+ * within `requestTimeoutMs`, and some of it within each `streamIdleMs`. It also disconnects a client that continues to
+ * send an unread body after its answer, such as the body of a refused request or of a GET.
  */
 export function createHttpServer(handle: RequestListener, guard: Guard, config: ServerConfig): Server {
   const server = createServer({

@@ -2,8 +2,8 @@
  * The time on which stores and services base decisions: ages, ends of leases, record windows, validity of keys,
  * intervals.
  *
- * Real time, which no test moves, has two uses: the deadline of a call, which bounds a real wait for a disk or for
- * Redis (`deadlineIn`, `msUntil`), and measuring the pace of clients, turns of the event loop and log lines.
+ * Tests do not move real time. It has two uses: the deadline of a call, which bounds a real wait for a disk or for
+ * Redis (`deadlineIn`, `msUntil`), and measuring the speed of clients, turns of the event loop and log lines.
  */
 export interface Clock {
   /** Milliseconds since the epoch. */

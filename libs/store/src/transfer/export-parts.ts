@@ -75,8 +75,8 @@ export interface SegmentSource {
  *
  * So removals are counted, and a segment from which items were removed meanwhile is read again. Entries read before
  * stay in the export: with one too many, an item is fetched twice. After the last attempt, only an item that was both
- * queued and removed during the export of its segment can be lost, and only until it is removed again: all removals
- * made since an export began must be repeated after its import.
+ * queued and removed during the export of its segment can be lost, and only until it is removed again. So after an
+ * import, callers must repeat all removals made since the export began.
  *
  * If the filter ages, all items that are hidden when the open layer is read are hidden in the export. An item that is
  * hidden later was removed after the export began, and an item that is added again is discovered again: the queue is

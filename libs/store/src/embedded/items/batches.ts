@@ -167,8 +167,8 @@ export function keepBatch(
 
 /**
  * How long listed items live. A known item keeps its remaining time, and a new item lives for the full age. An item
- * that only the sync's layers claim lives for at least the full age, counted from the opening: either it was listed
- * before and has at least that time, or it is a false positive.
+ * that only the sync's layers claim lives for at least the full age, counted from the opening. It was listed before and
+ * has at least that time, or it is a false positive.
  */
 function lastsOnceKept(age: Ageing, { stack, opened }: SyncState, left: Uint8Array, there: Positions): Lasts {
   const listed = left.includes(0) ? claims(stack, there) : left;

@@ -38,8 +38,8 @@ export function assertAvailable(bytes: number): void {
 }
 
 /**
- * Zeroed cells whose memory is already taken, so that a shortage shows now and not in the middle of a crawl: the kernel
- * hands out a page of memory only when it is first written. Throws STORE_FULL if there is not enough.
+ * Zeroed cells whose memory is already allocated, so that a shortage shows now and not in the middle of a crawl. The
+ * kernel allocates a page of memory only when it is first written. Throws STORE_FULL if there is not enough.
  */
 export async function reserveCells(geometry: Geometry): Promise<Uint8Array[]> {
   assertAvailable(filterBytes(geometry));

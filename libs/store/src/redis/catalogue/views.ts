@@ -21,9 +21,9 @@ export class Views {
 
   /**
    * Reads the state of a segment after a script has rejected this view of it, and returns the view for the next call.
-   * Throws STORE_DATA_LOST only if the call was rejected between two reads of the same catalogue entry and the
-   * segment's token has not changed: then no sync can have begun or ended in it in the meantime. Throws
-   * StaleFilterError or the errors of `Counters` if the filter is gone.
+   * Throws STORE_DATA_LOST only if two reads around the rejected call show the same catalogue entry and the same token
+   * of the segment. Then no sync can have begun or ended in the segment in the meantime. Throws StaleFilterError or the
+   * errors of `Counters` if the filter is gone.
    */
   async look(
     { filter, segment, token: rejected, entry: before }: SegmentView,

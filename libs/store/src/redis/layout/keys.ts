@@ -114,7 +114,7 @@ const TRIES = 100;
 
 /**
  * The last salt of each slot, or -1 if there is none. The slot of a text is a CRC without an initial value, so it is
- * linear: the XOR of the slots of two texts of equal length is the slot of their XOR, and leading zero bytes change
+ * linear. The XOR of the slots of two texts of equal length is the slot of their XOR, and leading zero bytes change
  * nothing. So each digit adds its own part to the slot of a salt, and the salt its own part to the slot of a tag that
  * ends with it.
  */
