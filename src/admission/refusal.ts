@@ -1,7 +1,9 @@
 import { ProblemError } from '../errors/problem.js';
 import type { Bounded, Bounds } from './bounds.js';
 
-/** Why a request is refused: the bound it exceeds, and whether all callers together or its own caller reached it. */
+/**
+ * The reason for a refusal: the bound, and whether all callers together or only the caller of the request reached it.
+ */
 export interface Refusal {
   readonly bound: Bounded;
   readonly ofCaller: boolean;

@@ -27,7 +27,7 @@ function fiveBlocks() {
   return { events, inStore, blocks, taken: blocks.begun() };
 }
 
-/** Waits until everything has happened that does not need the store. */
+/** Waits for all work that does not need the store. */
 async function settled(): Promise<void> {
   for (let i = 0; i < 20; i++) await setImmediate();
 }

@@ -41,7 +41,7 @@ export function createHttpServer(handle: RequestListener, guard: Guard, config: 
   return server;
 }
 
-/** Disconnects slow readers of all answers, refusals included, wherever they are created. */
+/** Disconnects slow readers of all answers, including refusals, from any part of the service. */
 function cutOffSlow(server: Server, { requestTimeoutMs, streamIdleMs }: ServerConfig): void {
   onEveryRequest(server, (request, response) => {
     const { socket } = request;

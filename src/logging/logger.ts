@@ -5,8 +5,7 @@ import { masked } from '../errors/masked.js';
 import { loggedError } from './logged-error.js';
 
 /**
- * Members that may have credentials, wherever an error or a request is logged. Other credentials are masked in each
- * line.
+ * Members that may have credentials, in each logged error or request. Other credentials are masked in each line.
  */
 const SECRETS = ['req.headers.authorization', 'req.headers.cookie', '*.password', '*.url', '*.redis'];
 /** The Nest token of the process's logger. */

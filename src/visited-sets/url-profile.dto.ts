@@ -62,7 +62,7 @@ export class UrlProfileDto implements Required<UrlProfileSpec> {
   @Rule('Treats http as https')
   readonly ignoreScheme!: boolean;
 
-  @Rule('Treats `/a/index.html` as `/a/`, and other names of index pages likewise')
+  @Rule('Treats `/a/index.html` as `/a/`. The same applies to other names of index pages')
   readonly stripDirIndex!: boolean;
 
   @Rule('Treats `/a//b` as `/a/b`')

@@ -26,7 +26,7 @@ const JEST = [
 const REPORTER = 'test/mutations/first-failure-reporter.mjs';
 
 /**
- * A copy of the sources to be mutated, so that the checkout is never touched. Everything that its tests leave is in it.
+ * A copy of the sources to be mutated, so that the checkout is never touched. All leftovers of its tests are in it.
  */
 export class ScratchCopy {
   constructor(root) {
@@ -102,7 +102,7 @@ export class ScratchCopy {
       try {
         process.kill(-child.pid, 'SIGKILL');
       } catch {
-        // It has ended already, with everything that it started.
+        // It has already ended, with all processes that it started.
       }
     };
     const timer = setTimeout(() => {

@@ -26,8 +26,8 @@ interface Task {
 }
 
 /**
- * A worker of the first two kinds gets so few URLs at a time that at the beginning, when all of them hold some, there are
- * hosts left for Scrapy, which takes all it gets.
+ * Workers of the first two kinds take few URLs at a time. So when all of them hold some at the start, Scrapy, which
+ * takes all URLs that it gets, still finds hosts.
  */
 const CONCURRENCY = 4;
 /** Longer than any outage: no lease ends while a worker fetches its page. */

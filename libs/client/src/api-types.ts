@@ -563,7 +563,7 @@ export type UrlProfile = {
    */
   ignoreScheme?: boolean;
   /**
-   * Treats `/a/index.html` as `/a/`, and other names of index pages likewise
+   * Treats `/a/index.html` as `/a/`. The same applies to other names of index pages
    */
   stripDirIndex?: boolean;
   /**

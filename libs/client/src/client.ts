@@ -71,13 +71,13 @@ export class UnseenClient {
     return new Filter(this.service, name);
   }
 
-  /** Lists all visited sets that the API key can access, in the order of their names. */
+  /** Lists all visited sets that the API key can access, sorted by name. */
   async *visitedSets(options: PageOptions = {}): AsyncGenerator<VisitedSetDescription | LostVisitedSet> {
     for await (const page of pagesOf<VisitedSetList>(this.service.requests, '/v1/visited-sets', options))
       yield* page.visitedSets;
   }
 
-  /** Lists all filters that the API key can access, in the order of their names. */
+  /** Lists all filters that the API key can access, sorted by name. */
   async *filters(options: PageOptions = {}): AsyncGenerator<FilterDescription | LostFilter> {
     for await (const page of pagesOf<FilterList>(this.service.requests, '/v1/filters', options))
       yield* page.filters;

@@ -87,7 +87,7 @@ class ServiceTest(unittest.TestCase):
         now = [0.0]
 
         def clock() -> float:
-            # An attempt reads the clock twice, so it takes two seconds, however slow the machine is.
+            # An attempt reads the clock twice, so it takes two seconds, even on a slow machine.
             now[0] += 1
             return now[0]
 

@@ -275,8 +275,8 @@ class UnavailableTest(unittest.TestCase):
                 again = crawl(self.pages, settings)
                 self.assertEqual(again.get("finish_reason"), "finished", again["log"][-3000:])
                 self.assertEqual(len(self.site.hits), PAGES)
-                # Calls whose answers were lost may or may not have visited pages. The crawl fetches those rather than
-                # miss them.
+                # Calls whose answers were lost may or may not have visited pages. The crawl fetches these pages, so
+                # that it misses none.
                 twice = sum(self.site.hits.values()) - PAGES
                 # A page stays in the queue until all its links are queued.
                 self.assertLessEqual(twice, stats.get("unseen/unknown", 0) if visited_when == "scheduled" else first)

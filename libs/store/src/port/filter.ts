@@ -30,7 +30,7 @@ export interface FilterSpec {
   readonly seed: Uint8Array;
   /** Visited sets: the normalised URL profile as JSON, opaque to the store. */
   readonly urlProfile?: unknown;
-  /** Visited sets: an entry that comes back after this many leases becomes a dead letter. Absent: never. */
+  /** Visited sets: an entry that returns to the queue after this many leases becomes a dead letter. Absent: never. */
   readonly maxAttempts?: number;
   /**
    * An item that was not added again for this long is absent. Only for counting filters with semantics `set`, whose

@@ -26,7 +26,7 @@ export interface Stacks {
   readonly sync?: readonly LayerShape[] | undefined;
 }
 
-/** Everything that the text of an item script depends on. */
+/** The parameters that determine the text of an item script. */
 export interface ItemTask {
   readonly verb: Verb;
   readonly stacks: Stacks;

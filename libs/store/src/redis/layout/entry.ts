@@ -16,7 +16,7 @@ import type { LayerPieces } from './keys.js';
  */
 export type EntryState = 'creating' | 'ready' | 'clearing' | 'dropping';
 
-/** How far the layers of a filter or sync have grown. */
+/** The growth of the layers of a filter or sync. */
 export interface Grown {
   /** Number of layers that have all their keys. Absent: one. */
   readonly made?: number;

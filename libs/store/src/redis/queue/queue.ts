@@ -91,7 +91,7 @@ export class RedisQueue implements Queue {
         more = (found.more || (found.goesOn && given < max)) && msUntil(operation.deadline) > 0;
       }
     }
-    // Entries may have come back to hosts that have to wait.
+    // Entries may have returned to hosts that must wait.
     if (filter.perHost && leased.length === 0) this.watches.reschedule(filter);
     return leased;
   }

@@ -84,8 +84,9 @@ export const hostLanes = (hosts: boolean): string => (hosts ? HOST_LANES : '');
 export const flushed = (hosts: boolean): string => (hosts ? 'queue.flush()' : '');
 
 /**
- * `queue.bury` makes entries dead letters. `queue.bringBack` adds entries that come back at the end of their lane, or
- * to the dead letters with this reason. It leaves out forgotten entries, and returns which these are. Includes `queue.add`.
+ * `queue.bury` makes entries dead letters. `queue.bringBack` adds entries that return at the end of their lane, or to
+ * the dead letters with this reason. It leaves out forgotten entries, and returns which these are. Includes
+ * `queue.add`.
  */
 export const bringBack = (hosts: boolean, maxAttempts: string) => `${hosts ? '' : ADD}
 local maxAttempts = tonumber(${maxAttempts})
@@ -120,8 +121,8 @@ end
 /**
  * `queue.open` reads the leases with these keys, if they exist. `queue.unlease` takes an entry out of its lease, which
  * ended at `at`; by default, now. `queue.forget` takes forgotten entries out of a lease. `queue.returned` returns an
- * entry as it comes back, with `leases` added to its attempts. `queue.close` writes changes of open leases, and deletes
- * leases without entries.
+ * entry as it returns to the queue, with `leases` added to its attempts. `queue.close` writes changes of open leases,
+ * and deletes leases without entries.
  */
 export const leases = (hosts: boolean): string => `
 ${hosts ? 'local freed, freedAt = {}, {}' : ''}
@@ -202,7 +203,7 @@ function queue.close(opened)
 end
 `;
 
-/** `queue.dueAt` notes that an entry comes back at this time. */
+/** `queue.dueAt` notes that an entry returns to the queue at this time. */
 export const DUE_AT = `
 function queue.dueAt(at)
   if queue.due == 0 or at < queue.due then queue.set('due', at) end
