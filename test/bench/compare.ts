@@ -81,6 +81,6 @@ async function runBench(args: readonly string[], version: Version): Promise<void
 
 function readReport(file: string): Report {
   const report = JSON.parse(readFileSync(file, 'utf8')) as Partial<Report>;
-  if (!Array.isArray(report.rows)) throw new Error(`${file} has no rows: it is no result of this bench`);
+  if (!Array.isArray(report.rows)) throw new Error(`${file} has no rows: it is not a result of this bench`);
   return report as Report;
 }

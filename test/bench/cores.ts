@@ -9,7 +9,8 @@ import { availableParallelism } from 'node:os';
 export async function apart<T>(pids: readonly number[], work: () => Promise<T>): Promise<T> {
   const last = availableParallelism() - 1;
   const apart = last > 0 && pin(process.pid, '0') && pids.every((pid) => pin(pid, `1-${last}`));
-  if (!apart) console.error('  client and service share their cores: there is no second one, or no taskset');
+  if (!apart)
+    console.error('  client and service share their cores: the machine has only one, or taskset is missing');
   try {
     return await work();
   } finally {

@@ -46,10 +46,7 @@ export class FilterClient {
     const type = this.kind === 'filter' ? 'counting' : undefined;
     const body = { name: this.name, type, capacity, errorRate, growth, maxAgeSeconds };
     const reply = await this.http.post(KINDS[this.kind].path, Buffer.from(JSON.stringify(body)));
-    assertSetUp(
-      reply.status === 201,
-      `${this.kind} ${this.name} is made anew: ${reply.status} ${reply.text}`,
-    );
+    assertSetUp(reply.status === 201, `${this.kind} ${this.name} was created: ${reply.status} ${reply.text}`);
     return JSON.parse(reply.text) as FilterView;
   }
 

@@ -30,7 +30,7 @@ async function rowsOf(store: string, port: number, workers: Workers, options: Be
     '/v1/visited-sets',
     Buffer.from(JSON.stringify({ name: NAME, capacity: CAPACITY })),
   );
-  assertSetUp(status === 201, 'the set is made anew');
+  assertSetUp(status === 201, 'the set is re-created');
   await http.post(`${set}/urls/visit?results=none`, Buffer.from(lines.join('\n')), 'text/plain');
   const body = Buffer.from(JSON.stringify({ urls: lines.slice(0, URLS) }));
   const looks: readonly Look[] = [

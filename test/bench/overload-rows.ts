@@ -36,7 +36,7 @@ export const overloadGroup: Group = {
   async measure(options) {
     const rows = await storeRows('embedded', options, {});
     if (redisVersion() === undefined) {
-      console.error('  Redis is skipped: there is no redis-server here; npm run redis:ensure provides one');
+      console.error('  Redis is skipped: redis-server is missing; run npm run redis:ensure');
       return rows;
     }
     const redis = await RedisInstance.start();

@@ -39,9 +39,7 @@ export const peerGroup: Group = {
   name: 'peers',
   async measure(options) {
     if (redisVersion() === undefined) {
-      console.error(
-        '  the peers in Redis are skipped: there is no redis-server here; npm run redis:ensure provides one',
-      );
+      console.error('  the peers in Redis are skipped: redis-server is missing; run npm run redis:ensure');
       return withEmbedded((embedded) => measurePeers(options, [...embedded, new NpmFilter()]));
     }
     const redis = await RedisInstance.start();

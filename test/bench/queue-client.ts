@@ -22,7 +22,7 @@ export class QueueClient {
   async create(capacity: number, errorRate: number, more: object = {}): Promise<void> {
     const spec = { name: this.name, capacity, errorRate, ...more };
     const { status, text } = await this.post('/v1/visited-sets', spec);
-    assertSetUp(status === 201, `visited set ${this.name} is made anew: ${status} ${text}`);
+    assertSetUp(status === 201, `visited set ${this.name} was created: ${status} ${text}`);
   }
 
   async clear(): Promise<void> {

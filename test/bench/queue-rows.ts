@@ -46,7 +46,7 @@ export const queueGroup: Group = {
       rows.push(...(await rowsOf('embedded', port, { servicePid: pid }, bytes, work, options)));
     });
     if (redisVersion() === undefined) {
-      console.error('  Redis is skipped: there is no redis-server here; npm run redis:ensure provides one');
+      console.error('  Redis is skipped: redis-server is missing; run npm run redis:ensure');
       return rows;
     }
     const redis = await RedisInstance.start();

@@ -30,7 +30,7 @@ export const redisGroup: Group = {
   name: 'redis',
   async measure(options) {
     if (redisVersion() === undefined) {
-      console.error('  skipped: there is no redis-server here; npm run redis:ensure provides one');
+      console.error('  skipped: redis-server is missing; run npm run redis:ensure');
       return [];
     }
     const redis = await RedisInstance.start();

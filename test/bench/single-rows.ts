@@ -39,7 +39,7 @@ export const redisSingleGroup: Group = {
   name: 'redis-single',
   async measure(options) {
     if (redisVersion() === undefined) {
-      console.error('  skipped: there is no redis-server here; npm run redis:ensure provides one');
+      console.error('  skipped: redis-server is missing; run npm run redis:ensure');
       return [];
     }
     const redis = await RedisInstance.start();

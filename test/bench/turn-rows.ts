@@ -30,7 +30,7 @@ export const turnGroup: Group = {
     const worst = await withWatched({}, (watched) => search(watched, options));
     const rows = await withWatched({}, (watched) => storeRows('embedded', watched, worst, options));
     if (redisVersion() === undefined) {
-      console.error('  Redis is skipped: there is no redis-server here; npm run redis:ensure provides one');
+      console.error('  Redis is skipped: redis-server is missing; run npm run redis:ensure');
       return rows;
     }
     const redis = await RedisInstance.start();

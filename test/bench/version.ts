@@ -25,7 +25,7 @@ export function buildVersion(commit: string): Version {
     'git',
     ['rev-parse', '--verify', '--quiet', '--end-of-options', `${commit}^{commit}`],
     {
-      onFailure: `${commit} is no commit of this repository`,
+      onFailure: `${commit} is not a commit of this repository`,
     },
   ).trim();
   const name = `${commit} (${hash.slice(0, 10)})`;

@@ -26,7 +26,7 @@ export const waitGroup: Group = {
   name: 'wait',
   async measure({ quick }) {
     if (redisVersion() === undefined) {
-      console.error('  skipped: there is no redis-server here; npm run redis:ensure provides one');
+      console.error('  skipped: redis-server is missing; run npm run redis:ensure');
       return [];
     }
     const prompt = ['--repl-diskless-sync-delay', '0'];

@@ -100,7 +100,7 @@ describe.each(STORES)('the command line and hosts, $name store', ({ start }) => 
     );
   });
 
-  it('hosts refuses a set without hosts, and a text that is no host', async () => {
+  it('hosts refuses a set without hosts, and a text that is not a host', async () => {
     const set = client.visitedSet(freshName('set'));
     await set.create({ capacity: 1_000 });
     expect(await unseen(['hosts', set.name])).toMatchObject({

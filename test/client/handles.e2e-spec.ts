@@ -47,7 +47,7 @@ describe('the client', () => {
     expect(await client.ready()).toMatchObject({ status: 'ready' });
   });
 
-  it("shows counters, the caller's rights, and the history", async () => {
+  it("shows counters, the caller's permissions, and the history", async () => {
     const set = await made();
     const url = 'HTTPS://example.org/a';
     await set.visit(url);

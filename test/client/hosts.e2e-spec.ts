@@ -34,7 +34,7 @@ describe.each(STORES)('the hosts of a set, $name store', ({ start }) => {
     await expect(set.hosts.get('b.example')).rejects.toThrow(NotFoundError);
   });
 
-  it('are refused without perHost, and if the text is no host', async () => {
+  it('are refused without perHost, or for a text that is not a host', async () => {
     const set = client.visitedSet(freshName('set'));
     await set.create({ capacity: 1_000 });
     await expect(set.hosts.get('a.example')).rejects.toThrow(ValidationError);

@@ -43,7 +43,7 @@ describe('a list that is resumed', () => {
   it(`counts each item once wherever it is killed and resumed (SEED=${SEED})`, async () => {
     const random = new Random(SEED);
     const bag = await bagOf();
-    // Each tenth item occurs twice, far apart. One entry is refused, and one is no item.
+    // Each tenth item occurs twice, far apart. One entry is refused, and one is not an item.
     const list: (string | BadEntry)[] = [...items(10_000), ...items(1_000)];
     list.splice(3_300, 1, 'x'.repeat(10_000));
     list.splice(7_700, 0, new BadEntry('line 7701 is damaged'));

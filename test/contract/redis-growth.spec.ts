@@ -396,7 +396,7 @@ describe.each(REDIS_STORES)('growth: $name store', (fixture) => {
     expect(await check(store, filter, items(200))).toEqual(items(200).map(() => 1));
   });
 
-  it('an empty layer that a failover lost is made again', async () => {
+  it('re-creates an empty layer that a failover lost', async () => {
     const { store, harness } = subject;
     const segmentation = { maxSegmentBytes: 12_288, minSegments: 1, minSegmentBytes: 1 };
     const filter = await makeFilter(store, { ...GROWS, segmentation });
@@ -415,7 +415,7 @@ describe.each(REDIS_STORES)('growth: $name store', (fixture) => {
     expect(await check(store, filter, [...keys, ...more])).toEqual(model.check([...keys, ...more]));
   });
 
-  it('an empty layer that a failover also lost from the catalogue is made again, by stores that knew it too', async () => {
+  it('re-creates an empty layer that a failover also lost from the catalogue, even by stores that knew it', async () => {
     const { store, harness } = subject;
     const segmentation = { maxSegmentBytes: 12_288, minSegments: 1, minSegmentBytes: 1 };
     const filter = await makeFilter(store, { ...GROWS, segmentation });

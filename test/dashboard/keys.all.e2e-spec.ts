@@ -27,7 +27,7 @@ describeInBrowser(`keys${why}`, () => {
 
   const clientOf = (apiKey?: string): UnseenClient => new UnseenClient({ url: app.url, apiKey });
 
-  it('are created, shown once, and have their rights', async () => {
+  it('are created, shown once, and have their permissions', async () => {
     const admin = await makeKey(app, 'admin');
     await clientOf(admin.key).visitedSet('acme-crawl').create({ capacity: 1_000 });
     const tab = await visit(browser, app.url, '#/keys', {

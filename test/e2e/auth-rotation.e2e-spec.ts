@@ -37,7 +37,7 @@ describe.each(STORES)('keys that are rotated, $name store', ({ start }) => {
   });
   afterAll(() => app.close());
 
-  it('get a successor with the same rights, and stay valid for a day', async () => {
+  it('get a successor with the same permissions, and stay valid for a day', async () => {
     const old = await make({ prefix: 'acme-', maxFilters: 3, maxBytes: 5_000 });
     const before = Date.now();
     const { status, body } = await rotate(old.id);
@@ -126,7 +126,7 @@ describe.each(STORES)('keys that are rotated, $name store', ({ start }) => {
     expect(used).toBeLessThanOrEqual(after);
   });
 
-  it('show their holders their rights', async () => {
+  it('show their holders their permissions', async () => {
     const expiresAt = new Date(Date.now() + YEARS_MS).toISOString();
     const { id, key } = await make({ prefix: 'acme-', expiresAt });
     expect(await call(app, 'GET', '/v1/me', undefined, bearer(key))).toMatchObject({
@@ -140,7 +140,7 @@ describe.each(STORES)('keys that are rotated, $name store', ({ start }) => {
   });
 });
 
-describe('the rights of the caller', () => {
+describe('the permissions of the caller', () => {
   it('are unlimited if no credentials are required', async () => {
     const app = await startApp();
     try {

@@ -63,7 +63,7 @@ describe('tokens of an issuer', () => {
     const wrong: Record<string, object> = {
       expired: { exp: seconds(-60) },
       'without an end': { exp: undefined },
-      'with an end that is no number': { exp: 'tomorrow' },
+      'with an end that is not a number': { exp: 'tomorrow' },
       'not valid yet': { nbf: seconds(60) },
       'for others': { aud: 'others' },
       'for nobody': { aud: undefined },
@@ -73,7 +73,7 @@ describe('tokens of an issuer', () => {
       'of no issuer': { iss: undefined },
       'of nobody': { sub: undefined },
       'of an empty name': { sub: '' },
-      'of a name that is no text': { sub: 7 },
+      'with a name that is not a string': { sub: 7 },
       'of a list of names': { sub: ['a'] },
       'of a long name': { sub: 'x'.repeat(256) },
       'with a prefix that is none': { unseen_prefix: 'acme' },

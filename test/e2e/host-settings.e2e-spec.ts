@@ -105,7 +105,7 @@ describe.each(STORES)('the hosts of a set, over HTTP, $name store', ({ start }) 
     ['...', 'no host'],
     ['1.2.3.4.5', 'invalid host'],
     [`${'a'.repeat(64)}.example`, 'host too long'],
-  ])('refuses %s, which is no host', async (text, reason) => {
+  ])('refuses %s, which is not a host', async (text, reason) => {
     const name = await made();
     for (const [method, body] of [['GET'], ['PUT', {}], ['DELETE']] as const) {
       const answer = await on(method, name, text, body);

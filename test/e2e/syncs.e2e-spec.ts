@@ -490,7 +490,7 @@ describe.each(STORES)('syncs of filters over HTTP, $name store', ({ start }) => 
   });
 });
 
-describe.each(STORES)('settings and rights of syncs, $name store', ({ start }) => {
+describe.each(STORES)('settings and permissions of syncs, $name store', ({ start }) => {
   it('limit the size of a sync, and how much it forgets', async () => {
     const app = await start({ MAX_FILTER_BYTES: '65536', SYNC_MAX_FORGET_SHARE: '0.1' });
     try {

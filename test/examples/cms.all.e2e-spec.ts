@@ -112,7 +112,7 @@ describeExample(`examples/cms${why}`, () => {
     const again = (await cms.byUrl(one))!;
     expect(again.id).not.toBe(id);
 
-    // The article becomes stale. The preview names it, counts the page that was no article, and changes nothing.
+    // The article becomes stale. The preview names it, counts the page that was not an article, and changes nothing.
     await cms.call('PATCH', `/articles/${again.id}`, { liveUntil: PAST });
     const preview = (await cms.call('POST', '/sync/preview')).body;
     expect(preview).toMatchObject({ done: false, refused: false, forgotten: 2, items: 4, staleArticles: 1 });
@@ -400,7 +400,7 @@ describeExample(`examples/cms${why}`, () => {
       const versionOfIt = async (): Promise<number> => (await cms.byUrl(`${site.url}/a`))?.version ?? 0;
       await until('the article is collected', async () => (await versionOfIt()) === 1);
       await until('the article is collected again', async () => {
-        // As each sync does, because the URL is no article. Its redirect must not make the article younger.
+        // As each sync does, because the URL is not an article. Its redirect must not make the article younger.
         await set.forget(`${site.url}/moved`);
         await cms.call('POST', '/collect');
         return (await versionOfIt()) > 1;

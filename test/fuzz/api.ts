@@ -76,7 +76,8 @@ export function problemFaults(
   const entry = ERRORS[problem.code] as { status: number } | undefined;
   if (entry?.status !== status || problem.status !== status)
     faults.push(`the status is not that of the code: ${body}`);
-  if (headers.get('content-type') !== 'application/problem+json') faults.push(`it is no problem: ${body}`);
+  if (headers.get('content-type') !== 'application/problem+json')
+    faults.push(`it is not a problem document: ${body}`);
   if (headers.get('x-request-id') !== problem.requestId) faults.push(`it has another request id: ${body}`);
   return { code: problem.code, faults };
 }

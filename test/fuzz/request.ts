@@ -34,7 +34,7 @@ export function requests(operations: readonly Operation[], schemas: Schemas): Ar
     });
 }
 
-/** A waiting lease is no hang, but takes up to 30 s, so its wait is set to zero. */
+/** A waiting lease does not hang, but takes up to 30 s, so its wait is set to zero. */
 function withoutWaiting(body: Buffer): Buffer {
   const text = body.toString('latin1');
   if (!text.includes('waitSeconds')) return body;

@@ -132,11 +132,11 @@ const VIOLATIONS: readonly Case[] = [
     ],
   },
   {
-    name: 'an item is found that no call added',
+    name: 'finds an item that no call added',
     rows: [[1, 'check', 0, 1, 'true']],
   },
   {
-    name: 'an item is found before its add is sent',
+    name: 'finds an item before its add is sent',
     rows: [
       [1, 'check', 0, 1, 'true'],
       [2, 'add', 2, 3, 'true'],

@@ -180,7 +180,7 @@ class History {
       await this.once({ verb: 'ack', set, held });
     }
     const left = this.judge.truth.model.sets.get(set)?.queue;
-    if (left && !left.isEmpty) throw new Violation(`${set}: entries are left that no lease finds`);
+    if (left && !left.isEmpty) throw new Violation(`${set}: no lease finds the remaining entries`);
   }
 
   /** Sends one call and waits for its end. */

@@ -79,7 +79,7 @@ export class Model {
       return { generation: (answer as Filter).generation };
     }
     if (call.verb === 'import') {
-      if (!call.source || this.sets.has(call.set)) return 'an import was executed that cannot be';
+      if (!call.source || this.sets.has(call.set)) return 'an impossible import was executed';
       const filter = answer as Filter;
       this.sets.set(call.set, call.source.set.imported(filter, this.clock, this.limits));
       return { generation: filter.generation };

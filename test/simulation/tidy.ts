@@ -24,7 +24,8 @@ export function assertTidy({ tables }: SimulatedDisk, { sets }: Model): void {
       const generation = key.toString('hex', 0, 8);
       const set = known.get(generation);
       if (!set && generation !== NAMES) throw new Violation(`a row of ${name} is left of a set that is gone`);
-      if (name === 'removed' && !set?.sync) throw new Violation('a removal is left that no sync needs');
+      if (name === 'removed' && !set?.sync)
+        throw new Violation('a noted removal is left over, and no sync needs it');
       if (name === 'blocks' && set?.retired.has(readBlockKey(key)?.layer ?? -1))
         throw new Violation('a block is left of a layer that is gone');
       if (name !== 'records') continue;

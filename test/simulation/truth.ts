@@ -115,7 +115,7 @@ export class Truth {
 
   private executed(id: string, answer: unknown): void {
     const call = this.calls.get(id);
-    if (!call) throw new Violation(`an operation is recorded that nobody sent: ${id}`);
+    if (!call) throw new Violation(`the store recorded an operation that no caller sent: ${id}`);
     if (this.model.answers.has(id) && !this.isForgetful(call) && this.isCurrent(call))
       throw new Violation(`${call.verb} was executed again: ${id}`);
     const expected = expectedNow(this.model, call, { isRecorded: false });

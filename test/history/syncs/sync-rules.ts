@@ -13,7 +13,7 @@ import { openedIn, type SyncLife } from './timeline.js';
 export const SYNC_RULES = [
   'a sync ends only by a commit, by a call that abandons it, or for a true reason',
   'a sync that is over does not change',
-  'a sync is found until the next one is opened',
+  'a sync is readable until the next one is opened',
   'a sync opens unless another one is in progress',
   'a repeat of open answers the same',
   'a repeat of open answers the same after the next sync was opened',
@@ -95,7 +95,7 @@ function judgeRefusal(
   if (answers === undefined || !('sync' in answers)) return;
   const { code, id } = answers.sync;
   if (code === undefined && isVerb(event, 'look'))
-    find('a sync is found until the next one is opened', true, '', []);
+    find('a sync is readable until the next one is opened', true, '', []);
   if (code === undefined && isVerb(event, 'open'))
     find('a sync opens unless another one is in progress', true, '', []);
   if (code === 'SYNC_NOT_FOUND' && isVerb(event, 'list', 'commit', 'abandon', 'look')) {
@@ -106,7 +106,7 @@ function judgeRefusal(
     );
     const own = others.filter(({ answers: told }) => told && 'sync' in told && told.sync.id === sync.id);
     find(
-      'a sync is found until the next one is opened',
+      'a sync is readable until the next one is opened',
       others.length > own.length,
       `sync ${sync.id} was not found, but it is the last one`,
       event.attempts,

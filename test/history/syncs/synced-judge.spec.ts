@@ -162,7 +162,7 @@ const CASES: readonly Case[] = [
     right: look({ id: S, state: 'committed' }),
   },
   {
-    rule: 'a sync is found until the next one is opened',
+    rule: 'a sync is readable until the next one is opened',
     before: [open(), commit()],
     wrong: look({ code: 'SYNC_NOT_FOUND' }),
     right: look({ id: S, state: 'committed' }),
@@ -268,7 +268,7 @@ describe('judgeSynced', () => {
     ['visited without an answer', [open(), unanswered(visit('new')), commit()]],
     ['listed by a sync that may still be open', [open(), list('new'), unanswered(abandon())]],
     ['forgotten, and then visited', [open(), forget('forgotten'), visit('new'), commit()]],
-  ])('accepts that a URL is seen that was %s', (_, before) => {
+  ])('accepts a seen URL that was %s', (_, before) => {
     expect(judged([...before, seen]).violations).toEqual([]);
   });
 
