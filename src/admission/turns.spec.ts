@@ -59,7 +59,7 @@ describe('Turns', () => {
     expect(order).toHaveLength(25);
   });
 
-  it('gives callers with equal demand equal bytes, whatever the number of their requests', async () => {
+  it('gives callers with equal demand equal bytes, for any number of requests', async () => {
     const turns = new Turns();
     const done = { large: 0, small: 0 };
     for (let i = 0; i < 20; i++) turns.begin('large', 248 * KIB, () => (done.large += 256));

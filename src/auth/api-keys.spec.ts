@@ -101,7 +101,7 @@ describe('API keys', () => {
     expect(await keys.judge(text)).toEqual({ key: undefined, reason: 'expired key' });
   });
 
-  it('cost the store one call, whatever the number of made-up ids', async () => {
+  it('cost the store one call, for any number of made-up ids', async () => {
     const store = new SlowStore();
     const keys = new ApiKeys(store, SYSTEM_CLOCK);
     await Promise.all(Array.from({ length: 1_000 }, () => keys.judge(makeKeyText())));

@@ -77,7 +77,7 @@ describe('the demo against a running service', () => {
     await expect(compare(list, visited)).rejects.toThrow(/VISITED_SET_NOT_FOUND/);
   });
 
-  it('stops at once when it is interrupted', async () => {
+  it('stops immediately when it is interrupted', async () => {
     const list = await readUrlList(SAMPLE, SILENT, NEVER);
     const interruption = new AbortController();
     const visited = await visitedSet(app.url, list.distinct, interruption.signal);

@@ -77,7 +77,7 @@ describe('import-set', () => {
     expect(await client.visitedSet(name).describe()).toMatchObject({ items: written });
   });
 
-  it('adds each fingerprint to a counting filter once, however often it runs', async () => {
+  it('adds each fingerprint to a counting filter once, even if it runs again', async () => {
     const key = await setOf(listOf(5_000, fingerprintAt));
     const filter = client.filter(freshName());
     await filter.create({ type: 'counting', capacity: 10_000, errorRate: 1e-9 });

@@ -159,7 +159,7 @@ describe('blocks that are sent ahead', () => {
     expect(state).toMatchObject({ answered: [0, 1], error: undefined, isOver: true });
   });
 
-  it('are aborted by the signal with its reason, whatever they wait for', async () => {
+  it('are aborted by the signal with its reason, during any wait', async () => {
     const abort = new AbortController();
     const state = reading(9, { ahead: 2, signal: abort.signal, onFailure: () => 60_000 });
     await settled();
@@ -182,7 +182,7 @@ describe('blocks of a list', () => {
   const many = Array.from({ length: 2_500 }, (_, i) => String(i));
   const lengths = (blocks: readonly string[][]): number[] => blocks.map(({ length }) => length);
 
-  it('are the same however the source gives its entries', async () => {
+  it('are the same for single entries and for arrays of entries', async () => {
     const one = async function* () {
       yield* many;
     };

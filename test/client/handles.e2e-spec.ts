@@ -87,7 +87,7 @@ describe('the client', () => {
     expect(await set.visit('no URL')).toBe('invalid');
   });
 
-  it('answers an array in order, whatever its length', async () => {
+  it('answers an array of any length in order', async () => {
     const set = await made();
     const list = urls(3_500);
     await set.visit(list.filter((_, i) => i % 2 === 0));

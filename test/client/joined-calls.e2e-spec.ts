@@ -140,7 +140,7 @@ describe('calls made in the same moment', () => {
     expect(sent.length).toBeLessThanOrEqual(12);
   });
 
-  it('send few requests in parallel, whatever their number', async () => {
+  it('send few requests in parallel, for any number of calls', async () => {
     let [underWay, most] = [0, 0];
     const counting: typeof fetch = async (input, init) => {
       most = Math.max(most, ++underWay);

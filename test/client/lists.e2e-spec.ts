@@ -18,7 +18,7 @@ describe('a list of the client', () => {
     return set;
   };
 
-  it('is read no further than so many blocks ahead of its reader', async () => {
+  it('is read at most a fixed number of blocks ahead of its reader', async () => {
     const set = await made();
     let given = 0;
     const source = function* () {

@@ -40,7 +40,7 @@ describe('a list that is resumed', () => {
     return 'items' in description ? description.items : 0;
   };
 
-  it(`counts each item once wherever it is killed and resumed (SEED=${SEED})`, async () => {
+  it(`counts each item once, even if it is killed and resumed anywhere (SEED=${SEED})`, async () => {
     const random = new Random(SEED);
     const bag = await bagOf();
     // Each tenth item occurs twice, far apart. One entry is refused, and one is not an item.
@@ -162,7 +162,7 @@ describe('a list that is resumed', () => {
     expect(await bag.count(items(40))).toEqual(Array(40).fill(1));
   });
 
-  it('repeats the blocks that were in flight, however slow its source is now', async () => {
+  it('repeats the blocks that were in flight, even from a slower source', async () => {
     const bag = await bagOf();
     const deaf = deafFetch();
     let saved: Checkpoint | undefined;

@@ -98,7 +98,7 @@ describe.each(STORES)('a worker and busy hosts, $name store', ({ start }) => {
     expect(fetched.slice(3)).toEqual([{ url: a0, attempt: 1 }]);
   });
 
-  it('keeps the pace of the set', async () => {
+  it('obeys the delay of the set', async () => {
     const set = await queueOf([a0, a1, b0], { perHost: { delaySeconds: RETRY_AFTER_SECONDS } });
     const fetched: string[] = [];
     const worker = new Worker(set, async ({ url }) => void fetched.push(url), SOON);
@@ -111,7 +111,7 @@ describe.each(STORES)('a worker and busy hosts, $name store', ({ start }) => {
     expect(fetched).toEqual([a0, b0, a1]);
   });
 
-  it('counts a time that is none as a failure', async () => {
+  it('counts an invalid time as a failure', async () => {
     const set = await queueOf([a0], { perHost: {}, maxAttempts: 1 });
     const worker = new Worker(set, async () => ({ retryAfterSeconds: NaN, host: true }), SOON);
     expect(await worker.run()).toEqual({ done: 0, failed: 1, released: 0, lost: 0 });

@@ -83,7 +83,7 @@ describe('a worker', () => {
     expect(await counts(set)).toEqual(EMPTY);
   });
 
-  it('releases failed URLs with the reason, whatever is thrown', async () => {
+  it('releases failed URLs with the reason, for any thrown value', async () => {
     const set = await queueOf(urls(9), 1);
     const trap = {
       get message(): string {
@@ -215,7 +215,7 @@ describe('a worker', () => {
     expect(await counts(set)).toEqual({ ...EMPTY, ...left });
   });
 
-  it('retries a URL when its handler says, and counts no attempt if the handler put it off', async () => {
+  it('retries a URL when its handler says, and counts no attempt if the handler postponed it', async () => {
     const set = await queueOf(urls(3), 2);
     const told: unknown[] = [];
     const attempts: number[] = [];

@@ -53,7 +53,7 @@ describe('the documented Redis user of the service', () => {
     ['+unlink', 'may not run unlink'],
     ['+getrange', 'may not run '],
     ['+time', 'may not run '],
-  ])('without %s: STORE_UNAVAILABLE, saying that a right is missing', async (right, says) => {
+  ])('without %s: STORE_UNAVAILABLE, saying that a permission is missing', async (right, says) => {
     const store = await open(url());
     const filter = await makeFilter(store);
     await client.call('ACL', 'SETUSER', username, right.replace('+', '-'));

@@ -99,7 +99,7 @@ describe.each([embedded, redis])('$name: filters that age', (fixture) => {
     }
   });
 
-  it('an untouched page stays expired, however long it is left alone', async () => {
+  it('an untouched page stays expired, even after a long time', async () => {
     const filter = await make();
     const { store } = subject;
     await add(store, filter, items(200));
@@ -346,7 +346,7 @@ describe.each([embedded, redis])('$name: filters that age', (fixture) => {
   });
 
   it.each(SHAPES)(
-    'a URL that is new to the set gets one age, however often a sync lists it: %j',
+    'a URL that is new to the set gets one age, even if a sync lists it again: %j',
     async (options) => {
       const filter = await make(options);
       const calls = new SyncCalls(subject);

@@ -6,7 +6,7 @@ import { discover, items, keyed, made, makeFilter, remove, SEGMENTED } from './c
 import { LONG_MS, OVER_MS, payloads, QueueCalls } from './queue-calls.js';
 import type { Subject } from './subject.js';
 
-/** Leases that are extended, released with a delay, repeated, or the last of their attempts. */
+/** Leases that are extended, released with a delay, or repeated, and entries on their last attempt. */
 export function queueLeasesContract(subject: Subject): void {
   const calls = new QueueCalls(subject);
 

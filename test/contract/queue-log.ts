@@ -222,7 +222,7 @@ export function queueLogContract(subject: Subject): void {
       expect((await subject.store.describe(filter)).queue).toMatchObject({ forgotten: 0 });
     });
 
-    it('are skipped, however many come before a live entry', async () => {
+    it('are skipped, even if many come before a live entry', async () => {
       const filter = await makeFilter(subject.store, { kind: 'visited-set', capacity: 20_000 });
       const many = items(12_000);
       for (let from = 0; from < 12_000; from += 4_000) {

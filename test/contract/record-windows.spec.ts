@@ -43,7 +43,7 @@ describe.each([embedded, redis])('$name: G5 how long operation records are kept'
     expect(await add(store, filter, ['a'], operation)).toEqual([0]);
   });
 
-  it('a caller’s key is kept whatever happens to the records of made ids', async () => {
+  it('a caller’s key is kept even if the records of made ids are dropped', async () => {
     const store = await opened();
     const filter = await makeFilter(store, { semantics: 'multiset' });
     const operation = keyed();
@@ -105,7 +105,7 @@ describe.each([embedded, redis])('$name: G5 how long operation records are kept'
     expect((await store.describe(filter)).recordWindowSeconds.caller).toBeLessThan(HOUR_MS / 1_000);
   });
 
-  it('the record of a creation is kept as long, whatever is created in between', async () => {
+  it('the record of a creation is kept as long, even after later creations', async () => {
     const store = await opened();
     const [spec, operation] = [filterSpec(), keyed()];
     const { filter } = await store.create(spec, operation);

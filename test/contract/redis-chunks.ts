@@ -142,7 +142,7 @@ export function redisChunks(subject: Subject<RedisHarness>): void {
       expect((await stored(filter)).chunks).toEqual({ 2: ['c'] });
     });
 
-    it('are read in order, however small they are', async () => {
+    it('are read in order, even if they are small', async () => {
       const filter = await make();
       const all = even(20 * JOINED, 'a');
       await oneByOne(filter, all.slice(0, 19 * JOINED));

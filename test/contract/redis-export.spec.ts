@@ -35,7 +35,7 @@ describe('an export from Redis', () => {
     await server.stop();
   });
 
-  it('reads hidden items and entries in slices, however many there are', async () => {
+  it('reads any number of hidden items and entries in slices', async () => {
     const filter = await makeFilter(store, {
       ...{ kind: 'visited-set', maxAgeSeconds: MAX_AGE_SECONDS, capacity: LEASED, errorRate: 0.1 },
     });

@@ -46,7 +46,7 @@ export function redisSyncQueue(subject: Subject<RedisHarness>): void {
 
   describe('a queue that a sync has yet to copy', () => {
     it.each<FilterOptions>([{}, { maxAgeSeconds: 86_400 }])(
-      'notes each entry from before the opening once, however often it moves; %j',
+      'notes each entry from before the opening once, even if it moves again; %j',
       async (options) => {
         const filter = await make(options);
         await queue.discover(filter, OLD);

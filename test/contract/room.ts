@@ -9,7 +9,7 @@ const ROOMY = { capacity: 100, errorRate: 1e-6, segmentation: SEGMENTED } as con
 export function roomContract(subject: Subject): void {
   describe('the limit of FILTER_FULL', () => {
     it.each(['set', 'multiset'] as const)(
-      'counts each item once, however often it is in a batch: %s',
+      'counts each item once, even if a batch repeats it: %s',
       async (semantics) => {
         const { store } = subject;
         const filter = await makeFilter(store, { ...ROOMY, semantics });

@@ -205,7 +205,7 @@ export function transferContract(subject: Subject): void {
       expect((await store.describe(copied)).nonZeroCells).toBe(0);
     });
 
-    it('never leave an item visited without its entry, whatever is removed meanwhile', async () => {
+    it('never leave an item visited without its entry, even if items are removed meanwhile', async () => {
       const { store } = subject;
       const filter = await makeFilter(store, { kind: 'visited-set', capacity: 5_000, errorRate: 1e-9 });
       const urls = items(3_000);

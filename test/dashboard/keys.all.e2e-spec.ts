@@ -79,7 +79,7 @@ describeInBrowser(`keys${why}`, () => {
     await tab.leave(401);
   });
 
-  it('are rotated: the old one stays valid for a while, or ends at once', async () => {
+  it('are rotated: the old one stays valid for a while, or ends immediately', async () => {
     const admin = await makeKey(app, 'admin');
     const old = await makeKey(app, 'read');
     const tab = await visit(browser, app.url, '#/keys');
@@ -186,7 +186,7 @@ describeInBrowser(`keys${why}`, () => {
     await open.close();
   });
 
-  it('are not lost if the user does not sign in with them at once', async () => {
+  it('are not lost if the user does not sign in with them immediately', async () => {
     const open = await startApp();
     const tab = await visit(browser, open.url, '#/keys');
     const { page } = tab;

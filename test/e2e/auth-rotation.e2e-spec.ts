@@ -54,7 +54,7 @@ describe.each(STORES)('keys that are rotated, $name store', ({ start }) => {
     expect(await Promise.all([statusWith(old), statusWith(body as Key)])).toEqual([200, 200]);
   });
 
-  it('stop working at once without an overlap', async () => {
+  it('stop working immediately without an overlap', async () => {
     const old = await make();
     const next = (await rotate(old.id, { overlapSeconds: 0 })).body as Key;
     expect(await Promise.all([statusWith(old), statusWith(next)])).toEqual([401, 200]);

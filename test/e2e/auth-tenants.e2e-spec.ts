@@ -117,7 +117,7 @@ describe.each(STORES)('tenants, $name store', ({ start }) => {
     expect(await as(ops, 'GET', '/v1/filters/acme-a')).toMatchObject({ status: 200, body: { added: 0 } });
   });
 
-  it('list their own names only, whatever the page and the cursor', async () => {
+  it('list only their own names, on any page and with any cursor', async () => {
     const names = async (
       key: TestKey,
       query: string,
@@ -203,7 +203,7 @@ describe.each(STORES)('tenants, $name store', ({ start }) => {
     expect(await statusOf(`${app.url}/metrics`, { headers: ops.headers })).toBe(200);
   });
 
-  it('import only under their own names, whatever the file says', async () => {
+  it('import only under their own names, with any name in the file', async () => {
     const exported = await fetch(`${app.url}/v1/filters/acme-c/export`, { headers: acme.headers });
     const file = await exported.arrayBuffer();
     const importAs = (query: string): Promise<number> => {

@@ -84,7 +84,7 @@ describe.each(STORES)('the hosts of a set, over HTTP, $name store', ({ start }) 
     ['[2001:DB8:0::1]', '[2001:db8::1]'],
     ['0x7f.1', '127.0.0.1'],
     ['www.example.org', 'example.org'],
-  ])('are found as users write them: %s', async (written, host) => {
+  ])('are found in the spelling of users: %s', async (written, host) => {
     const name = await made({ perHost: {}, urlProfile: { stripWww: true } });
     await discover(name, [`https://user@${written}:8443/`]);
     for (const [method, body] of [['GET'], ['PUT', {}]] as const)
@@ -117,7 +117,7 @@ describe.each(STORES)('the hosts of a set, over HTTP, $name store', ({ start }) 
     }
   });
 
-  it('answers HOST_NOT_FOUND for a host that is not listed, and drops nothing of it', async () => {
+  it('answers HOST_NOT_FOUND for a host that is not listed, and drops no URLs', async () => {
     const name = await made();
     expect(await on('GET', name, 'Nobody.example')).toMatchObject({
       status: 404,

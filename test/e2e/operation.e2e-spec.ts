@@ -83,7 +83,7 @@ describe.each(STORES)('copies inside one request, $name store', ({ start }) => {
 });
 
 describe('metrics', () => {
-  it('have a fixed number of series, whatever callers send, and at most 100 per gauge of filters', async () => {
+  it('have a fixed number of series, for any calls, and at most 100 per gauge of filters', async () => {
     const app = await startApp({ AUTH: 'keys' });
     try {
       const { headers } = await makeKey(app, 'admin');

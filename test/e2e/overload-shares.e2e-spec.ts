@@ -91,7 +91,7 @@ describe('the class of a request', () => {
   });
 
   it.each(['/v1/filters/a/export', '/v1/filters/a/%65xport', '/v1/filters/%61/expor%74?x=1'])(
-    'follows its route, however the path is encoded: %s is a stream',
+    'follows its route, for any encoding of the path: %s is a stream',
     async (path) => {
       expect(await call(app, 'GET', path)).toMatchObject({ status: 503, body: { code: 'OVERLOADED' } });
     },

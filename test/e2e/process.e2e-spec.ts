@@ -55,7 +55,7 @@ describe('starting', () => {
     expect(service.stdout()).toBe('');
   });
 
-  it('loads no Redis client for the embedded store, whatever the settings', async () => {
+  it('loads no Redis client for the embedded store, with any settings', async () => {
     const tell = `process.on('exit', () => process.stderr.write(Object.keys(require.cache).filter((name) => /node_modules.(ioredis|rate-limiter-flexible|lmdb)./.test(name)).map((name) => name.split('node_modules')[1].split(/[^a-z-]/)[1]).join() + '\\n'))`;
     const service = await start(
       {
@@ -181,7 +181,7 @@ describe('ending', () => {
     expect(service.stdout()).not.toContain('STORE_UNAVAILABLE');
   });
 
-  it('exits at once on a second signal', async () => {
+  it('exits immediately on a second signal', async () => {
     const service = await start(PATIENT);
     const url = await service.url();
     await post(`${url}/v1/filters`, { name: 'f', type: 'counting', capacity: 10_000, errorRate: 0.01 });

@@ -282,7 +282,7 @@ describe.each(STORES)('the queue over HTTP, $name store', ({ start }) => {
   });
 
   describe('a lease that waits', () => {
-    it('is answered at once if an entry is waiting, and empty if none arrives', async () => {
+    it('is answered immediately if an entry is waiting, and empty if none arrives', async () => {
       const set = await VisitedSet.create(app);
       await set.discover(url('a'));
       expect(urlsOf(await set.lease(1, { waitSeconds: 30 }))).toEqual([url('a')]);

@@ -281,7 +281,7 @@ describe.each(STORES)('streams over HTTP, $name store', ({ start }) => {
     }
   });
 
-  it('gives a repeat with an operation key the same answer, however the sender pauses, and changes nothing', async () => {
+  it('gives a repeat with an operation key the same answer after any pauses, and changes nothing', async () => {
     const path = await createFilter(app, { semantics: 'multiset' });
     const key = { 'idempotency-key': freshName('pauses') };
     const item = (i: number): string => `item ${i}\n`;

@@ -362,7 +362,7 @@ describeExample(`examples/cms${why}`, () => {
       expect(await cms.byUrl('https://example.org/b')).toBeDefined();
     });
 
-    it('exits at once while Unseen does not answer', async () => {
+    it('exits immediately while Unseen does not answer', async () => {
       const keeper = await startKeeper(app.url);
       keeper.keeps = '/v1/visited-sets';
       const cms = await startCms(keeper.url, freshName('cms'));
@@ -448,7 +448,7 @@ describeExample(`examples/cms${why}`, () => {
       expect(await cms.articles()).toHaveLength(1);
     });
 
-    it('locks only its own folder, however similar long paths are', async () => {
+    it('locks only its own folder, even if long paths are similar', async () => {
       const cms = await startCms(app.url, freshName('cms'));
       const both = ['1', '2'].map((end) => cms.again('x'.repeat(120) + end));
       try {

@@ -125,7 +125,7 @@ describeExample(`the example crawlee${why}`, () => {
       }
     });
 
-    it('the main program fetches a page once, whatever redirects and links lead to it', async () => {
+    it('the main program fetches a page once, even if several redirects and links lead to it', async () => {
       site = await startSite({
         '/': { to: '/0' },
         '/0': { links: ['/before', '/target', '/after', '/loop'] },
@@ -141,7 +141,7 @@ describeExample(`the example crawlee${why}`, () => {
       );
     });
 
-    it('a run of the main program continues at once where a killed one was', async () => {
+    it('a run of the main program continues immediately where a killed one was', async () => {
       const { arrive } = meeting(2);
       let isKilled = false;
       site = await startSite({

@@ -237,7 +237,7 @@ describeExample(`examples/worker${why}`, () => {
     );
 
     it(
-      'ends at once on a second stop',
+      'ends immediately on a second stop',
       withEach(async (program) => {
         const set = freshSet(app.url);
         const site = await stage.site(({ path }) => (path === '/0' ? 'never' : { status: 404 }));

@@ -341,7 +341,7 @@ describe('Redis at maxmemory', () => {
   });
 
   it.each<FilterOptions>([{}, { maxAgeSeconds: 86_400, capacity: 150 }])(
-    'notes no more removals than a sync can use, however many follow; %j',
+    'notes no more removals than a sync can use, even if many follow; %j',
     async (options) => {
       const bounded = await RedisStore.open({ url: server.url, timeoutMs: TIMEOUT_MS, maxSyncForgets: 10 });
       try {

@@ -88,7 +88,7 @@ const EXPLAINED: readonly Case[] = [
     ],
   },
   {
-    name: 'a repeat has the first answer, whatever has happened since',
+    name: 'a repeat has the first answer, even after other calls',
     rows: [
       [1, 'add', 0, 1, 'true'],
       [2, 'remove', 2, 3, 'removed'],

@@ -14,7 +14,7 @@ it('draws a seed by default', () => {
   expect(readOptions([])).toMatchObject({ seed: expect.any(Number) });
 });
 
-it('shows help, whatever the other options are', () => {
+it('shows help, with any other options', () => {
   expect(readOptions(['--seed', 'x', '--help'])).toBe('help');
 });
 

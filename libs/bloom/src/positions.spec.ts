@@ -263,7 +263,7 @@ describe('positions by host', () => {
     expect(uniformityScore(tally(12, ITEMS, (i) => segment[i] as number))).toBeLessThan(5);
   });
 
-  it('have two words of the hash of each host, whatever the block and the selection', () => {
+  it('have two words of the hash of each host, in any block and selection', () => {
     const keys = Array.from({ length: 2_000 }, (_, i) => `http://u@${i % 40}.example:${i}/${i}`);
     const positions = positionsOf(keys, SEED, spreads);
     const bytes = new TextEncoder();

@@ -36,7 +36,7 @@ describe('the capacity of a geometry at a rate', () => {
   });
 
   // The caller of an import chooses the page size and the number of hashes.
-  it('takes little work, whatever the page and the hashes', () => {
+  it('takes little work, for any page and number of hashes', () => {
     const at = jest.spyOn(PagedErrorRate.prototype, 'at');
     try {
       for (const p of RATES) {

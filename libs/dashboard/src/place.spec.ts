@@ -8,7 +8,7 @@ describe('a place', () => {
     expect([...query]).toEqual([['q', 'x&y=?']]);
   });
 
-  it('keeps its whole query, whatever the user has typed', () => {
+  it('keeps its whole query, for any typed text', () => {
     expect(placeOf('#/x?item=http://a/?b=1').query.get('item')).toBe('http://a/?b=1');
   });
 

@@ -35,7 +35,7 @@ describe('the lines of an input list', () => {
     expect(await read([first, second])).toEqual(['a', 'b', 'c']);
   });
 
-  it('are the same in a compressed file, whatever its name', async () => {
+  it('are the same in a compressed file with any name', async () => {
     const text = MANY.join('\n');
     const bytes: number[] = [];
     const packed = await gzip(text, 'list.txt');

@@ -118,7 +118,7 @@ describe('a committed sync', () => {
 });
 
 describe('a dropped host', () => {
-  it('leaves no rows, however many entries it had', async () => {
+  it('leaves no rows, even after many entries', async () => {
     const store = await open({ rowBytes: 200, purgedPerSlice: 2 });
     const filter = await create(store, {}, 10_000, { maxAttempts: 1 });
     const pages = Array.from({ length: 100 }, (_, n) => `http://a.example/${n}`);
