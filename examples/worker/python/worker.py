@@ -314,7 +314,7 @@ def main() -> int:
             signal.signal(other, lambda number, _: os._exit(128 + number))
         # Not `print`: the signal may have interrupted it.
         name = signal.Signals(number).name
-        os.write(2, f"{name}: finishing the fetches in progress; signal again to end at once\n".encode())
+        os.write(2, f"{name}: finishing the fetches in progress; signal again to end immediately\n".encode())
         worker.stop()
 
     for number in (signal.SIGINT, signal.SIGTERM):

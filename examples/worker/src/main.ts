@@ -54,10 +54,10 @@ async function work(options: Options): Promise<void> {
       if (task === undefined || error instanceof UnseenError) log(String(error));
     },
   });
-  // After the first signal, the default handler ends the program at once.
+  // After the first signal, the default handler ends the program immediately.
   const stop = (signal: NodeJS.Signals): void => {
     for (const other of SIGNALS) process.off(other, stop);
-    log(`${signal}: finishing the fetches in progress; signal again to end at once`);
+    log(`${signal}: finishing the fetches in progress; signal again to end immediately`);
     crawler.stop();
     void worker.stop();
   };

@@ -106,7 +106,7 @@ class RetryAfter:
     the queue. In a set with ``perHost``, no crawl of the set gets a page of this host before the time is over. This
     crawl fetches no page of the host that it already has, either.
 
-    Place it behind Scrapy's RetryMiddleware, which would retry at once: ``DOWNLOADER_MIDDLEWARES =
+    Place it behind Scrapy's RetryMiddleware, which would retry immediately: ``DOWNLOADER_MIDDLEWARES =
     {"scrapy_unseen.RetryAfter": 560}``.
     """
 

@@ -124,7 +124,7 @@ function RevokeDialog({
   return (
     <Dialog title={`Revoke ${name}?`} onClose={onClose}>
       <p>
-        This instance refuses the key <code>{id}</code> at once, other instances within two seconds. You
+        This instance refuses the key <code>{id}</code> immediately, other instances within two seconds. You
         cannot undo this.
       </p>
       {isOwn && (

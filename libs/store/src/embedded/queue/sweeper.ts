@@ -7,7 +7,7 @@ import type { FilterState } from '../filters/filter-state.js';
 import { knowsHosts } from './host-lanes.js';
 import { removeUnkept, renewLanes, sweepQueue, type SweptStore } from './sweep-queue.js';
 
-/** A sweep begins at once when a queue has more marks than its entries divided by this, and more than `maxMarks`. */
+/** A sweep begins immediately if a queue has more than `maxMarks` marks, and more than its entries divided by this. */
 const PART_OF_ENTRIES = 8;
 
 /** The parts of a session that a sweeper uses. */
