@@ -215,7 +215,7 @@ describe.each(STORES)('the hosts of a set, over HTTP, $name store', ({ start }) 
     });
   });
 
-  it('refuses a host maxUrls in a set without', async () => {
+  it('refuses a host maxUrls in a set without perHost', async () => {
     const name = await made();
     expect(await on('PUT', name, 'a.example', { maxUrls: 5 })).toMatchObject({
       status: 400,
