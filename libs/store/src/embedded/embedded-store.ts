@@ -39,6 +39,7 @@ import { windowSeconds } from './operations/record-window.js';
 import { usageOf } from './catalogue/room.js';
 import { viewOf } from './syncs/end-sync.js';
 import type { SessionOptions } from './engine/session.js';
+import { DueIndex } from './queue/due.js';
 import { headDiscoveredAt } from './queue/next-turn.js';
 import { EmbeddedSyncs } from './syncs/syncs.js';
 import { EmbeddedTransfer } from './transfer/transfer.js';
@@ -73,6 +74,9 @@ export interface EmbeddedOptions {
 }
 
 const DEFAULT_CHECKPOINT_BYTES = 64 * 2 ** 20;
+
+/** Maximum number of rows of due entries that a description reads. */
+const OVERDUE_ROWS = 250;
 
 /**
  * The store of one process: cells in memory, and all durable data in an LMDB environment.
@@ -159,7 +163,13 @@ export class EmbeddedStore implements Store {
         ...state.tally,
         layers: state.stack.layers.map(({ tally }) => ({ ...tally })),
         ...(filter.kind === 'visited-set'
-          ? { queue: state.queue.stats(now, headDiscoveredAt(database, state)) }
+          ? {
+              queue: state.queue.stats(
+                now,
+                headDiscoveredAt(database, state),
+                new DueIndex(database, state).overdue(now, OVERDUE_ROWS),
+              ),
+            }
           : {}),
         ...(state.sync ? { sync: viewOf(state, state.sync) } : {}),
         ...(state.stack.age ? { age: ageOf(state.stack, state.stack.age) } : {}),

@@ -76,9 +76,20 @@ export class QueueState {
     return now + this.aheadMs;
   }
 
-  /** `headDiscoveredAt`: when the entry at the head was discovered, if there is one. */
-  stats(now: number, headDiscoveredAt: number | undefined): QueueStats {
-    const { waiting, leased, delayed, scheduled, dead, marks } = this;
+  /**
+   * `headDiscoveredAt`: when the entry at the head was discovered, if there is one. `overdue`: entries that no longer are
+   * in these states, although they have not moved yet. It may count dropped ones.
+   */
+  stats(
+    now: number,
+    headDiscoveredAt: number | undefined,
+    overdue: Readonly<Record<'leased' | 'delayed' | 'scheduled', number>>,
+  ): QueueStats {
+    const { dead, marks } = this;
+    const [leased, delayed, scheduled] = (['leased', 'delayed', 'scheduled'] as const).map((state) =>
+      Math.max(0, this[state] - overdue[state]),
+    ) as [number, number, number];
+    const waiting = this.held - leased - delayed - scheduled - dead;
     const age = headDiscoveredAt === undefined ? undefined : Math.floor(now / 1000) - headDiscoveredAt;
     return {
       ...{ waiting, leased, delayed, scheduled, dead, forgotten: marks.size },

@@ -3,6 +3,7 @@ import type { FilterState } from '../filters/filter-state.js';
 import { GENERATION_BYTES, prefixRange, readNumber, writeNumber } from '../database/keys.js';
 import { MAX_LEASE_MS } from '../../port/index.js';
 import {
+  entriesOf,
   ENTRY_HEAD_BYTES,
   EntryPacker,
   HOST_BYTES,
@@ -140,6 +141,24 @@ export class DueIndex {
     if (at <= now) return first;
     queue.earliestScheduled = at;
     return undefined;
+  }
+
+  /** Number of entries in each state that are due and have not moved yet, as far as this many rows tell. */
+  overdue(now: number, rows: number): Record<'leased' | DelayedState, number> {
+    const counts = { leased: 0, delayed: 0, scheduled: 0 };
+    const { earliestDue, earliestScheduled } = this.state.queue;
+    if (Math.min(earliestDue, earliestScheduled) > now) return counts;
+    let left = rows;
+    for (const from of [0, FIRST_SCHEDULED]) {
+      const start = Buffer.from(this.keyOf(from, DueKind.LeaseEnd, 0));
+      const end = Buffer.from(this.keyOf(from + now + 1, DueKind.LeaseEnd, 0));
+      for (const { key, value } of this.database.due.getRange({ start, end })) {
+        if (left-- <= 0) return counts;
+        if (dueKindOf(key) === DueKind.LeaseEnd) counts.leased += value.readUInt32BE();
+        else counts[scheduledAt(key) === undefined ? 'delayed' : 'scheduled'] += entriesOf(value).length;
+      }
+    }
+    return counts;
   }
 
   /** The first row of entries that are not scheduled, and that is due at `at` or later. */
