@@ -32,13 +32,18 @@ export function redisOrder(subject: Subject<RedisHarness>): void {
     const { key, client } = await metaOf(filter);
     return (await client.hgetBuffer(key, QUEUE_FIELD)) as Buffer;
   };
-  const ordered = async (filter: Filter, name: string) =>
-    (await numbersOf(filter)).readUIntBE(BASE + 6 * ORDERED.indexOf(name), 6);
+  /** Where a number of an ordered queue is: they come last. */
+  const placeIn = (numbers: Buffer, name: string): number =>
+    numbers.length - 6 * (ORDERED.length - ORDERED.indexOf(name));
+  const ordered = async (filter: Filter, name: string) => {
+    const numbers = await numbersOf(filter);
+    return numbers.readUIntBE(placeIn(numbers, name), 6);
+  };
   /** Sets a number as if another instance had done so. */
   const setOrdered = async (filter: Filter, name: string, value: number) => {
     const { key, client } = await metaOf(filter);
     const numbers = await numbersOf(filter);
-    numbers.writeUIntBE(value, BASE + 6 * ORDERED.indexOf(name), 6);
+    numbers.writeUIntBE(value, placeIn(numbers, name), 6);
     await client.hset(key, QUEUE_FIELD, numbers);
   };
   const keysOf = async (filter: Filter) => {
