@@ -117,6 +117,22 @@ describe('a committed sync', () => {
   });
 });
 
+describe('an abandoned sync', () => {
+  it('makes hosts count no longer that it listed', async () => {
+    const store = await open({ maxHosts: 5, hostsPerChange: 2 });
+    const filter = await create(store, { maxUrls: 5 });
+    const { capacity, errorRate, geometry, layers } = filter;
+    const plan = { capacity, errorRate, geometry, ...(layers && { layers }) };
+    const { id } = await store.syncs.open(filter, plan, operation());
+    const kept = urls(5);
+    const names = kept.map((key) => new URL(key).hostname);
+    await store.syncs.keep(filter, id, positions(filter, kept), operation(), names);
+    expect(rowsOf(store, 'lanes')).toBe(5);
+    await store.syncs.abandon(filter, id, Infinity);
+    await until('their lanes are gone', async () => rowsOf(store, 'lanes') === 0);
+  });
+});
+
 describe('a dropped host', () => {
   it('leaves no rows, even after many entries', async () => {
     const store = await open({ rowBytes: 200, purgedPerSlice: 2 });

@@ -51,7 +51,6 @@ export function commitSync(session: Session, state: FilterState, sync: SyncState
   close(session, state, base, ended);
   session.purger.layers(state, old.base, old.end);
   session.purger.hiddenOf(state, old.base, old.end);
-  session.sweeper.renewLanes(state);
   if (state.queue.scheduled > 0) state.queue.unkeptUntil = state.queue.clock;
 }
 
@@ -81,6 +80,7 @@ function close(session: Session, state: FilterState, base: number, ended: Sync):
   for (const { written } of state.stack.layers) blocks += written.reduce((sum, one) => sum + one, 0);
   session.database.blockCounts.putSync(state.key, numberKey(blocks));
   session.purger.removals(state, base);
+  session.sweeper.renewLanes(state);
   session.once(endIdentity(state, ended.id), () => ({ answer: ended }));
 }
 
