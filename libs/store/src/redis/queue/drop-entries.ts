@@ -3,7 +3,7 @@ import { joinAll } from '../../join-all.js';
 import type { Operation } from '../../port/index.js';
 import type { RedisFilter } from '../layout/filter.js';
 import { dealChunks } from '../layout/packing.js';
-import { dropScript } from '../scripts/entries.js';
+import { dropScript } from '../scripts/drop-entries.js';
 import { scriptFor } from '../scripts/queue-state.js';
 import type { Segments } from '../segments/segments.js';
 import type { Sweeper } from '../segments/sweeper.js';
