@@ -78,7 +78,7 @@ export class Entry {
 
   /** Number of leases so far, up to MAX_ATTEMPT. */
   get attempt(): number {
-    return this.bytes.readUInt32BE(this.at + ATTEMPT_AT) % LEVEL;
+    return this.bytes.readUInt32BE(this.at + ATTEMPT_AT) & MAX_ATTEMPT;
   }
 
   /** The second word of the host's hash, in per-host queues. */

@@ -1,6 +1,6 @@
 import type { Filter, PerHost } from '../../port/index.js';
 import { GENERATION_BYTES } from '../database/keys.js';
-import { LOG_NUMBERS, newLogs, packLogs, unpackLogs, waitingIn } from '../filters/logs.js';
+import { allLogs, LOG_NUMBERS, newLogs, waitingIn } from '../filters/logs.js';
 import type { LaneLogs } from './lane-logs.js';
 import type { Lane } from './lane.js';
 
@@ -21,8 +21,8 @@ export const HELD_STATES = ['leased', 'delayed', 'scheduled', 'dead'] as const;
 export type HeldState = (typeof HELD_STATES)[number];
 
 /**
- * The lane of a host, read from its record: a byte with a bit for each part that it has, the numbers, in 6 bytes each,
- * and the name of the host in UTF-8. All times are on the queue's own clock (`QueueState.timeAt`).
+ * The lane of a host, read from its record: a byte with a bit for each part that few records have, the numbers, in 6
+ * bytes each, and the name of the host in UTF-8. All times are on the queue's own clock (`QueueState.timeAt`).
  */
 export class HostLane implements Lane {
   /** Number of entries of the host by state. */
@@ -171,26 +171,29 @@ export class HostLane implements Lane {
   }
 
   encode(): Buffer {
-    const [normal, ...others] = this.logs;
-    const parts = [
-      [this.scheduled],
-      packLogs(others),
-      SETTINGS.map((name) => this[name]),
-      this.logs.flatMap((log) => VOID.map((name) => log[name])),
-    ];
-    const numbers = COMMON.map((name) => this[name]);
-    numbers.push(...packLogs([normal]));
-    let has = 0;
-    for (const [n, part] of parts.entries()) {
-      if (part.every((number) => number === 0)) continue;
-      has += 2 ** n;
-      numbers.push(...part);
-    }
-    const nameAt = 1 + numbers.length * NUMBER_BYTES;
+    const { logs } = this;
+    const has = {
+      scheduled: this.scheduled > 0,
+      settings: SETTINGS.some((name) => this[name] > 0),
+      voids: logs.some(({ voidFrom, voidTo }) => voidFrom < voidTo),
+    };
+    let numbers = COMMON.length + logs.length * LOG_NUMBERS.length;
+    if (has.scheduled) numbers++;
+    if (has.settings) numbers += SETTINGS.length;
+    if (has.voids) numbers += logs.length * VOID.length;
+    const nameAt = 1 + numbers * NUMBER_BYTES;
     const record = Buffer.allocUnsafe(nameAt + Buffer.byteLength(this.name));
-    record[0] = has;
-    for (const [n, number] of numbers.entries())
-      record.writeUIntBE(number, 1 + n * NUMBER_BYTES, NUMBER_BYTES);
+    record[0] =
+      Number(has.scheduled) + 2 * Number(logs.length > 1) + 4 * Number(has.settings) + 8 * Number(has.voids);
+    let at = 1;
+    const put = (number: number): void => {
+      at = record.writeUIntBE(number, at, NUMBER_BYTES);
+    };
+    for (const name of COMMON) put(this[name]);
+    for (const log of logs) for (const name of LOG_NUMBERS) put(log[name]);
+    if (has.scheduled) put(this.scheduled);
+    if (has.settings) for (const name of SETTINGS) put(this[name]);
+    if (has.voids) for (const log of logs) for (const name of VOID) put(log[name]);
     record.write(this.name, nameAt);
     return record;
   }
@@ -201,14 +204,13 @@ export class HostLane implements Lane {
       at += NUMBER_BYTES;
       return record.readUIntBE(at - NUMBER_BYTES, NUMBER_BYTES);
     };
-    const has = (part: number): boolean => ((record[0] as number) & (2 ** part)) !== 0;
-    const logNumbers = (): number[] => LOG_NUMBERS.map(next);
+    const has = (part: number): boolean => ((record[0] as number) & part) !== 0;
     for (const name of COMMON) this[name] = next();
-    const normal = logNumbers();
-    if (has(0)) this.scheduled = next();
-    this.logs = unpackLogs(has(1) ? [...normal, ...logNumbers(), ...logNumbers()] : normal);
-    if (has(2)) for (const name of SETTINGS) this[name] = next();
-    if (has(3)) for (const log of this.logs) for (const name of VOID) log[name] = next();
+    if (has(2)) this.logs = allLogs(this.logs);
+    for (const log of this.logs) for (const name of LOG_NUMBERS) log[name] = next();
+    if (has(1)) this.scheduled = next();
+    if (has(4)) for (const name of SETTINGS) this[name] = next();
+    if (has(8)) for (const log of this.logs) for (const name of VOID) log[name] = next();
     this.name = record.toString('utf8', at);
   }
 }
