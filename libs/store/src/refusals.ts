@@ -151,12 +151,6 @@ export function assertAgain({ name, maxAgeSeconds }: Filter, againAfterMs: numbe
     throw new RangeError(`an entry can come back after 1 to ${MAX_SCHEDULE_MS} ms, not ${againAfterMs}`);
 }
 
-/** Throws TypeError for a priority or a time that a store does not know yet. */
-export function assertUnordered({ priority = 'normal', delayMs = 0 }: Queued, againAfterMs?: number): void {
-  if (priority !== 'normal' || delayMs > 0 || againAfterMs !== undefined)
-    throw new TypeError('this store has no priorities and no scheduled entries');
-}
-
 /** Throws TypeError unless the filter has a queue and each of the `items` items has a payload. */
 function assertPayloads({ name, kind }: Filter, payloads: readonly string[], items: number): void {
   if (kind !== 'visited-set') throw new TypeError(`filter ${name} has no queue for payloads`);

@@ -1,6 +1,7 @@
 import { EPOCHS_OF_AGE } from '../../age.js';
 import { HOST_LIMITS } from '../scripts/host-lanes.js';
-import { bringBack, leases, marks, moveDue } from '../scripts/queue-moves.js';
+import { moveDue } from '../scripts/due.js';
+import { bringBack, leases, marks } from '../scripts/queue-moves.js';
 import { MOST_LEASES } from '../scripts/queue-state.js';
 import { schedule } from '../scripts/schedule.js';
 import { RECALL } from '../scripts/script.js';

@@ -1,4 +1,5 @@
-import { bringBack, countIn, flushed, hostLanes, leases, marks, moveDue, TIDY } from './queue-moves.js';
+import { moveDue } from './due.js';
+import { bringBack, countIn, flushed, hostLanes, leases, marks, TIDY } from './queue-moves.js';
 import { LANE_RECORDS } from './lane-records.js';
 import {
   CHECK_QUEUE_CHANGE,

@@ -1,29 +1,11 @@
-import { LEASE_ENDED, MAX_LEASE_MS } from '../../port/index.js';
 import { HOST_LANES } from './host-lanes.js';
 import { APPEND } from './lanes.js';
-import {
-  EXTENDED,
-  FORGOTTEN,
-  HEAD_BYTES,
-  idBytes,
-  LEASED,
-  MOST_LEASES,
-  OVER,
-  SCHEDULED,
-} from './queue-state.js';
+import { EXTENDED, FORGOTTEN, HEAD_BYTES, idBytes, LEASED, MOST_LEASES } from './queue-state.js';
 import { CAN_ROTATE } from './script.js';
-import { isDropping } from './unclaimed.js';
 
 /*
  * Lua that moves entries between the places of an open queue (queue-state.ts), unless they were forgotten.
  */
-
-/**
- * Maximum numbers of due leases and of delayed entries that one script moves. In a per-host queue, each entry may
- * change another lane.
- */
-const dueLeases = (hosts: boolean): number => (hosts ? 2 : 8);
-const dueDelayed = (hosts: boolean): number => (hosts ? 16 : 250);
 
 /** Adds the entries that were dropped with their hosts. */
 const DROPPED = `
@@ -200,100 +182,6 @@ function queue.close(opened)
       : `if queue.left then queue.set('leased', queue.leased - queue.left) end
   queue.left = nil`
   }
-end
-`;
-
-/** `queue.dueAt` notes that an entry returns to the queue at this time. */
-export const DUE_AT = `
-function queue.dueAt(at)
-  if queue.due == 0 or at < queue.due then queue.set('due', at) end
-end
-`;
-
-/** If a time is too far ahead, the clock was set back after it was stored. Scheduled entries may have any time. */
-const MAY_COME_BACK = `queue.due > 0 and (queue.due <= now or queue.due > now + ${MAX_LEASE_MS})`;
-const MAY_BE_ON_TIME = `queue.scheduled > 0 and queue.scheduledAt <= now and not ${isDropping('queue')}`;
-/** Lua: whether an entry may be due. */
-export const MAY_BE_DUE = `(${MAY_COME_BACK} or ${MAY_BE_ON_TIME})`;
-
-/**
- * `queue.moveDue` brings back due entries in the order of their times, scheduled ones last, up to the limits above. It
- * sets `queue.due` to no later than the first remaining time, or to 0 if none remains, and likewise
- * `queue.scheduledAt`. Returns whether more entries may be due. Needs marks, bringBack and leases.
- */
-export const moveDue = (hosts: boolean): string => `
-local function move(from, to, state)
-  local ends = call('ZRANGEBYSCORE', queue.ends, from, to, 'WITHSCORES', 'LIMIT', 0, ${dueLeases(hosts)})
-  local delayed = call('ZRANGEBYSCORE', queue.delayed, from, to, 'WITHSCORES', 'LIMIT', 0, ${dueDelayed(hosts)})
-  local last = math.huge
-  if #ends == ${2 * dueLeases(hosts)} then last = tonumber(ends[#ends]) end
-  if #delayed == ${2 * dueDelayed(hosts)} then last = math.min(last, tonumber(delayed[#delayed])) end
-  local keys, known = {}, {}
-  for n = 1, #ends, 2 do
-    local key = sub(ends[n], 1, 6)
-    if not known[key] then keys[#keys + 1], known[key] = key, true end
-  end
-  local opened, back, over, e, d = queue.open(keys), {}, {}, 1, 1${hosts ? '\n  local delays = {}' : ''}
-  for n = 1, #keys do
-    if not opened[keys[n]] then error({err = 'UNSEEN the entries of a lease are missing'}) end
-  end
-  while e < #ends or d < #delayed do
-    if d > #delayed or e < #ends and tonumber(ends[e + 1]) <= tonumber(delayed[d + 1]) then
-      if tonumber(ends[e + 1]) > last then break end
-      local lease = opened[sub(ends[e], 1, 6)]
-      local first, to, state = 1, #lease.states, ${LEASED}
-      if #ends[e] > 6 then
-        first, state = unpacked('>I2', ends[e], 7) + 1, ${EXTENDED}
-        to = first
-      end
-      for index = first, to do
-        if lease.states[index] == state then
-          back[#back + 1] = queue.returned(lease, index, 1)
-          queue.unlease(lease, index, ${OVER}${hosts ? ', tonumber(ends[e + 1])' : ''})
-        end
-      end
-      e = e + 2
-    else
-      if tonumber(delayed[d + 1]) > last then break end
-      over[#over + 1] = delayed[d]
-      back[#back + 1] = sub(delayed[d], 7)${hosts ? '\n      delays[#delays + 1] = back[#back]' : ''}
-      d = d + 2
-    end
-  end
-  queue.close(opened)
-  each('ZREM', queue.delayed, over)
-  ${hosts ? 'queue.count(delays, state, -1)' : ''}
-  if state == 'scheduled' then queue.set('scheduled', queue.scheduled - #over) end
-  queue.bringBack(back, '${LEASE_ENDED}', state == 'scheduled')
-  return last < math.huge
-end
-function queue.moveDue()
-  local more = false
-  if ${MAY_COME_BACK} then
-    local late, due = now + ${MAX_LEASE_MS}, ${SCHEDULED}
-    more = move(0, now, 'delayed')
-    more = move(string.format('(%.0f', late), '(${SCHEDULED}', 'delayed') or more
-    for _, key in ipairs({queue.ends, queue.delayed}) do
-      due = math.min(due, tonumber(call('ZRANGE', key, 1, 1, 'WITHSCORES')[2] or ${SCHEDULED}))
-    end
-    queue.set('due', due < ${SCHEDULED} and due or 0)
-  end
-  if ${MAY_BE_ON_TIME} then
-    more = move('${SCHEDULED}', string.format('%.0f', ${SCHEDULED} + now), 'scheduled') or more
-    local first = call('ZRANGEBYSCORE', queue.delayed, '${SCHEDULED}', '+inf', 'WITHSCORES', 'LIMIT', 0, 1)[2]
-    queue.set('scheduledAt', first and first - ${SCHEDULED} or 0)
-  end
-  return more
-end
-`;
-
-/**
- * `isDue` returns whether a lease or a delay has ended. If a time is too far ahead, the clock was set back after it was
- * stored.
- */
-export const IS_DUE = `
-local function isDue(at)
-  return not at or tonumber(at) <= now or tonumber(at) > now + ${MAX_LEASE_MS}
 end
 `;
 

@@ -1,18 +1,7 @@
 import { TAKE_TURNS } from './host-lanes.js';
 import { take, takeFrom } from './lanes.js';
-import {
-  bringBack,
-  countIn,
-  DUE_AT,
-  flushed,
-  hostLanes,
-  IS_DUE,
-  leases,
-  marks,
-  MAY_BE_DUE,
-  moveDue,
-  TIDY,
-} from './queue-moves.js';
+import { DUE_AT, IS_DUE, MAY_BE_DUE, moveDue } from './due.js';
+import { bringBack, countIn, flushed, hostLanes, leases, marks, TIDY } from './queue-moves.js';
 import {
   CHECK_QUEUE_CHANGE,
   EXTENDED,
