@@ -56,7 +56,7 @@ export class HostsService {
     }));
   }
 
-  /** Throws VALIDATION_FAILED if the queue of the set does not know hosts. */
+  /** Throws VALIDATION_FAILED if the set was created without `perHost`. */
   private on<T>(name: string, action: (filter: Filter, hosts: Hosts) => Promise<T>): Promise<T> {
     return this.filters.withFilter(name, 'visited-set', (filter) => {
       if (!filter.perHost)

@@ -143,7 +143,7 @@ function refuseOptions(filter: Filter, { ttlMs, delayMs }: DiscoverOptions): voi
   refuseDelay(filter, delayMs, ttlMs);
 }
 
-/** The hosts of URL keys, for a set whose queue knows hosts. */
+/** The hosts of URL keys, for a set with perHost. */
 function hostsOf({ perHost }: Filter, keys: readonly string[]): string[] | undefined {
   return perHost && keys.map(hostOfKey);
 }

@@ -30,7 +30,7 @@ export class EntryCalls extends HostCalls {
       'with one lane',
       (more, segmented) => this.plain({ ...more, ...(segmented && { segmentation: SEGMENTED }) }),
     ];
-    const withHosts: Kind = ['that knows hosts', (more) => this.make({}, more)];
+    const withHosts: Kind = ['with perHost', (more) => this.make({}, more)];
     return [plain, withHosts];
   }
 

@@ -50,7 +50,7 @@ interface Side {
   readonly held: Map<string, LeasedEntry>;
 }
 
-describe('queues that know hosts, in both stores', () => {
+describe('per-host queues, in both stores', () => {
   let harnesses: { readonly embedded: StoreHarness; readonly redis: RedisHarness };
   const stores: Store[] = [];
   beforeAll(async () => {

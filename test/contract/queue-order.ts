@@ -153,7 +153,7 @@ export function queueOrderContract(subject: Subject): void {
     });
   });
 
-  describe('the priority of an entry, in a queue that knows hosts', () => {
+  describe('the priority of an entry, in a per-host queue', () => {
     it('counts within its host; the turns of hosts do not depend on it', async () => {
       let filter = await calls.make({});
       await calls.discover(filter, urls('a', 2), { priority: 'low' });

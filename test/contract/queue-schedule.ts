@@ -243,7 +243,7 @@ export function queueScheduleContract(subject: Subject): void {
     });
   });
 
-  describe('a scheduled entry, in a queue that knows hosts', () => {
+  describe('a scheduled entry, in a per-host queue', () => {
     it('keeps the lane of its host, is counted there, and comes back at the pace of the host', async () => {
       let filter = await calls.make({ delayMs: 60_000, maxLeased: 1 });
       await discover(subject.store, filter, urls('a', 2), made(), { delayMs: 3 * DAY_MS });

@@ -64,7 +64,7 @@ export function redisSyncQueue(subject: Subject<RedisHarness>): void {
       },
     );
 
-    it('notes the hosts of entries, too, in a queue that knows hosts', async () => {
+    it('notes the hosts of entries, too, in a per-host queue', async () => {
       const filter = await makeFilter(subject.store, hostOptions({ maxUrls: 4 }));
       const all = [...urls('a', 3), ...urls('b', 3)];
       await queue.discover(filter, all);

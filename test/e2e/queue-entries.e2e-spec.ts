@@ -28,7 +28,7 @@ describe.each(STORES)('the list of URLs in the queue over HTTP, $name store', ({
     ]);
   });
 
-  it('names the host of each URL in a set that knows hosts', async () => {
+  it('names the host of each URL in a set with perHost', async () => {
     const set = await QueuedSet.create(app, { perHost: {} });
     await set.discover('https://A.example:8443/1', 'https://b.example/1');
     const found = await set.list();
@@ -140,7 +140,10 @@ describe.each(STORES)('the list of URLs in the queue over HTTP, $name store', ({
     [{ prefix: 'ftp://a.example/' }, 'not "ftp://a.example/"'],
     [{ prefix: 'https://' }, 'not "https://"'],
     [{ prefix: 'https:///a' }, 'not "https:///a"'],
-    [{ state: 'away' }, 'state must be one of "waiting", "leased", "delayed", "dead", not "away"'],
+    [
+      { state: 'away' },
+      'state must be one of "waiting", "leased", "delayed", "scheduled", "dead", not "away"',
+    ],
     [{ limit: '1001' }, 'limit must be a whole number from 1 to 1000, not "1001"'],
     [{ cursor: '€' }, 'cursor must be the `next` of the previous answer'],
     [{ host: 'https://a.example/' }, 'host must be a name or an address without scheme'],

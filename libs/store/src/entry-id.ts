@@ -77,7 +77,7 @@ export interface EntryName {
   readonly hash: Uint8Array;
   /** The clock of the queue when the entry was created. */
   readonly birth: number;
-  /** In queues that know hosts: the second word of its host's hash. Else 0. */
+  /** In per-host queues: the second word of its host's hash. Else 0. */
   readonly hostWord: number;
 }
 

@@ -17,7 +17,7 @@ export const QUEUE_NUMBERS = [
   'unkeptUntil',
 ] as const;
 
-/** Further numbers, of queues that know hosts only. */
+/** Further numbers, of per-host queues only. */
 export const HOST_NUMBERS = ['inLanes', 'lanes', 'nextTurn', 'seenAt', 'aheadMs'] as const;
 
 /** The counts and positions of a visited set's queue. The entries are in the database. */
@@ -29,7 +29,7 @@ export class QueueState {
   dead = 0;
   /** See Marks. */
   clock = 0;
-  /** The waiting entries of a queue that does not know hosts. */
+  /** The waiting entries of a queue without per-host lanes. */
   logs = newLogs();
   /** The next numbers to assign. */
   nextLease = 1;

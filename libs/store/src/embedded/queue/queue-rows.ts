@@ -68,7 +68,7 @@ export class QueueRows {
     return !knowsHosts(this.state) || entry.birth > this.laneOfEntry(entry).dropped;
   }
 
-  /** The name of an entry's host, in queues that know hosts. */
+  /** The name of an entry's host, in per-host queues. */
   hostOf(entry: Entry): string | undefined {
     return knowsHosts(this.state) ? this.laneOfEntry(entry).name : undefined;
   }

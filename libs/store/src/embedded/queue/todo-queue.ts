@@ -272,7 +272,7 @@ export class TodoQueue {
    */
   private moveDue(now: number): void {
     const { queue } = this.state;
-    // In queues that know hosts, dropped entries do not count.
+    // In per-host queues, dropped entries do not count.
     if (queue.leased + queue.delayed + queue.scheduled === 0 && !this.lanes) return;
     const { movesPerChange, hostsPerChange } = this.session.database.sizes;
     const most = this.lanes ? Math.min(movesPerChange, hostsPerChange) : movesPerChange;

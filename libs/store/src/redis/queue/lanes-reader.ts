@@ -27,7 +27,7 @@ type Place = readonly [chunk: number, at: number, rewrites: number];
 const START: Place = [0, 0, 0];
 
 /**
- * Reads the queue of a segment that knows hosts, page by page. It remembers a position for each log that has had waiting
+ * Reads a segment's per-host queue, page by page. It remembers a position for each log that has had waiting
  * entries.
  */
 export class LanesReader extends QueueReader {

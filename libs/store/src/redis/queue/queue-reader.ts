@@ -154,7 +154,7 @@ export class QueueReader {
 }
 
 /**
- * Entries, one after the other; in a queue that knows hosts, each is followed by the name of its host. `timed`: each is
+ * Entries, one after the other; in a per-host queue, each is followed by the name of its host. `timed`: each is
  * preceded by its time if it is scheduled, or 0.
  */
 export function readEntries(bytes: Buffer, hosts = false, timed = false): QueuedItem[] {

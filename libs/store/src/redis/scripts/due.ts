@@ -5,7 +5,7 @@ import { isDropping } from './unclaimed.js';
 /* Lua on entries of an open queue that come back at a time. */
 
 /**
- * Maximum numbers of due leases and of delayed entries that one script moves. In a queue that knows hosts, each entry
+ * Maximum numbers of due leases and of delayed entries that one script moves. In a per-host queue, each entry
  * may change another lane.
  */
 const dueLeases = (hosts: boolean): number => (hosts ? 2 : 8);

@@ -32,7 +32,7 @@ export const LANES_PER_SCRIPT = 80;
 type LimitedFilter = Pick<Filter, 'perHost' | 'maxAgeSeconds' | 'base'> & { readonly spread: number };
 
 /**
- * The last of ARGV of scripts that change a queue that knows hosts. `maxHosts`: of the set, in all its segments.
+ * The last of ARGV of scripts that change a per-host queue. `maxHosts`: of the set, in all its segments.
  * `syncBase`: number of the first layer of the sync in which the segment takes part.
  */
 export function hostLimits(

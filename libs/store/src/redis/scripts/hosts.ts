@@ -12,7 +12,7 @@ import {
 } from './queue-state.js';
 import { ALLOW_OOM, NOW, RECALL, type Script } from './script.js';
 
-/* Scripts on one host of a queue that knows hosts. */
+/* Scripts on one host of a per-host queue. */
 
 /**
  * Replaces the settings of a host.

@@ -2,7 +2,7 @@ import type { HostSettings } from '../../port/index.js';
 import { newLogs } from './queue-state.js';
 
 /*
- * The records of the lanes of a queue that knows hosts: id of the lane (8 bytes) -> record. A record has
+ * The records of the lanes of a per-host queue: id of the lane (8 bytes) -> record. A record has
  *
  *   LANE_NUMBERS | 1 byte: a bit for each group that follows | the numbers of these groups | the name of the host
  *

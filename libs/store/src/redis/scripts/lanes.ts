@@ -123,7 +123,7 @@ end
  *   read      entries that were read, at most READ_AT_MOST; a gap counts as one
  *   rest      why it stopped early: 'full' if the next entry would exceed the bytes, 'unread' if it has read enough
  *
- * In a queue that knows hosts, the caller may have read the `first` chunk of the log.
+ * In a per-host queue, the caller may have read the `first` chunk of the log.
  *
  * The caller deletes the used chunks after its first write that needs memory: at the memory limit, Redis refuses that
  * write only if nothing was written before. Needs marks.

@@ -23,7 +23,7 @@ const DROPPED = `
 
 /**
  * `queue.forgotten` returns which of these entries, or of their first bytes (idBytes), were forgotten or dropped.
- * `queue.hasVoid` returns whether any may be. Needs LANE_RECORDS in a queue that knows hosts.
+ * `queue.hasVoid` returns whether any may be. Needs LANE_RECORDS in a per-host queue.
  */
 export const marks = (hosts: boolean): string => `
 function queue.hasVoid() return queue.marked > 0${hosts ? ' or queue.dropped > queue.sweptDrop' : ''} end

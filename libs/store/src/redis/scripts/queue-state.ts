@@ -20,8 +20,8 @@ import { checkSegment, RECORD_FIELDS, recordWith, type Script } from './script.j
  * Besides the counts of the segment, meta has the numbers of the queue: clock; leases, dead and delays (last number
  * given); leased (entries); sweeping (1 during a sweep); marked (number of marks); due (a lower bound of the first end
  * of a lease or delay, ms; 0 if none); awaited (until when a caller waits for new entries, ms); rewrites (how often
- * sweeps have moved entries within their chunks). A queue that does not know hosts is its own only lane, so the record
- * of the lane follows. A queue that knows hosts has other numbers there, and two more keys: host-lanes.ts. Once the
+ * sweeps have moved entries within their chunks). A queue without per-host lanes is its own only lane, so the record
+ * of the lane follows. A per-host queue has other numbers there, and two more keys: host-lanes.ts. Once the
  * queue has had an entry with a priority or a time, it is ordered, and more numbers follow: scheduled (entries);
  * scheduledAt (a lower bound of the first time, ms); dropping and droppingTill (see unclaimed.ts); those of logs
  * (lanes.ts).

@@ -51,7 +51,7 @@ end
 /**
  * lease: takes entries from the head of the queue and hides them for a while, in leases of LEASE_ENTRIES.
  * ARGV: 9 attempts that make a dead letter (0: no limit), 10 entries, or 0 to answer a repeat only, 11 lease in ms, 12
- * bytes of payloads, 13 '1' if the first entry may have more. If the queue knows hosts: 14 entries of each, see
+ * bytes of payloads, 13 '1' if the first entry may have more. If the queue is per-host: 14 entries of each, see
  * takeTurns.
  * Returns "<first lease> <entries> <flag> <states>\n", then the entries as in the leases. Flag: 1 if there is more to
  * read, 2 if the next entry would exceed the bytes, 3 if further lanes may have entries, else 0. States, for a repeat

@@ -69,7 +69,7 @@ return 'OK'`,
 /**
  * Entries owed to the copy of a segment's queue, because they moved after the sync was opened.
  * KEYS: 3 the owed entries. ARGV: 3 the score of the last one read before, or 0; 4 how many.
- * Returns {score of the last one, their hashes}. If the queue knows hosts, each is followed by the second word of the
+ * Returns {score of the last one, their hashes}. If the queue is per-host, each is followed by the second word of the
  * hash of its host.
  */
 export const owedScript: Script = {

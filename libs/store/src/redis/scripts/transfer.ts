@@ -201,7 +201,7 @@ queue.count(letters, 'dead', 1)`,
 /**
  * Queues entries of a segment that is being created, in order, once.
  * KEYS: 3 and on, the queue's. ARGV: 3 number of the call, from 0, 4 for each entry its time, if it is scheduled, or 0
- * (6 bytes), the length of its reason (2), the reason and the entry. An entry with a reason is a dead letter. If the queue knows hosts, each entry is followed by
+ * (6 bytes), the length of its reason (2), the reason and the entry. An entry with a reason is a dead letter. If the queue is per-host, each entry is followed by
  * the length of its host's name (2 bytes) and the name; 5 the limits of the set.
  * Returns 'OK', or "HOSTS <number>" if the queue has more hosts than it may have.
  */

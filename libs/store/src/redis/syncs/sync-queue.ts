@@ -24,7 +24,7 @@ const HASH_BYTES = 16;
 /** Number of owed entries to read at a time. */
 const OWED_ENTRIES = 1_000;
 
-/** An entry, and the second word of the hash of its host if the queue knows hosts. */
+/** An entry, and the second word of the hash of its host if the queue is per-host. */
 interface Queued {
   readonly hash: Uint8Array;
   readonly hostWord?: number | undefined;

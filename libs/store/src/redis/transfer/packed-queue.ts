@@ -4,7 +4,7 @@ import { writeEntry } from '../queue/queue-entry.js';
 import { packSettings } from '../scripts/lane-records.js';
 
 /**
- * For each entry, its time if it is scheduled, or 0 (6 bytes), the length of its reason, the reason and the entry. With the `seed` of a set that knows hosts, also the
+ * For each entry, its time if it is scheduled, or 0 (6 bytes), the length of its reason, the reason and the entry. With the `seed` of a set with perHost, also the
  * length of its host's name, and the name.
  */
 export function packEntries(entries: readonly QueuedItem[], seed: Uint8Array | undefined): Buffer {
