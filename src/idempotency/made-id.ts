@@ -11,10 +11,10 @@ import { crc32 } from 'node:zlib';
  *   bytes 14-17  checksum of bytes 0-13
  *
  * From an id in a retry, every instance knows three things without any state. First, that the service generated it: a
- * caller's own key, such as a UUID, never has this word and checksum by chance. Second, its age: the record is kept only
- * for a short time, and once it may be gone, the service must not execute the request again. Third, its request: the
- * fingerprint must match. The checksum is not a signature: a caller who forges one only shortens the memory for their
- * own retries.
+ * caller's own key, such as a UUID, never has this word and checksum by chance. Second, its age: the record is kept
+ * only for a short time, and once it may be gone, the service must not execute the request again. Third, its request:
+ * the fingerprint must match. The checksum is not a signature: a caller who forges one only shortens the memory for
+ * their own retries.
  *
  * The counter starts at a random value and makes the ids of one process unique. Ids of two processes are equal only in
  * the same millisecond, with the same count and the same fingerprint.

@@ -30,7 +30,10 @@ import {
 import { decodeQueued } from './queued-url.js';
 import { UrlIdentity } from './url-identity.js';
 
-/** Characters of URLs with their payloads after which an answer ends. A page of the store may exceed it by its own length. */
+/**
+ * Characters of URLs with their payloads after which an answer ends. A page of the store may exceed it by its own
+ * length.
+ */
 const ENOUGH_LISTED = 2 ** 20;
 
 /** A part of the queue: the entries in it that match, and the cursor of the rest. */

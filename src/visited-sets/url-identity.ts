@@ -103,7 +103,9 @@ export class UrlIdentity {
     );
   }
 
-  /** The host of all URLs that begin with this text, in a set with `perHost`. Undefined if it is not the same for all. */
+  /**
+   * The host of all URLs that begin with this text, in a set with `perHost`. Undefined if it is not the same for all.
+   */
   hostOfPrefix(filter: Filter, prefix: string): string | undefined {
     const [whole] = WHOLE_HOST.exec(prefix) ?? [];
     if (!filter.perHost || whole === undefined) return undefined;

@@ -38,7 +38,9 @@ describe.each(STORES)('a worker and busy hosts, $name store', ({ start }) => {
   const SOON: WorkerOptions = { untilEmpty: true, waitSeconds: 0, concurrency: 1, leaseSeconds: 3_600 };
 
   const fetched: { url: string; attempt: number }[] = [];
-  /** Runs a worker whose first request to host a is answered as by `busy`. `before`: URLs fetched before time passed. */
+  /**
+   * Runs a worker whose first request to host a is answered as by `busy`. `before`: URLs fetched before time passed.
+   */
   const run = async (set: VisitedSet, busy: () => unknown): Promise<unknown> => {
     fetched.length = 0;
     let isBusy = true;

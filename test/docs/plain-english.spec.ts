@@ -19,8 +19,8 @@ const PAGES = ['docs', 'examples', 'libs', '.'].flatMap((folder) =>
 
 /**
  * Phrases that texts for users must avoid, because a plain one names the thing: "URLs" and not "what was not seen",
- * "the caller" and not "who is let in", "if" and not "Of a set that ages", "per item" and not "an item", "The key was not
- * created" and not "That did not work".
+ * "the caller" and not "who is let in", "if" and not "Of a set that ages", "per item" and not "an item", "The key was
+ * not created" and not "That did not work".
  */
 const PHRASES: readonly RegExp[] = [
   /\bwhat was\b/i,

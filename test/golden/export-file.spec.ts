@@ -10,8 +10,8 @@ import { collect, exportFile, importFile, readFile } from '../support/export-fil
 
 /**
  * Exports in each version of the format, which must never change. They are a visited set with five URLs. The second has
- * been acknowledged, and the first and third were leased once. In version 2, the first has a low priority, and the third
- * is scheduled.
+ * been acknowledged, and the first and third were leased once. In version 2, the first has a low priority, and the
+ * third is scheduled.
  */
 const GOLDEN = (version: number): string => join('test', 'golden', `export-v${version}.unseen`);
 const SCHEDULED_AT = 1_700_000_000_000;

@@ -60,8 +60,8 @@ export function momentsAfter(
 export type Losses = Pick<Rewind, 'reachMs' | 'evenIfRead'>;
 
 /**
- * How long before a death answered changes may be lost, in ms. On a busy machine, the replica may have been held back for
- * longer than `reachMs`.
+ * How long before a death answered changes may be lost, in ms. On a busy machine, the replica may have been held back
+ * for longer than `reachMs`.
  */
 export function reachOf({ reachMs }: Losses, { diedAt, heldAt = diedAt }: Death): number {
   return reachMs === 0 ? 0 : Math.max(reachMs, diedAt - heldAt);

@@ -33,8 +33,8 @@ const CONCURRENCY = 4;
 /** Longer than any outage: no lease ends while a worker fetches its page. */
 const LEASE_SECONDS = 120;
 /**
- * Calls and requests of pages may take this long. Otherwise, a slow machine would make workers give up, and Scrapy would
- * then fetch pages that the queue has not leased to it.
+ * Calls and requests of pages may take this long. Otherwise, a slow machine would make workers give up, and Scrapy
+ * would then fetch pages that the queue has not leased to it.
  */
 const PATIENT_SECONDS = 3_600;
 

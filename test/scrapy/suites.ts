@@ -22,8 +22,8 @@ export const why = scrapy ? '' : ' (skipped: no Python imports Scrapy; npm run t
 export const describeScrapy = scrapy ? describe : describe.skip;
 
 /**
- * Runs the suites in one Python process, which imports Scrapy once. One store is enough: the contract runs every call of
- * the package on both stores.
+ * Runs the suites in one Python process, which imports Scrapy once. One store is enough: the contract runs every call
+ * of the package on both stores.
  */
 export function suitesPass(suites: readonly string[]): void {
   let app: TestApp;

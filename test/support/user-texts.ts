@@ -12,7 +12,10 @@ export interface UserText {
   readonly text: string;
 }
 
-/** Folders whose strings reach users: in answers, logs and terminals, and on the screens of the dashboard and the examples. */
+/**
+ * Folders whose strings reach users: in answers, logs and terminals, and on the screens of the dashboard and the
+ * examples.
+ */
 const SOURCES = ['examples', 'libs', 'scripts', 'src'];
 /** Paths with other strings: packages, builds, tests and their helpers, scripts for Redis, rules of lint. */
 const NOT_SHOWN =

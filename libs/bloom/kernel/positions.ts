@@ -27,8 +27,8 @@ export function hash(scheme: i32, count: i32, origin: u32): void {
  * Computes SEGMENT, PAGE and CELL from HASH. If h is the 128-bit hash of a key, h0 picks the segment and h1 the page
  * (multiply-shift), and h2, h3 and h0 seed drawCells. `shift` is 32 minus log2 of the cells per page.
  *
- * In scheme 3, h0 comes from the host and only picks a run of `perRun` segments. h1 picks the segment in the run, and its
- * remainder the page; h2 and h3 seed drawCells. In the other schemes, `perRun` is 0.
+ * In scheme 3, h0 comes from the host and only picks a run of `perRun` segments. h1 picks the segment in the run, and
+ * its remainder the page; h2 and h3 seed drawCells. In the other schemes, `perRun` is 0.
  */
 export function place(
   count: i32,

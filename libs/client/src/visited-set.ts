@@ -100,8 +100,8 @@ export class VisitedSet extends Handle<
   VisitedSetDescription | LostVisitedSet
 > {
   /**
-   * Visits URLs and adds the new ones to the queue, in one step. `limited`, in sets with `perHost`: a limit kept the URL
-   * out of both.
+   * Visits URLs and adds the new ones to the queue, in one step. `limited`, in sets with `perHost`: a limit kept the
+   * URL out of both.
    */
   readonly discover: Verb<string | UrlWithPayload, 'new' | 'seen' | 'limited' | 'invalid', DiscoverOptions>;
   /** Visits URLs: they are seen from now on. */

@@ -8,8 +8,8 @@ export interface Task extends LeasedUrl {
 
 /**
  * Processes a URL, for example fetches it. If it throws, the URL is retried after `delaySeconds`, or after the time in
- * a RetryAfterError. If it returns a RetryAfter, the URL is postponed, which does not count as an attempt. If it returns
- * an AgainAfter, the URL is acknowledged and comes back after that time.
+ * a RetryAfterError. If it returns a RetryAfter, the URL is postponed, which does not count as an attempt. If it
+ * returns an AgainAfter, the URL is acknowledged and comes back after that time.
  */
 export type Handler = (task: Task) => Promise<unknown>;
 

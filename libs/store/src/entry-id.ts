@@ -10,8 +10,8 @@ export interface EntryId {
   /** Index of the entry in its lease, from 0; 0 for a dead letter. */
   readonly index: number;
   /**
-   * The first HASH_PREFIX_BYTES of the item's hash, see hashPrefixAt. A store that lost its last writes reuses their numbers. Without the
-   * prefix, an old id would then settle the entry of another item.
+   * The first HASH_PREFIX_BYTES of the item's hash, see hashPrefixAt. A store that lost its last writes reuses their
+   * numbers. Without the prefix, an old id would then settle the entry of another item.
    */
   readonly hashPrefix: Uint8Array;
 }
@@ -90,8 +90,8 @@ const NAME_BYTES = HOST_AT + WORD_BYTES;
 const NAME_PATTERN = /^[A-Za-z0-9_-]{40}$/;
 
 /**
- * The first bytes of the generation (4), since sets with the same seed give an item the same hash; then hash (16), birth
- * (6) and the word of the host (4), big-endian, as base64url.
+ * The first bytes of the generation (4), since sets with the same seed give an item the same hash; then hash (16),
+ * birth (6) and the word of the host (4), big-endian, as base64url.
  */
 export function encodeEntryName(generation: string, { hash, birth, hostWord }: EntryName): string {
   const bytes = Buffer.allocUnsafe(NAME_BYTES);

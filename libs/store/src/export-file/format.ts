@@ -19,10 +19,10 @@
  *   C  any number    segment (4), layer (1), then cells as in the store
  *   E  once, last    counts, and the SHA-256 of everything before this frame: JSON
  *
- * Segments come in order. Each segment has its queue and lanes first, then its hidden items, and then its cells. If the filter
- * ages, a frame of cells has whole pages. If the filter grows, a segment has the cells of each existing layer, oldest
- * first. A layer may have several segments for each segment of the filter. These follow one another, and `segment` is
- * their number in the layer.
+ * Segments come in order. Each segment has its queue and lanes first, then its hidden items, and then its cells. If the
+ * filter ages, a frame of cells has whole pages. If the filter grows, a segment has the cells of each existing layer,
+ * oldest first. A layer may have several segments for each segment of the filter. These follow one another, and
+ * `segment` is their number in the layer.
  *
  * Version 1 has no priorities and no scheduled entries: attempts take 4 bytes, and the time (6) is absent.
  */

@@ -14,7 +14,9 @@ export interface HostSettings {
    * `maxUrls`.
    */
   readonly own?: PerHost;
-  /** Nothing is leased from the host before this time, in ms since the epoch, by the clock. Absent: it is not blocked. */
+  /**
+   * Nothing is leased from the host before this time, in ms since the epoch, by the clock. Absent: it is not blocked.
+   */
   readonly blockedUntil?: number;
 }
 
@@ -22,8 +24,8 @@ export interface HostSettings {
 export interface HostView extends HostSettings {
   readonly name: string;
   /**
-   * Entries by state. As in QueueStats, forgotten entries count until the queue reaches them. Unlike there, so may those
-   * whose lease or delay has ended, as leased or delayed.
+   * Entries by state. As in QueueStats, forgotten entries count until the queue reaches them. Unlike there, so may
+   * those whose lease or delay has ended, as leased or delayed.
    */
   readonly waiting: number;
   readonly leased: number;
@@ -52,10 +54,10 @@ export interface HostPage {
  */
 export interface Hosts {
   /**
-   * At most `limit` hosts after the cursor `after`, and no more than MAX_LISTED_HOSTS. Lists the hosts with entries, with
-   * URLs that count towards `maxUrls`, or with settings. A page may be shorter although more follow, but has each host
-   * once. All pages together have each host that is listed throughout. One may come on two pages if others come and go
-   * meanwhile, or after a failover.
+   * At most `limit` hosts after the cursor `after`, and no more than MAX_LISTED_HOSTS. Lists the hosts with entries,
+   * with URLs that count towards `maxUrls`, or with settings. A page may be shorter although more follow, but has each
+   * host once. All pages together have each host that is listed throughout. One may come on two pages if others come
+   * and go meanwhile, or after a failover.
    */
   list(filter: Filter, limit: number, after?: string): Promise<HostPage>;
 
@@ -63,8 +65,8 @@ export interface Hosts {
   get(filter: Filter, host: string): Promise<HostView | undefined>;
 
   /**
-   * Replaces the settings of a host, also of one that is not listed. Absent members are as in the set, and a host that a
-   * release has made wait longer than its delay waits for the delay only. Throws STORE_FULL if the queue can have no
+   * Replaces the settings of a host, also of one that is not listed. Absent members are as in the set, and a host that
+   * a release has made wait longer than its delay waits for the delay only. Throws STORE_FULL if the queue can have no
    * more hosts.
    */
   set(filter: Filter, host: string, settings: HostSettings, operation: Operation): Promise<HostView>;

@@ -123,8 +123,8 @@ export interface DeadLetterPage {
  * A scheduled entry comes back at a fixed time, as if never leased. It counts as discovered at that time. If the clock
  * is set back, scheduled entries wait longer.
  *
- * A set with `perHost` has a lane for each host, and this order within each lane. Lanes are served in turn: the one that
- * may be leased from for the longest time comes first. `delayMs` after a lease, the next entries of a host may be
+ * A set with `perHost` has a lane for each host, and this order within each lane. Lanes are served in turn: the one
+ * that may be leased from for the longest time comes first. `delayMs` after a lease, the next entries of a host may be
  * leased. At `maxLeased`, its lane waits until one of its leases ends, or an entry is settled; if that limit is 1, the
  * delay also counts from then. Leases that meet only forgotten entries of a host do not delay it. Pace survives a
  * restart. If the clock is set back, a host waits no longer than its delay.
@@ -190,17 +190,17 @@ export interface Queue {
 
   /**
    * At most `limit` entries (and MAX_LISTED_ENTRIES) after the cursor `after`, as the query selects them. A call does a
-   * bounded amount of work, so a page may have fewer entries, or none, although more follow. Each entry that stays in its
-   * place from the first page to the last is listed. An entry that moves, or whose lease is extended, may be listed twice
-   * or not at all. Forgotten and dropped entries are not listed. A cursor that this set did not issue begins with the
-   * first page, as in other calls. Throws TypeError for a `host` in a set without `perHost`.
+   * bounded amount of work, so a page may have fewer entries, or none, although more follow. Each entry that stays in
+   * its place from the first page to the last is listed. An entry that moves, or whose lease is extended, may be listed
+   * twice or not at all. Forgotten and dropped entries are not listed. A cursor that this set did not issue begins with
+   * the first page, as in other calls. Throws TypeError for a `host` in a set without `perHost`.
    */
   entries(filter: Filter, query: EntryQuery, limit: number, after?: string): Promise<EntryPage>;
 
   /**
    * Drops entries, wherever they are: they are never leased again, and settling them or putting them back answers
-   * Settled.Unknown, as for forgotten entries. Their items stay visited, also after a sync that was open then, and count
-   * towards `maxUrls`. Takes ids of `entries`. An id that names no entry changes nothing. If an item has a new
+   * Settled.Unknown, as for forgotten entries. Their items stay visited, also after a sync that was open then, and
+   * count towards `maxUrls`. Takes ids of `entries`. An id that names no entry changes nothing. If an item has a new
    * entry, the id of its earlier one does not name it. As with forgotten entries, the queue removes dropped ones within
    * minutes, and counts them until then.
    */

@@ -56,6 +56,9 @@ export interface QueueStats {
   readonly dead: number;
   /** Upper bound on the number of forgotten entries in these counts. */
   readonly forgotten: number;
-  /** Age in seconds, since discovery, or since its scheduled time, of the entry at the head of the queue; absent if none is waiting. */
+  /**
+   * Age in seconds, since discovery, or since its scheduled time, of the entry at the head of the queue; absent if none
+   * is waiting.
+   */
   readonly oldestSeconds?: number;
 }

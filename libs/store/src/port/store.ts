@@ -42,8 +42,8 @@ export interface Store {
   /** How this store splits filters into segments. */
   readonly segmentation: Segmentation;
   /**
-   * Number of runs of segments (`Segmentation.spread`) for filters that keep the URLs of a host together: one per server
-   * that holds data.
+   * Number of runs of segments (`Segmentation.spread`) for filters that keep the URLs of a host together: one per
+   * server that holds data.
    */
   readonly runs: number;
 

@@ -101,10 +101,11 @@ export interface Transfer {
   export(filter: Filter): AsyncGenerator<Part, void, undefined>;
 
   /**
-   * Creates a filter with these contents under a new generation. Scheduled entries stay scheduled, and dead letters stay
-   * dead letters. All other entries wait in it, in the order of `parts` within each priority. `parts` must be complete and match the spec: a caller that reads them from
-   * elsewhere checks this and throws out of the iteration if they do not. The filter becomes visible when `parts` ends.
-   * If anything throws before that, no filter exists and its memory is freed, after a crash by the next start or call.
+   * Creates a filter with these contents under a new generation. Scheduled entries stay scheduled, and dead letters
+   * stay dead letters. All other entries wait in it, in the order of `parts` within each priority. `parts` must be
+   * complete and match the spec: a caller that reads them from elsewhere checks this and throws out of the iteration if
+   * they do not. The filter becomes visible when `parts` ends. If anything throws before that, no filter exists and its
+   * memory is freed, after a crash by the next start or call.
    *
    * Before it reads `parts`, it throws FILTER_EXISTS if the name is taken, FILTER_BUSY if another call creates or drops
    * a filter of that name, and QUOTA_EXCEEDED like `create`. A repeated operation returns the same filter without

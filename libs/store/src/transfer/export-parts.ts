@@ -29,8 +29,8 @@ export interface SegmentSnapshot {
   /** Number of removals so far, of the segment or the filter. */
   readonly removals: number;
   /**
-   * If the filter ages: the items of the segment that were hidden when its cells were read, and possibly items that were
-   * hidden or shown during the export.
+   * If the filter ages: the items of the segment that were hidden when its cells were read, and possibly items that
+   * were hidden or shown during the export.
    */
   readonly hidden?: readonly HiddenItem[];
 }

@@ -77,8 +77,8 @@ export class QueueState {
   }
 
   /**
-   * `headDiscoveredAt`: when the entry at the head was discovered, if there is one. `overdue`: entries that no longer are
-   * in these states, although they have not moved yet. It may count dropped ones.
+   * `headDiscoveredAt`: when the entry at the head was discovered, if there is one. `overdue`: entries that no longer
+   * are in these states, although they have not moved yet. It may count dropped ones.
    */
   stats(
     now: number,

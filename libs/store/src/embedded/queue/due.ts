@@ -18,8 +18,8 @@ export const DueKind = { LeaseEnd: 0, Delayed: 1 } as const;
 export type DueKind = (typeof DueKind)[keyof typeof DueKind];
 
 /**
- * Scheduled entries come after all others in the index, as rows of delayed entries: their times are this much later. All
- * times are below it.
+ * Scheduled entries come after all others in the index, as rows of delayed entries: their times are this much later.
+ * All times are below it.
  */
 export const FIRST_SCHEDULED = 2 ** 50;
 

@@ -4,9 +4,9 @@ import { HASH_BYTES, HASH_WORDS } from '../hashes/hash-bytes.js';
 
 /**
  * A packed entry: hash of its item (16 bytes), birth (6), discovery time (4), level (1), attempts (3), length of the
- * payload (4), payload in UTF-8. All numbers are big-endian. In per-host queues, HAS_HOST is added to the length, and the
- * second word of the host's hash (4) precedes the payload. Its first word is the same as the first word of the item's
- * hash.
+ * payload (4), payload in UTF-8. All numbers are big-endian. In per-host queues, HAS_HOST is added to the length, and
+ * the second word of the host's hash (4) precedes the payload. Its first word is the same as the first word of the
+ * item's hash.
  */
 const BIRTH_AT = HASH_BYTES;
 const DISCOVERED_AT = BIRTH_AT + 6;

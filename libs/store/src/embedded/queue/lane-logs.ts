@@ -74,7 +74,9 @@ export class LaneLogs {
     else for (const [, log] of this.all()) if (!log.takeWhile(wanted)) return;
   }
 
-  /** Removes void entries of the first row at this place or behind it. Returns the next place, if there is such a row. */
+  /**
+   * Removes void entries of the first row at this place or behind it. Returns the next place, if there is such a row.
+   */
   sweep(place: number, lives: (entry: Entry) => boolean): number | undefined {
     for (const [level, numbers] of this.lane.numbers.logs.entries()) {
       const first = level * ROWS_OF_LEVEL;

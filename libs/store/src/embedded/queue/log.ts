@@ -40,9 +40,9 @@ export const logId = ({ id }: Pick<Lane, 'id'>, level: number): string =>
 const packer = new EntryPacker();
 
 /**
- * The waiting entries of a lane that have one priority: rows of packed entries, numbered without a gap. A row is at most
- * one page, unless one entry alone is larger. Entries are taken from the first row, which is deleted after its last
- * entry. Use it inside a transaction, and flush it before another log is used.
+ * The waiting entries of a lane that have one priority: rows of packed entries, numbered without a gap. A row is at
+ * most one page, unless one entry alone is larger. Entries are taken from the first row, which is deleted after its
+ * last entry. Use it inside a transaction, and flush it before another log is used.
  */
 export class QueueLog {
   private readonly key: Buffer;

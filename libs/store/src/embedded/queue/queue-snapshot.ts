@@ -54,8 +54,8 @@ export class QueueSnapshot {
 
   /**
    * A page of the entries of a segment, or of all segments, without forgotten ones: first waiting entries, in order,
-   * then leased ones, delayed and scheduled ones, and dead letters. A page reads rows until they have at least `looked` entries. The
-   * lanes of the segment follow.
+   * then leased ones, delayed and scheduled ones, and dead letters. A page reads rows until they have at least `looked`
+   * entries. The lanes of the segment follow.
    */
   page(segment: number | undefined, looked: number, place: Place = this.startOf('log')): Page {
     const { geometry } = this.state.filter;

@@ -18,8 +18,8 @@ interface SweptSession extends SweptStore {
 
 /**
  * Removes forgotten entries from queues that have marks (see ../../sweeping.ts), in the background, one slice per
- * transaction. An entry is also checked whenever it moves, so one pass over the entries that exist when a sweep begins is
- * enough for the marks of that moment. After a crash, all marks still exist, and the sweep starts over.
+ * transaction. An entry is also checked whenever it moves, so one pass over the entries that exist when a sweep begins
+ * is enough for the marks of that moment. After a crash, all marks still exist, and the sweep starts over.
  */
 export class Sweeper {
   private readonly due = new Set<FilterState>();

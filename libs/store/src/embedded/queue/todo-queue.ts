@@ -57,8 +57,8 @@ export interface Lease {
 
 /**
  * The queue of one visited set. An entry is in one place: in a log (log.ts), held by a lease (leases.ts), delayed or
- * scheduled (due.ts), or a dead letter (dead-letters.ts). Whenever an entry moves, the queue checks whether it was forgotten
- * (filters/marks.ts). Use it inside a transaction, and call `flush` at the end.
+ * scheduled (due.ts), or a dead letter (dead-letters.ts). Whenever an entry moves, the queue checks whether it was
+ * forgotten (filters/marks.ts). Use it inside a transaction, and call `flush` at the end.
  */
 export class TodoQueue {
   /** Undefined without `perHost`. */

@@ -63,9 +63,9 @@ function fullFor({ sync, filter: { name, kind } }: Syncing, more: number): Store
 type QueuedEntry = Pick<QueuedItem, 'hash' | 'host'> & { readonly hostWord?: number };
 
 /**
- * Keeps entries that were queued when the sync was opened, unless their items are no longer visited. If the sync's layers have no room for them, abandons the
- * sync, because an acknowledgement must not fail because of a sync. Returns the journal records of the changes. Call it
- * inside a transaction.
+ * Keeps entries that were queued when the sync was opened, unless their items are no longer visited. If the sync's
+ * layers have no room for them, abandons the sync, because an acknowledgement must not fail because of a sync. Returns
+ * the journal records of the changes. Call it inside a transaction.
  */
 export function keepQueued(
   session: Session,
@@ -95,7 +95,9 @@ function hostsOf(entries: readonly QueuedEntry[], hash: Uint32Array, seed: Uint8
   return words;
 }
 
-/** Only the visited items: some expire before their entries leave the queue, and ids of dropped entries may be stale. */
+/**
+ * Only the visited items: some expire before their entries leave the queue, and ids of dropped entries may be stale.
+ */
 function visitedIn(stack: LayerStack, positions: Positions): Positions {
   return select(positions, indexesOf(claims(stack, positions), 1));
 }

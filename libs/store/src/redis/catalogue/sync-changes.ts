@@ -190,8 +190,8 @@ export class SyncChanges {
   }
 
   /**
-   * Deletes the lanes of a segment that count nothing after the sync. If another run of the server answers meanwhile, it
-   * may miss some; they take a place each until their host is used again.
+   * Deletes the lanes of a segment that count nothing after the sync. If another run of the server answers meanwhile,
+   * it may miss some; they take a place each until their host is used again.
    */
   private async renewLanes(entry: CatalogueEntry, tag: string, deadline: number): Promise<void> {
     const { geometry, base = 0, perHost, tags } = entry;

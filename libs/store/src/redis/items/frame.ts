@@ -129,7 +129,8 @@ export type LayerValues = { readonly [name in LayerArg]: Value };
 export class Frame {
   readonly changes: boolean;
   /**
-   * True for one layer in one piece without a sync, if no item is skipped: the loop over the items is then part of the script's main function.
+   * True for one layer in one piece without a sync, if no item is skipped: the loop over the items is then part of the
+   * script's main function.
    */
   readonly isStraight: boolean;
   readonly places: readonly Place[];

@@ -8,8 +8,8 @@ import { addTo, answered, claims } from './passes.js';
 /**
  * Keeps listed items, or entries of the queue, in the sync's layers. An item in the filter's own layers keeps its
  * remaining lifetime. An item that only the sync's layers claim lives for at least the maximum age from the opening of
- * the sync: it was listed before and has that lifetime already, or it is a false positive. An entry of the queue whose item
- * is no longer visited is not kept: items expire, and ids of dropped entries may be stale.
+ * the sync: it was listed before and has that lifetime already, or it is a false positive. An entry of the queue whose
+ * item is no longer visited is not kept: items expire, and ids of dropped entries may be stale.
  */
 export function keep(frame: Frame): string {
   const { ages, hosts } = frame.task;

@@ -87,8 +87,8 @@ export class LayerStack {
   }
 
   /**
-   * Whether there is room for this number of new items in each segment. If hosts choose the segments, each segment has its
-   * own limit; otherwise the limit is on the sum.
+   * Whether there is room for this number of new items in each segment. If hosts choose the segments, each segment has
+   * its own limit; otherwise the limit is on the sum.
    */
   takes(fresh: Uint32Array): boolean {
     if (!this.isByHost) return fresh.reduce((sum, items) => sum + items, 0) <= this.room;

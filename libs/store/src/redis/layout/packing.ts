@@ -174,8 +174,8 @@ export function packHashes(positions: Positions, indexes: Uint32Array): Buffer {
 }
 
 /**
- * For each item: its hash (16 bytes), the length of its payload in bytes (u32, big-endian) and the payload (UTF-8). With
- * `hosts`, the second word of the hash of the item's host precedes the payload, and counts as part of it.
+ * For each item: its hash (16 bytes), the length of its payload in bytes (u32, big-endian) and the payload (UTF-8).
+ * With `hosts`, the second word of the hash of the item's host precedes the payload, and counts as part of it.
  */
 export function packPayloads(
   positions: Positions,

@@ -22,7 +22,8 @@ const POSITION = /^(?<segment>\d+)-(?<run>[0-9a-f]*)-(?<cursor>\d+)(?<given>(-[0
 
 /**
  * Lists the hosts of a queue, segment after segment, in steps of a scan. A step may return more lanes than it was asked
- * for. Then it is repeated with a smaller count; the smallest step is split, and the cursor names those that were given.
+ * for. Then it is repeated with a smaller count; the smallest step is split, and the cursor names those that were
+ * given.
  */
 export class ListedHosts {
   private readonly hosts: HostView[] = [];

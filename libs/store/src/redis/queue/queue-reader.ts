@@ -42,7 +42,9 @@ export async function* scan(
 export const KINDS = ['leases', 'delayed', 'dead'] as const;
 type Kind = (typeof KINDS)[number] | 'chunks';
 
-/** The next position, the chunk that ends the log, and whether the queue is ordered, as exportLogScript returns them. */
+/**
+ * The next position, the chunk that ends the log, and whether the queue is ordered, as exportLogScript returns them.
+ */
 const PLACE = /^(?<place>(?<chunk>\d+) \d+ \d+) (?<flag>\d) (?<end>\d+)(?<ordered>\+?)$/;
 
 /** Reads the queue of a segment, page by page. */
@@ -116,8 +118,8 @@ export class QueueReader {
   }
 
   /**
-   * Entries that are not waiting or, with `chunks`, the waiting entries of lanes of hosts. A scan returns every entry that
-   * exists from its first step to its last.
+   * Entries that are not waiting or, with `chunks`, the waiting entries of lanes of hosts. A scan returns every entry
+   * that exists from its first step to its last.
    */
   async *rest(kind: Kind, hosts = false): AsyncGenerator<QueuePage, void, undefined> {
     const script = hosts ? exportRestScript.hosts : exportRestScript.plain;

@@ -20,9 +20,9 @@ import { APPEND, chunkOf, takeFrom } from './lanes.js';
  * the queue's time is ahead of the clock; also `turn`, the last turn, and `waiting`, the waiting entries of all lanes.
  *
  * To drop the entries of a lane sets a clock in its record (lane-records.ts), and counts them no longer; they are
- * dismissed wherever they turn up. Meta has of this: `dropped`, the last of these clocks; `sweptDrop`, up to which of them
- * sweeps have dismissed all entries, and `sweepingDrop`, up to which of them the current sweep does; `delayedVoid`,
- * `scheduledVoid` and `deadVoid`, the entries and dead letters among them that were dropped.
+ * dismissed wherever they turn up. Meta has of this: `dropped`, the last of these clocks; `sweptDrop`, up to which of
+ * them sweeps have dismissed all entries, and `sweepingDrop`, up to which of them the current sweep does;
+ * `delayedVoid`, `scheduledVoid` and `deadVoid`, the entries and dead letters among them that were dropped.
  */
 
 /** Maximum number of lanes that one lease takes entries from, and of items or ids in a script on such a queue. */

@@ -19,7 +19,8 @@ import { schedule } from './schedule.js';
 import { ALLOW_OOM, FIND_RECORD, RECALL } from './script.js';
 
 /**
- * Answers a repeat from its record "<first lease> <entries>", and "+" if it had flag 3: the entries still held. Needs leases, marks and IS_DUE.
+ * Answers a repeat from its record "<first lease> <entries>", and "+" if it had flag 3: the entries still held. Needs
+ * leases, marks and IS_DUE.
  */
 const stillHeld = (hosts: boolean): string => `
 function queue.held(first, count)

@@ -8,7 +8,8 @@ import { CAN_ROTATE } from './script.js';
  * ARGV: 6 id of the instance, or '' if there are too many marks, 7 ms that its sweep has taken so far. Such an instance
  * gets '-<ms>' if it must wait.
  *
- * meta has, as `sweeper`: "<id of the instance> <when its turn ends, ms> <when the rest after the last sweep ends, ms>".
+ * meta has, as `sweeper`: "<id of the instance> <when its turn ends, ms> <when the rest after the last sweep ends,
+ * ms>".
  */
 
 /** How long an instance keeps its turn after a step, in ms. */

@@ -22,10 +22,10 @@ export const tooManyMarks = (max: string) =>
 /**
  * A step of a sweep, which removes forgotten entries everywhere so that their marks can be deleted. When it begins, the
  * marks become the old marks. Every move of an entry checks its marks, so the sweep visits each place once. First come
- * the waiting entries, in each log from the head to the chunk that was the last one at its beginning; the sweep rewrites
- * chunks with forgotten entries. Leases, delayed entries and dead letters follow. In a per-host queue, the chunks
- * of all lanes are scanned, and a chunk before the head of its log is deleted: its entries were dropped. A cursor of a
- * scan is valid only in the run of the server that gave it.
+ * the waiting entries, in each log from the head to the chunk that was the last one at its beginning; the sweep
+ * rewrites chunks with forgotten entries. Leases, delayed entries and dead letters follow. In a per-host queue, the
+ * chunks of all lanes are scanned, and a chunk before the head of its log is deleted: its entries were dropped. A
+ * cursor of a scan is valid only in the run of the server that gave it.
  *
  * KEYS: as in scripts that change the queue. ARGV: 3 'made', 4 marks up to which no sweep begins, 5 entries to read, 6
  * and 7 see sweep-turn.ts.

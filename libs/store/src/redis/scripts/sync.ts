@@ -110,8 +110,9 @@ return 'OK'`,
 /**
  * The counts of a sync in a segment: {kept, listed, new, whether it is full, whether its queue has been kept, open
  * layer of the sync, noted removals, items of each own layer, items of each layer of the sync}.
- * KEYS: 3 the noted removals. ARGV: 3 and 4 maximum numbers of own layers and of layers of the sync, 5 ms of an epoch if the filter ages, else 0.
- * If it ages, the answer has live cells instead of items, because the items in meta are as of the last change.
+ * KEYS: 3 the noted removals. ARGV: 3 and 4 maximum numbers of own layers and of layers of the sync, 5 ms of an epoch
+ * if the filter ages, else 0. If it ages, the answer has live cells instead of items, because the items in meta are as
+ * of the last change.
  */
 export const describeSyncScript: Script = {
   name: 'unseenDescribeSync',

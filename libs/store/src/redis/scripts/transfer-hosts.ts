@@ -14,8 +14,8 @@ import { ANSWER_PAGE, UNFILLED } from './transfer.js';
  * KEYS: 3 and on, the queue's. ARGV: 3 'turns' for the lanes that have turns, in their order, 'lanes' for a step of a
  * scan over all lanes, or 'lane' for one, 4 cursor, '0' at first, or the id of that lane, 5 about how many to read.
  * Returns {next cursor, '0' at the end; id of the server's run; removals so far; records}. These begin with the clock,
- * how far the queue's time is ahead of it, and the last turn (6 bytes each). Each lane has its id (8), the length of its
- * record (2), and the record. The cursor of turns is the last time and turn, so it is valid in every run.
+ * how far the queue's time is ahead of it, and the last turn (6 bytes each). Each lane has its id (8), the length of
+ * its record (2), and the record. The cursor of turns is the last time and turn, so it is valid in every run.
  */
 export const exportLanesScript: Script = {
   name: 'unseenExportLanes',
@@ -112,10 +112,9 @@ ${ANSWER_PAGE}`,
 
 /**
  * Takes over lanes in a segment that is being created, after their entries. Repeating it is safe.
- * KEYS: 3 and on, the queue's. ARGV: 3 for each lane its id (8 bytes), when the next entry may be leased, the discoveries
- * that count, and until when, its settings (6 bytes each), the length of the host's name (2), and the name; 4 the limits
- * of the set.
- * Returns 'OK', or "HOSTS <number>" if the queue has more hosts than it may have.
+ * KEYS: 3 and on, the queue's. ARGV: 3 for each lane its id (8 bytes), when the next entry may be leased, the
+ * discoveries that count, and until when, its settings (6 bytes each), the length of the host's name (2), and the name;
+ * 4 the limits of the set. Returns 'OK', or "HOSTS <number>" if the queue has more hosts than it may have.
  */
 export const importHostsScript: Script = {
   name: 'unseenImportHosts',

@@ -25,9 +25,9 @@ return {next, run, tonumber(call('HGET', meta, 'removed')), concat(out)}`;
  * KEYS: 3 and on, the queue's. ARGV: 3 position of the next entry from the previous answer, or '' for the first entry:
  * its chunk, the byte in it, and the number of rewrites; 4 how many entries to read; 5 the log: see lanes.ts. The last
  * chunk that it reads may have more.
- * Returns {"<chunk> <byte> <rewrites> <flag> <end>", and "+" if the queue is ordered; id of the server's run, removals so far, entries}. Flag: 1 if more
- * follow, 2 if entries in between may have been taken before they were read, the sum of both, or 0. End: the number of
- * the chunk after the last one.
+ * Returns {"<chunk> <byte> <rewrites> <flag> <end>", and "+" if the queue is ordered; id of the server's run, removals
+ * so far, entries}. Flag: 1 if more follow, 2 if entries in between may have been taken before they were read, the sum
+ * of both, or 0. End: the number of the chunk after the last one.
  */
 export const exportLogScript: Script = {
   name: 'unseenExportLog',
@@ -201,9 +201,9 @@ queue.count(letters, 'dead', 1)`,
 /**
  * Queues entries of a segment that is being created, in order, once.
  * KEYS: 3 and on, the queue's. ARGV: 3 number of the call, from 0, 4 for each entry its time, if it is scheduled, or 0
- * (6 bytes), the length of its reason (2), the reason and the entry. An entry with a reason is a dead letter. If the queue is per-host, each entry is followed by
- * the length of its host's name (2 bytes) and the name; 5 the limits of the set.
- * Returns 'OK', or "HOSTS <number>" if the queue has more hosts than it may have.
+ * (6 bytes), the length of its reason (2), the reason and the entry. An entry with a reason is a dead letter. If the
+ * queue is per-host, each entry is followed by the length of its host's name (2 bytes) and the name; 5 the limits of
+ * the set. Returns 'OK', or "HOSTS <number>" if the queue has more hosts than it may have.
  */
 export const importQueueScript = forQueues((hosts) => ({
   name: 'unseenImportQueue',

@@ -2,8 +2,8 @@ import { checkQueue, forQueues, ORDERED, orderedBytes, queueReadKeys } from './q
 import { ALLOW_OOM, NOW } from './script.js';
 
 /*
- * The commit of a sync drops scheduled entries whose items the new layers do not claim, in steps: an instance reads some
- * entries, checks their items, and marks those that are not claimed as forgotten.
+ * The commit of a sync drops scheduled entries whose items the new layers do not claim, in steps: an instance reads
+ * some entries, checks their items, and marks those that are not claimed as forgotten.
  *
  * A commit sets the number `dropping` of an ordered queue to the clock, and the last step sets it to 0. In between, no
  * scheduled entry comes due, so that the instance meets them all, and a new item voids an earlier entry of that item.
@@ -40,10 +40,9 @@ end`;
 
 /**
  * A step that drops entries from before the commit.
- * KEYS: 3 and on, the queue's. ARGV: 3 hashes of items that are not claimed, 4 id of the server's run in the first step,
- * or '' in that; 5 '1' in the last step.
- * Returns the id of this run, or '' if all are dropped. In another run, it changes nothing: a failover may have lost
- * earlier steps.
+ * KEYS: 3 and on, the queue's. ARGV: 3 hashes of items that are not claimed, 4 id of the server's run in the first
+ * step, or '' in that; 5 '1' in the last step. Returns the id of this run, or '' if all are dropped. In another run, it
+ * changes nothing: a failover may have lost earlier steps.
  */
 export const dropScript = forQueues((hosts) => ({
   name: 'unseenDrop',

@@ -167,8 +167,8 @@ export class Segments {
   }
 
   /**
-   * A step of a sweep; see scripts/sweep.ts. Returns true if more steps are needed. With `turn`, sweeps because marks are
-   * old, and returns how long to wait before the next step, in ms; false if no marks are left.
+   * A step of a sweep; see scripts/sweep.ts. Returns true if more steps are needed. With `turn`, sweeps because marks
+   * are old, and returns how long to wait before the next step, in ms; false if no marks are left.
    */
   async sweep(
     filter: RedisFilter,

@@ -38,8 +38,8 @@ export interface SweeperOptions {
 
 /**
  * Sweeps queues whose marks are old (../../sweeping.ts), one after the other. Redis decides which instance sweeps a
- * queue, and when. If an instance ends before it sweeps, the next one to see the marks does: after a removal, or when it
- * describes the set.
+ * queue, and when. If an instance ends before it sweeps, the next one to see the marks does: after a removal, or when
+ * it describes the set.
  */
 export class Sweeper {
   /** By generation. */
@@ -126,7 +126,9 @@ export class Sweeper {
   }
 }
 
-/** How long to wait after an error, in ms. Undefined if the queue is gone or damaged, as the next call on it will say. */
+/**
+ * How long to wait after an error, in ms. Undefined if the queue is gone or damaged, as the next call on it will say.
+ */
 function waitAfter(error: unknown): number | undefined {
   return error instanceof StoreError && error.code === 'STORE_UNAVAILABLE' ? SWEEP_AFTER_MS : undefined;
 }

@@ -47,7 +47,10 @@ export interface QueueKeeper {
 /** The field of the record of a kept chunk. */
 export const keepField = ({ id }: Operation, chunk: number) => `keep:${id}:${chunk}`;
 
-/** Keeps the entries that are queued when a sync is opened, unless they are scheduled. Callers that wait for the same copy share it. */
+/**
+ * Keeps the entries that are queued when a sync is opened, unless they are scheduled. Callers that wait for the same
+ * copy share it.
+ */
 export class SyncQueue {
   /** By the id of the sync. */
   private readonly copies = new Map<string, Promise<void>>();

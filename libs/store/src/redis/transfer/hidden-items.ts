@@ -7,7 +7,9 @@ const ITEM_BYTES = HASH_BYTES + 4;
 /** The last epoch of hiding of each item, by the item's hash in Latin-1. */
 type Items = ReadonlyMap<string, number>;
 
-/** The items that were hidden in a segment while it was read, and possibly others that were hidden or shown meanwhile. */
+/**
+ * The items that were hidden in a segment while it was read, and possibly others that were hidden or shown meanwhile.
+ */
 interface Found {
   readonly segment: number;
   /** Removals from the segment when the reading began. */
