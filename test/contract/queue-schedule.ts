@@ -264,6 +264,26 @@ export function queueScheduleContract(subject: Subject): void {
       expect(await calls.queueOf(filter)).toMatchObject({ ...NONE, waiting: 1, leased: 2 });
     });
 
+    it('is counted as waiting after a restart if it came due while its host had to wait', async () => {
+      let filter = await calls.make({ delayMs: HELD_MS });
+      await calls.discover(filter, urls('a', 1));
+      await calls.lease(filter, 1, DAY_MS);
+      await calls.discover(filter, urls('a', 2, 1), { delayMs: 1_000 });
+      clock.advance(5_000);
+      expect(await calls.lease(filter, 1)).toEqual([]);
+      filter = await calls.reopened(filter);
+      expect(await calls.queueOf(filter)).toEqual({
+        ...NONE,
+        waiting: 2,
+        leased: 1,
+        oldestSeconds: expect.any(Number),
+      });
+      await calls.forget(filter, urls('a', 3));
+      clock.advance(SWEEP_AFTER_MS + 5_000);
+      await until('they are swept', async () => (await calls.queueOf(filter)).waiting === 0);
+      expect(await calls.queueOf(filter)).toMatchObject({ waiting: 0, scheduled: 0 });
+    });
+
     it('counts towards maxUrls', async () => {
       const filter = await calls.make({ maxUrls: 2 });
       expect(await calls.discover(filter, urls('a', 3), { delayMs: DAY_MS })).toEqual([1, 1, Added.Limited]);

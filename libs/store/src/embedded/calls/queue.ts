@@ -200,7 +200,7 @@ function leaseIn(
   const queue = new TodoQueue(session, scope);
   let found: { entries: LeasedEntry[]; more: boolean } | undefined;
   const number = session.once({ scope, verb: LEASE, operation }, () => {
-    const { held, dead, firstMark, leased, delayed, lanes } = scope.queue;
+    const { held, dead, firstMark, leased, delayed, scheduled, lanes } = scope.queue;
     const lease = take(queue, session.now);
     queue.flush();
     found = lease;
@@ -209,8 +209,9 @@ function leaseIn(
     // may have come back to hosts that have to wait.
     const after = scope.queue;
     if (after.held !== held || after.dead !== dead || after.firstMark !== firstMark) session.keep(scope);
-    else if (after.leased !== leased || after.delayed !== delayed || after.lanes !== lanes)
+    else if (after.leased !== leased || after.delayed !== delayed || after.scheduled !== scheduled)
       session.keep(scope);
+    else if (after.lanes !== lanes) session.keep(scope);
     return { answer: 0, unrecorded: true };
   });
   return found ?? { entries: queue.heldBy(number, session.now), more: false };
