@@ -58,6 +58,10 @@ export function hostSettingsContract(subject: Subject): void {
       const all = await list(filter, 1_000);
       expect(all.map(({ name }) => name).sort()).toEqual(names.map((name) => `${name}.example`).sort());
       for (const limit of [1, 7, 23]) expect(sorted(await list(filter, limit))).toEqual(sorted(all));
+      // A cursor that the store did not give begins with the first page.
+      const first = await hosts().list(filter, 1_000);
+      for (const cursor of ['x', '0--1', `0--${'9'.repeat(23)}`])
+        expect(await hosts().list(filter, 1_000, cursor)).toEqual(first);
       const found = new Map(all.map(({ name, ...rest }) => [name, rest]));
       for (const [n, name] of names.entries()) {
         const count = 1 + (n % 3);

@@ -157,10 +157,9 @@ export class RedisStore implements Store {
         new RedisSource(connection, this.catalogue, this.views, filter, timeoutMs).pagesOf(segment),
     });
     this.inspection = new RedisInspection(connection, this.views, this.growth);
-    this.transfer = new RedisTransfer(connection, this.catalogue, this.views, this.lifeCycle, timeoutMs, {
-      maxHidden,
-      maxHosts,
-    });
+    const limits = { maxHidden, maxHosts };
+    const { catalogue, views, lifeCycle } = this;
+    this.transfer = new RedisTransfer(connection, catalogue, views, lifeCycle, timeoutMs, limits, changes);
     this.credentials = new RedisCredentials(connection, timeoutMs);
   }
 

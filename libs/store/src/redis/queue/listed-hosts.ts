@@ -18,7 +18,7 @@ interface Position {
   readonly given: readonly string[];
 }
 
-const POSITION = /^(?<segment>\d+)-(?<run>[0-9a-f]*)-(?<cursor>\d+)(?<given>(-[0-9a-f]{16})*)$/;
+const POSITION = /^(?<segment>\d{1,9})-(?<run>[0-9a-f]*)-(?<cursor>\d{1,15})(?<given>(-[0-9a-f]{16})*)$/;
 
 /**
  * Lists the hosts of a queue, segment after segment, in steps of a scan. A step may return more lanes than it was asked

@@ -76,6 +76,7 @@ local function walkLanes(place)
   end
   if kept ~= run then cursor, id = 0, '' end
   while true do
+    left = left - 1
     local scan, ids, first = call('HSCAN', queue.laneKey, string.format('%.0f', cursor), 'COUNT', 1), {}, 1
     for n = 1, #scan[2], 2 do
       if scan[2][n] ~= '' then ids[#ids + 1] = scan[2][n] end

@@ -32,7 +32,7 @@ interface Parts {
  * while the sync was open are dropped, too, unless the copy of the queue has kept their items.
  */
 export class Unclaimed {
-  /** By generation. */
+  /** By generation and first layer. */
   private readonly drops = new Map<string, Promise<void>>();
 
   constructor(private readonly parts: Parts) {}
@@ -41,14 +41,15 @@ export class Unclaimed {
   async drop(entry: CatalogueEntry): Promise<void> {
     const filter = new RedisFilter(entry);
     if (!filter.queued) return;
-    let drop = this.drops.get(entry.generation);
+    const id = `${filter.generation} ${filter.base}`;
+    let drop = this.drops.get(id);
     if (!drop) {
       const work = filter.segments.map((_, segment) => this.dropIn(filter, segment));
       drop = joinAll(work)
         .then(() => undefined)
         .catch(ignoreLoss)
-        .finally(() => this.drops.delete(entry.generation));
-      this.drops.set(entry.generation, drop);
+        .finally(() => this.drops.delete(id));
+      this.drops.set(id, drop);
     }
     await drop;
   }
@@ -66,8 +67,8 @@ export class Unclaimed {
       let dropped = 0;
       for await (const entries of this.scheduledIn(filter, segment)) {
         const unclaimed = await this.unclaimed(filter, entries);
-        // If this answers with another run, so does the last step.
-        if (unclaimed.length > 0) await step(unclaimed);
+        // Also without entries, so that no entry comes due meanwhile. If it answers with another run, so does the last.
+        await step(unclaimed);
         dropped += unclaimed.length;
       }
       if (dropped > 0) this.parts.sweeper.marked(filter, [segment]);

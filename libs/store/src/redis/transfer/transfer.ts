@@ -1,4 +1,5 @@
 import type { Filter, FilterSpec, Operation, Part, Quota, Transfer } from '../../port/index.js';
+import { deadlineIn } from '../../clock.js';
 import { assertPerHost } from '../../refusals.js';
 import { exportParts } from '../../transfer/export-parts.js';
 import type { Catalogue } from '../catalogue/catalogue.js';
@@ -8,7 +9,11 @@ import { RedisSource } from './export-source.js';
 import { RedisFilter } from '../layout/filter.js';
 import { type ImportLimits, RedisImport } from './import.js';
 import type { LifeCycle } from '../catalogue/life-cycle.js';
+import type { SyncChanges } from '../catalogue/sync-changes.js';
 import type { Views } from '../catalogue/views.js';
+
+/** How long an export waits for a sync to end, in ms. */
+const SYNC_MS = 60_000;
 
 /** See the port for the guarantees of each method. */
 export class RedisTransfer implements Transfer {
@@ -20,11 +25,14 @@ export class RedisTransfer implements Transfer {
     /** Time for one step, in ms. */
     private readonly timeoutMs: number,
     private readonly limits: ImportLimits,
+    private readonly syncs: Pick<SyncChanges, 'goOn'>,
   ) {}
 
-  export(handle: Filter): AsyncGenerator<Part, void, undefined> {
+  async *export(handle: Filter): AsyncGenerator<Part, void, undefined> {
     const filter = RedisFilter.of(handle);
-    return exportParts(
+    // After the commit of a sync, the queue still has scheduled entries that the sync did not keep.
+    if (filter.queued) await this.syncs.goOn(filter.name, deadlineIn(SYNC_MS));
+    yield* exportParts(
       filter,
       new RedisSource(this.connection, this.catalogue, this.views, filter, this.timeoutMs),
     );
