@@ -36,6 +36,12 @@ import { UrlIdentity } from './url-identity.js';
  */
 const ENOUGH_LISTED = 2 ** 20;
 
+/**
+ * URLs to read at a time if they are forgotten: few, because a URL that a worker acknowledges between the two steps is
+ * forgotten, too.
+ */
+const FORGOTTEN_AT_A_TIME = 200;
+
 /** A part of the queue: the entries in it that match, and the cursor of the rest. */
 interface Part {
   readonly found: readonly QueueEntry[];
@@ -47,6 +53,8 @@ interface Reading {
   /** The most entries to find. */
   readonly most: number;
   readonly cursor: string | undefined;
+  /** The most entries to read at a time. Default: MAX_LISTED_ENTRIES. */
+  readonly size?: number;
 }
 
 /** Shows people the entries of a queue, wherever they are, and drops them. */
@@ -91,8 +99,9 @@ export class QueueEntriesService {
       );
     return this.filters.withFilter(name, 'visited-set', async (filter) => {
       let [matched, dropped, forgotten] = [0, 0, 0];
+      const reading = { most: limit, cursor, ...(forget && { size: FORGOTTEN_AT_A_TIME }) };
       let next: string | undefined;
-      for await (const part of this.parts(filter, selection, { most: limit, cursor })) {
+      for await (const part of this.parts(filter, selection, reading)) {
         ({ next } = part);
         matched += part.found.length;
         if (dryRun || part.found.length === 0) continue;
@@ -136,7 +145,7 @@ export class QueueEntriesService {
   private async *parts(
     filter: Filter,
     { state, host, prefix = '' }: EntrySelectionDto,
-    { most, cursor }: Reading,
+    { most, cursor, size = MAX_LISTED_ENTRIES }: Reading,
   ): AsyncGenerator<Part> {
     refuseHostOption(filter, 'host', host);
     const lane =
@@ -144,9 +153,9 @@ export class QueueEntriesService {
     const query = { ...(state !== undefined && { state }), ...(lane !== undefined && { host: lane }) };
     let wanted = most;
     let next = cursor;
-    for (let pages = 0; pages < MAX_LOOKED / MAX_LISTED_ENTRIES && wanted > 0; pages++) {
+    for (let pages = 0; pages < MAX_LOOKED / size && wanted > 0; pages++) {
       if (turn.isSpent()) await turn.next();
-      const part = await this.part(filter, query, prefix, { most: wanted, cursor: next });
+      const part = await this.part(filter, query, prefix, { most: wanted, cursor: next, size });
       yield part;
       if (part.next === undefined) return;
       ({ next } = part);
@@ -158,9 +167,9 @@ export class QueueEntriesService {
     filter: Filter,
     query: EntryQuery,
     prefix: string,
-    { most, cursor }: Reading,
+    { most, cursor, size: full = MAX_LISTED_ENTRIES }: Reading,
   ): Promise<Part> {
-    for (let size = prefix === '' ? Math.min(most, MAX_LISTED_ENTRIES) : MAX_LISTED_ENTRIES; ;) {
+    for (let size = prefix === '' ? Math.min(most, full) : full; ;) {
       const { entries, next } = await this.store.queue.entries(filter, query, size, cursor);
       const found = entries.filter(({ payload }) => decodeQueued(payload).url.startsWith(prefix));
       const last = found[most - 1];

@@ -9,7 +9,10 @@ const NEXT = {
 } as const;
 
 export class QueuedUrlView {
-  @ApiProperty({ description: 'Identifies this entry of the queue, in every state' }) readonly id!: string;
+  @ApiProperty({
+    description: 'Identifies this entry of the queue, in every state. Not the id of a lease or dead letter',
+  })
+  readonly id!: string;
   @ApiProperty({ description: 'As received' }) readonly url!: string;
   @ApiProperty({ required: false, description: 'The payload of the URL. Absent if it has none' })
   readonly payload?: string;
@@ -45,7 +48,9 @@ export class DroppedQueuedView {
   readonly matched!: number;
   @ApiProperty({
     ...COUNT,
-    description: 'Number of URLs that this call dropped from the queue. With `dryRun`: 0',
+    description:
+      'Number of URLs that this call dropped from the queue. If workers or other drops take URLs meanwhile, it may also ' +
+      'count some of theirs. With `dryRun`: 0',
   })
   readonly dropped!: number;
   @ApiProperty({

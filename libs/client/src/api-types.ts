@@ -1104,7 +1104,7 @@ export type Purged = {
 
 export type QueuedUrl = {
   /**
-   * Identifies this entry of the queue, in every state
+   * Identifies this entry of the queue, in every state. Not the id of a lease or dead letter
    */
   id: string;
   /**
@@ -1186,7 +1186,7 @@ export type DroppedQueued = {
    */
   matched: number;
   /**
-   * Number of URLs that this call dropped from the queue. With `dryRun`: 0
+   * Number of URLs that this call dropped from the queue. If workers or other drops take URLs meanwhile, it may also count some of theirs. With `dryRun`: 0
    */
   dropped: number;
   /**

@@ -58,7 +58,11 @@ function lineOf({ url, state, attempt, discoveredAt, host, reason }: QueuedUrl):
     host === undefined ? [] : [`host ${host}`],
     reason === undefined ? [] : [`reason: ${reason}`],
   ];
-  return [url, state, `leased ${number(attempt)} times`, `discovered ${discoveredAt}`, ...more.flat()].join(
-    '  ',
-  );
+  return [
+    url,
+    state,
+    `leased ${number(attempt)} times`,
+    `${state === 'scheduled' ? 'due' : 'discovered'} ${discoveredAt}`,
+    ...more.flat(),
+  ].join('  ');
 }
