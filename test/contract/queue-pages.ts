@@ -218,23 +218,27 @@ export function queuePagesContract(subject: Subject): void {
       await discover(subject.store, filter, stays);
       const pages: { readonly after: string; readonly listed: ReadonlySet<string> }[] = [];
       const listed = new Set<string>();
-      for (let after: string | undefined, more = true; more;) {
-        const page = await subject.store.queue.entries(filter, {}, 9, after);
-        for (const { payload } of page.entries) listed.add(payload);
-        after = page.next;
-        more = after !== undefined;
-        if (after !== undefined) pages.push({ after, listed: new Set(listed) });
-      }
+      await subject.harness.still(async () => {
+        for (let after: string | undefined, more = true; more;) {
+          const page = await subject.store.queue.entries(filter, {}, 9, after);
+          for (const { payload } of page.entries) listed.add(payload);
+          after = page.next;
+          more = after !== undefined;
+          if (after !== undefined) pages.push({ after, listed: new Set(listed) });
+        }
+      });
       expect(listed.size).toBe(2_150);
       await calls.forget(filter, gone);
       await swept(filter);
       for (const { after: first, listed: before } of pages.filter((_, n) => n % 2 === 0)) {
         const found = new Set(before);
-        for (let after: string | undefined = first; after !== undefined;) {
-          const page: EntryPage = await subject.store.queue.entries(filter, {}, 1_000, after);
-          for (const { payload } of page.entries) found.add(payload);
-          after = page.next;
-        }
+        await subject.harness.still(async () => {
+          for (let after: string | undefined = first; after !== undefined;) {
+            const page: EntryPage = await subject.store.queue.entries(filter, {}, 1_000, after);
+            for (const { payload } of page.entries) found.add(payload);
+            after = page.next;
+          }
+        });
         expect(stays.filter((url) => !found.has(url))).toEqual([]);
       }
     });

@@ -33,7 +33,7 @@ describeInBrowser.each(LOSING)(`a set whose data is lost, %s store${why}`, (stor
     const row = page.getByRole('row', { name: /^crawl / });
     await row.getByText('data lost', { exact: true }).waitFor();
     expect(await row.innerText()).toMatch(/–\s+of 1,000/);
-    await page.getByText('If the data of a set is lost').waitFor();
+    await page.getByText('If the store has lost the data of a set').waitFor();
     expect(await page.locator('.list tbody .name a').allInnerTexts()).toEqual(['crawl', 'old', 'whole']);
     const whole = page.getByRole('row', { name: /^whole / });
     expect(await whole.innerText()).toMatch(/2 of 1,000/);
