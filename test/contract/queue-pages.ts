@@ -161,7 +161,7 @@ export function queuePagesContract(subject: Subject): void {
         }
       }
       const begun = await subject.store.queue.entries(filter, {}, 1_000, next);
-      expect(begun.entries).toHaveLength(40);
+      expect(new Set(payloads(begun.entries)).size).toBe(40);
       await subject.store.clear(filter.name, filter.kind, made());
       await expectStale(subject.store.queue.entries(filter, {}, 10));
       const fresh = await subject.store.open(filter.name, filter.kind);
