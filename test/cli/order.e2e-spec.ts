@@ -33,7 +33,7 @@ describe.each(STORES)('the command line, order and time, $name store', ({ start 
     return set;
   };
 
-  it('discover takes a priority and a delay, and list shows what is scheduled', async () => {
+  it('discover takes a priority and a delay, and list shows scheduled URLs', async () => {
     const { name } = await made();
     const discover = (page: string, ...options: string[]) =>
       unseen(['discover', name, ...options], `${urlAt(page)}\n`);

@@ -11,7 +11,7 @@ describe.each(STORES)('the list of URLs in the queue over HTTP, $name store', ({
   });
   afterAll(() => app.close());
 
-  it('lists URLs in every state, with what is known about them', async () => {
+  it('lists URLs in every state, with their state, attempts and times', async () => {
     const { set } = await QueuedSet.mixed(app);
     const found = await set.list();
     const at = new Date(Math.floor(app.now() / 1_000) * 1_000).getTime();

@@ -3,7 +3,7 @@ import { joinAll } from '../../join-all.js';
 import type { Operation } from '../../port/index.js';
 import type { RedisFilter } from '../layout/filter.js';
 import { dealChunks } from '../layout/packing.js';
-import { dropScript } from '../scripts/drop-entries.js';
+import { dropEntriesScript } from '../scripts/drop-entries.js';
 import { scriptFor } from '../scripts/queue-state.js';
 import type { Segments } from '../segments/segments.js';
 import type { Sweeper } from '../segments/sweeper.js';
@@ -29,7 +29,7 @@ export async function dropEntries(
     dealChunks(owners, filter.spread, IDS_PER_SCRIPT).map(async (chunks) => {
       for (const { segment, number, indexes } of chunks) {
         const { sweep } = await segments.change({
-          script: scriptFor(filter, dropScript),
+          script: scriptFor(filter, dropEntriesScript),
           filter,
           segment,
           operation,
@@ -43,7 +43,7 @@ export async function dropEntries(
   );
 }
 
-/** See dropScript. */
+/** See dropEntriesScript. */
 function pack(names: readonly EntryName[], indexes: Uint32Array): Buffer {
   const packed = Buffer.alloc(indexes.length * NAME_BYTES);
   for (const [n, index] of indexes.entries()) {

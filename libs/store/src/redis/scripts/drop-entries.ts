@@ -9,7 +9,7 @@ import { tooManyMarks } from './sweep.js';
  * ARGV: 9 for each entry its birth (6 bytes), the hash of its item (16) and the second word of its host's hash (4), 10
  * marks up to which no sweep begins.
  */
-export const dropScript = forQueues((hosts) => ({
+export const dropEntriesScript = forQueues((hosts) => ({
   name: 'unseenDropEntries',
   numberOfKeys: queueChangeKeys(hosts),
   moreKeys: true,

@@ -80,6 +80,7 @@ local function foundIn(lane)
   return lane.found
 end
 local function limitOf(own, ofSet) return own > 0 and own - 1 or ofSet end
+local function heldIn(lane) return lane.waiting + lane.leased + lane.delayed + lane.scheduled + lane.dead end
 local function wait(lane, till) lane.readyAt = math.max(lane.readyAt, till) end
 -- When the host may be leased from.
 local function readyOf(lane)
@@ -166,10 +167,9 @@ function queue.flush()
       end
     end
     queue.waiting = queue.waiting + lane.waiting - lane.known
-    local held = lane.waiting + lane.leased + lane.delayed + lane.scheduled + lane.dead
     local isSet = lane.ownDelayMs + lane.ownMaxLeased + lane.ownMaxUrls > 0
     local counts = foundIn(lane) > 0 or syncBase > 0 and keptIn(lane, syncBase) > 0
-    if held > 0 or lane.dueAt > 0 or counts or isSet then
+    if heldIn(lane) > 0 or lane.dueAt > 0 or counts or isSet then
       records[#records + 1], records[#records + 2] = lane.id, recordOf(lane)
       if not lane.stored then queue.hosts = queue.hosts + 1 end
       lane.stored = true

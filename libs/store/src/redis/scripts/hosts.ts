@@ -54,7 +54,7 @@ export const dropHostScript: Script = {
   lua: `${ALLOW_OOM}${CHECK_QUEUE_CHANGE}${RECALL}${openChanged(true)}${HOST_LANES}
 queue.lanesOf({ARGV[9]})
 local lane = lanes[ARGV[9]]
-local held, from = lane.waiting + lane.leased + lane.delayed + lane.scheduled + lane.dead, lane.head
+local held, from = heldIn(lane), lane.head
 if held > 0 then
   queue.use(lane.id)
   setInGroup(lane, 'dropped', queue.clock)
@@ -94,7 +94,7 @@ end
 queue.lanesOf(ids)
 for n = 1, #ids do
   local lane = lanes[ids[n]]
-  if lane.waiting + lane.leased + lane.delayed + lane.dead == 0 and lane.dueAt == 0 then queue.use(lane.id) end
+  if heldIn(lane) == 0 and lane.dueAt == 0 then queue.use(lane.id) end
 end
 queue.flush()
 queue.save()

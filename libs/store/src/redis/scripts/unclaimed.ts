@@ -44,7 +44,7 @@ end`;
  * step, or '' in that; 5 '1' in the last step. Returns the id of this run, or '' if all are dropped. In another run, it
  * changes nothing: a failover may have lost earlier steps.
  */
-export const dropScript = forQueues((hosts) => ({
+export const dropUnclaimedScript = forQueues((hosts) => ({
   name: 'unseenDrop',
   numberOfKeys: queueReadKeys(hosts),
   lua: `${ALLOW_OOM}${checkQueue(hosts)}${NOW}

@@ -10,7 +10,7 @@ import { perChunk } from '../items/per-chunk.js';
 import type { CatalogueEntry } from '../layout/entry.js';
 import { RedisFilter, segmentKeysOf } from '../layout/filter.js';
 import { owedKey } from '../layout/keys.js';
-import { dropScript } from '../scripts/unclaimed.js';
+import { dropUnclaimedScript } from '../scripts/unclaimed.js';
 import type { Segments } from '../segments/segments.js';
 import type { Sweeper } from '../segments/sweeper.js';
 import { STEP_MS } from '../segments/sync-ends.js';
@@ -59,7 +59,13 @@ export class Unclaimed {
       const step = async (entries: readonly Queued[], isLast = false): Promise<string> => {
         const hashes = Buffer.concat(entries.map(({ hash }) => hash));
         const args = [hashes, run, isLast ? '1' : ''];
-        return this.parts.segments.changeQueue(dropScript, filter, segment, args, deadlineIn(STEP_MS));
+        return this.parts.segments.changeQueue(
+          dropUnclaimedScript,
+          filter,
+          segment,
+          args,
+          deadlineIn(STEP_MS),
+        );
       };
       run = '';
       run = await step([]);
