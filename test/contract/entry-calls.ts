@@ -1,4 +1,5 @@
 import { expect } from '@jest/globals';
+import { positionsOf } from '#bloom';
 import {
   PRIORITIES,
   type EntryQuery,
@@ -54,9 +55,25 @@ export class EntryCalls extends HostCalls {
     return (await this.list(filter)).filter(({ payload }) => wanted.includes(payload));
   }
 
-  drop(filter: Filter, entries: readonly { id: string }[], operation = made()): Promise<void> {
+  /** Returns one of Settled per entry. */
+  async drop(filter: Filter, entries: readonly { id: string }[], operation = made()): Promise<number[]> {
     const ids = entries.map(({ id }) => id);
-    return this.of.store.queue.drop(filter, ids, operation);
+    return [...(await this.of.store.queue.drop(filter, ids, operation))];
+  }
+
+  /** Removes the items of entries if the entries are still where they were listed. Returns one of Removed per entry. */
+  async removeListed(
+    filter: Filter,
+    entries: readonly Pick<QueueEntry, 'id' | 'payload'>[],
+    operation = made(),
+  ): Promise<number[]> {
+    const positions = positionsOf(
+      entries.map(({ payload }) => payload),
+      filter.seed,
+      filter.geometry,
+    );
+    const ids = entries.map(({ id }) => id);
+    return [...(await this.of.store.counters.remove(filter, positions, operation, ids))];
   }
 
   /** Queues entries, `each` of them in each state. One lease holds the leased ones. */

@@ -1,5 +1,5 @@
 import { expect } from '@jest/globals';
-import { LEASE_ENDED, RELEASED, Settled, type Filter, type QueueEntry } from '#store';
+import { LEASE_ENDED, RELEASED, Removed, Settled, type Filter, type QueueEntry } from '#store';
 import { clock } from '../support/clock.js';
 import { QueueModel } from '../support/queue-model.js';
 import type { Random } from '../support/random.js';
@@ -11,6 +11,8 @@ export class Walk {
   readonly model = new QueueModel(3);
   private readonly ids = new Map<string, string>();
   private made = 0;
+  /** The entries, some steps ago. */
+  private listed: QueueEntry[] = [];
 
   constructor(
     private readonly calls: EntryCalls,
@@ -90,14 +92,23 @@ export class Walk {
     this.model.forget(new Set(distinct));
   }
 
+  /** Drops some of the entries that an earlier step listed, and forgets some. Only those that did not move are there. */
   private async drop(): Promise<void> {
-    const some = (await this.entries()).filter(() => this.random.below(8) === 0);
-    await this.calls.drop(this.filter, some);
-    this.model.forget(new Set(payloads(some)));
+    const now = new Set((await this.entries()).map(({ id }) => id));
+    const some = this.listed.filter(() => this.random.below(8) === 0);
+    const forgets = this.random.below(2) === 0;
+    const answers = forgets
+      ? await this.calls.removeListed(this.filter, some)
+      : await this.calls.drop(this.filter, some);
+    const gone = forgets ? Removed.Moved : Settled.Unknown;
+    expect(answers).toEqual(some.map(({ id }) => (now.has(id) ? 1 : gone)));
+    this.model.forget(new Set(payloads(some.filter(({ id }) => now.has(id)))));
   }
 
-  private entries(): Promise<QueueEntry[]> {
-    return this.calls.list(this.filter, {}, 1 + this.random.below(40));
+  private async entries(): Promise<QueueEntry[]> {
+    const found = await this.calls.list(this.filter, {}, 1 + this.random.below(40));
+    if (this.random.below(4) === 0) this.listed = found;
+    return found;
   }
 
   private async putBack(): Promise<void> {

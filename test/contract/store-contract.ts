@@ -20,6 +20,7 @@ import { noFalseNegativesContract } from './no-false-negatives.js';
 import { operationIdsContract } from './operation-ids.js';
 import { queueContract } from './queue.js';
 import { queueDropsContract } from './queue-drops.js';
+import { queueExactDropsContract } from './queue-exact-drops.js';
 import { queueHostPaceContract } from './queue-host-pace.js';
 import { queueHostsContract } from './queue-hosts.js';
 import { queueLeasesContract } from './queue-leases.js';
@@ -97,6 +98,7 @@ export function storeContract<H extends StoreHarness>(
     transferOrderContract(subject);
     queuePagesContract(subject);
     queueDropsContract(subject);
+    queueExactDropsContract(subject);
     queueHostsContract(subject);
     queueHostPaceContract(subject);
     hostSettingsContract(subject);

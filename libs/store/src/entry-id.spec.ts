@@ -4,6 +4,7 @@ import {
   decodeEntryName,
   encodeEntryId,
   encodeEntryName,
+  MAX_PLACE_BYTES,
   type EntryId,
   type EntryName,
 } from './entry-id.js';
@@ -53,25 +54,42 @@ describe('the id of a queue entry', () => {
 const GENERATION = '0123456789abcdef';
 const name = (parts: Partial<EntryName> = {}): EntryName => ({
   ...{ hash: Uint8Array.from({ length: 16 }, (_, i) => 0xf0 + i), birth: 7, hostWord: 5 },
+  place: Uint8Array.of(1, 2, 3, 255),
   ...parts,
 });
 
-describe('the id of an entry wherever it is', () => {
-  it.each([name(), name({ birth: 2 ** 48 - 1, hostWord: 2 ** 32 - 1 }), name({ birth: 0, hostWord: 0 })])(
-    'decodes to the parts that it was encoded from: %j',
-    (parts) => {
-      const text = encodeEntryName(GENERATION, parts);
-      expect(text).toMatch(/^[A-Za-z0-9_-]{40}$/);
-      const decoded = decodeEntryName(GENERATION, text)!;
-      expect({ ...decoded, hash: Uint8Array.from(decoded.hash) }).toEqual(parts);
-    },
-  );
+describe('the id of an entry in its place', () => {
+  it.each([
+    name(),
+    name({ birth: 2 ** 48 - 1, hostWord: 2 ** 32 - 1, place: new Uint8Array(MAX_PLACE_BYTES).fill(255) }),
+    name({ birth: 0, hostWord: 0, place: new Uint8Array(0) }),
+  ])('decodes to the parts that it was encoded from: %j', (parts) => {
+    const text = encodeEntryName(GENERATION, parts);
+    expect(text).toMatch(/^[A-Za-z0-9_-]{40,72}$/);
+    const { hash, place, ...decoded } = decodeEntryName(GENERATION, text)!;
+    expect({ ...decoded, hash: Uint8Array.from(hash), place: Uint8Array.from(place) }).toEqual(parts);
+  });
 
   it('belongs to one generation', () => {
     expect(decodeEntryName('f'.repeat(16), encodeEntryName(GENERATION, name()))).toBeUndefined();
   });
 
-  it.each(['', 'x', 'A'.repeat(39), 'A'.repeat(41), 'A'.repeat(28), '+'.repeat(40), '_'.repeat(40)])(
+  it.each([0, 1, 2, 3])('has one spelling with a place of %s bytes', (length) => {
+    const text = encodeEntryName(GENERATION, name({ place: new Uint8Array(length) }));
+    const bytes = Buffer.from(text, 'base64url');
+    const spellings = Array.from(
+      'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_',
+      (last) => text.slice(0, -1) + last,
+    ).filter((spelling) => Buffer.from(spelling, 'base64url').equals(bytes));
+    expect(spellings.filter((spelling) => decodeEntryName(GENERATION, spelling))).toEqual([text]);
+  });
+
+  it('refuses a longer place', () => {
+    const place = new Uint8Array(MAX_PLACE_BYTES + 1);
+    expect(() => encodeEntryName(GENERATION, name({ place }))).toThrow('at most 24 bytes, not 25');
+  });
+
+  it.each(['', 'x', 'A'.repeat(39), 'A'.repeat(73), 'A'.repeat(28), '+'.repeat(40), '_'.repeat(40)])(
     'is never %j',
     (text) => expect(decodeEntryName(GENERATION, text)).toBeUndefined(),
   );

@@ -71,7 +71,7 @@ export function decodeEntryId(id: string): EntryId | undefined {
   };
 }
 
-/** What names an entry of a queue wherever it is. */
+/** What names an entry of a queue in its place. */
 export interface EntryName {
   /** The hash of its item: HASH_BYTES. */
   readonly hash: Uint8Array;
@@ -79,26 +79,32 @@ export interface EntryName {
   readonly birth: number;
   /** In per-host queues: the second word of its host's hash. Else 0. */
   readonly hostWord: number;
+  /** Where the entry is, in the format of its store. At most MAX_PLACE_BYTES. */
+  readonly place: Uint8Array;
 }
 
 const HASH_BYTES = 16;
 const GENERATION_BYTES = 4;
 const BIRTH_AT = GENERATION_BYTES + HASH_BYTES;
 const HOST_AT = BIRTH_AT + 6;
-/** 30 bytes fill 40 characters exactly. */
-const NAME_BYTES = HOST_AT + WORD_BYTES;
-const NAME_PATTERN = /^[A-Za-z0-9_-]{40}$/;
+const PLACE_AT = HOST_AT + WORD_BYTES;
+export const MAX_PLACE_BYTES = 24;
+/** 30 to 54 bytes. */
+const NAME_PATTERN = /^[A-Za-z0-9_-]{40,72}$/;
 
 /**
  * The first bytes of the generation (4), since sets with the same seed give an item the same hash; then hash (16),
- * birth (6) and the word of the host (4), big-endian, as base64url.
+ * birth (6) and the word of the host (4), big-endian, and the place, as base64url. Throws RangeError for a longer place.
  */
-export function encodeEntryName(generation: string, { hash, birth, hostWord }: EntryName): string {
-  const bytes = Buffer.allocUnsafe(NAME_BYTES);
+export function encodeEntryName(generation: string, { hash, birth, hostWord, place }: EntryName): string {
+  if (place.length > MAX_PLACE_BYTES)
+    throw new RangeError(`a place has at most ${MAX_PLACE_BYTES} bytes, not ${place.length}`);
+  const bytes = Buffer.allocUnsafe(PLACE_AT + place.length);
   bytes.write(generation, 0, GENERATION_BYTES, 'hex');
   bytes.set(hash, GENERATION_BYTES);
   bytes.writeUIntBE(birth, BIRTH_AT, 6);
   bytes.writeUInt32BE(hostWord, HOST_AT);
+  bytes.set(place, PLACE_AT);
   return bytes.toString('base64url');
 }
 
@@ -106,10 +112,13 @@ export function encodeEntryName(generation: string, { hash, birth, hostWord }: E
 export function decodeEntryName(generation: string, id: string): EntryName | undefined {
   if (!NAME_PATTERN.test(id)) return undefined;
   const bytes = Buffer.from(id, 'base64url');
+  // Other spellings of the same bytes differ in bits that the last character does not need.
+  if (bytes.toString('base64url') !== id) return undefined;
   if (!generation.startsWith(bytes.toString('hex', 0, GENERATION_BYTES))) return undefined;
   return {
     hash: bytes.subarray(GENERATION_BYTES, BIRTH_AT),
     birth: bytes.readUIntBE(BIRTH_AT, 6),
     hostWord: bytes.readUInt32BE(HOST_AT),
+    place: bytes.subarray(PLACE_AT),
   };
 }

@@ -157,6 +157,18 @@ function assertPayloads({ name, kind }: Filter, payloads: readonly string[], ite
   if (payloads.length !== items) throw new TypeError(`${payloads.length} payloads for ${items} items`);
 }
 
+/** Throws TypeError unless the filter has a queue and each of the `items` items has the id of an entry. */
+export function assertEntryIds(
+  { name, kind }: Filter,
+  ids: readonly string[] | undefined,
+  items: number,
+): void {
+  if (!ids) return;
+  if (kind !== 'visited-set')
+    throw new TypeError(`filter ${name} has no queue, so its items have no entries`);
+  if (ids.length !== items) throw new TypeError(`${ids.length} ids of entries for ${items} items`);
+}
+
 /**
  * Throws TypeError unless a set with `perHost` gets the name of each item's host, and no other filter gets any. Throws
  * RangeError for a name that is too long.

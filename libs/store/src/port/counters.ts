@@ -6,7 +6,7 @@ import type { Priority } from './queue.js';
 /** Results of `add`, one per item. */
 export const Added = { Present: 0, New: 1, Limited: 2 } as const;
 /** Results of `remove`, one per item. */
-export const Removed = { Absent: 0, Removed: 1, Saturated: 2 } as const;
+export const Removed = { Absent: 0, Removed: 1, Saturated: 2, Moved: 3 } as const;
 
 /** How `add` queues new items. */
 export interface Queued {
@@ -84,8 +84,17 @@ export interface Counters {
    * In a filter that ages, the answer is Removed.Removed for every item that is present. If other items keep all its
    * cells live, the store notes the removed item until its lifetime is over, and reports it as absent. The number of
    * notes is limited: STORE_FULL, before any change.
+   *
+   * `ids`, for visited sets: an id of `Queue.entries` for each item, in their order. If the entry is not there any more
+   * (see Queue.drop), nothing changes for the item, and the answer is Removed.Moved. Of several ids that name entries of
+   * one item, the first one counts, and the others are Removed.Moved.
    */
-  remove(filter: Filter, positions: Positions, operation: Operation): Promise<Uint8Array>;
+  remove(
+    filter: Filter,
+    positions: Positions,
+    operation: Operation,
+    ids?: readonly string[],
+  ): Promise<Uint8Array>;
 
   /**
    * The smallest of the item's counters in the oldest layer that claims it, or 0 if none does: an upper bound of its

@@ -45,7 +45,7 @@ export const MAX_LISTED_ENTRIES = 1_000;
 
 /** An entry of the queue, in any state. */
 export interface QueueEntry {
-  /** Opaque. Names the entry wherever it is: it keeps this id until it is settled, forgotten or dropped. */
+  /** Opaque. Names the entry in its place: an entry that moves gets another id. See Queue.drop. */
   readonly id: string;
   readonly payload: string;
   /** As counted by QueueStats. The queue notices later that a lease or a delay has ended. */
@@ -198,13 +198,26 @@ export interface Queue {
   entries(filter: Filter, query: EntryQuery, limit: number, after?: string): Promise<EntryPage>;
 
   /**
-   * Drops entries, wherever they are: they are never leased again, and settling them or putting them back answers
-   * Settled.Unknown, as for forgotten entries. Their items stay visited, also after a sync that was open then, and
-   * count towards `maxUrls`. Takes ids of `entries`. An id that names no entry changes nothing. If an item has a new
-   * entry, the id of its earlier one does not name it. As with forgotten entries, the queue removes dropped ones within
-   * minutes, and counts them until then.
+   * Drops the entries with these ids of `entries`: they are never leased again, and settling them or putting them back
+   * answers Settled.Unknown, as for forgotten entries. Their items stay visited, also after a sync that was open then,
+   * and count towards `maxUrls`. As with forgotten entries, the queue removes dropped ones within minutes, and counts
+   * them until then.
+   *
+   * Per id: Settled.Done, or Settled.Unknown if `entries` lists the entry no more, or lists it with another id, because
+   * it was settled, forgotten or dropped, or has moved: it was leased, or came back to the queue. An entry whose lease
+   * was extended has not moved, and neither has one whose lease or delay has ended, until the queue notices. If `ids`
+   * has the same id twice, the second one is Settled.Unknown.
    */
-  drop(filter: Filter, ids: readonly string[], operation: Operation): Promise<void>;
+  drop(filter: Filter, ids: readonly string[], operation: Operation): Promise<Uint8Array>;
+
+  /**
+   * Stores `answer` as the answer of an operation that makes several calls, unless one is stored already. Returns the
+   * stored one.
+   */
+  record(filter: Filter, operation: Operation, answer: string): Promise<string>;
+
+  /** The answer that `record` has stored for this operation; undefined if there is none. */
+  recall(filter: Filter, operation: Operation): Promise<string | undefined>;
 
   /** At most `limit` dead letters after the cursor `after`, by segment, oldest first. */
   deadLetters(filter: Filter, limit: number, after?: string): Promise<DeadLetterPage>;

@@ -1,13 +1,14 @@
-import type {
-  DeadLetterPage,
-  EntryPage,
-  EntryQuery,
-  Filter,
-  LeasedEntry,
-  LeaseLimits,
-  Operation,
-  Queue,
-  Release,
+import {
+  Settled,
+  type DeadLetterPage,
+  type EntryPage,
+  type EntryQuery,
+  type Filter,
+  type LeasedEntry,
+  type LeaseLimits,
+  type Operation,
+  type Queue,
+  type Release,
 } from '../../port/index.js';
 import { decodeEntryName } from '../../entry-id.js';
 import { assertAgain, assertKnowsHosts, assertLimits } from '../../refusals.js';
@@ -25,6 +26,7 @@ import {
   PURGE,
   PUT_BACK,
   RELEASE,
+  SEVERAL,
   type Verb,
 } from '../operations/verbs.js';
 import { partOf } from '../operations/parts.js';
@@ -118,20 +120,41 @@ export class EmbeddedQueue implements Queue {
     );
   }
 
-  async drop(filter: Filter, ids: readonly string[], operation: Operation): Promise<void> {
+  async drop(filter: Filter, ids: readonly string[], operation: Operation): Promise<Uint8Array> {
     const names = ids.flatMap((id) => decodeEntryName(filter.generation, id) ?? []);
-    await this.engine.mutate(
+    return this.engine.mutate(
       (session) => {
         const scope = session.memory.current(filter);
-        session.once({ scope, verb: DROP_ENTRIES, operation }, () => {
+        return session.once({ scope, verb: DROP_ENTRIES, operation }, () => {
           const queue = new TodoQueue(session, scope);
           queue.drop(names);
           queue.flush();
           const kept = names.length > 0 && isCopying(scope) && keepQueued(session, scope, names);
-          return { answer: undefined, ...(kept && { records: kept }) };
+          const answer = new Uint8Array(ids.length).fill(Settled.Done);
+          return { answer, ...(kept && { records: kept }) };
         });
       },
       { deadline: operation.deadline, items: ids.length },
+    );
+  }
+
+  async record(filter: Filter, operation: Operation, answer: string): Promise<string> {
+    return this.engine.mutate(
+      (session) => {
+        const scope = session.memory.current(filter);
+        return session.once({ scope, verb: SEVERAL, operation }, () => ({ answer }));
+      },
+      { deadline: operation.deadline },
+    );
+  }
+
+  async recall(filter: Filter, operation: Operation): Promise<string | undefined> {
+    return this.engine.mutate(
+      (session) => {
+        const scope = session.memory.current(filter);
+        return session.recall({ scope, verb: SEVERAL, operation })?.answer;
+      },
+      { deadline: operation.deadline },
     );
   }
 

@@ -73,12 +73,14 @@ export const PUT_BACK = answers(11);
 export const PURGE = answers(12);
 export const KEEP = answers(13);
 
-/** The record of an opening has only the sync's id: a repeat returns the current state of the sync. */
-export const OPEN_SYNC: Verb<string> = {
-  number: 14,
-  encode: (id) => Buffer.from(id),
+const text = (number: number): Verb<string> => ({
+  number,
+  encode: (answer) => Buffer.from(answer),
   decode: (bytes) => bytes.toString(),
-};
+});
+
+/** The record of an opening has only the sync's id: a repeat returns the current state of the sync. */
+export const OPEN_SYNC = text(14);
 
 /** The end of a sync, recorded under the sync's id, so that it can be returned after other syncs were opened. */
 export const END_SYNC: Verb<Sync> = {
@@ -100,4 +102,7 @@ export const DROP_HOST: Verb<number> = {
   decode: (bytes) => readNumber(bytes),
 };
 
-export const DROP_ENTRIES = nothing(18);
+export const DROP_ENTRIES = answers(18);
+
+/** An operation that makes several calls. */
+export const SEVERAL = text(19);

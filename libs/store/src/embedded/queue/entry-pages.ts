@@ -102,7 +102,7 @@ export class EntryPages {
     const host = this.rows.hostOf(entry);
     const hostWord = knowsHosts(this.state) ? entry.hostWord : 0;
     return {
-      id: encodeEntryName(this.state.filter.generation, { hash, birth, hostWord }),
+      id: encodeEntryName(this.state.filter.generation, { hash, birth, hostWord, place: new Uint8Array(0) }),
       payload: entry.text,
       state,
       attempt,

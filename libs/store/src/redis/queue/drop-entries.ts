@@ -1,6 +1,6 @@
 import { decodeEntryName, type EntryName } from '../../entry-id.js';
 import { joinAll } from '../../join-all.js';
-import type { Operation } from '../../port/index.js';
+import { Settled, type Operation } from '../../port/index.js';
 import type { RedisFilter } from '../layout/filter.js';
 import { dealChunks } from '../layout/packing.js';
 import { dropEntriesScript } from '../scripts/drop-entries.js';
@@ -21,7 +21,7 @@ export async function dropEntries(
   filter: RedisFilter,
   ids: readonly string[],
   operation: Operation,
-): Promise<void> {
+): Promise<Uint8Array> {
   const names = ids.flatMap((id) => decodeEntryName(filter.generation, id) ?? []);
   const owners = Uint32Array.from(names, ({ hash }) => segmentIn(filter, Buffer.from(hash)));
   await segments.begin(filter, operation, 'drop');
@@ -41,6 +41,7 @@ export async function dropEntries(
       }
     }),
   );
+  return new Uint8Array(ids.length).fill(Settled.Done);
 }
 
 /** See dropEntriesScript. */

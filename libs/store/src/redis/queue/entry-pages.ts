@@ -95,7 +95,7 @@ function* unpack(filter: RedisFilter, bytes: Buffer): Generator<QueueEntry, void
     const { hash, attempt, discoveredAt, payload, size } = readEntry(bytes, entryAt, perHost !== undefined);
     const hostWord = perHost ? bytes.readUInt32BE(entryAt + HEAD_BYTES) : 0;
     yield {
-      id: encodeEntryName(generation, { hash, birth: birthAt(bytes, entryAt), hostWord }),
+      id: encodeEntryName(generation, { hash, birth: birthAt(bytes, entryAt), hostWord, place: START }),
       ...{ payload: (payload as Buffer).toString(), state, attempt, discoveredAt },
       ...(state === 'dead' && { reason: bytes.toString('utf8', at + 3, reasonEnd) }),
       ...(perHost && { host: bytes.toString('utf8', reasonEnd + 2, entryAt) }),

@@ -133,8 +133,16 @@ export class RedisQueue implements Queue {
     return readEntries(this.segments, RedisFilter.of(filter), query, limit, after, this.timeoutMs);
   }
 
-  drop(filter: Filter, ids: readonly string[], operation: Operation): Promise<void> {
+  drop(filter: Filter, ids: readonly string[], operation: Operation): Promise<Uint8Array> {
     return dropEntries(this.segments, this.sweeper, RedisFilter.of(filter), ids, operation);
+  }
+
+  record(filter: Filter, operation: Operation, answer: string): Promise<string> {
+    return this.segments.record(RedisFilter.of(filter), operation, answer);
+  }
+
+  recall(filter: Filter, operation: Operation): Promise<string | undefined> {
+    return this.segments.recallCall(RedisFilter.of(filter), operation);
   }
 
   putBack(filter: Filter, ids: readonly string[], operation: Operation): Promise<Uint8Array> {

@@ -31,15 +31,12 @@ redis.call('HSET', KEYS[1], 'generation', ARGV[1], 'items', 0, 'nonzero', 0, 'sa
 return 'OK'`,
 };
 
-/**
- * Records the start of an operation on several segments in the filter's first segment, before any of them changes. See
- * RECALL.
- */
-export const beginScript: Script = {
-  name: 'unseenBegin',
+/** Records an answer that no change on the segment has. See RECALL. ARGV: 9 the answer. */
+export const recordScript: Script = {
+  name: 'unseenRecord',
   numberOfKeys: 4,
   lua: `${ALLOW_OOM}${CHECK_CHANGE}${RECALL}
-local answers = ''
+local answers = ARGV[9]
 ${RECORD}
 return {answers, tonumber(kept[2])}`,
 };

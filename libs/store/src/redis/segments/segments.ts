@@ -7,7 +7,7 @@ import { hostLimits } from '../scripts/host-lanes.js';
 import { CHANGE_KEYS_AT, type QueueScript, scriptFor } from '../scripts/queue-state.js';
 import type { Script } from '../scripts/script.js';
 import { END_OF_STACK } from '../scripts/script.js';
-import { beginScript, recallScript } from '../scripts/segment.js';
+import { recallScript, recordScript } from '../scripts/segment.js';
 import { sweepScript } from '../scripts/sweep.js';
 import type { Views } from '../catalogue/views.js';
 
@@ -163,7 +163,19 @@ export class Segments {
     if (operation.origin !== 'caller' || filter.spread === 1) return;
     // The field begins with a separate verb, because an id may end like the number of a chunk.
     const field = `begun:${verb}:${operation.id}`;
-    await this.change({ script: beginScript, filter, segment: 0, operation, field, args: [] });
+    await this.change({ script: recordScript, filter, segment: 0, operation, field, args: [''] });
+  }
+
+  /** See Queue.record: the record is in the filter's first segment. */
+  async record(filter: RedisFilter, operation: Operation, answer: string): Promise<string> {
+    const place = { filter, segment: 0, operation, field: callField(operation) };
+    return (await this.change({ script: recordScript, ...place, args: [answer] })).answers;
+  }
+
+  /** See Queue.recall. */
+  async recallCall(filter: RedisFilter, operation: Operation): Promise<string | undefined> {
+    const found = await this.recall({ filter, segment: 0, operation, field: callField(operation) });
+    return found?.answers;
   }
 
   /**
@@ -256,6 +268,9 @@ export class Segments {
     );
   }
 }
+
+/** The field of the record of an operation that makes several calls. */
+const callField = ({ id }: Operation): string => `call:${id}`;
 
 /** ARGV 1 and 2 of every script on a segment. */
 const head = ({ token, filter }: SegmentView): [string, number] => [token, filter.pieceBytes];
