@@ -290,6 +290,20 @@ export function queueExactDropsContract(subject: Subject): void {
       expect(await calls.list(filter)).toEqual(all);
     });
 
+    it('let no other item be removed', async () => {
+      const filter = await make();
+      await discover(subject.store, filter, urls('a', 3));
+      const all = await calls.list(filter);
+      const [first, second, third] = all as [QueueEntry, QueueEntry, QueueEntry];
+      const swapped = [{ ...first, id: second.id }, { ...second, id: first.id }, third];
+      expect(await calls.removeListed(filter, swapped)).toEqual([
+        Removed.Moved,
+        Removed.Moved,
+        Removed.Removed,
+      ]);
+      expect(await calls.list(filter)).toEqual([first, second]);
+    });
+
     it('stay if their item cannot be removed', async () => {
       const filter = await make({ semantics: 'multiset', errorRate: 1e-3 });
       for (let n = 0; n < 20; n++) await discover(subject.store, filter, [ONE]);

@@ -1,7 +1,21 @@
 import type { Positions } from '#bloom';
-import { ABANDONED, assertCounting, assertQueued, assertTtl, hidingFull } from '../../refusals.js';
+import {
+  ABANDONED,
+  assertCounting,
+  assertEntryIds,
+  assertQueued,
+  assertTtl,
+  hidingFull,
+} from '../../refusals.js';
 import { StoreError } from '../../errors.js';
-import type { Counters, Filter, Operation, Queued, Quota } from '../../port/index.js';
+import {
+  Removed,
+  type Counters,
+  type Filter,
+  type Operation,
+  type Queued,
+  type Quota,
+} from '../../port/index.js';
 import type { Engine } from '../engine/engine.js';
 import type { FilterState } from '../filters/filter-state.js';
 import { layersFor, reserveNext } from '../catalogue/growth.js';
@@ -12,6 +26,7 @@ import { layersNeeded, layersNeededBy } from '../items/layers-needed.js';
 import { indexesOf, put } from '../items/subsets.js';
 import type { LayerState } from '../layers/layer-state.js';
 import { JournalOperation } from '../journal/journal.js';
+import { EntryPlaces } from '../queue/entry-places.js';
 import { TodoQueue } from '../queue/todo-queue.js';
 import type { Change, Session } from '../engine/session.js';
 import { abandonSync } from '../syncs/end-sync.js';
@@ -59,11 +74,17 @@ export class EmbeddedCounters implements Counters {
     return this.engine.read((memory) => checkBatch(memory.current(filter), positions), deadline);
   }
 
-  async remove(filter: Filter, positions: Positions, operation: Operation): Promise<Uint8Array> {
+  async remove(
+    filter: Filter,
+    positions: Positions,
+    operation: Operation,
+    ids?: readonly string[],
+  ): Promise<Uint8Array> {
     assertCounting(filter);
+    assertEntryIds(filter, ids, positions.count);
     const counted = filter.perHost?.maxUrls !== undefined;
     return this.inParts(filter, positions, operation, counted, (part) =>
-      this.removePart(filter, positions, part),
+      this.removePart(filter, positions, part, ids?.slice(part.from, part.to)),
     );
   }
 
@@ -142,6 +163,7 @@ export class EmbeddedCounters implements Counters {
     filter: Filter,
     whole: Positions,
     { positions, operation, from }: Part,
+    ids: readonly string[] | undefined,
   ): Promise<Uint8Array> {
     const queued = filter.kind === 'visited-set';
     return this.engine.mutate(
@@ -149,13 +171,18 @@ export class EmbeddedCounters implements Counters {
         const scope = session.memory.current(filter);
         return session.once({ scope, verb: REMOVE, operation }, () => {
           assertRoomToHide(scope, from === 0 ? whole : positions, session.options.maxHidden);
-          const outcome = removeBatch(scope, positions);
+          const chosen = ids && indexesOf(new EntryPlaces(session.database, scope).there(ids, positions), 1);
+          const there = chosen ? selectCopied(positions, chosen) : positions;
+          const outcome = removeBatch(scope, there);
           const { sync } = scope;
-          if (sync && !noteRemovals(session.database, scope, positions, session.options.maxSyncForgets))
+          if (sync && !noteRemovals(session.database, scope, there, session.options.maxSyncForgets))
             abandonSync(session, scope, sync, ABANDONED.forgets);
-          if (queued) new TodoQueue(session, scope).forget(positions, outcome.answers);
-          if (outcome.there) new TodoQueue(session, scope).keep(positions.host, outcome.there, -1);
-          return journaled(session, scope, JournalOperation.Remove, outcome);
+          if (queued) new TodoQueue(session, scope).forget(there, outcome.answers);
+          if (outcome.there) new TodoQueue(session, scope).keep(there.host, outcome.there, -1);
+          const answers = chosen
+            ? put(new Uint8Array(positions.count).fill(Removed.Moved), chosen, outcome.answers)
+            : outcome.answers;
+          return journaled(session, scope, JournalOperation.Remove, { ...outcome, answers });
         });
       },
       { deadline: operation.deadline, items: costOf(filter, positions, queued) },

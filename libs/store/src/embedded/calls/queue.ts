@@ -1,16 +1,14 @@
-import {
-  Settled,
-  type DeadLetterPage,
-  type EntryPage,
-  type EntryQuery,
-  type Filter,
-  type LeasedEntry,
-  type LeaseLimits,
-  type Operation,
-  type Queue,
-  type Release,
+import type {
+  DeadLetterPage,
+  EntryPage,
+  EntryQuery,
+  Filter,
+  LeasedEntry,
+  LeaseLimits,
+  Operation,
+  Queue,
+  Release,
 } from '../../port/index.js';
-import { decodeEntryName } from '../../entry-id.js';
 import { assertAgain, assertKnowsHosts, assertLimits } from '../../refusals.js';
 import type { Engine } from '../engine/engine.js';
 import { EntryPages } from '../queue/entry-pages.js';
@@ -121,21 +119,7 @@ export class EmbeddedQueue implements Queue {
   }
 
   async drop(filter: Filter, ids: readonly string[], operation: Operation): Promise<Uint8Array> {
-    const names = ids.flatMap((id) => decodeEntryName(filter.generation, id) ?? []);
-    return this.engine.mutate(
-      (session) => {
-        const scope = session.memory.current(filter);
-        return session.once({ scope, verb: DROP_ENTRIES, operation }, () => {
-          const queue = new TodoQueue(session, scope);
-          queue.drop(names);
-          queue.flush();
-          const kept = names.length > 0 && isCopying(scope) && keepQueued(session, scope, names);
-          const answer = new Uint8Array(ids.length).fill(Settled.Done);
-          return { answer, ...(kept && { records: kept }) };
-        });
-      },
-      { deadline: operation.deadline, items: ids.length },
-    );
+    return this.settlePart(filter, ids, DROP_ENTRIES, operation, (queue, some) => queue.drop(some));
   }
 
   async record(filter: Filter, operation: Operation, answer: string): Promise<string> {

@@ -1,5 +1,4 @@
 import { hostWords } from '#bloom';
-import { encodeEntryName } from '../../entry-id.js';
 import {
   MAX_LEASED_BYTES,
   MAX_LISTED_ENTRIES,
@@ -12,8 +11,8 @@ import type { Database } from '../database/database.js';
 import { GENERATION_BYTES } from '../database/keys.js';
 import type { FilterState } from '../filters/filter-state.js';
 import { scheduledAt } from './due.js';
+import { entryIdOf } from './entry-places.js';
 import { HostLane, laneKey } from './host-lane.js';
-import { knowsHosts } from './host-lanes.js';
 import { ENTRY_TABLES, QueueRows, type EntryTable, type Item } from './queue-rows.js';
 
 /** The states of the entries in each table. */
@@ -73,8 +72,9 @@ export class EntryPages {
           if (entries.length >= most || left <= 0 || bytes <= 0)
             return { entries, next: cursorOf({ table, key, left: items.length - n }) };
           left--;
-          const entry = state && this.view(state, items[n] as Item, lane);
-          if (entry) entries.push(entry);
+          const item = items[n] as Item;
+          if (state && this.selects(lane, item))
+            entries.push(this.view(state, item, entryIdOf(this.state, table, key, item.entry)));
         }
         if (left-- <= 0)
           return { entries, next: cursorOf({ table, key: Buffer.concat([key, Buffer.of(0)]) }) };
@@ -90,23 +90,16 @@ export class EntryPages {
     return new HostLane(key, this.database.lanes.get(key));
   }
 
-  /** Undefined if the entry is not of this lane, or void. */
-  private view(
-    state: EntryState,
-    { entry, reason }: Item,
-    lane: HostLane | undefined,
-  ): QueueEntry | undefined {
-    if (lane && !lane.isOf(entry.word(0), entry.hostWord)) return undefined;
-    if (!this.rows.lives(entry)) return undefined;
-    const { attempt, discoveredAt, hash, birth } = entry;
+  /** False if the entry is not of this lane, or void. */
+  private selects(lane: HostLane | undefined, { entry }: Item): boolean {
+    return lane?.isOf(entry.word(0), entry.hostWord) !== false && this.rows.lives(entry);
+  }
+
+  private view(state: EntryState, { entry, reason }: Item, id: string): QueueEntry {
+    const { attempt, discoveredAt, text: payload } = entry;
     const host = this.rows.hostOf(entry);
-    const hostWord = knowsHosts(this.state) ? entry.hostWord : 0;
     return {
-      id: encodeEntryName(this.state.filter.generation, { hash, birth, hostWord, place: new Uint8Array(0) }),
-      payload: entry.text,
-      state,
-      attempt,
-      discoveredAt,
+      ...{ id, payload, state, attempt, discoveredAt },
       ...(reason !== undefined && { reason }),
       ...(host !== undefined && { host }),
     };

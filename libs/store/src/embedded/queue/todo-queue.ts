@@ -24,6 +24,7 @@ import { Basket } from './basket.js';
 import { DeadLetters } from './dead-letters.js';
 import { DueIndex, DueKind, stateOf, type DelayedState, type Due } from './due.js';
 import { idOf, isOf, namedBy } from './entry-ids.js';
+import { EntryPlaces } from './entry-places.js';
 import { entriesOf, EntryPacker, levelOf, type Entry, type EntryChange } from './entry.js';
 import { HostLanes, knowsHosts } from './host-lanes.js';
 import { limited } from './limited.js';
@@ -39,6 +40,9 @@ const packer = new EntryPacker();
 interface QueueSession extends SweptStore {
   readonly sweeper: Pick<Sweeper, 'consider'>;
 }
+
+/** An entry, with its host or the second word of its host's hash in sets with `perHost`. */
+export type TakenEntry = Pick<QueuedItem, 'hash' | 'host'> & { readonly hostWord?: number };
 
 /** New items of a batch. */
 export interface NewItems extends Omit<Queued, 'payloads'> {
@@ -67,8 +71,8 @@ export class TodoQueue {
   private readonly due: DueIndex;
   private readonly leases: Leases;
   private readonly letters: DeadLetters;
-  /** With `collects`: the entries that were acknowledged or purged. */
-  readonly taken: Pick<QueuedItem, 'hash' | 'host'>[] = [];
+  /** With `collects`: the entries that were acknowledged, purged or dropped. */
+  readonly taken: TakenEntry[] = [];
 
   constructor(
     private readonly session: QueueSession,
@@ -160,20 +164,27 @@ export class TodoQueue {
     if (count > 0) this.mark(queue.clock, hashes, items.subarray(0, count));
   }
 
-  /** Drops entries, wherever they are. */
-  drop(names: readonly EntryName[]): void {
-    const { queue } = this.state;
-    if (queue.held === 0) return;
+  /** Drops the entries that are still in their places. One of Settled per id. */
+  drop(ids: readonly string[]): Uint8Array {
+    const places = new EntryPlaces(this.session.database, this.state);
+    const found = new Map<string, EntryName>();
+    const answers = Uint8Array.from(ids, (id) => {
+      const name = found.has(id) ? undefined : places.find(id);
+      if (!name) return Settled.Unknown;
+      found.set(id, name);
+      if (this.collects) this.taken.push(name);
+      return Settled.Done;
+    });
+    const names = [...found.values()];
     const hashes = hashesOf(names);
     const born = new Map<number, number[]>();
     for (const [n, { birth }] of names.entries()) {
-      // There is no later entry yet.
-      if (birth === 0 || birth > queue.clock) continue;
       const items = born.get(birth) ?? [];
       items.push(n);
       born.set(birth, items);
     }
     for (const [birth, items] of born) this.mark(birth, hashes, Uint32Array.from(items));
+    return answers;
   }
 
   /** Counts the items that the layers of the open sync got or lost: see HostLanes.keep. */

@@ -2,7 +2,7 @@ import { hostWords, positionsOfHashes, select, type Positions } from '#bloom';
 import { StoreError } from '../../errors.js';
 import { hashesOf } from '../../queued-hashes.js';
 import { ABANDONED, full } from '../../refusals.js';
-import type { QueuedItem, Quota } from '../../port/index.js';
+import type { Quota } from '../../port/index.js';
 import type { FilterState, Syncing } from '../filters/filter-state.js';
 import { layersFor, reserveNext } from '../catalogue/growth.js';
 import { writeHidden } from '../filters/hidden-rows.js';
@@ -12,7 +12,7 @@ import { layersNeededBy } from '../items/layers-needed.js';
 import { claims } from '../items/passes.js';
 import { indexesOf } from '../items/subsets.js';
 import { JournalOperation } from '../journal/journal.js';
-import { TodoQueue } from '../queue/todo-queue.js';
+import { TodoQueue, type TakenEntry } from '../queue/todo-queue.js';
 import type { LayerStack } from '../layers/layer-stack.js';
 import type { Session } from '../engine/session.js';
 import { abandonSync } from './end-sync.js';
@@ -59,9 +59,6 @@ function fullFor({ sync, filter: { name, kind } }: Syncing, more: number): Store
   return full({ ...sync.opened.plan, name, kind }, sync.stack.sums().items, more);
 }
 
-/** An entry of the queue, with its host or the second word of its host's hash in sets with `perHost`. */
-type QueuedEntry = Pick<QueuedItem, 'hash' | 'host'> & { readonly hostWord?: number };
-
 /**
  * Keeps entries that were queued when the sync was opened, unless their items are no longer visited. If the sync's
  * layers have no room for them, abandons the sync, because an acknowledgement must not fail because of a sync. Returns
@@ -70,7 +67,7 @@ type QueuedEntry = Pick<QueuedItem, 'hash' | 'host'> & { readonly hostWord?: num
 export function keepQueued(
   session: Session,
   state: Syncing,
-  entries: readonly QueuedEntry[],
+  entries: readonly TakenEntry[],
 ): Iterable<Buffer> {
   const { stack, key, sync } = state;
   const { geometry } = stack.plan[0];
@@ -88,16 +85,14 @@ export function keepQueued(
 }
 
 /** See Positions.host. The first word is that of the item's hash. */
-function hostsOf(entries: readonly QueuedEntry[], hash: Uint32Array, seed: Uint8Array): Uint32Array {
+function hostsOf(entries: readonly TakenEntry[], hash: Uint32Array, seed: Uint8Array): Uint32Array {
   const words = new Uint32Array(2 * entries.length);
   for (const [n, { host = '', hostWord = hostWords(host, seed)[1] as number }] of entries.entries())
     words.set([hash[4 * n] as number, hostWord], 2 * n);
   return words;
 }
 
-/**
- * Only the visited items: some expire before their entries leave the queue, and ids of dropped entries may be stale.
- */
+/** Only the visited items: some expire before their entries leave the queue. */
 function visitedIn(stack: LayerStack, positions: Positions): Positions {
   return select(positions, indexesOf(claims(stack, positions), 1));
 }
