@@ -45,9 +45,15 @@ export class Membership {
     return this.store.counters.check(filter, await positionsIn(filter, keys), deadline);
   }
 
-  async remove(filter: Filter, keys: Keys, operation: OrderedOperation): Promise<Uint8Array> {
+  /** `ids`: see Counters.remove. */
+  async remove(
+    filter: Filter,
+    keys: Keys,
+    operation: OrderedOperation,
+    ids?: readonly string[],
+  ): Promise<Uint8Array> {
     const positions = await positionsIn(filter, keys);
-    return this.store.counters.remove(filter, positions, await whenInTurn(operation));
+    return this.store.counters.remove(filter, positions, await whenInTurn(operation), ids);
   }
 
   /**

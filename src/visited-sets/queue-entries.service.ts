@@ -3,6 +3,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import {
   MAX_LISTED_ENTRIES,
   Removed,
+  Settled,
   type EntryQuery,
   type Filter,
   type Operation,
@@ -36,25 +37,23 @@ import { UrlIdentity } from './url-identity.js';
  */
 const ENOUGH_LISTED = 2 ** 20;
 
-/**
- * URLs to read at a time if they are forgotten: few, because a URL that a worker acknowledges between the two steps is
- * forgotten, too.
- */
-const FORGOTTEN_AT_A_TIME = 200;
-
 /** A part of the queue: the entries in it that match, and the cursor of the rest. */
 interface Part {
   readonly found: readonly QueueEntry[];
   readonly next: string | undefined;
 }
 
-/** Where to read, and how much. */
+/** What became of the entries of a part. */
+type Taken = Pick<Required<DroppedQueuedView>, 'dropped' | 'forgotten'>;
+const NOTHING: Taken = { dropped: 0, forgotten: 0 };
+
+/** Answers of `remove` for entries that are done with. */
+const SETTLED: readonly (number | undefined)[] = [Removed.Removed, Removed.Moved];
+
+/** Where to read, and the most entries to find. */
 interface Reading {
-  /** The most entries to find. */
   readonly most: number;
   readonly cursor: string | undefined;
-  /** The most entries to read at a time. Default: MAX_LISTED_ENTRIES. */
-  readonly size?: number;
 }
 
 /** Shows people the entries of a queue, wherever they are, and drops them. */
@@ -86,8 +85,8 @@ export class QueueEntriesService {
   }
 
   /**
-   * Drops the matching entries of a part of the queue. A repeat reads the queue again, so it does not count entries
-   * that its first attempt dropped, and also drops entries that are new since then.
+   * Drops the matching entries of a part of the queue, unless they move between the reading of a page and the dropping
+   * of its entries.
    */
   drop(name: string, dto: DropQueuedDto, operation: Operation): Promise<DroppedQueuedView> {
     const { all, forget = false, dryRun = false, limit = MAX_LOOKED, cursor, ...selection } = dto;
@@ -97,45 +96,68 @@ export class QueueEntriesService {
         '#/all',
         'all must be true, but is missing: without state, host and prefix, this call drops the whole queue',
       );
-    return this.filters.withFilter(name, 'visited-set', async (filter) => {
-      let [matched, dropped, forgotten] = [0, 0, 0];
-      const reading = { most: limit, cursor, ...(forget && { size: FORGOTTEN_AT_A_TIME }) };
-      let next: string | undefined;
-      for await (const part of this.parts(filter, selection, reading)) {
-        ({ next } = part);
-        matched += part.found.length;
-        if (dryRun || part.found.length === 0) continue;
-        forgotten += await this.take(filter, part.found, forget, operation);
-        dropped += part.found.length;
-      }
-      return { matched, dropped, ...(forget && { forgotten }), ...(next !== undefined && { next }) };
-    });
+    const counts = { matched: 0, dropped: 0, forgotten: 0 };
+    // If the handle becomes stale, the action runs again, and goes on where it stopped.
+    let next = cursor;
+    return this.filters.withFilter(name, 'visited-set', (filter) =>
+      this.once(filter, operation, async () => {
+        const reading = { most: limit - counts.matched, cursor: next };
+        for await (const { found, next: rest } of this.parts(filter, selection, reading)) {
+          const taken = dryRun ? NOTHING : await this.take(filter, found, forget, operation);
+          counts.matched += found.length;
+          counts.dropped += taken.dropped;
+          counts.forgotten += taken.forgotten;
+          next = rest;
+        }
+        const { forgotten, ...others } = counts;
+        return { ...others, ...(forget && { forgotten }), ...(next !== undefined && { next }) };
+      }),
+    );
   }
 
-  /** Drops entries, and forgets their URLs if asked to. Returns the number of forgotten URLs. */
+  /** Makes the calls of an operation, unless an earlier attempt has made them all. Then returns its answer. */
+  private async once<T>(filter: Filter, operation: Operation, calls: () => Promise<T>): Promise<T> {
+    const { queue } = this.store;
+    const end = { ...operation, id: `${operation.id} end` };
+    const known = operation.repeat ? await queue.recall(filter, end) : undefined;
+    if (known !== undefined) return JSON.parse(known) as T;
+    // From now on, the key is refused for another request. An id that the service made contains its request.
+    if (operation.origin === 'caller') await queue.record(filter, operation, '');
+    return JSON.parse(await queue.record(filter, end, JSON.stringify(await calls()))) as T;
+  }
+
+  /**
+   * Drops entries that are still where they were found, and forgets their URLs if asked to. Returns how many it dropped
+   * and forgot.
+   */
   private async take(
     filter: Filter,
     found: readonly QueueEntry[],
     forget: boolean,
     operation: Operation,
-  ): Promise<number> {
+  ): Promise<Taken> {
+    if (found.length === 0) return NOTHING;
     const ids = found.map(({ id }) => id);
     const step = stepOf(operation, ids);
-    if (!forget) {
-      await this.store.queue.drop(filter, ids, step);
-      return 0;
-    }
+    if (!forget) return { dropped: await this.dropEntries(filter, ids, step), forgotten: 0 };
     // Forgetting takes the entries out of the queue. It comes first, because a dropped entry is listed no more: a repeat
     // of a call that died in between could not forget its URL.
     const { keys, places } = await this.identity.identify(
       filter,
       found.map(({ payload }) => decodeQueued(payload).url),
     );
-    const answers = await this.membership.remove(filter, keys, step);
-    const gone = new Set(places.filter((_, i) => answers[i] === Removed.Removed));
-    const left = ids.filter((_, i) => !gone.has(i));
-    if (left.length > 0) await this.store.queue.drop(filter, left, step);
-    return gone.size;
+    const named = places.map((place) => ids[place] as string);
+    const answers = await this.membership.remove(filter, keys, step, named);
+    const settled = new Set(named.filter((_, i) => SETTLED.includes(answers[i])));
+    const forgotten = countOf(answers, Removed.Removed);
+    const left = ids.filter((id) => !settled.has(id));
+    return { dropped: forgotten + (await this.dropEntries(filter, left, step)), forgotten };
+  }
+
+  /** Returns how many it dropped. */
+  private async dropEntries(filter: Filter, ids: readonly string[], step: Operation): Promise<number> {
+    if (ids.length === 0) return 0;
+    return countOf(await this.store.queue.drop(filter, ids, step), Settled.Done);
   }
 
   /**
@@ -145,7 +167,7 @@ export class QueueEntriesService {
   private async *parts(
     filter: Filter,
     { state, host, prefix = '' }: EntrySelectionDto,
-    { most, cursor, size = MAX_LISTED_ENTRIES }: Reading,
+    { most, cursor }: Reading,
   ): AsyncGenerator<Part> {
     refuseHostOption(filter, 'host', host);
     const lane =
@@ -153,9 +175,9 @@ export class QueueEntriesService {
     const query = { ...(state !== undefined && { state }), ...(lane !== undefined && { host: lane }) };
     let wanted = most;
     let next = cursor;
-    for (let pages = 0; pages < MAX_LOOKED / size && wanted > 0; pages++) {
+    for (let pages = 0; pages < MAX_LOOKED / MAX_LISTED_ENTRIES && wanted > 0; pages++) {
       if (turn.isSpent()) await turn.next();
-      const part = await this.part(filter, query, prefix, { most: wanted, cursor: next, size });
+      const part = await this.part(filter, query, prefix, { most: wanted, cursor: next });
       yield part;
       if (part.next === undefined) return;
       ({ next } = part);
@@ -167,9 +189,9 @@ export class QueueEntriesService {
     filter: Filter,
     query: EntryQuery,
     prefix: string,
-    { most, cursor, size: full = MAX_LISTED_ENTRIES }: Reading,
+    { most, cursor }: Reading,
   ): Promise<Part> {
-    for (let size = prefix === '' ? Math.min(most, full) : full; ;) {
+    for (let size = prefix === '' ? Math.min(most, MAX_LISTED_ENTRIES) : MAX_LISTED_ENTRIES; ;) {
       const { entries, next } = await this.store.queue.entries(filter, query, size, cursor);
       const found = entries.filter(({ payload }) => decodeQueued(payload).url.startsWith(prefix));
       const last = found[most - 1];
@@ -179,6 +201,9 @@ export class QueueEntriesService {
     }
   }
 }
+
+const countOf = (answers: Uint8Array, answer: number): number =>
+  answers.reduce((count, one) => count + Number(one === answer), 0);
 
 /**
  * The step of an operation that drops these entries. Its id depends on them, so a repeat that finds other entries does

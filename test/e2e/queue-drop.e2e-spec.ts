@@ -110,15 +110,71 @@ describe.each(STORES)('dropping URLs from the queue over HTTP, $name store', ({ 
     expect(urlsOf(await set.list())).toEqual(urls('b.example', 2));
   });
 
-  it('reads the queue again in a repeat, and counts only what the first attempt left', async () => {
+  it('answers a repeat like the first attempt, and changes nothing', async () => {
     const set = await QueuedSet.create(app);
     await set.discover(...urls('a.example', 3));
     const key = freshName('key').padEnd(255, 'x');
-    expect(await set.drop({ all: true }, key)).toEqual({ matched: 3, dropped: 3 });
-    expect(await set.drop({ all: true }, key)).toEqual({ matched: 0, dropped: 0 });
+    const first = await set.drop({ all: true, forget: true, limit: 2 }, key);
+    expect(first).toMatchObject({ matched: 2, dropped: 2, forgotten: 2, next: expect.any(String) });
     await set.discover(...urls('b.example', 1));
-    expect(await set.drop({ all: true }, key)).toEqual({ matched: 1, dropped: 1 });
-    expect(await set.lease()).toEqual([]);
+    expect(await set.drop({ all: true, forget: true, limit: 2 }, key)).toEqual(first);
+    expect(await set.list()).toHaveLength(2);
+  });
+
+  it('answers the repeat of a call without a key like the call', async () => {
+    const set = await QueuedSet.create(app);
+    await set.discover(...urls('a.example', 3));
+    const { body, headers } = await set.post('queue/drop', { all: true });
+    await set.discover(...urls('b.example', 1));
+    expect(await set.drop({ all: true }, headers.get('idempotency-key')!)).toEqual(body);
+    expect(await set.list()).toHaveLength(1);
+  });
+
+  it('ends what a first attempt has begun, and counts the rest only', async () => {
+    const set = await QueuedSet.create(app);
+    await set.discover(...urls('a.example', 1_500));
+    const { queue } = app.app.get<Store>(Store);
+    const really = queue.drop.bind(queue);
+    const drop = jest.spyOn(queue, 'drop');
+    drop.mockImplementationOnce(async (...args) => {
+      await really(...args);
+      throw new Error('the connection is lost');
+    });
+    const key = freshName('key');
+    expect(await set.post('queue/drop', { all: true }, key)).toMatchObject({ status: 500 });
+    drop.mockRestore();
+    const left = (await set.list()).length;
+    expect(left).toBeLessThan(1_500);
+    const rest = { matched: left, dropped: left };
+    expect(await set.drop({ all: true }, key)).toEqual(rest);
+    expect(await set.drop({ all: true }, key)).toEqual(rest);
+  });
+
+  it.each([{ state: 'dead' }, { all: true, dryRun: true }, { all: true, forget: true }])(
+    'refuses the key of another drop for %j, and drops nothing',
+    async (other) => {
+      const set = await QueuedSet.create(app);
+      await set.discover(...urls('a.example', 1));
+      const key = freshName('key');
+      await set.drop({ all: true }, key);
+      await set.discover(...urls('b.example', 1));
+      const refused = { status: 422, body: { code: 'IDEMPOTENCY_KEY_REUSED' } };
+      expect(await set.post('queue/drop', other, key)).toMatchObject(refused);
+      expect(await set.list()).toHaveLength(1);
+    },
+  );
+
+  it('refuses the key of a drop that has not ended', async () => {
+    const set = await QueuedSet.create(app);
+    await set.discover(...urls('a.example', 1));
+    const entries = jest.spyOn(app.app.get<Store>(Store).queue, 'entries');
+    entries.mockRejectedValueOnce(new Error('the connection is lost'));
+    const key = freshName('key');
+    expect(await set.post('queue/drop', { all: true }, key)).toMatchObject({ status: 500 });
+    entries.mockRestore();
+    const refused = { status: 422, body: { code: 'IDEMPOTENCY_KEY_REUSED' } };
+    expect(await set.post('queue/drop', { state: 'waiting' }, key)).toMatchObject(refused);
+    expect(await set.list()).toHaveLength(1);
   });
 
   it.each([

@@ -1,0 +1,80 @@
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import type { TestApp } from '../support/app.js';
+import { Store } from '../support/in-process.js';
+import { QueuedSet, urls, urlsOf } from './queued-set.js';
+import { STORES } from './stores.js';
+
+describe.each(STORES)('dropping URLs from the queue beside workers, $name store', ({ start }) => {
+  let app: TestApp;
+  beforeAll(async () => {
+    app = await start();
+  });
+  afterAll(() => app.close());
+
+  it.each([{}, { perHost: {} }])(
+    'forgets no URL that a worker takes between the two steps, in a set with %j',
+    async (more) => {
+      const set = await QueuedSet.create(app, more);
+      const all = urls('a.example', 600);
+      await set.discover(...all);
+      const { queue } = app.app.get<Store>(Store);
+      const read = queue.entries.bind(queue);
+      const entries = jest.spyOn(queue, 'entries');
+      const acked: string[] = [];
+      const leased: string[] = [];
+      entries.mockImplementation(async (...args) => {
+        const page = await read(...args);
+        const some = await set.lease(10);
+        const mine = some.slice(0, 7);
+        await set.settle(
+          'ack',
+          mine.map(({ id }) => id),
+        );
+        acked.push(...urlsOf(mine));
+        leased.push(...urlsOf(some.slice(7)));
+        return page;
+      });
+      const counts = await set.drop({ state: 'waiting', forget: true });
+      entries.mockRestore();
+      expect(acked.length).toBeGreaterThan(0);
+      const taken = acked.length + leased.length;
+      expect(counts).toEqual({ matched: 600, dropped: 600 - taken, forgotten: 600 - taken });
+      expect(urlsOf(await set.list())).toEqual(leased.sort());
+      const words = await set.check(...all);
+      expect(all.filter((_, n) => words[n] === 'seen')).toEqual(
+        all.filter((url) => acked.includes(url) || leased.includes(url)),
+      );
+    },
+  );
+
+  it('forgets no URL that a worker acknowledges while it runs, and counts the others', async () => {
+    const set = await QueuedSet.create(app);
+    const all = urls('a.example', 3_000);
+    for (let at = 0; at < all.length; at += 1_000) await set.discover(...all.slice(at, at + 1_000));
+    const acked: string[] = [];
+    const work = async (): Promise<void> => {
+      for (let some = await set.lease(20); some.length > 0; some = await set.lease(20)) {
+        const ids = some.map(({ id }) => id);
+        const words = await set.settle('ack', ids);
+        acked.push(...urlsOf(some.filter((_, n) => words[n] === 'acked')));
+      }
+    };
+    let [dropped, forgotten] = [0, 0];
+    const prune = async (): Promise<void> => {
+      for (let n = 0; n < 30; n++) {
+        const counts = await set.drop({ all: true, forget: true, limit: 100 });
+        dropped += counts.dropped;
+        forgotten += counts.forgotten ?? 0;
+      }
+    };
+    await Promise.all([work(), work(), prune()]);
+    await work();
+    expect(forgotten).toBe(dropped);
+    expect(acked.length + forgotten).toBe(all.length);
+    const seen = new Set(acked);
+    const words: string[] = [];
+    for (let at = 0; at < all.length; at += 1_000)
+      words.push(...(await set.check(...all.slice(at, at + 1_000))));
+    expect(all.filter((_, n) => words[n] === 'seen')).toEqual(all.filter((url) => seen.has(url)));
+  });
+});
