@@ -15,7 +15,7 @@ export interface FilterStats {
   readonly added: number;
   readonly duplicate: number;
   readonly removed: number;
-  /** Number of removals that changed nothing. */
+  /** Number of removals that changed nothing, without Removed.Moved. */
   readonly refused: number;
   /** Visited sets only. */
   readonly queue?: QueueStats;

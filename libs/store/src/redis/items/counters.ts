@@ -1,8 +1,9 @@
 import type { Positions } from '#bloom';
 import type { Clock } from '../../clock.js';
 import { joinAll } from '../../join-all.js';
-import { assertCounting, assertQueued, assertTtl } from '../../refusals.js';
+import { assertCounting, assertEntryIds, assertQueued, assertTtl } from '../../refusals.js';
 import { Removed, type Counters, type Filter, type Operation, type Queued } from '../../port/index.js';
+import { entryNamesOf } from '../layout/entry-names.js';
 import { RedisFilter } from '../layout/filter.js';
 import type { LayerStack } from '../layout/layer-stack.js';
 import type { ItemCalls } from './item-calls.js';
@@ -47,13 +48,20 @@ export class RedisCounters implements Counters {
     });
   }
 
-  async remove(handle: Filter, positions: Positions, operation: Operation): Promise<Uint8Array> {
+  async remove(
+    handle: Filter,
+    positions: Positions,
+    operation: Operation,
+    ids?: readonly string[],
+  ): Promise<Uint8Array> {
+    assertEntryIds(handle, ids, positions.count);
     const filter = RedisFilter.of(handle);
     assertCounting(filter);
     await this.segments.begin(filter, operation, 'remove');
+    const names = ids && entryNamesOf(filter, ids, positions);
     return perChunk(filter, positions, filter.itemsPerScript, async (chunk) => {
       const field = `remove:${operation.id}:${chunk.number}`;
-      const answer = await this.itemCalls.remove({ filter, positions, chunk, operation, field });
+      const answer = await this.itemCalls.remove({ filter, positions, chunk, operation, field }, names);
       if (filter.queued && answer.answers.includes(REMOVED)) this.sweeper.marked(filter, [chunk.segment]);
       if (answer.sweep)
         await this.sweeper.goOn(filter, chunk.segment, chunk.indexes.length, operation.deadline);

@@ -40,6 +40,8 @@ export interface ItemTask {
   readonly visits?: boolean;
   /** True if each add raises counters, even if the item is present. */
   readonly multiset: boolean;
+  /** A remove that names an entry for each item, and changes nothing for those whose entry has moved. */
+  readonly named?: boolean;
 }
 
 /** A layer and its index in the script: layers of the sync follow the filter's own. */
@@ -83,6 +85,7 @@ export const NAMES = {
  *   names      ids of the lanes of the items' hosts, each with the name of the host (../layout/packing.ts)
  *   hosts      second words of the hashes of the items' hosts, 4 bytes each
  *   hashes     hashes of the items, 16 bytes each
+ *   entries    names of the items' entries (../layout/entry-names.ts)
  *   maxMarks   marks in the queue up to which no sweep begins
  *   maxNoted   maximum number of removals that the sync notes
  *   maxHidden  maximum number of hidden items in the segment
@@ -104,6 +107,7 @@ export type ArgName =
   | 'names'
   | 'hosts'
   | 'hashes'
+  | 'entries'
   | 'maxMarks'
   | 'maxNoted'
   | 'maxHidden'
@@ -143,13 +147,13 @@ export class Frame {
   private readonly argsAt: number;
 
   constructor(readonly task: ItemTask) {
-    const { verb, stacks, ages, queued, hosts } = task;
+    const { verb, stacks, ages, queued, hosts, named = false } = task;
     const { own, sync } = stacks;
     this.changes = verb === 'add' || verb === 'remove' || verb === 'keep';
     const [first, ...later] = own;
     const single = later.length === 0 && !sync && !first?.split && (first?.hashes ?? 0) <= MOST_STRAIGHT;
-    // The straight loop cannot skip limited items.
-    this.isStraight = single && !(verb === 'add' && hosts);
+    // The straight loop cannot skip limited items, or those whose entries moved.
+    this.isStraight = single && !(verb === 'add' && hosts) && !named;
     this.places = [...placesOf('own', own, 0), ...placesOf('sync', sync ?? [], own.length)];
     const before = this.changes ? CHANGES_HAVE : READS_HAVE;
     // With a sync, the queue has one more key: entries owed to its copy.
@@ -252,9 +256,10 @@ const ARGS_OF: Readonly<Record<Verb, (task: ItemTask) => ArgName[]>> = {
     ...(ages ? (['lives'] as const) : []),
     ...(sync || ages ? (['hashes'] as const) : []),
   ],
-  remove: ({ queued, hosts, ages, stacks: { sync } }) => [
+  remove: ({ queued, hosts, named = false, ages, stacks: { sync } }) => [
     ...(queued || ages || sync ? (['hashes'] as const) : []),
     ...(queued ? (['maxMarks'] as const) : []),
+    ...(named ? (['entries'] as const) : []),
     ...(hosts ? (['hosts'] as const) : []),
     ...(sync ? (['maxNoted'] as const) : []),
     ...(ages ? (['maxHidden'] as const) : []),

@@ -8,6 +8,7 @@ import { type RedisFilter, segmentKeysOf, type SegmentView } from '../layout/fil
 import type { LayerStack } from '../layout/layer-stack.js';
 import type { Growth } from '../catalogue/growth.js';
 import { hiddenKey, removedKey } from '../layout/keys.js';
+import { type EntryNames, packEntryNames } from '../layout/entry-names.js';
 import { type Chunk, packHashes, packHostWords, packNames, packPayloads } from '../layout/packing.js';
 import { STORED_PRIORITIES } from '../scripts/queue-state.js';
 import type { Answer, Lack, Segments } from '../segments/segments.js';
@@ -64,6 +65,7 @@ interface CallDetails {
   readonly queued: boolean;
   /** See ItemTask. */
   readonly visits?: boolean;
+  readonly named?: boolean;
   readonly values: ArgValues;
 }
 
@@ -113,7 +115,8 @@ export class ItemCalls {
     return answer;
   }
 
-  remove(call: ChunkCall): Promise<Answer> {
+  /** `names`: of the entries of the items in the batch. Only items whose entry is still in its place are removed. */
+  remove(call: ChunkCall, names?: EntryNames): Promise<Answer> {
     const { filter, chunk, operation } = call;
     const { queued, spread, stack } = filter;
     const { maxSyncForgets, maxHidden } = this.limits;
@@ -122,6 +125,7 @@ export class ItemCalls {
     const values = {
       maxMarks: this.segments.limits.maxMarks,
       ...(filter.perHost && { hosts: packHostWords(call.positions, chunk.indexes) }),
+      ...(names && { entries: packEntryNames(filter, names, chunk.indexes) }),
       maxNoted: Math.max(LEAST_NOTED, noting),
     };
     let most = Math.ceil(maxHidden / spread);
@@ -129,6 +133,7 @@ export class ItemCalls {
       for (;;) {
         const answer = await this.change('remove', call, view, {
           queued,
+          named: names !== undefined,
           values: { ...values, maxHidden: most },
         });
         if (!('lack' in answer) || answer.lack !== 'full') return answer;
@@ -219,7 +224,7 @@ export class ItemCalls {
     view: SegmentView,
     positions: Positions,
     chunk: Chunk,
-    { queued, visits = false, values }: CallDetails,
+    { queued, visits = false, named = false, values }: CallDetails,
   ): ProgramCall {
     const { filter, sync } = view;
     const { stack } = filter;
@@ -237,6 +242,7 @@ export class ItemCalls {
       hosts,
       multiset,
       ...(hosts && visits && { visits }),
+      ...(named && { named }),
     });
     const { frame } = program;
     const all: ArgValues = {

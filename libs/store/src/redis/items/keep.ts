@@ -9,7 +9,7 @@ import { addTo, answered, claims } from './passes.js';
  * Keeps listed items, or entries of the queue, in the sync's layers. An item in the filter's own layers keeps its
  * remaining lifetime. An item that only the sync's layers claim lives for at least the maximum age from the opening of
  * the sync: it was listed before and has that lifetime already, or it is a false positive. An entry of the queue whose
- * item is no longer visited is not kept: items expire, and ids of dropped entries may be stale.
+ * item has expired is not kept.
  */
 export function keep(frame: Frame): string {
   const { ages, hosts } = frame.task;
@@ -25,7 +25,7 @@ end
 ${claims(frame, 'own', 'owned', ages ? 'oldest first' : 'newest first')}
 local inSync, toKeep, unknown, found = {}, count, 0, {}
 for n = 1, count do
-  if away[n] or not counted and not owned[n] then
+  if away[n]${ages ? ' or not counted and not owned[n]' : ''} then
     inSync[n], toKeep = true, toKeep - 1
   elseif not owned[n] then
     unknown = unknown + 1

@@ -21,6 +21,7 @@ function* tasks(): Generator<ItemTask> {
           for (const hosts of queued ? BOTH : [false]) {
             yield { ...rest, verb: 'add', queued, hosts, multiset: false };
             yield { ...rest, verb: 'remove', queued, hosts, multiset: false };
+            if (queued) yield { ...rest, verb: 'remove', queued, hosts, multiset: false, named: true };
           }
         }
         const reads = sync ? (['check', 'count', 'listed', 'keep'] as const) : (['check', 'count'] as const);

@@ -42,7 +42,7 @@ export function itemProgram(task: ItemTask): ItemProgram {
   };
 }
 
-function nameOf({ verb, stacks, queued, hosts, visits = false, multiset }: ItemTask): string {
+function nameOf({ verb, stacks, queued, hosts, visits, multiset, named }: ItemTask): string {
   const shapes = (layers: readonly LayerShape[]): string =>
     layers
       .map(({ hashes, wide, split, pageBytes }) =>
@@ -54,6 +54,7 @@ function nameOf({ verb, stacks, queued, hosts, visits = false, multiset }: ItemT
     hosts ? 'Hosts' : '',
     visits ? 'Visits' : '',
     multiset ? 'Multiset' : '',
+    named ? 'Named' : '',
   ].join('');
   return `unseenItems:${verb}${flags}:${shapes(stacks.own)}${stacks.sync ? `-${shapes(stacks.sync)}` : ''}`;
 }

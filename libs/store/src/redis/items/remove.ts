@@ -1,3 +1,5 @@
+import { Removed } from '../../port/index.js';
+import { entriesAt } from '../scripts/entry-places.js';
 import { HOST_LIMITS } from '../scripts/host-lanes.js';
 import { ALLOW_OOM, RECALL, SYNC } from '../scripts/script.js';
 import { tooManyMarks } from '../scripts/sweep.js';
@@ -6,11 +8,15 @@ import type { Frame, StackName } from './frame.js';
 import { addSyncCounts, end, head, keptOfHosts, open, openQueue } from './parts.js';
 import { answered, claims, kindOf, visit } from './passes.js';
 
+/** The answer for an item whose entry has moved. */
+const MOVED = String(Removed.Moved);
+
 /**
  * See Counters.remove. Removes from own and sync layers. If it notes more removals than allowed, `full` in meta ends
  * the sync.
  */
 export function remove(frame: Frame): string {
+  const { ages, named = false, queued, hosts } = frame.task;
   const sync = frame.has('sync');
   const kind = kindOf(frame);
   const lower = (stack: StackName, out: string, left: string): string =>
@@ -24,15 +30,31 @@ export function remove(frame: Frame): string {
       after: (place) => kind.account(frame, place),
     });
   return `${ALLOW_OOM}${head(frame)}${RECALL}${open(frame)}
-${frame.task.ages ? roomToHide(frame) : ''}${openQueue(frame, frame.task.queued ? mark(frame) : '')}
+${ages ? roomToHide(frame) : ''}${openQueue(frame, queued ? mark(frame) : '')}
 local out, left, sweep = {}, count, 0
+${
+  named
+    ? `local there, taken = openedQueue.entriesAt(${frame.arg('entries')}), {}
+for n = 1, count do
+  local hash = there[n] and sub(there[n], 15, 30)
+  if not hash or taken[hash] then out[n], left = '${MOVED}', left - 1 else taken[hash] = true end
+end`
+    : ''
+}
 ${lower('own', 'out', 'left')}
 ${
   sync
     ? `local second, secondLeft, unkept = {}, count, 0
+${
+  named
+    ? `for n = 1, count do
+  if out[n] == '${MOVED}' then second[n], secondLeft = '${MOVED}', secondLeft - 1 end
+end`
+    : ''
+}
 ${lower('sync', 'second', 'secondLeft')}
 ${
-  frame.task.hosts
+  hosts
     ? `local lost = {}
 for n = 1, count do lost[n] = second[n] == '1' end${keptOfHosts(frame, 'lost', -1)}`
     : ''
@@ -44,21 +66,22 @@ for n = 1, count do
 end
 unkept = math.max(unkept, -tonumber(call('HGET', meta, '${SYNC}kept') or 0))
 ${addSyncCounts({ kept: 'unkept' })}
-if count > 0 and call('HEXISTS', meta, '${SYNC}full') == 0 then
+if call('HEXISTS', meta, '${SYNC}full') == 0 then
   local noted = {}
   hashesOf()
-  for n = 1, count do noted[2 * n - 1], noted[2 * n] = hashes[n], '' end
-  call('HSET', KEYS[${frame.keys.removed}], unpack(noted))
+  for n = 1, count do
+    if out[n] ~= '${MOVED}' then noted[#noted + 1], noted[#noted + 2] = hashes[n], '' end
+  end
+  if #noted > 0 then call('HSET', KEYS[${frame.keys.removed}], unpack(noted)) end
   if call('HLEN', KEYS[${frame.keys.removed}]) - 1 > tonumber(${frame.arg('maxNoted')}) then call('HSET', meta, '${SYNC}full', '1') end
 end`
     : ''
 }
-local removed = 0
+local removed, refused = 0, 0
 for n = 1, count do
   out[n] = out[n] or '0'
-  if out[n] == '1' then removed = removed + 1 end
+  if out[n] == '1' then removed = removed + 1 elseif out[n] ~= '${MOVED}' then refused = refused + 1 end
 end
-local refused = count - removed
 ${markRemoved(frame)}
 ${end(frame, 'removed', 'refused')}`;
 }
@@ -84,7 +107,9 @@ end`,
  * `queue.mark`: marks items as forgotten if the queue has any entry. It takes each item's hash followed by the clock,
  * and returns 1 if a step of a sweep is due, else 0.
  */
-const mark = (frame: Frame): string => `${frame.task.hosts ? HOST_LIMITS : ''}
+const mark = (frame: Frame): string => {
+  const { hosts, named } = frame.task;
+  return `${hosts ? HOST_LIMITS : ''}${named ? entriesAt(hosts) : ''}
 function queue.mark(marks)
   if queue.waiting + queue.leased + queue.later + queue.letterCount == 0 then return 0 end
   queue.set('marked', queue.marked + call('HSET', queue.marks, unpack(marks)))
@@ -92,6 +117,7 @@ function queue.mark(marks)
   return (queue.sweeping == 1 or ${tooManyMarks(frame.arg('maxMarks'))}) and 1 or 0
 end
 `;
+};
 
 const markRemoved = (frame: Frame): string =>
   frame.task.queued

@@ -1,6 +1,7 @@
-import { decodeEntryName, type EntryName } from '../../entry-id.js';
+import type { EntryName } from '../../entry-id.js';
 import { joinAll } from '../../join-all.js';
-import { Settled, type Operation } from '../../port/index.js';
+import { type Operation, Settled } from '../../port/index.js';
+import { entryNames, packEntryNames } from '../layout/entry-names.js';
 import type { RedisFilter } from '../layout/filter.js';
 import { dealChunks } from '../layout/packing.js';
 import { dropEntriesScript } from '../scripts/drop-entries.js';
@@ -9,10 +10,13 @@ import type { Segments } from '../segments/segments.js';
 import type { Sweeper } from '../segments/sweeper.js';
 import { segmentIn } from './entry-pages.js';
 
-/** Must not change, since chunks name operation records. */
-const IDS_PER_SCRIPT = 400;
-const HASH_BYTES = 16;
-const NAME_BYTES = 6 + HASH_BYTES + 4;
+/**
+ * If each entry is in another lease, 100 take about 3 ms on Redis. Must not change, since chunks name operation records.
+ */
+const IDS_PER_SCRIPT = 100;
+
+/** The answer of a script for a dropped entry. */
+const DROPPED = String(Settled.Done);
 
 /** See Queue.drop. */
 export async function dropEntries(
@@ -22,36 +26,29 @@ export async function dropEntries(
   ids: readonly string[],
   operation: Operation,
 ): Promise<Uint8Array> {
-  const names = ids.flatMap((id) => decodeEntryName(filter.generation, id) ?? []);
-  const owners = Uint32Array.from(names, ({ hash }) => segmentIn(filter, Buffer.from(hash)));
+  const names = entryNames(filter, ids);
+  // Ids that name no entry are unknown and not sent.
+  const known = Uint32Array.from(names.keys()).filter((i) => names[i] !== undefined);
+  const owners = known.map((i) => segmentIn(filter, Buffer.from((names[i] as EntryName).hash)));
+  const results = new Uint8Array(ids.length).fill(Settled.Unknown);
   await segments.begin(filter, operation, 'drop');
   await joinAll(
     dealChunks(owners, filter.spread, IDS_PER_SCRIPT).map(async (chunks) => {
       for (const { segment, number, indexes } of chunks) {
-        const { sweep } = await segments.change({
+        const places = indexes.map((index) => known[index] as number);
+        const { answers, sweep } = await segments.change({
           script: scriptFor(filter, dropEntriesScript),
           filter,
           segment,
           operation,
           field: `drop:${operation.id}:${number}`,
-          args: [pack(names, indexes), segments.limits.maxMarks],
+          args: [packEntryNames(filter, names, places), segments.limits.maxMarks],
         });
-        sweeper.marked(filter, [segment]);
+        places.forEach((place, n) => (results[place] = answers.charCodeAt(n) - 48));
+        if (answers.includes(DROPPED)) sweeper.marked(filter, [segment]);
         if (sweep) await sweeper.goOn(filter, segment, indexes.length, operation.deadline);
       }
     }),
   );
-  return new Uint8Array(ids.length).fill(Settled.Done);
-}
-
-/** See dropEntriesScript. */
-function pack(names: readonly EntryName[], indexes: Uint32Array): Buffer {
-  const packed = Buffer.alloc(indexes.length * NAME_BYTES);
-  for (const [n, index] of indexes.entries()) {
-    const { hash, birth, hostWord } = names[index] as EntryName;
-    const at = packed.writeUIntBE(birth, n * NAME_BYTES, 6);
-    packed.set(hash, at);
-    packed.writeUInt32BE(hostWord, at + HASH_BYTES);
-  }
-  return packed;
+  return results;
 }

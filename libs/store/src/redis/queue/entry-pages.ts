@@ -87,17 +87,19 @@ export function segmentIn({ stack, geometry }: RedisFilter, hash: Buffer): numbe
 function* unpack(filter: RedisFilter, bytes: Buffer): Generator<QueueEntry, void, undefined> {
   const { generation, perHost } = filter;
   for (let at = 0; at < bytes.length;) {
-    const letter = String.fromCharCode(bytes.readUInt8(at));
+    const placeEnd = at + 1 + bytes.readUInt8(at);
+    const place = bytes.subarray(at + 1, placeEnd);
+    const letter = String.fromCharCode(place.readUInt8());
     const state = ENTRY_STATES.find((each) => WALKED[each].letter === letter);
     if (!state) throw new Error('a script returned an entry in no state');
-    const reasonEnd = at + 3 + bytes.readUInt16BE(at + 1);
+    const reasonEnd = placeEnd + 2 + bytes.readUInt16BE(placeEnd);
     const entryAt = reasonEnd + 2 + bytes.readUInt16BE(reasonEnd);
     const { hash, attempt, discoveredAt, payload, size } = readEntry(bytes, entryAt, perHost !== undefined);
     const hostWord = perHost ? bytes.readUInt32BE(entryAt + HEAD_BYTES) : 0;
     yield {
-      id: encodeEntryName(generation, { hash, birth: birthAt(bytes, entryAt), hostWord, place: START }),
+      id: encodeEntryName(generation, { hash, birth: birthAt(bytes, entryAt), hostWord, place }),
       ...{ payload: (payload as Buffer).toString(), state, attempt, discoveredAt },
-      ...(state === 'dead' && { reason: bytes.toString('utf8', at + 3, reasonEnd) }),
+      ...(state === 'dead' && { reason: bytes.toString('utf8', placeEnd + 2, reasonEnd) }),
       ...(perHost && { host: bytes.toString('utf8', reasonEnd + 2, entryAt) }),
     };
     at = entryAt + size;

@@ -23,18 +23,19 @@ const LOG = 2 ** 40;
  * unless a sweep moves its entries: then `rewrites` differs, and the chunk is read again from its first entry.
  */
 const WALK_LANE = `
-local function walkLog(log, number, seen, rewrites)
+local function walkLog(priority, log, number, seen, rewrites)
   if number < log.head or rewrites ~= queue.rewrites % 2 ^ 32 then seen = 0 end
   number = math.max(number, log.head)
   while number < log.next do
     if isFull() then return number, seen end
     left = left - 1
     local found, at = split(call('HGET', queue.chunks, ${chunkOf('log', 'number')}) or '', 0, math.huge), 0
+    local place = 'w' .. pack('>BI6', priority, number)
     for n = 1, #found do
       at = at + #found[n]
       if n > seen and (number > log.head or at > log.headAt) then
         if isFull() then return number, n - 1 end
-        take('w', found[n])
+        take(place, found[n])
       end
     end
     number, seen = number + 1, 0
@@ -43,7 +44,7 @@ end
 local function walkLane(lane, place, seen, rewrites)
   local first, number = math.floor(place / ${LOG}), place % ${LOG}
   for priority = first, lane.logs and ${STORED_PRIORITIES.length - 1} or 0 do
-    number, seen = walkLog(priority == 0 and lane or lane.logs[priority], number, seen, rewrites)
+    number, seen = walkLog(priority, priority == 0 and lane or lane.logs[priority], number, seen, rewrites)
     if number then return priority * ${LOG} + number, seen, queue.rewrites % 2 ^ 32 end
     number, seen = 0, 0
   end
@@ -145,7 +146,7 @@ function walks.l(place)
       for i = math.max(first, seen + 1), last do
         if found.states[i] == state then
           if isFull() then return pack('>I8I6I2I2', members[n + 1], lease, own, i - 1) end
-          take('l', queue.returned(found, i, 1))
+          take('l' .. sub(members[n], 1, 6) .. pack('>I2', i - 1), queue.returned(found, i, 1))
         end
       end
     end
@@ -169,7 +170,7 @@ local function walkTimes(letter, place, first, past)
     for n = 1, #found, 2 do
       if tonumber(found[n + 1]) >= past then return nil end
       if isFull() then return pack('>I8I6', found[n + 1], unpacked('>I6', found[n])) end
-      take(letter, sub(found[n], 7))
+      take(letter .. pack('>I8', found[n + 1]) .. sub(found[n], 1, 6), sub(found[n], 7))
     end
     if #found < ${2 * MEMBERS_READ} then return nil end
     from = from + ${MEMBERS_READ}
@@ -185,7 +186,7 @@ function walks.x(place)
       number = unpacked('>I6', found[n])
       if isFull() then return pack('>I6', number) end
       local length = unpacked('>I2', found[n], 7)
-      take('x', sub(found[n], 9 + length), sub(found[n], 9, 8 + length))
+      take('x' .. sub(found[n], 1, 6), sub(found[n], 9 + length), sub(found[n], 9, 8 + length))
     end
     if #found < ${MEMBERS_READ} then return nil end
     number = number + 1
@@ -193,7 +194,7 @@ function walks.x(place)
 end
 `;
 
-/** The states of entries as the script below names them, with the bytes of their places. */
+/** The states of entries as the script below names them, with the bytes of their places in a cursor. */
 export const WALKED = {
   waiting: { letter: 'w', placeBytes: 14 },
   leased: { letter: 'l', placeBytes: 18 },
@@ -210,22 +211,22 @@ export const LANES_PLACE_BYTES = 36;
  * KEYS: 3 and on, the queue's. ARGV: 3 letters of the states to list, 4 where to begin: '', or the place of the
  * previous answer, 5 the most entries, 6 about how many to read. If the queue is per-host: 7 the lane of the entries,
  * or ''. Returns the bytes of the next place (1 byte), that place, empty at the end; how many more entries could be
- * read (2); then for each entry: letter, length of the reason of a dead letter (2), reason, length of the host's name
- * (2), name, entry.
+ * read (2); then for each entry: length of its place (1), its place (entry-places.ts), length of the reason of a dead
+ * letter (2), reason, length of the host's name (2), name, entry.
  */
 export const entriesScript = forQueues((hosts) => ({
   name: 'unseenEntries',
   numberOfKeys: queueReadKeys(hosts),
   lua: `${checkQueue(hosts)}${hosts ? LANE_RECORDS : ''}${marks(hosts)}${SPLIT}${leases(false)}
 local wanted, most, left = ${hosts ? 'ARGV[7]' : "''"}, tonumber(ARGV[5]), tonumber(ARGV[6])
-local walks, heads, letters, reasons, names = {}, {}, {}, {}, {}
+local walks, heads, places, reasons, names = {}, {}, {}, {}, {}
 local lane = queue
 local function isFull() return #heads >= most or left <= 0 end
-local function take(letter, entry, reason)
+local function take(place, entry, reason)
   left = left - 1
   ${hosts ? `if wanted ~= '' and laneOf(entry) ~= wanted then return end` : ''}
   heads[#heads + 1] = entry
-  letters[#heads], reasons[#heads] = letter, reason or ''
+  places[#heads], reasons[#heads] = place, reason or ''
 end
 ${
   hosts
@@ -260,7 +261,7 @@ end`
 for n = 1, #heads do
   if not gone[n] then
     local name = names[n] or ''
-    out[#out + 1] = letters[n] .. pack('>I2', #reasons[n]) .. reasons[n] .. pack('>I2', #name) .. name .. heads[n]
+    out[#out + 1] = char(#places[n]) .. places[n] .. pack('>I2', #reasons[n]) .. reasons[n] .. pack('>I2', #name) .. name .. heads[n]
   end
 end
 return {char(#place) .. place .. pack('>I2', math.max(0, left)) .. concat(out), tonumber(kept[2])}`,
