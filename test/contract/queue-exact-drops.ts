@@ -256,6 +256,64 @@ export function queueExactDropsContract(subject: Subject): void {
       expect(await syncs.check(filter, urls('a', 2))).toEqual(visited);
     });
 
+    it('that moved stay in the layers of a sync', async () => {
+      const filter = await make();
+      await discover(subject.store, filter, urls('a', 2));
+      const all = await calls.list(filter);
+      const [taken] = await calls.take(filter, 1);
+      const sync = await syncs.open(filter);
+      await syncs.keep(filter, sync, urls('a', 2));
+      await calls.removeListed(await syncs.current(filter), all);
+      await syncs.commit(filter, sync);
+      const visited = urls('a', 2).map((url) => (url === taken ? 1 : 0));
+      expect(await syncs.check(filter, urls('a', 2))).toEqual(visited);
+    });
+
+    it('that were settled have moved, though others of their lease have not', async () => {
+      const filter = await make({ maxAttempts: 1 });
+      const { held: some } = await calls.fill(filter, 6);
+      const all = await calls.list(filter, { state: 'leased' });
+      const gone = some.filter((__, n) => n % 2 === 0);
+      await calls.ack(filter, gone);
+      const answers = all.map(({ payload }) => (payloads(gone).includes(payload) ? 0 : 1));
+      expect(await calls.drop(filter, all)).toEqual(answers);
+      expect(await calls.list(filter, { state: 'leased' })).toEqual([]);
+      expect(await check(subject.store, filter, payloads(gone))).toEqual(gone.map(() => 1));
+    });
+
+    it('that moved are no refused removals', async () => {
+      const filter = await make();
+      await discover(subject.store, filter, urls('a', 3));
+      const all = await calls.list(filter);
+      await calls.take(filter, 1);
+      expect((await calls.removeListed(filter, all)).sort()).toEqual([1, 1, Removed.Moved]);
+      const { removed, refused } = await subject.store.describe(filter);
+      expect({ removed, refused }).toEqual({ removed: 2, refused: 0 });
+    });
+
+    it('are dropped one by one if their item expired and was discovered again', async () => {
+      const filter = await make({ maxAgeSeconds: 60, growsTo: Infinity });
+      const anew = async () => {
+        await discover(subject.store, filter, [ONE]);
+        clock.advance(120_000);
+      };
+      await anew();
+      await anew();
+      const [first, second] = await calls.list(filter);
+      expect(await calls.drop(filter, [first!])).toEqual([Settled.Done]);
+      expect(await calls.list(filter)).toEqual([second]);
+      await anew();
+      const both = await calls.list(filter);
+      expect(both).toHaveLength(2);
+      expect((await calls.drop(filter, both.reverse()))[0]).toBe(Settled.Done);
+      expect(await calls.list(filter)).toEqual([]);
+      await anew();
+      await discover(subject.store, filter, [ONE]);
+      const then = await calls.list(filter);
+      expect(await calls.removeListed(filter, then)).toEqual([Removed.Removed, Removed.Moved]);
+      expect(await calls.list(filter)).toEqual([]);
+    });
+
     it('of an older generation are not there', async () => {
       const filter = await make();
       await discover(subject.store, filter, urls('a', 2));
@@ -375,10 +433,19 @@ export function queueExactDropsContract(subject: Subject): void {
   });
 }
 
-/** Ids of one entry with another place: with the place of another entry, or a place that differs in one byte. */
+/**
+ * Ids of one entry with another place: with the place of another entry, or the beginning of that, or a place that
+ * differs in one byte.
+ */
 function otherPlaces({ id }: QueueEntry, other: QueueEntry): string[] {
   const [bytes, others] = [id, other.id].map((text) => Buffer.from(text, 'base64url')) as [Buffer, Buffer];
-  const ids = [Buffer.concat([bytes.subarray(0, 30), others.subarray(30)])];
+  const ids = [30, 31].map((at) =>
+    Buffer.concat([
+      bytes.subarray(0, 30),
+      others.subarray(30, 31),
+      (at === 30 ? others : bytes).subarray(31),
+    ]),
+  );
   for (let at = 30; at < bytes.length; at++) {
     const changed = Buffer.from(bytes);
     changed[at] = (changed[at] as number) ^ 0xff;
