@@ -25,6 +25,8 @@ export function queueExactDropsContract(subject: Subject): void {
   const calls = new EntryCalls(subject);
   const syncs = new SyncCalls(subject);
   const lease = (filter: Filter) => calls.lease(filter, 1, HELD_MS);
+  /** All entries, by id: hosts have another order after a slot has moved. */
+  const listed = async (filter: Filter) => (await calls.list(filter)).sort((a, b) => (a.id < b.id ? -1 : 1));
   const leased = new WeakMap<Filter, { id: string }[]>();
   const hold = async (filter: Filter) => leased.set(filter, await lease(filter));
   const held = (filter: Filter) => leased.get(filter)!;
@@ -111,7 +113,7 @@ export function queueExactDropsContract(subject: Subject): void {
         return { filter, one: one!, others };
       };
       const state = async (filter: Filter) => ({
-        listed: (await calls.list(filter)).filter(({ payload }) => !payload.includes('//c.')),
+        listed: (await listed(filter)).filter(({ payload }) => !payload.includes('//c.')),
         visited: await check(subject.store, filter, [ONE]),
       });
 
@@ -230,14 +232,14 @@ export function queueExactDropsContract(subject: Subject): void {
       expect(answers).toEqual(all.map(({ payload }) => (taken.includes(payload) ? moved : 1)));
       clock.advance(2 * HELD_MS);
       await discover(subject.store, filter, [...urls('a', 12), ...urls('b', 12)]);
-      const then = await calls.list(filter);
+      const then = await listed(filter);
       expect(await calls[how](filter, all, operation)).toEqual(answers);
-      expect(await calls.list(filter)).toEqual(then);
+      expect(await listed(filter)).toEqual(then);
       await expectRefusal(
         calls[how](filter, then, { ...operation, fingerprint: 'another' }),
         'IDEMPOTENCY_KEY_REUSED',
       );
-      expect(await calls.list(filter)).toEqual(then);
+      expect(await listed(filter)).toEqual(then);
     });
 
     it('that moved are no removals for the list of a sync', async () => {
@@ -329,6 +331,7 @@ export function queueExactDropsContract(subject: Subject): void {
       const filter = await make({ maxAttempts: 1 });
       await calls.fill(filter, 3);
       const all = await calls.list(filter);
+      const then = await listed(filter);
       const strange = all.flatMap((entry, n) => {
         const other = all[(n + 1) % all.length]!;
         return [
@@ -345,7 +348,7 @@ export function queueExactDropsContract(subject: Subject): void {
       expect(wrong.length).toBeGreaterThan(all.length);
       expect(new Set(await calls.drop(filter, wrong))).toEqual(new Set([Settled.Unknown]));
       expect(new Set(await calls.removeListed(filter, wrong))).toEqual(new Set([Removed.Moved]));
-      expect(await calls.list(filter)).toEqual(all);
+      expect(await listed(filter)).toEqual(then);
     });
 
     it('let no other item be removed', async () => {
