@@ -101,6 +101,28 @@ export function syncsHostsContract(subject: Subject): void {
       expect(await find(filter, urls('a', 2, 4))).toEqual([New, Limited]);
     });
 
+    it.each([
+      { acked: false, committed: true },
+      { acked: true, committed: true },
+      { acked: true, committed: false },
+    ])(
+      'counts on during the next sync, and after it (acknowledged: $acked, committed: $committed)',
+      async ({ acked, committed }) => {
+        const filter = await make({ maxUrls: 3 });
+        await find(filter, urls('a', 3));
+        if (acked) await ackAll(filter);
+        const first = await syncs.open(filter);
+        await syncs.keep(filter, first, urls('a', 3));
+        await syncs.commit(filter, first);
+        const second = await syncs.open(filter);
+        await syncs.keep(filter, second, urls('a', committed ? 3 : 1));
+        expect(await find(filter, urls('a', 1, 3))).toEqual([Limited]);
+        if (committed) await syncs.commit(filter, second);
+        else await syncs.abandon(filter, second);
+        expect(await find(filter, urls('a', 1, 3))).toEqual([Limited]);
+      },
+    );
+
     it('does not count URLs of earlier ages in a set that ages', async () => {
       const maxAgeSeconds = 10_000;
       const filter = await make({ maxUrls: 3 }, { maxAgeSeconds });
@@ -123,12 +145,11 @@ export function syncsHostsContract(subject: Subject): void {
       const filter = await make({ maxUrls });
       const hosts = ['a', 'b', 'c'];
       const counted = new Map(hosts.map((host) => [host, new Set<string>()]));
+      const queued = new Set<string>();
       for (let round = 0; round < 4; round++) {
-        const live = new Set<string>();
         const sync = await syncs.open(filter);
-        for (const set of counted.values()) for (const url of set) live.add(url);
-        const kept = new Set<string>();
-        // The queue is empty when the sync is opened.
+        // Queued URLs stay.
+        const kept = new Set(queued);
         for (let step = 0; step < 12; step++) {
           const host = random.pick(hosts);
           const some = urls(host, 4, random.below(12));
@@ -136,14 +157,12 @@ export function syncsHostsContract(subject: Subject): void {
             const known = some.filter((url) => counted.get(host)!.has(url));
             await syncs.remove(filter, known);
             for (const url of known) {
-              counted.get(host)!.delete(url);
-              kept.delete(url);
+              for (const set of [counted.get(host)!, kept, queued]) set.delete(url);
             }
           } else if (random.below(2) === 0) {
             const answers = await find(filter, some);
             for (const [n, answer] of answers.entries()) {
-              const fresh = answer === New;
-              if (fresh) counted.get(host)!.add(some[n]!);
+              if (answer === New) for (const set of [counted.get(host)!, queued]) set.add(some[n]!);
               if (answer !== Limited) kept.add(some[n]!);
             }
           } else {
@@ -152,7 +171,10 @@ export function syncsHostsContract(subject: Subject): void {
             for (const url of known) kept.add(url);
           }
         }
-        await ackAll(filter);
+        if (round > 0) {
+          await ackAll(filter);
+          queued.clear();
+        }
         if (round === 1) {
           await syncs.abandon(filter, sync);
           continue;

@@ -283,6 +283,8 @@ function queue.kept(ids, by, named)
     if not lane.stored and not lane.used then left = left - 1 end
     if lane.stored or lane.used or left >= 0 then
       queue.use(lane.id)
+      -- First takes over what an earlier sync kept.
+      foundIn(lane)
       setInGroup(lane, 'kept', math.max(0, keptIn(lane, syncBase) + by))
       lane.keptBase = syncBase
     end
