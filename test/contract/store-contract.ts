@@ -7,6 +7,7 @@ import { credentialsContract } from './credentials.js';
 import { dataLossContract } from './data-loss.js';
 import { errorRateContract } from './error-rate.js';
 import { growthContract } from './growth.js';
+import { hostDropsContract } from './host-drops.js';
 import { hostSettingsContract } from './host-settings.js';
 import { hostsContract } from './hosts.js';
 import { honestRemovalContract } from './honest-removal.js';
@@ -102,6 +103,7 @@ export function storeContract<H extends StoreHarness>(
     queueHostsContract(subject);
     queueHostPaceContract(subject);
     hostSettingsContract(subject);
+    hostDropsContract(subject);
     syncsHostsContract(subject);
     transferHostsContract(subject);
     ageingContract(subject);

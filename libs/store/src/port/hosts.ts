@@ -73,7 +73,8 @@ export interface Hosts {
 
   /**
    * Drops the entries of a host, wherever they are: they are never leased again, and settling them or putting them back
-   * answers Settled.Unknown. Their URLs stay visited. Pace and settings stay. Returns the number of entries that were
+   * answers Settled.Unknown. Their URLs stay visited, also after a sync that is open. So the drop may first have to wait
+   * until the sync has kept the entries of the queue. Pace and settings stay. Returns the number of entries that were
    * dropped.
    */
   drop(filter: Filter, host: string, operation: Operation): Promise<number>;

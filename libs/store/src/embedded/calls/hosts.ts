@@ -16,6 +16,8 @@ import type { Session } from '../engine/session.js';
 import { DROP_HOST, SET_HOST } from '../operations/verbs.js';
 import { HostLanes, knowsHosts, type HostState } from '../queue/host-lanes.js';
 import type { HostLane } from '../queue/host-lane.js';
+import { isCopying } from '../syncs/keep.js';
+import type { QueueCopies } from '../syncs/queue-copies.js';
 import type { Watches } from './watches.js';
 
 const CURSOR = /^[0-9a-f]{16}$/;
@@ -24,6 +26,7 @@ const CURSOR = /^[0-9a-f]{16}$/;
 export class EmbeddedHosts implements Hosts {
   constructor(
     private readonly engine: Engine,
+    private readonly copies: QueueCopies,
     private readonly watches: Watches,
   ) {}
 
@@ -75,20 +78,11 @@ export class EmbeddedHosts implements Hosts {
   async drop(filter: Filter, host: string, operation: Operation): Promise<number> {
     assertKnowsHosts(filter);
     const { deadline } = operation;
-    const dropped = await this.engine.mutate(
-      (session) => {
-        const { lanes, lane, state } = laneOf(session, filter, host);
-        return session.once({ scope: state, verb: DROP_HOST, operation }, () => {
-          const { dead, scheduled, held } = lane;
-          if (held > 0) lanes.drop(lane);
-          lanes.flush();
-          // Leases and delays end by themselves, and soon.
-          if (dead + scheduled > 0) session.sweeper.sweepSoon(state);
-          return { answer: held };
-        });
-      },
-      { deadline },
-    );
+    let drop = await this.dropEntries(filter, host, operation);
+    while (drop.copying !== undefined) {
+      await this.copies.done(filter, drop.copying, deadline);
+      drop = await this.dropEntries(filter, host, operation);
+    }
     for (let more = true; more;) {
       more = await this.engine.mutate(
         (session) => {
@@ -101,7 +95,35 @@ export class EmbeddedHosts implements Hosts {
         { deadline },
       );
     }
-    return dropped;
+    return drop.entries;
+  }
+
+  /** `copying`: the id of a sync that has yet to keep the entries. Then this changes nothing. */
+  private dropEntries(
+    filter: Filter,
+    host: string,
+    operation: Operation,
+  ): Promise<{ readonly entries: number; readonly copying: string | undefined }> {
+    return this.engine.mutate(
+      (session) => {
+        const { lanes, lane, state } = laneOf(session, filter, host);
+        let copying: string | undefined;
+        const entries = session.once({ scope: state, verb: DROP_HOST, operation }, () => {
+          const { dead, scheduled, held } = lane;
+          if (held > 0 && isCopying(state)) {
+            copying = state.sync.opened.id;
+            return { answer: 0, unrecorded: true };
+          }
+          if (held > 0) lanes.drop(lane);
+          lanes.flush();
+          // Leases and delays end by themselves, and soon.
+          if (dead + scheduled > 0) session.sweeper.sweepSoon(state);
+          return { answer: held };
+        });
+        return { entries, copying };
+      },
+      { deadline: operation.deadline },
+    );
   }
 }
 

@@ -13,7 +13,6 @@ import {
 import {
   type Filter,
   type Operation,
-  type QueuedItem,
   type Quota,
   Kept,
   type Sync,
@@ -28,22 +27,20 @@ import { describeAnew } from '../catalogue/generation.js';
 import { JournalOperation } from '../journal/journal.js';
 import { recall } from '../operations/operation-records.js';
 import { partsByHost, type Part } from '../operations/parts.js';
-import { queuePages } from '../queue/queue-pages.js';
 import { usageOf } from '../catalogue/room.js';
 import type { Session } from '../engine/session.js';
 import { KEEP, OPEN_SYNC } from '../operations/verbs.js';
 import { abandonSync, commitSync, endIdentity, shareForgotten, viewOf } from './end-sync.js';
-import { assertRoomToKeep, keepIn, keepQueued } from './keep.js';
+import { assertRoomToKeep, keepIn } from './keep.js';
+import type { QueueCopies } from './queue-copies.js';
 
 const ID_BYTES = 8;
 
 /** See the port for the guarantees of each method. A commit is one transaction, so no sync is ever seen committing. */
 export class EmbeddedSyncs implements Syncs {
-  /** The copies of queues in progress, by the id of their sync. */
-  private readonly copies = new Map<string, Promise<void>>();
-
   constructor(
     private readonly engine: Engine,
+    private readonly copies: QueueCopies,
     private readonly idleMs: number,
   ) {}
 
@@ -70,7 +67,7 @@ export class EmbeddedSyncs implements Syncs {
       },
       { grows: true, deadline },
     );
-    await this.copied(filter, id, deadline).catch(ignoreTime);
+    await this.copies.done(filter, id, deadline).catch(ignoreTime);
     return this.get(filter, id);
   }
 
@@ -131,7 +128,7 @@ export class EmbeddedSyncs implements Syncs {
   }
 
   async commit(filter: Filter, id: string, most: number, deadline: number): Promise<Sync> {
-    await this.copied(filter, id, deadline);
+    await this.copies.done(filter, id, deadline);
     const { ended, removed } = await this.engine.mutate(
       (session) => {
         const state = session.memory.current(filter);
@@ -177,56 +174,6 @@ export class EmbeddedSyncs implements Syncs {
           abandonSync(session, state, current, ABANDONED.idle);
       });
     }
-  }
-
-  /**
-   * Resolves once all entries that were in the queue at the opening are kept. Throws STORE_UNAVAILABLE at the deadline;
-   * the copy continues.
-   */
-  private async copied(filter: Filter, id: string, deadline: number): Promise<void> {
-    const done = await this.engine.read((memory) => {
-      const { sync } = memory.current(filter);
-      return sync?.opened.id !== id || sync.copied === 1;
-    }, deadline);
-    if (done) return;
-    let copy = this.copies.get(id);
-    if (!copy) {
-      copy = this.copy(filter, id).finally(() => this.copies.delete(id));
-      this.copies.set(id, copy);
-      // Waiting callers get the error.
-      copy.catch(() => undefined);
-    }
-    await byDeadline(deadline, copy);
-  }
-
-  private async copy(filter: Filter, id: string): Promise<void> {
-    const { entriesPerPage, hostsPerChange } = this.engine.sizes;
-    const most = filter.perHost ? hostsPerChange : entriesPerPage;
-    for await (const page of queuePages(this.engine, filter)) {
-      const entries = page.entries.filter(({ scheduledAt }) => scheduledAt === undefined);
-      for (let from = 0; from < entries.length; from += most)
-        if (!(await this.keepEntries(filter, id, entries.slice(from, from + most)))) return;
-    }
-    await this.engine.mutate((session) => {
-      const state = session.memory.current(filter);
-      if (state.sync?.opened.id !== id) return;
-      state.sync.copied = 1;
-      session.keep(state);
-    });
-  }
-
-  /** Returns false if the sync has ended. */
-  private async keepEntries(filter: Filter, id: string, entries: readonly QueuedItem[]): Promise<boolean> {
-    if (entries.length === 0) return true;
-    return this.engine.mutate(
-      (session) => {
-        const state = session.memory.current(filter);
-        if (!isSyncing(state) || state.sync.opened.id !== id) return false;
-        session.keep(state, keepQueued(session, state, entries));
-        return session.memory.current(filter).sync?.opened.id === id;
-      },
-      { items: entries.length },
-    );
   }
 }
 

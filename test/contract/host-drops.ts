@@ -1,0 +1,47 @@
+import { describe, expect, it } from '@jest/globals';
+import { clock } from '../support/clock.js';
+import { check, discover, made, tally } from './calls.js';
+import { HELD_MS, HostCalls, urls } from './host-calls.js';
+import type { Subject } from './subject.js';
+import { brokenCopy, SyncCalls } from './sync-calls.js';
+
+const DAY_MS = 86_400_000;
+
+/** Entries of the dropped host in each state, enough that copying them takes a while. */
+const QUEUED = 600;
+
+/** Dropping hosts of per-host queues during syncs. The other tests of such drops are in host-settings.ts. */
+export function hostDropsContract(subject: Subject): void {
+  const calls = new HostCalls(subject);
+  const syncs = new SyncCalls(subject);
+
+  describe('the URLs of a dropped host', () => {
+    it('stay visited if a sync has not copied their entries yet', async () => {
+      const filter = await calls.make({}, { maxAttempts: 1 });
+      const dropped = urls('a', 4 * QUEUED);
+      const step = (n: number) => dropped.slice(n * QUEUED, (n + 1) * QUEUED);
+      await discover(subject.store, filter, step(0));
+      await calls.release(filter, await calls.lease(filter, QUEUED));
+      await discover(subject.store, filter, step(1));
+      const delayed = await calls.lease(filter, QUEUED);
+      await calls.release(filter, delayed, { delayMs: HELD_MS, countAttempt: false });
+      await discover(subject.store, filter, step(2));
+      const leased = await calls.lease(filter, QUEUED, HELD_MS);
+      const scheduled = urls('a', 5, 4 * QUEUED);
+      await discover(subject.store, filter, scheduled, made(), { delayMs: DAY_MS });
+      await discover(subject.store, filter, [...step(3), ...urls('b', QUEUED)]);
+      const sync = await brokenCopy(subject, filter);
+      const now = await syncs.current(filter);
+      expect(await subject.store.hosts.drop(now, 'a.example', made())).toBe(4 * QUEUED + 5);
+      expect(await calls.ack(now, leased.slice(0, 1))).toEqual([0]);
+      await syncs.commit(filter, sync);
+      const after = await syncs.current(filter);
+      expect(tally(await check(subject.store, after, [...dropped, ...urls('b', QUEUED)]), 0)).toBe(0);
+      // No sync keeps scheduled entries.
+      expect(tally(await check(subject.store, after, scheduled), 1)).toBe(0);
+      clock.advance(2 * DAY_MS);
+      expect((await calls.take(after, 1_000)).sort()).toEqual(urls('b', QUEUED).sort());
+      expect(await calls.take(after)).toEqual([]);
+    });
+  });
+}
