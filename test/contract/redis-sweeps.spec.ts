@@ -8,7 +8,8 @@ import { clock } from '../support/clock.js';
 import { startRedis, type RedisServer } from '../support/redis-server.js';
 import { TcpProxy } from '../support/tcp-proxy.js';
 import { until } from '../support/until.js';
-import { discover, items, made, makeFilter, remove } from './calls.js';
+import { discover, items, keyed, made, makeFilter, remove } from './calls.js';
+import { HELD_MS, hostOptions, urls } from './host-calls.js';
 
 /** Several steps of a sweep. */
 const ENTRIES = 2_000;
@@ -128,6 +129,42 @@ describe('sweeps of several instances on one Redis', () => {
     expect(queue).toMatchObject({ waiting: ENTRIES, forgotten: 1 });
     clock.advance(SWEEP_AFTER_MS);
     await swept(store, filter);
+  });
+
+  it('are begun by an instance that describes the set, if the one that dropped a host has ended', async () => {
+    const ended = await open();
+    const filter = await makeFilter(ended, hostOptions({}, { maxAttempts: 1 }));
+    const lease = (store: RedisStore, max: number) => store.queue.lease(filter, max, HELD_MS, keyed());
+    await discover(ended, filter, urls('a', 4));
+    const ids = (await lease(ended, 3)).map(({ id }) => id);
+    await ended.queue.release(filter, ids.slice(0, 2), made());
+    await discover(ended, filter, urls('b', 1));
+    await ended.hosts.drop(filter, 'a.example', keyed());
+    await ended.close();
+    const store = await open();
+    const set = await store.open(filter.name, filter.kind);
+    const described = async () => (await store.describe(set)).queue;
+    expect(await described()).toMatchObject({ waiting: 1, leased: 0, dead: 0, forgotten: 0 });
+    const [chunks, leases, letters, lanes] = await Promise.all(
+      ['chunks', 'leases', 'dead', 'lanes'].map(
+        async (name) => (await client.keys(`unseen:{${filter.generation}.*:queue:${name}`))[0]!,
+      ),
+    );
+    /** The members of each key besides the one that keeps it from being empty. */
+    const stored = async () => [
+      (await client.hlen(chunks!)) - 1,
+      (await client.hlen(leases!)) - 1,
+      (await client.zcard(letters!)) - 1,
+    ];
+    expect(await stored()).toEqual([1, 2, 2]);
+    clock.advance(SWEEP_AFTER_MS);
+    for (let turn = 0; turn < 500 && (await stored()).join() !== '1,0,0'; turn++) await described();
+    expect(await stored()).toEqual([1, 0, 0]);
+    // A lease deletes the lanes that count nothing.
+    clock.advance(2 * SWEEP_AFTER_MS);
+    expect(await lease(store, 10)).toHaveLength(1);
+    expect(await client.hlen(lanes!)).toBe(2);
+    expect(await described()).toMatchObject({ waiting: 0, leased: 1, dead: 0, forgotten: 0 });
   });
 
   it('cost nothing while no item is forgotten', async () => {

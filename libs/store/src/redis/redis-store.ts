@@ -128,7 +128,7 @@ export class RedisStore implements Store {
     const sums = new SyncSums(connection, maxSyncForgets);
     const ends = new SyncEnds(this.catalogue, changes, sums);
     const hiddenIn = async (filter: RedisFilter): Promise<number> =>
-      (await describeFilter(connection, this.views, filter, timeoutMs)).age?.hidden ?? 0;
+      (await describeFilter(connection, this.views, filter, timeoutMs)).stats.age?.hidden ?? 0;
     const itemCalls = new ItemCalls(segments, this.growth, { maxSyncForgets, maxHidden }, ends, hiddenIn);
     this.syncs = new RedisSyncs({
       ...{ connection, catalogue: this.catalogue, views: this.views, changes, sums, ends },
@@ -204,8 +204,8 @@ export class RedisStore implements Store {
     const filter = RedisFilter.of(handle);
     const { timeoutMs } = this.options;
     if (filter.layers) await this.growth.refresh(filter, deadlineIn(timeoutMs));
-    const stats = await describeFilter(this.connection, this.views, filter, timeoutMs);
-    if (stats.queue && stats.queue.forgotten > 0) this.sweeper.marked(filter, filter.segments.keys());
+    const { stats, unswept } = await describeFilter(this.connection, this.views, filter, timeoutMs);
+    if (unswept.length > 0) this.sweeper.marked(filter, unswept);
     const sync = await this.syncs.underWay(filter);
     return sync ? { ...stats, sync } : stats;
   }

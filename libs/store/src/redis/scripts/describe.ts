@@ -1,7 +1,7 @@
 import { CYCLE } from '../../age.js';
 import { LANE_RECORDS } from './lane-records.js';
 import { OLDEST } from './lanes.js';
-import { leases } from './queue-moves.js';
+import { hasVoid, leases } from './queue-moves.js';
 import { checkQueue, LEASED, queueReadKeys, SCHEDULED } from './queue-state.js';
 import { CHECK_SEGMENT, NOW, type Script } from './script.js';
 
@@ -24,7 +24,7 @@ export const COLUMNS = [
 
 /**
  * If there is a queue, these numbers follow: see QueueStats. Due entries count as waiting. `oldestSeconds`: -1 if no
- * entry waits.
+ * entry waits. `unswept`: 1 if entries may be left for a sweep.
  */
 export const QUEUE_COLUMNS = [
   'waiting',
@@ -34,6 +34,7 @@ export const QUEUE_COLUMNS = [
   'dead',
   'forgotten',
   'oldestSeconds',
+  'unswept',
 ] as const;
 
 /** If the filter ages, these numbers follow: the current epoch, and the number of hidden items. */
@@ -95,7 +96,7 @@ ${hosts ? OLDEST_OF_LANES : 'local oldest = queue.oldest(queue)'}
 local age = oldest and math.max(0, math.floor(now / 1000) - oldest) or -1
 local later, scheduled, letters = queue.later - queue.scheduled, queue.scheduled, queue.letterCount
 ${hosts ? DROPPED : ''}local queued = {queue.waiting + delayed + onTime + queue.leased - leased, leased, later - delayed, scheduled - onTime,
-  letters, sizes[6] + sizes[7] - 2, age}
+  letters, sizes[6] + sizes[7] - 2, age, ${hasVoid(hosts)} and 1 or 0}
 for n = 1, #queued do stats[#stats + 1] = queued[n] end
 `;
 

@@ -21,12 +21,16 @@ const DROPPED = `
     for i = 1, #ids do gone[places[i]] = isDropped(lanes[ids[i]], entries[places[i]]) or nil end
   end`;
 
+/** Lua: whether any entry of a queue may have been forgotten or dropped. */
+export const hasVoid = (hosts: boolean): string =>
+  `(queue.marked > 0${hosts ? ' or queue.dropped > queue.sweptDrop' : ''})`;
+
 /**
  * `queue.forgotten` returns which of these entries, or of their first bytes (idBytes), were forgotten or dropped.
  * `queue.hasVoid` returns whether any may be. Needs LANE_RECORDS in a per-host queue.
  */
 export const marks = (hosts: boolean): string => `
-function queue.hasVoid() return queue.marked > 0${hosts ? ' or queue.dropped > queue.sweptDrop' : ''} end
+function queue.hasVoid() return ${hasVoid(hosts)} end
 function queue.forgotten(entries)
   local gone = {}
   if #entries == 0 then return gone end${hosts ? DROPPED : ''}

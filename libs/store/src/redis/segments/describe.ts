@@ -18,13 +18,20 @@ import {
 import type { Script } from '../scripts/script.js';
 import type { Views } from '../catalogue/views.js';
 
-/** The counts of a filter: sums over its segments. */
+interface Described {
+  /** Sums over the segments. */
+  readonly stats: FilterStats;
+  /** The segments whose queues need a sweep. */
+  readonly unswept: readonly number[];
+}
+
+/** Counts a filter. */
 export async function describeFilter(
   connection: Connection,
   views: Views,
   filter: RedisFilter,
   timeoutMs: number,
-): Promise<FilterStats> {
+): Promise<Described> {
   const rows = await readRows(connection, views, filter, timeoutMs, filter.queued);
   const sum = (key: keyof Numbers) => rows.reduce((total, row) => total + row[key], 0);
   const windowSeconds = (origin: 'caller' | 'made') =>
@@ -37,7 +44,7 @@ export async function describeFilter(
     ),
   );
   const all = (count: keyof LayerStats) => layers.reduce((total, layer) => total + layer[count], 0);
-  return {
+  const stats = {
     items: all('items'),
     nonZeroCells: all('nonZeroCells'),
     saturatedCells: all('saturatedCells'),
@@ -50,6 +57,7 @@ export async function describeFilter(
     ...(filter.maxAgeSeconds === undefined ? {} : { age: ageStats(filter, filter.maxAgeSeconds, rows) }),
     recordWindowSeconds: { caller: windowSeconds('caller'), made: windowSeconds('made') },
   };
+  return { stats, unswept: [...rows.keys()].filter((segment) => rows[segment]?.unswept === 1) };
 }
 
 /** Updates the filter's knowledge of the items in its segments. */

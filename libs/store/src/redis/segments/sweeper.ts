@@ -38,8 +38,7 @@ export interface SweeperOptions {
 
 /**
  * Sweeps queues whose marks are old (../../sweeping.ts), one after the other. Redis decides which instance sweeps a
- * queue, and when. If an instance ends before it sweeps, the next one to see the marks does: after a removal, or when
- * it describes the set.
+ * queue, and when. If an instance ends before it sweeps, the next one that removes items or describes the set does.
  */
 export class Sweeper {
   /** By generation. */
@@ -50,7 +49,7 @@ export class Sweeper {
 
   constructor(private readonly options: SweeperOptions) {}
 
-  /** Call it when the queues of these segments have marks. */
+  /** Call it when the queues of these segments have marks, or entries of dropped hosts. */
   marked(filter: RedisFilter, segments: Iterable<number>, waitMs = SWEEP_AFTER_MS): void {
     if (this.closed) return;
     const { clock } = this.options;
