@@ -19,9 +19,11 @@ import {
   items,
   keyed,
   made,
+  makeFilter,
   remove,
   SEGMENTED,
 } from '../contract/calls.js';
+import { hostOptions, urls } from '../contract/host-calls.js';
 import { syncPlan } from '../contract/sync-calls.js';
 import { startRedis, type RedisServer } from '../support/redis-server.js';
 import { TcpProxy } from '../support/tcp-proxy.js';
@@ -297,17 +299,58 @@ describe('a sync of which Redis has lost a part', () => {
   });
 });
 
-describe('Redis at maxmemory', () => {
-  const atLimit = async <T>(run: () => Promise<T>): Promise<T> => {
-    const used = Number(/used_memory:(\d+)/.exec(await redis.info('memory'))?.[1]);
-    await redis.config('SET', 'maxmemory', String(used - 1_000_000));
-    try {
-      return await run();
-    } finally {
-      await redis.config('SET', 'maxmemory', '0');
-    }
+async function atLimit<T>(run: () => Promise<T>): Promise<T> {
+  const used = Number(/used_memory:(\d+)/.exec(await redis.info('memory'))?.[1]);
+  await redis.config('SET', 'maxmemory', String(used - 1_000_000));
+  try {
+    return await run();
+  } finally {
+    await redis.config('SET', 'maxmemory', '0');
+  }
+}
+
+describe('a host that is dropped before a sync has copied the queue', () => {
+  const QUEUED = urls('a', 20);
+  const drop = async (filter: Filter): Promise<number> =>
+    other.hosts.drop(await current(other, filter), 'a.example', made());
+  const queued = async (): Promise<Filter> => {
+    const filter = await makeFilter(one, hostOptions({}));
+    await discover(one, filter, QUEUED);
+    await open(one, filter);
+    await uncopied(filter);
+    return filter;
   };
 
+  it('is dropped at once while the sync is still being opened', async () => {
+    const filter = await queued();
+    const entry = await entryOf(filter);
+    const { sync } = entry;
+    await change(filter, { ...entry, sync: { ...sync!, stage: 'opening' } });
+    expect(await drop(filter)).toBe(QUEUED.length);
+    await change(filter, entry);
+    expect(await commit(one, filter, sync!.id)).toMatchObject({ state: 'committed' });
+  });
+
+  it('is dropped if the sync has been abandoned, but not everywhere', async () => {
+    const filter = await queued();
+    const entry = await entryOf(filter);
+    const ended = await one.syncs.get(await current(one, filter), entry.sync!.id);
+    const abandoned = { ...ended, state: 'abandoned' as const };
+    await change(filter, { ...entry, sync: { ...entry.sync!, stage: 'abandoning', ended: abandoned } });
+    expect(await drop(filter)).toBe(QUEUED.length);
+    expect((await entryOf(filter)).sync).toBeUndefined();
+    expect(await check(one, await current(one, filter), QUEUED)).toEqual(all(QUEUED, 1));
+  });
+
+  it('is dropped if Redis is at maxmemory, and the sync is abandoned', async () => {
+    const filter = await queued();
+    expect(await atLimit(() => drop(filter))).toBe(QUEUED.length);
+    expect((await entryOf(filter)).sync).toBeUndefined();
+    expect(await check(one, await current(one, filter), QUEUED)).toEqual(all(QUEUED, 1));
+  });
+});
+
+describe('Redis at maxmemory', () => {
   it('refuses to open a sync and leaves nothing of it, and the set still works', async () => {
     const filter = await make();
     const kept = (await keysOf(filter)).sort();

@@ -153,6 +153,7 @@ export class RedisStore implements Store {
     this.queue = new RedisQueue(segments, this.watches, this.sweeper, timeoutMs);
     this.hosts = new RedisHosts({
       ...{ segments, sweeper: this.sweeper, maxHosts, timeoutMs },
+      copyQueue: (filter, deadline) => this.syncs.copyQueue(filter, deadline),
       pagesOf: (filter, segment) =>
         new RedisSource(connection, this.catalogue, this.views, filter, timeoutMs).pagesOf(segment),
     });

@@ -1,6 +1,7 @@
 import { hostWords, segmentOf } from '#bloom';
 import { deadlineIn } from '../../clock.js';
 import { emptyHost } from '../../empty-host.js';
+import { StoreError } from '../../errors.js';
 import {
   MAX_LISTED_HOSTS,
   type Filter,
@@ -10,7 +11,7 @@ import {
   type HostView,
   type Operation,
 } from '../../port/index.js';
-import { assertHostSettings, assertKnowsHosts, noMoreHosts } from '../../refusals.js';
+import { assertHostSettings, assertKnowsHosts, called, noMoreHosts } from '../../refusals.js';
 import { RedisFilter } from '../layout/filter.js';
 import { CHUNKS_DROPPED, dropChunksScript, dropHostScript, setHostScript } from '../scripts/hosts.js';
 import { packSettings } from '../scripts/lane-records.js';
@@ -27,6 +28,8 @@ interface Parts {
   readonly sweeper: Sweeper;
   /** Reads pages of the queue of a segment. */
   readonly pagesOf: (filter: RedisFilter, segment: number) => ReadPage;
+  /** Makes the open sync of a filter keep the queue. False if the sync is still being opened. */
+  readonly copyQueue: (filter: RedisFilter, deadline: number) => Promise<boolean>;
   readonly maxHosts: number;
   /** Time for one step, in ms. */
   readonly timeoutMs: number;
@@ -71,8 +74,14 @@ export class RedisHosts implements Hosts {
   async drop(handle: Filter, host: string, operation: Operation): Promise<number> {
     const place = placeOf(handle, host);
     const { filter, segment, id } = place;
-    const { segments, sweeper, timeoutMs } = this.parts;
-    const answer = await this.change(dropHostScript, place, operation, []);
+    const { segments, sweeper, copyQueue, timeoutMs } = this.parts;
+    let answer = await this.change(dropHostScript, place, operation, ['']);
+    if (answer.length === 0) {
+      const isCopied = await copyQueue(filter, operation.deadline);
+      // If the sync is still being opened, the drop came first.
+      answer = await this.change(dropHostScript, place, operation, [isCopied ? '' : '1']);
+      if (answer.length === 0) throw copyAgain(filter);
+    }
     const [held = 0, first = 0, end = 0] = answer.toString().split(' ').map(Number);
     if (held > 0) sweeper.marked(filter, [segment]);
     for (let from = first; from < end; from += CHUNKS_DROPPED) {
@@ -109,4 +118,12 @@ function placeOf(handle: Filter, host: string): Place {
   // The first word decides it.
   const piece = segmentOf(first, 0, filter.geometry);
   return { filter, segment: Math.floor(piece / filter.stack.piecesOf(0)), id };
+}
+
+/** The error if another sync was opened after the copy of the queue. */
+function copyAgain(filter: RedisFilter): StoreError {
+  return new StoreError(
+    'STORE_UNAVAILABLE',
+    `the queue of ${called(filter)} must be copied for a sync; retry`,
+  );
 }

@@ -43,8 +43,8 @@ return {answers, tonumber(kept[2])}`,
 
 /**
  * Drops the entries of a host.
- * ARGV: 9 id of the lane, 10 the limits of the set.
- * Returns "<entries> <from> <to>". The chunks of normal entries from the first number up to the second are left for
+ * ARGV: 9 id of the lane, 10 '1' to drop entries that a sync has yet to copy, too, 11 the limits of the set.
+ * Returns '' if a sync must copy the queue first, else "<entries> <from> <to>". The chunks of normal entries from the first number up to the second are left for
  * dropChunksScript, and those of other priorities for a sweep.
  */
 export const dropHostScript: Script = {
@@ -55,6 +55,7 @@ export const dropHostScript: Script = {
 queue.lanesOf({ARGV[9]})
 local lane = lanes[ARGV[9]]
 local held, from = heldIn(lane), lane.head
+if queue.owing and held > lane.scheduled and ARGV[10] ~= '1' then return {'', tonumber(kept[2])} end
 if held > 0 then
   queue.use(lane.id)
   setInGroup(lane, 'dropped', queue.clock)

@@ -170,6 +170,14 @@ export class RedisSyncs implements Syncs {
     return this.keeping.keep(RedisFilter.of(handle), id, positions, operation, hosts);
   }
 
+  /** Keeps the queue in the filter's open sync, as `commit` does. False if the sync is still being opened. */
+  async copyQueue(filter: RedisFilter, deadline: number): Promise<boolean> {
+    const { sync } = (await this.parts.catalogue.learn(filter, deadline)).entry;
+    if (sync?.stage === 'open') await this.queue.kept(filter, sync.id, deadline);
+    if (sync?.stage === 'abandoning') await this.parts.changes.goOn(filter.name, deadline);
+    return sync?.stage !== 'opening';
+  }
+
   async commit(handle: Filter, id: string, most: number, deadline: number): Promise<Sync> {
     const filter = RedisFilter.of(handle);
     const { changes } = this.parts;
