@@ -25,10 +25,21 @@ export class QueuedUrlView {
   readonly state!: string;
   @ApiProperty({ ...COUNT, description: 'Number of leases so far' }) readonly attempt!: number;
   @ApiProperty({
+    required: false,
     format: 'date-time',
-    description: 'When the URL was discovered; once it was scheduled, when it is due',
+    description:
+      'When the URL joined the queue: when it was discovered or, later, when its scheduled time last came. Absent while ' +
+      'it is scheduled',
   })
-  readonly discoveredAt!: string;
+  readonly queuedAt?: string;
+  @ApiProperty({
+    required: false,
+    format: 'date-time',
+    description:
+      'When the URL can be leased again: the end of its lease or of its delay, or its scheduled time. Absent for ' +
+      '`waiting` and `dead`',
+  })
+  readonly dueAt?: string;
   @ApiProperty({ required: false, description: 'For a dead letter: the reason of its last release' })
   readonly reason?: string;
   @ApiProperty({ required: false, description: 'For a set with `perHost`: the host of the URL' })
@@ -63,7 +74,7 @@ export class DroppedQueuedView {
 }
 
 export function queuedUrlView(entry: QueueEntry): QueuedUrlView {
-  const { id, state, attempt, discoveredAt, reason, host } = entry;
+  const { id, state, attempt, discoveredAt, dueAt, reason, host } = entry;
   const { url, payload } = decodeQueued(entry.payload);
   return {
     id,
@@ -71,7 +82,9 @@ export function queuedUrlView(entry: QueueEntry): QueuedUrlView {
     ...(payload !== undefined && { payload }),
     state,
     attempt,
-    discoveredAt: new Date(discoveredAt * 1_000).toISOString(),
+    // The store counts a scheduled URL as discovered at its time.
+    ...(state !== 'scheduled' && { queuedAt: new Date(discoveredAt * 1_000).toISOString() }),
+    ...(dueAt !== undefined && { dueAt: new Date(dueAt).toISOString() }),
     ...(reason !== undefined && { reason }),
     ...(host !== undefined && { host }),
   };

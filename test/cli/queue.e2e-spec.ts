@@ -8,6 +8,8 @@ import { freshName, type TestApp } from '../support/app.js';
 import { runCommand } from '../support/command-line.js';
 import type { Ended } from '../support/service-process.js';
 
+const TIME = String.raw`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z`;
+
 describe.each(STORES)('the command line and the queue, $name store', ({ start }) => {
   let app: TestApp;
   let client: UnseenClient;
@@ -33,17 +35,29 @@ describe.each(STORES)('the command line and the queue, $name store', ({ start })
   const lines = ({ stdout }: Ended): string[] => stdout.trim().split('\n').sort();
 
   it('lists the URLs with their states', async () => {
-    const time = String.raw`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.000Z`;
     const listed = await queue('list', set.name);
     expect(listed).toMatchObject({ code: 0 });
     expect(lines(listed)).toEqual([
       expect.stringMatching(
-        `^https://a\\.example/old/1  dead  leased 1 times  discovered ${time}  host a\\.example  reason: HTTP 410$`,
+        `^https://a\\.example/old/1  dead  leased 1 times  queued ${TIME}  host a\\.example  reason: HTTP 410$`,
       ),
       expect.stringMatching(
-        `^https://a\\.example/old/2  waiting  leased 0 times  discovered ${time}  host a\\.example$`,
+        `^https://a\\.example/old/2  waiting  leased 0 times  queued ${TIME}  host a\\.example$`,
       ),
       expect.stringMatching(/^https:\/\/b\.example\/ {2}waiting /),
+    ]);
+  });
+
+  it('lists when URLs come back', async () => {
+    const later = client.visitedSet(freshName('set'));
+    await later.create({ capacity: 1_000 });
+    await later.discover(['https://a.example/1', 'https://a.example/2'], { delaySeconds: 3_600 });
+    await later.discover('https://a.example/3');
+    await later.lease({ max: 1, leaseSeconds: 60 });
+    expect(lines(await queue('list', later.name))).toEqual([
+      expect.stringMatching(`^https://a\\.example/1  scheduled  leased 0 times  due ${TIME}$`),
+      expect.stringMatching(`^https://a\\.example/2  scheduled  leased 0 times  due ${TIME}$`),
+      expect.stringMatching(`^https://a\\.example/3  leased  leased 1 times  queued ${TIME}  due ${TIME}$`),
     ]);
   });
 

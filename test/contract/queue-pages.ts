@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { ENTRY_STATES, type EntryPage, type Filter, type QueueEntry } from '#store';
+import { ENTRY_STATES, type EntryPage, type EntryState, type Filter, type QueueEntry } from '#store';
 import { SWEEP_AFTER_MS } from '../../libs/store/src/sweeping.js';
 import { clock } from '../support/clock.js';
 import { Random } from '../support/random.js';
@@ -9,6 +9,9 @@ import { EntryCalls } from './entry-calls.js';
 import { HELD_MS, urls } from './host-calls.js';
 import { OVER_MS, payloads } from './queue-calls.js';
 import type { Subject } from './subject.js';
+
+/** The states of entries that come back at a time. */
+const COMES_BACK: ReadonlySet<EntryState> = new Set(['leased', 'delayed', 'scheduled']);
 
 /** Looking into queues. */
 export function queuePagesContract(subject: Subject): void {
@@ -22,13 +25,15 @@ export function queuePagesContract(subject: Subject): void {
   describe.each(calls.kinds)('the entries of a queue %s', (_, make) => {
     it.each([1, 7, 1_000])('are listed in each state, %s a page', async (limit) => {
       const filter = await make({ maxAttempts: 1 });
-      const started = Math.floor(clock.now() / 1_000);
-      const { of } = await calls.fill(filter, 15);
+      const startedMs = clock.now();
+      const started = Math.floor(startedMs / 1_000);
+      const { of, held } = await calls.fill(filter, 15);
       const found = await calls.list(filter, {}, limit);
       const expected = ENTRY_STATES.flatMap((state) =>
         of[state].map((payload) => ({
           ...{ id: expect.stringMatching(/^[\w-]{1,64}$/), payload, state },
           ...{ attempt: state === 'leased' || state === 'dead' ? 1 : 0, discoveredAt: expect.any(Number) },
+          ...(COMES_BACK.has(state) && { dueAt: expect.any(Number) }),
           ...(state === 'dead' && { reason: 'gone' }),
           ...(filter.perHost && { host: new URL(payload).hostname }),
         })),
@@ -40,6 +45,20 @@ export function queuePagesContract(subject: Subject): void {
         const later = state === 'scheduled' ? HELD_MS / 1_000 : 0;
         expect(discoveredAt).toBeGreaterThanOrEqual(started + later);
         expect(discoveredAt).toBeLessThanOrEqual(clock.now() / 1_000 + later);
+      }
+      const dueAt = new Map(found.map((entry) => [entry.payload, entry.dueAt ?? 0]));
+      const [first = 0, second = 0, third = 0, ...others] = held.map(({ payload }) => dueAt.get(payload));
+      // The leases of the second and the third were extended by a second.
+      expect(others).toEqual(others.map(() => first));
+      expect(second).toBeGreaterThanOrEqual(first + 1_000);
+      expect(third).toBe(second);
+      for (const at of [
+        first,
+        second - 1_000,
+        ...[...of.delayed, ...of.scheduled].map((url) => dueAt.get(url)),
+      ]) {
+        expect(at).toBeGreaterThanOrEqual(startedMs + HELD_MS);
+        expect(at).toBeLessThanOrEqual(clock.now() + HELD_MS);
       }
       for (const state of ENTRY_STATES)
         expect(sorted(await calls.list(filter, { state }, limit))).toEqual(

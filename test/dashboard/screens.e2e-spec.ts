@@ -126,12 +126,14 @@ describeInBrowser(`the screens of the dashboard${why}`, () => {
   });
 
   it('one set: shows the URLs in its queue, and drops a part of them', async () => {
-    await set.discover(['https://example.org/old/1', 'https://example.org/old/2']);
+    await set.discover('https://example.org/old/1', { delaySeconds: 7_200 });
+    await set.discover('https://example.org/old/2');
     const tab = await open(`#/sets/${set.name}`);
     const queue = tab.page.getByRole('region', { name: 'Queue', exact: true });
     await queue.getByLabel('URLs that begin with').fill('https://example.org/old/');
     await button(tab, 'Show').click();
-    await queue.getByRole('row', { name: /^https:\/\/example\.org\/old\/2 waiting / }).waitFor();
+    await queue.getByRole('row', { name: /old\/1 scheduled 0 × – in (2 h|1 h 59 min) –$/ }).waitFor();
+    await queue.getByRole('row', { name: /old\/2 waiting 0 × \w.* – –$/ }).waitFor();
     expect(await queue.getByRole('row').count()).toBe(3);
     expect(await tab.inaccessible()).toEqual([]);
     await button(tab, 'Drop all of these …').click();

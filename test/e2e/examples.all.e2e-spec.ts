@@ -10,17 +10,7 @@ const FILE = 'src/openapi/examples.ts';
 
 /** Members whose values differ between runs or stores. */
 const VARYING = new Set([
-  ...[
-    'id',
-    'key',
-    'generation',
-    'createdAt',
-    'openedAt',
-    'discoveredAt',
-    'lastUsedAt',
-    'requestId',
-    'warnings',
-  ],
+  ...['id', 'key', 'generation', 'createdAt', 'openedAt', 'queuedAt', 'lastUsedAt', 'requestId', 'warnings'],
   ...[
     'at',
     'since',

@@ -1,8 +1,16 @@
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import type { TestApp } from '../support/app.js';
 import { Store } from '../support/in-process.js';
-import { QueuedSet, urls, urlsOf } from './queued-set.js';
+import { idsOf, QueuedSet, urls, urlsOf } from './queued-set.js';
 import { STORES } from './stores.js';
+
+const ISO = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
+
+/** Expects a time that is at most ten minutes from the other. */
+function expectAbout(iso: string | undefined, at: number): void {
+  expect(iso).toMatch(ISO);
+  expect(Math.abs(Date.parse(iso ?? '') - at)).toBeLessThan(600_000);
+}
 
 describe.each(STORES)('the list of URLs in the queue over HTTP, $name store', ({ start }) => {
   let app: TestApp;
@@ -14,18 +22,44 @@ describe.each(STORES)('the list of URLs in the queue over HTTP, $name store', ({
   it('lists URLs in every state, with their state, attempts and times', async () => {
     const { set } = await QueuedSet.mixed(app);
     const found = await set.list();
-    const at = new Date(Math.floor(app.now() / 1_000) * 1_000).getTime();
-    for (const { id, discoveredAt } of found) {
+    const dueAt = expect.stringMatching(ISO);
+    for (const { id, queuedAt } of found) {
       expect(id).toEqual(expect.any(String));
-      expect(Math.abs(Date.parse(discoveredAt) - at)).toBeLessThan(600_000);
+      expectAbout(queuedAt, app.now());
     }
-    const known = found.map(({ id: _, discoveredAt: __, ...others }) => others);
+    for (const { dueAt: at } of found.filter(({ state }) => state === 'delayed' || state === 'leased'))
+      expectAbout(at, app.now() + 3_600_000);
+    const known = found.map(({ id: _, queuedAt: __, ...others }) => others);
     expect(known.sort((a, b) => (a.url < b.url ? -1 : 1))).toEqual([
       { url: 'https://a.example/0', payload: 'p', state: 'dead', attempt: 1, reason: 'HTTP 410' },
-      { url: 'https://a.example/1', state: 'delayed', attempt: 0 },
-      { url: 'https://a.example/2', state: 'leased', attempt: 1 },
+      { url: 'https://a.example/1', state: 'delayed', attempt: 0, dueAt },
+      { url: 'https://a.example/2', state: 'leased', attempt: 1, dueAt },
       { url: 'https://a.example/3', state: 'waiting', attempt: 0 },
     ]);
+  });
+
+  it('tells when scheduled URLs are due, and once they came back, since when they wait', async () => {
+    const set = await QueuedSet.create(app);
+    const later = 'https://a.example/later';
+    await set.discover('https://a.example/again');
+    await set.settle('ack', [(await set.lease())[0]?.id ?? ''], { againAfterSeconds: 7_200 });
+    await set.post('urls/discover', { urls: [later], delaySeconds: 7_200 });
+    const scheduled = await set.list();
+    expect(scheduled.map(({ state, queuedAt }) => [state, queuedAt])).toEqual([
+      ['scheduled', undefined],
+      ['scheduled', undefined],
+    ]);
+    const due = app.now() + 7_200_000;
+    for (const { dueAt } of scheduled) expectAbout(dueAt, due);
+    app.advance(7_300_000);
+    const back = await set.lease();
+    await set.settle('release', idsOf(back));
+    const waiting = await set.list();
+    expect(waiting.map(({ state, dueAt }) => [state, dueAt])).toEqual([
+      ['waiting', undefined],
+      ['waiting', undefined],
+    ]);
+    for (const { queuedAt } of waiting) expectAbout(queuedAt, due);
   });
 
   it('names the host of each URL in a set with perHost', async () => {

@@ -9,7 +9,8 @@ interface Queued {
   readonly payload?: string;
   readonly state: string;
   readonly attempt: number;
-  readonly discoveredAt: string;
+  readonly queuedAt?: string;
+  readonly dueAt?: string;
   readonly reason?: string;
   readonly host?: string;
 }
@@ -33,6 +34,8 @@ export const urls = (below: string, count: number, from = 0): string[] =>
 /** Sorted, because a queue may have several segments. */
 export const urlsOf = (entries: readonly { readonly url: string }[]): string[] =>
   entries.map(({ url }) => url).sort();
+
+export const idsOf = (entries: readonly { readonly id: string }[]): string[] => entries.map(({ id }) => id);
 
 /** The API of a visited set whose queue is listed and pruned. */
 export class QueuedSet {

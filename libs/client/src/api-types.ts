@@ -1124,9 +1124,13 @@ export type QueuedUrl = {
    */
   attempt: number;
   /**
-   * When the URL was discovered; once it was scheduled, when it is due
+   * When the URL joined the queue: when it was discovered or, later, when its scheduled time last came. Absent while it is scheduled
    */
-  discoveredAt: string;
+  queuedAt?: string;
+  /**
+   * When the URL can be leased again: the end of its lease or of its delay, or its scheduled time. Absent for `waiting` and `dead`
+   */
+  dueAt?: string;
   /**
    * For a dead letter: the reason of its last release
    */

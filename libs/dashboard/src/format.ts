@@ -72,6 +72,13 @@ export function time(iso: string): string {
   return TIME.format(new Date(iso));
 }
 
+/** A time to come: in 2 h 30 min, or the time itself if it is more than a day ahead. */
+export function due(iso: string): string {
+  const seconds = (Date.parse(iso) - Date.now()) / 1_000;
+  if (seconds <= 0) return 'now';
+  return seconds < 86_400 ? `in ${duration(Math.ceil(seconds))}` : time(iso);
+}
+
 /** The time of day of an ISO 8601 time: 03:31 AM. */
 export function clock(iso: string): string {
   return CLOCK.format(new Date(iso));

@@ -53,16 +53,12 @@ export async function dropQueued(
   return Exit.Done;
 }
 
-function lineOf({ url, state, attempt, discoveredAt, host, reason }: QueuedUrl): string {
+function lineOf({ url, state, attempt, queuedAt, dueAt, host, reason }: QueuedUrl): string {
   const more = [
+    queuedAt === undefined ? [] : [`queued ${queuedAt}`],
+    dueAt === undefined ? [] : [`due ${dueAt}`],
     host === undefined ? [] : [`host ${host}`],
     reason === undefined ? [] : [`reason: ${reason}`],
   ];
-  return [
-    url,
-    state,
-    `leased ${number(attempt)} times`,
-    `${state === 'scheduled' ? 'due' : 'discovered'} ${discoveredAt}`,
-    ...more.flat(),
-  ].join('  ');
+  return [url, state, `leased ${number(attempt)} times`, ...more.flat()].join('  ');
 }

@@ -52,8 +52,10 @@ export interface QueueEntry {
   readonly state: EntryState;
   /** Number of leases so far. */
   readonly attempt: number;
-  /** When the item was discovered, in whole seconds since the epoch. */
+  /** When the item was discovered or, once it was scheduled, its last such time, in whole seconds since the epoch. */
   readonly discoveredAt: number;
+  /** When a leased, delayed or scheduled entry comes back, in ms since the epoch; absent for all other entries. */
+  readonly dueAt?: number;
   /** Reason of a dead letter; absent for all other entries. */
   readonly reason?: string;
   /** In sets with `perHost`: the name of the item's host. */

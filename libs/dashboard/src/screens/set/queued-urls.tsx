@@ -1,6 +1,6 @@
 import type { QueuedUrl, QueuedUrlsOptions } from '#client';
 import { useState } from 'preact/hooks';
-import { plural, time, whole } from '../../format.js';
+import { due, plural, time, whole } from '../../format.js';
 import { usePoll } from '../../poll.js';
 import { client } from '../../session.js';
 import { Button } from '../../ui/button.js';
@@ -102,7 +102,12 @@ function Shown({
                 numeric: true,
                 cell: ({ attempt }) => `${whole(attempt)} ×`,
               },
-              { id: 'found', title: 'Discovered', cell: ({ discoveredAt }) => time(discoveredAt) },
+              {
+                id: 'queued',
+                title: 'Queued',
+                cell: ({ queuedAt }) => (queuedAt === undefined ? '–' : time(queuedAt)),
+              },
+              { id: 'due', title: 'Due', cell: ({ dueAt }) => (dueAt === undefined ? '–' : due(dueAt)) },
               { id: 'reason', title: 'Reason', cell: ({ reason }) => reason ?? '–' },
             ]}
             rows={shown}

@@ -184,7 +184,7 @@ export class DueIndex {
     const start = Buffer.from(this.keyOf(at, after?.kind ?? DueKind.LeaseEnd, after ? after.number + 1 : 0));
     for (const { key, value } of this.database.due.getRange({ start, ...(end && { end }), limit: 1 })) {
       return {
-        at: readNumber(key, GENERATION_BYTES),
+        at: timeOf(key),
         kind: dueKindOf(key),
         number: readNumber(key, NUMBER_AT),
         value,
@@ -222,9 +222,14 @@ export function stateOf({ at }: Pick<Due, 'at'>): DelayedState {
   return at >= FIRST_SCHEDULED ? 'scheduled' : 'delayed';
 }
 
+/** The time of a row, from its key: see Due. */
+export function timeOf(key: Buffer): number {
+  return readNumber(key, GENERATION_BYTES);
+}
+
 /** When the scheduled entries of a row come back, from its key. Undefined if they are not scheduled. */
 export function scheduledAt(key: Buffer): number | undefined {
-  const at = readNumber(key, GENERATION_BYTES);
+  const at = timeOf(key);
   return at >= FIRST_SCHEDULED ? at - FIRST_SCHEDULED : undefined;
 }
 

@@ -95,11 +95,12 @@ export class EntryPages {
     return lane?.isOf(entry.word(0), entry.hostWord) !== false && this.rows.lives(entry);
   }
 
-  private view(state: EntryState, { entry, reason }: Item, id: string): QueueEntry {
+  private view(state: EntryState, { entry, until, reason }: Item, id: string): QueueEntry {
     const { attempt, discoveredAt, text: payload } = entry;
     const host = this.rows.hostOf(entry);
     return {
       ...{ id, payload, state, attempt, discoveredAt },
+      ...(until !== undefined && { dueAt: until }),
       ...(reason !== undefined && { reason }),
       ...(host !== undefined && { host }),
     };

@@ -4,7 +4,7 @@ import type { Snapshot } from '../database/snapshot.js';
 import { DamagedRow, RowState } from '../database/table.js';
 import type { FilterState } from '../filters/filter-state.js';
 import { unpackDead } from './dead-letters.js';
-import { DueKind, dueKindOf, scheduledAt } from './due.js';
+import { DueKind, dueKindOf, scheduledAt, timeOf } from './due.js';
 import { entriesOf, type Entry } from './entry.js';
 import { HostLane, laneKey } from './host-lane.js';
 import { knowsHosts } from './host-lanes.js';
@@ -20,6 +20,8 @@ export interface Item {
   readonly entry: Entry;
   /** Of a dead letter. */
   readonly reason?: string;
+  /** When a leased, delayed or scheduled entry comes back, in ms since the epoch. */
+  readonly until?: number;
   /** When a scheduled entry comes back. */
   readonly scheduledAt?: number | undefined;
 }
@@ -57,7 +59,8 @@ export class QueueRows {
     if (table === 'due') {
       if (dueKindOf(key) !== DueKind.Delayed) return [];
       const at = scheduledAt(key);
-      return entriesOf(value).map((entry) => ({ entry, scheduledAt: at }));
+      const until = at ?? timeOf(key);
+      return entriesOf(value).map((entry) => ({ entry, until, scheduledAt: at }));
     }
     return entriesOf(value, this.firstIn(key)).map((entry) => ({ entry }));
   }

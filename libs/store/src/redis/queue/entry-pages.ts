@@ -26,6 +26,9 @@ const GENERATION_BYTES = 4;
 const PLACE_AT = GENERATION_BYTES + 4;
 const MAX_CURSOR = 64;
 
+/** Bytes of the time when an entry comes back: see entriesScript. */
+const TIME_BYTES = 6;
+
 interface Position {
   readonly segment: number;
   /** See entriesScript. */
@@ -92,14 +95,17 @@ function* unpack(filter: RedisFilter, bytes: Buffer): Generator<QueueEntry, void
     const letter = String.fromCharCode(place.readUInt8());
     const state = ENTRY_STATES.find((each) => WALKED[each].letter === letter);
     if (!state) throw new Error('a script returned an entry in no state');
-    const reasonEnd = placeEnd + 2 + bytes.readUInt16BE(placeEnd);
+    const dueAt = bytes.readUIntBE(placeEnd, TIME_BYTES);
+    const reasonAt = placeEnd + TIME_BYTES + 2;
+    const reasonEnd = reasonAt + bytes.readUInt16BE(reasonAt - 2);
     const entryAt = reasonEnd + 2 + bytes.readUInt16BE(reasonEnd);
     const { hash, attempt, discoveredAt, payload, size } = readEntry(bytes, entryAt, perHost !== undefined);
     const hostWord = perHost ? bytes.readUInt32BE(entryAt + HEAD_BYTES) : 0;
     yield {
       id: encodeEntryName(generation, { hash, birth: birthAt(bytes, entryAt), hostWord, place }),
       ...{ payload: (payload as Buffer).toString(), state, attempt, discoveredAt },
-      ...(state === 'dead' && { reason: bytes.toString('utf8', placeEnd + 2, reasonEnd) }),
+      ...(dueAt > 0 && { dueAt }),
+      ...(state === 'dead' && { reason: bytes.toString('utf8', reasonAt, reasonEnd) }),
       ...(perHost && { host: bytes.toString('utf8', reasonEnd + 2, entryAt) }),
     };
     at = entryAt + size;

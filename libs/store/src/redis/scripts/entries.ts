@@ -146,7 +146,7 @@ function walks.l(place)
       for i = math.max(first, seen + 1), last do
         if found.states[i] == state then
           if isFull() then return pack('>I8I6I2I2', members[n + 1], lease, own, i - 1) end
-          take('l' .. sub(members[n], 1, 6) .. pack('>I2', i - 1), queue.returned(found, i, 1))
+          take('l' .. sub(members[n], 1, 6) .. pack('>I2', i - 1), queue.returned(found, i, 1), '', members[n + 1])
         end
       end
     end
@@ -170,7 +170,7 @@ local function walkTimes(letter, place, first, past)
     for n = 1, #found, 2 do
       if tonumber(found[n + 1]) >= past then return nil end
       if isFull() then return pack('>I8I6', found[n + 1], unpacked('>I6', found[n])) end
-      take(letter .. pack('>I8', found[n + 1]) .. sub(found[n], 1, 6), sub(found[n], 7))
+      take(letter .. pack('>I8', found[n + 1]) .. sub(found[n], 1, 6), sub(found[n], 7), '', found[n + 1] - first)
     end
     if #found < ${2 * MEMBERS_READ} then return nil end
     from = from + ${MEMBERS_READ}
@@ -211,22 +211,22 @@ export const LANES_PLACE_BYTES = 36;
  * KEYS: 3 and on, the queue's. ARGV: 3 letters of the states to list, 4 where to begin: '', or the place of the
  * previous answer, 5 the most entries, 6 about how many to read. If the queue is per-host: 7 the lane of the entries,
  * or ''. Returns the bytes of the next place (1 byte), that place, empty at the end; how many more entries could be
- * read (2); then for each entry: length of its place (1), its place (entry-places.ts), length of the reason of a dead
- * letter (2), reason, length of the host's name (2), name, entry.
+ * read (2); then for each entry: length of its place (1), its place (entry-places.ts), when it comes back, in ms (6; 0
+ * if it has no time), length of the reason of a dead letter (2), reason, length of the host's name (2), name, entry.
  */
 export const entriesScript = forQueues((hosts) => ({
   name: 'unseenEntries',
   numberOfKeys: queueReadKeys(hosts),
   lua: `${checkQueue(hosts)}${hosts ? LANE_RECORDS : ''}${marks(hosts)}${SPLIT}${leases(false)}
 local wanted, most, left = ${hosts ? 'ARGV[7]' : "''"}, tonumber(ARGV[5]), tonumber(ARGV[6])
-local walks, heads, places, reasons, names = {}, {}, {}, {}, {}
+local walks, heads, places, reasons, times, names = {}, {}, {}, {}, {}, {}
 local lane = queue
 local function isFull() return #heads >= most or left <= 0 end
-local function take(place, entry, reason)
+local function take(place, entry, reason, at)
   left = left - 1
   ${hosts ? `if wanted ~= '' and laneOf(entry) ~= wanted then return end` : ''}
   heads[#heads + 1] = entry
-  places[#heads], reasons[#heads] = place, reason or ''
+  places[#heads], reasons[#heads], times[#heads] = place, reason or '', at or 0
 end
 ${
   hosts
@@ -261,7 +261,7 @@ end`
 for n = 1, #heads do
   if not gone[n] then
     local name = names[n] or ''
-    out[#out + 1] = char(#places[n]) .. places[n] .. pack('>I2', #reasons[n]) .. reasons[n] .. pack('>I2', #name) .. name .. heads[n]
+    out[#out + 1] = char(#places[n]) .. places[n] .. pack('>I6I2', times[n], #reasons[n]) .. reasons[n] .. pack('>I2', #name) .. name .. heads[n]
   end
 end
 return {char(#place) .. place .. pack('>I2', math.max(0, left)) .. concat(out), tonumber(kept[2])}`,

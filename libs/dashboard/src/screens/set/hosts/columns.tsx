@@ -1,5 +1,5 @@
 import type { Host } from '#client';
-import { duration, time, whole } from '../../../format.js';
+import { due, time, whole } from '../../../format.js';
 import { may } from '../../../session.js';
 import { Badge } from '../../../ui/badge.js';
 import { Button } from '../../../ui/button.js';
@@ -40,7 +40,7 @@ export function columns({
     ...(counts
       ? [{ id: 'discovered', title: 'Found', numeric: true, cell: ({ found = 0 }: Host) => whole(found) }]
       : []),
-    { id: 'next', title: 'Next due', cell: ({ nextAt }) => (nextAt === undefined ? '–' : dueAt(nextAt)) },
+    { id: 'next', title: 'Next due', cell: ({ nextAt }) => (nextAt === undefined ? '–' : due(nextAt)) },
     {
       id: 'blocked',
       title: 'Blocked until',
@@ -62,12 +62,6 @@ export function columns({
         ),
     },
   ];
-}
-
-function dueAt(iso: string): string {
-  const seconds = (Date.parse(iso) - Date.now()) / 1_000;
-  if (seconds <= 0) return 'now';
-  return seconds < 86_400 ? `in ${duration(Math.ceil(seconds))}` : time(iso);
 }
 
 /** Shows that a host has limits of its own. */
