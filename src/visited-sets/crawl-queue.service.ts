@@ -5,6 +5,7 @@ import { DEFAULT_PAGE } from '../filters/filter.dto.js';
 import { OpenFilters } from '../filters/open-filters.js';
 import type { Request } from '../request/request.js';
 import { Store } from '../store/store.token.js';
+import { ListCursor } from './list-cursor.js';
 import { refuseAgain } from './order.js';
 import { refuseHostOption } from './per-host.js';
 import { decodeQueued } from './queued-url.js';
@@ -79,11 +80,13 @@ export class CrawlQueueService {
   }
 
   async deadLetters(name: string, { limit, cursor }: QueuePageQueryDto): Promise<DeadLettersView> {
-    const { entries, next } = await this.on(name, (filter) =>
-      this.store.queue.deadLetters(filter, Number(limit ?? DEFAULT_PAGE), cursor),
-    );
-    const urls = entries.map(({ payload, ...entry }) => ({ ...entry, ...decodeQueued(payload) }));
-    return { urls, ...(next !== undefined && { next }) };
+    return this.on(name, async (filter) => {
+      const list = new ListCursor(filter, 'dead-letters');
+      const most = Number(limit ?? DEFAULT_PAGE);
+      const { entries, next } = await this.store.queue.deadLetters(filter, most, list.open(cursor));
+      const urls = entries.map(({ payload, ...entry }) => ({ ...entry, ...decodeQueued(payload) }));
+      return { urls, ...list.nextOf(next) };
+    });
   }
 
   putBack(name: string, ids: readonly string[], operation: Operation): Promise<Results> {

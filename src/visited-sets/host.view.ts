@@ -1,5 +1,5 @@
 import { ApiProperty } from '@nestjs/swagger';
-import type { HostPage, HostView as StoredHost } from '#store';
+import type { HostView as StoredHost } from '#store';
 import { perHostView } from './per-host.js';
 
 const COUNT = { type: 'integer' } as const;
@@ -62,8 +62,4 @@ export function hostView({ name, own = {}, nextAt, blockedUntil, ...counts }: St
     ...(blockedUntil !== undefined && { blockedUntil: new Date(blockedUntil).toISOString() }),
     ...perHostView(own),
   };
-}
-
-export function hostListView({ hosts, next }: HostPage): HostListView {
-  return { hosts: hosts.map(hostView), ...(next !== undefined && { next }) };
 }

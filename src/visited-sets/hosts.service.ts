@@ -6,7 +6,8 @@ import { DEFAULT_PAGE } from '../filters/filter.dto.js';
 import { OpenFilters } from '../filters/open-filters.js';
 import { Store } from '../store/store.token.js';
 import { hostSettingsOf, type HostSettingsDto } from './host.dto.js';
-import { hostListView, hostView, type DroppedView, type HostListView, type HostView } from './host.view.js';
+import { hostView, type DroppedView, type HostListView, type HostView } from './host.view.js';
+import { ListCursor } from './list-cursor.js';
 import { UrlIdentity } from './url-identity.js';
 import type { QueuePageQueryDto } from './visited-set.dto.js';
 
@@ -20,9 +21,11 @@ export class HostsService {
   ) {}
 
   async list(name: string, { limit, cursor }: QueuePageQueryDto): Promise<HostListView> {
-    return hostListView(
-      await this.on(name, (filter, hosts) => hosts.list(filter, Number(limit ?? DEFAULT_PAGE), cursor)),
-    );
+    return this.on(name, async (filter, hosts) => {
+      const list = new ListCursor(filter, 'hosts');
+      const page = await hosts.list(filter, Number(limit ?? DEFAULT_PAGE), list.open(cursor));
+      return { hosts: page.hosts.map(hostView), ...list.nextOf(page.next) };
+    });
   }
 
   async get(name: string, text: string): Promise<HostView> {

@@ -4,6 +4,7 @@ import { ENTRY_STATES, type EntryState } from '#store';
 import { DEFAULT_PAGE, MAX_PAGE, PAGE, PAGE_PATTERN } from '../filters/filter.dto.js';
 import { must } from '../validation/must.js';
 import { Optional } from '../validation/optional.js';
+import { CursorOption } from './list-cursor.js';
 
 /** The most entries that one `drop` looks at. */
 export const MAX_LOOKED = 10_000;
@@ -11,7 +12,6 @@ export const MAX_LOOKED = 10_000;
 const STATES = ENTRY_STATES.map((state) => `"${state}"`).join(', ');
 /** Without the first character of a host, a prefix would select all URLs of a scheme. */
 const PREFIX = /^https?:\/\/[^/?#\\]/i;
-const CURSOR = /^[A-Za-z0-9._-]{1,256}$/;
 const FLAG = must('be true or false');
 const DROPPED = must(`be a whole number from 1 to ${MAX_LOOKED}`);
 
@@ -42,14 +42,6 @@ export class EntrySelectionDto {
   @Optional()
   @Matches(PREFIX, must('begin with http:// or https:// and the first character of a host'))
   readonly prefix?: string;
-}
-
-function CursorOption(): PropertyDecorator {
-  return (target, member) => {
-    ApiPropertyOptional({ type: 'string', description: '`next` of the previous answer' })(target, member);
-    Optional()(target, member);
-    Matches(CURSOR, must('be the `next` of the previous answer'))(target, member);
-  };
 }
 
 export class QueuedUrlsQueryDto extends EntrySelectionDto {

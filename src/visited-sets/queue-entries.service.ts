@@ -15,6 +15,7 @@ import { DEFAULT_PAGE } from '../filters/filter.dto.js';
 import { Membership } from '../filters/membership.js';
 import { OpenFilters } from '../filters/open-filters.js';
 import { Store } from '../store/store.token.js';
+import { ListCursor } from './list-cursor.js';
 import { refuseHostOption } from './per-host.js';
 import {
   MAX_LOOKED,
@@ -50,6 +51,13 @@ const NOTHING: Taken = { dropped: 0, forgotten: 0 };
 /** Answers of `remove` for entries that are done with. */
 const SETTLED: readonly (number | undefined)[] = [Removed.Removed, Removed.Moved];
 
+/** The entries that a caller selects, and the cursors of their list. */
+interface Selected {
+  readonly query: EntryQuery;
+  readonly prefix: string;
+  readonly list: ListCursor;
+}
+
 /** Where to read, and the most entries to find. */
 interface Reading {
   readonly most: number;
@@ -69,10 +77,12 @@ export class QueueEntriesService {
   list(name: string, { limit, cursor, ...selection }: QueuedUrlsQueryDto): Promise<QueuedUrlsView> {
     return this.filters.withFilter(name, 'visited-set', async (filter) => {
       const urls: QueuedUrlView[] = [];
-      const reading = { most: Number(limit ?? DEFAULT_PAGE), cursor };
+      const selected = this.select(filter, selection);
+      const { list } = selected;
+      const reading = { most: Number(limit ?? DEFAULT_PAGE), cursor: list.open(cursor) };
       let next: string | undefined;
       let length = 0;
-      for await (const part of this.parts(filter, selection, reading)) {
+      for await (const part of this.parts(filter, selected, reading)) {
         ({ next } = part);
         for (const entry of part.found) {
           urls.push(queuedUrlView(entry));
@@ -80,7 +90,7 @@ export class QueueEntriesService {
         }
         if (length >= ENOUGH_LISTED) break;
       }
-      return { urls, ...(next !== undefined && { next }) };
+      return { urls, ...list.nextOf(next) };
     });
   }
 
@@ -98,11 +108,14 @@ export class QueueEntriesService {
       );
     const counts = { matched: 0, dropped: 0, forgotten: 0 };
     // If the handle becomes stale, the action runs again, and goes on where it stopped.
-    let next = cursor;
-    return this.filters.withFilter(name, 'visited-set', (filter) =>
-      this.once(filter, operation, async () => {
+    let next: string | undefined;
+    return this.filters.withFilter(name, 'visited-set', (filter) => {
+      const selected = this.select(filter, selection);
+      const { list } = selected;
+      next ??= list.open(cursor);
+      return this.once(filter, operation, async () => {
         const reading = { most: limit - counts.matched, cursor: next };
-        for await (const { found, next: rest } of this.parts(filter, selection, reading)) {
+        for await (const { found, next: rest } of this.parts(filter, selected, reading)) {
           const taken = dryRun ? NOTHING : await this.take(filter, found, forget, operation);
           counts.matched += found.length;
           counts.dropped += taken.dropped;
@@ -110,9 +123,9 @@ export class QueueEntriesService {
           next = rest;
         }
         const { forgotten, ...others } = counts;
-        return { ...others, ...(forget && { forgotten }), ...(next !== undefined && { next }) };
-      }),
-    );
+        return { ...others, ...(forget && { forgotten }), ...list.nextOf(next) };
+      });
+    });
   }
 
   /** Makes the calls of an operation, unless an earlier attempt has made them all. Then returns its answer. */
@@ -160,19 +173,26 @@ export class QueueEntriesService {
     return countOf(await this.store.queue.drop(filter, ids, step), Settled.Done);
   }
 
+  private select(filter: Filter, { state, host, prefix = '' }: EntrySelectionDto): Selected {
+    refuseHostOption(filter, 'host', host);
+    const lane =
+      host === undefined ? this.identity.hostOfPrefix(filter, prefix) : this.identity.hostIn(filter, host);
+    return {
+      query: { ...(state !== undefined && { state }), ...(lane !== undefined && { host: lane }) },
+      prefix,
+      list: new ListCursor(filter, 'urls', state, lane, prefix),
+    };
+  }
+
   /**
    * Reads the queue page by page, at most MAX_LOOKED entries of it. Finds at most `most` entries, and ends behind the
    * last one.
    */
   private async *parts(
     filter: Filter,
-    { state, host, prefix = '' }: EntrySelectionDto,
+    { query, prefix }: Selected,
     { most, cursor }: Reading,
   ): AsyncGenerator<Part> {
-    refuseHostOption(filter, 'host', host);
-    const lane =
-      host === undefined ? this.identity.hostOfPrefix(filter, prefix) : this.identity.hostIn(filter, host);
-    const query = { ...(state !== undefined && { state }), ...(lane !== undefined && { host: lane }) };
     let wanted = most;
     let next = cursor;
     for (let pages = 0; pages < MAX_LOOKED / MAX_LISTED_ENTRIES && wanted > 0; pages++) {

@@ -16,6 +16,7 @@ import { MaxBytes } from '../validation/max-bytes.js';
 import { must } from '../validation/must.js';
 import { NAME_PATTERN, NAME_REQUIREMENT } from '../validation/name.js';
 import { Optional } from '../validation/optional.js';
+import { CursorOption } from './list-cursor.js';
 import { MAX_SCHEDULE_SECONDS } from './order.js';
 import { PerHostView } from './per-host.js';
 import { UrlProfileDto } from './url-profile.dto.js';
@@ -224,8 +225,6 @@ export class ExtendDto extends LeaseIdsDto {
   readonly leaseSeconds!: number;
 }
 
-const QUEUE_CURSOR = /^[A-Za-z0-9_-]{1,1000}$/;
-
 /** A page of dead letters or hosts. */
 export class QueuePageQueryDto {
   @ApiPropertyOptional({ type: 'integer', minimum: 1, maximum: MAX_PAGE, default: DEFAULT_PAGE })
@@ -233,9 +232,7 @@ export class QueuePageQueryDto {
   @Matches(PAGE_PATTERN, PAGE)
   readonly limit?: string;
 
-  @ApiPropertyOptional({ description: '`next` of the previous page' })
-  @Optional()
-  @Matches(QUEUE_CURSOR, must('be the `next` of the previous page'))
+  @CursorOption()
   readonly cursor?: string;
 }
 

@@ -1179,7 +1179,7 @@ export type DropQueued = {
    */
   limit?: number;
   /**
-   * `next` of the previous answer
+   * `next` of the previous answer. Valid with the same selection, until the set is cleared
    */
   cursor?: string;
 };

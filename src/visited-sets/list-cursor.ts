@@ -1,0 +1,59 @@
+import { createHash } from 'node:crypto';
+import { ApiPropertyOptional } from '@nestjs/swagger';
+import { Matches } from 'class-validator';
+import type { Filter } from '#store';
+import { invalid } from '../errors/problem.js';
+import { show } from '../errors/show.js';
+import { must } from '../validation/must.js';
+import { Optional } from '../validation/optional.js';
+
+const PATTERN = /^[A-Za-z0-9_-]{1,1000}$/;
+const REQUIREMENT = 'be the `next` of the previous answer';
+const DESCRIPTION = '`next` of the previous answer. Valid with the same selection, until the set is cleared';
+const SEAL_LENGTH = 8;
+
+/** The member `cursor` of a request for a page. */
+export function CursorOption(): PropertyDecorator {
+  return (target, member) => {
+    ApiPropertyOptional({ type: 'string', description: DESCRIPTION })(target, member);
+    Optional()(target, member);
+    Matches(PATTERN, must(REQUIREMENT))(target, member);
+  };
+}
+
+/**
+ * The cursors of a list of one generation of a visited set. A store takes a cursor that it did not issue for the first
+ * page. If a caller passes a cursor of another list by mistake, a drop would then drop what its caller did not mean. So
+ * a cursor begins with a seal: a hash of the list and of the cursor of the store, which follows.
+ */
+export class ListCursor {
+  private readonly list: readonly unknown[];
+
+  /** `list`: its name, and all that selects its entries. */
+  constructor({ generation }: Pick<Filter, 'generation'>, ...list: readonly (string | undefined)[]) {
+    this.list = [generation, ...list];
+  }
+
+  /** The cursor of the store. Throws VALIDATION_FAILED for a cursor of another list. */
+  open(cursor: string | undefined): string | undefined {
+    if (cursor === undefined) return undefined;
+    const inner = cursor.slice(SEAL_LENGTH);
+    if (this.seal(inner) === cursor) return inner;
+    throw invalid(
+      '#/cursor',
+      `cursor must ${REQUIREMENT}, not ${show(cursor)}, which is of another list, of another selection, or of the ` +
+        'set before it was cleared; without a cursor, a call begins with the first page',
+    );
+  }
+
+  /** The cursor for callers. */
+  seal(inner: string): string {
+    const seal = createHash('sha256').update(JSON.stringify([...this.list, inner]));
+    return seal.digest('base64url').slice(0, SEAL_LENGTH) + inner;
+  }
+
+  /** The member `next` of an answer. */
+  nextOf(inner: string | undefined): { readonly next?: string } {
+    return inner === undefined ? {} : { next: this.seal(inner) };
+  }
+}
