@@ -29,7 +29,7 @@ export function addQueue(program: Command, run: Runner): void {
     .action(run(listQueue));
   selecting(queue.command('drop'))
     .description('drop URLs from the queue; they stay visited')
-    .option('--all', 'drop the whole queue')
+    .addOption(new Option('--all', 'drop the whole queue').conflicts(['state', 'host', 'prefix']))
     .option('--forget', 'also forget the URLs, so that they can be discovered again')
     .option('--dry-run', 'print what the command would drop, and change nothing')
     .action(run(dropQueued));

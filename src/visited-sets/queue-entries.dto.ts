@@ -57,7 +57,8 @@ export class QueuedUrlsQueryDto extends EntrySelectionDto {
 export class DropQueuedDto extends EntrySelectionDto {
   @ApiPropertyOptional({
     enum: [true],
-    description: 'Drops the whole queue. Required without `state`, `host` and `prefix`',
+    description:
+      'Drops the whole queue. Required without `state`, `host` and `prefix`, and refused with any of them',
   })
   @Optional()
   @Equals(true, must('be true'))

@@ -10,6 +10,7 @@ import {
   type QueueEntry,
 } from '#store';
 import { invalid } from '../errors/problem.js';
+import { show } from '../errors/show.js';
 import { turn } from '../event-loop/turn.js';
 import { DEFAULT_PAGE } from '../filters/filter.dto.js';
 import { Membership } from '../filters/membership.js';
@@ -100,12 +101,7 @@ export class QueueEntriesService {
    */
   drop(name: string, dto: DropQueuedDto, operation: Operation): Promise<DroppedQueuedView> {
     const { all, forget = false, dryRun = false, limit = MAX_LOOKED, cursor, ...selection } = dto;
-    const { state, host, prefix } = selection;
-    if ([all, state, host, prefix].every((member) => member === undefined))
-      throw invalid(
-        '#/all',
-        'all must be true, but is missing: without state, host and prefix, this call drops the whole queue',
-      );
+    refuseUnclear(all, selection);
     const counts = { matched: 0, dropped: 0, forgotten: 0 };
     // If the handle becomes stale, the action runs again, and goes on where it stopped.
     let next: string | undefined;
@@ -224,6 +220,21 @@ export class QueueEntriesService {
 
 const countOf = (answers: Uint8Array, answer: number): number =>
   answers.reduce((count, one) => count + Number(one === answer), 0);
+
+/** Throws VALIDATION_FAILED unless the caller selects either the whole queue or a part of it. */
+function refuseUnclear(all: true | undefined, { state, host, prefix }: EntrySelectionDto): void {
+  const [part] = Object.entries({ state, host, prefix }).filter(([, value]) => value !== undefined);
+  if (!all && !part)
+    throw invalid(
+      '#/all',
+      'all must be true, but is missing: without state, host and prefix, this call drops the whole queue',
+    );
+  if (all && part)
+    throw invalid(
+      '#/all',
+      `all must be absent, not true, because ${part[0]} is ${show(part[1])}: it selects a part of the queue`,
+    );
+}
 
 /**
  * The step of an operation that drops these entries. Its id depends on them, so a repeat that finds other entries does

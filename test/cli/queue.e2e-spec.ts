@@ -100,6 +100,9 @@ describe.each(STORES)('the command line and the queue, $name store', ({ start })
       code: 2,
       stderr: expect.stringContaining('needs --state, --host or --prefix, or --all for the whole queue'),
     });
+    const both = await queue('drop', set.name, '--all', '--state', 'dead');
+    expect(both).toMatchObject({ code: 2, stderr: expect.stringContaining('--all') });
+    expect(both.stderr).toContain('--state');
     expect(await queue('list', set.name, '--state', 'away')).toMatchObject({ code: 2 });
     expect(await queue('list', set.name, '--prefix', 'a.example')).toMatchObject({
       code: 4,

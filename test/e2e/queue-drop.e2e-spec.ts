@@ -181,6 +181,12 @@ describe.each(STORES)('dropping URLs from the queue over HTTP, $name store', ({ 
     [{}, 'all must be true, but is missing: without state, host and prefix, this call drops the whole queue'],
     [{ dryRun: true, forget: true }, 'all must be true, but is missing'],
     [{ all: false }, 'all must be true, not false'],
+    [
+      { all: true, state: 'dead' },
+      'all must be absent, not true, because state is "dead": it selects a part of the queue',
+    ],
+    [{ all: true, host: 'a.example' }, 'all must be absent, not true, because host is "a.example"'],
+    [{ all: true, prefix: 'https://a' }, 'all must be absent, not true, because prefix is "https://a"'],
     [{ all: true, forget: 'yes' }, 'forget must be true or false, not "yes"'],
     [{ all: true, dryRun: 1 }, 'dryRun must be true or false, not 1'],
     [{ all: true, limit: 10_001 }, 'limit must be a whole number from 1 to 10000, not 10001'],

@@ -1163,7 +1163,7 @@ export type DropQueued = {
    */
   prefix?: string;
   /**
-   * Drops the whole queue. Required without `state`, `host` and `prefix`
+   * Drops the whole queue. Required without `state`, `host` and `prefix`, and refused with any of them
    */
   all?: true;
   /**
