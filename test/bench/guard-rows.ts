@@ -3,6 +3,7 @@ import { CASES, noRounds, runRound, type Case, type Rounds } from './batch-round
 import { FilterClient } from './filter-client.js';
 import type { GuardGroup } from './guard-run.js';
 import { caseCosts, OPTIONS, ROUNDS } from './guard-costs.js';
+import { queueGroups } from './guard-queue.js';
 import { shapeGroups } from './guard-shapes.js';
 import { hashGroup, urlGroup } from './in-process-rows.js';
 import { measured, type Measured, type Workers } from './measured.js';
@@ -35,6 +36,7 @@ export function guardGroups(): GuardGroup[] {
     embedded,
     redis,
     ...shapeGroups(),
+    ...queueGroups(),
   ];
 }
 

@@ -3,16 +3,15 @@ import { measured, summary, type Measured, type Workers } from './measured.js';
 import { QueueClient } from './queue-client.js';
 import { assertSetUp, atMost, totalCpu, type BenchOptions, type Group, type Row } from './row.js';
 import { warmUp } from './warm-up.js';
-import { BATCH } from './workload.js';
+import { BATCH, hostLines } from './workload.js';
 
 const URLS = 300_000;
 const QUICK_URLS = 30_000;
 const ROUNDS = 5;
 const WARM_ROUNDS = 3;
 const ERROR_RATE = 1e-3;
-/** Hosts of each batch, and of all batches. */
+/** Hosts of each batch. */
 const HOSTS_PER_BATCH = 30;
-const HOSTS = 1_200;
 /** A lease takes one URL of each of these hosts. */
 const LEASED_HOSTS = 100;
 /** CPU of a discovery relative to a visit. */
@@ -48,7 +47,7 @@ async function rowsOf(store: string, port: number, workers: Workers, options: Be
   };
   /** Each round has other URLs, because the store would still purge cleared queues during the next row. */
   const round = async ([visited, discovered, plain, leased]: Sets, number: number): Promise<void> => {
-    const lines = linesOf(
+    const lines = hostLines(
       number * count,
       count,
       (i) => HOSTS_PER_BATCH * Math.floor(i / BATCH) + (i % HOSTS_PER_BATCH),
@@ -58,7 +57,7 @@ async function rowsOf(store: string, port: number, workers: Workers, options: Be
     await time('discover-plain', count, () => plain.stream('discover', lines));
     await leased.stream(
       'discover',
-      linesOf(number * few, few, (i) => i % LEASED_HOSTS),
+      hostLines(number * few, few, (i) => i % LEASED_HOSTS),
     );
     const leases: string[][] = [];
     await time('lease-of-each', few, async () => {
@@ -112,14 +111,4 @@ async function rowsOf(store: string, port: number, workers: Workers, options: Be
     },
     of('ack-of-each'),
   ];
-}
-
-/** `count` URLs from number `first` on, of the hosts with these numbers, one per line. */
-function linesOf(first: number, count: number, hostOf: (i: number) => number): Buffer {
-  const urls = Array.from({ length: count }, (_, n) => {
-    const i = first + n;
-    const host = String(hostOf(i) % HOSTS).padStart(4, '0');
-    return `https://www.news-${host}.example.org/archive/2026/11/21/story-${String(i).padStart(12, '0')}.html\n`;
-  });
-  return Buffer.from(urls.join(''));
 }

@@ -12,6 +12,7 @@ import { growthGroup } from './growth-rows.js';
 import { hashGroup, urlGroup } from './in-process-rows.js';
 import { filterGroup } from './in-process-filter-rows.js';
 import { inspectionGroup } from './inspection-rows.js';
+import { manyHostsGroup } from './many-hosts-rows.js';
 import { memoryGroup } from './memory-rows.js';
 import { orderGroup } from './order-rows.js';
 import { overloadGroup } from './overload-rows.js';
@@ -42,6 +43,7 @@ const GROUPS: readonly Group[] = [
   streamGroup,
   queueGroup,
   hostGroup,
+  manyHostsGroup,
   pruneGroup,
   orderGroup,
   growthGroup,

@@ -55,3 +55,21 @@ export function lineBody(format: 'ndjson' | 'text', first: number, count: number
   const lines = urls(first, count).map((url) => (format === 'ndjson' ? JSON.stringify(url) : url));
   return Buffer.from(`${lines.join('\n')}\n`);
 }
+
+/** Hosts of the URLs below. */
+const HOSTS = 1_200;
+
+/** `count` URLs from number `first` on, of the hosts with these numbers, one per line. */
+export function hostLines(
+  first: number,
+  count: number,
+  hostOf: (i: number) => number,
+  hosts = HOSTS,
+): Buffer {
+  const lines = Array.from({ length: count }, (_, n) => {
+    const i = first + n;
+    const host = String(hostOf(i) % hosts).padStart(4, '0');
+    return `https://www.news-${host}.example.org/archive/2026/11/21/story-${String(i).padStart(12, '0')}.html\n`;
+  });
+  return Buffer.from(lines.join(''));
+}

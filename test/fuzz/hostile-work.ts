@@ -33,7 +33,7 @@ export interface Amounts {
   /** URLs of thousands of control characters each. */
   readonly long: number;
   readonly short: number;
-  /** URLs in each of twelve batches. */
+  /** URLs in each of twelve batches, and in one with as many hosts. */
   readonly batch: number;
 }
 
@@ -92,6 +92,20 @@ export class HostileWork {
         return file.toString('latin1');
       },
       import: () => this.post(`${SETS}/import?name=${name}.imported`, file, 'application/vnd.unseen.filter'),
+      'a batch of as many hosts': async () => {
+        const hosts = `${SETS}/${name}.hosts`;
+        const create = {
+          name: `${name}.hosts`,
+          capacity: 1_000_000,
+          errorRate: 1e-6,
+          perHost: { maxUrls: 9 },
+        };
+        await this.post(SETS, create);
+        const urls = Array.from({ length: batch }, (_, i) => `https://host-${i}.example.org/`);
+        await this.post(`${hosts}/urls/discover`, { urls });
+        await this.post(`${hosts}/queue/lease`, { max: 1_000, leaseSeconds: 1 });
+        return this.post(`${hosts}/urls/forget`, { urls });
+      },
       'batches and small calls at once': async () => {
         const urls = Array.from({ length: batch }, (_, i) => `https://example.org/${i}?b=${i}&a=1#x`);
         const batches = Array.from({ length: 12 }, (_, i) =>

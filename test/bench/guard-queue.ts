@@ -1,0 +1,128 @@
+import { OPTIONS, ROUNDS } from './guard-costs.js';
+import type { Costs } from './guard-limits.js';
+import type { GuardGroup } from './guard-run.js';
+import { measured, type Measured, type Workers } from './measured.js';
+import { QueueClient } from './queue-client.js';
+import { RedisInstance, redisVersion } from './redis-instance.js';
+import { assertSetUp, type CpuPerItem } from './row.js';
+import { withService } from './service.js';
+import { warmUp } from './warm-up.js';
+import { BATCH, hostLines } from './workload.js';
+
+/** URLs of each round, and hosts of each of its batches. */
+const URLS = 12_000;
+const HOSTS_PER_BATCH = 30;
+const WARM_ROUNDS = 3;
+const ERROR_RATE = 1e-3;
+
+/** The calls of each round, and of which set. All are compared with a visit. */
+const CALLS = ['discover', 'lease and ack', 'hosts/discover', 'hosts/lease and ack'] as const;
+type Call = (typeof CALLS)[number];
+type Times = Record<Call | 'visit', Measured[]>;
+
+type Sets = Readonly<Record<'visited' | 'plain' | 'hosts', QueueClient>>;
+
+/** The queue, with and without `perHost`, compared with a visited set that queues nothing. */
+export function queueGroups(): GuardGroup[] {
+  return [
+    {
+      name: 'embedded, queue',
+      rows: rowsOf('embedded'),
+      measure: () =>
+        withService({}, async ({ port, pid }) =>
+          costsOf('service', 'embedded', await measureQueue(port, { servicePid: pid })),
+        ),
+    },
+    {
+      name: 'redis, queue',
+      rows: rowsOf('redis'),
+      unavailable: () => (redisVersion() === undefined ? 'there is no redis-server here' : undefined),
+      async measure() {
+        const server = await RedisInstance.start();
+        const workers = { serverMicros: () => server.cpuMicros() };
+        try {
+          return await withService({ env: { REDIS_URL: server.url } }, async ({ port }) =>
+            costsOf('server', 'redis', await measureQueue(port, workers)),
+          );
+        } finally {
+          await server.stop();
+        }
+      },
+    },
+  ];
+}
+
+const rowOf = (store: string, call: Call) => `${store}/${call} against visit`;
+
+const rowsOf = (store: string): string[] => CALLS.map((call) => rowOf(store, call));
+
+function costsOf(part: keyof CpuPerItem, store: string, times: Times): Costs {
+  const leastOf = (all: readonly Measured[]) =>
+    Math.min(...all.map(({ cpu, items }) => (cpu[part] ?? NaN) / items));
+  const yardstick = leastOf(times.visit);
+  return Object.fromEntries(
+    CALLS.map((call) => [rowOf(store, call), { row: leastOf(times[call]), yardstick }]),
+  );
+}
+
+async function measureQueue(port: number, workers: Workers): Promise<Times> {
+  const warm = await setsOf(port, 'warm');
+  await warmUp(
+    OPTIONS,
+    async () => {
+      for (const set of Object.values(warm)) await set.clear();
+      await round(warm, 0, workers, noTimes());
+    },
+    WARM_ROUNDS,
+  );
+  const sets = await setsOf(port, 'guard');
+  const times = noTimes();
+  // Each round has other URLs, because the store would still purge cleared queues during the next row.
+  for (let number = 0; number < ROUNDS; number++) await round(sets, number, workers, times);
+  for (const set of [...Object.values(warm), ...Object.values(sets)]) set.close();
+  return times;
+}
+
+const noTimes = (): Times => ({
+  ...{ visit: [], discover: [], 'lease and ack': [], 'hosts/discover': [], 'hosts/lease and ack': [] },
+});
+
+async function setsOf(port: number, name: string): Promise<Sets> {
+  const make = async (of: string, more?: object): Promise<QueueClient> => {
+    const set = new QueueClient(port, `${name}-${of}`, 1);
+    await set.create(ROUNDS * URLS, ERROR_RATE, more);
+    return set;
+  };
+  return {
+    visited: await make('visited'),
+    plain: await make('plain'),
+    hosts: await make('hosts', { perHost: {} }),
+  };
+}
+
+async function round(
+  { visited, plain, hosts }: Sets,
+  number: number,
+  workers: Workers,
+  times: Times,
+): Promise<void> {
+  const time = async (call: keyof Times, work: () => Promise<unknown>): Promise<void> => {
+    times[call].push(await measured(workers, URLS, work));
+  };
+  const lines = hostLines(
+    number * URLS,
+    URLS,
+    (i) => HOSTS_PER_BATCH * Math.floor(i / BATCH) + (i % HOSTS_PER_BATCH),
+  );
+  await time('visit', () => visited.stream('visit', lines));
+  for (const [set, of] of [
+    [plain, ''],
+    [hosts, 'hosts/'],
+  ] as const) {
+    await time(`${of}discover`, () => set.stream('discover', lines));
+    await time(`${of}lease and ack`, async () => {
+      const done = await set.drain(BATCH, 1);
+      assertSetUp(done > 0.98 * URLS, `${done} of ${URLS} URLs are leased`);
+    });
+  }
+}
