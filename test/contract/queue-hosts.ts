@@ -39,6 +39,28 @@ export function queueHostsContract(subject: Subject): void {
       expect(await lease(filter, 30)).toEqual([...urls('b', 1), ...urls('a', 20, 10)]);
     });
 
+    it('keeps to maxPerHost in a lease from many hosts', async () => {
+      const filter = await make({});
+      const hosts = Array.from({ length: 90 }, (_, n) => `h${n}`);
+      await discover(
+        subject.store,
+        filter,
+        hosts.flatMap((host) => urls(host, 3)),
+      );
+      expect(await lease(filter, 100, 1)).toEqual(hosts.flatMap((host) => urls(host, 1)));
+    });
+
+    it('keeps to maxPerHost in a lease that meets many forgotten entries', async () => {
+      const filter = await make({});
+      const forgotten = urls('a', 1_000, 1_000);
+      await discover(subject.store, filter, [...forgotten, ...urls('a', 150, 2_000)]);
+      await calls.forget(filter, forgotten);
+      const found = await lease(filter, 200, 60);
+      expect(found).toEqual(urls('a', found.length, 2_000));
+      expect(found.length).toBeGreaterThan(0);
+      expect(found.length).toBeLessThanOrEqual(60);
+    });
+
     it('hands out one URL of each of 1,000 hosts, each once', async () => {
       const filter = await make({ delayMs: DELAY_MS });
       const all = Array.from({ length: 1_000 }, (_, n) => `http://h${n}.example/`);

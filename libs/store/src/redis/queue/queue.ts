@@ -42,6 +42,8 @@ interface SegmentLease {
   readonly full: boolean;
   /** True if another script may find more, under a record of its own: this one has read as many lanes as it may. */
   readonly goesOn: boolean;
+  /** In a per-host queue, the last turn at the beginning of the lease in this segment. */
+  readonly lastTurn: number;
   /** True if it is from the record of an earlier attempt. */
   readonly isRepeat: boolean;
 }
@@ -76,10 +78,17 @@ export class RedisQueue implements Queue {
     let given = 0;
     for (let n = 0, full = false; n < segments && given < max && !full; n++) {
       const segment = (first + n) % segments;
+      let lastTurn: number | undefined;
       for (let more = true, part = 0, isRepeat = false; more;) {
         // A repeat takes nothing more than its first attempt.
         const wanted = isRepeat ? 0 : max - given;
-        const args = [wanted, leaseMs, bytes, given === 0 ? '1' : '0', ...perHostIn(filter, limits)];
+        const args = [
+          wanted,
+          leaseMs,
+          bytes,
+          given === 0 ? '1' : '0',
+          ...perHostIn(filter, limits, lastTurn),
+        ];
         const answers = await this.leaseFrom(filter, segment, operation, args, part);
         const found = readLease(answers, filter, segment, max - given);
         leased.push(...found.entries);
@@ -88,6 +97,7 @@ export class RedisQueue implements Queue {
         full = found.full;
         isRepeat ||= found.isRepeat;
         if (found.goesOn) part++;
+        if (part > 0) lastTurn ??= found.lastTurn;
         more = (found.more || (found.goesOn && given < max)) && msUntil(operation.deadline) > 0;
       }
     }
@@ -233,9 +243,13 @@ export class RedisQueue implements Queue {
   }
 }
 
-/** The most entries of each host, for leaseScript: 0 for the default. */
-function perHostIn({ perHost }: RedisFilter, { maxPerHost = 0 }: LeaseLimits = {}): number[] {
-  return perHost ? [maxPerHost] : [];
+/** For leaseScript: the most entries of each host, 0 for the default, and the last turn. */
+function perHostIn(
+  { perHost }: RedisFilter,
+  { maxPerHost = 0 }: LeaseLimits = {},
+  lastTurn: number | '' = '',
+): (string | number)[] {
+  return perHost ? [maxPerHost, lastTurn] : [];
 }
 
 /** Decodes the answer of leaseScript, up to the first `most` entries of the lease. */
@@ -246,8 +260,9 @@ function readLease(
   most: number,
 ): SegmentLease {
   const end = answers.indexOf(NEWLINE);
-  const [first = 0, given = 0, flag = 0] = answers.toString('latin1', 0, end).split(' ').map(Number);
-  const states = answers.toString('latin1', 0, end).split(' ')[3] ?? '';
+  const head = answers.toString('latin1', 0, end).split(' ');
+  const [first = 0, given = 0, flag = 0, lastTurn = 0] = head.map(Number);
+  const states = head[4] ?? '';
   const entries: LeasedEntry[] = [];
   let bytes = 0;
   for (let n = 0, at = end + 1; n < given; n++) {
@@ -272,6 +287,7 @@ function readLease(
     more: flag === 1,
     full: flag === 2,
     goesOn: flag === 3,
+    lastTurn,
     isRepeat: states !== '',
   };
 }

@@ -190,10 +190,12 @@ end
 
 /**
  * `queue.takeTurns` takes entries from the lanes whose turn it is, one after the other, until `taken` has `wanted`: at
- * most `most` of each lane. 0: 1 if the host has a delay, else no limit. Needs TAKE. Flush before, and save afterwards.
+ * most `most` of each lane. 0: 1 if the host has a delay, else no limit. `last`: the last turn at the beginning of the
+ * lease. Lanes that an earlier script of the same lease has served have later turns. Needs TAKE. Flush before, and save
+ * afterwards.
  */
 export const TAKE_TURNS = `
-function queue.takeTurns(taken, wanted, most)
+function queue.takeTurns(taken, wanted, most, last)
   local left, from = ${LANES_PER_SCRIPT}, 0
   while taken.count < wanted and not taken.rest do
     local size = math.min(left, math.max(4, wanted - taken.count))
@@ -218,6 +220,7 @@ function queue.takeTurns(taken, wanted, most)
       if not lane.stored or lane.turn ~= unpacked('>I6', turns[n]) then
         error({err = 'UNSEEN the record of a lane is missing'})
       end
+      if most > 0 and lane.turn > last then return end
       queue.use(lane.id)
       -- It is still blocked if the clock was set back.
       if readyOf(lane) <= queueTime then

@@ -52,11 +52,11 @@ end
 /**
  * lease: takes entries from the head of the queue and hides them for a while, in leases of LEASE_ENTRIES.
  * ARGV: 9 attempts that make a dead letter (0: no limit), 10 entries, or 0 to answer a repeat only, 11 lease in ms, 12
- * bytes of payloads, 13 '1' if the first entry may have more. If the queue is per-host: 14 entries of each, see
- * takeTurns.
- * Returns "<first lease> <entries> <flag> <states>\n", then the entries as in the leases. Flag: 1 if there is more to
- * read, 2 if the next entry would exceed the bytes, 3 if further lanes may have entries, else 0. States, for a repeat
- * only, one character per entry: LEASED if still held, '-' if the answer leaves the entry out.
+ * bytes of payloads, 13 '1' if the first entry may have more. If the queue is per-host: 14 entries of each, 15 the last
+ * turn at the beginning of the lease, '' in its first script: see takeTurns.
+ * Returns "<first lease> <entries> <flag> <last turn> <states>\n", then the entries as in the leases. Flag: 1 if there
+ * is more to read, 2 if the next entry would exceed the bytes, 3 if further lanes may have entries, else 0. States, for
+ * a repeat only, one character per entry: LEASED if still held, '-' if the answer leaves the entry out.
  */
 export const leaseScript = forQueues((hosts) => ({
   name: 'unseenLease',
@@ -68,10 +68,10 @@ if recalled then
 ${leases(hosts)}${IS_DUE}${stillHeld(hosts)}
   local first, count, rest = string.match(recalled, '^(%d+) (%d+)(%+?)$')
   local states, entries = queue.held(tonumber(first), tonumber(count))
-  return {first .. ' ' .. count .. (rest == '+' and ' 3 ' or ' 0 ') .. states .. '\\n' .. entries, items}
+  return {first .. ' ' .. count .. (rest == '+' and ' 3 0 ' or ' 0 0 ') .. states .. '\\n' .. entries, items}
 end
 local wanted = tonumber(ARGV[10])
-if wanted == 0 then return {'0 0 0 \\n', items} end
+if wanted == 0 then return {'0 0 0 0 \\n', items} end
 local more = false
 if ${MAY_BE_DUE} then
 ${bringBack(hosts, 'ARGV[9]')}${leases(hosts)}${moveDue(hosts)}
@@ -79,7 +79,7 @@ ${bringBack(hosts, 'ARGV[9]')}${leases(hosts)}${moveDue(hosts)}
   ${flushed(hosts)}
 end
 local taken = {count = 0, read = 0, left = tonumber(ARGV[12]), any = ARGV[13] == '1', records = {}, parts = {}, used = {}}
-${hosts ? 'queue.takeTurns(taken, wanted, tonumber(ARGV[14]))' : takeFrom('queue', 'wanted')}
+${hosts ? 'local last = tonumber(ARGV[15]) or queue.turn\nqueue.takeTurns(taken, wanted, tonumber(ARGV[14]), last)' : `local last = 0${takeFrom('queue', 'wanted')}`}
 local count, records = taken.count, taken.records
 if #taken.parts > 0 then records[#records + 1] = concat(taken.parts) end
 local flag = taken.rest == 'full' and 2 or (more or taken.rest == 'unread') and count == 0 and 1${hosts ? ` or taken.rest == 'unread' and 3` : ''} or 0
@@ -97,14 +97,14 @@ ${flushed(hosts)}
 if count == 0 then
   ${TIDY}
   queue.save()
-  return {'0 0 ' .. flag .. ' \\n', items}
+  return {string.format('0 0 %d %.0f \\n', flag, last), items}
 end
 queue.dueAt(till)
 queue.set('leases', queue.leases + #records)
 queue.set('leased', queue.leased + count)
 local answers = string.format('%.0f %d', first, count)${hosts ? ` .. (flag == 3 and '+' or '')` : ''}
 ${recordQueue(hosts)}
-return {string.format('%.0f %d %d \\n', first, count, flag) .. concat(records), items}`,
+return {string.format('%.0f %d %d %.0f \\n', first, count, flag, last) .. concat(records), items}`,
 }));
 
 /**
