@@ -163,13 +163,13 @@ export class Trial {
     }
   }
 
-  /** Makes a call without a fault. Returns its number of commands and its answer. */
-  async measure(call: Run, place = 1): Promise<{ commands: number; answer: unknown }> {
-    let commands = 0;
+  /** Makes a call without a fault. Returns the names of its commands and its answer. */
+  async measure(call: Run, place = 1): Promise<{ commands: readonly string[]; answer: unknown }> {
+    let commands: readonly string[] = [];
     const count: Fault = async ({ operation }, { store, proxy }, _, counted) => {
       const passed = proxy.watchFrames();
       const answer = await counted(store, operation);
-      commands = passed().request.length;
+      commands = passed().names;
       return answer;
     };
     return { answer: await this.disturbed(count, 0, call, place), commands };
@@ -193,7 +193,7 @@ export class Trial {
   /** If the saga begins with a dead change, that must have changed something. */
   private async make(saga: Saga): Promise<Prepared> {
     const { dead } = saga;
-    let commands = 0;
+    let commands: readonly string[] = [];
     if (dead) {
       const whole = await this.alive(saga);
       ({ commands } = await this.measure((store) => dead.call(store, whole, made()), 0));
@@ -202,7 +202,7 @@ export class Trial {
     const scene = await this.alive(saga);
     const before = await this.stateOf(scene.name);
     if (!dead) return { scene, before: [before] };
-    const at = Math.floor(commands * dead.part);
+    const at = Math.floor(commands.length * dead.part);
     await this.disturbed(dies, at, (store) => dead.call(store, scene, made()), 0);
     const left = await this.stateOf(scene.name);
     expect(left).not.toEqual(before);

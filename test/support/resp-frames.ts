@@ -1,11 +1,15 @@
 /** Types whose first line counts the bytes that follow, and types whose first line counts the values. */
 const BLOBS = '$=!';
 const AGGREGATES = '*~>%';
+/** More bytes than the first line of a command, and its name, take. */
+const MOST_HEAD = 48;
 
 /** Splits a stream in Redis' protocol into frames: whole commands, or whole replies. */
 export class RespFrames {
   /** The length of each complete frame, in bytes. */
   readonly lengths: number[] = [];
+  /** The name of each complete command, in lower case. Empty for a reply. */
+  readonly names: string[] = [];
   private begun: Buffer = Buffer.alloc(0);
 
   /** Takes the next bytes of the stream. Returns the offsets in `chunk` at which frames end. */
@@ -16,12 +20,19 @@ export class RespFrames {
     let at = 0;
     for (let end = endOf(bytes, 0); end !== undefined; end = endOf(bytes, at)) {
       this.lengths.push(end - at);
+      this.names.push(nameOf(bytes, at));
       at = end;
       found.push(end - before);
     }
     this.begun = bytes.subarray(at);
     return found;
   }
+}
+
+/** The first word of the command at offset `begin`. */
+function nameOf(bytes: Buffer, begin: number): string {
+  const head = bytes.toString('latin1', begin, begin + MOST_HEAD);
+  return /^\*\d+\r\n\$\d+\r\n(\w+)\r\n/.exec(head)?.[1]?.toLowerCase() ?? '';
 }
 
 /** The end of the value at offset `begin`. Undefined if the value is incomplete. */

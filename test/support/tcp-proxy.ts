@@ -98,15 +98,18 @@ export class TcpProxy {
   }
 
   /**
-   * Watches one idle connection. The returned function gives the lengths of the frames that have passed, and ends the
-   * watch.
+   * Watches one idle connection. The returned function gives the lengths of the frames that have passed, and the names
+   * of the commands among them, and ends the watch.
    */
-  watchFrames(): () => Readonly<Record<Direction, readonly number[]>> {
+  watchFrames(): () => Readonly<Record<Direction, readonly number[]>> & {
+    readonly names: readonly string[];
+  } {
     const watched = { request: new RespFrames(), reply: new RespFrames() };
     this.watched = watched;
     return () => {
       this.watched = undefined;
-      return { request: watched.request.lengths, reply: watched.reply.lengths };
+      const { request, reply } = watched;
+      return { request: request.lengths, reply: reply.lengths, names: request.names };
     };
   }
 
