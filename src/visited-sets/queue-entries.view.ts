@@ -10,7 +10,9 @@ const NEXT = {
 
 export class QueuedUrlView {
   @ApiProperty({
-    description: 'Identifies this entry of the queue, in every state. Not the id of a lease or dead letter',
+    description:
+      'Identifies this entry of the queue in its place. It changes when the URL changes its state. Not the id of a ' +
+      'lease or dead letter',
   })
   readonly id!: string;
   @ApiProperty({ description: 'As received' }) readonly url!: string;
@@ -60,8 +62,8 @@ export class DroppedQueuedView {
   @ApiProperty({
     ...COUNT,
     description:
-      'Number of URLs that this call dropped from the queue. If workers or other drops take URLs meanwhile, it may also ' +
-      'count some of theirs. With `dryRun`: 0',
+      'Number of URLs that this call dropped from the queue. The others that match were taken by workers or other drops ' +
+      'meanwhile. With `dryRun`: 0',
   })
   readonly dropped!: number;
   @ApiProperty({

@@ -1104,7 +1104,7 @@ export type Purged = {
 
 export type QueuedUrl = {
   /**
-   * Identifies this entry of the queue, in every state. Not the id of a lease or dead letter
+   * Identifies this entry of the queue in its place. It changes when the URL changes its state. Not the id of a lease or dead letter
    */
   id: string;
   /**
@@ -1190,7 +1190,7 @@ export type DroppedQueued = {
    */
   matched: number;
   /**
-   * Number of URLs that this call dropped from the queue. If workers or other drops take URLs meanwhile, it may also count some of theirs. With `dryRun`: 0
+   * Number of URLs that this call dropped from the queue. The others that match were taken by workers or other drops meanwhile. With `dryRun`: 0
    */
   dropped: number;
   /**
