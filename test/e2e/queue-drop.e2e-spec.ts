@@ -164,6 +164,17 @@ describe.each(STORES)('dropping URLs from the queue over HTTP, $name store', ({ 
     },
   );
 
+  it.each([{ host: 'a.example' }, { all: true, limit: 0 }])(
+    'lets the key of a call that it refuses be used again: %j',
+    async (refused) => {
+      const set = await QueuedSet.create(app);
+      await set.discover(...urls('a.example', 1));
+      const key = freshName('key');
+      expect(await set.post('queue/drop', refused, key)).toMatchObject({ status: 400 });
+      expect(await set.drop({ all: true }, key)).toEqual({ matched: 1, dropped: 1 });
+    },
+  );
+
   it('refuses the key of a drop that has not ended', async () => {
     const set = await QueuedSet.create(app);
     await set.discover(...urls('a.example', 1));
