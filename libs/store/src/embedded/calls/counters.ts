@@ -28,6 +28,7 @@ import type { LayerState } from '../layers/layer-state.js';
 import { JournalOperation } from '../journal/journal.js';
 import { EntryPlaces } from '../queue/entry-places.js';
 import { TodoQueue } from '../queue/todo-queue.js';
+import { VoidEntries } from '../queue/void-entries.js';
 import type { Change, Session } from '../engine/session.js';
 import { abandonSync } from '../syncs/end-sync.js';
 import { dropRemovals, noteRemovals } from '../filters/removals.js';
@@ -138,7 +139,7 @@ export class EmbeddedCounters implements Counters {
           const answers = limited ? put(limited, indexesOf(limited, 0), outcome.answers) : outcome.answers;
           // An item of a set that ages may have expired while its entry waits: only another entry replaces that.
           if (scope.queue.unkeptUntil > 0 && (queue || !scope.stack.age))
-            (queue ?? new TodoQueue(session, scope)).renew(positions, answers);
+            new VoidEntries(session, scope).renew(positions, answers);
           if (queue && payloads) {
             const own = { payloads: payloads.slice(from, to), hosts: hosts?.slice(from, to) };
             queue.push({ positions, ...own, ...how }, answers, session.now);
@@ -177,7 +178,7 @@ export class EmbeddedCounters implements Counters {
           const { sync } = scope;
           if (sync && !noteRemovals(session.database, scope, there, session.options.maxSyncForgets))
             abandonSync(session, scope, sync, ABANDONED.forgets);
-          if (queued) new TodoQueue(session, scope).forget(there, outcome.answers);
+          if (queued) new VoidEntries(session, scope).forget(there, outcome.answers);
           if (outcome.there) new TodoQueue(session, scope).keep(there.host, outcome.there, -1);
           const answers = chosen
             ? put(new Uint8Array(positions.count).fill(Removed.Moved), chosen, outcome.answers)

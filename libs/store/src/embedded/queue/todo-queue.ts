@@ -3,7 +3,6 @@ import {
   LEASE_ENDED,
   MAX_LEASED_ENTRIES,
   RELEASED,
-  Removed,
   Settled,
   type DeadLetterPage,
   type LeasedEntry,
@@ -14,17 +13,13 @@ import {
   type Release,
 } from '../../port/index.js';
 import { hostWords, type Positions } from '#bloom';
-import type { EntryName } from '../../entry-id.js';
-import { hashesOf } from '../../queued-hashes.js';
 import type { FilterState } from '../filters/filter-state.js';
-import { packMarks } from '../filters/marks.js';
 import { numberedKey } from '../database/keys.js';
 import { DamagedRow, RowState } from '../database/table.js';
 import { Basket } from './basket.js';
 import { DeadLetters } from './dead-letters.js';
 import { DueIndex, DueKind, stateOf, type DelayedState, type Due } from './due.js';
 import { idOf, isOf, namedBy } from './entry-ids.js';
-import { EntryPlaces } from './entry-places.js';
 import { entriesOf, EntryPacker, levelOf, type Entry, type EntryChange } from './entry.js';
 import { HostLanes, knowsHosts } from './host-lanes.js';
 import { limited } from './limited.js';
@@ -32,14 +27,12 @@ import { onlyLane } from './lane.js';
 import { LaneLogs } from './lane-logs.js';
 import { Leases, type HeldEntry } from './leases.js';
 import { isUnkept, type SweptStore } from './sweep-queue.js';
-import type { Sweeper } from './sweeper.js';
+import { VoidEntries, type VoidSession } from './void-entries.js';
 
 const packer = new EntryPacker();
 
 /** The parts of a session that a queue uses. */
-interface QueueSession extends SweptStore {
-  readonly sweeper: Pick<Sweeper, 'consider'>;
-}
+type QueueSession = SweptStore & VoidSession;
 
 /** An entry, with its host or the second word of its host's hash in sets with `perHost`. */
 export type TakenEntry = Pick<QueuedItem, 'hash' | 'host'> & { readonly hostWord?: number };
@@ -71,7 +64,7 @@ export class TodoQueue {
   private readonly due: DueIndex;
   private readonly leases: Leases;
   private readonly letters: DeadLetters;
-  /** With `collects`: the entries that were acknowledged, purged or dropped. */
+  /** The entries that were dropped and, with `collects`, those that were acknowledged or purged. */
   readonly taken: TakenEntry[] = [];
 
   constructor(
@@ -138,52 +131,10 @@ export class TodoQueue {
     for (const host of hosts) this.lanes?.restore(host);
   }
 
-  /** Forgets the items of a batch that were removed, wherever their entries are. */
-  forget(positions: Positions, answers: Uint8Array): void {
-    if (this.lanes && positions.host) this.lanes.forget(positions.host, answers);
-    this.markAll(positions, answers, Removed.Removed);
-  }
-
-  /**
-   * Makes all entries void that the new items of a batch have: scheduled entries that a sync did not keep, and that no
-   * sweep has removed yet. Call it before the items are queued.
-   */
-  renew(positions: Positions, answers: Uint8Array): void {
-    this.markAll(positions, answers, Added.New);
-  }
-
-  /** Makes the entries void that the items with this answer have now. */
-  private markAll({ hash: hashes }: Pick<Positions, 'hash'>, answers: Uint8Array, answer: number): void {
-    const { queue } = this.state;
-    if (queue.held === 0) return;
-    const items = new Uint32Array(answers.length);
-    let count = 0;
-    for (let i = 0; i < answers.length; i++) {
-      if (answers[i] === answer) items[count++] = i;
-    }
-    if (count > 0) this.mark(queue.clock, hashes, items.subarray(0, count));
-  }
-
-  /** Drops the entries that are still in their places. One of Settled per id. */
+  /** See VoidEntries. */
   drop(ids: readonly string[]): Uint8Array {
-    const places = new EntryPlaces(this.session.database, this.state);
-    const found = new Map<string, EntryName>();
-    const answers = Uint8Array.from(ids, (id) => {
-      const name = found.has(id) ? undefined : places.find(id);
-      if (!name) return Settled.Unknown;
-      found.set(id, name);
-      if (this.collects) this.taken.push(name);
-      return Settled.Done;
-    });
-    const names = [...found.values()];
-    const hashes = hashesOf(names);
-    const born = new Map<number, number[]>();
-    for (const [n, { birth }] of names.entries()) {
-      const items = born.get(birth) ?? [];
-      items.push(n);
-      born.set(birth, items);
-    }
-    for (const [birth, items] of born) this.mark(birth, hashes, Uint32Array.from(items));
+    const { answers, names } = new VoidEntries(this.session, this.state).drop(ids);
+    this.taken.push(...names);
     return answers;
   }
 
@@ -346,16 +297,6 @@ export class TodoQueue {
     const basket = new Basket({ max, maxSkips, isForgotten });
     this.log.take(basket, maxPerHost);
     return basket.entries;
-  }
-
-  /** Makes the entries of some items of a batch void if they were born by this time of the queue's clock. */
-  private mark(clock: number, hashes: Uint32Array, items: Uint32Array): void {
-    const { queue, key } = this.state;
-    const { marks, sizes } = this.session.database;
-    queue.marks.note(clock, hashes, items);
-    for (const row of packMarks(clock, hashes, items, sizes.rowBytes))
-      marks.putSync(numberedKey(key, queue.nextMark++), row);
-    this.session.sweeper.consider(this.state);
   }
 
   private settle(
