@@ -246,7 +246,9 @@ export function queueExactDropsContract(subject: Subject): void {
       const filter = await make();
       await discover(subject.store, filter, urls('a', 2));
       const all = await calls.list(filter);
-      const [taken] = await calls.take(filter, 1);
+      const acked = await calls.lease(filter, 1);
+      await calls.ack(filter, acked);
+      const [taken] = payloads(acked);
       const sync = await syncs.open(filter);
       const answers = await calls.removeListed(await syncs.current(filter), all);
       expect(answers).toEqual(
