@@ -23,7 +23,7 @@ export function entryNames({ generation }: RedisFilter, ids: readonly string[]):
 export function entryNamesOf(filter: RedisFilter, ids: readonly string[], positions: Positions): EntryNames {
   const all = Uint32Array.from(ids.keys());
   const hashes = packHashes(positions, all);
-  const hosts = positions.host && packHostWords(positions, all);
+  const hosts = filter.perHost && packHostWords(positions, all);
   return entryNames(filter, ids).map((name, i) => {
     const hash = hashes.subarray(i * HASH_BYTES, (i + 1) * HASH_BYTES);
     const hostWord = hosts?.readUInt32BE(i * HOST_BYTES) ?? 0;
