@@ -207,8 +207,9 @@ export interface Queue {
    *
    * Per id: Settled.Done, or Settled.Unknown if `entries` lists the entry no more, or lists it with another id, because
    * it was settled, forgotten or dropped, or has moved: it was leased, or came back to the queue. An entry whose lease
-   * was extended has not moved, and neither has one whose lease or delay has ended, until the queue notices. If `ids`
-   * has the same id twice, the second one is Settled.Unknown.
+   * was extended has not moved, and neither has one whose lease or delay has ended, until the queue notices. A short
+   * queue may list an entry that was leased and released again with the id that it had. If `ids` has the same id twice,
+   * the second one is Settled.Unknown.
    */
   drop(filter: Filter, ids: readonly string[], operation: Operation): Promise<Uint8Array>;
 
