@@ -11,7 +11,7 @@ import {
 import { clock } from '../support/clock.js';
 import { specOf } from '../support/export-files.js';
 import type { FoundKey, RedisHarness } from '../support/stores.js';
-import { check, items, made, makeFilter, type FilterOptions } from './calls.js';
+import { add, check, items, keyed, made, makeFilter, type FilterOptions } from './calls.js';
 import { HostCalls, hostOptions, urls } from './host-calls.js';
 import { payloads } from './queue-calls.js';
 import type { Subject } from './subject.js';
@@ -179,6 +179,28 @@ export function redisOrder(subject: Subject<RedisHarness>): void {
       expect(await calls.take(filter)).toEqual([]);
       expect(await calls.queueOf(filter)).toMatchObject({ waiting: 0, leased: 1, scheduled: 0 });
     });
+
+    it.each<FilterOptions>([{}, hostOptions({}), hostOptions({ maxUrls: 9 })])(
+      'do not come due if their items are visited before they are checked; %j',
+      async (options) => {
+        const filter = await make(options);
+        const [old, other] = urls('a', 2) as [string, string];
+        await calls.discover(filter, [old, other], { delayMs: DAY_MS });
+        const { key, client } = await metaOf(filter);
+        const cells = key.replace(/:meta$/, ':cells');
+        await client.set(cells, Buffer.alloc(await client.strlen(cells)));
+        await setOrdered(filter, 'dropping', (await numbersOf(filter)).readUIntBE(0, 6));
+        await setOrdered(filter, 'droppingTill', clock.now() + 30_000);
+        const operation = keyed();
+        expect(await add(subject.store, filter, [old, old], operation)).toEqual([1, 0]);
+        expect(await add(subject.store, filter, [old, old], operation)).toEqual([1, 0]);
+        expect(await add(subject.store, filter, [old])).toEqual([0]);
+        await setOrdered(filter, 'droppingTill', 0);
+        clock.advance(DAY_MS);
+        expect(await calls.take(filter)).toEqual([other]);
+        expect(await check(subject.store, filter, [old])).toEqual([1]);
+      },
+    );
 
     it('come due if no instance goes on to drop them', async () => {
       const filter = await make();

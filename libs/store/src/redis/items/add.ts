@@ -2,10 +2,10 @@ import { EPOCHS_OF_AGE } from '../../age.js';
 import { HOST_LIMITS } from '../scripts/host-lanes.js';
 import { moveDue } from '../scripts/due.js';
 import { bringBack, leases, marks } from '../scripts/queue-moves.js';
-import { MOST_LEASES } from '../scripts/queue-state.js';
+import { MOST_LEASES, QUEUE_FIELD } from '../scripts/queue-state.js';
 import { schedule } from '../scripts/schedule.js';
 import { RECALL } from '../scripts/script.js';
-import { replaceIn } from '../scripts/unclaimed.js';
+import { refuseWhileDropping, replaceIn } from '../scripts/unclaimed.js';
 import type { Frame } from './frame.js';
 import { headBytes } from './packed-cells.js';
 import { addSyncCounts, end, head, keptOfHosts, open, openQueue, openRange, shares } from './parts.js';
@@ -16,10 +16,10 @@ import { addTo, answered, claims } from './passes.js';
  * ages, extends its lifetime in the own and the sync's layers that claim it.
  */
 export function add(frame: Frame): string {
-  const { ages, hosts, visits = false } = frame.task;
+  const { ages, queued, hosts, visits = false } = frame.task;
   const limits = hosts && !visits;
   const sync = frame.has('sync');
-  return `${head(frame)}${RECALL}${open(frame)}${shares(frame)}
+  return `${head(frame)}${RECALL}${visits && !queued ? refuseWhileDropping(frame.field(QUEUE_FIELD)) : ''}${open(frame)}${shares(frame)}
 ${ages ? `local lifetime = min(${EPOCHS_OF_AGE}, math.floor((math.max(now, epoch * epochMs) + ${frame.arg('lives')}) / epochMs) - epoch)` : ''}
 ${sync ? `local listed, unlisted = {}, count` : 'local unlisted = count'}
 ${
@@ -96,7 +96,7 @@ ${end(frame, 'added', 'duplicate')}`;
 /** Opens the queue, with what the script needs to queue new items. */
 function queue(frame: Frame): string {
   const { queued, hosts, visits = false } = frame.task;
-  if (visits) return openQueue(frame, HOST_LIMITS);
+  if (visits) return openQueue(frame, hosts ? HOST_LIMITS : '');
   const due =
     queued &&
     `${marks(hosts)}${bringBack(hosts, frame.arg('attempts'))}${leases(hosts)}${moveDue(hosts)}
@@ -163,8 +163,10 @@ if ${frame.arg('grows')} == '1' then
 end`;
 
 /** Queues the new items in batch order, behind the entries that are due, or schedules them. */
-const queueNew = (frame: Frame): string =>
-  frame.task.queued && !frame.task.visits
+const queueNew = (frame: Frame): string => {
+  const { queued, visits = false, ages } = frame.task;
+  if (queued && visits) return ages ? '' : voidEarlier;
+  return queued
     ? `
 if added > 0 then
   local entries, payloads, p = {}, ${frame.arg('payloads')}, 1
@@ -177,7 +179,7 @@ if added > 0 then
     p = next
   end
   openedQueue.moveDue()
-  ${replaceIn('openedQueue').trim()}
+  ${replaceIn('openedQueue', 'entries', 'sub(entries[n], 15, 30)').trim()}
   if priority > 0 then openedQueue.order() end
   if from > now then openedQueue.schedule(entries, from) else openedQueue.add(entries) end
   ${frame.task.hosts ? `openedQueue.discovered(entries, ${frame.arg('names')})` : ''}
@@ -186,3 +188,16 @@ if added > 0 then
   openedQueue.save()
 end`
     : '';
+};
+
+/** Voids earlier entries of the visited items. If the filter ages, only another entry does so. */
+const voidEarlier = `
+if added > 0 then
+  local fresh = {}
+  hashesOf()
+  for n = 1, count do
+    if out[n] == '1' then fresh[#fresh + 1] = hashes[n] end
+  end
+  ${replaceIn('openedQueue', 'fresh', 'fresh[n]').trim()}
+  openedQueue.save()
+end`;

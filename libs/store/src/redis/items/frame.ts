@@ -36,7 +36,10 @@ export interface ItemTask {
   readonly queued: boolean;
   /** True if that queue has a lane for each host. */
   readonly hosts: boolean;
-  /** An add that queues nothing: it only counts the URLs of hosts that the sync's layers get. */
+  /**
+   * An add that queues nothing. If it is `queued`, it voids entries of its items (../scripts/unclaimed.ts), and counts
+   * the URLs of hosts that the sync's layers get. Otherwise it is refused if it would have to void any.
+   */
   readonly visits?: boolean;
   /** True if each add raises counters, even if the item is present. */
   readonly multiset: boolean;
@@ -165,7 +168,7 @@ export class Frame {
     this.layerArgs = this.places.map((place) => this.argsOf(place));
     this.fields = [
       ...(this.changes ? RECORD_FIELDS : []),
-      ...(queued ? [`'${QUEUE_FIELD}'`] : []),
+      ...(queued || task.visits ? [`'${QUEUE_FIELD}'`] : []),
       ...["'open'", ...(sync ? [`'${SYNC}open'`] : []), ...(ages ? ["'epoch'"] : [])],
       ...this.places.flatMap((place) => [
         ...(ages ? [`'${this.metaName(place, 'ring')}'`] : []),
@@ -254,7 +257,7 @@ const ARGS_OF: Readonly<Record<Verb, (task: ItemTask) => ArgName[]>> = {
     ...(hosts && sync ? (['hosts'] as const) : []),
     ...(sync ? (['syncGrows'] as const) : []),
     ...(ages ? (['lives'] as const) : []),
-    ...(sync || ages ? (['hashes'] as const) : []),
+    ...(sync || ages || (queued && visits) ? (['hashes'] as const) : []),
   ],
   remove: ({ queued, hosts, named = false, ages, stacks: { sync } }) => [
     ...(queued || ages || sync ? (['hashes'] as const) : []),

@@ -103,13 +103,13 @@ export class ItemCalls {
       delayMs: Math.ceil(delayMs),
       lives: ttlMs ?? maxAgeMs(filter),
     };
-    const answer = await this.grown(filter, segment, { ...operation, endsSync: true }, (view) =>
-      this.change('add', call, view, {
-        queued: payloads !== undefined || countsKept(view, positions),
-        visits: payloads === undefined,
-        values: { ...values, ...hostsOf(view, call) },
-      }),
-    );
+    const visits = filter.queued && payloads === undefined;
+    const add = (view: SegmentView, queued: boolean) =>
+      this.change('add', call, view, { queued, visits, values: { ...values, ...hostsOf(view, call) } });
+    const answer = await this.grown(filter, segment, { ...operation, endsSync: true }, async (view) => {
+      const added = await add(view, payloads !== undefined || countsKept(view, positions));
+      return 'lack' in added && added.lack === 'queue' ? add(view, true) : added;
+    });
     if (filter.stack.nearlyFull(segment)) this.growth.ahead(filter, filter.stack, quota);
     this.growSync(filter, segment, quota);
     return answer;
@@ -241,7 +241,8 @@ export class ItemCalls {
       queued,
       hosts,
       multiset,
-      ...(hosts && visits && { visits }),
+      // Visits of a set that ages void no entries.
+      ...(visits && (hosts || !ages) && { visits }),
       ...(named && { named }),
     });
     const { frame } = program;

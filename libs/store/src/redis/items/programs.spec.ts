@@ -20,6 +20,7 @@ function* tasks(): Generator<ItemTask> {
         for (const queued of BOTH) {
           for (const hosts of queued ? BOTH : [false]) {
             yield { ...rest, verb: 'add', queued, hosts, multiset: false };
+            yield { ...rest, verb: 'add', queued, hosts, visits: true, multiset: false };
             yield { ...rest, verb: 'remove', queued, hosts, multiset: false };
             if (queued) yield { ...rest, verb: 'remove', queued, hosts, multiset: false, named: true };
           }

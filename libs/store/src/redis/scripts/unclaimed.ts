@@ -13,27 +13,44 @@ import { ALLOW_OOM, NOW } from './script.js';
 /** How long an instance may take for a step, in ms. */
 const STEP_MS = 60_000;
 
-/** Lua: whether an instance is dropping entries. A time that is too far ahead is of before the clock was set back. */
-export const isDropping = (queue: string): string =>
-  `(${queue}.droppingTill > now and ${queue}.droppingTill <= now + ${STEP_MS})`;
+/**
+ * Lua: whether an instance is dropping entries, by `droppingTill`. A time that is too far ahead is of before the clock
+ * was set back.
+ */
+export const isDropping = (till: string): string => `(${till} > now and ${till} <= now + ${STEP_MS})`;
 
 /** Bytes from `dropping` to the end of the numbers. The number after it is `droppingTill`. */
 const LAST_BYTES = 6 * (ORDERED.length - ORDERED.indexOf('dropping'));
 
-/** Lua: the numbers of a queue from now on, if it is ordered. No unordered queue has as many numbers. After NOW. */
+/** Lua: whether a queue with these numbers is ordered. No unordered queue has as many. */
+const isOrdered = (numbers: string): string =>
+  `(#${numbers} == ${orderedBytes(false)} or #${numbers} == ${orderedBytes(true)})`;
+
+/** Lua: the numbers of a queue from now on, if it is ordered. After NOW. */
 export const beginDropping = (numbers: string): string => `
-if #${numbers} == ${orderedBytes(false)} or #${numbers} == ${orderedBytes(true)} then
+if ${isOrdered(numbers)} then
   local last = #${numbers} - ${LAST_BYTES}
   ${numbers} = sub(${numbers}, 1, last) .. sub(${numbers}, 1, 6) .. struct.pack('>I6', now + ${STEP_MS}) .. sub(${numbers}, last + 13)
 end
 `;
 
-/** Lua: voids earlier entries of the items of new `entries`, at least one, of this open queue. After NOW. */
-export const replaceIn = (queue: string): string => `
-if ${isDropping(queue)} then
+/** Lua: ends a script without the queue's keys if it would have to void entries. `numbers`: of the queue. After NOW. */
+export const refuseWhileDropping = (numbers: string): string => `
+do
+  local numbers = ${numbers} or ''
+  local till = ${isOrdered('numbers')} and struct.unpack('>I6', numbers, #numbers - 5) or 0
+  if ${isDropping('till')} then return redis.status_reply('QUEUE') end
+end`;
+
+/**
+ * Lua: voids earlier entries of new items of this open queue. `items`: a list of at least one; `hash`: of item `n`.
+ * After NOW.
+ */
+export const replaceIn = (queue: string, items: string, hash: string): string => `
+if ${isDropping(`${queue}.droppingTill`)} then
   local marks = {}
-  for n = 1, #entries do
-    marks[2 * n - 1], marks[2 * n] = sub(entries[n], 15, 30), string.format('%.0f', ${queue}.clock)
+  for n = 1, #${items} do
+    marks[2 * n - 1], marks[2 * n] = ${hash}, string.format('%.0f', ${queue}.clock)
   end
   ${queue}.set('marked', ${queue}.marked + call('HSET', ${queue}.marks, unpack(marks)))
 end`;

@@ -30,13 +30,14 @@ export interface Answer<T = string> {
  *   among those given to the script.
  * - `view`: the segment did not match the view; the next call uses the new view.
  * - `ended`: the sync cannot continue.
+ * - `queue`: the script would have to change the queue.
  * - `full`: the segment has `hidden` hidden items, and the script would have to hide more.
  */
 export type Lack =
   | { readonly lack: 'grow'; readonly of: 'own' | 'sync' }
   | { readonly lack: 'unmade'; readonly place: number }
   | { readonly lack: 'view'; readonly view: SegmentView }
-  | { readonly lack: 'ended' }
+  | { readonly lack: 'ended' | 'queue' }
   | { readonly lack: 'full'; readonly hidden: number };
 
 /** A script that an operation runs. `field` distinguishes it from the operation's other scripts. */
@@ -295,9 +296,10 @@ function decode<T>(
 
 function lackIn(reply: unknown): Lack | undefined {
   const [, word, place] =
-    (typeof reply === 'string' && /^(GROW|GROWSYNC|UNMADE|ENDED|FULL) ?(\d*)$/.exec(reply)) || [];
+    (typeof reply === 'string' && /^(GROW|GROWSYNC|UNMADE|ENDED|QUEUE|FULL) ?(\d*)$/.exec(reply)) || [];
   if (word === undefined) return undefined;
   if (word === 'ENDED') return { lack: 'ended' };
+  if (word === 'QUEUE') return { lack: 'queue' };
   if (word === 'FULL') return { lack: 'full', hidden: Number(place) };
   if (word === 'UNMADE') return { lack: 'unmade', place: Number(place) };
   return { lack: 'grow', of: word === 'GROW' ? 'own' : 'sync' };
