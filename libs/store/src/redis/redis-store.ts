@@ -152,7 +152,7 @@ export class RedisStore implements Store {
     this.watches = new QueueWatches(connection, segments, openSet, timeoutMs);
     this.queue = new RedisQueue(segments, this.watches, this.sweeper, timeoutMs);
     this.hosts = new RedisHosts({
-      ...{ segments, sweeper: this.sweeper, maxHosts, timeoutMs },
+      ...{ segments, sweeper: this.sweeper, maxHosts },
       copyQueue: (filter, deadline) => this.syncs.copyQueue(filter, deadline),
       pagesOf: (filter, segment) =>
         new RedisSource(connection, this.catalogue, this.views, filter, timeoutMs).pagesOf(segment),

@@ -75,7 +75,7 @@ export async function readEntries(
 }
 
 /** The lane of a host, which is in one segment. */
-function laneOf(filter: RedisFilter, host: string): { readonly id: Buffer; readonly segment: number } {
+export function laneOf(filter: RedisFilter, host: string): { readonly id: Buffer; readonly segment: number } {
   const words = hostWords(host, filter.seed);
   const id = Buffer.alloc(8);
   for (const [n, word] of words.entries()) id.writeUInt32BE(word, 4 * n);

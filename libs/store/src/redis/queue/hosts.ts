@@ -1,5 +1,3 @@
-import { hostWords, segmentOf } from '#bloom';
-import { deadlineIn } from '../../clock.js';
 import { emptyHost } from '../../empty-host.js';
 import { StoreError } from '../../errors.js';
 import {
@@ -18,6 +16,7 @@ import { packSettings } from '../scripts/lane-records.js';
 import type { Script } from '../scripts/script.js';
 import type { Segments } from '../segments/segments.js';
 import type { Sweeper } from '../segments/sweeper.js';
+import { laneOf } from './entry-pages.js';
 import { hostViewOf, readLanes } from './lane-pages.js';
 import { LanesReader } from './lanes-reader.js';
 import { ListedHosts } from './listed-hosts.js';
@@ -31,8 +30,6 @@ interface Parts {
   /** Makes the open sync of a filter keep the queue. False if the sync is still being opened. */
   readonly copyQueue: (filter: RedisFilter, deadline: number) => Promise<boolean>;
   readonly maxHosts: number;
-  /** Time for one step, in ms. */
-  readonly timeoutMs: number;
 }
 
 /** The lane of a host. */
@@ -74,7 +71,7 @@ export class RedisHosts implements Hosts {
   async drop(handle: Filter, host: string, operation: Operation): Promise<number> {
     const place = placeOf(handle, host);
     const { filter, segment, id } = place;
-    const { segments, sweeper, copyQueue, timeoutMs } = this.parts;
+    const { segments, sweeper, copyQueue } = this.parts;
     let answer = await this.change(dropHostScript, place, operation, ['']);
     if (answer.length === 0) {
       const isCopied = await copyQueue(filter, operation.deadline);
@@ -87,7 +84,7 @@ export class RedisHosts implements Hosts {
     for (let from = first; from < end; from += CHUNKS_DROPPED) {
       const numbers = [from, Math.min(end, from + CHUNKS_DROPPED)];
       const script = { plain: dropChunksScript, hosts: dropChunksScript };
-      await segments.readQueue(script, filter, segment, [id, ...numbers], deadlineIn(timeoutMs));
+      await segments.changeQueue(script, filter, segment, [id, ...numbers], operation.deadline);
     }
     return held;
   }
@@ -111,13 +108,7 @@ export class RedisHosts implements Hosts {
 function placeOf(handle: Filter, host: string): Place {
   assertKnowsHosts(handle);
   const filter = RedisFilter.of(handle);
-  const [first = 0, second = 0] = hostWords(host, filter.seed);
-  const id = Buffer.alloc(8);
-  id.writeUInt32BE(first);
-  id.writeUInt32BE(second, 4);
-  // The first word decides it.
-  const piece = segmentOf(first, 0, filter.geometry);
-  return { filter, segment: Math.floor(piece / filter.stack.piecesOf(0)), id };
+  return { filter, ...laneOf(filter, host) };
 }
 
 /** The error if another sync was opened after the copy of the queue. */
