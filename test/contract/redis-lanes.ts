@@ -1,9 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
-import { Added, type Filter, type PerHost } from '#store';
+import { Added, type Filter, type PerHost, Settled } from '#store';
 import {
   HEAD_BYTES,
   HOST_BYTES,
   HOST_QUEUE_NUMBERS,
+  LEASE_ENTRIES,
   QUEUE_FIELD,
 } from '../../libs/store/src/redis/scripts/queue-state.js';
 import { LANES_PER_SCRIPT } from '../../libs/store/src/redis/scripts/host-lanes.js';
@@ -42,6 +43,24 @@ export function redisLanes(subject: Subject<RedisHarness>): void {
     if (members.length === 0) return [];
     const records = await lanes.client.hmgetBuffer(lanes.key, ...members.map((member) => member.subarray(6)));
     return records.map((record) => record && readLane(record).name);
+  };
+  /** The most records that one script has read. */
+  const mostRead = async (filter: Filter, act: () => Promise<unknown>): Promise<number> => {
+    const { client } = await keyOf(filter, 'queue:lanes');
+    const monitor = await client.monitor();
+    const reads = [0];
+    monitor.on('monitor', (_, args: string[], source: string) => {
+      if (source !== 'lua') reads.push(0);
+      else if (/^hmget$/i.test(args[0] ?? '') && args[1]?.endsWith(':queue:lanes'))
+        reads.push((reads.pop() ?? 0) + args.length - 2);
+    });
+    try {
+      await act();
+      await client.ping();
+    } finally {
+      monitor.disconnect();
+    }
+    return Math.max(...reads);
   };
 
   describe('the lanes of a per-host queue', () => {
@@ -105,31 +124,30 @@ export function redisLanes(subject: Subject<RedisHarness>): void {
 
     it('are at most LANES_PER_SCRIPT in each script', async () => {
       const filter = await make({ maxLeased: 1, maxUrls: 9 });
-      const counted = (await keyOf(filter, 'queue:lanes')).client;
       const count = 4 * LANES_PER_SCRIPT;
-      /** The most records that one command of a script has read. */
-      const mostRead = async (act: () => Promise<unknown>): Promise<number> => {
-        const monitor = await counted.monitor();
-        let most = 0;
-        monitor.on('monitor', (_, args: string[], source: string) => {
-          if (source !== 'lua') return;
-          if (/^hmget$/i.test(args[0] ?? '') && args[1]?.endsWith(':queue:lanes'))
-            most = Math.max(most, args.length - 2);
-        });
-        try {
-          await act();
-          await counted.ping();
-        } finally {
-          monitor.disconnect();
-        }
-        return most;
-      };
-      const reads = [await mostRead(() => discover(subject.store, filter, hosts(count)))];
+      const reads = [await mostRead(filter, () => discover(subject.store, filter, hosts(count)))];
       const taken = await calls.lease(filter, count, HELD_MS);
       expect(taken).toHaveLength(count);
-      reads.push(await mostRead(() => calls.ack(filter, taken)));
+      reads.push(await mostRead(filter, () => calls.ack(filter, taken)));
       expect(Math.min(...reads)).toBeGreaterThan(1);
       expect(Math.max(...reads)).toBeLessThanOrEqual(LANES_PER_SCRIPT);
+    });
+
+    it('are at most LANES_PER_SCRIPT in each script that settles entries after a host was dropped', async () => {
+      const filter = await make({});
+      const count = 10 * LEASE_ENTRIES;
+      await discover(subject.store, filter, hosts(count));
+      const taken = await calls.lease(filter, count, HELD_MS);
+      await subject.store.hosts.drop(filter, 'h1.example', keyed());
+      // One or two of each lease.
+      const some = taken.filter((_, n) => n % (LEASE_ENTRIES - 1) === 0);
+      const most = await mostRead(filter, async () => {
+        expect(await calls.extend(filter, some, HELD_MS)).toEqual(some.map(() => Settled.Done));
+        expect(await calls.ack(filter, some)).toEqual(some.map(() => Settled.Done));
+      });
+      expect(most).toBeGreaterThan(1);
+      expect(most).toBeLessThanOrEqual(LANES_PER_SCRIPT);
+      expect(await calls.ack(filter, taken.slice(1, 3))).toEqual([Settled.Unknown, Settled.Done]);
     });
 
     it('are about LANES_PER_SCRIPT in each step of a sweep', async () => {
@@ -139,25 +157,14 @@ export function redisLanes(subject: Subject<RedisHarness>): void {
         // Redis scans all short values of a small hash at once.
         const all = hosts(8 * LANES_PER_SCRIPT, 'a-name-that-is-not-short-');
         await discover(subject.store, filter, all);
-        const { client } = await keyOf(filter, 'queue:lanes');
-        const monitor = await client.monitor();
-        const reads = [0];
-        monitor.on('monitor', (_, args: string[], source: string) => {
-          if (source !== 'lua') reads.push(0);
-          else if (/^hmget$/i.test(args[0] ?? '') && args[1]?.endsWith(':queue:lanes'))
-            reads.push((reads.pop() ?? 0) + args.length - 2);
-        });
-        try {
+        const most = await mostRead(filter, async () => {
           await calls.forget(
             filter,
             all.filter((_, n) => n % 7 === 0),
           );
-          await client.ping();
-        } finally {
-          monitor.disconnect();
-        }
-        expect(Math.max(...reads)).toBeGreaterThan(LANES_PER_SCRIPT / 2);
-        expect(Math.max(...reads)).toBeLessThan(2 * LANES_PER_SCRIPT);
+        });
+        expect(most).toBeGreaterThan(LANES_PER_SCRIPT / 2);
+        expect(most).toBeLessThan(2 * LANES_PER_SCRIPT);
       } finally {
         await subject.reopen();
       }

@@ -106,9 +106,9 @@ end
 
 /**
  * `queue.open` reads the leases with these keys, if they exist. `queue.unlease` takes an entry out of its lease, which
- * ended at `at`; by default, now. `queue.forget` takes forgotten entries out of a lease. `queue.returned` returns an
- * entry as it returns to the queue, with `leases` added to its attempts. `queue.close` writes changes of open leases,
- * and deletes leases without entries.
+ * ended at `at`; by default, now. `queue.forget` takes forgotten entries out of a lease: all, or those at the indexes
+ * in `named`. `queue.returned` returns an entry as it returns to the queue, with `leases` added to its attempts.
+ * `queue.close` writes changes of open leases, and deletes leases without entries.
  */
 export const leases = (hosts: boolean): string => `
 ${hosts ? 'local freed, freedAt = {}, {}' : ''}
@@ -144,10 +144,11 @@ function queue.unlease(lease, index, state${hosts ? ', at' : ''})
       : 'queue.left = (queue.left or 0) + 1'
   }
 end
-function queue.forget(lease)
+function queue.forget(lease, named)
   local heads, indexes = {}, {}
   for index = 1, #lease.states do
-    if lease.states[index] == ${LEASED} or lease.states[index] == ${EXTENDED} then
+    local isAsked = not named or named[index]
+    if isAsked and (lease.states[index] == ${LEASED} or lease.states[index] == ${EXTENDED}) then
       heads[#heads + 1] = sub(lease.entries, lease.starts[index], lease.starts[index] + ${idBytes(hosts) - 1})
       indexes[#heads] = index
     end

@@ -121,12 +121,13 @@ export const settleScript = forQueues((hosts) => ({
   moreKeys: true,
   lua: `${ALLOW_OOM}${CHECK_QUEUE_CHANGE}${RECALL}${openChanged(hosts)}${hostLanes(hosts)}${marks(hosts)}${leases(hosts)}${DUE_AT}${IS_DUE}
 local verb, packed = ARGV[10], ARGV[14]
-local at, out, groups, keys, known = 1, {}, {}, {}, {}
+local at, out, groups, keys, named = 1, {}, {}, {}, {}
 while at <= #packed do
   local key = sub(packed, at, at + 5)
   local count = unpacked('>I2', packed, at + 6)
   groups[#groups + 1] = {key = key, from = at + 8, to = at + 7 + count * 10}
-  if not known[key] then keys[#keys + 1], known[key] = key, true end
+  if not named[key] then keys[#keys + 1], named[key] = key, {} end
+  for id = at + 8, at + 7 + count * 10, 10 do named[key][unpacked('>I2', packed, id) + 1] = true end
   at = at + 8 + count * 10
 end
 if verb == 'release' then
@@ -149,7 +150,7 @@ local function held(lease, index)
   return state == ${EXTENDED} and not isDue(call('ZSCORE', queue.ends, lease.key .. pack('>I2', index - 1)))
 end
 if queue.hasVoid() then
-  for _, lease in pairs(opened) do queue.forget(lease) end
+  for key, lease in pairs(opened) do queue.forget(lease, named[key]) end
 end
 for g = 1, #groups do
   local group = groups[g]
