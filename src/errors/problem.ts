@@ -1,5 +1,6 @@
 import { errorEntry, type ErrorCode } from './error-codes.js';
 import { masked } from './masked.js';
+import { show } from './show.js';
 
 /** A fault in one member of a request: an RFC 6901 pointer as a URI fragment, and a sentence. */
 export interface Fault {
@@ -66,6 +67,11 @@ export class ProblemError extends Error {
       ...(this.line !== undefined && { line: this.line }),
     };
   }
+}
+
+/** VALIDATION_FAILED for one member that must be absent. */
+export function unwanted(member: string, value: unknown, because: string): ProblemError {
+  return invalid(`#/${member}`, `${member} must be absent, not ${show(value)}, because ${because}`);
 }
 
 /** VALIDATION_FAILED for one member. */

@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { filterBytes, planGeometry, planLayers, type Geometry, type Segmentation } from '#bloom';
 import type { Filter, FilterSpec, SyncPlan } from '#store';
 import { Config } from '../config/config.js';
-import { invalid, ProblemError } from '../errors/problem.js';
+import { ProblemError, unwanted } from '../errors/problem.js';
 import { Store } from '../store/store.token.js';
 import { humanBytes } from './bytes.js';
 import type { PlanDto } from './filter.dto.js';
@@ -67,10 +67,7 @@ export class FilterPlanner {
     segmentation: Segmentation,
   ): Planned {
     if (maxAgeSeconds !== undefined && type !== 'counting')
-      throw invalid(
-        '#/maxAgeSeconds',
-        `maxAgeSeconds must be absent for a ${type} filter, because it does not age`,
-      );
+      throw unwanted('maxAgeSeconds', maxAgeSeconds, `a ${type} filter does not age`);
     const cellBits = maxAgeSeconds !== undefined ? 8 : type === 'counting' ? 4 : 1;
     const sizing = { capacity, errorRate, cellBits } as const;
     if (growth !== 'auto') return { geometry: planGeometry(sizing, segmentation) };

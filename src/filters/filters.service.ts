@@ -47,7 +47,10 @@ export class FiltersService {
   ): Promise<{ view: FilterView; created: boolean }> {
     const { name, type, semantics = 'set', capacity, errorRate, growth = 'none' } = dto;
     if (type === 'standard' && semantics === 'multiset') {
-      throw invalid('#/semantics', 'semantics must be "set" for a standard filter, because it cannot count');
+      throw invalid(
+        '#/semantics',
+        'semantics must be "set", not "multiset", because a standard filter cannot count',
+      );
     }
     const spec = { name, kind: 'filter', type, semantics, capacity, errorRate, growth } as const;
     const { filter, stats, created } = await this.filterLifecycle.create(spec, operation, caller);

@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { forgottenBy, type Filter, type FilterKind, type Operation, type Sync } from '#store';
 import { Config } from '../config/config.js';
-import { invalid, ProblemError } from '../errors/problem.js';
+import { ProblemError, unwanted } from '../errors/problem.js';
 import { FilterPlanner } from '../filters/filter-planner.js';
 import { OpenFilters } from '../filters/open-filters.js';
 import { syncView, type SyncView } from '../filters/sync.view.js';
@@ -58,10 +58,7 @@ export class SyncsService {
   private mostOf({ force = false, maxForgetShare }: CommitSyncDto): number {
     if (!force) return maxForgetShare ?? this.config.syncMaxForgetShare;
     if (maxForgetShare === undefined) return 1;
-    throw invalid(
-      '#/maxForgetShare',
-      'maxForgetShare must be absent with force, because force allows any share',
-    );
+    throw unwanted('maxForgetShare', maxForgetShare, 'force allows any share');
   }
 }
 

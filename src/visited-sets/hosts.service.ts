@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Filter, Hosts, Operation } from '#store';
-import { invalid, ProblemError } from '../errors/problem.js';
+import { invalid, ProblemError, unwanted } from '../errors/problem.js';
 import { show } from '../errors/show.js';
 import { DEFAULT_PAGE } from '../filters/filter.dto.js';
 import { OpenFilters } from '../filters/open-filters.js';
@@ -45,10 +45,7 @@ export class HostsService {
     return this.on(name, async (filter, hosts) => {
       const host = this.identity.hostIn(filter, text);
       if (dto.maxUrls !== undefined && filter.perHost?.maxUrls === undefined)
-        throw invalid(
-          '#/maxUrls',
-          `maxUrls must be absent, because visited set ${name} was created without perHost.maxUrls`,
-        );
+        throw unwanted('maxUrls', dto.maxUrls, `visited set ${name} was created without perHost.maxUrls`);
       return hostView(await hosts.set(filter, host, settings, operation));
     });
   }

@@ -1,6 +1,6 @@
 import { MAX_SCHEDULE_MS, PRIORITIES, type Filter, type Priority } from '#store';
 import { optionIn, wholeOptionIn } from '../batches/batch-options.js';
-import { invalid } from '../errors/problem.js';
+import { invalid, unwanted } from '../errors/problem.js';
 import { show } from '../errors/show.js';
 import type { Request } from '../request/request.js';
 
@@ -51,9 +51,6 @@ export function refuseDelay(
 /** Throws VALIDATION_FAILED if URLs of the set cannot be scheduled again, for the same reason. */
 export function refuseAgain({ name, maxAgeSeconds }: Filter, againAfterSeconds: number | undefined): void {
   if (maxAgeSeconds === undefined || againAfterSeconds === undefined) return;
-  throw invalid(
-    '#/againAfterSeconds',
-    `againAfterSeconds must be absent, not ${againAfterSeconds}, because visited set ${name} has maxAgeSeconds: ` +
-      'its URLs come back when they are discovered after their age',
-  );
+  const why = 'its URLs come back when they are discovered after their age';
+  throw unwanted('againAfterSeconds', againAfterSeconds, `visited set ${name} has maxAgeSeconds: ${why}`);
 }

@@ -1,6 +1,6 @@
 import { ApiPropertyOptional } from '@nestjs/swagger';
 import { MAX_LEASE_MS, MAX_PER_HOST, type Filter, type PerHost } from '#store';
-import { invalid, type Fault } from '../errors/problem.js';
+import { invalid, unwanted, type Fault } from '../errors/problem.js';
 import { show } from '../errors/show.js';
 import { refused } from '../validation/json-object.js';
 
@@ -70,8 +70,5 @@ export function perHostView({ delayMs, ...limits }: PerHost): {
 /** Throws VALIDATION_FAILED if a call has an option for hosts, but the set has no `perHost`. */
 export function refuseHostOption({ name, perHost }: Filter, member: string, value: unknown): void {
   if (perHost || value === undefined) return;
-  throw invalid(
-    `#/${member}`,
-    `${member} must be absent, because visited set ${name} was created without perHost`,
-  );
+  throw unwanted(member, value, `visited set ${name} was created without perHost`);
 }

@@ -9,7 +9,7 @@ import {
   type Operation,
   type QueueEntry,
 } from '#store';
-import { invalid } from '../errors/problem.js';
+import { invalid, unwanted } from '../errors/problem.js';
 import { show } from '../errors/show.js';
 import { turn } from '../event-loop/turn.js';
 import { DEFAULT_PAGE } from '../filters/filter.dto.js';
@@ -230,10 +230,7 @@ function refuseUnclear(all: true | undefined, { state, host, prefix }: EntrySele
       'all must be true, but is missing: without state, host and prefix, this call drops the whole queue',
     );
   if (all && part)
-    throw invalid(
-      '#/all',
-      `all must be absent, not true, because ${part[0]} is ${show(part[1])}: it selects a part of the queue`,
-    );
+    throw unwanted('all', all, `${part[0]} is ${show(part[1])}: it selects a part of the queue`);
 }
 
 /**

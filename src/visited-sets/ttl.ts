@@ -1,6 +1,6 @@
 import type { Filter } from '#store';
 import { wholeOptionIn } from '../batches/batch-options.js';
-import { invalid } from '../errors/problem.js';
+import { invalid, unwanted } from '../errors/problem.js';
 import type { Request } from '../request/request.js';
 
 /** How many ms the URLs of a request stay seen; undefined if it does not say. Throws VALIDATION_FAILED. */
@@ -14,10 +14,7 @@ export function refuseTtl({ name, maxAgeSeconds }: Filter, ttlMs: number | undef
   if (ttlMs === undefined) return;
   const seconds = ttlMs / 1_000;
   if (maxAgeSeconds === undefined) {
-    throw invalid(
-      '#/ttlSeconds',
-      `ttlSeconds must be absent, because visited set ${name} has no maxAgeSeconds`,
-    );
+    throw unwanted('ttlSeconds', seconds, `visited set ${name} has no maxAgeSeconds`);
   }
   if (seconds > maxAgeSeconds) {
     throw invalid(

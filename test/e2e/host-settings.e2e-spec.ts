@@ -220,7 +220,7 @@ describe.each(STORES)('the hosts of a set, over HTTP, $name store', ({ start }) 
     expect(await on('PUT', name, 'a.example', { maxUrls: 5 })).toMatchObject({
       status: 400,
       body: {
-        detail: `maxUrls must be absent, because visited set ${name} was created without perHost.maxUrls`,
+        detail: `maxUrls must be absent, not 5, because visited set ${name} was created without perHost.maxUrls`,
       },
     });
   });

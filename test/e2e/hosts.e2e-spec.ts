@@ -220,13 +220,13 @@ describe.each(STORES)('sets with perHost, over HTTP, $name store', ({ start }) =
 
   describe('a set without perHost', () => {
     it.each([
-      ['lease', { max: 1, leaseSeconds: 1, maxPerHost: 1 }, 'maxPerHost'],
-      ['lease', { max: 1, leaseSeconds: 1, waitSeconds: 1, maxPerHost: 1 }, 'maxPerHost'],
-      ['release', { ids: [], hostDelaySeconds: 0 }, 'hostDelaySeconds'],
-    ])('refuses %s with %j', async (verb, body, member) => {
+      ['lease', { max: 1, leaseSeconds: 1, maxPerHost: 1 }, 'maxPerHost', 1],
+      ['lease', { max: 1, leaseSeconds: 1, waitSeconds: 1, maxPerHost: 1 }, 'maxPerHost', 1],
+      ['release', { ids: [], hostDelaySeconds: 0 }, 'hostDelaySeconds', 0],
+    ])('refuses %s with %j', async (verb, body, member, value) => {
       const name = freshName('h');
       await create(name, undefined);
-      const detail = `${member} must be absent, because visited set ${name} was created without perHost`;
+      const detail = `${member} must be absent, not ${value}, because visited set ${name} was created without perHost`;
       expect(await call(app, 'POST', `${SETS}/${name}/queue/${verb}`, body)).toMatchObject({
         status: 400,
         body: { code: 'VALIDATION_FAILED', detail, errors: [{ pointer: `#/${member}`, detail }] },

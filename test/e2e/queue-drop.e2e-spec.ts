@@ -204,7 +204,7 @@ describe.each(STORES)('dropping URLs from the queue over HTTP, $name store', ({ 
     [{ prefix: 5 }, 'prefix must begin with http:// or https:// and the first character of a host, not 5'],
     [{ prefix: 'https://?' }, 'not "https://?"'],
     [{ host: 5 }, 'host must be a string, not 5'],
-    [{ host: 'a.example' }, 'host must be absent, because visited set'],
+    [{ host: 'a.example' }, 'host must be absent, not "a.example", because visited set'],
     [{ state: ['dead'] }, 'not an array of 1'],
     [{ all: true, cursor: '' }, 'cursor must be the `next` of the previous answer, not ""'],
     [{ all: true, url: 'x' }, '"url" is not a member'],
