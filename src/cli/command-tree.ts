@@ -165,7 +165,8 @@ function addSets(program: Command, run: Runner): void {
           'counting',
           'standard',
         ]),
-      ),
+      )
+      .option('--per-host', 'plan a visited set that leases from hosts in turn'),
   ).action(run(plan));
 }
 

@@ -2,11 +2,13 @@ import { Inject, Injectable } from '@nestjs/common';
 import { filterBytes, planGeometry, planLayers, type Geometry, type Segmentation } from '#bloom';
 import type { Filter, FilterSpec, SyncPlan } from '#store';
 import { Config } from '../config/config.js';
-import { ProblemError, unwanted } from '../errors/problem.js';
+import { invalid, ProblemError, unwanted } from '../errors/problem.js';
 import { Store } from '../store/store.token.js';
 import { humanBytes } from './bytes.js';
 import type { PlanDto } from './filter.dto.js';
 
+/** What decides the size of a filter, besides `perHost`. */
+type Asked = Omit<PlanDto, 'perHost'>;
 type Planned = Pick<FilterSpec, 'geometry' | 'layers'>;
 
 /** Plans the geometry of filters. */
@@ -17,10 +19,21 @@ export class FilterPlanner {
     @Inject(Config) private readonly config: Config,
   ) {}
 
-  /** For a filter that grows, plans all layers that fit MAX_FILTER_BYTES. With `perHost`, it keeps hosts together. */
-  plan({ perHost, ...dto }: PlanDto & Pick<FilterSpec, 'perHost'>): Planned {
+  /**
+   * For a filter that grows, plans all layers that fit MAX_FILTER_BYTES. With `perHost`, it keeps hosts together. Throws
+   * VALIDATION_FAILED for members that do not go together.
+   */
+  plan({ perHost, ...dto }: Asked & Pick<FilterSpec, 'perHost'>): Planned {
     const { segmentation, runs } = this.store;
-    return this.within(dto, perHost ? { ...segmentation, spread: runs } : segmentation);
+    if (!perHost) return this.within(dto, segmentation);
+    const { type, growth } = dto;
+    if (type !== 'counting') throw unwanted('perHost', perHost, 'only visited sets have it');
+    if (growth !== 'auto')
+      throw invalid(
+        '#/growth',
+        `growth must be "auto" for a set with perHost, ${growth === undefined ? 'but is missing' : `not "${growth}"`}`,
+      );
+    return this.within(dto, { ...segmentation, spread: runs });
   }
 
   /**
@@ -63,7 +76,7 @@ export class FilterPlanner {
   }
 
   private within(
-    { type, capacity, errorRate, growth, maxAgeSeconds }: PlanDto,
+    { type, capacity, errorRate, growth, maxAgeSeconds }: Asked,
     segmentation: Segmentation,
   ): Planned {
     if (maxAgeSeconds !== undefined && type !== 'counting')

@@ -6,6 +6,7 @@ import { MAX_MAX_AGE_SECONDS, MIN_MAX_AGE_SECONDS, type FilterType, type Semanti
 import { must } from '../validation/must.js';
 import { NAME_PATTERN, NAME_REQUIREMENT } from '../validation/name.js';
 import { Optional } from '../validation/optional.js';
+import { PerHostOption } from './per-host.js';
 
 const CAPACITY = must(`be a whole number from 1 to ${MAX_CAPACITY}`);
 const ERROR_RATE = must(`be a number from ${MIN_ERROR_RATE} to ${MAX_ERROR_RATE}`);
@@ -76,10 +77,13 @@ export class SizeDto {
   readonly growth?: Growth;
 }
 
-/** The parameters of a plan: for a filter, or for a visited set with an age. */
+/** The parameters of a plan: for a filter, or for a visited set with an age or with `perHost`. */
 export class PlanDto extends SizeDto {
   @MaxAgeOption()
   readonly maxAgeSeconds?: number;
+
+  @PerHostOption()
+  readonly perHost?: unknown;
 }
 
 export class CreateFilterDto extends SizeDto {

@@ -11,6 +11,7 @@ import {
 import { capacityOf, fillOf, plannedLayers } from '#store';
 import type { Filter, FilterStats, FilterType, LayerStats, Semantics } from '#store';
 import type { Growth } from './filter.dto.js';
+import { PerHostView } from './per-host.js';
 import { SyncView, syncView } from './sync.view.js';
 
 /** A list of filters, including filters whose data is lost. Name both views in ApiExtraModels. */
@@ -57,6 +58,8 @@ export class PlannedLayerView {
 export class PlanView extends SizedView {
   @ApiProperty({ required: false, type: 'integer', description: 'For a visited set that ages' })
   readonly maxAgeSeconds?: number;
+  @ApiProperty({ required: false, type: PerHostView, description: 'For a visited set with `perHost`' })
+  readonly perHost?: PerHostView;
   @ApiProperty({
     type: [PlannedLayerView],
     required: false,

@@ -16,6 +16,7 @@ import {
   type FilterView,
   type PlanView,
 } from './filter.view.js';
+import { perHostOf, perHostView } from './per-host.js';
 
 /** Standard and counting filters as the API shows them. */
 @Injectable()
@@ -26,14 +27,17 @@ export class FiltersService {
   ) {}
 
   plan(dto: PlanDto): PlanView {
-    const { type, capacity, errorRate, maxAgeSeconds } = dto;
-    const { geometry, layers } = this.planner.plan(dto);
+    const { perHost: hosts, ...asked } = dto;
+    const { type, capacity, errorRate, maxAgeSeconds } = asked;
+    const perHost = hosts === undefined ? undefined : perHostOf(hosts);
+    const { geometry, layers } = this.planner.plan({ ...asked, ...(perHost && { perHost }) });
     return {
       type,
       capacity,
       errorRate,
       growth: growthOf(layers),
       ...(maxAgeSeconds !== undefined && { maxAgeSeconds }),
+      ...(perHost && { perHost: perHostView(perHost) }),
       geometry: geometryView(geometry),
       memoryBytes: filterBytes(geometry),
       ...(layers !== undefined && { plannedLayers: layers.map(plannedLayerView) }),

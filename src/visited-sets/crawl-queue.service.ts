@@ -7,7 +7,7 @@ import type { Request } from '../request/request.js';
 import { Store } from '../store/store.token.js';
 import { ListCursor } from './list-cursor.js';
 import { refuseAgain } from './order.js';
-import { refuseHostOption } from './per-host.js';
+import { refuseHostOption } from '../filters/per-host.js';
 import { decodeQueued } from './queued-url.js';
 import type { AckDto, QueuePageQueryDto, ExtendDto, LeaseDto, ReleaseDto } from './visited-set.dto.js';
 import type { DeadLettersView, LeasesView } from './visited-set.view.js';

@@ -7,7 +7,7 @@ import { show } from '../errors/show.js';
 import { must } from '../validation/must.js';
 import { Optional } from '../validation/optional.js';
 import { IsTime, timeIn } from '../validation/time.js';
-import { limitsOf } from './per-host.js';
+import { limitsOf } from '../filters/per-host.js';
 
 const AS_SET = 'Absent: the setting of the set applies';
 

@@ -1,6 +1,6 @@
 import { ApiProperty } from '@nestjs/swagger';
 import type { HostView as StoredHost } from '#store';
-import { perHostView } from './per-host.js';
+import { perHostView } from '../filters/per-host.js';
 
 const COUNT = { type: 'integer' } as const;
 const OWN = {

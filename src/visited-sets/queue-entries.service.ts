@@ -17,7 +17,7 @@ import { Membership } from '../filters/membership.js';
 import { OpenFilters } from '../filters/open-filters.js';
 import { Store } from '../store/store.token.js';
 import { ListCursor } from './list-cursor.js';
-import { refuseHostOption } from './per-host.js';
+import { refuseHostOption } from '../filters/per-host.js';
 import {
   MAX_LOOKED,
   type DropQueuedDto,

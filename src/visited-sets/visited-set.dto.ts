@@ -18,7 +18,7 @@ import { NAME_PATTERN, NAME_REQUIREMENT } from '../validation/name.js';
 import { Optional } from '../validation/optional.js';
 import { CursorOption } from './list-cursor.js';
 import { MAX_SCHEDULE_SECONDS } from './order.js';
-import { PerHostView } from './per-host.js';
+import { PerHostOption } from '../filters/per-host.js';
 import { UrlProfileDto } from './url-profile.dto.js';
 
 const CAPACITY = must(`be a whole number from 1 to ${MAX_CAPACITY}`);
@@ -30,7 +30,7 @@ const MAX_ATTEMPTS = must(`be a whole number from 1 to ${MAX_MAX_ATTEMPTS}`);
 export const DEFAULT_ERROR_RATE = 1e-4;
 export const DEFAULT_URL_PROFILE = 'safe';
 
-@ApiExtraModels(UrlProfileDto, PerHostView)
+@ApiExtraModels(UrlProfileDto)
 export class CreateVisitedSetDto {
   @ApiProperty({ pattern: NAME_PATTERN.source, example: 'crawl' })
   @Matches(NAME_PATTERN, must(NAME_REQUIREMENT))
@@ -78,14 +78,7 @@ export class CreateVisitedSetDto {
   @Max(MAX_MAX_ATTEMPTS, MAX_ATTEMPTS)
   readonly maxAttempts?: number;
 
-  @ApiPropertyOptional({
-    type: PerHostView,
-    description:
-      'The queue has a lane for each host, and leases take from them in turn. Needs `growth: "auto"`. `{}` sets no ' +
-      'limits. Absent: the queue has one lane',
-  })
-  @Optional()
-  @Allow()
+  @PerHostOption()
   readonly perHost?: unknown;
 }
 

@@ -2,7 +2,7 @@ import { ApiExtraModels, ApiProperty } from '@nestjs/swagger';
 import type { AgeStats, Filter } from '#store';
 import type { Described } from '../filters/filter-lifecycle.js';
 import { eitherOf, FilterView, filterView, LostFilterView, lostFilterView } from '../filters/filter.view.js';
-import { PerHostView, perHostView } from './per-host.js';
+import { PerHostView, perHostView } from '../filters/per-host.js';
 import { UrlProfileDto } from './url-profile.dto.js';
 
 export class QueueView {

@@ -5,7 +5,7 @@ import type { Principal } from '../request/principal.js';
 import { invalid } from '../errors/problem.js';
 import { FilterLifecycle, type Listed } from '../filters/filter-lifecycle.js';
 import type { ListQueryDto } from '../filters/filter.dto.js';
-import { perHostOf } from './per-host.js';
+import { perHostOf } from '../filters/per-host.js';
 import { DEFAULT_ERROR_RATE, DEFAULT_URL_PROFILE, type CreateVisitedSetDto } from './visited-set.dto.js';
 import {
   lostVisitedSetView,
@@ -39,8 +39,6 @@ export class VisitedSetsService {
     } = dto;
     const urlProfile = profileOf(profile);
     const perHost = asked === undefined ? undefined : perHostOf(asked);
-    if (perHost && growth !== 'auto')
-      throw invalid('#/growth', `growth must be "auto" for a set with perHost, not "${growth}"`);
     const described = await this.filterLifecycle.create(
       {
         name,

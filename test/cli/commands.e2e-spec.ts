@@ -63,7 +63,7 @@ describe('the command line', () => {
       /^[\d.]+ GB, \d+ hashes per item\n$/,
     );
     // A new set or filter matches its plan. Sets grow, and filters do not.
-    for (const shape of [[], ['--growth', 'none'], ['--type', 'standard']]) {
+    for (const shape of [[], ['--growth', 'none'], ['--type', 'standard'], ['--per-host']]) {
       const args = ['--capacity', '1e6', '--error-rate', '1e-4', ...shape, '--json'];
       const [planned, created] = [
         await unseen(['plan', ...args]),

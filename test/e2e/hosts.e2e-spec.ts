@@ -218,6 +218,54 @@ describe.each(STORES)('sets with perHost, over HTTP, $name store', ({ start }) =
     });
   });
 
+  describe('a plan', () => {
+    const sizing = { capacity: 1_000_000, errorRate: 1e-4, growth: 'auto' };
+    const plan = (more: object): Promise<Answer> =>
+      call(app, 'POST', '/v1/plan', { type: 'counting', ...sizing, ...more });
+
+    it('has the geometry and the layers of a set with perHost', async () => {
+      const name = freshName('h');
+      const perHost = { delaySeconds: 2, maxUrls: 5 };
+      const { body: created } = await call(app, 'POST', SETS, { name, ...sizing, perHost });
+      const { geometry, memoryBytes } = created as { geometry: object; memoryBytes: number };
+      expect(geometry).toMatchObject({ hashScheme: 3 });
+      expect(await plan({ perHost })).toMatchObject({
+        status: 200,
+        body: { geometry, memoryBytes, perHost, growth: 'auto' },
+      });
+      expect(await plan({})).toMatchObject({ body: { geometry: { hashScheme: 2 } } });
+    });
+
+    it.each([
+      [
+        { perHost: { maxLeased: 0 } },
+        '#/perHost/maxLeased',
+        'perHost.maxLeased must be a whole number from 1',
+      ],
+      [{ perHost: 1 }, '#/perHost', 'perHost must be an object, not 1'],
+      [
+        { perHost: {}, growth: 'none' },
+        '#/growth',
+        'growth must be "auto" for a set with perHost, not "none"',
+      ],
+      [
+        { perHost: {}, growth: undefined },
+        '#/growth',
+        'growth must be "auto" for a set with perHost, but is missing',
+      ],
+      [
+        { perHost: {}, type: 'standard' },
+        '#/perHost',
+        'perHost must be absent, not an object, because only visited sets have it',
+      ],
+    ])('refuses %j', async (more, pointer, detail) => {
+      expect(await plan(more)).toMatchObject({
+        status: 400,
+        body: { detail: expect.stringContaining(detail), errors: [expect.objectContaining({ pointer })] },
+      });
+    });
+  });
+
   describe('a set without perHost', () => {
     it.each([
       ['lease', { max: 1, leaseSeconds: 1, maxPerHost: 1 }, 'maxPerHost', 1],

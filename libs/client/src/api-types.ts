@@ -362,6 +362,21 @@ export type Counters = {
   layers: Array<LayerCounters>;
 };
 
+export type PerHost = {
+  /**
+   * Time between two leases of a host. Absent: none
+   */
+  delaySeconds?: number;
+  /**
+   * Maximum number of URLs of a host that are leased at a time. Absent: no limit
+   */
+  maxLeased?: number;
+  /**
+   * Maximum number of URLs of a host that are discovered and not forgotten. `discover` answers `limited` for any more. When a sync is committed, the URLs that it keeps count. In a set that ages, the count restarts with each period of `maxAgeSeconds`. Absent: no limit
+   */
+  maxUrls?: number;
+};
+
 export type PlanOptions = {
   /**
    * `counting`: 4-bit counters, so items can be removed. `standard`: bits
@@ -377,6 +392,10 @@ export type PlanOptions = {
    * For visited sets: forget URLs that were not visited or discovered for this many seconds, or up to a thirteenth longer. Takes twice the memory. If absent, URLs stay seen until you forget them
    */
   maxAgeSeconds?: number;
+  /**
+   * For visited sets: the queue has a lane for each host, and leases take from them in turn. Needs `growth: "auto"`. `{}` sets no limits. Absent: the queue has one lane
+   */
+  perHost?: PerHost;
 };
 
 export type PlannedLayer = {
@@ -408,6 +427,10 @@ export type Plan = {
    * For a visited set that ages
    */
   maxAgeSeconds?: number;
+  /**
+   * For a visited set with `perHost`
+   */
+  perHost?: PerHost;
   /**
    * If the filter grows: the layers that it can have, including the first
    */
@@ -584,21 +607,6 @@ export type UrlProfile = {
   keepFragments?: boolean;
 };
 
-export type PerHost = {
-  /**
-   * Time between two leases of a host. Absent: none
-   */
-  delaySeconds?: number;
-  /**
-   * Maximum number of URLs of a host that are leased at a time. Absent: no limit
-   */
-  maxLeased?: number;
-  /**
-   * Maximum number of URLs of a host that are discovered and not forgotten. `discover` answers `limited` for any more. When a sync is committed, the URLs that it keeps count. In a set that ages, the count restarts with each period of `maxAgeSeconds`. Absent: no limit
-   */
-  maxUrls?: number;
-};
-
 export type CreateVisitedSet = {
   name: string;
   capacity: number;
@@ -620,7 +628,7 @@ export type CreateVisitedSet = {
    */
   maxAttempts?: number;
   /**
-   * The queue has a lane for each host, and leases take from them in turn. Needs `growth: "auto"`. `{}` sets no limits. Absent: the queue has one lane
+   * For visited sets: the queue has a lane for each host, and leases take from them in turn. Needs `growth: "auto"`. `{}` sets no limits. Absent: the queue has one lane
    */
   perHost?: PerHost;
 };

@@ -152,9 +152,13 @@ export async function plan(
   {
     maxAge,
     type,
+    perHost,
     ...options
   }: Partial<Pick<PlanOptions, 'type'>> &
-    Omit<PlanOptions, 'type' | 'maxAgeSeconds'> & { readonly maxAge?: number },
+    Omit<PlanOptions, 'type' | 'maxAgeSeconds' | 'perHost'> & {
+      readonly maxAge?: number;
+      readonly perHost?: true;
+    },
 ): Promise<Exit> {
   const planned = await context.client.plan({
     // The defaults of `create`: visited sets grow, and filters do not.
@@ -162,6 +166,7 @@ export async function plan(
     type: type ?? 'counting',
     ...options,
     ...(maxAge !== undefined && { maxAgeSeconds: maxAge }),
+    ...(perHost && { perHost: {} }),
   });
   const { memoryBytes, geometry } = planned;
   await tell(context, planned, `${bytes(memoryBytes)}, ${geometry.hashes} hashes per item`);

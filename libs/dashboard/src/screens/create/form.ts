@@ -120,13 +120,15 @@ export function faultsOf(form: Form, tried = false): Faults {
 
 /** The plan request for a form. */
 export function planOf(form: Form): PlanOptions {
-  const { capacity, errorRate, maxAgeSeconds } = numbersOf(form);
+  const { capacity, errorRate, maxAgeSeconds, perHost } = numbersOf(form);
   return {
     type: form.kind === 'sets' ? 'counting' : form.type,
     capacity,
     errorRate,
     growth: form.grows ? 'auto' : 'none',
     ...(maxAgeSeconds !== undefined && { maxAgeSeconds }),
+    // The limits do not change the plan.
+    ...(perHost && { perHost: {} }),
   };
 }
 

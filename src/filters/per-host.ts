@@ -1,8 +1,11 @@
+import { applyDecorators } from '@nestjs/common';
 import { ApiPropertyOptional } from '@nestjs/swagger';
+import { Allow } from 'class-validator';
 import { MAX_LEASE_MS, MAX_PER_HOST, type Filter, type PerHost } from '#store';
 import { invalid, unwanted, type Fault } from '../errors/problem.js';
 import { show } from '../errors/show.js';
 import { refused } from '../validation/json-object.js';
+import { Optional } from '../validation/optional.js';
 
 /** The highest value of each member. */
 const MOST = {
@@ -32,6 +35,20 @@ export class PerHostView {
       'period of `maxAgeSeconds`. Absent: no limit',
   )
   readonly maxUrls?: number;
+}
+
+/** Decorates the member of a body that gives the queue a lane for each host. */
+export function PerHostOption(): PropertyDecorator {
+  return applyDecorators(
+    ApiPropertyOptional({
+      type: PerHostView,
+      description:
+        'For visited sets: the queue has a lane for each host, and leases take from them in turn. Needs ' +
+        '`growth: "auto"`. `{}` sets no limits. Absent: the queue has one lane',
+    }),
+    Optional(),
+    Allow(),
+  );
 }
 
 /** Reads the member `perHost` of a body. Throws VALIDATION_FAILED. */
