@@ -153,7 +153,7 @@ export interface Queue {
   /**
    * Removes leased entries from the queue permanently. Per id: Settled.Done; Settled.Expired if the lease of the entry
    * has ended or the entry was settled under it; Settled.Unknown if the entry was forgotten, or no such id was ever
-   * issued.
+   * issued. Once the queue has removed a forgotten entry, its id may answer Settled.Expired.
    *
    * With `againAfterMs` (1 to MAX_SCHEDULE_MS), the entries are scheduled instead: they come back after this time. A
    * forget still removes them. Throws TypeError for a set that ages: the item would expire, could be discovered again,
