@@ -1,9 +1,10 @@
 import type { Filter, FilterSpec } from '#store';
-import { decodeEntryId } from '../../libs/store/src/entry-id.js';
-import { KEYLESS, MUTATIONS, type Call, type Exported, type Held, type Verb } from './calls.js';
-import { itemOf } from './items.js';
+import { decodeEntryId, decodeEntryName } from '../../libs/store/src/entry-id.js';
+import { KEYLESS, MUTATIONS, type Call, type Exported, type Held, type Listed, type Verb } from './calls.js';
+import { HOSTS, itemOf } from './items.js';
 import type { Refusal } from './judge.js';
-import { syncSpecOf, TWIN, type CallStep, type Plan } from './plan.js';
+import { TWIN, type CallStep, type Plan } from './plan.js';
+import { syncSpecOf } from './specs.js';
 import type { Answer } from './store-calls.js';
 import type { Time } from './open-store.js';
 
@@ -16,6 +17,7 @@ const NEEDED: Partial<Record<Verb, Verb>> = {
   purge: 'dead-letters',
   keep: 'open-sync',
   import: 'drop',
+  'drop-entries': 'entries',
 };
 
 const PROFILE = { stripParameters: ['utm_source'] };
@@ -29,6 +31,9 @@ const SETTLING: ReadonlySet<Verb> = new Set([
   'purge',
   'keep',
   'import',
+  'drop-entries',
+  'drop-host',
+  'set-host',
 ]);
 const OF_QUEUE: ReadonlySet<Verb> = new Set([
   'discover',
@@ -39,7 +44,10 @@ const OF_QUEUE: ReadonlySet<Verb> = new Set([
   'dead-letters',
   'put-back',
   'purge',
+  'entries',
+  'drop-entries',
 ]);
+const OF_HOSTS: ReadonlySet<Verb> = new Set(['host', 'hosts', 'set-host', 'drop-host']);
 
 /** Tracks the answers that callers have received, and chooses their next calls. */
 export class Callers {
@@ -47,6 +55,7 @@ export class Callers {
   private readonly calls: Call[] = [];
   private readonly handles = new Map<string, Filter>();
   private readonly letters: (Call['letters'][number] & { set: string })[] = [];
+  private readonly listed: Listed[] = [];
   private readonly syncs: { set: string; id: string }[] = [];
   private readonly exports: Exported[] = [];
   /** Handles by generation and base, for repeats. */
@@ -70,13 +79,15 @@ export class Callers {
   next({ verb, set: n, items, number, ms, flag, caller, ...order }: CallStep): Call | undefined {
     const spec = this.plan.sets[n];
     if (!spec) return undefined;
-    const { name: set, kind, semantics, maxAgeSeconds } = spec;
+    const { name: set, kind, semantics, maxAgeSeconds, perHost } = spec;
     if (OF_QUEUE.has(verb) && kind !== 'visited-set') return undefined;
+    if (OF_HOSTS.has(verb) && !perHost) return undefined;
     if (semantics === 'multiset' && (verb.endsWith('sync') || verb === 'keep')) return undefined;
     // Here a set that is dropped and created again has the same seed, so ids of its old entries may match its new ones.
     const generation = this.handles.get(set)?.generation;
     const held = this.held.filter((one) => one.generation === generation);
     const letters = this.letters.filter((one) => one.generation === generation);
+    const listed = this.listed.filter((one) => one.generation === generation);
     const syncs = this.syncs.filter((one) => one.set === set);
     const sync = syncs.at(number % 8 === 0 ? number % syncs.length : -1)?.id;
     if (['get-sync', 'commit-sync', 'abandon-sync'].includes(verb) && sync === undefined) return undefined;
@@ -86,6 +97,7 @@ export class Callers {
     const isLacking =
       (['ack', 'release', 'extend'].includes(verb) && held.length === 0) ||
       (['put-back', 'purge'].includes(verb) && letters.length === 0) ||
+      (verb === 'drop-entries' && listed.length === 0) ||
       (verb === 'keep' && sync === undefined) ||
       // The name of an import should usually be free.
       (verb === 'import' && generation !== undefined && number % 4 > 0);
@@ -104,6 +116,8 @@ export class Callers {
           // Entries of sets that age cannot come back.
           laterMs: maxAgeSeconds === undefined ? (order.laterMs ?? 0) : 0,
           max: 1 + (number % 4),
+          ...(perHost && { maxPerHost: order.maxPerHost, hostDelayMs: order.hostDelayMs ?? 0 }),
+          ...this.ofHost(spec, order),
         },
         // For a multiset, sometimes enough copies to overflow counters.
         items:
@@ -113,6 +127,7 @@ export class Callers {
         ttlMs: maxAgeSeconds !== undefined && flag ? ms : undefined,
         held: some(held, number),
         letters: some(letters, number),
+        listed: some(listed, number),
         source,
         ...(verb === 'create' && number % 8 === 0 && { spec: otherThan(spec, flag) }),
         asOther: verb === 'open' && number % 8 === 0,
@@ -121,6 +136,23 @@ export class Callers {
       },
       caller,
     );
+  }
+
+  /** The host of a call, and what the call does to it. */
+  private ofHost(
+    { perHost }: FilterSpec,
+    { host = 0, state, own, blockMs }: Partial<CallStep>,
+  ): Pick<Call, 'host' | 'query' | 'settings'> {
+    const name = HOSTS[host % HOSTS.length] as string;
+    const { maxUrls, ...limits } = own ?? {};
+    return {
+      host: name,
+      query: { ...(state && { state }), ...(perHost && host >= HOSTS.length && { host: name }) },
+      settings: {
+        own: { ...limits, ...(maxUrls !== undefined && perHost?.maxUrls !== undefined && { maxUrls }) },
+        ...(blockMs !== undefined && { blockedUntil: this.time.now + blockMs }),
+      },
+    };
   }
 
   callOf(given: Partial<Call> & Pick<Call, 'verb' | 'set'>, caller = false): Call {
@@ -132,6 +164,7 @@ export class Callers {
     const call: Call = {
       ...{ spec, generation: filter?.generation ?? '', base: filter?.base ?? 0 },
       ...{ items: [], max: 1, ms: 1_000, countAttempt: true, laterMs: 0, held: [], letters: [], sync: '' },
+      ...{ listed: [], hostDelayMs: 0, host: '', settings: {}, query: {} },
       ...given,
       verb,
       ...(verb === 'open-sync' && { spec: syncSpecOf(spec) }),
@@ -158,7 +191,7 @@ export class Callers {
     return call && { ...call, tear: undefined, operation: { ...call.operation, repeat: true } };
   }
 
-  learn({ set, verb, generation }: Call, { filter, leased, letters, sync, value }: Answer): void {
+  learn({ set, verb, generation }: Call, { filter, leased, letters, listed, sync, value }: Answer): void {
     if (filter) {
       this.handles.set(set, filter);
       this.filters.set(`${filter.generation} ${filter.base}`, filter);
@@ -168,6 +201,10 @@ export class Callers {
       this.held.push({ set, id, generation, lease: number, index, item: payload });
     }
     for (const { id, payload } of letters ?? []) this.letters.push({ set, id, generation, item: payload });
+    for (const { id, payload } of listed ?? []) {
+      const { birth = 0 } = decodeEntryName(generation, id) ?? {};
+      this.listed.push({ id, generation, item: payload, birth });
+    }
     if (sync !== undefined && !this.syncs.some(({ id }) => id === sync)) this.syncs.push({ set, id: sync });
     if (verb === 'drop' || (verb === 'commit-sync' && value === 'committed')) this.handles.delete(set);
   }

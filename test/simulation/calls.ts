@@ -1,4 +1,4 @@
-import type { Filter, FilterSpec, Operation, Part, Priority, Sync } from '#store';
+import type { EntryQuery, Filter, FilterSpec, HostSettings, Operation, Part, Priority, Sync } from '#store';
 import type { SetModel } from './set-model.js';
 
 /** Verbs that are recorded under an operation. */
@@ -18,6 +18,9 @@ export const MUTATIONS = [
   'open-sync',
   'keep',
   'import',
+  'drop-entries',
+  'set-host',
+  'drop-host',
 ] as const;
 /** All other verbs: they only read, or their effects are their record. */
 export const OTHERS = [
@@ -32,6 +35,9 @@ export const OTHERS = [
   'tend',
   'export',
   'list',
+  'entries',
+  'host',
+  'hosts',
 ] as const;
 export type Verb = (typeof MUTATIONS)[number] | (typeof OTHERS)[number];
 
@@ -55,6 +61,14 @@ export interface Held {
   readonly lease: number;
   readonly index: number;
   readonly item: string;
+}
+
+/** An id of an entry that a caller listed. */
+export interface Listed {
+  readonly id: string;
+  readonly generation: string;
+  readonly item: string;
+  readonly birth: number;
 }
 
 /** An export of a set that did not change meanwhile. */
@@ -83,6 +97,14 @@ export interface Call {
   /** For how long discovered or acknowledged items are scheduled; 0 if they are not. */
   readonly laterMs: number;
   readonly held: readonly Held[];
+  readonly listed: readonly Listed[];
+  /** Of a release: for how long its hosts wait. */
+  readonly hostDelayMs: number;
+  /** The limit of a lease in a per-host queue. */
+  readonly maxPerHost?: number | undefined;
+  readonly host: string;
+  readonly settings: HostSettings;
+  readonly query: EntryQuery;
   /** Ids of dead letters, and their items. */
   readonly letters: readonly { readonly id: string; readonly generation: string; readonly item: string }[];
   readonly sync: string;

@@ -12,7 +12,7 @@ import type { Random } from '../support/random.js';
 import type { Callers } from './callers.js';
 import type { Call } from './calls.js';
 import { expectedNow, refused } from './expected.js';
-import { itemOf, MOST_ITEMS } from './items.js';
+import { ITEMS } from './items.js';
 import { refusalOf } from './judge.js';
 import { MemoryEnvironment, type SimulatedDisk } from './memory-environment.js';
 import type { Model } from './model.js';
@@ -32,10 +32,10 @@ const CHECKED = [
   'leases',
   'due',
   'dead',
+  'lanes',
   'removed',
   'hidden',
 ];
-const ITEMS = Array.from({ length: MOST_ITEMS }, (_, n) => itemOf(n));
 
 interface System {
   readonly model: Model;

@@ -1,8 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
-import { Removed, type FilterSpec, type FilterStats, type LeasedEntry } from '#store';
+import { Removed, type FilterSpec, type FilterStats, type HostView, type LeasedEntry } from '#store';
 import { OTHER_FINGERPRINT, type Call } from './calls.js';
+import { HOSTS } from './items.js';
 import { FORGOTTEN, type Model } from './model.js';
-import type { SetModel } from './set-model.js';
+import { wrongView, type ExpectedView, type SetModel } from './set-model.js';
 import { AgedLayers, CellLayers } from './layers.js';
 
 /** A possible answer of a call: a text that identifies and describes it, and a comparison with an actual answer. */
@@ -51,8 +52,10 @@ export function expectedNow(
     return known ? asAnswered(call, known.value) : named ? refused('FILTER_EXISTS') : undefined;
   if (verb === 'drop' || verb === 'clear')
     return known ? asAnswered(call, known.value) : named ? undefined : refused('FILTER_NOT_FOUND');
-  // A sync is read after it was opened, and may be gone by then.
-  const isSure = known && !isRepeat && (verb !== 'open-sync' || named?.filter.generation === call.generation);
+  // A sync is read after it was opened, and may be gone by then. The drop of a host goes on in further changes.
+  const isWhole =
+    verb !== 'drop-host' && (verb !== 'open-sync' || named?.filter.generation === call.generation);
+  const isSure = known && !isRepeat && isWhole;
   if (!named) return isSure ? asAnswered(call, known.value) : refused('FILTER_NOT_FOUND');
   if (verb === 'open') return equal({ generation: named.filter.generation, base: named.base });
   const set = model.current(call);
@@ -135,6 +138,13 @@ function inSet(model: Model, set: SetModel, call: Call): Expected | undefined {
       return { text: 'exported', matches: () => true };
     case 'lease':
       return queue?.isEmpty ? leased([]) : undefined;
+    case 'host':
+      return hostViews([set.viewOf(call.host)]);
+    case 'hosts':
+      return hostViews(HOSTS.map((host) => set.viewOf(host)));
+    case 'entries':
+      // The pages are checked against all states during the call.
+      return { text: 'listed', matches: () => true };
     case 'dead-letters':
       return deadLetters(set);
     case 'open-sync':
@@ -153,6 +163,13 @@ function inSet(model: Model, set: SetModel, call: Call): Expected | undefined {
     default:
       return undefined;
   }
+}
+
+function hostViews(expected: readonly ExpectedView[]): Expected {
+  return {
+    text: JSON.stringify(expected),
+    matches: (answer) => wrongView(expected, answer as HostView[]) === undefined,
+  };
 }
 
 /** All certain dead letters, and entries that may be about to become dead. */
@@ -183,8 +200,10 @@ function described({ base, layers: own, tally, exact, sync, queue }: SetModel): 
   const cells = exact && own instanceof CellLayers ? { items: own.items, layers: own.layerStats } : undefined;
   const hidden = own instanceof AgedLayers ? own.hiddenItems : undefined;
   const entries = queue?.entries.length;
+  const states = queue?.states;
+  const hasDropped = queue?.hasDropped;
   return {
-    text: JSON.stringify({ ...counts, ...cells, hidden, entries }),
+    text: JSON.stringify({ ...counts, ...cells, hidden, states }),
     matches: (answer) => {
       const {
         added,
@@ -209,8 +228,10 @@ function described({ base, layers: own, tally, exact, sync, queue }: SetModel): 
       if (cells && !isDeepStrictEqual({ items, layers }, cells)) return false;
       if (entries === undefined || !held) return held === undefined;
       const all = held.waiting + held.leased + held.delayed + held.scheduled + held.dead;
-      // After a sync, scheduled entries that it did not keep count until they are removed.
-      return all >= entries && (all === entries || held.forgotten > 0 || (base > 0 && held.scheduled > 0));
+      // The store counts void entries until it removes them, or until they are due.
+      if (held.forgotten > 0 || (base > 0 && held.scheduled > 0)) return all >= entries;
+      if (hasDropped) return all === entries;
+      return isDeepStrictEqual({ ...held, ...states }, { ...held });
     },
   };
 }

@@ -1,6 +1,7 @@
 import { expect, it } from '@jest/globals';
 import { runHistory } from './history.js';
-import { planOf, specFor, type Plan, type Step } from './plan.js';
+import { planOf, type Plan, type Step } from './plan.js';
+import { hostsFor, specFor } from './specs.js';
 import type { Verb } from './calls.js';
 
 /* Histories that the simulation has found, each as short as possible. */
@@ -71,5 +72,27 @@ it('a set survives a kill after a sweep has emptied its queue and a lease has fo
       SETTLE,
     ),
   );
+  expect(violation).toBeUndefined();
+});
+
+it('the URLs that a sync kept count towards maxUrls when another sync opens right after its commit', async () => {
+  const { violation } = await runHistory({
+    ...plan(
+      call('open-sync'),
+      SETTLE,
+      call('discover', [1, 4]),
+      SETTLE,
+      call('commit-sync'),
+      run(true),
+      TELL,
+      call('open'),
+      TELL,
+      call('open-sync'),
+      SETTLE,
+      call('hosts'),
+      SETTLE,
+    ),
+    sets: [hostsFor('set-0', { maxUrls: 2 })],
+  });
   expect(violation).toBeUndefined();
 });

@@ -3,7 +3,7 @@ import type { Filter, Part } from '#store';
 import { Callers } from './callers.js';
 import { OTHER_FINGERPRINT, type Call } from './calls.js';
 import { assertImported, type Finished } from './copy.js';
-import { itemOf, MOST_ITEMS } from './items.js';
+import { ITEMS } from './items.js';
 import { assertMissed } from './damaged.js';
 import { FAULT_MS, Judge, refusalOf } from './judge.js';
 import { SimulatedDisk } from './memory-environment.js';
@@ -11,7 +11,8 @@ import { Notes, Violation } from './notes.js';
 import type { Sightings } from './sightings.js';
 import { assertTidy } from './tidy.js';
 import { turn } from './open-store.js';
-import { MOST_DELAY_MS, TWIN, type Plan, type Step } from './plan.js';
+import { TWIN, type Plan, type Step } from './plan.js';
+import { MOST_DELAY_MS } from './specs.js';
 import { Scheduler } from './scheduler.js';
 import { send } from './store-calls.js';
 
@@ -115,8 +116,7 @@ class History {
     await this.lookAtAll();
     await this.scheduler.restart(true);
     await this.lookAtAll();
-    for (const { name, perHost } of this.plan.sets)
-      if (!perHost) await this.once({ verb: 'export', set: name });
+    for (const { name } of this.plan.sets) await this.once({ verb: 'export', set: name });
     await this.copy();
     this.scheduler.advance(200_000);
     for (const { name, kind } of this.plan.sets) {
@@ -140,13 +140,15 @@ class History {
   }
 
   private async lookAtAll(): Promise<void> {
-    const items = Array.from({ length: MOST_ITEMS }, (_, n) => itemOf(n));
-    for (const { name, kind } of this.plan.sets) {
+    for (const { name, kind, perHost } of this.plan.sets) {
       await this.once({ verb: 'open', set: name });
       if (!this.judge.truth.model.sets.has(name)) continue;
-      await this.once({ verb: 'check', set: name, items });
+      await this.once({ verb: 'check', set: name, items: ITEMS });
       await this.once({ verb: 'describe', set: name });
-      if (kind === 'visited-set') await this.once({ verb: 'dead-letters', set: name });
+      if (kind !== 'visited-set') continue;
+      await this.once({ verb: 'dead-letters', set: name });
+      await this.once({ verb: 'entries', set: name });
+      if (perHost) await this.once({ verb: 'hosts', set: name });
     }
   }
 

@@ -1,4 +1,4 @@
-import { Added, Removed, StaleFilterError, StoreError } from '#store';
+import { Added, Removed, StaleFilterError, StoreError, type QueueEntry } from '#store';
 import { MUTATIONS, type Call, type SyncEnd, type Verb } from './calls.js';
 import { described } from './described.js';
 import { asAnswered, expectedNow, refused, type Expected } from './expected.js';
@@ -7,6 +7,7 @@ import type { Observer, Put, SimulatedDisk } from './memory-environment.js';
 import { Violation, type Notes } from './notes.js';
 import type { Time } from './open-store.js';
 import type { Limits } from './limits.js';
+import { Listing } from './listing.js';
 import { Sightings } from './sightings.js';
 import type { Answer } from './store-calls.js';
 import { Torn } from './torn.js';
@@ -28,6 +29,8 @@ export interface Attempt {
   readonly tentative: Map<string, Expected>;
   /** States that an export may have seen. */
   readonly seen: Sightings;
+  /** States that a list of entries may have seen. */
+  readonly listing: Listing;
   /** The number of parts that an import has read. */
   read: number;
 }
@@ -84,6 +87,7 @@ export class Judge implements Observer, Listener {
       candidates: new Map(),
       tentative: new Map(),
       seen: new Sightings(),
+      listing: new Listing(),
       read: 0,
     };
     this.truth.add(call);
@@ -128,12 +132,20 @@ export class Judge implements Observer, Listener {
     this.notes.tally(isRepeat ? `repeated ${verb}` : verb);
     if (verb === 'remove' && (value as number[]).includes(Removed.Saturated)) this.notes.tally('saturated');
     if (verb === 'discover' && (value as number[]).includes(Added.Limited)) this.notes.tally('limited');
-    if (verb === 'lease' && call.spec.perHost && (value as unknown[]).length > 0) this.notes.tally('hosts');
+    if (verb === 'lease' && call.spec.perHost && (value as unknown[]).length > 0)
+      this.notes.tally('lease by host');
+    if (verb === 'entries') this.listed(attempt, value as readonly QueueEntry[]);
     if (['discover', 'ack'].includes(verb) && call.laterMs > 0) this.notes.tally(`scheduled by ${verb}`);
     if (verb === 'import' && call.spec.perHost) this.notes.tally('hosts imported');
     const layers = this.truth.model.sets.get(call.set)?.layers;
     if (verb === 'check' && layers instanceof AgedLayers && layers.hiddenItems > 0)
       this.notes.tally('hidden');
+  }
+
+  private listed({ number, listing }: Attempt, entries: readonly QueueEntry[]): void {
+    const wrong = listing.contradicting(entries);
+    if (wrong !== undefined) throw new Violation(`entries ${number} lists ${wrong}`);
+    if (entries.length > 0) this.notes.tally('entries listed');
   }
 
   failed(attempt: Attempt, error: unknown): void {
@@ -229,6 +241,8 @@ export class Judge implements Observer, Listener {
     const { call, isRepeat } = attempt;
     const set = call.verb === 'export' && this.truth.model.current(call);
     if (set) attempt.seen.look(set, this.time.now);
+    const { queue } = (call.verb === 'entries' && this.truth.model.current(call)) || {};
+    if (queue) attempt.listing.look(queue, call.query);
     this.expect(attempt, expectedNow(this.truth.model, call, { isRepeat }));
     if (isRepeat && this.truth.mayHaveExpired(call)) this.expect(attempt, refused('IDEMPOTENCY_KEY_EXPIRED'));
     if (this.truth.isForgetful(call))

@@ -114,10 +114,12 @@ export interface Put {
   readonly table: string;
   readonly key: Buffer;
   readonly value: Buffer;
+  /** There was no row with this key. */
+  readonly isNew: boolean;
 }
 
 /** The tables whose new rows show what a transaction did. */
-const TOLD: ReadonlySet<string> = new Set(['records', 'dead']);
+const TOLD: ReadonlySet<string> = new Set(['records', 'dead', 'log', 'leases']);
 
 /** Observes an environment. */
 export interface Observer {
@@ -166,7 +168,8 @@ export class MemoryEnvironment implements Environment {
       putSync: (key, value, options) => {
         if (options?.noOverwrite && current().values.has(keyOf(key))) return false;
         const copy = Buffer.from(value);
-        if (TOLD.has(name)) this.puts.push({ table: name, key: Buffer.from(key), value: copy });
+        const isNew = !current().values.has(keyOf(key));
+        if (TOLD.has(name)) this.puts.push({ table: name, key: Buffer.from(key), value: copy, isNew });
         this.change(current(), keyOf(key), copy);
         return true;
       },

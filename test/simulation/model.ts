@@ -1,9 +1,11 @@
-import { Added, Settled, type Filter } from '#store';
+import { Added, Settled, type Filter, type HostView } from '#store';
+import { emptyHost } from '../../libs/store/src/empty-host.js';
 import { decodeEntryId } from '../../libs/store/src/entry-id.js';
 import type { Call, SyncEnd } from './calls.js';
 import type { Limits } from './limits.js';
-import type { QueueModel } from './queue.js';
-import { SetModel } from './set-model.js';
+import { Violation } from './notes.js';
+import type { Entry } from './entry.js';
+import { SetModel, wrongView } from './set-model.js';
 
 /** The effect of a transaction, according to its record. */
 export type Event = { readonly at: number } & (
@@ -18,6 +20,12 @@ export type Event = { readonly at: number } & (
  * nothing is held there.
  */
 export const FORGOTTEN = 9;
+
+/** The record of a lease, and the items that its rows show. */
+export interface Taken {
+  readonly number: number;
+  readonly items: readonly string[];
+}
 
 /** All sets, as the transactions so far have left them. */
 export class Model {
@@ -60,6 +68,7 @@ export class Model {
     this.answers.set(call.operation.id, { at: event.at, value });
     const set = this.sets.get(call.set);
     if (set) set.changes++;
+    set?.queue?.lanes.place();
   }
 
   private empty(filter: Filter): SetModel {
@@ -103,8 +112,10 @@ function inSet(set: SetModel, call: Call, answer: unknown): unknown {
     }
     case 'remove':
       return set.remove(call.items);
-    case 'lease':
-      return queue?.lease(call.max, call.ms);
+    case 'lease': {
+      const { number, items } = answer as Taken;
+      return { lease: number, held: queue?.lease(call, number, items) ?? [] };
+    }
     case 'ack':
       return acknowledge(set, call);
     case 'extend':
@@ -113,9 +124,9 @@ function inSet(set: SetModel, call: Call, answer: unknown): unknown {
       });
     case 'release': {
       queue?.moveDue();
-      const given = new Set<NonNullable<ReturnType<QueueModel['at']>>>();
+      const given = new Set<Entry>();
       const answers = settle(set, call, (entry) => given.add(entry), given);
-      queue?.release([...given], call.ms, 'released', call.countAttempt);
+      queue?.release([...given], call, 'released');
       return answers;
     }
     case 'put-back':
@@ -140,6 +151,24 @@ function inSet(set: SetModel, call: Call, answer: unknown): unknown {
       return { id: answer };
     case 'keep':
       return set.keep(call.items);
+    case 'drop-entries':
+      for (const one of call.listed) if (one.generation === call.generation) queue?.drop(one);
+      return undefined;
+    case 'drop-host': {
+      const { least, most } = queue?.dropHost(call.host) ?? { least: 0, most: 0 };
+      const dropped = answer as number;
+      if (dropped < least || dropped > most)
+        throw new Violation(`${dropped} entries of host ${call.host} are dropped, not ${least}`);
+      return dropped;
+    }
+    case 'set-host': {
+      queue?.setHost(call.host, call.settings);
+      queue?.lanes.place();
+      const { view = emptyHost(set.filter, call.host), ...expected } = set.viewOf(call.host);
+      const wrong = wrongView([{ ...expected, view }], [answer as HostView]);
+      if (wrong !== undefined) throw new Violation(wrong);
+      return answer;
+    }
     default:
       return undefined;
   }
@@ -147,21 +176,19 @@ function inSet(set: SetModel, call: Call, answer: unknown): unknown {
 
 function acknowledge(set: SetModel, call: Call): number[] {
   const { queue } = set;
-  if (call.laterMs === 0) return settle(set, call, (entry) => queue?.remove(entry));
-  const again = new Set<Entries>();
+  if (call.laterMs === 0) return settle(set, call, (entry) => queue?.settle(entry));
+  const again = new Set<Entry>();
   const answers = settle(set, call, (entry) => again.add(entry), again);
   queue?.again([...again], call.laterMs);
   return answers;
 }
 
-type Entries = NonNullable<ReturnType<QueueModel['at']>>;
-
 /** `given` contains entries that this call has already settled. */
 function settle(
   { queue }: SetModel,
   { held, generation }: Call,
-  change: (entry: Entries) => unknown,
-  given = new Set<Entries>(),
+  change: (entry: Entry) => unknown,
+  given = new Set<Entry>(),
 ): number[] {
   return held.map(({ lease, index, generation: own }) => {
     if (own !== generation) return FORGOTTEN;

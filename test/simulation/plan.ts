@@ -1,10 +1,18 @@
-import { planGeometry, planLayers, SEED_BYTES } from '#bloom';
-import { PRIORITIES, type FilterSpec, type Priority } from '#store';
-import { CROWDED, CROWDED_SEED, MOST_ITEMS, ONE_SEGMENT } from './items.js';
+import {
+  ENTRY_STATES,
+  PRIORITIES,
+  type EntryState,
+  type FilterSpec,
+  type PerHost,
+  type Priority,
+} from '#store';
+import { HOSTS, MOST_ITEMS } from './items.js';
 import { DEFAULT_SIZES, type Sizes } from '../../libs/store/src/embedded/database/sizes.js';
 import { Random } from '../support/random.js';
 import type { Verb } from './calls.js';
+import { FEATURES, type Feature } from './features.js';
 import type { Limits } from './limits.js';
+import { byHost, DELAYS_MS, limitsOf, specOf } from './specs.js';
 
 export interface CallStep {
   readonly do: 'call';
@@ -17,6 +25,13 @@ export interface CallStep {
   readonly caller: boolean;
   readonly priority?: Priority | undefined;
   readonly laterMs?: number;
+  /** A host, or all hosts if it is not the number of one. */
+  readonly host?: number;
+  readonly hostDelayMs?: number;
+  readonly maxPerHost?: number | undefined;
+  readonly state?: EntryState | undefined;
+  readonly own?: PerHost;
+  readonly blockMs?: number | undefined;
 }
 
 /**
@@ -47,28 +62,8 @@ export interface Plan {
   readonly steps: readonly Step[];
 }
 
-const FEATURES = [
-  'remove',
-  'queue',
-  'syncs',
-  'growth',
-  'age',
-  'faults',
-  'kills',
-  'repeats',
-  'names',
-  'reads',
-  'dead-letters',
-  'clock set back',
-  'transfer',
-  'damage',
-] as const;
-type Feature = (typeof FEATURES)[number];
-const MANY_SEGMENTS = { maxSegmentBytes: 2 ** 16, minSegments: 3, minSegmentBytes: 1 };
 /** A set like the first one, which exists only once it is created or imported. */
 export const TWIN = 'twin';
-/** At the first rate no two items collide; at the second some do. */
-const RATES = { exact: 1e-9, colliding: 0.05 } as const;
 const SHORT_TIMES = [1, 499, 1_000, 5_000, 10_001, 10_001, 31_000];
 const TIMES = [1, 499, 1_000, 5_000, 10_001, 31_000, 61_000, 140_000, 3_600_000];
 const HOSTS_SEED = 1_000_000;
@@ -76,9 +71,16 @@ const ORDER_SEED = 2_000_000;
 const SCHEDULES_MS = [1, 500, 5_000, 30_000, 150_000];
 /** Longer than a history: the model does not know which entries come due while a sync opens. */
 export const LONGEST_MS = 10 * 86_400_000;
-/** The longest delay of a host. */
-export const MOST_DELAY_MS = 10_000;
-const DELAYS_MS = [1, 5_000, MOST_DELAY_MS];
+/** Verbs of per-host queues, and verbs that list and drop entries. */
+const OF_HOSTS: readonly Verb[] = ['set-host', 'set-host', 'host', 'hosts', 'lease', 'lease'];
+const DROPS: readonly Verb[] = [
+  'entries',
+  'entries',
+  'drop-entries',
+  'drop-entries',
+  'drop-host',
+  'drop-host',
+];
 const TIMES_BACK = [-1, -5_000, -140_000];
 
 export function planOf(seed: number): Plan {
@@ -92,11 +94,17 @@ export function planOf(seed: number): Plan {
     for (const feature of ['syncs', 'clock set back', 'names'] as const) features.delete(feature);
     features.add('remove');
   }
+  const hosts = new Random(seed + HOSTS_SEED);
+  // If the clock goes back, the queue keeps the time of its last call, which the model does not know.
+  const hasHosts = hosts.below(2) === 0 && !features.has('clock set back');
+  if (hasHosts) {
+    features.add('queue');
+    features.delete('age');
+  }
   const count = 1 + random.below(2);
   const sets = Array.from({ length: count }, (_, n) => specOf(random, features, `set-${n}`));
-  // A separate source of randomness, so that a seed without hosts gives the history that it has always given.
-  const hosts = new Random(seed + HOSTS_SEED);
-  if (hosts.below(2) === 0) for (const [n, spec] of sets.entries()) sets[n] = byHost(hosts, features, spec);
+  if (hasHosts) for (const [n, spec] of sets.entries()) sets[n] = byHost(hosts, spec);
+  const drops = features.has('queue') && !features.has('syncs') && hosts.below(2) === 0;
   if (features.has('transfer')) sets[1] = { ...(sets[0] as FilterSpec), name: TWIN };
   const limits = {
     checkpointBytes: random.pick([0, 200, 1_000, 2 ** 20]),
@@ -105,9 +113,9 @@ export function planOf(seed: number): Plan {
     maxHidden: random.pick([2, 100, 100]),
     syncIdleMs: 60_000,
     maxRecordBytes: random.below(8) === 0 ? 300 : undefined,
-    sizes: sizesOf(random, features),
+    sizes: sizesOf(random, features, drops),
   };
-  const weights = verbsOf(features);
+  const weights = [...verbsOf(features), ...(hasHosts ? OF_HOSTS : []), ...(drops ? DROPS : [])];
   const items = 3 + random.below(MOST_ITEMS - 3);
   const length = 40 + random.below(60);
   const steps: Step[] = [];
@@ -117,95 +125,35 @@ export function planOf(seed: number): Plan {
   return { seed, limits, sets, steps: steps.map((step) => inOrder(order, features, step)) };
 }
 
-/** Gives new entries a priority, and schedules some of them. */
+/** Gives new entries a priority, schedules some of them, and chooses hosts and their limits. */
 function inOrder(random: Random, features: ReadonlySet<Feature>, step: Step): Step {
   if (step.do !== 'call') return step;
   const times = features.has('syncs') ? [LONGEST_MS] : SCHEDULES_MS;
   const [priority, laterMs] = [random.pick([undefined, ...PRIORITIES]), random.pick(times)];
-  return { ...step, priority, laterMs: random.below(3) === 0 ? laterMs : 0 };
+  const sometimes = <T>(value: T): T | undefined => (random.below(3) === 0 ? value : undefined);
+  return {
+    ...{ ...step, priority, laterMs: random.below(3) === 0 ? laterMs : 0 },
+    host: random.below(2 * HOSTS.length),
+    hostDelayMs: sometimes(random.pick(DELAYS_MS)) ?? 0,
+    maxPerHost: sometimes(1 + random.below(2)),
+    state: sometimes(random.pick(ENTRY_STATES)),
+    own: limitsOf(random, 0),
+    blockMs: sometimes(random.pick(DELAYS_MS)),
+  };
 }
 
 /** So small that the few items of a history need the next row, slice or page. */
-function sizesOf(random: Random, features: ReadonlySet<Feature>): Sizes {
+function sizesOf(random: Random, features: ReadonlySet<Feature>, drops: boolean): Sizes {
   const small = {
     ...{ rowBytes: random.pick([30, 100]), leasePortion: 1 + random.below(3), blockBytes: 1, headRows: 1 },
     ...{ blocksPerSlice: 1, blocksPerIdleSlice: 2, recordsPerSlice: 1 + random.below(4), purgedPerSlice: 2 },
     ...{ entriesPerSlice: 2, entriesPerPage: 1 + random.below(2), lettersPerPage: 1 + random.below(2) },
     ...{ sweptPerSlice: 1 + random.below(2), sweptRowsPerSlice: 1, itemsPerTurn: 2, shownPerTable: 1 },
-    // Forgotten entries count until a sweep removes them, and the model does not know when.
-    ...(!features.has('remove') && !features.has('age') && { movesPerChange: 1 + random.below(3) }),
+    // Void entries count until a sweep removes them, and the model does not know when.
+    ...(!features.has('remove') && !features.has('age') && !drops && { movesPerChange: 1 + random.below(3) }),
   };
   const drawn = Object.entries(small).filter(() => random.below(2) === 0);
   return { ...DEFAULT_SIZES, ...Object.fromEntries(drawn) };
-}
-
-function specOf(random: Random, features: ReadonlySet<Feature>, name: string): FilterSpec {
-  // If the clock goes back, a set that ages keeps the time of its last call, which the model does not know.
-  const ages = features.has('age') && !features.has('clock set back') && random.below(3) > 0;
-  // Only visited sets age.
-  const kind = ages || (features.has('queue') && random.below(4) > 0) ? 'visited-set' : 'filter';
-  const syncs = features.has('syncs');
-  const standard = kind === 'filter' && !ages && random.below(6) === 0;
-  const multiset = kind === 'filter' && !ages && !standard && random.below(3) === 0;
-  const collides = !syncs && random.below(2) === 0;
-  const crowded = ages && !syncs;
-  const errorRate = crowded ? CROWDED.errorRate : collides ? RATES.colliding : RATES.exact;
-  // Sets that age estimate their items, so they stay far from their capacity.
-  const capacity = (ages ? 40 : 2) + random.below(12);
-  const cellBits = ages ? 8 : standard ? 1 : 4;
-  const segmentation = random.below(3) === 0 && !crowded ? MANY_SEGMENTS : ONE_SEGMENT;
-  const sizing = crowded ? CROWDED : ({ capacity, errorRate, cellBits } as const);
-  const layers = features.has('growth') && random.below(3) > 0 && planLayers(sizing, segmentation, Infinity);
-  return {
-    name,
-    kind,
-    type: standard ? 'standard' : 'counting',
-    semantics: multiset ? 'multiset' : 'set',
-    capacity: sizing.capacity,
-    errorRate,
-    ...(layers ? { geometry: layers[0].geometry, layers } : { geometry: planGeometry(sizing, segmentation) }),
-    seed: crowded ? CROWDED_SEED : random.bytes(SEED_BYTES),
-    ...(kind === 'visited-set' && features.has('dead-letters') && { maxAttempts: 1 + random.below(2) }),
-    ...(ages && { maxAgeSeconds: 130 }),
-  };
-}
-
-/** A visited set that grows, with a per-host queue. All items of a history have the same host. */
-function byHost(random: Random, features: ReadonlySet<Feature>, spec: FilterSpec): FilterSpec {
-  const { kind, geometry, maxAgeSeconds } = spec;
-  if (kind !== 'visited-set' || maxAgeSeconds !== undefined) return spec;
-  const sizing = { ...spec, cellBits: geometry.cellBits };
-  const planned = planLayers(sizing, { ...ONE_SEGMENT, spread: 1 }, Infinity);
-  const perHost = {
-    // If the clock goes back, the queue keeps the time of its last call, which the model does not know.
-    ...(!features.has('clock set back') && random.below(2) === 0 && { delayMs: random.pick(DELAYS_MS) }),
-    ...(random.below(2) === 0 && { maxUrls: 2 + random.below(6) }),
-  };
-  return { ...spec, geometry: planned[0].geometry, layers: planned, perHost };
-}
-
-/** A set for tens of items that do not collide. */
-export function specFor(name: string, kind: FilterSpec['kind'], more: Partial<FilterSpec> = {}): FilterSpec {
-  const sizing = { capacity: 40, errorRate: RATES.exact };
-  const geometry = planGeometry({ ...sizing, cellBits: 4 }, ONE_SEGMENT);
-  const seed = Buffer.alloc(SEED_BYTES, 'unseen');
-  return { name, kind, type: 'counting', semantics: 'set', ...sizing, geometry, seed, ...more };
-}
-
-/** A sync's spec for a set, with room for all items of a history. */
-export function syncSpecOf(spec: FilterSpec): FilterSpec {
-  const { errorRate, layers, geometry } = spec;
-  const sizing = { capacity: 60, errorRate, cellBits: geometry.cellBits };
-  const { segments, spread } = geometry;
-  const segmentation = { ...ONE_SEGMENT, minSegments: segments, spread };
-  const planned = layers && planLayers(sizing, segmentation, Infinity);
-  const { layers: _layers, ...rest } = spec;
-  return {
-    ...{ ...rest, capacity: sizing.capacity },
-    ...(planned
-      ? { geometry: planned[0].geometry, layers: planned }
-      : { geometry: planGeometry(sizing, segmentation) }),
-  };
 }
 
 /** Each verb as often as its weight. */

@@ -1,20 +1,18 @@
 import { positionsOf } from '#bloom';
-import { PRIORITIES, type Filter, type FilterSpec, type Priority } from '#store';
+import {
+  PRIORITIES,
+  type EntryState,
+  type Filter,
+  type FilterSpec,
+  type HostSettings,
+  type HostView,
+  type Priority,
+} from '#store';
 import type { Sizes } from '../../libs/store/src/embedded/database/sizes.js';
-
-/** An entry of a queue and its place. */
-export interface Entry {
-  readonly item: string;
-  readonly priority: Priority;
-  attempt: number;
-  place:
-    | { readonly in: 'line' }
-    | { readonly in: 'lease'; readonly lease: number; readonly index: number; until: number }
-    | { readonly in: Delay; readonly number: number; readonly index: number; readonly until: number }
-    | { readonly in: 'dead'; readonly number: number; readonly reason: string };
-}
-
-type Delay = 'delay' | 'schedule';
+import { compare, dueKey, exportKey, stateOf, type Delay, type Entry } from './entry.js';
+import { hostOf } from './items.js';
+import { Lanes, type Lane } from './lanes.js';
+import { leasable, type LeaseLimits } from './lease-rules.js';
 
 /** Bytes of an entry without its payload and host. */
 const ENTRY_BYTES = 34;
@@ -22,13 +20,26 @@ const HOST_BYTES = 4;
 
 const LEASE_ENDED = 'the lease ended';
 
+const SECOND_MS = 1_000;
+
+/** How entries are released. */
+interface Release {
+  readonly ms: number;
+  readonly countAttempt: boolean;
+  readonly hostDelayMs: number;
+}
+
 /** The queue of a visited set, in arrays, with its exact order. */
 export class QueueModel {
   /** Waiting entries in their order, and all others. */
   entries: Entry[] = [];
-  /** Nothing is leased before this time. */
-  private readyAt = 0;
-  private leases = 0;
+  readonly lanes: Lanes;
+  /** Entries of a host were dropped. The store still has some, and may count them as due. */
+  hasDropped = false;
+  /** Items whose scheduled entries a sync did not keep. The store removes these entries later. */
+  readonly unkept = new Set<string>();
+  private births = 0;
+  private lines = 0;
   private delays = 0;
   private letters = 0;
   /** Entries that were forgotten while a lease held them. */
@@ -38,29 +49,68 @@ export class QueueModel {
     private readonly spec: Pick<FilterSpec, 'maxAttempts' | 'perHost'>,
     private readonly clock: { now: number },
     private readonly sizes: Sizes,
-  ) {}
+  ) {
+    this.lanes = new Lanes(spec.perHost, clock, (host) => {
+      const { waiting, leased } = this.countsOf(host);
+      return { waiting, leased };
+    });
+  }
 
   get now(): number {
     return this.clock.now;
   }
 
+  /** The host of an item in a queue with `perHost`. */
+  hostOf(item: string): string {
+    return this.spec.perHost ? hostOf(item) : '';
+  }
+
+  laneOf({ item }: Pick<Entry, 'item'>): Lane {
+    return this.lanes.of(this.hostOf(item));
+  }
+
   push(items: readonly string[], priority: Priority = 'normal', delayMs = 0): void {
     if (items.length === 0) return;
     this.moveDue();
-    const entries = items.map((item): Entry => ({ item, priority, attempt: 0, place: { in: 'line' } }));
+    const birth = ++this.births;
+    const discoveredAt = Math.floor((this.now + delayMs) / SECOND_MS);
+    const entries = items.map((item): Entry => ({
+      item,
+      priority,
+      birth,
+      discoveredAt,
+      attempt: 0,
+      place: this.end(),
+    }));
+    for (const entry of entries) this.laneOf(entry);
     this.entries.push(...entries);
     if (delayMs > 0) this.delay('schedule', entries, delayMs);
   }
 
   /** Takes the entries off. They come back after this time, as if never leased. */
   again(entries: readonly Entry[], afterMs: number): void {
-    for (const entry of entries) entry.attempt = 0;
+    const discoveredAt = Math.floor((this.now + afterMs) / SECOND_MS);
+    for (const entry of entries) {
+      this.free(entry);
+      Object.assign(entry, { attempt: 0, discoveredAt });
+    }
     this.delay('schedule', entries, afterMs);
+  }
+
+  /** Removes an entry under its lease. */
+  settle(entry: Entry): void {
+    this.free(entry);
+    this.remove(entry);
   }
 
   /** Removes the scheduled entries whose items are not kept. */
   dropUnkept(isKept: (item: string) => boolean): void {
-    this.entries = this.entries.filter(({ item, place }) => place.in !== 'schedule' || isKept(item));
+    const unkept = this.entries.filter(({ item, place }) => place.in === 'schedule' && !isKept(item));
+    for (const entry of unkept) {
+      this.unkept.add(entry.item);
+      this.laneOf(entry).isVague = true;
+    }
+    this.entries = this.entries.filter((entry) => !unkept.includes(entry));
   }
 
   /** Entries that come back at the same time share rows, which limits what one change moves. */
@@ -70,47 +120,74 @@ export class QueueModel {
       const own = ENTRY_BYTES + (this.spec.perHost ? HOST_BYTES : 0) + Buffer.byteLength(entry.item);
       if (bytes > 0 && bytes + own > this.sizes.rowBytes) [number, bytes] = [++this.delays, 0];
       bytes += own;
-      entry.place = { in: place, number, index, until: this.clock.now + ms };
+      entry.place = { in: place, number, index, until: this.now + ms };
     }
   }
 
   forget(items: readonly string[]): void {
-    for (const { item, place } of this.entries) {
-      if (place.in === 'lease' && items.includes(item)) this.forgotten.add(`${place.lease} ${place.index}`);
-    }
-    this.entries = this.entries.filter(({ item }) => !items.includes(item));
+    this.void(this.entries.filter(({ item }) => items.includes(item)));
   }
 
-  /** Returns the number of the lease and the entries that it holds. */
-  lease(max: number, leaseMs: number): { lease: number; held: { item: string; attempt: number }[] } {
+  /** Drops the entries with this name. */
+  drop({ item, birth }: Pick<Entry, 'item' | 'birth'>): void {
+    this.void(this.entries.filter((entry) => entry.item === item && entry.birth <= birth));
+  }
+
+  /** Drops the entries of a host. Returns the least number of entries that the store counts, and the greatest. */
+  dropHost(host: string): { least: number; most: number } {
+    const lane = this.lanes.of(host);
+    const dropped = this.entries.filter(({ item }) => this.hostOf(item) === host);
+    const { isVague, vagueUntil } = lane;
+    this.void(dropped);
+    this.hasDropped = true;
+    // None of them counts any more. Those that were forgotten earlier may have delayed the host.
+    Object.assign(lane, { isVague: isVague && vagueUntil > this.now, vagueUntil });
+    return { least: dropped.length, most: isVague ? Infinity : dropped.length };
+  }
+
+  /** The store notes that entries are void, and removes them later. */
+  private void(entries: readonly Entry[]): void {
+    for (const entry of entries) {
+      const { place } = entry;
+      const lane = this.laneOf(entry);
+      lane.isVague = true;
+      if (place.in !== 'lease') continue;
+      this.forgotten.add(`${place.lease} ${place.index}`);
+      const { delayMs = 0 } = this.lanes.limits(lane);
+      lane.vagueUntil = Math.max(lane.vagueUntil, place.until + delayMs);
+    }
+    this.entries = this.entries.filter((entry) => !entries.includes(entry));
+  }
+
+  /** Leases the entries of these items. Throws Violation if a lease may not take them. */
+  lease(
+    { ms, ...limits }: LeaseLimits & { readonly ms: number },
+    lease: number,
+    items: readonly string[],
+  ): { item: string; attempt: number }[] {
     this.moveDue();
-    const { delayMs } = this.spec.perHost ?? {};
-    const most = this.isPaused ? 0 : delayMs === undefined ? max : 1;
-    const taken = this.line.slice(0, most);
-    if (taken.length === 0) return { lease: 0, held: [] };
-    if (delayMs !== undefined) this.readyAt = this.clock.now + delayMs;
-    const lease = ++this.leases;
+    const taken = leasable(this, limits, items);
+    for (const lane of new Set(taken.map((entry) => this.laneOf(entry)))) this.lanes.served(lane);
     taken.forEach((entry, index) => {
       entry.attempt++;
-      entry.place = { in: 'lease', lease, index, until: this.clock.now + leaseMs };
+      entry.place = { in: 'lease', lease, index, until: this.now + ms };
     });
-    return { lease, held: taken.map(({ item, attempt }) => ({ item, attempt })) };
+    return taken.map(({ item, attempt }) => ({ item, attempt }));
   }
 
   heldBy(lease: number): { index: number; item: string; attempt: number }[] {
-    return this.entries.flatMap(({ item, attempt, place }) =>
-      place.in === 'lease' && place.lease === lease && place.until > this.clock.now
+    const held = this.entries.flatMap(({ item, attempt, place }) =>
+      place.in === 'lease' && place.lease === lease && place.until > this.now
         ? [{ index: place.index, item, attempt }]
         : [],
     );
+    return held.sort((a, b) => a.index - b.index);
   }
 
   /** The entry that a lease certainly holds. */
   at(lease: number, index: number): Entry | undefined {
     return this.entries.find(({ place }) => {
-      return (
-        place.in === 'lease' && place.lease === lease && place.index === index && place.until > this.clock.now
-      );
+      return place.in === 'lease' && place.lease === lease && place.index === index && place.until > this.now;
     });
   }
 
@@ -129,18 +206,24 @@ export class QueueModel {
   }
 
   /** Releases entries. Leases count as attempts if `counts` is true. */
-  release(entries: readonly Entry[], delayMs: number, reason: string, counts: boolean): void {
+  release(
+    entries: readonly Entry[],
+    { ms, countAttempt: counts, hostDelayMs }: Release,
+    reason: string,
+  ): void {
     const delayed: Entry[] = [];
     for (const entry of entries) {
+      this.free(entry);
+      if (hostDelayMs > 0) this.lanes.delay(this.laneOf(entry), this.now + hostDelayMs);
       if (counts && this.isExhausted(entry)) {
         this.die(entry, reason);
         continue;
       }
       if (!counts) entry.attempt--;
-      if (delayMs > 0) delayed.push(entry);
+      if (ms > 0) delayed.push(entry);
       else this.toLine(entry);
     }
-    this.delay('delay', delayed, delayMs);
+    this.delay('delay', delayed, ms);
   }
 
   putBack(entries: readonly Entry[]): void {
@@ -150,6 +233,44 @@ export class QueueModel {
     }
   }
 
+  setHost(host: string, settings: HostSettings): void {
+    this.lanes.set(this.lanes.of(host), settings);
+  }
+
+  /** A host as the store shows it, without the number of its URLs. `found`: that number. */
+  view(host: string, found: number): HostView | undefined {
+    const { own, blockedUntil, turnAt } = this.lanes.of(host);
+    const isBlocked = blockedUntil > this.now;
+    const hasOwn = Object.keys(own).length > 0;
+    const counts = this.countsOf(host);
+    const held = Object.values(counts).some((count) => count > 0);
+    if (!held && found === 0 && !hasOwn && !isBlocked) return undefined;
+    return {
+      ...{ name: host, ...counts },
+      ...(this.spec.perHost?.maxUrls !== undefined && { found }),
+      ...(turnAt !== undefined && { nextAt: turnAt }),
+      ...(isBlocked && { blockedUntil }),
+      ...(hasOwn && { own }),
+    };
+  }
+
+  countsOf(host: string): Record<EntryState, number> {
+    const counts = { waiting: 0, leased: 0, delayed: 0, scheduled: 0, dead: 0 };
+    for (const entry of this.entries) if (this.hostOf(entry.item) === host) counts[stateOf(entry)]++;
+    return counts;
+  }
+
+  /** The number of entries in each state, with due ones as waiting. */
+  get states(): Record<EntryState, number> {
+    const counts = { waiting: 0, leased: 0, delayed: 0, scheduled: 0, dead: 0 };
+    for (const entry of this.entries) {
+      const isDue = 'until' in entry.place && entry.place.until <= this.now;
+      counts[isDue ? 'waiting' : stateOf(entry)]++;
+    }
+    return counts;
+  }
+
+  /** Waiting entries in the order in which they are leased, apart from the turns of hosts. */
   get line(): Entry[] {
     const waiting = this.entries.filter(({ place }) => place.in === 'line');
     return PRIORITIES.flatMap((level) => waiting.filter(({ priority }) => priority === level));
@@ -161,26 +282,26 @@ export class QueueModel {
     for (const entry of this.entries) {
       const { place } = entry;
       if (place.in === 'dead') found.push({ entry, surely: true, reason: place.reason });
-      else if (place.in === 'lease' && place.until <= this.clock.now && this.isExhausted(entry))
+      else if (place.in === 'lease' && place.until <= this.now && this.isExhausted(entry))
         found.push({ entry, surely: false, reason: LEASE_ENDED });
     }
     return found;
   }
 
-  /** Whether the only host of its entries has to wait. */
-  get isPaused(): boolean {
-    return this.readyAt > this.clock.now;
+  /** Whether a lease may find nothing now. */
+  get isEmpty(): boolean {
+    const moved = new QueueModel(this.spec, this.clock, { ...this.sizes, movesPerChange: Infinity });
+    moved.take(this);
+    moved.moveDue();
+    return moved.lanes.all.every((lane) => {
+      const { waiting, leased } = moved.countsOf(lane.host);
+      return waiting === 0 || moved.lanes.room(lane, leased, 1) === 0 || moved.lanes.isUnsure(lane);
+    });
   }
 
-  /** Whether a lease would find nothing now. */
-  get isEmpty(): boolean {
-    if (this.isPaused) return true;
-    return this.entries.every(
-      (entry) =>
-        entry.place.in === 'dead' ||
-        ('until' in entry.place && entry.place.until > this.clock.now) ||
-        (entry.place.in === 'lease' && this.isExhausted(entry)),
-    );
+  private take({ entries, lanes }: QueueModel): void {
+    this.entries = entries.map((entry) => ({ ...entry }));
+    for (const lane of lanes.all) Object.assign(this.lanes.of(lane.host), lane);
   }
 
   /** Its entries in the order of an export: waiting, leased, delayed, scheduled, dead letters. */
@@ -189,8 +310,7 @@ export class QueueModel {
   }
 
   /** Queues the entries of an exported set, segment by segment. */
-  restore({ exported: entries, readyAt }: QueueModel, { seed, geometry }: Filter): void {
-    this.readyAt = readyAt;
+  restore({ exported: entries, lanes }: QueueModel, { seed, geometry }: Filter): void {
     const { segment } = positionsOf(
       entries.map(({ item }) => item),
       seed,
@@ -198,12 +318,16 @@ export class QueueModel {
     );
     const order = Array.from(entries.keys()).sort((a, b) => (segment[a] as number) - (segment[b] as number));
     for (const n of order) {
-      const { item, priority, attempt, place } = entries[n] as Entry;
-      const entry: Entry = { item, priority, attempt, place: { in: 'line' } };
+      const { place, ...rest } = entries[n] as Entry;
+      const entry: Entry = { ...rest, birth: 1, place: this.end() };
+      this.laneOf(entry);
       this.entries.push(entry);
       if (place.in === 'dead') this.die(entry, place.reason);
-      if (place.in === 'schedule') this.delay('schedule', [entry], place.until - this.clock.now);
+      if (place.in === 'schedule') this.delay('schedule', [entry], place.until - this.now);
     }
+    this.births = Math.min(1, entries.length);
+    this.lanes.place();
+    this.lanes.restore(lanes);
   }
 
   /**
@@ -211,7 +335,7 @@ export class QueueModel {
    * moves the first ones.
    */
   moveDue(): void {
-    const due = this.entries.filter(({ place }) => 'until' in place && place.until <= this.clock.now);
+    const due = this.entries.filter(({ place }) => 'until' in place && place.until <= this.now);
     due.sort((a, b) => compare(dueKey(a), dueKey(b)));
     let moved = 0;
     let row = '';
@@ -220,16 +344,28 @@ export class QueueModel {
       if (own !== row && moved >= this.sizes.movesPerChange) break;
       row = own;
       moved++;
-      if (entry.place.in === 'lease' && this.isExhausted(entry)) this.die(entry, LEASE_ENDED);
+      const { place } = entry;
+      if (place.in === 'lease') this.free(entry, place.until);
+      if (place.in === 'lease' && this.isExhausted(entry)) this.die(entry, LEASE_ENDED);
       else this.toLine(entry);
     }
+    if (moved > 0) this.lanes.place();
+  }
+
+  /** The lease of an entry ended at this time. */
+  private free(entry: Entry, at = this.now): void {
+    this.lanes.freed(this.laneOf(entry), at);
   }
 
   /** Moves an entry to the end of the waiting entries. */
   private toLine(entry: Entry): void {
     this.remove(entry);
-    entry.place = { in: 'line' };
+    entry.place = this.end();
     this.entries.push(entry);
+  }
+
+  private end(): Entry['place'] {
+    return { in: 'line', number: ++this.lines };
   }
 
   private die(entry: Entry, reason: string): void {
@@ -240,23 +376,4 @@ export class QueueModel {
     const { maxAttempts } = this.spec;
     return maxAttempts !== undefined && attempt >= maxAttempts;
   }
-}
-
-function exportKey({ place }: Entry): number[] {
-  if (place.in === 'line') return [0];
-  if (place.in === 'lease') return [1, place.lease, place.index];
-  if (place.in === 'dead') return [4, place.number];
-  return [place.in === 'delay' ? 2 : 3, place.until, place.number, place.index];
-}
-
-/** By time, then leases first and scheduled entries last, then by numbers and places. */
-function dueKey({ place }: Entry): number[] {
-  if (place.in === 'lease') return [place.until, 0, place.lease, place.index];
-  if (place.in !== 'delay' && place.in !== 'schedule') return [];
-  return [place.until, place.in === 'delay' ? 1 : 2, place.number, place.index];
-}
-
-function compare(a: number[], b: number[]): number {
-  for (let i = 0; i < a.length; i++) if (a[i] !== b[i]) return (a[i] as number) - (b[i] as number);
-  return 0;
 }

@@ -1,4 +1,15 @@
-import { Added, Kept, plannedLayers, Removed, type Filter, type FilterSpec, type Sync } from '#store';
+import { isDeepStrictEqual } from 'node:util';
+import {
+  Added,
+  Kept,
+  plannedLayers,
+  Removed,
+  type Filter,
+  type FilterSpec,
+  type HostView,
+  type Sync,
+} from '#store';
+import { HOSTS, hostOf, ITEMS } from './items.js';
 import type { Limits } from './limits.js';
 import { AgedLayers, CellLayers, type LayersModel } from './layers.js';
 import { QueueModel } from './queue.js';
@@ -34,8 +45,8 @@ export class SetModel {
   changes = 0;
   /** Numbers of the layers that are gone. */
   readonly retired = new Set<number>();
-  /** Discoveries minus removals. A committed sync sets it to the number of items that it kept. */
-  found = 0;
+  /** Of each host: discoveries minus removals. A committed sync sets it to the number of items that it kept. */
+  private found = new Map<string, number>();
   private nextLayer: number;
   /** Maximum number of layers. */
   planned: number;
@@ -55,8 +66,9 @@ export class SetModel {
     const copy = new SetModel(filter, clock, limits);
     copy.layers = this.layers.copy(filter, clock);
     Object.assign(copy.tally, this.tally);
-    copy.found = this.found;
+    copy.found = new Map(this.found);
     if (this.queue) copy.queue?.restore(this.queue, filter);
+    copy.queue?.lanes.place();
     return copy;
   }
 
@@ -85,22 +97,43 @@ export class SetModel {
     return answers;
   }
 
-  /** Adds items within `maxUrls` of their only host. */
+  /** Adds items within `maxUrls` of their hosts. */
   discover(items: readonly string[], ttlMs: number | undefined): number[] {
     const limited = this.limited(items);
-    const answers = this.add(
-      items.filter((item) => !limited.has(item)),
-      ttlMs,
-    );
-    this.found += answers.filter((answer) => answer === Added.New).length;
+    const admitted = items.filter((item) => !limited.has(item));
+    const answers = this.add(admitted, ttlMs);
+    for (const [i, item] of admitted.entries()) if (answers[i] === Added.New) this.countUrl(item, 1);
     return items.map((item) => (limited.has(item) ? Added.Limited : (answers.shift() as number)));
   }
 
   /** The items of a batch that would exceed `maxUrls`. */
   limited(items: readonly string[]): Set<string> {
-    const { maxUrls = Infinity } = this.filter.perHost ?? {};
-    const fresh = new Set(items.filter((item) => !this.has(item)));
-    return new Set([...fresh].slice(Math.max(0, maxUrls - this.found)));
+    const { lanes } = this.queue ?? {};
+    const fresh = [...new Set(items.filter((item) => !this.has(item)))];
+    const limited = HOSTS.flatMap((host) => {
+      const { maxUrls = Infinity } = this.filter.perHost ? (lanes?.limits(lanes.of(host)) ?? {}) : {};
+      return fresh.filter((item) => hostOf(item) === host).slice(Math.max(0, maxUrls - this.foundOf(host)));
+    });
+    return new Set(limited);
+  }
+
+  /** The number of a host's URLs that count towards `maxUrls`. */
+  foundOf(host: string): number {
+    return this.found.get(host) ?? 0;
+  }
+
+  private countUrl(item: string, by: number): void {
+    this.found.set(hostOf(item), Math.max(0, this.foundOf(hostOf(item)) + by));
+  }
+
+  /** A host as the store shows it. */
+  viewOf(host: string): ExpectedView {
+    const found = this.filter.perHost?.maxUrls === undefined ? 0 : this.foundOf(host);
+    return {
+      host,
+      view: this.queue?.view(host, found),
+      isVague: this.queue?.lanes.of(host).isVague ?? false,
+    };
   }
 
   remove(items: readonly string[]): number[] {
@@ -118,7 +151,7 @@ export class SetModel {
     const removed = answers.filter((answer) => answer === Removed.Removed).length;
     this.tally.removed += removed;
     this.tally.refused += items.length - removed;
-    this.found = Math.max(0, this.found - removed);
+    for (const [i, item] of items.entries()) if (answers[i] === Removed.Removed) this.countUrl(item, -1);
     this.queue?.forget(items.filter((_, i) => answers[i] === Removed.Removed));
     return answers;
   }
@@ -160,7 +193,8 @@ export class SetModel {
     this.layers = sync.layers;
     this.queue?.dropUnkept((item) => sync.layers.has(item));
     this.base = sync.base;
-    this.found = sync.layers.items ?? 0;
+    this.found.clear();
+    for (const item of ITEMS) if (sync.layers.has(item)) this.countUrl(item, 1);
     this.planned = sync.planned;
     this.exact = false;
   }
@@ -185,6 +219,35 @@ export class SetModel {
       if (!listed && !layers.has(item)) layers.add(item);
     } else layers.add(item, Math.max(this.layers.left(item) ?? 0, lasts ?? 0));
   }
+}
+
+/** A view of a host. */
+export interface ExpectedView {
+  readonly host: string;
+  /** Undefined: the host is not listed. */
+  readonly view: HostView | undefined;
+  /** It may count forgotten entries, too. */
+  readonly isVague: boolean;
+}
+
+/** What is wrong with the views of hosts. Undefined if nothing is. */
+export function wrongView(expected: readonly ExpectedView[], views: readonly HostView[]): string | undefined {
+  for (const { host, view, isVague } of expected) {
+    const found = views.find(({ name }) => name === host);
+    if (isDeepStrictEqual(found, view) || (isVague && isRoughly(found, view))) continue;
+    return `host ${host} is ${JSON.stringify(found)}, not ${JSON.stringify(view)}`;
+  }
+  return undefined;
+}
+
+const COUNTS = ['waiting', 'leased', 'delayed', 'scheduled', 'dead'] as const;
+
+/** Whether a view is right if it may count forgotten entries. */
+function isRoughly(view: HostView | undefined, expected: HostView | undefined): boolean {
+  if (!view || !expected) return !expected;
+  const { found, own, blockedUntil } = view;
+  if (COUNTS.some((state) => view[state] < expected[state])) return false;
+  return isDeepStrictEqual([found, own, blockedUntil], [expected.found, expected.own, expected.blockedUntil]);
 }
 
 function layersOf(spec: FilterSpec, clock: { now: number }, { maxHidden }: Limits): LayersModel {

@@ -1,9 +1,9 @@
-import { itemOf, MOST_ITEMS } from './items.js';
+import { itemOf, ITEMS } from './items.js';
 import type { SetModel } from './set-model.js';
 
 /** As in export-parts.ts: after this many removals, an export may have an item that is neither removed nor queued. */
 const ATTEMPTS = 3;
-const NUMBERS = Array.from({ length: MOST_ITEMS }, (_, n) => n);
+const NUMBERS = Array.from(ITEMS.keys());
 
 interface Sighting {
   readonly set: SetModel;

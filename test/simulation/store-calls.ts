@@ -1,7 +1,8 @@
 import { positionsOf, type Positions } from '#bloom';
-import type { Filter, LeasedEntry, Part, Store } from '#store';
+import type { Filter, HostView, LeasedEntry, Part, QueueEntry, Store } from '#store';
 import { specOf } from '../support/export-files.js';
 import type { Call, Exported } from './calls.js';
+import { hostOf } from './items.js';
 import { partsUntil } from './torn.js';
 
 /** The answer of a call, in the model's form. `raw` contains the ids. */
@@ -10,6 +11,7 @@ export interface Answer {
   readonly filter?: Filter;
   readonly leased?: readonly LeasedEntry[];
   readonly letters?: readonly { readonly id: string; readonly payload: string }[];
+  readonly listed?: readonly QueueEntry[];
   readonly sync?: string;
   readonly parts?: readonly Part[];
   /** Whether it was read in several pages, between which changes may happen. */
@@ -68,8 +70,7 @@ async function inFilter(store: Store, filter: Filter, call: Call): Promise<Answe
   const ids = call.held.map(({ id }) => id);
   const letters = call.letters.map(({ id }) => id);
   const positions = (): Positions => positionsOf(items, filter.seed, filter.geometry);
-  // Items are no URLs, so they all have the same host, without a name.
-  const hosts = filter.perHost && items.map(() => '');
+  const hosts = filter.perHost && items.map(hostOf);
   const { priority, laterMs } = call;
   const queued = { payloads: items, hosts, priority, delayMs: laterMs };
   switch (call.verb) {
@@ -84,14 +85,16 @@ async function inFilter(store: Store, filter: Filter, call: Call): Promise<Answe
     case 'count':
       return bytes(counters.count(filter, positions(), Infinity));
     case 'lease': {
-      const leased = await queue.lease(filter, max, ms, operation);
+      const limits = call.maxPerHost === undefined ? undefined : { maxPerHost: call.maxPerHost };
+      const leased = await queue.lease(filter, max, ms, operation, limits);
       return { value: leased, leased };
     }
     case 'ack':
       return bytes(queue.ack(filter, ids, operation, laterMs > 0 ? laterMs : undefined));
     case 'release': {
-      const { countAttempt } = call;
-      return bytes(queue.release(filter, ids, operation, { delayMs: ms, reason: 'released', countAttempt }));
+      const { countAttempt, hostDelayMs } = call;
+      const release = { delayMs: ms, reason: 'released', countAttempt, hostDelayMs };
+      return bytes(queue.release(filter, ids, operation, release));
     }
     case 'extend':
       return bytes(queue.extend(filter, ids, ms, operation));
@@ -103,6 +106,27 @@ async function inFilter(store: Store, filter: Filter, call: Call): Promise<Answe
       const { entries, isPaged } = await deadLettersOf(store, filter);
       return { value: entries, letters: entries, isPaged };
     }
+    case 'entries': {
+      const { entries, isPaged } = await entriesOf(store, filter, call);
+      return { value: entries, listed: entries, isPaged };
+    }
+    case 'drop-entries': {
+      const entries = call.listed.map(({ id }) => id);
+      await queue.drop(filter, entries, operation);
+      return NOTHING;
+    }
+    case 'host': {
+      const view = await store.hosts.get(filter, call.host);
+      return { value: view ? [view] : [] };
+    }
+    case 'hosts': {
+      const { hosts: views, isPaged } = await hostsOf(store, filter, max);
+      return { value: views, isPaged };
+    }
+    case 'set-host':
+      return { value: await store.hosts.set(filter, call.host, call.settings, operation) };
+    case 'drop-host':
+      return { value: await store.hosts.drop(filter, call.host, operation) };
     case 'open-sync': {
       const { id } = await syncs.open(filter, call.spec, operation);
       return { value: { id }, sync: id };
@@ -137,6 +161,34 @@ export async function deadLettersOf({ queue }: Store, filter: Filter) {
     entries.push(...page.entries);
   }
   return { entries, isPaged };
+}
+
+/** All entries that a query selects. */
+export async function entriesOf(
+  { queue }: Store,
+  filter: Filter,
+  { query, max }: Pick<Call, 'query' | 'max'>,
+) {
+  let page = await queue.entries(filter, query, max);
+  const entries = [...page.entries];
+  const isPaged = page.next !== undefined;
+  while (page.next !== undefined) {
+    page = await queue.entries(filter, query, max, page.next);
+    entries.push(...page.entries);
+  }
+  return { entries, isPaged };
+}
+
+/** All hosts, each as it is on the last page that has it. */
+export async function hostsOf({ hosts }: Store, filter: Filter, max: number) {
+  let page = await hosts.list(filter, max);
+  const found = new Map<string, HostView>(page.hosts.map((host) => [host.name, host]));
+  const isPaged = page.next !== undefined;
+  while (page.next !== undefined) {
+    page = await hosts.list(filter, max, page.next);
+    for (const host of page.hosts) found.set(host.name, host);
+  }
+  return { hosts: [...found.values()], isPaged };
 }
 
 async function bytes(call: Promise<Uint8Array>): Promise<Answer> {

@@ -2,9 +2,11 @@ import type { Sync } from '#store';
 import * as verbs from '../../libs/store/src/embedded/operations/verbs.js';
 import type { Call, SyncEnd } from './calls.js';
 import { KEYLESS } from './calls.js';
+import { readNumber } from '../../libs/store/src/embedded/database/keys.js';
+import { unpackHeld } from '../../libs/store/src/embedded/queue/leases.js';
 import type { Put } from './memory-environment.js';
 import { expectedNow, REFUSED } from './expected.js';
-import { Model, type Event } from './model.js';
+import { Model, type Event, type Taken } from './model.js';
 import { Violation, type Notes } from './notes.js';
 import type { Limits } from './limits.js';
 import type { Time } from './open-store.js';
@@ -24,6 +26,12 @@ export interface Listener {
   syncEnded(end: SyncEnd): void;
   /** Calls may get other answers from now on. */
   changed(): void;
+}
+
+/** The entries in the rows of a new lease. */
+function takenBy(number: number, puts: readonly Put[]): Taken {
+  const rows = puts.filter(({ table, key }) => table === 'leases' && readNumber(key, SCOPE_BYTES) === number);
+  return { number, items: rows.flatMap(({ value }) => unpackHeld(value)).map(({ entry }) => entry.text) };
 }
 
 /** The true state: a model that follows the transactions, as their rows show them. */
@@ -88,12 +96,12 @@ export class Truth {
           .at(-1) ?? '';
       const answer = verb?.decode(value.subarray(2 + value.readUInt16LE(0), value.length - SEAL_BYTES));
       if (verb === verbs.END_SYNC) ends.push(answer as Sync);
-      else this.executed(id, answer);
+      else this.executed(id, verb === verbs.LEASE ? takenBy(answer as number, puts) : answer);
     }
-    // A lease that finds nothing is not recorded, but may have made dead letters.
-    const died = puts.find(({ table }) => table === 'dead');
-    if (died && this.events.length === before)
-      this.happened({ at: this.time.now, moved: died.key.toString('hex', 0, SCOPE_BYTES) });
+    // A lease that finds nothing is not recorded, but may have moved due entries.
+    const moved = puts.find(({ table, isNew }) => table === 'dead' || (table === 'log' && isNew));
+    if (moved && this.events.length === before)
+      this.happened({ at: this.time.now, moved: moved.key.toString('hex', 0, SCOPE_BYTES) });
     // A change that ends a sync ends it when it is made, and is recorded afterwards.
     for (const ended of ends) this.happened({ at: this.time.now, ended });
     for (const [name, { sync }] of this.model.sets) {

@@ -1,0 +1,46 @@
+import type { EntryState, Priority } from '#store';
+
+/** An entry of a queue and its place. */
+export interface Entry {
+  readonly item: string;
+  readonly priority: Priority;
+  /** The queue's clock when it was created. */
+  readonly birth: number;
+  /** In seconds. */
+  discoveredAt: number;
+  attempt: number;
+  place:
+    | { readonly in: 'line'; readonly number: number }
+    | { readonly in: 'lease'; readonly lease: number; readonly index: number; until: number }
+    | { readonly in: Delay; readonly number: number; readonly index: number; readonly until: number }
+    | { readonly in: 'dead'; readonly number: number; readonly reason: string };
+}
+
+export type Delay = 'delay' | 'schedule';
+
+const STATES: Readonly<Record<Entry['place']['in'], EntryState>> = {
+  ...{ line: 'waiting', lease: 'leased', delay: 'delayed', schedule: 'scheduled', dead: 'dead' },
+};
+
+/** The state of an entry as the store counts it: it notices later that a lease or a delay has ended. */
+export const stateOf = ({ place }: Entry): EntryState => STATES[place.in];
+
+/** Orders entries as an export has them: waiting, leased, delayed, scheduled, dead letters. */
+export function exportKey({ place }: Entry): number[] {
+  if (place.in === 'line') return [0];
+  if (place.in === 'lease') return [1, place.lease, place.index];
+  if (place.in === 'dead') return [4, place.number];
+  return [place.in === 'delay' ? 2 : 3, place.until, place.number, place.index];
+}
+
+/** By time, then leases first and scheduled entries last, then by numbers and places. */
+export function dueKey({ place }: Entry): number[] {
+  if (place.in === 'lease') return [place.until, 0, place.lease, place.index];
+  if (place.in !== 'delay' && place.in !== 'schedule') return [];
+  return [place.until, place.in === 'delay' ? 1 : 2, place.number, place.index];
+}
+
+export function compare(a: number[], b: number[]): number {
+  for (let i = 0; i < a.length; i++) if (a[i] !== b[i]) return (a[i] as number) - (b[i] as number);
+  return 0;
+}

@@ -1,0 +1,118 @@
+import type { FilterSpec, HostSettings, PerHost } from '#store';
+
+/** A host of a queue, or all hosts of a queue without `perHost`. */
+export interface Lane {
+  readonly host: string;
+  own: PerHost;
+  blockedUntil: number;
+  /** Nothing is leased before this time, apart from a block. */
+  readyAt: number;
+  /** Orders the lanes that may be leased from: the earliest comes first. Undefined: nothing may be leased. */
+  turnAt: number | undefined;
+  /** The number of waiting entries when its turn was last decided. */
+  known: number;
+  /** Forgotten entries may still be stored and count. The model does not know when the store removes them. */
+  isVague: boolean;
+  /** Until then, a forgotten entry may count as leased, or delay the host. */
+  vagueUntil: number;
+}
+
+/** The number of entries of a host in these states. */
+export interface LaneCounts {
+  readonly waiting: number;
+  readonly leased: number;
+}
+
+/** The pace of each host, and its settings. */
+export class Lanes {
+  private readonly lanes = new Map<string, Lane>();
+
+  constructor(
+    private readonly perHost: FilterSpec['perHost'],
+    private readonly clock: { now: number },
+    private readonly countsOf: (host: string) => LaneCounts,
+  ) {}
+
+  of(host: string): Lane {
+    let lane = this.lanes.get(host);
+    if (!lane) {
+      lane = {
+        ...{ host, own: {}, blockedUntil: 0, readyAt: 0, turnAt: undefined, known: 0 },
+        ...{ isVague: false, vagueUntil: 0 },
+      };
+      this.lanes.set(host, lane);
+    }
+    return lane;
+  }
+
+  get all(): Lane[] {
+    return [...this.lanes.values()];
+  }
+
+  limits({ own }: Lane): PerHost {
+    return { ...this.perHost, ...own };
+  }
+
+  delay(lane: Lane, until: number): void {
+    lane.readyAt = Math.max(lane.readyAt, until);
+  }
+
+  /** A lease of an entry ended at this time. */
+  freed(lane: Lane, at: number): void {
+    if (this.limits(lane).maxLeased === 1) this.pause(lane, at);
+  }
+
+  /** Entries were leased. */
+  served(lane: Lane): void {
+    this.pause(lane, this.clock.now);
+    lane.turnAt = undefined;
+  }
+
+  private pause(lane: Lane, from: number): void {
+    if (this.perHost) this.delay(lane, from + (this.limits(lane).delayMs ?? 0));
+  }
+
+  set(lane: Lane, { own = {}, blockedUntil = 0 }: HostSettings): void {
+    Object.assign(lane, { own, blockedUntil });
+    lane.readyAt = Math.min(lane.readyAt, this.clock.now + (this.limits(lane).delayMs ?? 0));
+    if ((lane.turnAt ?? 0) > this.clock.now) lane.turnAt = undefined;
+  }
+
+  /** Decides when it is the turn of each lane. Call it after each change. */
+  place(): void {
+    for (const lane of this.lanes.values()) {
+      const { waiting, leased } = this.countsOf(lane.host);
+      const readyAt = this.readyOf(lane);
+      if (waiting === 0 || leased >= (this.limits(lane).maxLeased ?? Infinity)) lane.turnAt = undefined;
+      else if (lane.known === 0 || lane.turnAt === undefined || lane.turnAt < readyAt)
+        lane.turnAt = Math.max(readyAt, this.clock.now);
+      lane.known = waiting;
+    }
+  }
+
+  /** Takes over the lanes of an export, after their entries. */
+  restore({ all }: Lanes): void {
+    for (const { turnAt, ...exported } of all) {
+      const lane = this.of(exported.host);
+      const readyAt = turnAt ?? exported.readyAt;
+      Object.assign(lane, { ...exported, readyAt, known: lane.known });
+      if (lane.known > 0) lane.turnAt = Math.max(readyAt, 1);
+    }
+  }
+
+  readyOf({ readyAt, blockedUntil }: Lane): number {
+    return blockedUntil > this.clock.now ? Math.max(readyAt, blockedUntil) : readyAt;
+  }
+
+  /** The number of entries that a lease may take from a lane. */
+  room(lane: Lane, leased: number, maxPerHost: number | undefined): number {
+    if (this.readyOf(lane) > this.clock.now) return 0;
+    const { maxLeased = Infinity, delayMs = 0 } = this.limits(lane);
+    return Math.max(0, Math.min(maxPerHost ?? (delayMs > 0 ? 1 : Infinity), maxLeased - leased));
+  }
+
+  /** Whether `room` may be too high, because the store may not have removed a forgotten entry yet. */
+  isUnsure(lane: Lane): boolean {
+    return lane.vagueUntil > this.clock.now && this.limits(lane).maxLeased !== undefined;
+  }
+}

@@ -1,0 +1,49 @@
+import type { EntryQuery, QueueEntry } from '#store';
+import { stateOf, type Entry } from './entry.js';
+import type { QueueModel } from './queue.js';
+
+/** The entries of a queue during a call that lists them page by page. */
+export class Listing {
+  /** The entries that have stayed in their places so far, by place. */
+  private stayed: ReadonlyMap<string, string> | undefined;
+  private hasMoved = false;
+  private readonly seen = new Set<string>();
+  /** Items whose scheduled entries are void, and may be listed until the store removes them. */
+  private readonly unkept = new Set<string>();
+
+  look(queue: QueueModel, query: EntryQuery): void {
+    const now = new Map<string, string>();
+    for (const entry of queue.entries) {
+      const host = queue.hostOf(entry.item);
+      if ((query.state ?? stateOf(entry)) !== stateOf(entry) || (query.host ?? host) !== host) continue;
+      now.set(JSON.stringify([entry.item, entry.place]), textOf(entry, host));
+    }
+    for (const text of now.values()) this.seen.add(text);
+    for (const item of queue.unkept) this.unkept.add(item);
+    const before = this.stayed;
+    this.stayed = before ? new Map([...now].filter(([place, text]) => before.get(place) === text)) : now;
+    this.hasMoved ||= before !== undefined && (this.stayed.size < now.size || this.stayed.size < before.size);
+  }
+
+  /** What contradicts the states during the call. Undefined if nothing does. */
+  contradicting(listed: readonly QueueEntry[]): string | undefined {
+    const texts = listed.map(({ payload, state, attempt, discoveredAt, reason, host }) =>
+      [payload, state, attempt, discoveredAt, reason, host ?? ''].join(' '),
+    );
+    const missing = [...(this.stayed?.values() ?? [])].find((text) => !texts.includes(text));
+    if (missing !== undefined) return `no "${missing}", which stayed`;
+    const wrong = listed.findIndex(
+      ({ payload, state }, i) =>
+        !this.seen.has(texts[i] as string) && !(state === 'scheduled' && this.unkept.has(payload)),
+    );
+    if (!this.hasMoved && this.unkept.size === 0 && listed.length !== this.stayed?.size)
+      return `${listed.length} entries, not ${this.stayed?.size}`;
+    return wrong < 0 ? undefined : `"${texts[wrong]}", which was never there`;
+  }
+}
+
+function textOf(entry: Entry, host: string): string {
+  const { item, attempt, discoveredAt, place } = entry;
+  const reason = place.in === 'dead' ? place.reason : undefined;
+  return [item, stateOf(entry), attempt, discoveredAt, reason, host].join(' ');
+}
