@@ -119,3 +119,7 @@ export interface Call {
 }
 
 export type SyncEnd = Pick<Sync, 'id' | 'state' | 'reason'>;
+
+/** False for a call that the store refuses before it does anything, because the filter is a standard one. */
+export const isCounting = ({ verb, spec }: Call): boolean =>
+  spec.type !== 'standard' || (verb !== 'remove' && verb !== 'count');

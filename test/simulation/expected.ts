@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { Removed, type FilterSpec, type FilterStats, type HostView, type LeasedEntry } from '#store';
-import { OTHER_FINGERPRINT, type Call } from './calls.js';
+import { isCounting, OTHER_FINGERPRINT, type Call } from './calls.js';
 import { HOSTS } from './items.js';
 import { FORGOTTEN, type Model } from './model.js';
 import { wrongView, type ExpectedView, type SetModel } from './set-model.js';
@@ -41,7 +41,7 @@ export function expectedNow(
   if (verb === 'tend') return equal(undefined);
   if (operation.fingerprint === OTHER_FINGERPRINT) return refused('IDEMPOTENCY_KEY_REUSED');
   if (verb === 'open-sync' && spec.semantics === 'multiset') return refused('SYNC_UNSUPPORTED');
-  if ((verb === 'remove' || verb === 'count') && spec.type === 'standard') return refused('NOT_COUNTING');
+  if (!isCounting(call)) return refused('NOT_COUNTING');
   if (verb === 'list') return listed(model, call);
   if (verb === 'open' && call.asOther) return refused('FILTER_NOT_FOUND');
   if (verb === 'create') {

@@ -1,5 +1,5 @@
 import { Added, Removed, StaleFilterError, StoreError, type QueueEntry } from '#store';
-import { MUTATIONS, type Call, type SyncEnd, type Verb } from './calls.js';
+import { isCounting, MUTATIONS, type Call, type SyncEnd, type Verb } from './calls.js';
 import { described } from './described.js';
 import { asAnswered, expectedNow, refused, type Expected } from './expected.js';
 import { AgedLayers } from './layers.js';
@@ -73,7 +73,7 @@ export class Judge implements Observer, Listener {
     // The store reloads its data with the next call, and refuses some calls for a while from then on.
     if ((this.isFaulty || this.disk.full) && !this.isOver) {
       this.lastFault = this.time.passed;
-      this.isFaulty = this.pending.size > 0 || isTelling;
+      this.isFaulty = this.pending.size > 0 || isTelling || !isCounting(call);
     }
     const attempt: Attempt = {
       ...{
