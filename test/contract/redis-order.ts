@@ -20,7 +20,7 @@ import { SyncCalls } from './sync-calls.js';
 const DAY_MS = 86_400_000;
 const BASE = queueBytes(false);
 
-/** How Redis stores priorities and scheduled entries, and how the commit of a sync drops these. */
+/** How Redis stores priorities and scheduled entries, and how the commit of a sync removes these. */
 export function redisOrder(subject: Subject<RedisHarness>): void {
   const calls = new HostCalls(subject);
   const syncs = new SyncCalls(subject);
@@ -169,8 +169,8 @@ export function redisOrder(subject: Subject<RedisHarness>): void {
       const { key, client } = await metaOf(filter);
       const cells = key.replace(/:meta$/, ':cells');
       await client.set(cells, Buffer.alloc(await client.strlen(cells)));
-      await setOrdered(filter, 'dropping', old);
-      await setOrdered(filter, 'droppingTill', clock.now() + DAY_MS + 30_000);
+      await setOrdered(filter, 'checking', old);
+      await setOrdered(filter, 'checkingTill', clock.now() + DAY_MS + 30_000);
       clock.advance(DAY_MS);
       expect(await calls.lease(filter, 10)).toEqual([]);
       expect(await calls.discover(filter, ['old'])).toEqual([1]);
@@ -189,13 +189,12 @@ export function redisOrder(subject: Subject<RedisHarness>): void {
         const { key, client } = await metaOf(filter);
         const cells = key.replace(/:meta$/, ':cells');
         await client.set(cells, Buffer.alloc(await client.strlen(cells)));
-        await setOrdered(filter, 'dropping', (await numbersOf(filter)).readUIntBE(0, 6));
-        await setOrdered(filter, 'droppingTill', clock.now() + 30_000);
+        await setOrdered(filter, 'checking', (await numbersOf(filter)).readUIntBE(0, 6));
+        await setOrdered(filter, 'checkingTill', clock.now() + 30_000);
         const operation = keyed();
         expect(await add(subject.store, filter, [old, old], operation)).toEqual([1, 0]);
         expect(await add(subject.store, filter, [old, old], operation)).toEqual([1, 0]);
         expect(await add(subject.store, filter, [old])).toEqual([0]);
-        await setOrdered(filter, 'droppingTill', 0);
         clock.advance(DAY_MS);
         expect(await calls.take(filter)).toEqual([other]);
         expect(await check(subject.store, filter, [old])).toEqual([1]);
@@ -205,7 +204,7 @@ export function redisOrder(subject: Subject<RedisHarness>): void {
     it('come due if no instance goes on to drop them', async () => {
       const filter = await make();
       await calls.discover(filter, ['left'], { delayMs: DAY_MS });
-      await setOrdered(filter, 'dropping', (await numbersOf(filter)).readUIntBE(0, 6));
+      await setOrdered(filter, 'checking', (await numbersOf(filter)).readUIntBE(0, 6));
       clock.advance(DAY_MS);
       expect(await calls.take(filter)).toEqual(['left']);
     });

@@ -119,8 +119,8 @@ export class RedisStore implements Store {
     this.lifeCycle = new LifeCycle(this.catalogue, new Generations(this.catalogue, allocation, random));
     this.growth = new Growth(this.catalogue, allocation, timeoutMs);
     const stragglers = new Stragglers(connection, this.catalogue, allocation);
-    const drop = (entry: CatalogueEntry) => this.unclaimed.drop(entry);
-    const changes = new SyncChanges(connection, this.catalogue, allocation, stragglers, drop);
+    const removeUnclaimed = (entry: CatalogueEntry) => this.unclaimed.remove(entry);
+    const changes = new SyncChanges(connection, this.catalogue, allocation, stragglers, removeUnclaimed);
     this.views = new Views(connection, this.catalogue, stragglers, changes);
     const segments = new Segments(connection, this.views, { maxRecordBytes, maxMarks, maxHosts });
     const { maxSyncForgets = DEFAULT_MAX_SYNC_FORGETS, syncIdleMs = DEFAULT_SYNC_IDLE_MS } = options;

@@ -46,8 +46,8 @@ export class SyncChanges {
     private readonly catalogue: Catalogue,
     private readonly allocation: Allocation,
     private readonly stragglers: Stragglers,
-    /** Drops scheduled entries whose items a commit has forgotten. */
-    private readonly dropUnclaimed: (entry: CatalogueEntry) => Promise<void> = () => Promise.resolve(),
+    /** Removes scheduled entries whose items a commit has forgotten. */
+    private readonly removeUnclaimed: (entry: CatalogueEntry) => Promise<void> = () => Promise.resolve(),
   ) {}
 
   /** Announces a sync. Undefined if the entry has changed since it was read. Throws QUOTA_EXCEEDED. */
@@ -178,7 +178,7 @@ export class SyncChanges {
         const late = () =>
           new StoreError('STORE_UNAVAILABLE', `${called(entry)} is still being synced; retry`);
         if (entry.endedSync?.state === 'committed')
-          await within(msUntil(deadline), this.dropUnclaimed(entry), late);
+          await within(msUntil(deadline), this.removeUnclaimed(entry), late);
         await joinAll(entry.tags.map((tag) => this.renewLanes(entry, tag, deadline)));
         await this.allocation.freeSync(entry.tags, left, entry.base ?? 0, deadline);
       },

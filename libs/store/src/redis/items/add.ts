@@ -5,7 +5,7 @@ import { bringBack, leases, marks } from '../scripts/queue-moves.js';
 import { MOST_LEASES, QUEUE_FIELD } from '../scripts/queue-state.js';
 import { schedule } from '../scripts/schedule.js';
 import { RECALL } from '../scripts/script.js';
-import { refuseWhileDropping, replaceIn } from '../scripts/unclaimed.js';
+import { refuseWhileChecking, replaceIn } from '../scripts/unclaimed.js';
 import type { Frame } from './frame.js';
 import { headBytes } from './packed-cells.js';
 import { addSyncCounts, end, head, keptOfHosts, open, openQueue, openRange, shares } from './parts.js';
@@ -19,7 +19,7 @@ export function add(frame: Frame): string {
   const { ages, queued, hosts, visits = false } = frame.task;
   const limits = hosts && !visits;
   const sync = frame.has('sync');
-  return `${head(frame)}${RECALL}${visits && !queued ? refuseWhileDropping(frame.field(QUEUE_FIELD)) : ''}${open(frame)}${shares(frame)}
+  return `${head(frame)}${RECALL}${visits && !queued ? refuseWhileChecking(frame.field(QUEUE_FIELD)) : ''}${open(frame)}${shares(frame)}
 ${ages ? `local lifetime = min(${EPOCHS_OF_AGE}, math.floor((math.max(now, epoch * epochMs) + ${frame.arg('lives')}) / epochMs) - epoch)` : ''}
 ${sync ? `local listed, unlisted = {}, count` : 'local unlisted = count'}
 ${

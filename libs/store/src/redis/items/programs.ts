@@ -26,7 +26,7 @@ export interface ItemProgram {
  *   GROW, GROWSYNC          the filter's own layers, or those of the sync, need one that the caller does not know
  *   UNMADE n                keys of layer n, which has no items in the segment, are missing after a failover
  *   ENDED                   there were more removals than the sync can note, so it keeps no more items
- *   QUEUE                   the visit would have to void entries, because a commit is dropping some
+ *   QUEUE                   the visit would have to void entries, because a commit is checking some
  *   FULL n                  n items are hidden, and the removal might have to hide more than allowed
  */
 export function itemProgram(task: ItemTask): ItemProgram {

@@ -23,7 +23,7 @@ import { checkSegment, RECORD_FIELDS, recordWith, type Script } from './script.j
  * sweeps have moved entries within their chunks). A queue without per-host lanes is its own only lane, so the record
  * of the lane follows. A per-host queue has other numbers there, and two more keys: host-lanes.ts. Once the
  * queue has had an entry with a priority or a time, it is ordered, and more numbers follow: scheduled (entries);
- * scheduledAt (a lower bound of the first time, ms); dropping and droppingTill (see unclaimed.ts); those of logs
+ * scheduledAt (a lower bound of the first time, ms); checking and checkingTill (see unclaimed.ts); those of logs
  * (lanes.ts).
  */
 
@@ -112,7 +112,7 @@ const numbersOf = (hosts: boolean): readonly string[] => (hosts ? HOST_QUEUE_NUM
 export const QUEUE_FIELD = 'queue';
 
 /** The last numbers of an ordered queue. Hosts have their own logs. */
-export const ORDERED = ['scheduled', 'scheduledAt', 'dropping', 'droppingTill'];
+export const ORDERED = ['scheduled', 'scheduledAt', 'checking', 'checkingTill'];
 const OTHER_LOGS = [1, 2].flatMap((log) => ['head', 'headAt', 'next'].map((name) => `logs[${log}].${name}`));
 const orderedOf = (hosts: boolean): readonly string[] => (hosts ? ORDERED : [...OTHER_LOGS, ...ORDERED]);
 
@@ -165,7 +165,7 @@ end
 function queue.set(name, value)
   queue[name], queue.changed = value, true
 end
-queue.scheduled, queue.scheduledAt, queue.dropping, queue.droppingTill = 0, 0, 0, 0
+queue.scheduled, queue.scheduledAt, queue.checking, queue.checkingTill = 0, 0, 0, 0
 function queue.order()
   if queue.ordered then return end
   queue.ordered${hosts ? ' = true' : `, queue.logs = true, ${newLogs(`''`)}`}

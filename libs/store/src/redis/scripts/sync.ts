@@ -1,7 +1,7 @@
 import { CYCLE } from '../../age.js';
 import { OWING_FIELD, QUEUE_FIELD } from './queue-state.js';
 import { ALLOW_OOM, CAN_ROTATE, checkSegment, NOW, type Script, SYNC } from './script.js';
-import { beginDropping } from './unclaimed.js';
+import { beginChecking } from './unclaimed.js';
 
 /*
  * Scripts that begin and end a sync in a segment. KEYS: 1 cells, 2 meta. ARGV: 1 current token of the segment, 2 bytes
@@ -43,7 +43,7 @@ for n = 1, #all, 2 do
     gone[#gone + 1] = name
   elseif name == '${QUEUE_FIELD}' then
     local numbers = all[n + 1]
-    ${beginDropping('numbers').trim()}
+    ${beginChecking('numbers').trim()}
     own[#own + 1], own[#own + 2] = name, numbers
   end
 end

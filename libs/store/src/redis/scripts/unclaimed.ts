@@ -2,44 +2,44 @@ import { checkQueue, forQueues, ORDERED, orderedBytes, queueReadKeys } from './q
 import { ALLOW_OOM, NOW } from './script.js';
 
 /*
- * The commit of a sync drops scheduled entries whose items the new layers do not claim, in steps: an instance reads
+ * The commit of a sync removes scheduled entries whose items the new layers do not claim, in steps: an instance reads
  * some entries, checks their items, and marks those that are not claimed as forgotten.
  *
- * A commit sets the number `dropping` of an ordered queue to the clock, and the last step sets it to 0. In between, no
+ * A commit sets the number `checking` of an ordered queue to the clock, and the last step sets it to 0. In between, no
  * scheduled entry comes due, so that the instance meets them all, and a new item voids an earlier entry of that item.
- * This lasts until `droppingTill` (ms), which each step moves: if no instance goes on, entries come due.
+ * This lasts until `checkingTill` (ms), which each step moves: if no instance goes on, entries come due.
  */
 
 /** How long an instance may take for a step, in ms. */
 const STEP_MS = 60_000;
 
 /**
- * Lua: whether an instance is dropping entries, by `droppingTill`. A time that is too far ahead is of before the clock
- * was set back.
+ * Lua: whether an instance is checking entries, by `checkingTill`. A time that is too far ahead is of before the clock
+ * was set back. After NOW.
  */
-export const isDropping = (till: string): string => `(${till} > now and ${till} <= now + ${STEP_MS})`;
+export const isChecking = (till: string): string => `(${till} > now and ${till} <= now + ${STEP_MS})`;
 
-/** Bytes from `dropping` to the end of the numbers. The number after it is `droppingTill`. */
-const LAST_BYTES = 6 * (ORDERED.length - ORDERED.indexOf('dropping'));
+/** Bytes from `checking` to the end of the numbers. The number after it is `checkingTill`. */
+const LAST_BYTES = 6 * (ORDERED.length - ORDERED.indexOf('checking'));
 
 /** Lua: whether a queue with these numbers is ordered. No unordered queue has as many. */
 const isOrdered = (numbers: string): string =>
   `(#${numbers} == ${orderedBytes(false)} or #${numbers} == ${orderedBytes(true)})`;
 
 /** Lua: the numbers of a queue from now on, if it is ordered. After NOW. */
-export const beginDropping = (numbers: string): string => `
+export const beginChecking = (numbers: string): string => `
 if ${isOrdered(numbers)} then
   local last = #${numbers} - ${LAST_BYTES}
   ${numbers} = sub(${numbers}, 1, last) .. sub(${numbers}, 1, 6) .. struct.pack('>I6', now + ${STEP_MS}) .. sub(${numbers}, last + 13)
 end
 `;
 
-/** Lua: ends a script without the queue's keys if it would have to void entries. `numbers`: of the queue. After NOW. */
-export const refuseWhileDropping = (numbers: string): string => `
+/** Lua: ends a script without the queue's keys if it may have to void entries. `numbers`: of the queue. After NOW. */
+export const refuseWhileChecking = (numbers: string): string => `
 do
   local numbers = ${numbers} or ''
   local till = ${isOrdered('numbers')} and struct.unpack('>I6', numbers, #numbers - 5) or 0
-  if ${isDropping('till')} then return redis.status_reply('QUEUE') end
+  if ${isChecking('till')} then return redis.status_reply('QUEUE') end
 end`;
 
 /**
@@ -47,7 +47,7 @@ end`;
  * After NOW.
  */
 export const replaceIn = (queue: string, items: string, hash: string): string => `
-if ${isDropping(`${queue}.droppingTill`)} then
+if ${isChecking(`${queue}.checkingTill`)} then
   local marks = {}
   for n = 1, #${items} do
     marks[2 * n - 1], marks[2 * n] = ${hash}, string.format('%.0f', ${queue}.clock)
@@ -56,30 +56,30 @@ if ${isDropping(`${queue}.droppingTill`)} then
 end`;
 
 /**
- * A step that drops entries from before the commit.
+ * A step that removes entries from before the commit.
  * KEYS: 3 and on, the queue's. ARGV: 3 hashes of items that are not claimed, 4 id of the server's run in the first
- * step, or '' in that; 5 '1' in the last step. Returns the id of this run, or '' if all are dropped. In another run, it
+ * step, or '' in that; 5 '1' in the last step. Returns the id of this run, or '' if all are removed. In another run, it
  * changes nothing: a failover may have lost earlier steps.
  */
-export const dropUnclaimedScript = forQueues((hosts) => ({
-  name: 'unseenDrop',
+export const removeUnclaimedScript = forQueues((hosts) => ({
+  name: 'unseenRemoveUnclaimed',
   numberOfKeys: queueReadKeys(hosts),
   lua: `${ALLOW_OOM}${checkQueue(hosts)}${NOW}
 local items = tonumber(kept[2])
-if queue.dropping == 0 then return {'', items} end
+if queue.checking == 0 then return {'', items} end
 local run = string.match(call('INFO', 'server'), 'run_id:(%x+)')
 if ARGV[4] ~= '' and ARGV[4] ~= run then return {run, items} end
 local hashes, marks = {}, {}
 for at = 1, #ARGV[3], 16 do hashes[#hashes + 1] = sub(ARGV[3], at, at + 15) end
 local known = #hashes > 0 and call('HMGET', queue.marks, unpack(hashes)) or {}
 for n = 1, #hashes do
-  if not known[n] or tonumber(known[n]) < queue.dropping then
-    marks[#marks + 1], marks[#marks + 2] = hashes[n], string.format('%.0f', queue.dropping)
+  if not known[n] or tonumber(known[n]) < queue.checking then
+    marks[#marks + 1], marks[#marks + 2] = hashes[n], string.format('%.0f', queue.checking)
   end
 end
 if #marks > 0 then queue.set('marked', queue.marked + call('HSET', queue.marks, unpack(marks))) end
-queue.set('droppingTill', ARGV[5] == '1' and 0 or now + ${STEP_MS})
-if ARGV[5] == '1' then queue.dropping = 0 end
+queue.set('checkingTill', ARGV[5] == '1' and 0 or now + ${STEP_MS})
+if ARGV[5] == '1' then queue.checking = 0 end
 queue.save()
 return {ARGV[5] == '1' and '' or run, items}`,
 }));

@@ -10,7 +10,7 @@ import { perChunk } from '../items/per-chunk.js';
 import type { CatalogueEntry } from '../layout/entry.js';
 import { RedisFilter, segmentKeysOf } from '../layout/filter.js';
 import { owedKey } from '../layout/keys.js';
-import { dropUnclaimedScript } from '../scripts/unclaimed.js';
+import { removeUnclaimedScript } from '../scripts/unclaimed.js';
 import type { Segments } from '../segments/segments.js';
 import type { Sweeper } from '../segments/sweeper.js';
 import { STEP_MS } from '../segments/sync-ends.js';
@@ -28,39 +28,39 @@ interface Parts {
 }
 
 /**
- * Drops scheduled entries whose items a committed sync has forgotten: see scripts/unclaimed.ts. Entries that came due
- * while the sync was open are dropped, too, unless the copy of the queue has kept their items.
+ * Removes scheduled entries whose items a committed sync has forgotten: see scripts/unclaimed.ts. Entries that came due
+ * while the sync was open are removed, too, unless the copy of the queue has kept their items.
  */
 export class Unclaimed {
   /** By generation and first layer. */
-  private readonly drops = new Map<string, Promise<void>>();
+  private readonly removals = new Map<string, Promise<void>>();
 
   constructor(private readonly parts: Parts) {}
 
-  /** Callers that wait for the same set share its drop. */
-  async drop(entry: CatalogueEntry): Promise<void> {
+  /** Callers that wait for the same set share the work. */
+  async remove(entry: CatalogueEntry): Promise<void> {
     const filter = new RedisFilter(entry);
     if (!filter.queued) return;
     const id = `${filter.generation} ${filter.base}`;
-    let drop = this.drops.get(id);
-    if (!drop) {
-      const work = filter.segments.map((_, segment) => this.dropIn(filter, segment));
-      drop = joinAll(work)
+    let removal = this.removals.get(id);
+    if (!removal) {
+      const work = filter.segments.map((_, segment) => this.removeIn(filter, segment));
+      removal = joinAll(work)
         .then(() => undefined)
         .catch(ignoreLoss)
-        .finally(() => this.drops.delete(id));
-      this.drops.set(id, drop);
+        .finally(() => this.removals.delete(id));
+      this.removals.set(id, removal);
     }
-    await drop;
+    await removal;
   }
 
-  private async dropIn(filter: RedisFilter, segment: number): Promise<void> {
+  private async removeIn(filter: RedisFilter, segment: number): Promise<void> {
     for (let run = ''; ;) {
       const step = async (entries: readonly Queued[], isLast = false): Promise<string> => {
         const hashes = Buffer.concat(entries.map(({ hash }) => hash));
         const args = [hashes, run, isLast ? '1' : ''];
         return this.parts.segments.changeQueue(
-          dropUnclaimedScript,
+          removeUnclaimedScript,
           filter,
           segment,
           args,
@@ -70,14 +70,14 @@ export class Unclaimed {
       run = '';
       run = await step([]);
       if (run === '') return;
-      let dropped = 0;
+      let removed = 0;
       for await (const entries of this.scheduledIn(filter, segment)) {
         const unclaimed = await this.unclaimed(filter, entries);
         // Also without entries, so that no entry comes due meanwhile. If it answers with another run, so does the last.
         await step(unclaimed);
-        dropped += unclaimed.length;
+        removed += unclaimed.length;
       }
-      if (dropped > 0) this.parts.sweeper.marked(filter, [segment]);
+      if (removed > 0) this.parts.sweeper.marked(filter, [segment]);
       if ((await step([], true)) === '') return;
     }
   }
