@@ -42,6 +42,9 @@ export const LANE_GROUPS = [
 
 const [SETTINGS] = LANE_GROUPS;
 
+/** `lane.groups` once a number of a group was set, until the record is packed: some of the groups are not all 0. */
+const ANY_GROUP = 255;
+
 type LaneNumber = (typeof LANE_NUMBERS)[number] | (typeof LANE_GROUPS)[number][number];
 
 /** A record, unpacked. */
@@ -112,7 +115,7 @@ end
 
 /** Lua: `recordOf` packs a lane, and `setInGroup` sets a number of a group. Needs LANE_RECORDS. */
 export const PACK_LANE = `
-local function setInGroup(lane, name, value) lane[name], lane.groups = value, 255 end
+local function setInGroup(lane, name, value) lane[name], lane.groups = value, ${ANY_GROUP} end
 local function packGroups(lane)
   local groups, parts = 0, ''
 ${LANE_GROUPS.map(
@@ -128,7 +131,7 @@ local function recordOf(lane)
   if logs then
     lane.highHead, lane.highHeadAt, lane.highNext = logs[1].head, logs[1].headAt, logs[1].next
     lane.lowHead, lane.lowHeadAt, lane.lowNext = logs[2].head, logs[2].headAt, logs[2].next
-    lane.groups = 255
+    lane.groups = ${ANY_GROUP}
   end
   local groups = lane.groups > 0 and packGroups(lane) or ''
   return pack('${FORMAT}', ${FIELDS}) .. groups .. lane.name
@@ -148,7 +151,7 @@ export function packSettings({ own = {}, blockedUntil = 0 }: HostSettings): Buff
 
 /** Lua that replaces the settings of `lane`. Needs PACK_LANE. */
 export const setSettings = (packed: string, at: string): string =>
-  `${fieldsOf(SETTINGS)} = unpacked('${formatOf(SETTINGS)}', ${packed}, ${at}) lane.groups = 255`;
+  `${fieldsOf(SETTINGS)} = unpacked('${formatOf(SETTINGS)}', ${packed}, ${at}) lane.groups = ${ANY_GROUP}`;
 
 /** The settings of a host. Those that have no effect are absent. */
 export function settingsOf(
