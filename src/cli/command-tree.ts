@@ -3,19 +3,18 @@ import { change, type ChangingVerb } from './commands/change.js';
 import { check } from './commands/check.js';
 import type { Context } from './commands/context.js';
 import type { ImportSetOptions } from './commands/import-set.js';
-import { createKey, listKeys, revokeKey, type KeyOptions } from './commands/keys.js';
-import { create, empty, list, plan, showOne } from './commands/sets.js';
 import { sync } from './commands/sync.js';
 import { exportTo, importFrom } from './commands/transfer.js';
 import { work } from './commands/work.js';
 import { contextOf, DEFAULT_URL, type GlobalOptions } from './context-of.js';
-import { Ending, Exit } from './ending.js';
+import { Exit } from './ending.js';
 import { addHosts } from './host-commands.js';
 import type { Interruption } from './interruption.js';
-import type { OfflineKeys } from './offline-keys.js';
+import { addKeys } from './key-commands.js';
 import { addQueue } from './queue-commands.js';
-import type { Act, Runner } from './runner.js';
-import { decimal, seconds, whole } from './values.js';
+import type { Runner } from './runner.js';
+import { addSets } from './set-commands.js';
+import { decimal, MOST, seconds, whole } from './values.js';
 
 /** The result of a command, for the program. */
 export interface Outcome {
@@ -29,8 +28,6 @@ export interface Outcome {
 /** The same as in package.json. */
 export const VERSION = '0.1.0';
 
-const MOST = Number.MAX_SAFE_INTEGER;
-const YEARS_10 = 315_576_000;
 /** The longest time for which the service schedules a URL: ten years of 365 days. */
 const MOST_SCHEDULED = 315_360_000;
 
@@ -85,89 +82,6 @@ export function commandTree(interruption: Interruption, outcome: Outcome): Comma
   addQueue(program, run);
   addHosts(program, run);
   return program;
-}
-
-/** Adds the commands on sets and filters. */
-function addSets(program: Command, run: Runner): void {
-  const shape = (command: Command): Command =>
-    command
-      .addOption(
-        new Option(
-          '--growth <growth>',
-          'auto: open more layers at the capacity; none: refuse items at twice the capacity',
-        ).choices(['auto', 'none']),
-      )
-      .option(
-        '--max-age <time>',
-        'forget URLs not visited for this long, such as 12h or 30d',
-        seconds(10, YEARS_10),
-      );
-  shape(
-    program
-      .command('create')
-      .description('create a visited set, or a filter with --type; no-op if it exists')
-      .argument('<name>')
-      .requiredOption('--capacity <items>', 'number of items that it is sized for', whole(1, MOST))
-      .option(
-        '--error-rate <rate>',
-        'maximum false-positive rate (default for visited sets: 1e-4)',
-        decimal(0, 1),
-      )
-      .addOption(
-        new Option('--type <type>', 'create a filter of any strings, of this type').choices([
-          'counting',
-          'standard',
-        ]),
-      )
-      .addOption(
-        new Option('--semantics <semantics>', 'whether a counting filter counts repeated adds').choices([
-          'set',
-          'multiset',
-        ]),
-      )
-      .option('--url-profile <profile>', 'rules that decide which URLs are the same page: a name, or JSON')
-      .option('--max-attempts <n>', 'leases after which a URL becomes a dead letter', whole(1, 1_000_000))
-      .option('--per-host', 'lease from hosts in turn; each of the following options implies it')
-      .option('--per-host-delay <time>', 'time between two leases of a host, such as 2s', seconds(1, 86_400))
-      .option(
-        '--per-host-leased <n>',
-        'limit on the URLs of a host that are leased at a time',
-        whole(1, 2 ** 31),
-      )
-      .option('--per-host-urls <n>', 'limit on the URLs of a host in the set', whole(1, 2 ** 31)),
-  ).action(run(create));
-  program.command('list').description('list all visited sets and filters').action(run(list));
-  program
-    .command('show')
-    .description('describe a visited set or filter')
-    .argument('<name>')
-    .action(run(showOne));
-  for (const verb of ['clear', 'drop'] as const) {
-    program
-      .command(verb)
-      .description(verb === 'clear' ? 'empty a visited set or filter' : 'delete a visited set or filter')
-      .argument('<name>')
-      .option('--dry-run', 'print what the command would remove, and change nothing')
-      .action(
-        run((context: Context, name: string, options: { dryRun?: boolean }) =>
-          empty(context, verb, name, options),
-        ),
-      );
-  }
-  shape(
-    program
-      .command('plan')
-      .description('compute the memory of a visited set or filter')
-      .requiredOption('--capacity <items>', 'number of items that it is sized for', whole(1, MOST))
-      .option('--error-rate <rate>', 'maximum false-positive rate', decimal(0, 1), 1e-4)
-      .addOption(
-        new Option('--type <type>', 'plan a filter of this type; a standard filter cannot forget').choices([
-          'counting',
-          'standard',
-        ]),
-      )
-      .option('--per-host', 'plan a visited set that leases from hosts in turn'),
-  ).action(run(plan));
 }
 
 function addTransfers(program: Command, run: Runner): void {
@@ -312,44 +226,4 @@ function addQuestions(program: Command, run: Runner): void {
       whole(1, 1_000_000),
     )
     .action(run(work));
-}
-
-function addKeys(program: Command, run: Runner): void {
-  const keys = program
-    .command('keys')
-    .description('manage API keys, in the running service or with --offline in its store')
-    .option('--offline', 'open the store directly; stop the service first if the store is embedded');
-  const either =
-    (online: Act, offline: (...args: never[]) => OfflineKeys) =>
-    async (...args: unknown[]): Promise<void> => {
-      if (keys.opts<{ offline?: boolean }>().offline !== true) return run(online)(...args);
-      // Loads the store and its frameworks only for this command.
-      const { offlineKeys } = await import('./offline-keys.js');
-      const failure = await offlineKeys(offline(...(args as never[])));
-      if (failure) throw new Ending(failure.exit, failure.message);
-    };
-  keys
-    .command('create')
-    .description('create a key and print it; it cannot be shown again')
-    .requiredOption('--name <name>', 'label of the key, for people')
-    .requiredOption('--scope <scope...>', 'read, write (includes read) or admin (includes write)')
-    .option('--prefix <prefix>', 'allow only names that begin with this prefix')
-    .option('--max-filters <n>', 'limit on filters and visited sets under the prefix', whole(1, MOST))
-    .option('--max-bytes <n>', 'limit on their total memory, in bytes', whole(1, MOST))
-    .option('--expires-at <time>', 'when the key expires, such as 2030-01-31T12:00:00Z (default: never)')
-    .action(
-      either(createKey, ({ scope, ...others }: KeyOptions) => ({
-        verb: 'create',
-        key: { ...others, scopes: scope },
-      })),
-    );
-  keys
-    .command('list')
-    .description('list all keys, without their secrets')
-    .action(either(listKeys, () => ({ verb: 'list' })));
-  keys
-    .command('revoke')
-    .description('revoke a key permanently')
-    .argument('<id>')
-    .action(either(revokeKey, (id: string) => ({ verb: 'revoke', id })));
 }

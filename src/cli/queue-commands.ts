@@ -2,7 +2,7 @@ import { Option, type Command } from 'commander';
 import type { QueuedUrl } from '#client';
 import { dropQueued, listQueue } from './commands/queue.js';
 import type { Runner } from './runner.js';
-import { whole } from './values.js';
+import { MOST, whole } from './values.js';
 
 const STATES = Object.keys({
   waiting: true,
@@ -25,7 +25,7 @@ export function addQueue(program: Command, run: Runner): void {
       .option('--prefix <prefix>', 'only URLs that begin like this, such as https://example.org/archive/');
   selecting(queue.command('list', { isDefault: true }))
     .description('list the URLs in the queue with their states')
-    .option('--limit <n>', 'number of URLs to print (default: all)', whole(1, Number.MAX_SAFE_INTEGER))
+    .option('--limit <n>', 'number of URLs to print (default: all)', whole(1, MOST))
     .action(run(listQueue));
   selecting(queue.command('drop'))
     .description('drop URLs from the queue; they stay visited')
