@@ -3,21 +3,18 @@
 import hashlib
 import logging
 import threading
-import time
-from collections import OrderedDict
 from typing import Any, Callable, Dict, Iterable, List, Optional, Sequence, Tuple
 
 from scrapy.http import Request
 
 from .kept_keys import Key
+from .key_cache import KeyCache
 from .leases import Again
 from .options import REQUESTS, Options, SettingError
 from .service import Service, ServiceError, path_of
 
 logger = logging.getLogger(__name__)
 
-#: Maximum number of cached keys.
-MOST_CACHED = 200_000
 #: Number of entries in one call.
 BATCH = 1_000
 #: The service refuses longer reasons.
@@ -36,7 +33,7 @@ class Visited:
         self._options = options
         self._fingerprint = fingerprint
         self._service = Service(options.url, options.api_key, options.timeout)
-        self._cache = _Cache(options.cache_seconds)
+        self._cache = KeyCache(options.cache_seconds)
         name = options.set_name
         self._set = path_of("visited-sets", name)
         self._filter = path_of("filters", name + REQUESTS)
@@ -272,33 +269,6 @@ class Visited:
                 return
             other = "a filter, not a visited set" if kind == "visited-sets" else "a visited set, not a filter"
             raise SettingError(f"{name} is {other}: set UNSEEN_SET to another name than {self._options.set_name!r}") from None
-
-
-class _Cache:
-    """Keys that were visited a short while ago."""
-
-    def __init__(self, seconds: float) -> None:
-        self._seconds = seconds
-        self._until: "OrderedDict[Key, float]" = OrderedDict()
-        self._lock = threading.Lock()
-
-    def has(self, key: Key) -> bool:
-        with self._lock:
-            until = self._until.get(key)
-        return until is not None and until > time.monotonic()
-
-    def add(self, key: Key) -> None:
-        if self._seconds == 0:
-            return
-        with self._lock:
-            self._until.pop(key, None)
-            self._until[key] = time.monotonic() + self._seconds
-            if len(self._until) > MOST_CACHED:
-                self._until.popitem(last=False)
-
-    def drop(self, key: Key) -> None:
-        with self._lock:
-            self._until.pop(key, None)
 
 
 def _sign(priority: int) -> int:
