@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe } from '@jest/globals';
 import type { StoreFixture, StoreHarness } from '../support/stores.js';
 import { ageingContract } from './ageing.js';
 import { atomicAddContract } from './atomic-add.js';
@@ -58,6 +58,7 @@ export function storeContract<H extends StoreHarness>(
   describe(`${fixture.name} store`, () => {
     const subject = new Subject(fixture);
     beforeAll(() => subject.setUp());
+    afterEach(() => subject.testEnded());
     afterAll(() => subject.tearDown());
 
     lifeCycleContract(subject);

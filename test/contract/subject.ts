@@ -1,9 +1,11 @@
 import type { Store } from '#store';
 import type { StoreFixture, StoreHarness, StoreLimits } from '../support/stores.js';
 
-/** The store under test. The tests of a file share it, and use different names for their filters. */
+/** The store under test. Many tests share it, and use different names for their filters. */
 export class Subject<H extends StoreHarness = StoreHarness> {
   private current: { readonly harness: H; store: Store } | undefined;
+  /** The number of tests that have used the current place of data. */
+  private tests = 0;
 
   constructor(private readonly fixture: StoreFixture<H>) {}
 
@@ -33,6 +35,15 @@ export class Subject<H extends StoreHarness = StoreHarness> {
   /** Closes the stores and opens a new one on the same data. */
   async reopen(limits?: StoreLimits): Promise<void> {
     this.store = await this.harness.reopen(limits);
+  }
+
+  /** Moves to a new place of data once enough tests have used the current one. */
+  async testEnded(): Promise<void> {
+    this.tests++;
+    if (this.tests < (this.fixture.testsAPlace ?? Infinity)) return;
+    this.tests = 0;
+    await this.tearDown();
+    await this.setUp();
   }
 
   async tearDown(): Promise<void> {

@@ -72,10 +72,11 @@ export class SlotMover {
     const newest = found
       .flat()
       .filter((text) => text !== '')
-      .map((text) => JSON.parse(text) as CatalogueEntry)
+      // Hundreds of entries are read in every round, so only the newest are parsed.
+      .map((text) => ({ text, createdAt: Number(/"createdAt":(\d+)/.exec(text)?.[1]) }))
       .sort((a, b) => b.createdAt - a.createdAt)
       .slice(0, NEWEST)
-      .flatMap(({ tags }) => tags.slice(0, 4))
+      .flatMap(({ text }) => (JSON.parse(text) as CatalogueEntry).tags.slice(0, 4))
       .map((tag) => calculateSlot(tag));
     return [...new Set([calculateSlot(CATALOGUE.filters), ...newest])];
   }

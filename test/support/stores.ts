@@ -17,6 +17,8 @@ import { until } from './until.js';
 /** A kind of store to test. */
 export interface StoreFixture<H extends StoreHarness = StoreHarness> {
   readonly name: string;
+  /** The number of tests that share one place of data. By default, all tests of a file share it. */
+  readonly testsAPlace?: number;
   setUp(): Promise<H>;
 }
 
@@ -67,6 +69,8 @@ export const TIMEOUT_MS = 10_000;
 
 export const embedded: StoreFixture = {
   name: 'embedded',
+  // A store that is opened again reads all filters in its folder, and many tests open it again.
+  testsAPlace: 20,
   async setUp() {
     return new EmbeddedHarness(await mkdtemp(join(tmpdir(), 'unseen-store-')));
   },
