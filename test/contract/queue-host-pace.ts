@@ -1,7 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { Added, Settled, type Filter, type PerHost } from '#store';
+import { SWEEP_AFTER_MS } from '../../libs/store/src/sweeping.js';
 import { clock } from '../support/clock.js';
-import { check, discover, keyed, type FilterOptions } from './calls.js';
+import { check, discover, keyed, made, type FilterOptions } from './calls.js';
 import { DELAY_MS, HELD_MS, HostCalls, urls } from './host-calls.js';
 import { LONG_MS, OVER_MS, payloads } from './queue-calls.js';
 import type { Subject } from './subject.js';
@@ -27,6 +28,15 @@ export function queueHostPaceContract(subject: Subject): void {
     end();
     return found;
   };
+
+  /** Resolves when a waiting lease is woken. */
+  const wokenOnce = (filter: Filter): Promise<void> =>
+    new Promise((resolve) => {
+      const end = subject.store.queue.watch(filter, () => {
+        end();
+        resolve();
+      });
+    });
 
   describe('the delay of a host', () => {
     it('separates two leases, even after a restart', async () => {
@@ -176,10 +186,29 @@ export function queueHostPaceContract(subject: Subject): void {
       const filter = await make({ maxLeased: 1 });
       await discover(subject.store, filter, urls('a', 2));
       const taken = await calls.lease(filter, 1, HELD_MS);
-      const woken = new Promise<void>((resolve) => {
-        subject.store.queue.watch(filter, resolve);
-      });
+      const woken = wokenOnce(filter);
       await calls.ack(filter, taken);
+      await woken;
+      expect(await lease(filter)).toEqual(urls('a', 1, 1));
+    });
+
+    it('of one host only wakes a waiting lease when an entry is settled', async () => {
+      const filter = await make({});
+      await subject.store.hosts.set(filter, 'a.example', { own: { maxLeased: 1 } }, made());
+      await discover(subject.store, filter, urls('a', 2));
+      const taken = await calls.lease(filter, 2, HELD_MS);
+      const woken = wokenOnce(filter);
+      await calls.ack(filter, taken);
+      await woken;
+      expect(await lease(filter)).toEqual(urls('a', 1, 1));
+    });
+
+    it('wakes a waiting lease when a sweep removes a forgotten entry from its lease', async () => {
+      const filter = await make({ maxLeased: 1 });
+      await discover(subject.store, filter, urls('a', 2));
+      await calls.forget(filter, payloads(await calls.lease(filter, 1, HELD_MS)));
+      const woken = wokenOnce(filter);
+      clock.advance(SWEEP_AFTER_MS);
       await woken;
       expect(await lease(filter)).toEqual(urls('a', 1, 1));
     });

@@ -304,6 +304,17 @@ export function queueLogContract(subject: Subject): void {
       endLater();
     });
 
+    it('calls back at the end of a lease that an extension has made shorter', async () => {
+      const filter = await makeFilter(subject.store, { kind: 'visited-set' });
+      await discover(subject.store, filter, ['a']);
+      const leased = await calls.lease(filter, 1, 10 * LONG_MS);
+      const woken = new Woken();
+      const end = subject.store.queue.watch(filter, woken.call);
+      await calls.extend(filter, leased, 30);
+      expect(await woken.next()).toBe(true);
+      end();
+    });
+
     it.each(RENEWALS.slice(0, 1))('accepts a handle that %s made stale', async (_, renew) => {
       const filter = await makeFilter(subject.store, { kind: 'visited-set' });
       await discover(subject.store, filter, ['a']);

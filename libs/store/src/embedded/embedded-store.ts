@@ -131,6 +131,8 @@ export class EmbeddedStore implements Store {
     options: Omit<EmbeddedOptions, 'dataDir'>,
     start: (session: SessionOptions) => Promise<Engine>,
   ): Promise<EmbeddedStore> {
+    // The store is created after the engine, which may already sweep.
+    const created: { store?: EmbeddedStore } = {};
     const engine = await start({
       fsync: options.fsync ?? false,
       maxRecordBytes: options.maxRecordBytes ?? DEFAULT_RECORD_BYTES,
@@ -140,8 +142,10 @@ export class EmbeddedStore implements Store {
       maxHidden: options.maxHidden ?? DEFAULT_MAX_HIDDEN,
       clock: options.clock ?? SYSTEM_CLOCK,
       random: options.random ?? SYSTEM_RANDOM,
+      onTurns: (filter) => created.store?.watches.wake(filter),
     });
-    return new EmbeddedStore(engine, options.syncIdleMs ?? DEFAULT_SYNC_IDLE_MS);
+    created.store = new EmbeddedStore(engine, options.syncIdleMs ?? DEFAULT_SYNC_IDLE_MS);
+    return created.store;
   }
 
   create(

@@ -67,7 +67,7 @@ export class EmbeddedCounters implements Counters {
     const added = await this.inParts(filter, positions, operation, counted, (part) =>
       this.addPart(filter, positions, part, { ...queued, ttlMs }),
     );
-    if (payloads) this.watches.wake(filter);
+    if (payloads) this.watches.joined(filter);
     return added;
   }
 

@@ -71,7 +71,7 @@ export class EmbeddedHosts implements Hosts {
       },
       { grows: true, deadline: operation.deadline },
     );
-    this.watches.wake(filter);
+    this.watches.reschedule(filter);
     return view;
   }
 

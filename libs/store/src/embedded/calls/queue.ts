@@ -72,8 +72,7 @@ export class EmbeddedQueue implements Queue {
     const answers = await this.settle(filter, ids, ACK, operation, (queue, some, now) =>
       queue.ack(some, now, againAfterMs),
     );
-    if (filter.perHost?.maxLeased !== undefined) this.watches.wake(filter);
-    else if (againAfterMs !== undefined) this.watches.reschedule(filter);
+    if (againAfterMs !== undefined) this.watches.reschedule(filter);
     return answers;
   }
 
@@ -86,7 +85,7 @@ export class EmbeddedQueue implements Queue {
     const answers = await this.settle(filter, ids, RELEASE, operation, (queue, some, now) =>
       queue.release(some, now, release),
     );
-    this.watches.wake(filter);
+    this.watches.joined(filter);
     return answers;
   }
 
@@ -96,9 +95,11 @@ export class EmbeddedQueue implements Queue {
     leaseMs: number,
     operation: Operation,
   ): Promise<Uint8Array> {
-    return this.settle(filter, ids, EXTEND, operation, (queue, some, now) =>
+    const answers = await this.settle(filter, ids, EXTEND, operation, (queue, some, now) =>
       queue.extend(some, now, leaseMs),
     );
+    this.watches.reschedule(filter);
+    return answers;
   }
 
   watch(filter: Filter, wake: () => void): () => void {
@@ -146,7 +147,7 @@ export class EmbeddedQueue implements Queue {
     const answers = await this.settle(filter, ids, PUT_BACK, operation, (queue, some, now) =>
       queue.putBack(some, now),
     );
-    this.watches.wake(filter);
+    this.watches.joined(filter);
     return answers;
   }
 

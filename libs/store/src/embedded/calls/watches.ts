@@ -41,6 +41,14 @@ export class Watches {
     };
   }
 
+  /**
+   * Call this when entries have joined the waiting ones. In a per-host queue, a host that got a turn wakes the watchers.
+   */
+  joined(filter: Filter): void {
+    if (filter.perHost) this.reschedule(filter);
+    else this.wake(filter);
+  }
+
   /** Calls the watchers of a filter. Call this when entries may have become available. */
   wake(filter: Filter): void {
     const watch = this.watches.get(filter.name);

@@ -2,6 +2,7 @@ import { positionsOfHashes } from '#bloom';
 import type { Clock } from '../../clock.js';
 import type { RandomSource } from '../../random-source.js';
 import { Commits, UnchangedError } from '../journal/commits.js';
+import type { Filter } from '../../port/index.js';
 import type { Database } from '../database/database.js';
 import { FilterState } from '../filters/filter-state.js';
 import { JOURNAL_LAST, JournalEncoder, setPrevious } from '../journal/journal.js';
@@ -32,6 +33,8 @@ export interface SessionOptions {
   readonly maxHidden: number;
   readonly clock: Clock;
   readonly random: RandomSource;
+  /** See Commits. */
+  readonly onTurns: (filter: Filter) => void;
 }
 
 /** The answer of a mutation, and the journal records of the cells that it changed, one per layer. */
@@ -58,7 +61,7 @@ export class Session {
     readonly options: SessionOptions,
   ) {
     this.memory = loadMemory(database, options.clock);
-    this.commits = new Commits(database, this.memory, options.fsync);
+    this.commits = new Commits(database, this.memory, options.fsync, options.onTurns);
     this.purger = new Purger(database, this.commits);
     this.sweeper = new Sweeper(this, options.maxMarks, options.clock);
   }

@@ -20,6 +20,8 @@ export class Memory {
   /** By id: the stored value of each credential. */
   readonly credentials = new Map<string, string>();
   readonly headRows: HeadRows;
+  /** Sets with hosts that got a turn in the current transaction, other than by a lease. */
+  readonly gotTurns = new Set<Filter>();
   /** Scope of the operations on names: create, drop, clear. No generation is all zeros. */
   readonly names: RecordScope;
   /** Sequence number of the last journal record; the first is 1. */

@@ -2,6 +2,7 @@ import { StaleFilterError, StoreError } from '../../errors.js';
 import type { Database } from '../database/database.js';
 import { JOURNAL_LAST } from './journal.js';
 import { readNumber } from '../database/keys.js';
+import type { Filter } from '../../port/index.js';
 import type { Memory } from '../filters/memory.js';
 import { Portions } from './portions.js';
 import { DamagedRow } from '../database/table.js';
@@ -41,6 +42,8 @@ export class Commits {
     private readonly database: Database,
     private readonly memory: Memory,
     private readonly flush: boolean,
+    /** Gets the sets with hosts that got a turn, after the commit. */
+    private readonly onTurns: (filter: Filter) => void = () => undefined,
   ) {
     this.portions = new Portions(database.sizes.itemsPerTurn);
   }
@@ -52,7 +55,7 @@ export class Commits {
    * longer agrees with the database. `items` is the amount of work.
    */
   async run<T>(change: () => T, items = 1): Promise<T> {
-    const outcome: { value?: T; observed?: Promise<void> | undefined } = {};
+    const outcome: { value?: T; observed?: Promise<void> | undefined; turns?: Filter[] } = {};
     this.unfinished++;
     const leave = await this.portions.enter(items);
     const commit = this.database.transaction(() => {
@@ -60,7 +63,9 @@ export class Commits {
       try {
         this.assertInStep();
         outcome.observed = this.last;
+        this.memory.gotTurns.clear();
         outcome.value = change();
+        outcome.turns = [...this.memory.gotTurns];
         this.last = commit;
       } catch (error) {
         // Set immediately, because the next change of the same commit may be about to run.
@@ -71,6 +76,7 @@ export class Commits {
     }, this.flush);
     try {
       await commit;
+      outcome.turns?.forEach(this.onTurns);
       return outcome.value as T;
     } catch (error) {
       if (isRefusal(error)) {

@@ -300,7 +300,9 @@ export class HostLanes {
     else if (served || known === 0 || at < readyAt) at = Math.max(readyAt, time);
     else if (at === 0) at = time;
     lane.served = false;
-    if (at !== lane.dueAt || served) this.setTurn(lane, at);
+    if (at === lane.dueAt && !served) return;
+    this.setTurn(lane, at);
+    if (at > 0 && waiting > 0 && !served) this.store.memory.gotTurns.add(this.state.filter);
   }
 
   /** `at`: 0 if the lane gets no place in the index. */
