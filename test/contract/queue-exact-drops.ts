@@ -30,12 +30,6 @@ export function queueExactDropsContract(subject: Subject): void {
   const leased = new WeakMap<Filter, { id: string }[]>();
   const hold = async (filter: Filter) => leased.set(filter, await lease(filter));
   const held = (filter: Filter) => leased.get(filter)!;
-  /** Acknowledges an entry, so that no sync keeps its URL for the queue. */
-  const acked = async (filter: Filter): Promise<string> => {
-    const some = await lease(filter);
-    await calls.ack(filter, some);
-    return some[0]!.payload;
-  };
   const released = async (filter: Filter, delayMs = 0) =>
     calls.release(filter, await lease(filter), { delayMs });
   /** Has the queue notice which entries have come back. */
@@ -252,7 +246,9 @@ export function queueExactDropsContract(subject: Subject): void {
       const filter = await make();
       await discover(subject.store, filter, urls('a', 2));
       const all = await calls.list(filter);
-      const taken = await acked(filter);
+      const acked = await calls.lease(filter, 1);
+      await calls.ack(filter, acked);
+      const [taken] = payloads(acked);
       const sync = await syncs.open(filter);
       const answers = await calls.removeListed(await syncs.current(filter), all);
       expect(answers).toEqual(
@@ -268,7 +264,9 @@ export function queueExactDropsContract(subject: Subject): void {
       const filter = await make();
       await discover(subject.store, filter, urls('a', 2));
       const all = await calls.list(filter);
-      const taken = await acked(filter);
+      const acked = await calls.lease(filter, 1);
+      await calls.ack(filter, acked);
+      const [taken] = payloads(acked);
       const sync = await syncs.open(filter);
       await syncs.keep(filter, sync, urls('a', 2));
       await calls.removeListed(await syncs.current(filter), all);
@@ -442,19 +440,14 @@ export function queueExactDropsContract(subject: Subject): void {
   });
 }
 
-/**
- * Ids of one entry with another place: with the place of another entry, or the beginning of that, or a place that
- * differs in one byte.
- */
+/** Ids of one entry with another place: with that of another entry, or its first byte, or with one byte changed. */
 function otherPlaces({ id }: QueueEntry, other: QueueEntry): string[] {
   const [bytes, others] = [id, other.id].map((text) => Buffer.from(text, 'base64url')) as [Buffer, Buffer];
-  const ids = [30, 31].map((at) =>
-    Buffer.concat([
-      bytes.subarray(0, 30),
-      others.subarray(30, 31),
-      (at === 30 ? others : bytes).subarray(31),
-    ]),
-  );
+  const [named, letter] = [bytes.subarray(0, 30), others.subarray(30, 31)];
+  const ids = [
+    Buffer.concat([named, others.subarray(30)]),
+    Buffer.concat([named, letter, bytes.subarray(31)]),
+  ];
   for (let at = 30; at < bytes.length; at++) {
     const changed = Buffer.from(bytes);
     changed[at] = (changed[at] as number) ^ 0xff;

@@ -23,12 +23,14 @@ export function isPlace(bytes: Uint8Array): boolean {
 
 /** `inChunks` compares the waiting entries in these places. */
 const inChunks = (hosts: boolean): string => `
-${hosts ? 'local function laneIn(name) return sub(name, 7, 10) .. sub(name, 23) end' : ''}
 local function inChunks(numbers, places, names, compare)
   ${
     hosts
       ? `local ids = {}
-  for i = 1, #numbers do ids[i] = laneIn(names[numbers[i]]) end
+  for i = 1, #numbers do
+    local name = names[numbers[i]]
+    ids[i] = sub(name, 7, 10) .. sub(name, 23)
+  end
   queue.lanesOf(ids)`
       : ''
   }
@@ -37,7 +39,7 @@ local function inChunks(numbers, places, names, compare)
     local name, place = names[numbers[i]], places[numbers[i]]
     local lane, priority, number = ${hosts ? 'lanes[ids[i]]' : 'queue'}, unpacked('>BI6', place, 2)
     local log = priority == 0 and lane or lane.logs and lane.logs[priority]
-    if log and number >= log.head and number < log.next then
+    if log then
       local field = ${chunkOf('log', 'number')}
       if not wanted[field] then
         fields[#fields + 1], wanted[field] = field, {}
