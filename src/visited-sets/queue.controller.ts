@@ -175,8 +175,8 @@ export class QueueController {
     summary: 'Drop URLs from the queue, in every state. They stay visited, unless `forget` is true',
     description:
       `A call reads at most ${MAX_LOOKED} URLs of the queue. Repeat it with \`next\` as \`cursor\` until there is no ` +
-      '`next`. Workers that have leased a dropped URL get `unknown` for its id. URLs that a worker leases, acknowledges ' +
-      'or releases after the call has found them are neither dropped nor forgotten. If a first attempt failed ' +
+      '`next`. Workers that have leased a dropped URL get `unknown` for its id. URLs that a worker leases or ' +
+      'acknowledges after the call has found them are neither dropped nor forgotten. If a first attempt failed ' +
       'halfway, a repeat with the same `Idempotency-Key` drops the rest, and does not count the URLs that the first ' +
       'attempt dropped.',
     codes: [...CODES, 'STORE_FULL'],
