@@ -1,12 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
 import { RedisStore } from '#store/redis';
-import { discover, items, makeFilter } from '../contract/calls.js';
+import { discover, items, made, makeFilter } from '../contract/calls.js';
 import { startRedis } from '../support/redis-server.js';
 
 const URLS = 3_000;
 
 describe('Redis, restarted while a queue is exported', () => {
-  it('costs the export no entry: a scan starts again after the restart', async () => {
+  it.each(['waiting', 'leased'])('costs the export no %s entry: a scan starts again', async (state) => {
     const args = ['--appendonly', 'yes', '--appendfsync', 'always'];
     const server = await startRedis({ args });
     const store = await RedisStore.open({ url: server.url, timeoutMs: 20_000 });
@@ -14,6 +14,9 @@ describe('Redis, restarted while a queue is exported', () => {
       const filter = await makeFilter(store, { kind: 'visited-set', capacity: URLS, errorRate: 1e-9 });
       const urls = items(URLS);
       await discover(store, filter, urls);
+      if (state === 'leased')
+        for (let left = URLS; left > 0;)
+          left -= (await store.queue.lease(filter, left, 600_000, made())).length;
       const exported = new Set<string>();
       let restarts = 0;
       for await (const part of store.transfer.export(filter)) {
