@@ -1,11 +1,10 @@
 import { MAX_LEASE_MS } from '../../port/index.js';
 import { HOST_LANES } from './host-lanes.js';
 import { LANE_RECORDS, setSettings, SETTINGS_BYTES } from './lane-records.js';
-import { chunkOf, SPLIT } from './lanes.js';
 import { marks } from './queue-moves.js';
 import { checkQueue, queueReadKeys } from './queue-state.js';
 import { type Script, NOW } from './script.js';
-import { ANSWER_PAGE, UNFILLED } from './transfer.js';
+import { ANSWER_PAGE, READ_LOG, UNFILLED } from './transfer.js';
 
 /* Scripts that export and import the lanes of a per-host queue. */
 
@@ -67,46 +66,18 @@ ${ANSWER_PAGE}`,
 export const exportWaitingScript: Script = {
   name: 'unseenExportWaiting',
   numberOfKeys: queueReadKeys(true),
-  lua: `${checkQueue(true)}${LANE_RECORDS}${marks(true)}${SPLIT}
-local packed, ids, places, out, read, flag = ARGV[3], {}, {}, {}, 0, 0
+  lua: `${checkQueue(true)}${LANE_RECORDS}${marks(true)}${READ_LOG}
+local packed, ids, places = ARGV[3], {}, {}
 for from = 1, #packed, 27 do ids[#ids + 1] = sub(packed, from, from + 7) end
 queue.lanesOf(ids)
 for n = 1, #ids do
   local lane = lanes[ids[n]]
   local log = logOf(lane, byte(packed, 27 * n - 18))
-  local number, at, rewrites = unpacked('>I6I6I6', packed, 27 * n - 17)
-  local name = pack('>I2', #lane.name) .. lane.name
-  -- A sweep has moved the entries of some chunk, so this one is read again.
-  if rewrites ~= queue.rewrites then at = -1 end
-  if number < log.head or number == log.head and at < log.headAt then
-    flag, number, at = 2, log.head, log.headAt
-  elseif number > log.next then
-    -- The lane was empty in the meantime, and began anew.
-    number, at = log.head, log.headAt
-  end
-  at = math.max(at, 0)
-  local more = true
-  while more and read < tonumber(ARGV[4]) do
-    local chunk = number < log.next and call('HGET', queue.chunks, ${chunkOf('log', 'number')})
-    local found = split(chunk or '', at, math.huge)
-    local gone = queue.forgotten(found)
-    for e = 1, #found do
-      if not gone[e] then out[#out + 1] = found[e] .. name end
-    end
-    read = read + math.max(1, #found)
-    more = number < log.next - 1
-    if more then
-      number, at = number + 1, 0
-    elseif chunk then
-      -- Others may append to this chunk.
-      at = #chunk
-    else
-      number, at = log.next, 0
-    end
-  end
+  local chunk, place, rewrites = unpacked('>I6I6I6', packed, 27 * n - 17)
+  local number, at, more = readLog(log, chunk, place, rewrites, pack('>I2', #lane.name) .. lane.name)
   places[n] = string.format(' %.0f %.0f %d', number, at, more and 1 or 0)
 end
-local next = string.format('%d %.0f', flag, queue.rewrites) .. concat(places)
+local next = string.format('%d %.0f', overtaken and 2 or 0, queue.rewrites) .. concat(places)
 ${ANSWER_PAGE}`,
 };
 

@@ -21,6 +21,46 @@ local run = string.match(call('INFO', 'server'), 'run_id:(%x+)')
 return {next, run, tonumber(call('HGET', meta, 'removed')), concat(out)}`;
 
 /**
+ * `readLog` reads entries of a log, in order, from a byte of a chunk on, until ARGV[4] entries have been read. `out`
+ * gets each entry followed by `name`. Returns the chunk and the byte of the next entry, and whether more chunks follow.
+ * `overtaken` becomes true if entries in between may have been taken before they were read. Needs marks.
+ */
+export const READ_LOG = `${SPLIT}
+local out, read, overtaken = {}, 0, false
+local function readLog(log, number, at, rewrites, name)
+  -- A sweep has moved the entries of some chunk, so this one is read again.
+  if rewrites ~= queue.rewrites then at = -1 end
+  if number < log.head or number == log.head and at < log.headAt then
+    overtaken, number, at = true, log.head, log.headAt
+  elseif number > log.next then
+    -- The lane was empty in the meantime, and began anew.
+    number, at = log.head, log.headAt
+  end
+  at = math.max(at, 0)
+  local more = true
+  while more and read < tonumber(ARGV[4]) do
+    local chunk = number < log.next and call('HGET', queue.chunks, ${chunkOf('log', 'number')})
+    local found = split(chunk or '', at, math.huge)
+    local gone = queue.forgotten(found)
+    for n = 1, #found do
+      if not gone[n] then out[#out + 1] = found[n] .. name end
+    end
+    read = read + math.max(1, #found)
+    more = number < log.next - 1
+    if more then
+      number, at = number + 1, 0
+    elseif chunk then
+      -- Others may append to this chunk.
+      at = #chunk
+    else
+      number, at = log.next, 0
+    end
+  end
+  return number, at, more
+end
+`;
+
+/**
  * Waiting entries of a log, in order.
  * KEYS: 3 and on, the queue's. ARGV: 3 position of the next entry from the previous answer, or '' for the first entry:
  * its chunk, the byte in it, and the number of rewrites; 4 how many entries to read; 5 the log: see lanes.ts. The last
@@ -32,40 +72,13 @@ return {next, run, tonumber(call('HGET', meta, 'removed')), concat(out)}`;
 export const exportLogScript: Script = {
   name: 'unseenExportLog',
   numberOfKeys: queueReadKeys(false),
-  lua: `${checkQueue(false)}${marks(false)}${SPLIT}
-local log, out, read, flag = queue.logs and queue.logs[tonumber(ARGV[5])] or queue, {}, 0, 0
-local number, at = log.head, log.headAt
-if ARGV[3] ~= '' then
-  local chunk, place, rewrites = string.match(ARGV[3], '^(%d+) (%d+) (%d+)$')
-  chunk, place = tonumber(chunk), tonumber(place)
-  -- A sweep has moved the entries of some chunk, so this one is read again.
-  if tonumber(rewrites) ~= queue.rewrites then place = -1 end
-  if chunk < number or chunk == number and place < at then
-    flag = 2
-  else
-    number, at = chunk, math.max(place, 0)
-  end
-end
-local more = true
-while more and read < tonumber(ARGV[4]) do
-  local chunk = number < log.next and call('HGET', queue.chunks, ${chunkOf('log', 'number')})
-  local found = split(chunk or '', at, math.huge)
-  local gone = queue.forgotten(found)
-  for n = 1, #found do
-    if not gone[n] then out[#out + 1] = found[n] end
-  end
-  read = read + math.max(1, #found)
-  more = number < log.next - 1
-  if more then
-    number, at = number + 1, 0
-  elseif chunk then
-    -- Others may append to this chunk.
-    at = #chunk
-  else
-    number, at = log.next, 0
-  end
-end
-local next = string.format('%.0f %.0f %.0f %d %.0f', number, at, queue.rewrites, flag + (more and 1 or 0), log.next)
+  lua: `${checkQueue(false)}${marks(false)}${READ_LOG}
+local log = queue.logs and queue.logs[tonumber(ARGV[5])] or queue
+local chunk, place, rewrites = string.match(ARGV[3], '^(%d+) (%d+) (%d+)$')
+if not chunk then chunk, place, rewrites = log.head, log.headAt, queue.rewrites end
+local number, at, more = readLog(log, tonumber(chunk), tonumber(place), tonumber(rewrites), '')
+local flag = (more and 1 or 0) + (overtaken and 2 or 0)
+local next = string.format('%.0f %.0f %.0f %d %.0f', number, at, queue.rewrites, flag, log.next)
 if queue.ordered then next = next .. '+' end
 ${ANSWER_PAGE}`,
 };
