@@ -20,7 +20,8 @@ export function optionIn(
     body instanceof LineInput ? undefined : (body as Partial<Record<string, unknown>> | null)?.[option];
   if (asked === undefined) return inBody;
   if (inBody === undefined) return parse(asked);
-  throw invalid(`#/${option}`, `${option} must be in the query or in the body, not both`);
+  const both = `${show(asked)} and ${show(inBody)}`;
+  throw invalid(`#/${option}`, `${option} must be in the query or in the body, not both: ${both}`);
 }
 
 /** A whole number from `least` to `most`. Throws VALIDATION_FAILED. */

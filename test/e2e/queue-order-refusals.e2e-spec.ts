@@ -61,9 +61,10 @@ describe.each(STORES)('refusals of order and time over HTTP, $name store', ({ st
 
   it('meet an option that is in the query and in the body', async () => {
     const sent = await plain.send('POST', '/urls/discover?priority=low', {
-      ...{ urls: [url(1)], priority: 'low' },
+      ...{ urls: [url(1)], priority: 'high' },
     });
-    expect(sent).toMatchObject(refused('priority must be in the query or in the body, not both'));
+    const detail = 'priority must be in the query or in the body, not both: "low" and "high"';
+    expect(sent).toMatchObject(refused(detail));
   });
 
   it('meet options of the queue on routes that do not queue', async () => {
