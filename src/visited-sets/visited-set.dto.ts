@@ -176,7 +176,8 @@ export class ReleaseDto extends LeaseIdsDto {
     default: 0,
     description:
       'For a set with `perHost`: delay before any URL of the same hosts can be leased, for example the `Retry-After` ' +
-      'of an answer. It never shortens the delay of a host. An `expired` id does not delay its host',
+      'of an answer. It never shortens the delay of a host. An `expired` id does not delay its host; an `unknown` id ' +
+      'does if the URL was forgotten or dropped and its entry is still in the queue',
   })
   @Optional()
   @IsInt(DELAY_SECONDS)

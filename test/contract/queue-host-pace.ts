@@ -144,6 +144,33 @@ export function queueHostPaceContract(subject: Subject): void {
     });
   });
 
+  describe('the delay of a host after a release', () => {
+    const voids: readonly (readonly [string, (filter: Filter, url: string) => Promise<unknown>])[] = [
+      ['forgotten', (filter, url) => calls.forget(filter, [url])],
+      [
+        'dropped',
+        async (filter, url) => {
+          const { entries } = await subject.store.queue.entries(filter, { state: 'leased' }, 10);
+          const ids = entries.filter(({ payload }) => payload === url).map(({ id }) => id);
+          await subject.store.queue.drop(filter, ids, made());
+        },
+      ],
+      ['dropped with its host', (filter) => subject.store.hosts.drop(filter, 'a.example', made())],
+    ];
+
+    it.each(voids)('grows although the URL was %s meanwhile', async (_, makeVoid) => {
+      const filter = await make({});
+      await discover(subject.store, filter, urls('a', 1));
+      const taken = await calls.lease(filter, 1, HELD_MS);
+      await makeVoid(filter, taken[0]!.payload);
+      expect(await calls.release(filter, taken, { hostDelayMs: DELAY_MS })).toEqual([Settled.Unknown]);
+      await discover(subject.store, filter, [...urls('a', 1, 1), ...urls('b', 1)]);
+      expect(await lease(filter)).toEqual(urls('b', 1));
+      clock.advance(DELAY_MS);
+      expect(await lease(filter)).toEqual(urls('a', 1, 1));
+    });
+  });
+
   describe('the delay of a host whose entries are all delayed', () => {
     it('only moves later', async () => {
       const filter = await make({});

@@ -87,7 +87,8 @@ export interface Release {
   readonly countAttempt: boolean;
   /**
    * In sets with `perHost`: no entry of the released entries' hosts is leased for this long, at most MAX_LEASE_MS. A
-   * host's time only moves forward. An expired id does not delay its host, because the id does not name the host.
+   * host's time only moves forward. If an entry was forgotten or dropped, its host is delayed too, unless the queue has
+   * removed the entry already. An expired id does not delay its host, because the id does not name the host.
    */
   readonly hostDelayMs: number;
 }

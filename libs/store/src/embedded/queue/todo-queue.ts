@@ -186,13 +186,17 @@ export class TodoQueue {
     const delayed: Entry[] = [];
     // The attempt was counted when the lease began.
     const uncounted = countAttempt ? 0 : 1;
-    const answers = this.settle(ids, now, (lease, held) => {
+    const delayHost = (entry: Entry): void => {
+      if (hostDelayMs > 0) this.lanes?.delay(entry, Math.ceil(hostDelayMs));
+    };
+    const change = (lease: number, held: HeldEntry): void => {
       this.leases.remove(lease, held);
       if (countAttempt && this.isExhausted(held.entry)) this.letters.add(held.entry, reason || RELEASED);
       else if (delayMs > 0) delayed.push(held.entry);
       else this.log.append(held.entry, { attempt: held.entry.attempt - uncounted });
-      if (hostDelayMs > 0) this.lanes?.delay(held.entry, Math.ceil(hostDelayMs));
-    });
+      delayHost(held.entry);
+    };
+    const answers = this.settle(ids, now, change, delayHost);
     const at = now + Math.ceil(delayMs);
     this.delay('delayed', delayed, at, ({ attempt }) => ({ attempt: attempt - uncounted }));
     return answers;
@@ -303,6 +307,8 @@ export class TodoQueue {
     ids: readonly string[],
     now: number,
     change: (lease: number, held: HeldEntry) => void,
+    /** Gets entries that were forgotten or dropped. */
+    forgotten: (entry: Entry) => void = () => undefined,
   ): Uint8Array {
     return Uint8Array.from(ids, (id) => {
       const named = namedBy(id, 'lease', this.state.queue.nextLease);
@@ -313,6 +319,7 @@ export class TodoQueue {
       if (!isOf(named, held.entry, this.state.filter.geometry)) return Settled.Unknown;
       if (this.isForgotten(held.entry)) {
         this.leases.remove(number, held);
+        forgotten(held.entry);
         return Settled.Unknown;
       }
       if (held.until <= now) return Settled.Expired;

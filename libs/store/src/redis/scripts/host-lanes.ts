@@ -52,7 +52,7 @@ export function hostLimits(
  *   queue.use       a lane that changes, and that must have been read; `queue.changes` returns how many do
  *   queue.count     counts entries in a state of their lanes, or no longer; dropped ones count only in the queue
  *   queue.freed     counts that leases of these entries ended at these times
- *   queue.delay     delays the hosts of entries
+ *   queue.delay     delays the hosts of entries, if they have lanes
  *   queue.add       adds entries at the ends of their lanes
  *   queue.flush     gives the lanes that changed their turns, writes their records, and wakes waiting callers. Call it
  *                   before `queue.turns`, and before `queue.waiting` is read or the queue is saved.
@@ -117,7 +117,9 @@ function queue.freed(entries, times)
   end)
 end
 function queue.delay(entries, ms)
-  useEach(entries, function(lane) wait(lane, queueTime + ms) end)
+  useEach(entries, function(lane)
+    if lane.stored then wait(lane, queueTime + ms) end
+  end)
 end
 function queue.add(entries)
   local ids, lists, known, to = {}, {}, {}, {}

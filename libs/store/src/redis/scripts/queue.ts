@@ -107,13 +107,19 @@ ${recordQueue(hosts)}
 return {string.format('%.0f %d %d %.0f \\n', first, count, flag, last) .. concat(records), items}`,
 }));
 
+const HOST_DELAY = `
+if ARGV[16] ~= '0' then
+  queue.delay(back, tonumber(ARGV[16]))
+  queue.delay(void, tonumber(ARGV[16]))
+end`;
+
 /**
  * settle: ack, release or extend.
  * ARGV: 9 attempts that make a dead letter (0: no limit), 10 verb, 11 ms of the delay or extension, or after which
  * an acknowledged entry comes back (0: never), 12 reason, 13
  * leases that a release counts per entry (0 or 1), 14 the ids, for each lease: the lease (6 bytes), how many ids (2),
  * and for each id the index in the lease (2) and 8 bytes of the item's hash, 15 where in the hash these begin. In a
- * per-host queue: 16 ms of the delay of the hosts of released entries.
+ * per-host queue: 16 ms of the delay of the hosts of released entries, and of forgotten ones that the lease still has.
  */
 export const settleScript = forQueues((hosts) => ({
   name: 'unseenSettle',
@@ -137,7 +143,7 @@ end
 if ARGV[11] ~= '0' then
 ${schedule(hosts)}
 end
-local opened, back, gone, again = queue.open(keys), {}, {}, {}
+local opened, back, gone, again, void = queue.open(keys), {}, {}, {}, {}
 local till = now + ARGV[11]
 for n = 1, #keys do
   local lease = opened[keys[n]]
@@ -166,6 +172,7 @@ for g = 1, #groups do
       answer = '0'
     elseif lease.states[index] == ${FORGOTTEN} then
       answer = '0'
+      ${hosts ? `void[#void + 1] = sub(lease.entries, start, start + ${idBytes(true) - 1})` : ''}
     elseif not held(lease, index) then
       answer = '2'
     else
@@ -216,7 +223,7 @@ else
 end
 queue.owe(gone)
 if #again > 0 then queue.schedule(again, till) end
-${hosts ? `if #back > 0 and ARGV[16] ~= '0' then queue.delay(back, tonumber(ARGV[16])) end` : ''}
+${hosts ? HOST_DELAY : ''}
 if #back > 0 and ARGV[11] == '0' then
   queue.bringBack(back, ARGV[12])
 elseif #back > 0 then
