@@ -111,6 +111,16 @@ describe('docs/reliability.md: the lanes', () => {
   });
 });
 
+describe('docs/reliability.md: the mutations', () => {
+  it('have a row for each list', () => {
+    // Another table, of the simulation, has more columns.
+    const rows = rowsOf('docs/reliability.md', 'list').filter((cells) => cells.length === 2);
+    const named = rows.flatMap(([lists = '']) => lists.match(/[a-z-]+/g) ?? []);
+    const lists = readdirSync('test/mutations').filter((name) => name.endsWith('.diff'));
+    expect(named.sort()).toEqual(lists.map((name) => name.slice(0, -'.diff'.length)).sort());
+  });
+});
+
 /** The titles of describe and it in a test file, with or without `each`, and the titles of the suites that it runs. */
 function titlesOf(file: string): string[] {
   const own = readFileSync(file, 'utf8');
