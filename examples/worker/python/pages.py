@@ -1,10 +1,12 @@
 """Fetches pages and finds their links."""
 
+import math
 import re
 import socket
 import threading
 import time
 from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
 from html.parser import HTMLParser
 from http.client import HTTPConnection, HTTPException, HTTPMessage, HTTPSConnection
 from typing import Callable, List, Optional, Tuple
@@ -35,6 +37,16 @@ class SiteBusy(Exception):
         self.retry_after = retry_after
 
 
+def _retry_after(header: str) -> int:
+    """The seconds in ``Retry-After``, even if it is a date. 0 if there is none."""
+    if re.fullmatch(r"[0-9]{1,9}", header):
+        return int(header)
+    try:
+        return max(0, math.ceil(parsedate_to_datetime(header).timestamp() - time.time()))
+    except (IndexError, OverflowError, TypeError, ValueError):
+        return 0
+
+
 def fetch_page(url: str, user_agent: str, timeout: float, max_bytes: int) -> Page:
     """Fetches a page. A page that is gone or is not HTML has no links. Raises SiteBusy."""
 
@@ -44,8 +56,7 @@ def fetch_page(url: str, user_agent: str, timeout: float, max_bytes: int) -> Pag
 
     answer = get(url, user_agent, timeout, wanted)
     if answer.status in (408, 429) or answer.status >= 500:
-        asked = answer.headers.get("Retry-After", "")
-        seconds = int(asked) if re.fullmatch(r"[0-9]{1,9}", asked) else 0
+        seconds = _retry_after(answer.headers.get("Retry-After", ""))
         raise SiteBusy(answer.status, min(MOST_RETRY_AFTER_SECONDS, seconds))
     location = answer.headers.get("Location") if 300 <= answer.status < 400 else None
     if location is not None:

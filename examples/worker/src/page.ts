@@ -1,3 +1,4 @@
+import { parseRetryAfter } from 'unseen-client';
 import { get, textOf, type GetOptions } from './get.js';
 import { linksOf, resolve } from './links.js';
 
@@ -45,7 +46,7 @@ export function fetchPage(
   });
 }
 
-/** 0 if the header is not a number. */
-function secondsOf(retryAfter: string | null): number {
-  return /^\d{1,9}$/.test(retryAfter ?? '') ? Math.min(MOST_RETRY_AFTER_SECONDS, Number(retryAfter)) : 0;
+/** 0 without a header that can be read. */
+function secondsOf(header: string | null): number {
+  return Math.min(MOST_RETRY_AFTER_SECONDS, parseRetryAfter(header) ?? 0);
 }

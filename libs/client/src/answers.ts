@@ -1,4 +1,5 @@
 import { AnswerError, serviceError, type Fault, type ServiceError } from './errors.js';
+import { parseRetryAfter } from './retry-after.js';
 
 /** Maximum size of a JSON answer: a lease may return a thousand URLs of 8 KiB with their payloads. */
 const MOST_BYTES = 32 * 2 ** 20;
@@ -52,10 +53,10 @@ export async function refusalOf(response: Response, call: string): Promise<Servi
   return serviceError(refusal, call);
 }
 
-/** The seconds in a Retry-After header, at most an hour; undefined if it is not a number. */
-export function secondsOf(retryAfter: string | null): number | undefined {
-  if (retryAfter === null || !/^\d{1,9}$/.test(retryAfter)) return undefined;
-  return Math.min(Number(retryAfter), MOST_RETRY_AFTER_SECONDS);
+/** The seconds in a Retry-After header, at most an hour. */
+function secondsOf(header: string | null): number | undefined {
+  const seconds = parseRetryAfter(header);
+  return seconds === undefined ? undefined : Math.min(seconds, MOST_RETRY_AFTER_SECONDS);
 }
 
 function isFault(value: unknown): value is Fault {

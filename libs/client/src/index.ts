@@ -12,6 +12,7 @@ export * from './errors.js';
 export type { Retrying } from './requests.js';
 export { randomKey } from './random-key.js';
 export type { AgainAfter } from './again-after.js';
+export { parseRetryAfter } from './retry-after.js';
 export { RetryAfterError, type RetryAfter, type RetryAfterOptions } from './retry-after-error.js';
 export type { Checkpoint } from './checkpoints.js';
 export { resumeList, type ResumeListOptions } from './resume-list.js';
