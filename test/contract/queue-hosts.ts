@@ -268,8 +268,11 @@ export function queueHostsContract(subject: Subject): void {
       const filter = await make({ delayMs: DELAY_MS });
       await discover(subject.store, filter, urls('a', 3));
       await lease(filter);
+      const blockedUntil = Math.floor(clock.now()) + DELAY_MS;
+      await subject.store.hosts.set(filter, 'b.example', { own: { maxLeased: 1 }, blockedUntil }, made());
       const cleared = await subject.store.clear(filter.name, filter.kind, made());
       expect(cleared.perHost).toEqual({ delayMs: DELAY_MS });
+      expect(await subject.store.hosts.list(cleared, 10)).toEqual({ hosts: [] });
       await discover(subject.store, cleared, urls('a', 1));
       expect(await lease(cleared)).toEqual(urls('a', 1));
       await subject.store.drop(filter.name, filter.kind, made());

@@ -84,7 +84,10 @@ export interface Store {
    */
   drop(name: string, kind: FilterKind, operation: Operation): Promise<void>;
 
-  /** Empties a filter and its queue: makes a new generation with the same parameters and a new seed. */
+  /**
+   * Empties a filter and its queue: makes a new generation with the same parameters and a new seed. In a set with
+   * `perHost`, this also removes the delays, counts and settings of hosts.
+   */
   clear(name: string, kind: FilterKind, operation: Operation): Promise<Filter>;
 
   /** A limit on calls per second, counted together over all stores on the same data. */
