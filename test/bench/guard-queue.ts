@@ -1,11 +1,10 @@
 import { OPTIONS, ROUNDS } from './guard-costs.js';
 import type { Costs } from './guard-limits.js';
 import type { GuardGroup } from './guard-run.js';
+import { onEachStore, type Place } from './guard-stores.js';
 import { measured, type Measured, type Workers } from './measured.js';
 import { QueueClient } from './queue-client.js';
-import { RedisInstance, redisVersion } from './redis-instance.js';
-import { assertSetUp, type CpuPerItem } from './row.js';
-import { withService } from './service.js';
+import { assertSetUp } from './row.js';
 import { warmUp } from './warm-up.js';
 import { BATCH, hostLines } from './workload.js';
 
@@ -23,40 +22,13 @@ type Times = Record<Call | 'visit', Measured[]>;
 type Sets = Readonly<Record<'visited' | 'plain' | 'hosts', QueueClient>>;
 
 /** The queue, with and without `perHost`, compared with a visited set that queues nothing. */
-export function queueGroups(): GuardGroup[] {
-  return [
-    {
-      name: 'embedded, queue',
-      rows: rowsOf('embedded'),
-      measure: () =>
-        withService({}, async ({ port, pid }) =>
-          costsOf('service', 'embedded', await measureQueue(port, { servicePid: pid })),
-        ),
-    },
-    {
-      name: 'redis, queue',
-      rows: rowsOf('redis'),
-      unavailable: () => (redisVersion() === undefined ? 'there is no redis-server here' : undefined),
-      async measure() {
-        const server = await RedisInstance.start();
-        const workers = { serverMicros: () => server.cpuMicros() };
-        try {
-          return await withService({ env: { REDIS_URL: server.url } }, async ({ port }) =>
-            costsOf('server', 'redis', await measureQueue(port, workers)),
-          );
-        } finally {
-          await server.stop();
-        }
-      },
-    },
-  ];
-}
+export const queueGroups = (): GuardGroup[] => onEachStore('queue', rowsOf, measureQueue);
 
 const rowOf = (store: string, call: Call) => `${store}/${call} against visit`;
 
 const rowsOf = (store: string): string[] => CALLS.map((call) => rowOf(store, call));
 
-function costsOf(part: keyof CpuPerItem, store: string, times: Times): Costs {
+function costsOf({ part, store }: Place, times: Times): Costs {
   const leastOf = (all: readonly Measured[]) =>
     Math.min(...all.map(({ cpu, items }) => (cpu[part] ?? NaN) / items));
   const yardstick = leastOf(times.visit);
@@ -65,7 +37,8 @@ function costsOf(part: keyof CpuPerItem, store: string, times: Times): Costs {
   );
 }
 
-async function measureQueue(port: number, workers: Workers): Promise<Times> {
+async function measureQueue(place: Place): Promise<Costs> {
+  const { port, workers } = place;
   const warm = await setsOf(port, 'warm');
   await warmUp(
     OPTIONS,
@@ -80,7 +53,7 @@ async function measureQueue(port: number, workers: Workers): Promise<Times> {
   // Each round has other URLs, because the store would still purge cleared queues during the next row.
   for (let number = 0; number < ROUNDS; number++) await round(sets, number, workers, times);
   for (const set of [...Object.values(warm), ...Object.values(sets)]) set.close();
-  return times;
+  return costsOf(place, times);
 }
 
 const noTimes = (): Times => ({

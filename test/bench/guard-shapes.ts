@@ -3,10 +3,9 @@ import { FilterClient } from './filter-client.js';
 import { caseCosts, OPTIONS, ROUNDS } from './guard-costs.js';
 import type { Costs } from './guard-limits.js';
 import type { GuardGroup } from './guard-run.js';
+import { onEachStore } from './guard-stores.js';
 import type { Workers } from './measured.js';
-import { RedisInstance, redisVersion } from './redis-instance.js';
 import { assertSetUp, type CpuPerItem } from './row.js';
-import { withService } from './service.js';
 import { warmUp } from './warm-up.js';
 import { BATCH, jsonBodies } from './workload.js';
 
@@ -23,8 +22,8 @@ interface ShapedSet {
 
 /** Requests in flight. */
 const WIDTH = 4;
-const EMBEDDED_ITEMS = 40_000;
-const REDIS_ITEMS = 12_000;
+const ITEMS = { embedded: 40_000, redis: 12_000 };
+const ROWS_OF = { embedded: 'embedded', redis: 'redis-1e-2' };
 const ERROR_RATE = 1e-2;
 const MAX_AGE_SECONDS = 864_000;
 /** Layers of a grown set. */
@@ -32,34 +31,13 @@ const GROWN_LAYERS = 3;
 /** Far from the items of the rounds. */
 const FIRST_FILLED = 5_000_000;
 
-export function shapeGroups(): GuardGroup[] {
-  return [
-    {
-      name: 'embedded, by shape',
-      rows: rowsOf('embedded'),
-      measure: () =>
-        withService({}, async ({ port, pid }) =>
-          costsOf('service', 'embedded', await measureShapes(port, { servicePid: pid }, EMBEDDED_ITEMS)),
-        ),
-    },
-    {
-      name: 'redis, by shape',
-      rows: rowsOf('redis-1e-2'),
-      unavailable: () => (redisVersion() === undefined ? 'there is no redis-server here' : undefined),
-      async measure() {
-        const server = await RedisInstance.start();
-        const workers = { serverMicros: () => server.cpuMicros() };
-        try {
-          return await withService({ env: { REDIS_URL: server.url } }, async ({ port }) =>
-            costsOf('server', 'redis-1e-2', await measureShapes(port, workers, REDIS_ITEMS)),
-          );
-        } finally {
-          await server.stop();
-        }
-      },
-    },
-  ];
-}
+export const shapeGroups = (): GuardGroup[] =>
+  onEachStore(
+    'by shape',
+    (store) => rowsOf(ROWS_OF[store]),
+    async ({ store, port, workers, part }) =>
+      costsOf(part, ROWS_OF[store], await measureShapes(port, workers, ITEMS[store])),
+  );
 
 const rowOf = (store: string, shape: Shape, name: Case) => `${store}/${shape}/${name} against a plain set`;
 
