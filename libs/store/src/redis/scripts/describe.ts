@@ -2,7 +2,7 @@ import { CYCLE } from '../../age.js';
 import { LANE_RECORDS } from './lane-records.js';
 import { OLDEST } from './lanes.js';
 import { hasVoid, leases } from './queue-moves.js';
-import { checkQueue, LEASED, queueReadKeys, SCHEDULED } from './queue-state.js';
+import { checkQueue, idBytes, LEASED, queueReadKeys, SCHEDULED } from './queue-state.js';
 import { CHECK_SEGMENT, NOW, type Script } from './script.js';
 
 /** The counts of a description besides the counts of layers. */
@@ -69,8 +69,35 @@ for n = 1, #ids do
   if not oldest and lanes[ids[n]].waiting > 0 then oldest = queue.oldest(lanes[ids[n]]) end
 end`;
 
-/** Dropped entries do not count. The counts of due ones may have some. */
-const DROPPED = `later, scheduled = later - queue.delayedVoid, scheduled - queue.scheduledVoid
+/** Collects an entry whose lease has ended. */
+const ENDED = `
+      local start = lease.starts[index]
+      ended[#ended + 1] = sub(lease.entries, start, start + ${idBytes(true) - 1})`;
+
+/** Maximum numbers of due entries, delayed and scheduled, among which dropped ones are looked for. */
+const DUE_ENTRIES_READ = 250;
+
+/** Dropped entries do not count, but some of them may be due. If very many are due, the rest count as waiting. */
+const DROPPED = `
+local function droppedIn(heads)
+  local ids, count = {}, 0
+  for n = 1, #heads do ids[n] = laneOf(heads[n]) end
+  queue.lanesOf(ids)
+  for n = 1, #heads do
+    if isDropped(lanes[ids[n]], heads[n]) then count = count + 1 end
+  end
+  return count
+end
+local function droppedFrom(from, to)
+  local due = call('ZRANGEBYSCORE', queue.delayed, from, to, 'LIMIT', 0, ${DUE_ENTRIES_READ})
+  for n = 1, #due do due[n] = sub(due[n], 7) end
+  return droppedIn(due)
+end
+if queue.dropped > queue.sweptDrop then
+  delayed, leased = delayed - droppedFrom(1, now), leased + droppedIn(ended)
+  if onTime > 0 then onTime = onTime - droppedFrom('${SCHEDULED}', string.format('%.0f', ${SCHEDULED} + now)) end
+end
+later, scheduled = later - queue.delayedVoid, scheduled - queue.scheduledVoid
 letters, leased = letters - queue.deadVoid, math.max(leased, 0)
 delayed, onTime = math.min(delayed, later), math.min(onTime, scheduled)
 `;
@@ -82,14 +109,13 @@ if queue.scheduled > 0 then
 end
 local ends = call('ZRANGEBYSCORE', queue.ends, 0, now, 'LIMIT', 0, ${DUE_LEASES_COUNTED})
 for n = 1, #ends do keys[n] = sub(ends[n], 1, 6) end
-local opened, leased = queue.open(keys), queue.leased
+local opened, leased, ended = queue.open(keys), queue.leased, {}
 for n = 1, #ends do
-  local lease = opened[keys[n]]
-  if lease and #ends[n] > 6 then
-    leased = leased - 1
-  elseif lease then
-    local _, ended = string.gsub(char(unpack(lease.states)), '${String.fromCharCode(LEASED)}', '')
-    leased = leased - ended
+  local lease, own = opened[keys[n]], #ends[n] > 6 and unpacked('>I2', ends[n], 7) + 1
+  for index = own or 1, lease and (own or #lease.states) or 0 do
+    if own or lease.states[index] == ${LEASED} then
+      leased = leased - 1${hosts ? ENDED : ''}
+    end
   end
 end
 ${hosts ? OLDEST_OF_LANES : 'local oldest = queue.oldest(queue)'}
