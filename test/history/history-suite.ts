@@ -11,6 +11,8 @@ export interface Run {
   readonly store: string;
   readonly start: () => Promise<System>;
   readonly faults: readonly string[];
+  /** Whether the queue has limits for each host. Default: no. */
+  readonly byHost?: boolean;
   /** The data that a failover may lose. None by default. */
   readonly losses?: Losses;
 }
@@ -27,7 +29,7 @@ const WORKERS = 4;
 const TIMEOUT_MS = 300_000;
 
 /** Tests one kind of system. Each kind has its own file, so that they run in parallel. */
-export function historySuite({ store, start, faults, losses }: Run): void {
+export function historySuite({ store, start, faults, byHost = false, losses }: Run): void {
   describe(`the history of services on ${store}, while faults strike`, () => {
     it(
       `is linearizable for items, each operation once, and keeps the queue’s rules (seed ${SEED})`,
@@ -40,6 +42,7 @@ export function historySuite({ store, start, faults, losses }: Run): void {
             clients: CLIENTS,
             workers: WORKERS,
             faults,
+            byHost,
           };
           const history = await run(system, { seed: SEED, ...options });
           const report = checkHistory(history, losses);

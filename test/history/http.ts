@@ -6,7 +6,7 @@ export type Reply =
   | { readonly kind: 'answered'; readonly status: number; readonly headers: Headers; readonly text: string }
   | { readonly kind: 'refused' | 'broken'; readonly note: string };
 
-export type Method = 'GET' | 'POST' | 'DELETE';
+export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
 
 /** Header names are in lower case. */
 export type Headers = IncomingMessage['headers'];

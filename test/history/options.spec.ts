@@ -9,6 +9,7 @@ describe('options of npm run history', () => {
       seed: 7,
       clients: 16,
       workers: 6,
+      byHost: false,
       crawlers: 6,
       faults: ['kill', 'pause', 'cut'],
       wait: 0,

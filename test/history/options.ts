@@ -7,6 +7,7 @@ export const USAGE = `npm run history -- [options]
   --seed N           seed that chooses operations and faults (random)
   --clients N        number of concurrent clients of the filters (16)
   --workers N        number of concurrent workers on the queue (6)
+  --per-host         the queue has limits for each host (no)
   --crawlers N       number of concurrent clients of visited sets that are being synced; one of the sets ages (6)
   --faults KINDS     separated by commas, or "none" (default: all that the store has):
                        kill, pause        of a service: SIGKILL and a restart; SIGSTOP
@@ -46,6 +47,7 @@ export interface Options {
   readonly seed: number;
   readonly clients: number;
   readonly workers: number;
+  readonly byHost: boolean;
   readonly crawlers: number;
   readonly faults: readonly string[];
   readonly wait: number;
@@ -62,6 +64,7 @@ export function readOptions(args: readonly string[]): Options | 'help' {
       seed: { type: 'string', default: String(Date.now() % 2 ** 31) },
       clients: { type: 'string', default: '16' },
       workers: { type: 'string', default: '6' },
+      'per-host': { type: 'boolean', default: false },
       crawlers: { type: 'string', default: '6' },
       faults: { type: 'string' },
       wait: { type: 'string', default: '0' },
@@ -83,6 +86,7 @@ export function readOptions(args: readonly string[]): Options | 'help' {
     seed: whole('--seed', values.seed, 0, 2 ** 31 - 1),
     clients: whole('--clients', values.clients, 0, 256),
     workers: whole('--workers', values.workers, 0, 256),
+    byHost: values['per-host'],
     crawlers: whole('--crawlers', values.crawlers, 0, 256),
     faults: faultsOf(store, values.faults),
     wait,

@@ -40,6 +40,11 @@ export class Doubts {
     });
   }
 
+  /** Whether a time after an operation may be over. */
+  mayBeDue(event: Pick<QueueEvent, 'start' | 'end'>, seconds: number, by: number): boolean {
+    return event.start + seconds * 1_000 - CLOCKS_MS <= by || this.mayBeLost(event, by);
+  }
+
   /** Whether a lease may be over at a time, for any cause but `except`. */
   mayBeOver(hold: Hold, by: number, except?: QueueEvent): boolean {
     if (this.mayBeLost(hold, by) || this.mayBeForgotten(hold, by)) return true;

@@ -35,9 +35,16 @@ export interface HandOut {
   readonly leased: Leased;
 }
 
+/** A host with all leases of its URLs. */
+export interface HostHistory {
+  readonly holds: Hold[];
+  readonly entries: Entry[];
+}
+
 /** A URL with all its operations. */
 export interface UrlHistory {
   readonly url: string;
+  readonly host: HostHistory;
   readonly entries: Entry[];
   /** Operations that have or may have forgotten it. */
   readonly forgets: Told[];
@@ -65,6 +72,10 @@ export function entriesOf(
   return [...entries.byName.values()];
 }
 
+/** Whether an acknowledgement removes the URLs: they do not come back. */
+export const isFinal = ({ event: { operation } }: Told<Settle>): boolean =>
+  operation.verb === 'ack' && operation.seconds === 0;
+
 /** Whether an operation on a lease has this verb and was done, or may have been. */
 export function mayHaveDone({ event, word }: Told<Settle>, verb: Settle['verb']): boolean {
   return event.operation.verb === verb && word !== 'expired' && word !== 'unknown';
@@ -74,6 +85,7 @@ class Entries {
   /** By discovery and URL. */
   readonly byName = new Map<string, Entry>();
   private readonly urls = new Map<string, UrlHistory>();
+  private readonly hosts = new Map<string, HostHistory>();
   /** By lease id. A store that has lost its last writes may use an id again. */
   private readonly holds = new Map<string, Hold[]>();
 
@@ -102,6 +114,7 @@ class Entries {
         const { seconds } = operation;
         const hold = { entry, leased, event, start, end: attempt.end, seconds, settlings: [] };
         entry.holds.push(hold);
+        entry.of.host.holds.push(hold);
         this.holds.set(leased.id, [...known, hold]);
       }
     }
@@ -131,6 +144,7 @@ class Entries {
       const of = this.url(url);
       entry = { of, discovery, holds: [], handOuts: [] };
       of.entries.push(entry);
+      of.host.entries.push(entry);
       this.byName.set(name, entry);
     }
     return entry;
@@ -138,7 +152,19 @@ class Entries {
 
   private url(url: string): UrlHistory {
     let history = this.urls.get(url);
-    if (!history) this.urls.set(url, (history = { url, entries: [], forgets: [] }));
+    if (!history)
+      this.urls.set(
+        url,
+        (history = { url, host: this.host(url.split('/')[2] ?? ''), entries: [], forgets: [] }),
+      );
     return history;
+  }
+
+  private host(name: string): HostHistory {
+    const known = this.hosts.get(name);
+    if (known) return known;
+    const host = { holds: [], entries: [] };
+    this.hosts.set(name, host);
+    return host;
   }
 }

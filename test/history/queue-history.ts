@@ -1,3 +1,4 @@
+import { PRIORITIES, type Priority } from '#store';
 import { groupsOf, type AttemptOf } from './attempt.js';
 
 /** The visited set whose queue is checked. It is also the set's name in the service. */
@@ -10,6 +11,9 @@ export interface OnUrls {
   readonly urls: readonly string[];
   /** For a discovery in a set that ages. Default: the age of the set. */
   readonly ttlSeconds?: number;
+  readonly priority?: Priority;
+  /** The time after which URLs can be leased. */
+  readonly delaySeconds?: number;
 }
 
 export interface Lease {
@@ -25,8 +29,12 @@ export interface Settle {
   readonly verb: 'ack' | 'release' | 'extend';
   /** The ids of leased entries. */
   readonly ids: readonly string[];
-  /** The delay of a release, or the new length of a lease. */
+  /** The delay of a release, the new length of a lease, or the time after which acknowledged URLs come back; 0: never. */
   readonly seconds: number;
+  /** Of a release: whether the lease does not count as an attempt. */
+  readonly isUncounted?: boolean;
+  /** Of a release: the delay of the hosts. */
+  readonly hostSeconds?: number;
 }
 
 /** An operation as a client of a queue intends it. It must take effect once, even if it is sent several times. */
@@ -46,6 +54,12 @@ export type QueueAnswers = { readonly results: readonly string[] } | { readonly 
 
 export type QueueAttempt = AttemptOf<QueueOperation, QueueAnswers>;
 
+/** The limits of each host. */
+export interface HostLimits {
+  readonly delaySeconds: number;
+  readonly maxLeased: number;
+}
+
 export interface QueueHistory {
   readonly attempts: readonly QueueAttempt[];
   /**
@@ -53,7 +67,13 @@ export interface QueueHistory {
    * failed.
    */
   readonly drainedFrom?: number;
+  /** In a set with `perHost`. They hold until `liftedFrom`. */
+  readonly perHost?: HostLimits;
+  readonly liftedFrom?: number;
 }
+
+/** Higher numbers for lower priorities. */
+export const levelOf = ({ priority = 'normal' }: OnUrls): number => PRIORITIES.indexOf(priority);
 
 /** An operation with everything known about its attempts, except those that certainly had no effect. */
 export interface QueueEvent<Op extends QueueOperation = QueueOperation> {

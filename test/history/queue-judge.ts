@@ -24,7 +24,7 @@ export interface QueueReport {
  * one, if a failover may have lost it.
  */
 export function judgeQueue(
-  { attempts, drainedFrom }: QueueHistory,
+  { attempts, ...run }: QueueHistory,
   faults: readonly Fault[],
   losses?: Losses,
 ): QueueReport {
@@ -40,7 +40,7 @@ export function judgeQueue(
   }
   for (const entry of entries) {
     for (const { broken, breaks } of RULES) {
-      if (!breaks(entry, doubts, drainedFrom)) continue;
+      if (!breaks(entry, doubts, run)) continue;
       violations.push({ what: `${entry.of.url} ${broken}`, trail: trailOf(entry) });
     }
   }

@@ -37,8 +37,8 @@ export function queueRequest(operation: QueueOperation, set: string): { path: st
 function bodyOf(operation: QueueOperation): unknown {
   switch (operation.verb) {
     case 'discover': {
-      const { id, urls, ttlSeconds } = operation;
-      return { urls: urls.map((url) => ({ url, payload: String(id) })), ttlSeconds };
+      const { id, urls, ttlSeconds, priority, delaySeconds } = operation;
+      return { urls: urls.map((url) => ({ url, payload: String(id) })), ttlSeconds, priority, delaySeconds };
     }
     case 'forget':
       return { urls: operation.urls };
@@ -47,9 +47,11 @@ function bodyOf(operation: QueueOperation): unknown {
       return { max, leaseSeconds: seconds, waitSeconds };
     }
     default: {
-      const { verb, ids, seconds } = operation;
-      if (verb === 'ack') return { ids };
-      return verb === 'extend' ? { ids, leaseSeconds: seconds } : { ids, delaySeconds: seconds };
+      const { verb, ids, seconds, isUncounted, hostSeconds } = operation;
+      if (verb === 'ack') return seconds > 0 ? { ids, againAfterSeconds: seconds } : { ids };
+      if (verb === 'extend') return { ids, leaseSeconds: seconds };
+      const countAttempt = isUncounted === undefined ? undefined : !isUncounted;
+      return { ids, delaySeconds: seconds, countAttempt, hostDelaySeconds: hostSeconds };
     }
   }
 }

@@ -1,13 +1,15 @@
 import type { Doubts } from './queue-doubts.js';
-import type { Entry, Hold } from './queue-entries.js';
-import { leasedBy } from './queue-history.js';
+import { isFinal, mayHaveDone, type Entry, type HandOut, type Hold } from './queue-entries.js';
+import { leasedBy, levelOf, type QueueHistory } from './queue-history.js';
+
+/** The parts of a history that concern all of its entries. */
+export type Run = Omit<QueueHistory, 'attempts'>;
 
 /** Something that no correct queue does with an entry, in any order of the calls. */
 export interface Rule {
   /** The fault of an entry that breaks the rule. */
   readonly broken: string;
-  /** `drainedFrom` is the start of the leases that took all remaining entries. */
-  readonly breaks: (entry: Entry, doubts: Doubts, drainedFrom: number | undefined) => boolean;
+  readonly breaks: (entry: Entry, doubts: Doubts, run: Run) => boolean;
 }
 
 const DONE: ReadonlySet<string | undefined> = new Set(['acked', 'released', 'extended']);
@@ -38,12 +40,12 @@ export const RULES: readonly Rule[] = [
   },
   {
     broken: 'is gone without being acknowledged or forgotten',
-    breaks({ of, discovery, holds, handOuts }, doubts, drainedFrom) {
+    breaks({ of, discovery, holds, handOuts }, doubts, { drainedFrom }) {
       if (drainedFrom === undefined) return false;
       if (discovery?.word !== 'new' || doubts.mayBeLost(discovery.event)) return false;
       if (of.forgets.some(({ event }) => event.end >= discovery.event.start)) return false;
       const tried = holds.some(({ settlings }) =>
-        settlings.some(({ event, word }) => event.operation.verb === 'ack' && (word ?? 'acked') === 'acked'),
+        settlings.some((told) => isFinal(told) && mayHaveDone(told, 'ack')),
       );
       return !tried && !handOuts.some(({ attempt }) => attempt.start >= drainedFrom);
     },
@@ -51,8 +53,7 @@ export const RULES: readonly Rule[] = [
   {
     broken: 'was handed out after it had been acknowledged',
     breaks({ holds, handOuts }, doubts) {
-      const acks = holds.flatMap(({ settlings }) => settlings.filter(({ word }) => word === 'acked'));
-      return acks.some(({ event }) =>
+      return acksOf(holds).some(({ event }) =>
         handOuts.some(({ attempt }) => attempt.start > event.end && !doubts.mayBeLost(event, attempt.end)),
       );
     },
@@ -60,8 +61,13 @@ export const RULES: readonly Rule[] = [
   {
     broken: 'was acknowledged twice',
     breaks({ holds }, doubts) {
-      const acks = holds.flatMap(({ settlings }) => settlings.filter(({ word }) => word === 'acked'));
-      return new Set(acks.filter(({ event }) => !doubts.mayBeLost(event)).map(({ event }) => event)).size > 1;
+      return (
+        new Set(
+          acksOf(holds)
+            .filter(({ event }) => !doubts.mayBeLost(event))
+            .map(({ event }) => event),
+        ).size > 1
+      );
     },
   },
   {
@@ -81,7 +87,11 @@ export const RULES: readonly Rule[] = [
     breaks: ({ holds }, doubts) =>
       holds.some((a) =>
         holds.some(
-          (b) => a.end < b.start && a.leased.attempt >= b.leased.attempt && !doubts.mayBeLost(a, b.end),
+          (b) =>
+            a.end < b.start &&
+            a.leased.attempt >= b.leased.attempt &&
+            !holds.some((hold) => hold.start < b.end && mayBeUncounted(hold)) &&
+            !doubts.mayBeLost(a, b.end),
         ),
       ),
   },
@@ -141,7 +151,105 @@ export const RULES: readonly Rule[] = [
           ),
       ),
   },
+  {
+    broken: 'was handed out before its time',
+    breaks({ discovery, holds }, doubts) {
+      const { delaySeconds = 0 } = discovery?.event.operation ?? {};
+      const isEarly = (hold: Hold) =>
+        discovery?.word === 'new' && !doubts.mayBeDue(discovery.event, delaySeconds, hold.end);
+      if (holds.some(isEarly)) return true;
+      return holds.some(({ settlings }) =>
+        settlings.some(
+          ({ event, word }) =>
+            (word === 'acked' || word === 'released') &&
+            holds.some(
+              (next) => next.start > event.end && !doubts.mayBeDue(event, event.operation.seconds, next.end),
+            ),
+        ),
+      );
+    },
+  },
+  {
+    broken: 'was leased before its host was due',
+    breaks({ of: { host }, holds }, doubts, { perHost, liftedFrom = Infinity }) {
+      const { delaySeconds = 0 } = perHost ?? {};
+      const released = host.holds.flatMap(({ settlings }) =>
+        settlings.filter(({ word }) => word === 'released'),
+      );
+      return holds.some((hold) => {
+        if (hold.end >= liftedFrom) return false;
+        const isTooSoon = (other: Hold) =>
+          !doubts.mayBeDue(other, delaySeconds, hold.end) && !doubts.mayBeDue(hold, delaySeconds, other.end);
+        if (host.holds.some((other) => other !== hold && isTooSoon(other))) return true;
+        return released.some(
+          ({ event }) =>
+            hold.start > event.end && !doubts.mayBeDue(event, event.operation.hostSeconds ?? 0, hold.end),
+        );
+      });
+    },
+  },
+  {
+    broken: 'was leased beyond the limit of its host',
+    breaks({ of: { host }, holds }, doubts, { perHost, liftedFrom = Infinity }) {
+      const { maxLeased = Infinity } = perHost ?? {};
+      return holds.some((hold) => {
+        if (hold.end >= liftedFrom || doubts.mayBeLost(hold)) return false;
+        const others = host.holds.filter(
+          (other) => other.end < hold.start && !doubts.mayBeOver(other, hold.end),
+        );
+        return others.length >= maxLeased;
+      });
+    },
+  },
+  {
+    broken: 'was handed out after an entry of its host with a lower priority',
+    breaks(entry, doubts, { perHost, drainedFrom = Infinity }) {
+      const level = levelIn(entry, doubts);
+      const drained = perHost && firstFrom(entry, drainedFrom);
+      if (!drained || level === undefined) return false;
+      // The queue may notice only after the first leases that an entry has come back.
+      const { delaySeconds = 0 } = entry.discovery?.event.operation ?? {};
+      if (drained.leased.attempt > 1 || delaySeconds > 0) return false;
+      return entry.of.host.entries.some((other) => {
+        const first = firstFrom(other, drainedFrom);
+        return first && precedes(first, drained) && (levelIn(other, doubts) ?? 0) > level;
+      });
+    },
+  },
 ];
+
+function acksOf(holds: readonly Hold[]) {
+  return holds.flatMap(({ settlings }) => settlings.filter((told) => isFinal(told) && told.word === 'acked'));
+}
+
+/** Whether a lease may not count as an attempt, or the attempts may be counted anew after it. */
+function mayBeUncounted({ settlings }: Hold): boolean {
+  return settlings.some(
+    (told) =>
+      (mayHaveDone(told, 'ack') && !isFinal(told)) ||
+      (mayHaveDone(told, 'release') && told.event.operation.isUncounted === true),
+  );
+}
+
+/** The level of an entry. Undefined if it may have been queued otherwise. */
+function levelIn({ discovery }: Entry, doubts: Doubts): number | undefined {
+  if (discovery?.word !== 'new' || doubts.mayBeLost(discovery.event)) return undefined;
+  return levelOf(discovery.event.operation);
+}
+
+/** The first answer from a time on that has an entry. */
+function firstFrom({ handOuts }: Entry, from: number): HandOut | undefined {
+  return handOuts
+    .filter(({ attempt }) => attempt.start >= from)
+    .sort((a, b) => a.attempt.end - b.attempt.end)[0];
+}
+
+/** Whether an entry was certainly leased before another one. */
+function precedes(one: HandOut, other: HandOut): boolean {
+  if (one.attempt !== other.attempt) return one.attempt.end < other.attempt.start;
+  const leased = leasedBy(one.attempt);
+  return leased.indexOf(one.leased) < leased.indexOf(other.leased);
+}
 
 /**
  * Whether overlapping requests of a lease may together have leased more than its limit. A repeat returns at most the

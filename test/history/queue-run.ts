@@ -1,9 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Random } from '../support/random.js';
 import { Client, noRecords, type Shared } from './client.js';
-import { VISITED_SET, type QueueAnswers, type QueueHistory, type QueueOperation } from './queue-history.js';
+import {
+  VISITED_SET,
+  type HostLimits,
+  type QueueAnswers,
+  type QueueHistory,
+  type QueueOperation,
+} from './queue-history.js';
 import { QUEUE } from './queue-protocol.js';
-import { MAX_SECONDS, QueueWorkload } from './queue-workload.js';
+import { HOSTS, MAX_SECONDS, QueueWorkload } from './queue-workload.js';
 import { untilAnswered } from './until-answered.js';
 
 /** So low that no URL tests positive because of others, as in the filters of a run. */
@@ -14,20 +20,29 @@ const MOST_DRAINS = 100;
 const FIRST_WORKER = 1_000;
 /** The store's timers notice the end of a delay some time after it. */
 const LATE_MS = 500;
+/** The limits of a set with `perHost`. */
+const PER_HOST: HostLimits = { delaySeconds: 1, maxLeased: 1 };
+const NO_LIMITS: HostLimits = { delaySeconds: 0, maxLeased: 1_000_000 };
 
 /** The workers on a queue. They run next to the clients of a run's filters. */
 export class QueueRun {
   private readonly records = noRecords<QueueOperation, QueueAnswers>();
   private readonly workload: QueueWorkload;
   private drainedFrom: number | undefined;
+  private liftedFrom: number | undefined;
 
-  constructor(private readonly shared: Shared) {
-    this.workload = new QueueWorkload(new Random(shared.seed ^ FIRST_WORKER));
+  /** `byHost`: the set has `perHost`. */
+  constructor(
+    private readonly shared: Shared,
+    private readonly byHost = false,
+  ) {
+    this.workload = new QueueWorkload(new Random(shared.seed ^ FIRST_WORKER), byHost);
   }
 
   async make(capacity: number): Promise<void> {
     const { http, instances } = this.shared;
-    const body = { name: VISITED_SET, capacity, errorRate: ERROR_RATE };
+    const perHost = this.byHost ? { growth: 'auto', perHost: PER_HOST } : {};
+    const body = { name: VISITED_SET, capacity, errorRate: ERROR_RATE, ...perHost };
     await untilAnswered(`visited set ${VISITED_SET} cannot be created`, () =>
       http.post(`${instances[0]?.url}/v1/visited-sets`, body),
     );
@@ -56,12 +71,13 @@ export class QueueRun {
   }
 
   /**
-   * Leases everything that is left, once all leases and delays from before `settledAt` are over. Each lease may take
-   * `ms`. Resolves to whether it succeeded.
+   * Leases everything that is left, once all leases and delays from before `settledAt` are over, without limits of
+   * hosts. Each lease may take `ms`. Resolves to whether it succeeded.
    */
   async drain(settledAt: number, ms: number): Promise<boolean> {
     await sleep(Math.max(0, settledAt + MAX_SECONDS * 1_000 + LATE_MS - performance.now()));
     const from = performance.now();
+    if (this.byHost) await this.lift();
     for (let n = 0; n < MOST_DRAINS; n++) {
       const answers = await this.insist(this.workload.drain(), ms);
       if (answers === undefined || !('leased' in answers)) return false;
@@ -74,7 +90,23 @@ export class QueueRun {
 
   history(): QueueHistory {
     const { attempts } = this.records;
-    return { attempts, ...(this.drainedFrom !== undefined && { drainedFrom: this.drainedFrom }) };
+    const { drainedFrom, liftedFrom } = this;
+    return {
+      attempts,
+      ...(drainedFrom !== undefined && { drainedFrom }),
+      ...(this.byHost && { perHost: PER_HOST }),
+      ...(liftedFrom !== undefined && { liftedFrom }),
+    };
+  }
+
+  /** Lifts the limits of all hosts. */
+  private async lift(): Promise<void> {
+    const { http, instances } = this.shared;
+    this.liftedFrom = performance.now();
+    for (const host of HOSTS)
+      await untilAnswered(`the limits of host ${host} cannot be lifted`, () =>
+        http.send('PUT', `${instances[0]?.url}/v1/visited-sets/${VISITED_SET}/hosts/${host}`, NO_LIMITS),
+      );
   }
 
   private insist(operation: QueueOperation, ms: number): Promise<QueueAnswers | undefined> {

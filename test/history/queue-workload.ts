@@ -1,11 +1,14 @@
 import type { Random } from '../support/random.js';
 import { planFor, type Planned } from './plan.js';
+import { PRIORITIES } from '#store';
 import type { Leased, QueueOperation } from './queue-history.js';
 
 /** Longest lease and longest delay, in seconds. All of them end before the queue is drained. */
 export const MAX_SECONDS = 3;
 /** URLs in use at a time. They are few, so that they are often forgotten and discovered again while queued. */
 const LIVE_URLS = 24;
+/** The hosts of the URLs, of which a drain lifts the limits. */
+export const HOSTS = Array.from({ length: 12 }, (_, n) => `h${n}.example`);
 /** The percentage of uses of a URL after which another URL replaces it and it stays where it is. */
 const RETIRED = 5;
 /** How many of the last leases may be settled: again, too late, or for the first time. */
@@ -29,7 +32,11 @@ export class QueueWorkload {
   /** Operations made so far. */
   made = 0;
 
-  constructor(private readonly random: Random) {}
+  /** `byHost`: the set has `perHost`. Then URLs also have priorities, and may be scheduled. */
+  constructor(
+    private readonly random: Random,
+    private readonly byHost: boolean,
+  ) {}
 
   next(): Planned<QueueOperation> {
     return { operation: this.operation(), plan: planFor(this.random, true) };
@@ -56,21 +63,33 @@ export class QueueWorkload {
     const seconds = 1 + this.random.below(MAX_SECONDS);
     const count = 1 + this.random.below(MAX_BATCH);
     if (verb === 'discover' || verb === 'forget') {
-      return { id, verb, urls: [...new Set(Array.from({ length: count }, () => this.url()))] };
+      const urls = [...new Set(Array.from({ length: count }, () => this.url()))];
+      if (verb === 'forget' || !this.byHost) return { id, verb, urls };
+      const delaySeconds = this.isOneIn(4) ? seconds : 0;
+      return { id, verb, urls, priority: this.random.pick(PRIORITIES), delaySeconds };
     }
     if (verb === 'lease' || this.ids.length === 0) {
-      return { id, verb: 'lease', max: count, seconds, waitSeconds: this.random.below(4) === 0 ? 1 : 0 };
+      return { id, verb: 'lease', max: count, seconds, waitSeconds: this.isOneIn(4) ? 1 : 0 };
     }
     const ids = [...new Set(Array.from({ length: count }, () => this.random.pick(this.ids)))];
-    return { id, verb, ids, seconds: verb === 'release' ? this.random.below(MAX_SECONDS + 1) : seconds };
+    if (verb === 'ack') return { id, verb, ids, seconds: this.byHost && this.isOneIn(4) ? seconds : 0 };
+    if (verb === 'extend') return { id, verb, ids, seconds };
+    const release = { id, verb, ids, seconds: this.random.below(MAX_SECONDS + 1) };
+    if (!this.byHost) return release;
+    return { ...release, isUncounted: this.isOneIn(4), hostSeconds: this.isOneIn(2) ? seconds : 0 };
   }
 
   private url(): string {
     const place = this.random.below(LIVE_URLS);
     let url = this.live[place];
     if (url === undefined || this.random.below(100) < RETIRED) {
-      this.live[place] = url = `https://example.org/${++this.urls}`;
+      this.urls++;
+      this.live[place] = url = `https://${HOSTS[this.urls % HOSTS.length]}/${this.urls}`;
     }
     return url;
+  }
+
+  private isOneIn(times: number): boolean {
+    return this.random.below(times) === 0;
   }
 }

@@ -22,6 +22,8 @@ export interface RunOptions {
   readonly clients: number;
   /** The number of workers on the queue. */
   readonly workers: number;
+  /** Whether the queue has limits for each host. Default: no. */
+  readonly byHost?: boolean;
   /** The number of clients of synced sets. Each set also has one client that syncs it. Default: none. */
   readonly crawlers?: number;
   /** The kinds of faults to strike with, of those that the system has. */
@@ -52,7 +54,7 @@ export async function run(system: System, options: RunOptions): Promise<History>
   const workload = new Workload(new Random(seed));
   const clientOf = (number: number) => new Client(number, new Random(seed + number), shared, ITEMS, records);
   const client = clientOf(0);
-  const queue = options.workers > 0 ? new QueueRun(shared) : undefined;
+  const queue = options.workers > 0 ? new QueueRun(shared, options.byHost) : undefined;
   const { crawlers = 0 } = options;
   const synced = crawlers > 0 ? new SyncedRun(shared) : undefined;
   const failures: string[] = [];

@@ -1,5 +1,13 @@
 import type { Random } from '../../support/random.js';
-import type { Leased, QueueOperation, QueueAnswers } from '../queue-history.js';
+import {
+  levelOf,
+  type HostLimits,
+  type Leased,
+  type OnUrls,
+  type QueueAnswers,
+  type QueueOperation,
+  type Settle,
+} from '../queue-history.js';
 
 /** The defects of a queue, constant or occasional, and the violations that each may cause. */
 export const QUEUE_DEFECTS = {
@@ -27,6 +35,11 @@ export const QUEUE_DEFECTS = {
   'does not know a lease that is over': ['was unknown under its lease without being forgotten'],
   'repeats a lease that is over': ['was handed out by the repeat of a lease that was over'],
   'omits entries that a lease holds': ['was omitted by the repeat of a lease that held it'],
+  'hands out scheduled entries': ['was handed out before its time'],
+  'leases from hosts that wait': ['was leased before its host was due'],
+  'ignores the delay of a release for its hosts': ['was leased before its host was due'],
+  'leases too many entries of a host': ['was leased beyond the limit of its host'],
+  'hands out low priorities first': ['was handed out after an entry of its host with a lower priority'],
   'leases again for a repeat': ['a repeat of lease'],
   'settles again for a repeat': ['was answered differently'],
 } as const;
@@ -36,12 +49,15 @@ export type QueueDefect = keyof typeof QUEUE_DEFECTS;
 interface Entry {
   readonly url: string;
   readonly discovery: number;
+  readonly level: number;
   attempt: number;
   /** The time until which no caller gets it, in ms since the epoch. */
   hiddenUntil: number;
   /** The lease that may settle it. */
   lease: string | undefined;
 }
+
+const hostOf = ({ url }: Pick<Entry, 'url'>): string => new URL(url).host;
 
 /** The percentage of occasions on which an occasional defect shows. */
 const MISTAKES = 25;
@@ -57,11 +73,24 @@ export class FaultyQueue {
   private readonly given = new Set<string>();
   private readonly records = new Map<string, QueueAnswers>();
   private leases = 0;
+  private limits: HostLimits | undefined;
+  /** When each host is due, in ms since the epoch. */
+  private readonly hosts = new Map<string, number>();
 
   constructor(
     private readonly random: Random,
     private readonly defect: QueueDefect | undefined,
   ) {}
+
+  limit(perHost: HostLimits | undefined): void {
+    this.limits ??= perHost;
+  }
+
+  /** Lifts the limits of all hosts. */
+  lift(): void {
+    this.limits &&= { delaySeconds: 0, maxLeased: Infinity };
+    this.hosts.clear();
+  }
 
   execute(operation: QueueOperation, key: string): QueueAnswers {
     const name = `${operation.verb} ${key}`;
@@ -76,24 +105,29 @@ export class FaultyQueue {
   private change(operation: QueueOperation): QueueAnswers {
     switch (operation.verb) {
       case 'discover':
-        return { results: operation.urls.map((url) => this.discover(url, operation.id)) };
+        return { results: operation.urls.map((url) => this.discover(url, operation)) };
       case 'forget':
         return { results: operation.urls.map((url) => this.forget(url)) };
       case 'lease':
         return { leased: this.lease(operation.max, operation.seconds) };
       default: {
-        const { verb, seconds, ids } = operation;
-        return { results: ids.map((id) => this.settle(verb, id, seconds)) };
+        return { results: operation.ids.map((id) => this.settle(operation, id)) };
       }
     }
   }
 
-  private discover(url: string, discovery: number): string {
+  private discover(url: string, operation: OnUrls): string {
     if (this.visited.has(url) && !this.isNow('queues seen URLs')) return 'seen';
     this.visited.add(url);
     const again = this.forgotten.has(url) && this.isNow('forgets an entry that was discovered later');
     if (again || this.isNow('loses discovered entries')) return 'new';
-    this.entries.push({ url, discovery, attempt: 0, hiddenUntil: 0, lease: undefined });
+    const { id: discovery, delaySeconds = 0 } = operation;
+    const hiddenUntil = this.isNow('hands out scheduled entries') ? 0 : Date.now() + delaySeconds * 1_000;
+    this.entries.push({
+      ...{ url, discovery, level: levelOf(operation), attempt: 0 },
+      hiddenUntil,
+      lease: undefined,
+    });
     return 'new';
   }
 
@@ -112,22 +146,53 @@ export class FaultyQueue {
     const free = this.entries.filter(
       ({ hiddenUntil }) => hiddenUntil <= now || this.isNow('hands out leased entries'),
     );
-    return free.slice(0, max).map((entry) => {
-      if (this.defect !== 'does not count attempts') entry.attempt++;
-      // Some defects need the URL of a lease that is over.
-      entry.lease = `${++this.leases} ${entry.url}`;
-      this.given.add(entry.lease);
-      entry.hiddenUntil = now + seconds * (this.defect === 'ends leases too early' ? 500 : 1_000);
-      this.drop((one) => one === entry);
-      this.entries.push(entry);
-      const { url, attempt, lease } = entry;
-      const discovery =
-        entry.discovery + (this.isNow('hands out entries with another discovery’s payload') ? 1 : 0);
-      return { id: lease, url, discovery, attempt };
+    const first = this.defect === 'hands out low priorities first' ? -1 : 1;
+    free.sort((a, b) => first * (a.level - b.level));
+    return this.withinLimits(free, now)
+      .slice(0, max)
+      .map((entry) => {
+        const host = hostOf(entry);
+        this.hosts.set(host, Math.max(this.dueAt(host), now + (this.limits?.delaySeconds ?? 0) * 1_000));
+        if (this.defect !== 'does not count attempts') entry.attempt++;
+        // Some defects need the URL of a lease that is over.
+        entry.lease = `${++this.leases} ${entry.url}`;
+        this.given.add(entry.lease);
+        entry.hiddenUntil = now + seconds * (this.defect === 'ends leases too early' ? 500 : 1_000);
+        this.drop((one) => one === entry);
+        this.entries.push(entry);
+        const { url, attempt, lease } = entry;
+        const discovery =
+          entry.discovery + (this.isNow('hands out entries with another discovery’s payload') ? 1 : 0);
+        return { id: lease, url, discovery, attempt };
+      });
+  }
+
+  /** The free entries that may be leased together. */
+  private withinLimits(free: readonly Entry[], now: number): Entry[] {
+    const { limits } = this;
+    if (!limits) return [...free];
+    const taken = new Map<string, number>();
+    const leased = (host: string) =>
+      this.entries.filter((one) => one.lease !== undefined && one.hiddenUntil > now && hostOf(one) === host)
+        .length;
+    return free.filter((entry) => {
+      const host = hostOf(entry);
+      const count = taken.get(host) ?? 0;
+      const waits = this.dueAt(host) > now && !this.isNow('leases from hosts that wait');
+      const most = limits.delaySeconds > 0 ? 1 : Infinity;
+      const isFull =
+        leased(host) + count >= limits.maxLeased && this.defect !== 'leases too many entries of a host';
+      if (waits || count >= most || isFull) return false;
+      taken.set(host, count + 1);
+      return true;
     });
   }
 
-  private settle(verb: 'ack' | 'release' | 'extend', id: string, seconds: number): string {
+  private dueAt(host: string): number {
+    return this.hosts.get(host) ?? 0;
+  }
+
+  private settle({ verb, seconds, isUncounted = false, hostSeconds = 0 }: Settle, id: string): string {
     const entry = this.known(verb).find((one) => this.settles(id, one));
     if (!entry || this.isNow('refuses a lease that is not over')) {
       const known = this.given.has(id) && !this.isNow('does not know a lease that is over');
@@ -139,7 +204,12 @@ export class FaultyQueue {
       return 'extended';
     }
     entry.lease = undefined;
-    entry.hiddenUntil = verb === 'release' ? now + seconds * 1_000 : now;
+    entry.hiddenUntil = this.isNow('hands out scheduled entries') ? now : now + seconds * 1_000;
+    if (verb === 'ack') entry.attempt = 0;
+    if (isUncounted) entry.attempt--;
+    if (hostSeconds > 0 && this.limits && this.defect !== 'ignores the delay of a release for its hosts')
+      this.hosts.set(hostOf(entry), Math.max(this.dueAt(hostOf(entry)), now + hostSeconds * 1_000));
+    if (verb === 'ack' && seconds > 0) return 'acked';
     const gone =
       verb === 'ack' ? !this.isNow('brings back acknowledged entries') : this.isNow('loses released entries');
     if (gone) this.drop((one) => one === entry);

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Random } from '../../support/random.js';
 import type { Instance } from '../client.js';
 import type { Subject, Verb } from '../history.js';
-import type { QueueOperation } from '../queue-history.js';
+import type { HostLimits, QueueOperation } from '../queue-history.js';
 import type { System } from '../system.js';
 import { DEFECTS, FaultyItems, LATER_MS, type Batch, type Defect } from './faulty-items.js';
 import { FaultyQueue, QUEUE_DEFECTS, type QueueDefect } from './faulty-queue.js';
@@ -58,13 +58,17 @@ export class FaultyService implements System {
   private async serve(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
     let text = '';
     for await (const chunk of incoming.setEncoding('utf8')) text += chunk as string;
-    const [, , of, subject, , verb] = (incoming.url ?? '').split('/') as (string | undefined)[];
+    const [, , of, subject, room, verb] = (incoming.url ?? '').split('/') as (string | undefined)[];
     const header = incoming.headers['idempotency-key'];
     const key = typeof header === 'string' ? header : randomUUID();
-    if (of === 'visited-sets' && verb !== undefined) {
+    if (room === 'hosts') {
+      this.queue.lift();
+      outgoing.writeHead(200).end('{}');
+    } else if (of === 'visited-sets' && verb !== undefined) {
       const operation = queueOperation(verb as QueueOperation['verb'], text);
       await this.answer(outgoing, key, () => queueBody(this.queue.execute(operation, key)));
     } else if (subject === undefined) {
+      this.queue.limit((JSON.parse(text) as { perHost?: HostLimits }).perHost);
       outgoing.writeHead(201).end('{}');
     } else if (verb === undefined) {
       outgoing.writeHead(200).end(JSON.stringify({ items: this.items.held(subject as Subject) }));

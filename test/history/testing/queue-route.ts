@@ -1,3 +1,4 @@
+import type { Priority } from '#store';
 import type { QueueAnswers, QueueOperation } from '../queue-history.js';
 
 interface Body {
@@ -6,18 +7,26 @@ interface Body {
   readonly max?: number;
   readonly leaseSeconds?: number;
   readonly delaySeconds?: number;
+  readonly againAfterSeconds?: number;
+  readonly hostDelaySeconds?: number;
+  readonly countAttempt?: boolean;
+  readonly priority?: Priority;
 }
 
 /** Parses the body of a queue route as an operation. */
 export function queueOperation(verb: QueueOperation['verb'], text: string): QueueOperation {
-  const { urls = [], ids = [], max = 0, leaseSeconds = 0, delaySeconds = 0 } = JSON.parse(text) as Body;
+  const { urls = [], ids = [], max = 0, ...body } = JSON.parse(text) as Body;
+  const { leaseSeconds = 0, delaySeconds = 0, againAfterSeconds = 0, hostDelaySeconds = 0 } = body;
   const payload = urls.map((one) => (typeof one === 'string' ? '' : one.payload))[0];
   const id = Number(payload ?? 0);
   if (verb === 'discover' || verb === 'forget') {
-    return { id, verb, urls: urls.map((one) => (typeof one === 'string' ? one : one.url)) };
+    const { priority = 'normal' } = body;
+    const all = urls.map((one) => (typeof one === 'string' ? one : one.url));
+    return { id, verb, urls: all, priority, delaySeconds };
   }
   if (verb === 'lease') return { id, verb, max, seconds: leaseSeconds, waitSeconds: 0 };
-  return { id, verb, ids, seconds: verb === 'release' ? delaySeconds : leaseSeconds };
+  const seconds = { ack: againAfterSeconds, release: delaySeconds, extend: leaseSeconds }[verb];
+  return { id, verb, ids, seconds, isUncounted: body.countAttempt === false, hostSeconds: hostDelaySeconds };
 }
 
 /** The body of the response. */
