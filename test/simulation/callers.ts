@@ -1,7 +1,8 @@
-import type { Filter, FilterSpec } from '#store';
+import type { Filter, FilterSpec, QueueEntry } from '#store';
 import { decodeEntryId, decodeEntryName } from '../../libs/store/src/entry-id.js';
 import { KEYLESS, MUTATIONS, type Call, type Exported, type Held, type Listed, type Verb } from './calls.js';
 import { HOSTS, itemOf } from './items.js';
+import type { Listing } from './listing.js';
 import type { Refusal } from './judge.js';
 import { TWIN, type CallStep, type Plan } from './plan.js';
 import { syncSpecOf } from './specs.js';
@@ -18,6 +19,7 @@ const NEEDED: Partial<Record<Verb, Verb>> = {
   keep: 'open-sync',
   import: 'drop',
   'drop-entries': 'entries',
+  'forget-entries': 'entries',
 };
 
 const PROFILE = { stripParameters: ['utm_source'] };
@@ -32,6 +34,7 @@ const SETTLING: ReadonlySet<Verb> = new Set([
   'keep',
   'import',
   'drop-entries',
+  'forget-entries',
   'drop-host',
   'set-host',
 ]);
@@ -46,13 +49,18 @@ const OF_QUEUE: ReadonlySet<Verb> = new Set([
   'purge',
   'entries',
   'drop-entries',
+  'forget-entries',
 ]);
+/** Verbs on ids of listed entries. */
+const OF_LISTED: ReadonlySet<Verb> = new Set(['drop-entries', 'forget-entries']);
 const OF_HOSTS: ReadonlySet<Verb> = new Set(['host', 'hosts', 'set-host', 'drop-host']);
 
 /** Tracks the answers that callers have received, and chooses their next calls. */
 export class Callers {
   held: (Held & { set: string })[] = [];
   private readonly calls: Call[] = [];
+  /** Ids of operations that were answered or refused. */
+  private readonly answered = new Set<string>();
   private readonly handles = new Map<string, Filter>();
   private readonly letters: (Call['letters'][number] & { set: string })[] = [];
   private readonly listed: Listed[] = [];
@@ -97,7 +105,7 @@ export class Callers {
     const isLacking =
       (['ack', 'release', 'extend'].includes(verb) && held.length === 0) ||
       (['put-back', 'purge'].includes(verb) && letters.length === 0) ||
-      (verb === 'drop-entries' && listed.length === 0) ||
+      (['drop-entries', 'forget-entries'].includes(verb) && listed.length === 0) ||
       (verb === 'keep' && sync === undefined) ||
       // The name of an import should usually be free.
       (verb === 'import' && generation !== undefined && number % 4 > 0);
@@ -127,7 +135,7 @@ export class Callers {
         ttlMs: maxAgeSeconds !== undefined && flag ? ms : undefined,
         held: some(held, number),
         letters: some(letters, number),
-        listed: some(listed, number),
+        ...(OF_LISTED.has(verb) && ofListed(some(listed, number))),
         source,
         ...(verb === 'create' && number % 8 === 0 && { spec: otherThan(spec, flag) }),
         asOther: verb === 'open' && number % 8 === 0,
@@ -183,15 +191,20 @@ export class Callers {
 
   /** An earlier call to send again. */
   earlier(number: number): Call | undefined {
-    const settling = this.calls.filter(({ verb }) => SETTLING.has(verb));
+    // Callers learn an id that was made for them from the answer.
+    const known = this.calls.filter(
+      ({ operation: { id, origin } }) => origin === 'caller' || this.answered.has(id),
+    );
+    const settling = known.filter(({ verb }) => SETTLING.has(verb));
     const isSettling = number % 3 === 0 && settling.length > 0;
-    const recorded = isSettling ? settling : this.calls.filter(({ verb }) => RECORDED.has(verb));
+    const recorded = isSettling ? settling : known.filter(({ verb }) => RECORDED.has(verb));
     // Usually one of the last calls: the records of others may be gone.
     const call = number % 4 === 0 ? recorded[number % recorded.length] : recorded.at(-1 - (number % 5));
     return call && { ...call, tear: undefined, operation: { ...call.operation, repeat: true } };
   }
 
-  learn({ set, verb, generation }: Call, { filter, leased, letters, listed, sync, value }: Answer): void {
+  learn({ set, verb, generation, operation }: Call, { filter, leased, letters, sync, value }: Answer): void {
+    this.answered.add(operation.id);
     if (filter) {
       this.handles.set(set, filter);
       this.filters.set(`${filter.generation} ${filter.base}`, filter);
@@ -201,12 +214,17 @@ export class Callers {
       this.held.push({ set, id, generation, lease: number, index, item: payload });
     }
     for (const { id, payload } of letters ?? []) this.letters.push({ set, id, generation, item: payload });
-    for (const { id, payload } of listed ?? []) {
-      const { birth = 0 } = decodeEntryName(generation, id) ?? {};
-      this.listed.push({ id, generation, item: payload, birth });
-    }
     if (sync !== undefined && !this.syncs.some(({ id }) => id === sync)) this.syncs.push({ set, id: sync });
     if (verb === 'drop' || (verb === 'commit-sync' && value === 'committed')) this.handles.delete(set);
+  }
+
+  /** Learns the ids of listed entries whose places are known. */
+  learnEntries({ generation }: Call, listed: readonly QueueEntry[], listing: Listing): void {
+    for (const { id, payload: item, state } of listed) {
+      const { birth = 0 } = decodeEntryName(generation, id) ?? {};
+      const place = listing.placeOf(item, birth, state);
+      if (place !== undefined) this.listed.push({ id, generation, item, birth, place });
+    }
   }
 
   learnExport(exported: Exported): void {
@@ -215,7 +233,8 @@ export class Callers {
   }
 
   /** Handles a refusal of a call. */
-  learnRefusal({ set }: Call, code: Refusal | undefined): void {
+  learnRefusal({ set, operation }: Call, code: Refusal | undefined): void {
+    this.answered.add(operation.id);
     if (code === 'STALE' || code === 'FILTER_NOT_FOUND') this.handles.delete(set);
   }
 }
@@ -232,6 +251,12 @@ function otherThan(spec: FilterSpec, byProfile: boolean): FilterSpec {
     ? { ...spec, urlProfile: PROFILE }
     : { ...spec, errorRate: spec.errorRate * 2 };
 }
+
+/** The entries of a call, and their items. */
+const ofListed = (listed: readonly Listed[]): Pick<Call, 'listed' | 'items'> => ({
+  listed,
+  items: listed.map(({ item }) => item),
+});
 
 /** A few of the values, chosen by a number. */
 function some<T>(values: readonly T[], number: number): T[] {

@@ -19,6 +19,7 @@ export const MUTATIONS = [
   'keep',
   'import',
   'drop-entries',
+  'forget-entries',
   'set-host',
   'drop-host',
 ] as const;
@@ -69,6 +70,8 @@ export interface Listed {
   readonly generation: string;
   readonly item: string;
   readonly birth: number;
+  /** See `placeKey`. */
+  readonly place: string;
 }
 
 /** An export of a set that did not change meanwhile. */

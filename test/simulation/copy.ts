@@ -78,12 +78,10 @@ export async function assertImported(
     throw new Violation(
       `the copy of ${filter.name} has ${JSON.stringify(found)}, not ${JSON.stringify(expected)}`,
     );
-  const wrong =
-    filter.perHost &&
-    wrongView(
-      HOSTS.map((host) => set.viewOf(host)),
-      hosts,
-    );
+  const copy = set.imported(filter, time, limits);
+  copy.queue?.lanes.place();
+  const expectedHosts = filter.perHost ? HOSTS.map((host) => copy.viewOf(host)) : [];
+  const wrong = wrongView(expectedHosts, hosts);
   if (wrong !== undefined) throw new Violation(`in the copy of ${filter.name}, ${wrong}`);
 }
 

@@ -18,6 +18,12 @@ export interface Entry {
 
 export type Delay = 'delay' | 'schedule';
 
+/** Identifies an entry and its place. An extended lease is the same place. */
+export function placeKey({ item, birth, place }: Entry): string {
+  const { until: _, ...rest } = { until: 0, ...place };
+  return JSON.stringify([item, birth, rest]);
+}
+
 const STATES: Readonly<Record<Entry['place']['in'], EntryState>> = {
   ...{ line: 'waiting', lease: 'leased', delay: 'delayed', schedule: 'scheduled', dead: 'dead' },
 };

@@ -123,6 +123,7 @@ function inSet(model: Model, set: SetModel, call: Call): Expected | undefined {
       return layers.fits(items.filter((item) => !limited.has(item))) ? undefined : refused('FILTER_FULL');
     }
     case 'remove':
+    case 'forget-entries':
       // Items are hidden in all layers that claim them, including the layers of a sync.
       return [layers, sync?.layers].some((one) => one instanceof AgedLayers && one.hidesTooMany(items))
         ? refused('STORE_FULL')

@@ -213,6 +213,7 @@ class History {
         judge.end(attempt, () => {
           judge.answered(attempt, answer);
           callers.learn(call, answer);
+          if (answer.listed) callers.learnEntries(call, answer.listed, attempt.listing);
           if (filter && answer.parts) this.exported(filter, answer.parts, attempt.seen);
         }),
       (error: unknown) =>

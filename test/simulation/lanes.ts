@@ -92,6 +92,7 @@ export class Lanes {
 
   /** Takes over the lanes of an export, after their entries. */
   restore({ all }: Lanes): void {
+    if (!this.perHost) return;
     for (const { turnAt, ...exported } of all) {
       const lane = this.of(exported.host);
       const readyAt = turnAt ?? exported.readyAt;

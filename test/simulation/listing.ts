@@ -1,5 +1,5 @@
-import type { EntryQuery, QueueEntry } from '#store';
-import { stateOf, type Entry } from './entry.js';
+import type { EntryQuery, EntryState, QueueEntry } from '#store';
+import { placeKey, stateOf, type Entry } from './entry.js';
 import type { QueueModel } from './queue.js';
 
 /** The entries of a queue during a call that lists them page by page. */
@@ -8,6 +8,8 @@ export class Listing {
   private stayed: ReadonlyMap<string, string> | undefined;
   private hasMoved = false;
   private readonly seen = new Set<string>();
+  /** The places in which an entry was seen, by its item, birth and state. */
+  private readonly places = new Map<string, Set<string>>();
   /** Items whose scheduled entries are void, and may be listed until the store removes them. */
   private readonly unkept = new Set<string>();
 
@@ -17,12 +19,20 @@ export class Listing {
       const host = queue.hostOf(entry.item);
       if ((query.state ?? stateOf(entry)) !== stateOf(entry) || (query.host ?? host) !== host) continue;
       now.set(JSON.stringify([entry.item, entry.place]), textOf(entry, host));
+      const name = nameOf(entry.item, entry.birth, stateOf(entry));
+      this.places.set(name, (this.places.get(name) ?? new Set()).add(placeKey(entry)));
     }
     for (const text of now.values()) this.seen.add(text);
     for (const item of queue.unkept) this.unkept.add(item);
     const before = this.stayed;
     this.stayed = before ? new Map([...now].filter(([place, text]) => before.get(place) === text)) : now;
     this.hasMoved ||= before !== undefined && (this.stayed.size < now.size || this.stayed.size < before.size);
+  }
+
+  /** Where a listed entry was seen. Undefined if it was seen in several places. */
+  placeOf(item: string, birth: number, state: EntryState): string | undefined {
+    const [place, ...others] = this.places.get(nameOf(item, birth, state)) ?? [];
+    return others.length === 0 ? place : undefined;
   }
 
   /** What contradicts the states during the call. Undefined if nothing does. */
@@ -41,6 +51,8 @@ export class Listing {
     return wrong < 0 ? undefined : `"${texts[wrong]}", which was never there`;
   }
 }
+
+const nameOf = (item: string, birth: number, state: EntryState): string => [item, birth, state].join(' ');
 
 function textOf(entry: Entry, host: string): string {
   const { item, attempt, discoveredAt, place } = entry;

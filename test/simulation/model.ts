@@ -1,10 +1,10 @@
-import { Added, Settled, type Filter, type HostView } from '#store';
+import { Added, Removed, Settled, type Filter, type HostView } from '#store';
 import { emptyHost } from '../../libs/store/src/empty-host.js';
 import { decodeEntryId } from '../../libs/store/src/entry-id.js';
 import type { Call, SyncEnd } from './calls.js';
 import type { Limits } from './limits.js';
 import { Violation } from './notes.js';
-import type { Entry } from './entry.js';
+import { placeKey, type Entry } from './entry.js';
 import { SetModel, wrongView } from './set-model.js';
 
 /** The effect of a transaction, according to its record. */
@@ -152,8 +152,15 @@ function inSet(set: SetModel, call: Call, answer: unknown): unknown {
     case 'keep':
       return set.keep(call.items);
     case 'drop-entries':
-      for (const one of call.listed) if (one.generation === call.generation) queue?.drop(one);
-      return undefined;
+      return listedIn(set, call).map((entry) => {
+        if (entry) queue?.drop(entry);
+        return entry ? Settled.Done : Settled.Unknown;
+      });
+    case 'forget-entries': {
+      const entries = listedIn(set, call);
+      const answers = set.remove(entries.flatMap((entry) => entry?.item ?? []));
+      return entries.map((entry) => (entry ? answers.shift() : Removed.Moved));
+    }
     case 'drop-host': {
       const { least, most } = queue?.dropHost(call.host) ?? { least: 0, most: 0 };
       const dropped = answer as number;
@@ -172,6 +179,18 @@ function inSet(set: SetModel, call: Call, answer: unknown): unknown {
     default:
       return undefined;
   }
+}
+
+/** The entries that are still where they were listed. The first of several ids of an item counts. */
+function listedIn({ queue }: SetModel, { verb, listed, generation }: Call): (Entry | undefined)[] {
+  const found = new Set<string>();
+  return listed.map(({ item, place, ...one }) => {
+    const entry = one.generation === generation && queue?.entries.find((other) => placeKey(other) === place);
+    const name = verb === 'drop-entries' ? place : item;
+    if (!entry || found.has(name)) return undefined;
+    found.add(name);
+    return entry;
+  });
 }
 
 function acknowledge(set: SetModel, call: Call): number[] {

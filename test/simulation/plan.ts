@@ -77,7 +77,7 @@ const DROPS: readonly Verb[] = [
   'entries',
   'entries',
   'drop-entries',
-  'drop-entries',
+  'forget-entries',
   'drop-host',
   'drop-host',
 ];
@@ -104,7 +104,7 @@ export function planOf(seed: number): Plan {
   const count = 1 + random.below(2);
   const sets = Array.from({ length: count }, (_, n) => specOf(random, features, `set-${n}`));
   if (hasHosts) for (const [n, spec] of sets.entries()) sets[n] = byHost(hosts, spec);
-  const drops = features.has('queue') && !features.has('syncs') && hosts.below(2) === 0;
+  const drops = features.has('queue') && hosts.below(2) === 0;
   if (features.has('transfer')) sets[1] = { ...(sets[0] as FilterSpec), name: TWIN };
   const limits = {
     checkpointBytes: random.pick([0, 200, 1_000, 2 ** 20]),

@@ -128,9 +128,8 @@ export class QueueModel {
     this.void(this.entries.filter(({ item }) => items.includes(item)));
   }
 
-  /** Drops the entries with this name. */
-  drop({ item, birth }: Pick<Entry, 'item' | 'birth'>): void {
-    this.void(this.entries.filter((entry) => entry.item === item && entry.birth <= birth));
+  drop(entry: Entry): void {
+    this.void([entry]);
   }
 
   /** Drops the entries of a host. Returns the least number of entries that the store counts, and the greatest. */

@@ -68,7 +68,6 @@ export class SetModel {
     Object.assign(copy.tally, this.tally);
     copy.found = new Map(this.found);
     if (this.queue) copy.queue?.restore(this.queue, filter);
-    copy.queue?.lanes.place();
     return copy;
   }
 

@@ -22,7 +22,7 @@ const RULES = [
   ...['repeated ack', 'repeated extend', 'saturated', 'hidden', 'clock set back', 'copied'],
   ...['lease by host', 'limited', 'hosts imported', 'scheduled by discover', 'scheduled by ack'],
   ...['host', 'hosts', 'set-host', 'drop-host', 'repeated set-host', 'repeated drop-host'],
-  ...['entries listed', 'drop-entries', 'repeated drop-entries'],
+  ...['entries listed', 'drop-entries', 'forget-entries', 'repeated drop-entries'],
   ...['export', 'import', 'repeated import', 'copied while it changed', 'refused: TORN'],
   ...['refused: FILTER_EXISTS', 'refused: NOT_COUNTING', 'list', 'read in pages', 'damaged', 'lost'],
   ...['commit failed', 'changes undone', 'killed with calls in progress', 'closed and opened'],

@@ -69,6 +69,7 @@ async function inFilter(store: Store, filter: Filter, call: Call): Promise<Answe
   const { items, operation, sync, max, ms } = call;
   const ids = call.held.map(({ id }) => id);
   const letters = call.letters.map(({ id }) => id);
+  const listed = call.listed.map(({ id }) => id);
   const positions = (): Positions => positionsOf(items, filter.seed, filter.geometry);
   const hosts = filter.perHost && items.map(hostOf);
   const { priority, laterMs } = call;
@@ -110,11 +111,10 @@ async function inFilter(store: Store, filter: Filter, call: Call): Promise<Answe
       const { entries, isPaged } = await entriesOf(store, filter, call);
       return { value: entries, listed: entries, isPaged };
     }
-    case 'drop-entries': {
-      const entries = call.listed.map(({ id }) => id);
-      await queue.drop(filter, entries, operation);
-      return NOTHING;
-    }
+    case 'drop-entries':
+      return bytes(queue.drop(filter, listed, operation));
+    case 'forget-entries':
+      return bytes(counters.remove(filter, positions(), operation, listed));
     case 'host': {
       const view = await store.hosts.get(filter, call.host);
       return { value: view ? [view] : [] };
