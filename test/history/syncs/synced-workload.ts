@@ -84,7 +84,9 @@ export class SyncedWorkload {
   settle(verb: 'ack' | 'release'): SyncedOperation {
     const count = Math.min(this.ids.length, 1 + this.random.below(MOST_LEASED));
     const ids = verb === 'ack' ? this.ids.splice(-count) : this.ids.slice(0, count);
-    return this.operation({ verb, ids: [...new Set(ids)], seconds: this.random.below(2) });
+    const seconds = this.random.below(2);
+    // Some of the sets age, and these schedule no URLs.
+    return this.operation({ verb, ids: [...new Set(ids)], seconds: verb === 'ack' ? 0 : seconds });
   }
 
   /** In a set that ages, some URLs get a shorter life. */
