@@ -69,7 +69,7 @@ export async function assertImported(
   const { store, environment } = await open();
   const { hosts, ...found } = await pump(contentsOf(store, made), environment);
   if (!set) {
-    const why = seen.contradicting(found);
+    const why = seen.contradicting(found, time.now);
     if (why !== undefined) throw new Violation(`the copy of ${filter.name} has ${why}`);
     return;
   }

@@ -1,4 +1,5 @@
 import { itemOf, ITEMS } from './items.js';
+import { AgedLayers } from './layers.js';
 import type { SetModel } from './set-model.js';
 
 /** As in export-parts.ts: after this many removals, an export may have an item that is neither removed nor queued. */
@@ -10,6 +11,8 @@ interface Sighting {
   readonly changes: number;
   readonly now: number;
   readonly has: readonly boolean[];
+  /** Of a set that ages: its layers at that time. */
+  readonly layers: AgedLayers | undefined;
   readonly queued: readonly boolean[];
   readonly added: number;
   readonly removed: number;
@@ -26,6 +29,8 @@ export interface Contents {
 /** The states of a set during a call that reads it piece by piece. */
 export class Sightings {
   private readonly all: Sighting[] = [];
+  /** The time of the copy. */
+  private readonly clock = { now: 0 };
 
   look(set: SetModel, now: number): void {
     const { changes, tally } = set;
@@ -34,7 +39,8 @@ export class Sightings {
     const has = NUMBERS.map((n) => set.layers.has(itemOf(n)));
     const entries = set.queue?.entries ?? [];
     const queued = NUMBERS.map((n) => entries.some(({ item }) => item === itemOf(n)));
-    this.all.push({ set, changes, now, has, queued, added: tally.added, removed: tally.removed });
+    const layers = set.layers instanceof AgedLayers ? set.layers.copy(set.filter, this.clock) : undefined;
+    this.all.push({ set, changes, now, has, layers, queued, added: tally.added, removed: tally.removed });
   }
 
   /** The set, if it did not change meanwhile. */
@@ -46,8 +52,9 @@ export class Sightings {
   }
 
   /** The part of these contents that contradicts every state. Undefined if none does. */
-  contradicting({ found, queued, added }: Contents): string | undefined {
+  contradicting({ found, queued, added }: Contents, now: number): string | undefined {
     const { all } = this;
+    this.clock.now = now;
     const [first, last] = [all[0], all.at(-1)];
     if (!first || !last || added < first.added || added > last.added) return `${added} added`;
     for (const n of NUMBERS) {
@@ -55,7 +62,9 @@ export class Sightings {
       const isFound = found.includes(item);
       const isQueued = queued.some((entry) => entry.startsWith(`${item} `));
       if (isFound && !all.some(({ has }) => has[n])) return `${item}, which was never there`;
-      if (!isFound && all.every(({ has }) => has[n])) return `no ${item}, which was always there`;
+      // An item that later calls keep alive may be gone in a copy of an earlier state.
+      const stays = all.every(({ has, layers }) => has[n] && (layers?.has(item) ?? true));
+      if (!isFound && stays) return `no ${item}, which was always there`;
       if (isQueued && !all.some((one) => one.queued[n])) return `${item} queued, which never was`;
       if (!isQueued && all.every((one) => one.queued[n])) return `${item} not queued, which always was`;
       const isLost = isFound && !isQueued && !all.some((one) => one.has[n] && !one.queued[n]);
