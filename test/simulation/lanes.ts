@@ -15,6 +15,8 @@ export interface Lane {
   isVague: boolean;
   /** Until then, a forgotten entry may count as leased, or delay the host. */
   vagueUntil: number;
+  /** Until then, the release of a forgotten entry may delay the host. */
+  mayWaitUntil: number;
 }
 
 /** The number of entries of a host in these states. */
@@ -38,7 +40,7 @@ export class Lanes {
     if (!lane) {
       lane = {
         ...{ host, own: {}, blockedUntil: 0, readyAt: 0, turnAt: undefined, known: 0 },
-        ...{ isVague: false, vagueUntil: 0 },
+        ...{ isVague: false, vagueUntil: 0, mayWaitUntil: 0 },
       };
       this.lanes.set(host, lane);
     }
@@ -114,6 +116,7 @@ export class Lanes {
 
   /** Whether `room` may be too high, because the store may not have removed a forgotten entry yet. */
   isUnsure(lane: Lane): boolean {
+    if (lane.mayWaitUntil > this.clock.now) return true;
     return lane.vagueUntil > this.clock.now && this.limits(lane).maxLeased !== undefined;
   }
 }

@@ -37,8 +37,8 @@ export class Listing {
 
   /** What contradicts the states during the call. Undefined if nothing does. */
   contradicting(listed: readonly QueueEntry[]): string | undefined {
-    const texts = listed.map(({ payload, state, attempt, discoveredAt, reason, host }) =>
-      [payload, state, attempt, discoveredAt, reason, host ?? ''].join(' '),
+    const texts = listed.map(({ payload, state, attempt, discoveredAt, dueAt, reason, host }) =>
+      [payload, state, attempt, discoveredAt, dueAt, reason, host ?? ''].join(' '),
     );
     const missing = [...(this.stayed?.values() ?? [])].find((text) => !texts.includes(text));
     if (missing !== undefined) return `no "${missing}", which stayed`;
@@ -57,5 +57,6 @@ const nameOf = (item: string, birth: number, state: EntryState): string => [item
 function textOf(entry: Entry, host: string): string {
   const { item, attempt, discoveredAt, place } = entry;
   const reason = place.in === 'dead' ? place.reason : undefined;
-  return [item, stateOf(entry), attempt, discoveredAt, reason, host].join(' ');
+  const dueAt = 'until' in place ? place.until : undefined;
+  return [item, stateOf(entry), attempt, discoveredAt, dueAt, reason, host].join(' ');
 }

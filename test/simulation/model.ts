@@ -127,6 +127,8 @@ function inSet(set: SetModel, call: Call, answer: unknown): unknown {
       const given = new Set<Entry>();
       const answers = settle(set, call, (entry) => given.add(entry), given);
       queue?.release([...given], call, 'released');
+      for (const [i, { item }] of call.held.entries())
+        if (answers[i] === FORGOTTEN) queue?.releaseForgotten(item, call.hostDelayMs);
       return answers;
     }
     case 'put-back':

@@ -136,11 +136,11 @@ export class QueueModel {
   dropHost(host: string): { least: number; most: number } {
     const lane = this.lanes.of(host);
     const dropped = this.entries.filter(({ item }) => this.hostOf(item) === host);
-    const { isVague, vagueUntil } = lane;
+    const { isVague, vagueUntil, mayWaitUntil } = lane;
     this.void(dropped);
     this.hasDropped = true;
     // None of them counts any more. Those that were forgotten earlier may have delayed the host.
-    Object.assign(lane, { isVague: isVague && vagueUntil > this.now, vagueUntil });
+    Object.assign(lane, { isVague: isVague && Math.max(vagueUntil, mayWaitUntil) > this.now, vagueUntil });
     return { least: dropped.length, most: isVague ? Infinity : dropped.length };
   }
 
@@ -223,6 +223,14 @@ export class QueueModel {
       else this.toLine(entry);
     }
     this.delay('delay', delayed, ms);
+  }
+
+  /** Releases a forgotten entry, which delays its host if it is still stored. */
+  releaseForgotten(item: string, hostDelayMs: number): void {
+    if (hostDelayMs === 0) return;
+    const lane = this.laneOf({ item });
+    lane.isVague = true;
+    lane.mayWaitUntil = Math.max(lane.mayWaitUntil, this.now + hostDelayMs);
   }
 
   putBack(entries: readonly Entry[]): void {
