@@ -259,6 +259,17 @@ export function queueHostPaceContract(subject: Subject): void {
       clock.advance(DELAY_MS + OVER_MS);
       expect(await lease(filter)).toEqual(urls('a', 1, 2));
     });
+
+    it('of 1 makes the delay count from the end of the lease of a forgotten entry', async () => {
+      const filter = await make({ maxLeased: 1, delayMs: DELAY_MS });
+      await discover(subject.store, filter, urls('a', 2));
+      const taken = await calls.lease(filter, 1, 1);
+      await calls.forget(filter, payloads(taken));
+      clock.advance(DELAY_MS + OVER_MS);
+      // The queue removes the entry only now.
+      await calls.ack(filter, taken);
+      expect(await lease(filter)).toEqual(urls('a', 1, 1));
+    });
   });
 
   describe('maxUrls', () => {

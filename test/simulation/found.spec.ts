@@ -96,3 +96,22 @@ it('the URLs that a sync kept count towards maxUrls when another sync opens righ
   });
   expect(violation).toBeUndefined();
 });
+
+it('a forgotten entry does not delay its host when the queue removes it after the end of its lease', async () => {
+  const { limits, ...rest } = plan(
+    call('discover', [1, 4]),
+    SETTLE,
+    call('lease'),
+    SETTLE,
+    call('remove', [1]),
+    run(true),
+    TELL,
+    { do: 'time', ms: 10_000 },
+    call('extend'),
+    call('lease'),
+    SETTLE,
+  );
+  const sets = [hostsFor('set-0', { maxLeased: 1, delayMs: 5_000 })];
+  const { violation } = await runHistory({ ...rest, sets, limits: { ...limits, maxMarks: 100 } });
+  expect(violation).toBeUndefined();
+});

@@ -150,11 +150,11 @@ export class HostLanes {
     this.use(this.ofEntry(entry))[state] += by;
   }
 
-  /** Counts that a lease of an entry has ended, at `at` in ms since the epoch. */
-  freed(entry: Entry, at = this.clock): void {
+  /** Counts that an entry has left its lease: at `until`, in ms since the epoch, or now if `until` is later. */
+  freed(entry: Entry, until: number): void {
     const { delayMs = 0, maxLeased } = this.ofEntry(entry).limits(this.perHost);
     this.count(entry, 'leased', -1);
-    const ago = Math.max(0, this.clock - at);
+    const ago = Math.max(0, this.clock - until);
     if (maxLeased === 1) this.wait(this.ofEntry(entry), this.time - ago + delayMs);
   }
 

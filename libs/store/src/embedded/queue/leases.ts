@@ -74,15 +74,12 @@ export class Leases {
     return places[index - first];
   }
 
-  /**
-   * Removes an entry from its lease, which ended at `at`, in ms since the epoch; default: now. Written with the next
-   * flush.
-   */
-  remove(lease: number, held: HeldEntry, at?: number): void {
+  /** Removes an entry from its lease. Written with the next flush. */
+  remove(lease: number, held: HeldEntry): void {
     this.change(lease, held);
     if (!this.lanes?.dismiss(held.entry)) {
       this.state.queue.leased--;
-      this.lanes?.freed(held.entry, at);
+      this.lanes?.freed(held.entry, held.until);
     }
     this.due.countEnds(lease, held.until, -1);
   }

@@ -253,7 +253,7 @@ export class TodoQueue {
     const ended = this.leases.of(due.number).filter(({ until }) => until === due.at);
     if (ended.length !== due.value.readUInt32BE()) throw this.damaged('leases', due.number);
     for (const held of ended) {
-      this.leases.remove(due.number, held, due.at);
+      this.leases.remove(due.number, held);
       if (this.isForgotten(held.entry)) continue;
       if (this.isExhausted(held.entry)) this.letters.add(held.entry, LEASE_ENDED);
       else this.log.append(held.entry);

@@ -153,7 +153,17 @@ function queue.forget(lease, named)
       indexes[#heads] = index
     end
   end
-  for n in pairs(queue.forgotten(heads)) do queue.unlease(lease, indexes[n], ${FORGOTTEN}) end
+  for n in pairs(queue.forgotten(heads)) do
+    local index = indexes[n]${
+      hosts
+        ? `
+    local member = lease.key .. (lease.states[index] == ${EXTENDED} and pack('>I2', index - 1) or '')
+    -- Its lease may have ended, and the queue may not have noticed yet.
+    local at = tonumber(call('ZSCORE', queue.ends, member) or now)`
+        : ''
+    }
+    queue.unlease(lease, index, ${FORGOTTEN}${hosts ? ', at' : ''})
+  end
 end
 function queue.returned(lease, index, leases)
   local entry = sub(lease.entries, lease.starts[index], lease.starts[index + 1] - 1)
