@@ -1,14 +1,18 @@
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { planLayers } from '#bloom';
+import { MovedClock } from '../../../../test/support/moved-clock.js';
 import { until } from '../../../../test/support/until.js';
+import { SYSTEM_CLOCK, type Clock } from '../clock.js';
 import { Added, PRIORITIES, type Filter, type Part, type PerHost, type Queued } from '../port/index.js';
+import { SWEEP_AFTER_MS } from '../sweeping.js';
 import { DATA_FILE, Database } from './database/database.js';
 import { LmdbEnvironment } from './database/lmdb-environment.js';
 import { DEFAULT_SIZES, type Sizes } from './database/sizes.js';
 import { DirectoryDisk } from './directory/space.js';
 import { EmbeddedStore } from './embedded-store.js';
 import { Engine } from './engine/engine.js';
+import { copyLive } from './testing/copy-live.js';
 import { filterSpec, operation, positions, Workbench } from './testing/fixtures.js';
 
 const LEASE_MS = 60_000;
@@ -21,12 +25,15 @@ afterEach(async () => {
 });
 
 /** A store with other sizes. */
-async function open(sizes: Partial<Sizes>): Promise<EmbeddedStore> {
-  const directory = await bench.dataDir();
+async function open(
+  sizes: Partial<Sizes>,
+  options: { readonly directory?: string; readonly clock?: Clock } = {},
+): Promise<EmbeddedStore> {
+  const { directory = await bench.dataDir(), clock = SYSTEM_CLOCK } = options;
   const environment = new LmdbEnvironment(join(directory, DATA_FILE));
   const database = new Database(environment, undefined, { ...DEFAULT_SIZES, ...sizes });
   const place = { database, disk: new DirectoryDisk(directory), lock: { release: () => undefined } };
-  const store = await EmbeddedStore.on({}, (session) => Engine.on(place, session));
+  const store = await EmbeddedStore.on({ clock }, (session) => Engine.on(place, session));
   stores.push(store);
   databases.set(store, database);
   return store;
@@ -165,6 +172,36 @@ describe('a dropped host', () => {
     await until('the scheduled entries are gone', async () => rowsOf(store, 'due') === 1);
     expect(rowsOf(store, 'lanes')).toBe(1);
     expect((await store.describe(filter)).queue).toMatchObject({ waiting: 0, scheduled: 1 });
+  });
+
+  it('leaves no rows if the store stops before they are removed', async () => {
+    const sizes = { rowBytes: 100, purgedPerSlice: 1, sweptPerSlice: 1, sweptRowsPerSlice: 1 };
+    const store = await open(sizes);
+    const filter = await create(store, {}, 10_000, { maxAttempts: 1 });
+    const pages = (of: string, count = 10) =>
+      Array.from({ length: count }, (_, n) => `http://a.example/${of}/${n}`);
+    await discover(store, filter, pages('dead'));
+    const leased = await store.queue.lease(filter, 10, LEASE_MS, operation());
+    const ids = leased.map(({ id }) => id);
+    await store.queue.release(filter, ids, operation());
+    await discover(store, filter, pages('later'), operation(), { delayMs: 86_400_000 });
+    await discover(store, filter, [...pages('now', 100), ...urls(1)]);
+    const dropping = store.hosts.drop(filter, 'a.example', operation());
+    await until('they are dropped', async () => (await store.describe(filter)).queue?.waiting === 1);
+    const directory = join(await bench.dataDir(), 'copy');
+    await copyLive(await bench.dataDir(), directory);
+    expect(await dropping).toBe(120);
+    const clock = new MovedClock();
+    const copy = await open(sizes, { directory, clock });
+    const rows = () => (['dead', 'due', 'log', 'lanes'] as const).map((table) => rowsOf(copy, table));
+    expect(Math.min(...rows())).toBeGreaterThan(1);
+    clock.advance(SWEEP_AFTER_MS);
+    // Changes run in order, so a sweep that has begun takes a step with each of these.
+    for (let turn = 0; turn < 400 && rows().join() !== '0,0,1,1'; turn++) await copy.hosts.list(filter, 1);
+    expect(rows()).toEqual([0, 0, 1, 1]);
+    expect((await copy.describe(filter)).queue).toMatchObject({
+      ...{ waiting: 1, leased: 0, delayed: 0, scheduled: 0, dead: 0 },
+    });
   });
 
   it('needs one change if it has few entries, and can be dropped again while rows are left', async () => {

@@ -83,14 +83,14 @@ export class EmbeddedHosts implements Hosts {
       await this.copies.done(filter, drop.copying, deadline);
       drop = await this.dropEntries(filter, host, operation);
     }
-    for (let more = true; more;) {
+    for (let { more } = drop; more;) {
       more = await this.engine.mutate(
         (session) => {
           const { lanes, lane, state } = laneOf(session, filter, host);
-          if (!lane.stored || !lanes.deleteDropped(lane)) return false;
+          lanes.deleteDropped(lane);
           lanes.flush();
           session.keep(state);
-          return true;
+          return lane.hasDroppedRows;
         },
         { deadline },
       );
@@ -98,12 +98,15 @@ export class EmbeddedHosts implements Hosts {
     return drop.entries;
   }
 
-  /** `copying`: the id of a sync that has yet to keep the entries. Then this changes nothing. */
+  /**
+   * Drops the entries, and deletes the first rows of those that waited. `more`: rows are left. `copying`: the id of a
+   * sync that has yet to keep the entries; then this changes nothing.
+   */
   private dropEntries(
     filter: Filter,
     host: string,
     operation: Operation,
-  ): Promise<{ readonly entries: number; readonly copying: string | undefined }> {
+  ): Promise<{ readonly entries: number; readonly more: boolean; readonly copying: string | undefined }> {
     return this.engine.mutate(
       (session) => {
         const { lanes, lane, state } = laneOf(session, filter, host);
@@ -115,12 +118,14 @@ export class EmbeddedHosts implements Hosts {
             return { answer: 0, unrecorded: true };
           }
           if (held > 0) lanes.drop(lane);
+          lanes.deleteDropped(lane);
           lanes.flush();
           // Leases and delays end by themselves, and soon.
+          if (dead + scheduled > 0 || lane.hasDroppedRows) state.queue.unsweptDrops++;
           if (dead + scheduled > 0) session.sweeper.sweepSoon(state);
           return { answer: held };
         });
-        return { entries, copying };
+        return { entries, more: lane.hasDroppedRows, copying };
       },
       { deadline: operation.deadline },
     );

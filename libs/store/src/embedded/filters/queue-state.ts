@@ -18,7 +18,7 @@ export const QUEUE_NUMBERS = [
 ] as const;
 
 /** Further numbers, of per-host queues only. */
-export const HOST_NUMBERS = ['inLanes', 'lanes', 'nextTurn', 'seenAt', 'aheadMs'] as const;
+export const HOST_NUMBERS = ['inLanes', 'lanes', 'nextTurn', 'seenAt', 'aheadMs', 'unsweptDrops'] as const;
 
 /** The counts and positions of a visited set's queue. The entries are in the database. */
 export class QueueState {
@@ -50,6 +50,8 @@ export class QueueState {
   /** The clock at the last change, and how far the queue's time is ahead of it. See `timeAt`. */
   seenAt = 0;
   aheadMs = 0;
+  /** Number of dropped hosts that may have left entries, and that no sweep has reached. */
+  unsweptDrops = 0;
   readonly marks = new Marks();
   /** No lease or delay ends before this time, in ms since the epoch. */
   earliestDue = 0;
@@ -64,6 +66,11 @@ export class QueueState {
 
   get held(): number {
     return this.waiting + this.leased + this.delayed + this.scheduled + this.dead;
+  }
+
+  /** Entries were forgotten or dropped, and may be stored still. */
+  get isUnswept(): boolean {
+    return this.marks.size + this.unsweptDrops > 0;
   }
 
   /**

@@ -167,7 +167,12 @@ export class HostLane implements Lane {
 
   /** Dropped entries are still stored. */
   get hasDropped(): boolean {
-    return this.voided > 0 || this.logs.some(({ voidFrom, voidTo }) => voidFrom < voidTo);
+    return this.voided > 0 || this.hasDroppedRows;
+  }
+
+  /** Rows of dropped entries that waited are still stored. */
+  get hasDroppedRows(): boolean {
+    return this.logs.some(({ voidFrom, voidTo }) => voidFrom < voidTo);
   }
 
   encode(): Buffer {
@@ -175,7 +180,7 @@ export class HostLane implements Lane {
     const has = {
       scheduled: this.scheduled > 0,
       settings: SETTINGS.some((name) => this[name] > 0),
-      voids: logs.some(({ voidFrom, voidTo }) => voidFrom < voidTo),
+      voids: this.hasDroppedRows,
     };
     let numbers = COMMON.length + logs.length * LOG_NUMBERS.length;
     if (has.scheduled) numbers++;

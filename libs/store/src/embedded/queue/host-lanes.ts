@@ -130,8 +130,8 @@ export class HostLanes {
   }
 
   /** See LaneRecords. */
-  deleteDropped(lane: HostLane): boolean {
-    return this.records.deleteDropped(this.use(lane));
+  deleteDropped(lane: HostLane): void {
+    this.records.deleteDropped(this.use(lane));
   }
 
   isDropped(entry: Entry): boolean {

@@ -61,18 +61,14 @@ export class LaneRecords {
     );
   }
 
-  /**
-   * Deletes rows of waiting entries that were dropped: as many as one change deletes. Returns false if there are none.
-   */
-  deleteDropped(lane: HostLane): boolean {
+  /** Deletes rows of waiting entries that were dropped: as many as one change deletes. */
+  deleteDropped(lane: HostLane): void {
     const { log, sizes } = this.store.database;
+    let left = sizes.purgedPerSlice;
     for (const [level, rows] of lane.logs.entries()) {
-      if (rows.voidFrom >= rows.voidTo) continue;
-      const end = Math.min(rows.voidTo, rows.voidFrom + sizes.purgedPerSlice);
-      for (; rows.voidFrom < end; rows.voidFrom++) log.removeSync(rowKey(lane, level, rows.voidFrom));
-      return true;
+      const end = Math.min(rows.voidTo, rows.voidFrom + left);
+      for (; rows.voidFrom < end; left--) log.removeSync(rowKey(lane, level, rows.voidFrom++));
     }
-    return false;
   }
 
   /** The first rows of the lane have changed. */

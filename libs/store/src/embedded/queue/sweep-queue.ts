@@ -22,18 +22,20 @@ export interface SweptStore {
 }
 
 /**
- * One pass over the entries of a queue, which removes forgotten entries and, at its end, the marks that existed at its
- * beginning. Each step runs inside a transaction.
+ * One pass over the entries of a queue, which removes forgotten entries, those of dropped hosts and, at its end, the
+ * marks that existed at its beginning. Each step runs inside a transaction.
  */
 export function* sweepQueue(session: SweptStore, state: FilterState): Generator<void, void, undefined> {
   const { queue } = state;
   const swept = queue.nextMark;
+  const drops = queue.unsweptDrops;
   queue.marks.divide();
   const lives = (entry: Entry): boolean => !queue.marks.cover(entry);
   yield* knowsHosts(state) ? sweepLanes(session, state, lives) : sweepLog(session, state, lives);
   yield* sweepLeases(session, state, lives);
   yield* sweepDelayed(session, state, lives);
   yield* sweepLetters(session, state, lives);
+  queue.unsweptDrops -= drops;
   queue.marks.dropOld();
   queue.firstMark = Math.max(queue.firstMark, swept);
   session.purger.marks(state);
@@ -80,6 +82,10 @@ function* sweepLanes(session: SweptStore, state: HostState, lives: Lives) {
       if (!lane) {
         lanes.flush();
         return;
+      }
+      if (lane.hasDroppedRows) {
+        lanes.deleteDropped(lane);
+        break;
       }
       row = lanes.sweep(lane, lane.key.equals(key) ? row : 0, lives);
       key = row === undefined ? Buffer.concat([lane.key, Buffer.of(0)]) : lane.key;

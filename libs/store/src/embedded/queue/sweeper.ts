@@ -17,13 +17,14 @@ interface SweptSession extends SweptStore {
 }
 
 /**
- * Removes forgotten entries from queues that have marks (see ../../sweeping.ts), in the background, one slice per
- * transaction. An entry is also checked whenever it moves, so one pass over the entries that exist when a sweep begins
- * is enough for the marks of that moment. After a crash, all marks still exist, and the sweep starts over.
+ * Removes forgotten entries from queues that have marks (see ../../sweeping.ts), and what dropped hosts have left, in
+ * the background, one slice per transaction. An entry is also checked whenever it moves, so one pass over the entries
+ * that exist when a sweep begins is enough for the marks and drops of that moment. After a crash, all marks still
+ * exist, and the sweep starts over.
  */
 export class Sweeper {
   private readonly due = new Set<FilterState>();
-  /** Cancels the timer of each queue that has marks. */
+  /** Cancels the timer of each queue that waits for its sweep. */
   private readonly planned = new Map<FilterState, () => void>();
   /** The end of each queue's rest, by the monotonic clock. */
   private readonly rests = new WeakMap<FilterState, number>();
@@ -40,10 +41,10 @@ export class Sweeper {
     private readonly clock: Clock,
   ) {}
 
-  /** Call it when marks were added or loaded. */
+  /** Call it when marks were added, and at a start. */
   consider(state: FilterState): void {
-    const { marks, held } = state.queue;
-    if (marks.size === 0 || this.stopped) return;
+    const { marks, held, isUnswept } = state.queue;
+    if (!isUnswept || this.stopped) return;
     if (marks.size > Math.max(this.maxMarks, held / PART_OF_ENTRIES)) this.begin(state);
     else if (!this.planned.has(state)) this.plan(state);
   }
@@ -87,7 +88,7 @@ export class Sweeper {
     const rest = (this.rests.get(state) ?? 0) - this.clock.monotonic();
     const begin = () => {
       this.planned.delete(state);
-      if (state.queue.marks.size > 0) this.begin(state);
+      if (state.queue.isUnswept) this.begin(state);
     };
     this.planned.set(state, after(this.clock, Math.max(SWEEP_AFTER_MS, rest), begin));
   }
