@@ -14,7 +14,7 @@ export interface Admission {
   readonly connection?: { setBusy(busy: boolean): void };
 }
 
-/** Counts what permits hold. */
+/** Counts the places and bytes that permits hold. */
 export interface Ledger {
   /** The reason why `more` of a resource is not available, or undefined. */
   lack(of: Bounded, more: number, caller: string | undefined): Refusal | undefined;

@@ -7,7 +7,7 @@ import { Store } from '../store/store.token.js';
 import { humanBytes } from './bytes.js';
 import type { PlanDto } from './filter.dto.js';
 
-/** What decides the size of a filter, besides `perHost`. */
+/** The parameters that determine the size of a filter, besides `perHost`. */
 type Asked = Omit<PlanDto, 'perHost'>;
 type Planned = Pick<FilterSpec, 'geometry' | 'layers'>;
 
@@ -20,8 +20,8 @@ export class FilterPlanner {
   ) {}
 
   /**
-   * For a filter that grows, plans all layers that fit MAX_FILTER_BYTES. With `perHost`, it keeps hosts together. Throws
-   * VALIDATION_FAILED for members that do not go together.
+   * For a filter that grows, plans all layers that fit MAX_FILTER_BYTES. With `perHost`, it keeps hosts together.
+   * Throws VALIDATION_FAILED for members that contradict each other.
    */
   plan({ perHost, ...dto }: Asked & Pick<FilterSpec, 'perHost'>): Planned {
     const { segmentation, runs } = this.store;

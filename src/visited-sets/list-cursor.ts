@@ -22,14 +22,14 @@ export function CursorOption(): PropertyDecorator {
 }
 
 /**
- * The cursors of a list of one generation of a visited set. A store takes a cursor that it did not issue for the first
- * page. If a caller passes a cursor of another list by mistake, a drop would then drop what its caller did not mean. So
- * a cursor begins with a seal: a hash of the list and of the cursor of the store, which follows.
+ * The cursors of a list of one generation of a visited set. If a store gets a cursor that it did not issue, it reads
+ * the first page. With a cursor of another list, a drop would then remove the wrong URLs. So a cursor begins with a
+ * seal: a hash of the list and of the store's cursor. The store's cursor follows.
  */
 export class ListCursor {
   private readonly list: readonly unknown[];
 
-  /** `list`: its name, and all that selects its entries. */
+  /** `list`: the name of the list, and the members that select its entries. */
   constructor({ generation }: Pick<Filter, 'generation'>, ...list: readonly (string | undefined)[]) {
     this.list = [generation, ...list];
   }
@@ -41,8 +41,8 @@ export class ListCursor {
     if (this.seal(inner) === cursor) return inner;
     throw invalid(
       '#/cursor',
-      `cursor must ${REQUIREMENT}, not ${show(cursor)}, which is of another list, of another selection, or of the ` +
-        'set before it was cleared; without a cursor, a call begins with the first page',
+      `cursor must ${REQUIREMENT}, not ${show(cursor)}, which belongs to another list, to another selection, or to ` +
+        'the set before it was cleared; to read the first page, leave cursor out',
     );
   }
 

@@ -45,7 +45,7 @@ interface Part {
   readonly next: string | undefined;
 }
 
-/** What became of the entries of a part. */
+/** The results of a drop for some entries. */
 type Taken = Pick<Required<DroppedQueuedView>, 'dropped' | 'forgotten'>;
 const NOTHING: Taken = { dropped: 0, forgotten: 0 };
 

@@ -11,8 +11,8 @@ const NEXT = {
 export class QueuedUrlView {
   @ApiProperty({
     description:
-      'Identifies this entry of the queue in its place. It changes when the URL changes its state. Not the id of a ' +
-      'lease or dead letter',
+      'Identifies the URL at its current place in the queue. If the state of the URL changes, so does this id. ' +
+      'Leases and dead letters have other ids',
   })
   readonly id!: string;
   @ApiProperty({ description: 'As received' }) readonly url!: string;
@@ -30,8 +30,8 @@ export class QueuedUrlView {
     required: false,
     format: 'date-time',
     description:
-      'When the URL joined the queue: when it was discovered or, later, when its scheduled time last came. Absent while ' +
-      'it is scheduled',
+      'When the URL joined the queue: the time of its discovery or, if it was scheduled since, of its last return. ' +
+      'Absent while it is scheduled',
   })
   readonly queuedAt?: string;
   @ApiProperty({
@@ -62,8 +62,8 @@ export class DroppedQueuedView {
   @ApiProperty({
     ...COUNT,
     description:
-      'Number of URLs that this call dropped from the queue. The others that match were taken by workers or other drops ' +
-      'meanwhile. With `dryRun`: 0',
+      'Number of URLs that this call dropped from the queue. Workers or other calls took the rest of the matching ' +
+      'URLs first. With `dryRun`: 0',
   })
   readonly dropped!: number;
   @ApiProperty({

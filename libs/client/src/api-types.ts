@@ -1112,7 +1112,7 @@ export type Purged = {
 
 export type QueuedUrl = {
   /**
-   * Identifies this entry of the queue in its place. It changes when the URL changes its state. Not the id of a lease or dead letter
+   * Identifies the URL at its current place in the queue. If the state of the URL changes, so does this id. Leases and dead letters have other ids
    */
   id: string;
   /**
@@ -1132,7 +1132,7 @@ export type QueuedUrl = {
    */
   attempt: number;
   /**
-   * When the URL joined the queue: when it was discovered or, later, when its scheduled time last came. Absent while it is scheduled
+   * When the URL joined the queue: the time of its discovery or, if it was scheduled since, of its last return. Absent while it is scheduled
    */
   queuedAt?: string;
   /**
@@ -1198,7 +1198,7 @@ export type DroppedQueued = {
    */
   matched: number;
   /**
-   * Number of URLs that this call dropped from the queue. The others that match were taken by workers or other drops meanwhile. With `dryRun`: 0
+   * Number of URLs that this call dropped from the queue. Workers or other calls took the rest of the matching URLs first. With `dryRun`: 0
    */
   dropped: number;
   /**
