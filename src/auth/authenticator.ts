@@ -90,7 +90,7 @@ export class Authenticator {
     return this.seen === 'no keys';
   }
 
-  /** Notes the result of a read. A read from before the creation of the first key may end after one that saw the key. */
+  /** Notes the result of a read. A read from before the first key was created may end after one that saw it. */
   private note(found: 'keys' | 'no keys'): void {
     if (this.seen === 'keys' || this.seen === found) return;
     this.seen = found;

@@ -71,7 +71,7 @@ export function decodeEntryId(id: string): EntryId | undefined {
   };
 }
 
-/** What names an entry of a queue in its place. */
+/** The parts of an id that names an entry in its place. */
 export interface EntryName {
   /** The hash of its item: HASH_BYTES. */
   readonly hash: Uint8Array;
@@ -93,8 +93,9 @@ export const MAX_PLACE_BYTES = 24;
 const NAME_PATTERN = /^[A-Za-z0-9_-]{40,72}$/;
 
 /**
- * The first bytes of the generation (4), since sets with the same seed give an item the same hash; then hash (16),
- * birth (6) and the word of the host (4), big-endian, and the place, as base64url. Throws RangeError for a longer place.
+ * Encodes as base64url: the first bytes of the generation (4), hash (16), birth (6) and host word (4), big-endian, and
+ * the place. Sets with the same seed give an item the same hash, but have other generations. Throws RangeError if the
+ * place is too long.
  */
 export function encodeEntryName(generation: string, { hash, birth, hostWord, place }: EntryName): string {
   if (place.length > MAX_PLACE_BYTES)

@@ -85,9 +85,9 @@ export interface Counters {
    * cells live, the store notes the removed item until its lifetime is over, and reports it as absent. The number of
    * notes is limited: STORE_FULL, before any change.
    *
-   * `ids`, for visited sets: for each item the id of its entry, from `Queue.entries`. If the entry is not there any
-   * more (see Queue.drop), or is of another item, nothing changes for the item, and the answer is Removed.Moved. Of
-   * several ids that name entries of one item, the first one counts, and the others are Removed.Moved.
+   * `ids`, for visited sets: for each item the id of its entry, from `Queue.entries`. If the entry is no longer there
+   * (see Queue.drop), or belongs to another item, nothing changes for the item, and the answer is Removed.Moved. If
+   * several ids name entries of one item, the first one counts, and the others are Removed.Moved.
    */
   remove(
     filter: Filter,

@@ -24,8 +24,8 @@ export interface HostSettings {
 export interface HostView extends HostSettings {
   readonly name: string;
   /**
-   * Entries by state. As in QueueStats, forgotten entries count until the queue reaches them. Unlike there, so may
-   * those whose lease or delay has ended, as leased or delayed.
+   * Entries by state. As in QueueStats, forgotten entries count until the queue reaches them. Unlike there, entries
+   * whose lease or delay has ended may still count as leased or delayed.
    */
   readonly waiting: number;
   readonly leased: number;
@@ -36,7 +36,7 @@ export interface HostView extends HostSettings {
   readonly found?: number;
   /**
    * When the next entry may be leased, in ms since the epoch. If the time is over, the host has been due since then.
-   * Absent if no entry waits, or as many are leased as may be.
+   * Absent if no entry waits, or if the host has reached `maxLeased`.
    */
   readonly nextAt?: number;
 }
@@ -65,17 +65,17 @@ export interface Hosts {
   get(filter: Filter, host: string): Promise<HostView | undefined>;
 
   /**
-   * Replaces the settings of a host, also of one that is not listed. Absent members are as in the set, and a host that
-   * a release has made wait longer than its delay waits for the delay only. Throws STORE_FULL if the queue can have no
-   * more hosts.
+   * Replaces the settings of a host, even of one that is not listed. For absent members, the set's limits apply. If a
+   * release has made the host wait longer than its delay, it now waits for the delay only. Throws STORE_FULL if the
+   * queue can have no more hosts.
    */
   set(filter: Filter, host: string, settings: HostSettings, operation: Operation): Promise<HostView>;
 
   /**
    * Drops the entries of a host, wherever they are: they are never leased again, and settling them or putting them back
-   * answers Settled.Unknown. Their URLs stay visited, also after a sync that is open. So the drop may first have to wait
-   * until the sync has kept the entries of the queue. Pace and settings stay. Returns the number of entries that were
-   * dropped.
+   * answers Settled.Unknown. Their URLs stay visited, even after the commit of an open sync. So the drop may have to
+   * wait until that sync has kept the entries of the queue. Pace and settings stay. Returns the number of entries that
+   * it dropped.
    */
   drop(filter: Filter, host: string, operation: Operation): Promise<number>;
 }

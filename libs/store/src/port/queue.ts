@@ -206,11 +206,11 @@ export interface Queue {
    * and count towards `maxUrls`. As with forgotten entries, the queue removes dropped ones within minutes, and counts
    * them until then.
    *
-   * Per id: Settled.Done, or Settled.Unknown if `entries` lists the entry no more, or lists it with another id, because
-   * it was settled, forgotten or dropped, or has moved: it was leased, or came back to the queue. An entry whose lease
-   * was extended has not moved, and neither has one whose lease or delay has ended, until the queue notices. A short
-   * queue may list an entry that was leased and released again with the id that it had. If `ids` has the same id twice,
-   * the second one is Settled.Unknown.
+   * Per id: Settled.Done, or Settled.Unknown if `entries` no longer lists the entry with this id. The entry was then
+   * settled, forgotten or dropped, or it moved: it was leased, or came back to the queue. An extended lease does not
+   * move an entry. After the end of a lease or delay, the entry moves only when the queue notices. In a short queue, an
+   * entry that was leased and released may have its old id again. If `ids` has the same id twice, the second one is
+   * Settled.Unknown.
    */
   drop(filter: Filter, ids: readonly string[], operation: Operation): Promise<Uint8Array>;
 

@@ -10,8 +10,8 @@ import { knowsHosts } from './host-lanes.js';
 import { ENTRY_TABLES, QueueRows, type EntryTable } from './queue-rows.js';
 
 /**
- * The id of an entry in a row. Its place is a byte for the table and the key of the row, without the generation. No key
- * is used again while an entry exists: a lane begins anew only after its host had no entry at all.
+ * The id of an entry in a row. Its place is a byte for the table and the key of the row, without the generation. A key
+ * is not reused while its entry exists, because the numbers of a lane start over only after the lane was empty.
  */
 export function entryIdOf(state: FilterState, table: EntryTable, key: Buffer, entry: Entry): string {
   const { hash, birth } = entry;
@@ -33,13 +33,13 @@ export class EntryPlaces {
     this.rows = new QueueRows(database, state);
   }
 
-  /** The entry with this id. Undefined if it is not in its place any more. */
+  /** The entry with this id. Undefined if it is no longer in its place. */
   find(id: string): EntryName | undefined {
     const name = decodeEntryName(this.state.filter.generation, id);
     return name && this.idsAt(name.place).has(id) ? name : undefined;
   }
 
-  /** 1 for each item whose entry has this id and is in its place. Of the ids of one item, only the first one counts. */
+  /** 1 for each item whose entry has this id and is in its place. If an item has several ids, only the first counts. */
   there(ids: readonly string[], { hash }: Pick<Positions, 'hash'>): Uint8Array {
     const seen = new Set<string>();
     return Uint8Array.from(ids, (id, item) => {

@@ -26,7 +26,7 @@ export function levelOf(priority: Priority = 'normal'): number {
   return PRIORITY_OF.indexOf(priority);
 }
 
-/** What a new entry has besides its item. */
+/** The data of a new entry, besides its item. */
 export interface NewEntry {
   readonly birth: number;
   /** Seconds since the epoch. */

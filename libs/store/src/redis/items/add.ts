@@ -93,7 +93,7 @@ local duplicate = count + ${frame.arg('copies')} - added${limits ? ' - limitedCo
 ${end(frame, 'added', 'duplicate')}`;
 }
 
-/** Opens the queue, with what the script needs to queue new items. */
+/** Opens the queue, and adds the functions that queue new items. */
 function queue(frame: Frame): string {
   const { queued, hosts, visits = false } = frame.task;
   if (visits) return openQueue(frame, hosts ? HOST_LIMITS : '');
@@ -190,7 +190,7 @@ end`
     : '';
 };
 
-/** Voids earlier entries of the visited items. If the filter ages, only another entry does so. */
+/** Voids earlier entries of the visited items. If the filter ages, an item must get a new entry for that. */
 const voidEarlier = `
 if added > 0 then
   local fresh = {}

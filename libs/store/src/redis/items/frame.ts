@@ -37,8 +37,8 @@ export interface ItemTask {
   /** True if that queue has a lane for each host. */
   readonly hosts: boolean;
   /**
-   * An add that queues nothing. If it is `queued`, it voids entries of its items (../scripts/unclaimed.ts), and counts
-   * the URLs of hosts that the sync's layers get. Otherwise it is refused if it would have to void any.
+   * An add that queues nothing. With `queued`, it voids entries of its items (../scripts/unclaimed.ts), and counts the
+   * URLs of each host that it adds to the sync's layers. Without, it is refused if it has entries to void.
    */
   readonly visits?: boolean;
   /** True if each add raises counters, even if the item is present. */

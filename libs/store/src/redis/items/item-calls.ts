@@ -69,7 +69,7 @@ interface CallDetails {
   readonly values: ArgValues;
 }
 
-/** What the items of an add have, besides their positions. */
+/** The data of the items of an add, besides their positions. */
 export interface AddedWith extends Queued {
   readonly ttlMs?: number | undefined;
 }
@@ -115,7 +115,7 @@ export class ItemCalls {
     return answer;
   }
 
-  /** `names`: of the entries of the items in the batch. Only items whose entry is still in its place are removed. */
+  /** `names`: an entry for each item of the batch. Removes an item only if its entry is still in its place. */
   remove(call: ChunkCall, names?: EntryNames): Promise<Answer> {
     const { filter, chunk, operation } = call;
     const { queued, spread, stack } = filter;

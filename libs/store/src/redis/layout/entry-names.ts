@@ -19,7 +19,7 @@ export function entryNames({ generation }: RedisFilter, ids: readonly string[]):
   });
 }
 
-/** Names for ids of entries of the items at these positions, one id for each item. The id of another item names none. */
+/** Names for ids, one for each of these items. If an id belongs to another item, it names no entry. */
 export function entryNamesOf(filter: RedisFilter, ids: readonly string[], positions: Positions): EntryNames {
   const all = Uint32Array.from(ids.keys());
   const hashes = packHashes(positions, all);

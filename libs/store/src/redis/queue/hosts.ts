@@ -75,7 +75,7 @@ export class RedisHosts implements Hosts {
     let answer = await this.change(dropHostScript, place, operation, ['']);
     if (answer.length === 0) {
       const isCopied = await copyQueue(filter, operation.deadline);
-      // If the sync is still being opened, the drop came first.
+      // If the sync is still being opened, the drop counts as earlier.
       answer = await this.change(dropHostScript, place, operation, [isCopied ? '' : '1']);
       if (answer.length === 0) throw copyAgain(filter);
     }

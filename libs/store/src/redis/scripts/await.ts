@@ -15,7 +15,7 @@ export const awaitScript = forQueues((hosts) => ({
   numberOfKeys: queueReadKeys(hosts),
   lua: `${ALLOW_OOM}${checkQueue(hosts)}${NOW}${hosts ? FIRST_TURN : ''}
 local till = now + ARGV[3]
--- If a time is later than that, the clock was set back after it was stored.
+-- If the stored time is further ahead than that, the clock was set back since.
 if queue.awaited < till or queue.awaited > till + ARGV[3] then queue.set('awaited', till) end
 queue.save()
 local due = ${hosts ? 'firstTurn()' : 'queue.waiting > 0 and 0 or -1'}

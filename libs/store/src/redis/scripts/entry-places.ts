@@ -3,8 +3,8 @@ import { leases, marks } from './queue-moves.js';
 import { EXTENDED, HEAD_BYTES, idBytes, LEASED, SCHEDULED } from './queue-state.js';
 
 /**
- * The place of an entry in its segment: the letter of its state, and numbers that only this place has. An entry that
- * comes back to the chunk from which it was leased has the place that it had.
+ * The place of an entry in its segment: the letter of its state, and numbers that no other place has. If an entry comes
+ * back to the chunk from which it was leased, its place is the same as before the lease.
  *
  *   w   waiting: its log (1 byte: the number of its priority in lanes.ts), and the number of its chunk (6)
  *   l   leased: the lease (6), and its index in it (2)
@@ -16,7 +16,7 @@ const NUMBER_BYTES: Readonly<Record<string, number>> = { w: 7, l: 8, d: 14, s: 1
 /** Bytes of a birth, a hash, and in a per-host queue the second word of the host's hash. */
 const nameBytes = (hosts: boolean): number => (hosts ? 26 : 22);
 
-/** Whether bytes may be a place. */
+/** Whether these bytes have the format of a place. */
 export function isPlace(bytes: Uint8Array): boolean {
   return bytes.length === 1 + (NUMBER_BYTES[String.fromCharCode(bytes[0] ?? 0)] ?? NaN);
 }
@@ -52,7 +52,7 @@ local function inChunks(numbers, places, names, compare)
   for c = 1, #fields do
     local chunk, at, here = chunks[c] or '', starts[c], wanted[fields[c]]
     while at < #chunk do
-      -- Most entries differ in their hashes already.
+      -- Compares the hash first, because it rules out most entries.
       local n = here[sub(chunk, at + 15, at + 30)] and here[nameAt(chunk, at)]
       if n then compare(n, chunk, at) end
       local i, j, k, l = byte(chunk, at + 31, at + 34)
@@ -79,7 +79,7 @@ local function inLeases(numbers, places, compare)
 end
 `;
 
-/** `delayedAt` returns the member of the delayed entries with this score and number. Numbers ascend in a score. */
+/** `delayedAt` finds the delayed entry with this score and number. Entries with one score are in order of number. */
 const DELAYED_AT = `
 local function delayedAt(at, number)
   local score = string.format('%.0f', at)
@@ -87,7 +87,7 @@ local function delayedAt(at, number)
     local member = call('ZRANGEBYSCORE', queue.delayed, score, score, 'LIMIT', rank, 1)[1] or ''
     return member, member ~= '' and unpacked('>I6', member) or math.huge
   end
-  -- Numbers have few gaps, so the rank is probably the last that it can be.
+  -- Numbers have few gaps, so the search begins at the highest possible rank.
   local _, first = memberAt(0)
   local from, to = 0, number - first
   local rank = to
@@ -102,12 +102,12 @@ end
 
 /**
  * `queue.entriesAt` takes packed names of entries (../layout/entry-names.ts). It returns the first bytes (idBytes) of
- * those that are still in their places, by their numbers in the batch, and the size of the batch. An entry is in a
- * place as long as a list of entries has it there: after the end of its lease or delay, until it is moved; and not
- * after it was forgotten or dropped. Includes marks and leases; needs LANE_RECORDS in a per-host queue.
+ * those that are still in their places, by their numbers in the batch, and the size of the batch. If the lease or delay
+ * of an entry has ended, the entry stays in its place until a script moves it. A forgotten or dropped entry has no
+ * place. Includes marks and leases; needs LANE_RECORDS in a per-host queue.
  */
 export const entriesAt = (hosts: boolean): string => `${marks(hosts)}${leases(false)}
--- The birth, the hash and the host's word of the entry after these bytes.
+-- The name of the entry that begins after this byte: its birth, its hash, and the word of its host.
 local function nameAt(bytes, at)
   return sub(bytes, at + 5, at + 10) .. sub(bytes, at + 15, at + 30)${hosts ? ' .. sub(bytes, at + 35, at + 38)' : ''}
 end

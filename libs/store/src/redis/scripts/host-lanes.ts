@@ -69,7 +69,7 @@ local period = ageMs > 0 and math.floor(queueTime / ageMs) or base
 local function keptIn(lane, first) return lane.keptBase == first and lane.kept or 0 end
 local function foundIn(lane)
   if ageMs > 0 and lane.countedBase ~= base then
-    -- A sync was committed. Some URLs that it kept are from earlier periods.
+    -- A sync was committed. It also kept URLs of earlier periods.
     lane.found = math.min(lane.found, keptIn(lane, base))
     setInGroup(lane, 'countedBase', base)
   end
@@ -82,7 +82,7 @@ end
 local function limitOf(own, ofSet) return own > 0 and own - 1 or ofSet end
 local function heldIn(lane) return lane.waiting + lane.leased + lane.delayed + lane.scheduled + lane.dead end
 local function wait(lane, till) lane.readyAt = math.max(lane.readyAt, till) end
--- When the host may be leased from.
+-- The earliest time at which entries of the host may be leased.
 local function readyOf(lane)
   if lane.blockedUntil <= now then return lane.readyAt end
   return math.max(lane.readyAt, lane.blockedUntil + queue.aheadMs)
@@ -137,14 +137,14 @@ function queue.add(entries)
   for n = 1, #ids do to[n] = queue.use(ids[n]) end
   queue.append(to, lists)
 end
--- When it is the lane's turn, or 0. An import sets dueSince, which may be over.
+-- The time of the lane's turn, or 0. An import sets dueSince, which may be in the past.
 local function turnOf(lane)
   if lane.leased >= limitOf(lane.ownMaxLeased, maxLeased) then return 0 end
   local readyAt = readyOf(lane)
   if lane.dueSince and lane.waiting > 0 then return readyAt end
   if lane.waiting == 0 then
     local ends = ageMs > 0 and foundIn(lane) > 0 and (period + 1) * ageMs or 0
-    -- Its record is kept until a sweep has passed.
+    -- Keeps the record of a dropped lane until a sweep has removed its entries.
     if lane.dropped > 0 then ends = math.max(ends, lane.dueAt > queueTime and lane.dueAt or queueTime + ${SWEEP_AFTER_MS}) end
     return math.max(readyAt > queueTime and readyAt or 0, ends)
   end
@@ -224,7 +224,7 @@ function queue.takeTurns(taken, wanted, most, last)
       end
       if most > 0 and lane.turn > last then return end
       queue.use(lane.id)
-      -- It is still blocked if the clock was set back.
+      -- The host is still blocked if the clock was set back.
       if readyOf(lane) <= queueTime then
         local delay = limitOf(lane.ownDelayMs, delayMs)
         local ofLane = most > 0 and most or delay > 0 and 1 or math.huge
@@ -288,7 +288,7 @@ function queue.kept(ids, by, named)
     if not lane.stored and not lane.used then left = left - 1 end
     if lane.stored or lane.used or left >= 0 then
       queue.use(lane.id)
-      -- First takes over what an earlier sync kept.
+      -- Updates found first, from the count that an earlier sync kept.
       foundIn(lane)
       setInGroup(lane, 'kept', math.max(0, keptIn(lane, syncBase) + by))
       lane.keptBase = syncBase

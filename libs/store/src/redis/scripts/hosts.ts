@@ -31,7 +31,7 @@ queue.use(lane.id)
 if lane.name == '' then lane.name = ARGV[10] end
 ${setSettings('ARGV[11]', '1')}
 lane.readyAt = math.min(lane.readyAt, queueTime + limitOf(lane.ownDelayMs, delayMs))
--- Its turn may be sooner now.
+-- The lane may be due sooner now.
 lane.served = lane.waiting > 0 and lane.dueAt > queueTime
 queue.flush()
 if lane.waiting > 0 then queue.wake() end
@@ -43,9 +43,9 @@ return {answers, tonumber(kept[2])}`,
 
 /**
  * Drops the entries of a host.
- * ARGV: 9 id of the lane, 10 '1' to drop entries that a sync has yet to copy, too, 11 the limits of the set.
- * Returns '' if a sync must copy the queue first, else "<entries> <from> <to>". The chunks of normal entries from the first number up to the second are left for
- * dropChunksScript, and those of other priorities for a sweep.
+ * ARGV: 9 id of the lane, 10 '1' to drop even entries that a sync has not copied yet, 11 the limits of the set.
+ * Returns '' if a sync must copy the queue first, else "<entries> <from> <to>". dropChunksScript must then delete the
+ * chunks of normal entries between these two numbers. A sweep deletes those of other priorities.
  */
 export const dropHostScript: Script = {
   name: 'unseenDropHost',
@@ -59,7 +59,7 @@ if queue.owing and held > lane.scheduled and ARGV[10] ~= '1' then return {'', to
 if held > 0 then
   queue.use(lane.id)
   setInGroup(lane, 'dropped', queue.clock)
-  -- Of two lanes that are dropped, each has another clock.
+  -- Advances the clock, so that each drop has its own time.
   queue.set('dropped', queue.clock)
   queue.set('clock', queue.clock + 1)
   queue.set('leased', queue.leased - lane.leased)
@@ -115,7 +115,7 @@ export const dropChunksScript: Script = {
   lua: `${ALLOW_OOM}${checkQueue(true)}${LANE_RECORDS}
 queue.lanesOf({ARGV[3]})
 local lane, fields = lanes[ARGV[3]], {}
--- If the lane began anew, a sweep has deleted them.
+-- If the lane was created again, a sweep has deleted these chunks.
 for number = tonumber(ARGV[4]), math.min(tonumber(ARGV[5]), lane.head) - 1 do fields[#fields + 1] = ${chunkOf('lane', 'number')} end
 each('HDEL', queue.chunks, fields)
 return {'', tonumber(kept[2])}`,

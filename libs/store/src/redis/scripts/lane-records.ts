@@ -70,7 +70,7 @@ local NO_GROUPS = {__index = {${LANE_GROUPS.flat()
   .join(', ')}}}
 local function laneOf(entry) return sub(entry, 15, 18) .. sub(entry, 35, 38) end
 local function isDropped(lane, entry) return lane.dropped > 0 and unpacked('>I6', entry, 5) <= lane.dropped end
--- Returns where the name begins.
+-- Returns the position of the name.
 local function readGroups(lane, record)
   local at, groups = ${GROUPS_AT + 2}, lane.groups
 ${LANE_GROUPS.map(

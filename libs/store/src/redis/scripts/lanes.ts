@@ -57,7 +57,7 @@ export const APPEND = `
 function queue.wake()
   if queue.awaited > now then redis.pcall('PUBLISH', 'unseen:queue:' .. sub(ARGV[1], 1, 16), '') end
 end
--- The lanes, the log of each that has entries to add, and these.
+-- Splits the entries of each lane by log. Returns three lists of one length: lanes, logs, and their entries.
 local function deal(lanes, lists)
   local owners, logs, dealt = {}, {}, {}
   for l = 1, #lanes do

@@ -149,7 +149,7 @@ for n = 1, #keys do
   local lease = opened[keys[n]]
   if lease then lease.over = isDue(call('ZSCORE', queue.ends, keys[n])) end
 end
--- Only held entries change. Forgotten ones are no longer held.
+-- Changes only entries that the lease still holds. It does not hold forgotten entries.
 local function held(lease, index)
   local state = lease.states[index]
   if state == ${LEASED} then return not lease.over end

@@ -45,7 +45,7 @@ if queue.sweeping == 0 then
   queue.set('sweeping', 1)${hosts ? "\n  queue.set('sweepingDrop', queue.dropped)" : ''}
   call('HSET', meta, 'swept', ${hosts ? `'chunks 0 -'` : `string.format('chunks %.0f %.0f', queue.head, queue.next)`})
 end
--- While it sweeps chunks, run is their end.
+-- If place is 'chunks', run is the number of the chunk at which the sweep ends.
 local place, cursor, run = string.match(call('HGET', meta, 'swept') or '', '^(%a+) (%d+) (.*)$')
 if not place then return redis.status_reply('LOST') end
 local following = {chunks = 'leases', leases = 'delayed', delayed = 'dead'}

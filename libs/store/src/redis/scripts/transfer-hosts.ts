@@ -100,7 +100,7 @@ while from <= #packed do
   local lane = queue.use(id)
   lane.name = sub(packed, from + ${28 + SETTINGS_BYTES}, from + ${27 + SETTINGS_BYTES} + length)
   ${setSettings('packed', 'from + 26')}
-  -- No host waits for longer than a delay can be.
+  -- A host waits at most as long as the longest possible delay.
   lane.readyAt = math.max(1, math.min(readyAt, now + ${MAX_LEASE_MS}) + queue.aheadMs)
   lane.period, lane.found = period, (foundUntil == 0 or foundUntil > now) and maxUrls > 0 and found or 0
   lane.served, lane.dueSince = true, lane.readyAt

@@ -7,15 +7,16 @@ import { ALLOW_OOM, NOW } from './script.js';
  *
  * A commit sets the number `checking` of an ordered queue to the clock, and the last step sets it to 0. In between, no
  * scheduled entry comes due, so that the instance meets them all, and a new item voids an earlier entry of that item.
- * This lasts until `checkingTill` (ms), which each step moves: if no instance goes on, entries come due.
+ * This lasts until `checkingTill` (ms), which each step moves. If no instance makes the next step in time, entries come
+ * due again.
  */
 
 /** How long an instance may take for a step, in ms. */
 const STEP_MS = 60_000;
 
 /**
- * Lua: whether an instance is checking entries, by `checkingTill`. A time that is too far ahead is of before the clock
- * was set back. After NOW.
+ * Lua: whether an instance is checking entries, by `checkingTill`. If that time is too far ahead, the clock was set
+ * back since. After NOW.
  */
 export const isChecking = (till: string): string => `(${till} > now and ${till} <= now + ${STEP_MS})`;
 
