@@ -24,7 +24,7 @@ async function rowsOf(store: string, port: number, workers: Workers, options: Be
   const count = options.quick ? QUICK_URLS : (options.size ?? URLS);
   const lines = Buffer.from(`${Array.from({ length: count }, (_, n) => urlOf(n)).join('\n')}\n`);
   const times: Record<string, Measured[]> = {};
-  // The first round warms up. Each has a set of its own, because a sweep still removes what the last round dropped.
+  // The first round warms up. Each has its own set, because a sweep still removes URLs that the last round dropped.
   for (let round = 0; round <= (options.quick ? 1 : ROUNDS); round++) {
     const set = new QueueClient(port, `prune-${round}`, 1);
     await set.create(count, ERROR_RATE);

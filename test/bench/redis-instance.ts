@@ -52,7 +52,7 @@ export class RedisInstance {
         return figure('used_memory') - figure('mem_clients_normal');
       await sleep(50);
     }
-    throw new Error('Redis still frees what was deleted, after ten seconds');
+    throw new Error('after ten seconds, Redis is still freeing deleted data');
   }
 
   /** Memory of all string values: the cells of all filters. */

@@ -242,7 +242,7 @@ export function queueExactDropsContract(subject: Subject): void {
       expect(await listed(filter)).toEqual(then);
     });
 
-    it('that moved are no removals for the list of a sync', async () => {
+    it('are not noted as removed by a sync if they moved', async () => {
       const filter = await make();
       await discover(subject.store, filter, urls('a', 2));
       const all = await calls.list(filter);
@@ -260,7 +260,7 @@ export function queueExactDropsContract(subject: Subject): void {
       expect(await syncs.check(filter, urls('a', 2))).toEqual(visited);
     });
 
-    it('that moved stay in the layers of a sync', async () => {
+    it('stay in the layers of a sync if they moved', async () => {
       const filter = await make();
       await discover(subject.store, filter, urls('a', 2));
       const all = await calls.list(filter);
@@ -275,7 +275,7 @@ export function queueExactDropsContract(subject: Subject): void {
       expect(await syncs.check(filter, urls('a', 2))).toEqual(visited);
     });
 
-    it('that were settled have moved, though others of their lease have not', async () => {
+    it('have moved once settled, even if others of their lease have not', async () => {
       const filter = await make({ maxAttempts: 1 });
       const { held: some } = await calls.fill(filter, 6);
       const all = await calls.list(filter, { state: 'leased' });
@@ -287,7 +287,7 @@ export function queueExactDropsContract(subject: Subject): void {
       expect(await check(subject.store, filter, payloads(gone))).toEqual(gone.map(() => 1));
     });
 
-    it('that moved are no refused removals', async () => {
+    it('do not count as refused removals if they moved', async () => {
       const filter = await make();
       await discover(subject.store, filter, urls('a', 3));
       const all = await calls.list(filter);
@@ -320,7 +320,7 @@ export function queueExactDropsContract(subject: Subject): void {
       expect(await calls.list(filter)).toEqual([]);
     });
 
-    it('of an older generation are not there', async () => {
+    it('have no place in a later generation', async () => {
       const filter = await make();
       await discover(subject.store, filter, urls('a', 2));
       const all = await calls.list(filter);
@@ -331,7 +331,7 @@ export function queueExactDropsContract(subject: Subject): void {
       expect(await calls.list(now)).toHaveLength(2);
     });
 
-    it('are not named by strange ids, or by ids of other places', async () => {
+    it('are unknown under malformed ids and under ids of other places', async () => {
       const filter = await make({ maxAttempts: 1 });
       await calls.fill(filter, 3);
       const all = await calls.list(filter);
@@ -355,7 +355,7 @@ export function queueExactDropsContract(subject: Subject): void {
       expect(await listed(filter)).toEqual(then);
     });
 
-    it('let no other item be removed', async () => {
+    it('do not remove another item', async () => {
       const filter = await make();
       await discover(subject.store, filter, urls('a', 3));
       const all = await calls.list(filter);
@@ -391,7 +391,7 @@ export function queueExactDropsContract(subject: Subject): void {
     });
   });
 
-  it('the ids of entries are refused if one item has none, or in a filter without a queue', async () => {
+  it('refuses ids of entries if an item has none, or if the filter has no queue', async () => {
     const { counters } = subject.store;
     const set = await calls.plain();
     await discover(subject.store, set, urls('a', 2));
@@ -430,7 +430,7 @@ export function queueExactDropsContract(subject: Subject): void {
       await expectRefusal(subject.store.queue.recall(filter, other), 'IDEMPOTENCY_KEY_REUSED');
     });
 
-    it('is that of one generation', async () => {
+    it('belongs to one generation', async () => {
       const filter = await calls.plain();
       const operation = keyed();
       await record(filter, operation);

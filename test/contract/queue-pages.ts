@@ -150,7 +150,7 @@ export function queuePagesContract(subject: Subject): void {
       expect(found.size).toBe(80);
     });
 
-    it('are those of one generation, whatever the cursor', async () => {
+    it('belong to one generation, with any cursor', async () => {
       const filter = await make();
       await discover(subject.store, filter, [...urls('a', 20), ...urls('b', 20)]);
       const other = await make();

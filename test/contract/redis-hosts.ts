@@ -90,7 +90,7 @@ export function redisHosts(subject: Subject<RedisHarness>): void {
       expect(await calls.ack(filter, held.slice(1))).toEqual([Settled.Unknown]);
     });
 
-    it('leaves to a sweep what an instance that ended has not deleted', async () => {
+    it('leaves chunks to a sweep if the instance ended before it deleted them', async () => {
       const filter = await calls.make({});
       await discover(subject.store, filter, urls('a', 500));
       const { key, client } = await keyOf(filter, 'queue:chunks');

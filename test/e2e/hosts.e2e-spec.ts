@@ -70,7 +70,7 @@ describe.each(STORES)('sets with perHost, over HTTP, $name store', ({ start }) =
       expect((await leased(name)).sort()).toEqual([...urls('a', 2), ...urls('b', 1)]);
     });
 
-    it('counts the URLs of a host without its scheme, user and port, and what was forgotten no more', async () => {
+    it('counts the URLs of a host without scheme, user and port, and leaves out forgotten ones', async () => {
       const name = await made({ maxUrls: 2 });
       const same = ['http://a.example/', 'https://u:p@A.example:8443/', 'https://a.example./x'];
       expect(await discover(name, ...same)).toEqual(['new', 'new', 'limited']);

@@ -141,7 +141,7 @@ describe('judgeQueue', () => {
   const FORGET: QueueOperation = { id: 5, verb: 'forget', urls: [LEASED.url] };
   const REDISCOVER: QueueOperation = { ...DISCOVER, id: 6 };
   const newTwice = (repeatedAt: number) => [
-    // Answered before the death. Its record is lost, and the repeat forgets what was discovered in between.
+    // Answered before the death. Its record is lost, and the repeat forgets URLs that were discovered in between.
     told(FORGET, 9_000, 'absent'),
     told(DISCOVER, 11_600, 'new'),
     told(FORGET, repeatedAt, 'forgotten'),

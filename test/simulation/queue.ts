@@ -113,7 +113,7 @@ export class QueueModel {
     this.entries = this.entries.filter((entry) => !unkept.includes(entry));
   }
 
-  /** Entries that come back at the same time share rows, which limits what one change moves. */
+  /** Entries that come back at the same time share rows, which limits the entries that one change moves. */
   private delay(place: Delay, entries: readonly Entry[], ms: number): void {
     let [number, bytes] = [++this.delays, 0];
     for (const [index, entry] of entries.entries()) {

@@ -63,6 +63,6 @@ export default class NodeEnvironment extends TestEnvironment {
     storages.clear();
     const left = await leftOpen(this.openBefore);
     if (left !== '')
-      process.stderr.write(`${this.file} has left open what keeps a process from ending: ${left}\n`);
+      process.stderr.write(`${this.file} has left handles open that keep a process from ending: ${left}\n`);
   }
 }
