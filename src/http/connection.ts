@@ -79,7 +79,7 @@ export class Connection {
    * pipelined requests gets this event.
    */
   begin(request: IncomingMessage, response: ServerResponse, start: Start): void {
-    // If the socket is not writable, nothing can be answered any more, although Node still reads requests from it.
+    // If the socket is not writable, no request can be answered, although Node still reads requests from it.
     if (this.last || !this.socket.writable) return;
     if (this.exchanges.length > MOST_WAITING) {
       this.socket.destroy();

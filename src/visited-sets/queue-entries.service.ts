@@ -149,8 +149,8 @@ export class QueueEntriesService {
     const ids = found.map(({ id }) => id);
     const step = stepOf(operation, ids);
     if (!forget) return { dropped: await this.dropEntries(filter, ids, step), forgotten: 0 };
-    // Forgetting takes the entries out of the queue. It comes first, because a dropped entry is listed no more: a repeat
-    // of a call that died in between could not forget its URL.
+    // Forgets first, which also takes the entries out of the queue. If it dropped first and failed in between, a repeat
+    // would not find the entries, and could not forget their URLs.
     const { keys, places } = await this.identity.identify(
       filter,
       found.map(({ payload }) => decodeQueued(payload).url),

@@ -13,8 +13,9 @@
  *                    header has perHost, the length of the host's name (2) precedes the reason, and the name in UTF-8
  *                    follows the payload.
  *   L  any number    if the header has perHost: segment (4), then lanes: when the host may be leased from (6, ms since
- *                    1970), discoveries (4), when they begin anew (6), end of its block (6, ms since 1970), its own delayMs, maxLeased
- *                    and maxUrls (4 each, plus one, or 0 if absent), length of the host's name (2), name in UTF-8
+ *                    1970), discoveries (4), when their count restarts (6), end of its block (6, ms since 1970), its
+ *                    own delayMs, maxLeased and maxUrls (4 each, plus one, or 0 if absent), length of the host's name
+ *                    (2), name in UTF-8
  *   X  any number    if the filter ages: segment (4), then hidden items: hash (16), last epoch of hiding (4)
  *   C  any number    segment (4), layer (1), then cells as in the store
  *   E  once, last    counts, and the SHA-256 of everything before this frame: JSON

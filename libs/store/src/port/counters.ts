@@ -58,7 +58,7 @@ export interface Counters {
    *
    * In sets with `perHost`, an item to queue is neither stored nor queued if it would exceed `maxUrls` of its host, or
    * if its host would be one more than a set may have: Added.Limited. A copy of an item in the batch counts once. In a
-   * set that ages, `maxUrls` begins anew with each period of the maximum age. A committed sync changes the numbers: see
+   * set that ages, the count restarts with each period of the maximum age. A committed sync changes the count: see
    * Syncs. A batch of many hosts may be several atomic steps; it is refused for lack of room before the first of them.
    *
    * In a filter that ages, items live for `ttlMs` from now (default: the filter's maximum age), and up to a thirteenth

@@ -47,7 +47,7 @@ export class ListedHosts {
       const page = await reader.lanes('lanes', cursor, count);
       const run = reader.serverRun.slice(0, RUN_DIGITS);
       if (cursor !== '0' && run !== position.run) {
-        // A cursor is valid only in one run of the server, so the scan begins anew.
+        // A cursor is valid only in one run of the server, so the scan starts over.
         position = startOf(segment);
         continue;
       }
