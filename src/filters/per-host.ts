@@ -31,8 +31,8 @@ export class PerHostView {
   @Limit(
     'maxUrls',
     'Maximum number of URLs of a host that are discovered and not forgotten. `discover` answers `limited` for any ' +
-      'more. When a sync is committed, the URLs that it keeps count. In a set that ages, the count restarts with each ' +
-      'period of `maxAgeSeconds`. Absent: no limit',
+      'more. After the commit of a sync, all URLs that it keeps count. In a set that ages, the count restarts with ' +
+      'each period of `maxAgeSeconds`. Absent: no limit',
   )
   readonly maxUrls?: number;
 }

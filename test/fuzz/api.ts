@@ -66,7 +66,7 @@ export function judge(operation: Operation, answer: WireAnswer, { components }: 
   return faultsOf(JSON.parse(answer.body), content.schema ?? {}, components.schemas);
 }
 
-/** Faults of an error answer as a problem document. */
+/** The ways in which an error answer is not a correct problem document. */
 export function problemFaults(
   { status, headers, body }: WireAnswer,
   schemas: Schemas,

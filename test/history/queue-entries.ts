@@ -125,7 +125,7 @@ class Entries {
       for (const [n, hold] of (this.holds.get(id) ?? []).entries()) {
         const word = event.results?.[i];
         const refused = word === 'expired' || word === 'unknown';
-        // Sent before this lease was answered, it means an earlier lease of this id, and may be refused before this one.
+        // A call that began before this lease was answered concerns an earlier lease with this id, and may be refused.
         const concernsEarlier = event.end < hold.start || (refused && n > 0 && event.start < hold.end);
         const mayBeAnew = this.mayBeAnew(event);
         if (concernsEarlier && !mayBeAnew) continue;

@@ -372,7 +372,7 @@ export type PerHost = {
    */
   maxLeased?: number;
   /**
-   * Maximum number of URLs of a host that are discovered and not forgotten. `discover` answers `limited` for any more. When a sync is committed, the URLs that it keeps count. In a set that ages, the count restarts with each period of `maxAgeSeconds`. Absent: no limit
+   * Maximum number of URLs of a host that are discovered and not forgotten. `discover` answers `limited` for any more. After the commit of a sync, all URLs that it keeps count. In a set that ages, the count restarts with each period of `maxAgeSeconds`. Absent: no limit
    */
   maxUrls?: number;
 };

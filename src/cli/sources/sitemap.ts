@@ -119,7 +119,7 @@ class SitemapReader {
     }
     this.open.push(tag);
     if (this.open.length > MAX_DEPTH)
-      throw this.failure(`its elements are nested more than ${MAX_DEPTH} deep`);
+      throw this.failure(`its elements are nested more than ${MAX_DEPTH} levels deep`);
     if (this.isLoc()) this.loc = '';
   }
 

@@ -90,7 +90,7 @@ export class Sources implements Source {
       this.seenSitemaps.add(url);
       if (!isRemote(url)) throw cannotRead(name, `it lists ${shown(url)}, which is not http or https`);
       if (depth === MAX_INDEX_DEPTH)
-        throw cannotRead(name, `sitemap indexes are nested more than ${MAX_INDEX_DEPTH} deep`);
+        throw cannotRead(name, `sitemap indexes are nested more than ${MAX_INDEX_DEPTH} levels deep`);
       if (this.seenSitemaps.size > MAX_SITEMAPS)
         throw cannotRead(name, `the indexes list more than ${MAX_SITEMAPS} sitemaps`);
       yield* this.runsOf(withUserOf(name, url), depth + 1);

@@ -189,7 +189,7 @@ export class HostLanes {
       const lane = this.records.of(hosts[2 * i] as number, hosts[2 * i + 1] as number);
       if (!lane.stored && !this.used.has(lane) && room-- <= 0) continue;
       lane.name ||= names?.[i] ?? '';
-      // Updates found first, from the count that an earlier sync kept.
+      // First updates lane.found from the count that an earlier sync kept.
       this.foundIn(lane);
       this.use(lane).keep(sync.opened.base, by);
     }

@@ -221,7 +221,7 @@ export class TodoQueue {
     return this.takeLetters(ids, (entry) => this.takeOff(entry));
   }
 
-  /** Writes pending changes. Drops all marks if the queue has no entry that they could concern. */
+  /** Writes pending changes. Drops all marks if the queue has no entry that they could make void. */
   flush(): void {
     this.log.flush();
     this.leases.flush();

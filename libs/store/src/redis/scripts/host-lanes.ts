@@ -288,7 +288,7 @@ function queue.kept(ids, by, named)
     if not lane.stored and not lane.used then left = left - 1 end
     if lane.stored or lane.used or left >= 0 then
       queue.use(lane.id)
-      -- Updates found first, from the count that an earlier sync kept.
+      -- First updates lane.found from the count that an earlier sync kept.
       foundIn(lane)
       setInGroup(lane, 'kept', math.max(0, keptIn(lane, syncBase) + by))
       lane.keptBase = syncBase
