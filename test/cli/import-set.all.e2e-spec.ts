@@ -150,7 +150,7 @@ describe('import-set', () => {
     const nobody = `redis://127.0.0.1:${await freePort()}`;
     for (const [args, code, says] of [
       [importing(name, 'missing'), 2, 'Redis has no key "missing"'],
-      [importing(name, 'a-list'), 2, 'the key "a-list" is a list, not a set'],
+      [importing(name, 'a-list'), 2, 'the Redis key "a-list" is a list, not a set'],
       [importing('missing', key), 4, 'no visited set or filter is called "missing"'],
       [importing(multiset.name, key), 2, 'is a multiset'],
       [importing(name, key, 'http://127.0.0.1'), 2, '--redis must be a URL such as redis://127.0.0.1:6379/0'],

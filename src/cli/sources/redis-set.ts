@@ -35,7 +35,7 @@ export class RedisSet implements Source {
       const type = await asked(() => redis.type(key));
       if (type === 'none')
         throw new UsageError(`Redis has no key ${show(key)}; check --key and the database in --redis`);
-      if (type !== 'set') throw new UsageError(`the key ${show(key)} is a ${type}, not a set`);
+      if (type !== 'set') throw new UsageError(`the Redis key ${show(key)} is a ${type}, not a set`);
       return new RedisSet(redis, key, await asked(() => redis.scard(key)), signal);
     } catch (error) {
       redis.disconnect();

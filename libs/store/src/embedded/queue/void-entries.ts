@@ -30,8 +30,8 @@ export class VoidEntries {
   }
 
   /**
-   * Makes all entries void that the new items of a batch have: scheduled entries that a sync did not keep, and that no
-   * sweep has removed yet. Call it before the items are queued.
+   * Voids earlier entries of the new items of a batch: scheduled entries that a sync did not keep, and that no sweep
+   * has removed yet. Call it before the items are queued.
    */
   renew(positions: Positions, answers: Uint8Array): void {
     this.markAll(positions, answers, Added.New);
@@ -59,7 +59,7 @@ export class VoidEntries {
     return { answers, names };
   }
 
-  /** Makes the entries void that the items with this answer have now. */
+  /** Voids the present entries of the items with this answer. */
   private markAll({ hash: hashes }: Pick<Positions, 'hash'>, answers: Uint8Array, answer: number): void {
     const { queue } = this.state;
     if (queue.held === 0) return;
@@ -71,7 +71,7 @@ export class VoidEntries {
     if (count > 0) this.mark(queue.clock, hashes, items.subarray(0, count));
   }
 
-  /** Makes the entries of some items of a batch void if they were born by this time of the queue's clock. */
+  /** Voids the entries of some items of a batch that were created by this time of the queue's clock. */
   private mark(clock: number, hashes: Uint32Array, items: Uint32Array): void {
     const { queue, key } = this.state;
     const { marks, sizes } = this.session.database;
