@@ -1,6 +1,6 @@
 import { expect, it } from '@jest/globals';
 import { runHistory } from './history.js';
-import { planOf, type Plan, type Step } from './plan.js';
+import { LONGEST_MS, planOf, type Plan, type Step } from './plan.js';
 import { hostsFor, specFor } from './specs.js';
 import type { Verb } from './calls.js';
 
@@ -113,5 +113,25 @@ it('a forgotten entry does not delay its host when the queue removes it after th
   );
   const sets = [hostsFor('set-0', { maxLeased: 1, delayMs: 5_000 })];
   const { violation } = await runHistory({ ...rest, sets, limits: { ...limits, maxMarks: 100 } });
+  expect(violation).toBeUndefined();
+});
+
+it('scheduled entries that a sync did not keep are gone although the store was killed right after the commit', async () => {
+  const { violation } = await runHistory({
+    ...plan(
+      { ...call('discover', [1]), laterMs: LONGEST_MS } as Step,
+      SETTLE,
+      call('open-sync'),
+      SETTLE,
+      call('commit-sync'),
+      run(true),
+      { do: 'restart', kill: true },
+      call('open'),
+      SETTLE,
+      call('export'),
+      SETTLE,
+    ),
+    sets: [hostsFor('set-0', {})],
+  });
   expect(violation).toBeUndefined();
 });

@@ -48,10 +48,10 @@ export function commitSync(session: Session, state: FilterState, sync: SyncState
   };
   state.filter = renewed;
   state.stack = sync.stack;
+  if (state.queue.scheduled > 0) state.queue.unkeptUntil = state.queue.clock;
   close(session, state, base, ended);
   session.purger.layers(state, old.base, old.end);
   session.purger.hiddenOf(state, old.base, old.end);
-  if (state.queue.scheduled > 0) state.queue.unkeptUntil = state.queue.clock;
 }
 
 /** Drops the layers of the sync. Call it inside a transaction. */
