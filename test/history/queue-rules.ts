@@ -195,7 +195,8 @@ export const RULES: readonly Rule[] = [
       return holds.some((hold) => {
         if (hold.end >= liftedFrom || doubts.mayBeLost(hold)) return false;
         const others = host.holds.filter(
-          (other) => other.end < hold.start && !doubts.mayBeOver(other, hold.end),
+          (other) =>
+            other !== hold && !doubts.mayBeOver(other, hold.end) && !doubts.mayBeOver(hold, other.end),
         );
         return others.length >= maxLeased;
       });

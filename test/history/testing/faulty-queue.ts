@@ -170,7 +170,7 @@ export class FaultyQueue {
   /** The free entries that may be leased together. */
   private withinLimits(free: readonly Entry[], now: number): Entry[] {
     const { limits } = this;
-    if (!limits) return [...free];
+    if (!limits || this.defect === 'leases too many entries of a host') return [...free];
     const taken = new Map<string, number>();
     const leased = (host: string) =>
       this.entries.filter((one) => one.lease !== undefined && one.hiddenUntil > now && hostOf(one) === host)
@@ -180,8 +180,7 @@ export class FaultyQueue {
       const count = taken.get(host) ?? 0;
       const waits = this.dueAt(host) > now && !this.isNow('leases from hosts that wait');
       const most = limits.delaySeconds > 0 ? 1 : Infinity;
-      const isFull =
-        leased(host) + count >= limits.maxLeased && this.defect !== 'leases too many entries of a host';
+      const isFull = leased(host) + count >= limits.maxLeased;
       if (waits || count >= most || isFull) return false;
       taken.set(host, count + 1);
       return true;
