@@ -27,6 +27,8 @@ export class Listing {
     const before = this.stayed;
     this.stayed = before ? new Map([...now].filter(([place, text]) => before.get(place) === text)) : now;
     this.hasMoved ||= before !== undefined && (this.stayed.size < now.size || this.stayed.size < before.size);
+    // If a sweep removes a void entry meanwhile, others of its row may be listed twice.
+    this.hasMoved ||= queue.lanes.all.some(({ isVague }) => isVague);
   }
 
   /** Where a listed entry was seen. Undefined if it was seen in several places. */
