@@ -8,7 +8,7 @@ import { compileInto } from './testing/compiled.js';
 import type { Flip, Verdict } from './testing/damage-child.js';
 
 /** Total number of flips: half of them in a store that was killed, half in one that was closed. */
-const FLIPS = Number(process.env['DAMAGE_RUNS'] ?? 300);
+const FLIPS = Number(process.env['DAMAGE_RUNS'] ?? 150);
 const PROCESSES = 2;
 /** A child that prints nothing for this long hangs, even on a busy machine. */
 const SILENCE_MS = 60_000;
