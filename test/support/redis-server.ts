@@ -100,10 +100,16 @@ let program: string | undefined;
 
 /** The path of the server program, chosen by the rules of `npm run redis:ensure`. */
 export function serverProgram(): string {
-  program ??= execFileSync(process.execPath, [join('scripts', 'redis-ensure.mjs'), '--path'], {
+  // Test files of a worker share the answer of the script.
+  const { onceInWorker } = globalThis;
+  program ??= onceInWorker ? onceInWorker('redis-server', findProgram) : findProgram();
+  return program;
+}
+
+function findProgram(): string {
+  return execFileSync(process.execPath, [join('scripts', 'redis-ensure.mjs'), '--path'], {
     encoding: 'utf8',
   });
-  return program;
 }
 
 class RedisProcess implements RedisServer {
