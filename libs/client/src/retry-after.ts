@@ -1,7 +1,7 @@
 /**
- * The time until which a `Retry-After` header asks to wait, in whole seconds from `now` (ms since the epoch). The header
- * is a number of seconds or an HTTP date (RFC 9110, section 10.2.3). Undefined if there is no such header, or if it is
- * neither.
+ * The time until which a `Retry-After` header asks to wait, in whole seconds from `now` (ms since the epoch). The
+ * header is a number of seconds or an HTTP date (RFC 9110, section 10.2.3). Undefined if there is no such header, or if
+ * it is neither.
  */
 export function parseRetryAfter(header: string | null, now = Date.now()): number | undefined {
   const text = header?.trim() ?? '';

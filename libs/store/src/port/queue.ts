@@ -202,9 +202,9 @@ export interface Queue {
 
   /**
    * Drops the entries with these ids of `entries`: they are never leased again, and settling them or putting them back
-   * answers Settled.Unknown, as for forgotten entries. Their items stay visited, also after a sync that was open then,
-   * and count towards `maxUrls`. As with forgotten entries, the queue removes dropped ones within minutes, and counts
-   * them until then.
+   * answers Settled.Unknown, as for forgotten entries. Their items stay visited and count towards `maxUrls`, also after
+   * a sync that was open then, unless they were scheduled: a sync does not keep scheduled items. As with forgotten
+   * entries, the queue removes dropped ones within minutes, and counts them until then.
    *
    * Per id: Settled.Done, or Settled.Unknown if `entries` no longer lists the entry with this id. The entry was then
    * settled, forgotten or dropped, or it moved: it was leased, or came back to the queue. An extended lease does not
