@@ -1,12 +1,25 @@
+import { isDeepStrictEqual } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { Filter, HostView, LeasedEntry, Operation, PerHost, Store } from '#store';
+import {
+  PRIORITIES,
+  type EntryPage,
+  type Filter,
+  type HostView,
+  type LeasedEntry,
+  type Operation,
+  type PerHost,
+  type QueueEntry,
+  type Store,
+} from '#store';
 import { HOST_QUEUE_NUMBERS, QUEUE_FIELD } from '../../libs/store/src/redis/scripts/queue-state.js';
+import { exportFile, importFile } from '../support/export-files.js';
 import { clock } from '../support/clock.js';
 import { Random, SEED } from '../support/random.js';
 import { embedded, redis, type FoundKey, type RedisHarness, type StoreHarness } from '../support/stores.js';
 import { until } from '../support/until.js';
 import { check, discover, filterSpec, keyed, made, remove, type FilterOptions } from './calls.js';
 import { hostOptions } from './host-calls.js';
+import { SyncCalls } from './sync-calls.js';
 
 /** All times are whole multiples of it, so that the time between the calls on both stores makes no difference. */
 const UNIT_MS = 1_000_000;
@@ -16,7 +29,9 @@ const STEPS = 80;
 /** Entries of all lanes. */
 const ALL = 80;
 /** Enough calls to bring back all entries that are due: Redis moves some with each. */
-const DUE_CALLS = 8;
+const DUE_CALLS = 20;
+/** Entries of the same lane that come due in one change have no order, so scheduled ones come due between the others. */
+const BETWEEN_MS = UNIT_MS / 2;
 
 interface Plan {
   readonly perHost: PerHost;
@@ -27,6 +42,14 @@ interface Plan {
   readonly passes?: true;
   /** Sets the clock back, too. */
   readonly setsBack?: true;
+  /** Discovers with priorities and times, acknowledges for later, and lists entries. */
+  readonly orders?: true;
+  /** Drops entries. */
+  readonly drops?: true;
+  /** Commits and abandons syncs. */
+  readonly syncs?: true;
+  /** Goes on with an import of an export, sometimes of the other store's. */
+  readonly copies?: true;
 }
 
 const PLANS: Readonly<Record<string, Plan>> = {
@@ -41,12 +64,28 @@ const PLANS: Readonly<Record<string, Plan>> = {
     ...{ perHost: { maxUrls: 6, delayMs: UNIT_MS }, more: { maxAgeSeconds: 13_000 } },
     ...{ forgets: true, passes: true },
   },
+  'with priorities and times': { perHost: {}, passes: true, orders: true },
+  'with times, and a clock that is set back': {
+    ...{ perHost: { delayMs: UNIT_MS }, passes: true, orders: true, setsBack: true },
+  },
+  'with priorities, times, and all limits': {
+    ...{ perHost: { maxUrls: 9, maxLeased: 2, delayMs: UNIT_MS } },
+    ...{ forgets: true, passes: true, orders: true, drops: true },
+  },
+  'that are copied': {
+    ...{ perHost: { maxUrls: 9, maxLeased: 2, delayMs: UNIT_MS }, passes: true, orders: true, copies: true },
+  },
+  'with syncs': { perHost: { maxUrls: 9, delayMs: UNIT_MS }, forgets: true, passes: true, syncs: true },
+  'that ages, with syncs': {
+    ...{ perHost: { maxUrls: 9 }, more: { maxAgeSeconds: 13_000 } },
+    ...{ forgets: true, passes: true, syncs: true },
+  },
 };
 
 /** A store, its set, and the entries that are leased from it. */
 interface Side {
   readonly store: Store;
-  readonly filter: Filter;
+  filter: Filter;
   readonly held: Map<string, LeasedEntry>;
 }
 
@@ -108,16 +147,26 @@ describe('per-host queues, in both stores', () => {
     /** If the clock is set back, a block may begin again, unless the store has deleted the lane. */
     const isOnlyBlocked = ({ name: _, nextAt, own, blockedUntil, ...counts }: HostView): boolean =>
       plan.setsBack === true && !own && Object.values(counts).every((count) => count === 0);
+    const hosts = async ({ store, filter }: Side) => {
+      const { hosts } = await store.hosts.list(filter, 1_000);
+      const views = hosts.filter((view) => !isOnlyBlocked(view)).map(({ nextAt: _, ...view }) => view);
+      return views.toSorted(({ name: one }, { name: other }) => (one < other ? -1 : 1));
+    };
+    const entriesOf = async ({ store, filter }: Side): Promise<QueueEntry[]> => {
+      const found: QueueEntry[] = [];
+      for (let after: string | undefined, isFirst = true; isFirst || after; isFirst = false) {
+        const page: EntryPage = await store.queue.entries(filter, {}, 7, after);
+        found.push(...page.entries);
+        after = page.next;
+      }
+      return found;
+    };
     const same = async (): Promise<void> => {
       await both('counts', async ({ store, filter }) => {
         const { oldestSeconds: _, ...queue } = (await store.describe(filter)).queue!;
         return queue;
       });
-      await both('hosts', async ({ store, filter }) => {
-        const { hosts } = await store.hosts.list(filter, 1_000);
-        const views = hosts.filter((view) => !isOnlyBlocked(view)).map(({ nextAt: _, ...view }) => view);
-        return views.toSorted(({ name: one }, { name: other }) => (one < other ? -1 : 1));
-      });
+      await both('hosts', hosts);
       const { store, filter } = sides[1]!;
       const views = (await store.hosts.list(filter, 1_000)).hosts;
       expect(views.reduce((sum, { waiting }) => sum + waiting, 0)).toBe(await storedWaiting(filter));
@@ -131,8 +180,12 @@ describe('per-host queues, in both stores', () => {
         );
         known = [...new Set([...known, ...some])];
         const operation = keyed();
-        const call = ({ store, filter }: Side) => discover(store, filter, some, operation);
-        await both(`discover ${some.join(' ')}`, call);
+        const order = plan.orders && {
+          priority: random.pick(PRIORITIES),
+          delayMs: random.pick([0, 0, 0, BETWEEN_MS, 3 * UNIT_MS + BETWEEN_MS]),
+        };
+        const call = ({ store, filter }: Side) => discover(store, filter, some, operation, order);
+        await both(`discover ${JSON.stringify(order)} ${some.join(' ')}`, call);
         if (random.below(4) === 0) await both('repeat', call);
       },
       async () => {
@@ -150,7 +203,13 @@ describe('per-host queues, in both stores', () => {
         await both(`lease ${max} ${maxPerHost} ${ms}`, call);
         if (random.below(4) === 0) await both('repeat', call);
       },
-      () => settled('ack', draw(), ({ store, filter }, some, op) => store.queue.ack(filter, some, op)),
+      () => {
+        const again =
+          plan.orders && random.below(2) === 0 ? random.below(4) * UNIT_MS + BETWEEN_MS : undefined;
+        return settled(`ack ${again}`, draw(), ({ store, filter }, some, op) =>
+          store.queue.ack(filter, some, op, again),
+        );
+      },
       () => {
         const release = {
           delayMs: random.pick([0, 0, UNIT_MS, 2 * UNIT_MS]),
@@ -203,7 +262,11 @@ describe('per-host queues, in both stores', () => {
       async () => {
         const host = `h${random.below(6)}.example`;
         const operation = keyed();
-        const call = ({ store, filter }: Side) => store.hosts.drop(filter, host, operation);
+        const call = async ({ store, filter }: Side) => {
+          const dropped = await store.hosts.drop(filter, host, operation);
+          // It includes entries that were dropped before and that the queue has not reached.
+          return plan.drops ? undefined : dropped;
+        };
         const dropped = await both(`drop ${host}`, call);
         if (random.below(4) === 0) expect(await both('repeat', call)).toBe(dropped);
         const urls = leased().filter((url) => new URL(url).hostname === host);
@@ -213,9 +276,11 @@ describe('per-host queues, in both stores', () => {
       },
       async () => {
         if (!plan.passes) return;
-        clock.advance((1 + random.below(2)) * UNIT_MS);
         log.push('time passes');
-        for (let n = 0; n < DUE_CALLS; n++) await both('due', async (side) => [...(await released(side))]);
+        for (let left = 2 * (1 + random.below(2)); left > 0; left--) {
+          clock.advance(BETWEEN_MS);
+          for (let n = 0; n < DUE_CALLS; n++) await both('due', async (side) => [...(await released(side))]);
+        }
         if (!plan.forgets) return;
         for (const { store, filter } of sides)
           await until('the queue is swept', async () => {
@@ -237,6 +302,70 @@ describe('per-host queues, in both stores', () => {
         // In Redis, a call on one entry of a lease settles all that were forgotten; in the embedded store, only its own.
         const some = known.filter((url) => !sides[0]!.held.has(url) && random.below(6) === 0);
         await both(`forget ${some.join(' ')}`, ({ store, filter }) => remove(store, filter, some));
+      });
+    }
+    if (plan.orders) {
+      steps.push(() =>
+        both('entries', async (side) =>
+          (await entriesOf(side))
+            .map(({ payload, state, attempt }) => `${payload} ${state} ${attempt}`)
+            .sort(),
+        ),
+      );
+    }
+    if (plan.drops) {
+      steps.push(async () => {
+        const chosen = random.below(5);
+        await both(`drop entries ${chosen}`, async (side) => {
+          const isChosen = ({ payload }: QueueEntry) =>
+            Number(payload.split('/').at(-1)) % 5 === chosen && !side.held.has(payload);
+          const some = (await entriesOf(side)).filter(isChosen);
+          await side.store.queue.drop(
+            side.filter,
+            some.map(({ id }) => id),
+            made(),
+          );
+          return some.map(({ payload }) => payload).sort();
+        });
+      });
+    }
+    if (plan.syncs) {
+      steps.push(async () => {
+        const listed = known.filter(() => random.below(2) === 0);
+        const some = known.filter(() => random.below(5) === 0);
+        const gone = known.filter((url) => !sides[0]!.held.has(url) && random.below(8) === 0);
+        const isCommitted = random.below(3) > 0;
+        const what = `list ${listed.join(' ')}; discover ${some.join(' ')}; forget ${gone.join(' ')}`;
+        await both(`sync ${isCommitted}: ${what}`, async (side) => {
+          const syncs = new SyncCalls(side);
+          const id = await syncs.open(side.filter);
+          await syncs.keep(side.filter, id, listed);
+          const answers = [await discover(side.store, side.filter, some, made())];
+          answers.push(await remove(side.store, side.filter, gone));
+          await (isCommitted ? syncs.commit(side.filter, id) : syncs.abandon(side.filter, id));
+          side.filter = await syncs.current(side.filter);
+          return answers;
+        });
+        const [one, other] = sides as [Side, Side];
+        await until('the lanes of both are renewed', async () =>
+          isDeepStrictEqual(await hosts(one), await hosts(other)),
+        );
+      });
+    }
+    if (plan.copies) {
+      steps.push(async () => {
+        const files = [];
+        for (const { store, filter } of sides) files.push(await exportFile(store, filter));
+        const isCrossed = random.below(2) === 0;
+        if (isCrossed) files.reverse();
+        log.push(`copy ${isCrossed}`);
+        const name = `${spec.name}.${random.below(1e9)}`;
+        for (const [n, side] of sides.entries()) {
+          const { filter } = side;
+          side.filter = await importFile(side.store, files[n]!, made(), name);
+          side.held.clear();
+          await side.store.drop(filter.name, filter.kind, made());
+        }
       });
     }
     for (let step = 0; step < STEPS; step++) {

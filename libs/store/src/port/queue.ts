@@ -121,7 +121,8 @@ export interface DeadLetterPage {
  * from its head. Entries of a higher priority go first. Within a priority, order is roughly first in, first out: each
  * segment hands out its entries in the order in which they were queued; there is no order between segments. An entry
  * that comes back (its lease ended, it was released, its time has come, or it was put back) keeps its priority, and is
- * queued at the end: behind all waiting entries of its priority, before later ones.
+ * queued at the end: behind all waiting entries of its priority, before later ones. Entries that come back in one change
+ * have no order among each other.
  *
  * A scheduled entry comes back at a fixed time, as if never leased. It counts as discovered at that time. If the clock
  * is set back, scheduled entries wait longer.
