@@ -22,9 +22,9 @@ export class OpenFilters {
   }
 
   /**
-   * Runs `action` on the current generation. If the filter turns out to have a newer one, nothing was changed, and the
-   * action runs again on that one. Positions and URL keys belong to a generation, so the action must compute them
-   * itself.
+   * Runs `action` on the filter as it is now. If a call of the store finds that a clear or a commit has replaced it,
+   * that call changes nothing, and the action runs again. Positions and URL keys belong to a generation, so the action
+   * must compute them itself. An action of several calls must remember what it has done.
    */
   async withFilter<T>(name: string, kind: FilterKind, action: (filter: Filter) => Promise<T>): Promise<T> {
     for (let attempt = 1; ; attempt++) {

@@ -46,8 +46,22 @@ interface Part {
 }
 
 /** The results of a drop for some entries. */
-type Taken = Pick<Required<DroppedQueuedView>, 'dropped' | 'forgotten'>;
+interface Taken {
+  readonly dropped: number;
+  readonly forgotten: number;
+}
 const NOTHING: Taken = { dropped: 0, forgotten: 0 };
+
+/** How far a drop has come in one generation of the set. */
+interface Progress {
+  readonly generation: string;
+  matched: number;
+  dropped: number;
+  forgotten: number;
+  /** The cursor of the rest. Absent at the beginning, and when the drop has ended. */
+  next: string | undefined;
+  ended: boolean;
+}
 
 /** Answers of `remove` for entries that are done with. */
 const SETTLED: readonly (number | undefined)[] = [Removed.Removed, Removed.Moved];
@@ -102,24 +116,28 @@ export class QueueEntriesService {
   drop(name: string, dto: DropQueuedDto, operation: Operation): Promise<DroppedQueuedView> {
     const { all, forget = false, dryRun = false, limit = MAX_LOOKED, cursor, ...selection } = dto;
     refuseUnclear(all, selection);
-    const counts = { matched: 0, dropped: 0, forgotten: 0 };
-    // If the handle becomes stale, the action runs again, and goes on where it stopped.
-    let next: string | undefined;
+    let progress: Progress | undefined;
     return this.filters.withFilter(name, 'visited-set', (filter) => {
       const selected = this.select(filter, selection);
       const { list } = selected;
-      next ??= list.open(cursor);
+      // After a commit, the action runs again, and goes on where it stopped. After a clear, it begins anew.
+      if (progress?.generation !== filter.generation) {
+        const { generation } = filter;
+        progress = { generation, next: list.open(cursor), ended: false, ...NOTHING, matched: 0 };
+      }
+      const done = progress;
       return this.once(filter, operation, async () => {
-        const reading = { most: limit - counts.matched, cursor: next };
-        for await (const { found, next: rest } of this.parts(filter, selected, reading)) {
+        const reading = { most: done.ended ? 0 : limit - done.matched, cursor: done.next };
+        for await (const { found, next } of this.parts(filter, selected, reading)) {
           const taken = dryRun ? NOTHING : await this.take(filter, found, forget, operation);
-          counts.matched += found.length;
-          counts.dropped += taken.dropped;
-          counts.forgotten += taken.forgotten;
-          next = rest;
+          done.matched += found.length;
+          done.dropped += taken.dropped;
+          done.forgotten += taken.forgotten;
+          done.next = next;
+          done.ended = next === undefined;
         }
-        const { forgotten, ...others } = counts;
-        return { ...others, ...(forget && { forgotten }), ...list.nextOf(next) };
+        const { matched, dropped, forgotten, next } = done;
+        return { matched, dropped, ...(forget && { forgotten }), ...list.nextOf(next) };
       });
     });
   }

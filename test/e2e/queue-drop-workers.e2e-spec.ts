@@ -4,7 +4,7 @@ import { Store } from '../support/in-process.js';
 import { QueuedSet, urls, urlsOf } from './queued-set.js';
 import { STORES } from './stores.js';
 
-describe.each(STORES)('dropping URLs from the queue beside workers, $name store', ({ start }) => {
+describe.each(STORES)('dropping URLs from the queue beside other calls, $name store', ({ start }) => {
   let app: TestApp;
   beforeAll(async () => {
     app = await start();
@@ -46,6 +46,51 @@ describe.each(STORES)('dropping URLs from the queue beside workers, $name store'
       );
     },
   );
+
+  describe.each(['clear', 'commit'] as const)('while another call makes a %s', (change) => {
+    /** Runs after the first page of entries that the service reads. */
+    const afterFirstPage = (work: () => Promise<unknown>): (() => void) => {
+      const { queue } = app.app.get<Store>(Store);
+      const read = queue.entries.bind(queue);
+      const entries = jest.spyOn(queue, 'entries').mockImplementationOnce(async (...args) => {
+        const page = await read(...args);
+        await work();
+        return page;
+      });
+      return () => entries.mockRestore();
+    };
+    const changed = async (set: QueuedSet): Promise<void> => {
+      if (change === 'clear') {
+        await set.post('clear', {});
+        await set.discover(...urls('b.example', 3));
+      } else {
+        const { body } = await set.post('syncs', {});
+        await set.post(`syncs/${(body as { id: string }).id}/commit`, {});
+      }
+    };
+
+    it.each([false, true])('counts what it drops, dryRun: %s', async (dryRun) => {
+      const set = await QueuedSet.create(app);
+      for (const host of ['a', 'c', 'd']) await set.discover(...urls(`${host}.example`, 500));
+      const restore = afterFirstPage(() => changed(set));
+      const matched = change === 'clear' ? 3 : 1_500;
+      expect(await set.drop({ all: true, dryRun })).toEqual({ matched, dropped: dryRun ? 0 : matched });
+      restore();
+      expect(await set.list()).toHaveLength(dryRun ? matched : 0);
+    });
+
+    it('takes its cursor for what it is', async () => {
+      const set = await QueuedSet.create(app);
+      await set.discover(...urls('a.example', 20));
+      const { body } = await set.get('queue/urls', { limit: '5', state: 'waiting' });
+      const { next: cursor } = body as { next: string };
+      const restore = afterFirstPage(() => changed(set));
+      const answer = await set.post('queue/drop', { state: 'waiting', cursor });
+      restore();
+      expect(answer).toMatchObject(change === 'clear' ? { status: 400 } : { body: { dropped: 15 } });
+      expect(await set.list()).toHaveLength(change === 'clear' ? 3 : 5);
+    });
+  });
 
   it('forgets no URL that a worker acknowledges while it runs, and counts the others', async () => {
     const set = await QueuedSet.create(app);
