@@ -11,6 +11,13 @@ const browser = sharedBrowser();
 const urls = (from: number, to: number): string[] =>
   Array.from({ length: to - from }, (_, i) => `https://example.org/${from + i}`);
 
+/** The texts of a row of a table, by the titles of the columns. */
+async function cellsOf(row: Locator, table: Locator): Promise<Record<string, string>> {
+  const titles = await table.getByRole('columnheader').allInnerTexts();
+  const texts = await row.locator('th, td').allInnerTexts();
+  return Object.fromEntries(titles.map((title, n) => [title, texts[n] ?? '']));
+}
+
 /**
  * Each screen does its main task once. The other specs of the dashboard run in `npm run test:all`. One store is enough:
  * the page knows only the API, and test/contract checks that both stores give the same answers.
@@ -91,19 +98,30 @@ describeInBrowser(`the screens of the dashboard${why}`, () => {
     await tab.leave(401);
   });
 
-  it('one set: shows its hosts, blocks one, and drops it', async () => {
+  it('one set: shows its hosts and the queue of one, blocks one, and drops it', async () => {
     const polite = client.visitedSet(freshName('polite'));
-    await polite.create({ capacity: 1_000, perHost: { delaySeconds: 5, maxUrls: 50 } });
-    await polite.discover([...urls(0, 3), 'https://other.example/']);
+    await polite.create({ capacity: 1_000, perHost: { delaySeconds: 7_200, maxUrls: 50 } });
+    await polite.discover(urls(0, 3));
     await polite.discover(urls(3, 4), { delaySeconds: 86_400 });
+    expect(await polite.lease({ max: 1, leaseSeconds: 86_400 })).toHaveLength(1);
+    await polite.discover('https://other.example/');
     const tab = await open(`#/sets/${polite.name}`);
-    const scheduled = tab.page
-      .getByRole('region', { name: 'Queue', exact: true })
-      .locator('xpath=.//div[dt[normalize-space()="Scheduled"]]/dd');
+    const queue = tab.page.getByRole('region', { name: 'Queue', exact: true });
+    const scheduled = queue.locator('xpath=.//div[dt[normalize-space()="Scheduled"]]/dd');
     await scheduled.getByText('1', { exact: true }).waitFor();
+    await queue.getByLabel('Host', { exact: true }).fill('other.example');
+    await button(tab, 'Show').click();
+    await queue.getByRole('row', { name: /^https:\/\/other\.example\/ waiting / }).waitFor();
+    expect(await queue.getByRole('row').count()).toBe(2);
     const hosts = tab.page.getByRole('region', { name: 'Hosts', exact: true });
     const row = hosts.getByRole('row', { name: /^example\.org / });
     await row.waitFor();
+    expect(await cellsOf(row, hosts)).toMatchObject({
+      ...{ Waiting: '2', Leased: '1', Scheduled: '1', Dead: '0', Found: '4' },
+      'Next due': expect.stringMatching(/^in (2 h|1 h 59 min)$/),
+    });
+    const other = hosts.getByRole('row', { name: /^other\.example / });
+    expect(await cellsOf(other, hosts)).toMatchObject({ Waiting: '1', Leased: '0', 'Next due': 'now' });
     expect(await hosts.getByRole('row').count()).toBe(3);
     await button(tab, 'Change example.org').click();
     const dialog = tab.page.getByRole('dialog');
@@ -113,7 +131,7 @@ describeInBrowser(`the screens of the dashboard${why}`, () => {
     await dialog.getByRole('button', { name: 'Save' }).click();
     await hosts.getByText('example.org is blocked until').waitFor();
     expect(await polite.hosts.get('example.org')).toMatchObject({
-      ...{ waiting: 3, maxLeased: 2, blockedUntil: expect.stringMatching(/^2999-0[12]-/) },
+      ...{ waiting: 2, leased: 1, maxLeased: 2, blockedUntil: expect.stringMatching(/^2999-0[12]-/) },
     });
     await row.getByText('own limits').waitFor();
     expect(await tab.inaccessible()).toEqual([]);
