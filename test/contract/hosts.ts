@@ -49,16 +49,18 @@ export function hostsContract(subject: Subject): void {
 
   describe('a set whose segments hosts choose', () => {
     it.each([
-      { spread: 1, ages: {} },
-      { spread: 3, ages: {} },
-      { spread: 6, ages: {} },
-      { spread: 6, ages: AGES },
+      { spread: 1, full: 2, ages: {} },
+      { spread: 3, full: 3, ages: {} },
+      { spread: 6, full: 4, ages: {} },
+      { spread: 6, full: 4, ages: AGES },
     ])(
-      'keeps its error rate with 90 % of its URLs from one host, $spread runs, $ages',
-      async ({ spread, ages }) => {
+      'keeps its error rate at capacity with 90 % of its URLs from one host, $spread runs, $ages',
+      async ({ spread, full, ages }) => {
         const { store } = subject;
         const filter = await make(spread, ages);
-        const total = 12_000;
+        // Fills the run of the large host in these layers.
+        const capacity = filter.layers!.slice(0, full).reduce((sum, layer) => sum + layer.capacity, 0);
+        const total = 10 * Math.floor(capacity / (1 + 0.9 * (spread - 1)) / 10);
         const big = pagesOf('big.example', 0.9 * total);
         const small = hostsOf(0.1 * total, 'small');
         // Mixed, as a crawl finds them.
