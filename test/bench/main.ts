@@ -16,6 +16,7 @@ import { manyHostsGroup } from './many-hosts-rows.js';
 import { memoryGroup } from './memory-rows.js';
 import { orderGroup } from './order-rows.js';
 import { overloadGroup } from './overload-rows.js';
+import { hostErrorGroup } from './host-error-rows.js';
 import { hostGroup } from './host-rows.js';
 import { pruneGroup } from './prune-rows.js';
 import { queueGroup } from './queue-rows.js';
@@ -43,6 +44,7 @@ const GROUPS: readonly Group[] = [
   streamGroup,
   queueGroup,
   hostGroup,
+  hostErrorGroup,
   manyHostsGroup,
   pruneGroup,
   orderGroup,
