@@ -1,7 +1,9 @@
 import { onBothStores } from './both-stores.js';
 import { measured, summary, type Measured, type Workers } from './measured.js';
 import { QueueClient } from './queue-client.js';
+import type { RedisInstance } from './redis-instance.js';
 import { assertSetUp, atMost, totalCpu, type BenchOptions, type Group, type Row } from './row.js';
+import { withService } from './service.js';
 import { warmUp } from './warm-up.js';
 import { BATCH, hostLines } from './workload.js';
 
@@ -14,6 +16,11 @@ const ERROR_RATE = 1e-3;
 const HOSTS_PER_BATCH = 30;
 /** A lease takes one URL of each of these hosts. */
 const LEASED_HOSTS = 100;
+/** A script of Redis works on at most as many lanes. */
+const SCRIPT_LANES = 80;
+const SCRIPT_CALLS = 50;
+/** Longest time of a script, in µs. */
+const MOST_SCRIPT_MICROS = 1_000;
 /** CPU of a discovery relative to a visit. */
 const MOST_AGAINST_VISIT = 2;
 /** CPU of Redis for a leased URL, in µs. */
@@ -25,7 +32,7 @@ type Sets = readonly [QueueClient, QueueClient, QueueClient, QueueClient];
 /** The cost of a per-host queue, compared with visits of the same URLs and with a queue without hosts. */
 export const hostGroup: Group = {
   name: 'hosts',
-  measure: (options) => onBothStores(options, rowsOf),
+  measure: (options) => onBothStores(options, rowsOf, scriptRows),
 };
 
 async function rowsOf(store: string, port: number, workers: Workers, options: BenchOptions): Promise<Row[]> {
@@ -111,4 +118,49 @@ async function rowsOf(store: string, port: number, workers: Workers, options: Be
     },
     of('ack-of-each'),
   ];
+}
+
+/** The longest script of each call on a set with 80 hosts. */
+async function scriptRows(redis: RedisInstance): Promise<Row[]> {
+  return withService({ env: { REDIS_URL: redis.url } }, async ({ port }) => {
+    const set = new QueueClient(port, 'hosts-scripts', 1);
+    await set.create(SCRIPT_LANES * SCRIPT_CALLS, ERROR_RATE, { perHost: {} });
+    await set.stream(
+      'discover',
+      hostLines(0, SCRIPT_LANES * SCRIPT_CALLS, (i) => i % SCRIPT_LANES),
+    );
+    await redis.client.config('SET', 'slowlog-log-slower-than', 0);
+    const rows: Row[] = [];
+    const longest = async (call: string, work: () => Promise<void>): Promise<void> => {
+      await redis.resetScriptTimes();
+      await work();
+      const { calls, micros, worstMicros } = await redis.scriptTimes();
+      assertSetUp(calls > 0 && worstMicros > 0, `${call} runs scripts`);
+      rows.push({
+        name: `redis/hosts-script-${call}`,
+        figures: [
+          { name: 'mean', value: micros / calls, unit: 'µs' },
+          { name: 'worst', value: worstMicros, unit: 'µs' },
+        ],
+        targets: [atMost('longest script', worstMicros, MOST_SCRIPT_MICROS, 'µs')],
+      });
+    };
+    const leases: string[][] = [];
+    await longest('lease', async () => {
+      for (let n = 0; n < SCRIPT_CALLS / 2; n++) leases.push(await set.lease(SCRIPT_LANES, 1));
+    });
+    assertSetUp(
+      leases.every(({ length }) => length > 0.9 * SCRIPT_LANES),
+      'a lease takes a URL of each host',
+    );
+    await longest('ack', async () => {
+      for (const ids of leases) await set.ack(ids);
+    });
+    await longest('drop-host', async () => {
+      for (let n = 0; n < SCRIPT_LANES; n++)
+        await set.dropHost(`www.news-${String(n).padStart(4, '0')}.example.org`);
+    });
+    set.close();
+    return rows;
+  });
 }

@@ -79,6 +79,11 @@ export class QueueClient {
     assertSetUp(status === 200, `URLs are acknowledged: ${status} ${text.slice(0, 200)}`);
   }
 
+  /** Drops the URLs of a host from the queue. */
+  async dropHost(host: string): Promise<void> {
+    await this.http.delete(`${this.path}/hosts/${host}`);
+  }
+
   /** Reads all pages of the queue. Returns the number of URLs. */
   async list(pageSize: number): Promise<number> {
     let listed = 0;
