@@ -32,7 +32,9 @@ export function hostDropsContract(subject: Subject): void {
       await discover(subject.store, filter, [...step(3), ...urls('b', QUEUED)]);
       const sync = await brokenCopy(subject, filter);
       const now = await syncs.current(filter);
-      expect(await subject.store.hosts.drop(now, 'a.example', made())).toBe(4 * QUEUED + 5);
+      // If a slot moves, the copy of its lanes starts over.
+      const drop = () => subject.store.hosts.drop(now, 'a.example', made());
+      expect(await subject.harness.still(drop)).toBe(4 * QUEUED + 5);
       expect(await calls.ack(now, leased.slice(0, 1))).toEqual([0]);
       await syncs.commit(filter, sync);
       const after = await syncs.current(filter);
