@@ -7,7 +7,7 @@ import { RawClient } from '../support/raw-client.js';
 import { statusOf } from '../support/status-of.js';
 
 const ASSETS = join('dist', 'dashboard', 'assets');
-const MOST_SCRIPT_BYTES = 64_000;
+const MOST_SCRIPT_BYTES = 64_500;
 /** Of the scripts that load before the first render. */
 const MOST_FIRST_BYTES = 47_500;
 

@@ -105,9 +105,9 @@ function Shown({
               {
                 id: 'queued',
                 title: 'Queued',
-                cell: ({ queuedAt }) => (queuedAt === undefined ? '–' : time(queuedAt)),
+                cell: ({ queuedAt }) => time(queuedAt),
               },
-              { id: 'due', title: 'Due', cell: ({ dueAt }) => (dueAt === undefined ? '–' : due(dueAt)) },
+              { id: 'due', title: 'Due', cell: ({ dueAt }) => due(dueAt) },
               { id: 'reason', title: 'Reason', cell: ({ reason }) => reason ?? '–' },
             ]}
             rows={shown}

@@ -40,11 +40,11 @@ export function columns({
     ...(counts
       ? [{ id: 'discovered', title: 'Found', numeric: true, cell: ({ found = 0 }: Host) => whole(found) }]
       : []),
-    { id: 'next', title: 'Next due', cell: ({ nextAt }) => (nextAt === undefined ? '–' : due(nextAt)) },
+    { id: 'next', title: 'Next due', cell: ({ nextAt }) => due(nextAt) },
     {
       id: 'blocked',
       title: 'Blocked until',
-      cell: ({ blockedUntil }) => (blockedUntil === undefined ? '–' : time(blockedUntil)),
+      cell: ({ blockedUntil }) => time(blockedUntil),
     },
     {
       id: 'acts',
