@@ -117,7 +117,12 @@ describe('the sources of the command line', () => {
         ),
       ...([2, /it has a DOCTYPE/] as const),
     ],
-    ['elements that are not closed', () => fileOf(`<urlset>${'<a>'.repeat(1_000)}`), 2, /more than 32 levels deep/],
+    [
+      'elements that are not closed',
+      () => fileOf(`<urlset>${'<a>'.repeat(1_000)}`),
+      2,
+      /more than 32 levels deep/,
+    ],
     [
       'a gzip that is cut off',
       () => fileOf(gzipSync('x'.repeat(100_000)).subarray(0, 60)),
