@@ -138,6 +138,25 @@ describe('judgeQueue', () => {
     ]);
   });
 
+  it('lets a URL of a higher priority come later only if it was leased before', () => {
+    const low: Leased = { id: 'low', url: `${LEASED.url}low`, discovery: 7, attempt: 1 };
+    const release: QueueOperation = { ...ACK, id: 8, verb: 'release', isUncounted: true };
+    const perHost = { delaySeconds: 0, maxLeased: 10 };
+    const judged = (leases: readonly QueueAttempt[]) => {
+      const attempts = [
+        told({ ...DISCOVER, priority: 'high' }, 0, 'new'),
+        told({ id: 7, verb: 'discover', urls: [low.url], priority: 'low' }, 100, 'new'),
+        ...leases,
+        leased(DRAIN, 60_000, low),
+        leased({ ...DRAIN, id: 9 }, 60_100, { ...LEASED, id: 'another' }),
+      ];
+      const { violations: found } = judgeQueue({ attempts, drainedFrom: 60_000, perHost }, []);
+      return found.map(({ what }) => what);
+    };
+    expect(judged([leased(LEASE, 9_000, LEASED), told(release, 10_000, 'released')])).toEqual([]);
+    expect(judged([])).toEqual([expect.stringContaining('with a lower priority')]);
+  });
+
   const FORGET: QueueOperation = { id: 5, verb: 'forget', urls: [LEASED.url] };
   const REDISCOVER: QueueOperation = { ...DISCOVER, id: 6 };
   const newTwice = (repeatedAt: number) => [

@@ -208,9 +208,10 @@ export const RULES: readonly Rule[] = [
       const level = levelIn(entry, doubts);
       const drained = perHost && firstFrom(entry, drainedFrom);
       if (!drained || level === undefined) return false;
-      // The queue may notice only after the first leases that an entry has come back.
+      // The queue may notice only after the first leases that an entry has come back. A release may not have counted.
       const { delaySeconds = 0 } = entry.discovery?.event.operation ?? {};
-      if (drained.leased.attempt > 1 || delaySeconds > 0) return false;
+      const wasLeased = entry.handOuts.some(({ attempt }) => attempt.start < drainedFrom);
+      if (wasLeased || drained.leased.attempt > 1 || delaySeconds > 0) return false;
       return entry.of.host.entries.some((other) => {
         const first = firstFrom(other, drainedFrom);
         return first && precedes(first, drained) && (levelIn(other, doubts) ?? 0) > level;
