@@ -31,9 +31,9 @@ export interface Settle {
   readonly ids: readonly string[];
   /** The delay of a release, the new length of a lease, or the time after which acknowledged URLs come back; 0: never. */
   readonly seconds: number;
-  /** Of a release: whether the lease does not count as an attempt. */
+  /** For a release: true if the lease does not count as an attempt. */
   readonly isUncounted?: boolean;
-  /** Of a release: the delay of the hosts. */
+  /** For a release: the delay of the hosts. */
   readonly hostSeconds?: number;
 }
 

@@ -101,7 +101,7 @@ export interface Call {
   readonly laterMs: number;
   readonly held: readonly Held[];
   readonly listed: readonly Listed[];
-  /** Of a release: for how long its hosts wait. */
+  /** For a release: the delay of its hosts. */
   readonly hostDelayMs: number;
   /** The limit of a lease in a per-host queue. */
   readonly maxPerHost?: number | undefined;

@@ -229,7 +229,7 @@ export interface ExpectedView {
   readonly isVague: boolean;
 }
 
-/** What is wrong with the views of hosts. Undefined if nothing is. */
+/** The first fault in the views of hosts. Undefined if there is none. */
 export function wrongView(expected: readonly ExpectedView[], views: readonly HostView[]): string | undefined {
   for (const { host, view, isVague } of expected) {
     const found = views.find(({ name }) => name === host);
