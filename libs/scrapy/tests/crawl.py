@@ -3,6 +3,7 @@
 import json
 import logging
 import sys
+import threading
 import uuid
 from typing import Any, AsyncIterator, Dict, Iterator, List
 
@@ -19,6 +20,8 @@ from scrapy_unseen.loop import call_later
 from scrapy_unseen.service import ServiceUnavailable
 
 AT_ONCE = 8
+#: Maximum number of seconds that a call waits for another.
+LONGEST = 60
 
 
 class Given(Spider):
@@ -182,6 +185,36 @@ class HoldsFirst(Scheduler):
         if urls and not self.stats.get_value("held_first"):
             self.stats.inc_value("held_first")
             self._leases.hold_all()
+
+
+class LooksBeforeAcknowledging(HoldsFirst):
+    """Looks at the queue before its acknowledgements arrive, and gets that answer after theirs."""
+
+    def open(self, spider: Spider) -> Any:
+        opened = super().open(spider)
+        ack, queue = self._visited.ack, self._visited.queue
+        looked, self.acknowledged = threading.Event(), threading.Event()
+
+        def look() -> Any:
+            counts = queue()
+            # Holds the answer only if the crawl has more leases than those that it holds to its end.
+            if len(self._leases) > 1 and not looked.is_set():
+                self.stats.inc_value("looked_before")
+                looked.set()
+                self.acknowledged.wait(LONGEST)
+            return counts
+
+        def acknowledge(*given: Any) -> Any:
+            looked.wait(LONGEST)
+            return ack(*given)
+
+        self._visited.queue, self._visited.ack = look, acknowledge
+        return opened
+
+    def _acknowledged(self, *given: Any) -> None:
+        super()._acknowledged(*given)
+        if len(self._leases) == 1 and self._asking == 1:
+            self.acknowledged.set()
 
 
 class LeasesAgain(Scheduler):

@@ -352,9 +352,19 @@ class QueuedTest(unittest.TestCase):
         queue = self.queue()
         self.assertEqual((queue["leased"], queue["delayed"] > 0), (0, True))
 
+    def test_a_crawl_does_not_mistake_leases_that_it_acknowledges_for_leases_of_others(self) -> None:
+        self.site.links = lambda path: [f"/page/{i}" for i in range(1, 6)] if path == "/page/0" else ()
+        stats = self.crawl(SCHEDULER="tests.crawl.LooksBeforeAcknowledging")
+        self.assertEqual((stats.get("looked_before"), stats.get("finish_reason")), (1, "finished"), stats["log"][-3000:])
+        # The next run gets the pages that the first run held to its end.
+        self.assertEqual((self.queue()["waiting"], self.queue()["delayed"]), (1, 0))
+
     def test_a_busy_crawl_holds_its_pages_while_it_waits_for_others(self) -> None:
-        idle: Dict[str, Any] = {"_asking": 0, "_waiting": [], "mqs": [], "_ending": False, "inprogress": set()}
-        busy: List[Dict[str, Any]] = [{"_asking": 1}, {"_waiting": [1]}, {"mqs": [1]}, {"_ending": True}, {"inprogress": {1}}]
+        idle: Dict[str, Any] = {"_asking": 0, "_overlapped": False, "_waiting": [], "mqs": [], "_ending": False, "inprogress": set()}
+        busy: List[Dict[str, Any]] = [
+            *({"_asking": 1}, {"_overlapped": True}, {"_waiting": [1]}, {"mqs": [1]}),
+            *({"_ending": True}, {"inprogress": {1}}),
+        ]
         for state in ({}, *busy):
             with self.subTest(**state):
                 scheduler: Any = QueuedScheduler.__new__(QueuedScheduler)

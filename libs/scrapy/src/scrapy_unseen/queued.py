@@ -2,7 +2,7 @@
 
 import hashlib
 import logging
-from typing import Any, Dict, List, Optional, Sequence, Set
+from typing import Any, Callable, Dict, List, Optional, Sequence, Set
 
 from scrapy import Spider, signals
 from scrapy.exceptions import DontCloseSpider
@@ -65,6 +65,8 @@ class QueuedScheduler(Scheduler):
         self._seen_since = False
         #: Whether a lease is in progress or scheduled.
         self._filling = False
+        #: Whether another call was in progress at any time since the crawl last looked at the counts of the queue.
+        self._overlapped = False
         self._lease_failed = self._extend_failed = False
         self._timers: Dict[str, Any] = {}
         self._told_unqueued = False
@@ -232,8 +234,7 @@ class QueuedScheduler(Scheduler):
         if urls:
             self._may_have_more = True
         else:
-            self._filling = True
-            self._in_thread(self._visited.queue).addCallbacks(self._looked, self._not_leased)
+            self._look()
         self._leases.add(one["id"] for one in urls)
         if self._ending:
             # This crawl no longer checks their links, and releases these pages at its end.
@@ -279,9 +280,12 @@ class QueuedScheduler(Scheduler):
     def _put_off_held(self) -> None:
         """
         Releases held pages early if this crawl only waits for other crawls, because these may wait for it in turn.
+        Counts that overlap with another call of this crawl, such as an acknowledgement, may include leases that it has
+        ended. The crawl would mistake these for leases of other crawls.
         """
         slot = slot_of(self.crawler)
-        if slot is None or slot.inprogress or self._asking or self._waiting or len(self) or self._ending:
+        busy = self._asking or self._overlapped or self._waiting or len(self) or self._ending
+        if busy or slot is None or slot.inprogress:
             return
         self._settle()
         ends = self._leases.take_idle()
@@ -318,6 +322,16 @@ class QueuedScheduler(Scheduler):
         self._url_of[lease] = url
         self._known.let_through(fingerprint)
         self._push(request)
+
+    def _look(self) -> None:
+        self._filling = True
+        looking = self._in_thread(self._visited.queue)
+        self._overlapped = self._asking > 1
+        looking.addCallbacks(self._looked, self._not_leased)
+
+    def _in_thread(self, act: Callable[[], Any]) -> "defer.Deferred[Any]":
+        self._overlapped = True
+        return super()._in_thread(act)
 
     def _looked(self, queue: Dict[str, int]) -> None:
         """Waits for the pages of other crawls: they return if these crawls are killed, and may have new links."""
