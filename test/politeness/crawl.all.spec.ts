@@ -51,7 +51,7 @@ describeCrawl(`ten workers of three kinds crawl 50 hosts${whyNot}`, () => {
       start: redisSystem,
       killsAt: [60, 120, 180, 240, 300, 360],
     },
-    { store: 'the embedded store', start: embeddedSystem, killsAt: [] },
+    { store: 'the embedded store, whose service is killed', start: embeddedSystem, killsAt: [100, 200, 300] },
   ])(
     'and pace each host, on $store',
     async ({ store, start, killsAt }) => {
