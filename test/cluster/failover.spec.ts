@@ -1,25 +1,14 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import calculateSlot from 'cluster-key-slot';
 import type { Filter } from '#store';
-import { RedisStore } from '#store/redis';
+import type { RedisStore } from '#store/redis';
 import { CATALOGUE } from '../../libs/store/src/redis/layout/keys.js';
-import { RedisFilter } from '../../libs/store/src/redis/layout/filter.js';
 import { add, check, count, items, keyed, makeFilter } from '../contract/calls.js';
-import { SLOTS, startCluster, type RedisCluster } from '../support/redis-cluster.js';
-import {
-  failOverGracefully,
-  holdBack,
-  killMaster,
-  untilInStep,
-  withClient,
-} from '../support/redis-failover.js';
-import type { RedisServer } from '../support/redis-server.js';
+import { failOverGracefully, holdBack, killMaster } from '../support/redis-failover.js';
 import { until } from '../support/until.js';
+import { Failover, masterOf, masterOfSegment } from './failover.js';
 import { addWhile, expectEachOnce, type Attempt } from './load.js';
 
 const TIMEOUT_MS = 3_000;
-/** For calls outside the load: long enough for a cluster to settle. */
-const PATIENCE_MS = 60_000;
 /** Number of adds to the victim before and after each event. */
 const SOME = 50;
 const SEGMENTED = { maxSegmentBytes: 2 ** 20, minSegments: 6, minSegmentBytes: 1 };
@@ -30,44 +19,8 @@ const LOADED = {
   segmentation: SEGMENTED,
 } as const;
 
-class Failover {
-  private constructor(readonly cluster: RedisCluster) {}
-
-  static async start(): Promise<Failover> {
-    return new Failover(await startCluster({ replicas: 1 }));
-  }
-
-  master(at: number): RedisServer {
-    return this.cluster.servers[at] as RedisServer;
-  }
-
-  replica(at: number): RedisServer {
-    return this.cluster.replicas[at] as RedisServer;
-  }
-
-  open(waitReplicas = 0, timeoutMs = PATIENCE_MS): Promise<RedisStore> {
-    return RedisStore.open({ clusterNodes: this.cluster.nodes, timeoutMs, waitReplicas });
-  }
-
-  /** Restarts a killed master, which becomes a replica of its successor. */
-  async rejoin(at: number): Promise<void> {
-    await this.master(at).restart();
-    await withClient(this.master(at), (client) =>
-      until('the old master has become a replica', async () =>
-        (await client.info('replication')).includes('master_link_status:up'),
-      ),
-    );
-  }
-}
-
-/** The number of the master that served the slot of a Redis key when the cluster was created. */
-const masterOf = (key: string) => Math.floor((calculateSlot(key) * 3) / SLOTS);
-
 const told = (attempts: readonly Attempt[]) =>
   `${attempts.length} adds, ${attempts.filter(({ acknowledged }) => acknowledged).length} answered`;
-
-const masterOfSegment = (filter: Filter, segment: number) =>
-  masterOf(RedisFilter.of(filter).segments[segment]?.cells ?? '');
 
 describe('a master of a cluster is killed under load', () => {
   let failover: Failover;
@@ -82,7 +35,7 @@ describe('a master of a cluster is killed under load', () => {
   });
 
   async function loaded(waitReplicas: number) {
-    const store = await failover.open(waitReplicas);
+    const store = await failover.open({ waitReplicas });
     stores.push(store);
     return { store, filter: await makeFilter(store, LOADED) };
   }
@@ -165,23 +118,19 @@ describe('a replica without the latest changes takes over', () => {
     stores.push(store);
     const old = await makeFilter(store, LOADED);
     await add(store, old, items(100));
-    const master = failover.master(at);
-    await untilInStep(master);
-    const letGo = await holdBack(failover.replica(at), master);
-    const cleared = await store.clear(old.name, old.kind, keyed());
-    const made = await makeFilter(store, LOADED);
-    for (const filter of [cleared, made]) {
-      expect(await add(store, filter, items(100))).toEqual(items(100).map(() => 1));
-    }
-    await master.kill('SIGKILL');
-    letGo();
-    await killMaster(master, [failover.replica(at)]);
+    const made: Filter[] = [];
+    await failover.losing(at, async () => {
+      made.push(await store.clear(old.name, old.kind, keyed()), await makeFilter(store, LOADED));
+      for (const filter of made) {
+        expect(await add(store, filter, items(100))).toEqual(items(100).map(() => 1));
+      }
+    });
     const other = await failover.open();
     stores.push(other);
     await until('the cluster serves', async () => (await other.readiness()).ready);
 
     const outcomes = new Set<unknown>();
-    for (const { name, kind } of [cleared, made]) {
+    for (const { name, kind } of made) {
       for (const each of [store, other]) {
         for (const item of items(100)) outcomes.add(await outcome(each, name, kind, item));
       }

@@ -12,7 +12,7 @@ export function payloads(entries: readonly { payload: string }[]): string[] {
 
 /** The queue's calls, each with its own operation. */
 export class QueueCalls {
-  constructor(private readonly subject: Subject) {}
+  constructor(private readonly subject: Pick<Subject, 'store'>) {}
 
   lease(filter: Filter, max: number, ms = LONG_MS, limits?: LeaseLimits): Promise<LeasedEntry[]> {
     return this.subject.store.queue.lease(filter, max, ms, made(), limits);
