@@ -11,6 +11,7 @@ import {
 import { clock } from '../support/clock.js';
 import { specOf } from '../support/export-files.js';
 import type { FoundKey, RedisHarness } from '../support/stores.js';
+import { until } from '../support/until.js';
 import { add, check, items, keyed, made, makeFilter, type FilterOptions } from './calls.js';
 import { HostCalls, hostOptions, urls } from './host-calls.js';
 import { payloads } from './queue-calls.js';
@@ -46,6 +47,19 @@ export function redisOrder(subject: Subject<RedisHarness>): void {
     numbers.writeUIntBE(value, placeIn(numbers, name), 6);
     await client.hset(key, QUEUE_FIELD, numbers);
   };
+  /** Queues entries, and forgets the items of `gone` as the commit of a sync does, without dropping their entries. */
+  const schedule = async (filter: Filter, left: readonly string[], gone: readonly string[], till: number) => {
+    await calls.discover(filter, left, { delayMs: DAY_MS });
+    const { key, client } = await metaOf(filter);
+    const cells = key.replace(/:meta$/, ':cells');
+    const kept = (await client.getBuffer(cells)) as Buffer;
+    await calls.discover(filter, gone, { delayMs: DAY_MS });
+    await client.set(cells, kept);
+    await setOrdered(filter, 'checking', (await numbersOf(filter)).readUIntBE(0, 6));
+    await setOrdered(filter, 'checkingTill', till);
+  };
+  const checked = (filter: Filter) =>
+    until('all entries are checked', async () => (await ordered(filter, 'checking')) === 0);
   const keysOf = async (filter: Filter) => {
     const { key, client } = await metaOf(filter);
     const [chunks = '', , , delayed = ''] = queueKeys(segmentKeys(/\{(.*)\}/.exec(key)?.[1] as string));
@@ -163,19 +177,14 @@ export function redisOrder(subject: Subject<RedisHarness>): void {
 
     it('do not come due before they are checked, and give way to new entries of their items', async () => {
       const filter = await make();
-      await calls.discover(filter, ['old'], { delayMs: DAY_MS });
-      const old = (await numbersOf(filter)).readUIntBE(0, 6);
-      // As if the item had been forgotten by a commit.
-      const { key, client } = await metaOf(filter);
-      const cells = key.replace(/:meta$/, ':cells');
-      await client.set(cells, Buffer.alloc(await client.strlen(cells)));
-      await setOrdered(filter, 'checking', old);
-      await setOrdered(filter, 'checkingTill', clock.now() + DAY_MS + 30_000);
+      await schedule(filter, [], ['old'], clock.now() + DAY_MS + 30_000);
       clock.advance(DAY_MS);
       expect(await calls.lease(filter, 10)).toEqual([]);
       expect(await calls.discover(filter, ['old'])).toEqual([1]);
       expect(await calls.take(filter)).toEqual(['old']);
       clock.advance(60_000);
+      expect(await calls.take(filter)).toEqual([]);
+      await checked(filter);
       expect(await calls.take(filter)).toEqual([]);
       expect(await calls.queueOf(filter)).toMatchObject({ waiting: 0, leased: 1, scheduled: 0 });
     });
@@ -185,28 +194,38 @@ export function redisOrder(subject: Subject<RedisHarness>): void {
       async (options) => {
         const filter = await make(options);
         const [old, other] = urls('a', 2) as [string, string];
-        await calls.discover(filter, [old, other], { delayMs: DAY_MS });
-        const { key, client } = await metaOf(filter);
-        const cells = key.replace(/:meta$/, ':cells');
-        await client.set(cells, Buffer.alloc(await client.strlen(cells)));
-        await setOrdered(filter, 'checking', (await numbersOf(filter)).readUIntBE(0, 6));
-        await setOrdered(filter, 'checkingTill', clock.now() + 30_000);
+        await schedule(filter, [other], [old], clock.now() + 30_000);
         const operation = keyed();
         expect(await add(subject.store, filter, [old, old], operation)).toEqual([1, 0]);
         expect(await add(subject.store, filter, [old, old], operation)).toEqual([1, 0]);
         expect(await add(subject.store, filter, [old])).toEqual([0]);
         clock.advance(DAY_MS);
+        expect(await calls.take(filter)).toEqual([]);
+        await checked(filter);
         expect(await calls.take(filter)).toEqual([other]);
         expect(await check(subject.store, filter, [old])).toEqual([1]);
       },
     );
 
-    it('come due if no instance goes on to drop them', async () => {
+    it('are dropped by the instance of a lease once no other has made a step for a minute', async () => {
       const filter = await make();
-      await calls.discover(filter, ['left'], { delayMs: DAY_MS });
-      await setOrdered(filter, 'checking', (await numbersOf(filter)).readUIntBE(0, 6));
+      await schedule(filter, ['left'], ['gone'], clock.now() + 60_000);
+      await calls.discover(filter, ['new', 'newer']);
+      const [began, till] = [await ordered(filter, 'checking'), await ordered(filter, 'checkingTill')];
+      const first = await calls.lease(filter, 1, 5 * 60_000);
+      expect(payloads(first)).toEqual(['new']);
+      expect([await ordered(filter, 'checking'), await ordered(filter, 'checkingTill')]).toEqual([
+        began,
+        till,
+      ]);
+      clock.advance(60_000);
+      // The lease itself does not wait for that.
+      const second = await calls.lease(filter, 1);
+      expect(payloads(second)).toEqual(['newer']);
+      expect(await calls.ack(filter, [...first, ...second])).toEqual([1, 1]);
+      await checked(filter);
       clock.advance(DAY_MS);
-      expect(await calls.take(filter)).toEqual(['left']);
+      expect(payloads(await calls.lease(filter, 10))).toEqual(['left']);
     });
   });
 }

@@ -42,6 +42,7 @@ import { transferHostsContract } from './transfer-hosts.js';
 import { transferOrderContract } from './transfer-order.js';
 import { Subject } from './subject.js';
 import { syncsContract } from './syncs.js';
+import { syncDropsContract } from './syncs-drops.js';
 import { syncGrowthContract } from './syncs-growth.js';
 import { syncLifeCycleContract } from './syncs-life-cycle.js';
 import { syncsHostsContract } from './syncs-hosts.js';
@@ -106,6 +107,7 @@ export function storeContract<H extends StoreHarness>(
     hostSettingsContract(subject);
     hostDropsContract(subject);
     syncsHostsContract(subject);
+    syncDropsContract(subject);
     transferHostsContract(subject);
     ageingContract(subject);
   });

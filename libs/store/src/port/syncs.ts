@@ -86,7 +86,8 @@ export const Kept = {
  *   if that takes too long, soon after, and always before the commit. Entries that are acknowledged or purged before
  *   that are kept, too. If the new layers have no room for them, the store abandons the sync;
  * - scheduled entries are not kept. The commit removes those whose items the new layers do not claim: a set could not
- *   forget a URL that it crawls again and again otherwise.
+ *   forget a URL that it crawls again and again otherwise. No removed entry comes due and no later export has it,
+ *   however long the removal takes, and even if its instance dies.
  *
  * A commit replaces the filter's own layers with the new ones; for each item this happens at one moment. Handles that
  * were opened before become stale (StaleFilterError), since positions may differ. Abandoning drops the new layers;

@@ -31,7 +31,6 @@ import { Connection, type ConnectionOptions } from './connection/connection.js';
 import { RedisCounters } from './items/counters.js';
 import { RedisCredentials } from './credentials.js';
 import { describeFilter } from './segments/describe.js';
-import type { CatalogueEntry } from './layout/entry.js';
 import { RedisFilter, segmentKeysOf } from './layout/filter.js';
 import { Generations } from './catalogue/generations.js';
 import { Growth } from './catalogue/growth.js';
@@ -119,7 +118,7 @@ export class RedisStore implements Store {
     this.lifeCycle = new LifeCycle(this.catalogue, new Generations(this.catalogue, allocation, random));
     this.growth = new Growth(this.catalogue, allocation, timeoutMs);
     const stragglers = new Stragglers(connection, this.catalogue, allocation);
-    const removeUnclaimed = (entry: CatalogueEntry) => this.unclaimed.remove(entry);
+    const removeUnclaimed = (filter: RedisFilter) => this.unclaimed.remove(filter);
     const changes = new SyncChanges(connection, this.catalogue, allocation, stragglers, removeUnclaimed);
     this.views = new Views(connection, this.catalogue, stragglers, changes);
     const segments = new Segments(connection, this.views, { maxRecordBytes, maxMarks, maxHosts });
@@ -150,7 +149,7 @@ export class RedisStore implements Store {
       this.sweeper,
     );
     this.watches = new QueueWatches(connection, segments, openSet, timeoutMs);
-    this.queue = new RedisQueue(segments, this.watches, this.sweeper, timeoutMs);
+    this.queue = new RedisQueue(segments, this.watches, this.sweeper, removeUnclaimed, timeoutMs);
     this.hosts = new RedisHosts({
       ...{ segments, sweeper: this.sweeper, maxHosts },
       copyQueue: (filter, deadline) => this.syncs.copyQueue(filter, deadline),

@@ -10,6 +10,7 @@ import type { Catalogue, EntryRead, FoundEntry } from './catalogue.js';
 import { carryOut } from './catalogue-change.js';
 import { type CatalogueEntry, type EntrySync, layersOf } from '../layout/entry.js';
 import { tokenOf } from '../layout/entry.js';
+import { RedisFilter } from '../layout/filter.js';
 import { CATALOGUE, queueKeys, segmentKeys } from '../layout/keys.js';
 import type { Connection } from '../connection/connection.js';
 import { hostLimits } from '../scripts/host-lanes.js';
@@ -47,7 +48,7 @@ export class SyncChanges {
     private readonly allocation: Allocation,
     private readonly stragglers: Stragglers,
     /** Removes scheduled entries whose items a commit has forgotten. */
-    private readonly removeUnclaimed: (entry: CatalogueEntry) => Promise<void> = () => Promise.resolve(),
+    private readonly removeUnclaimed: (filter: RedisFilter) => Promise<void> = () => Promise.resolve(),
   ) {}
 
   /** Announces a sync. Undefined if the entry has changed since it was read. Throws QUOTA_EXCEEDED. */
@@ -178,7 +179,7 @@ export class SyncChanges {
         const late = () =>
           new StoreError('STORE_UNAVAILABLE', `${called(entry)} is still being synced; retry`);
         if (entry.endedSync?.state === 'committed')
-          await within(msUntil(deadline), this.removeUnclaimed(entry), late);
+          await within(msUntil(deadline), this.removeUnclaimed(new RedisFilter(entry)), late);
         await joinAll(entry.tags.map((tag) => this.renewLanes(entry, tag, deadline)));
         await this.allocation.freeSync(entry.tags, left, entry.base ?? 0, deadline);
       },

@@ -42,6 +42,8 @@ interface SegmentLease {
   readonly full: boolean;
   /** True if another script may find more, under a record of its own: this one has read as many lanes as it may. */
   readonly goesOn: boolean;
+  /** True if it has leased nothing, and scheduled entries that the commit of a sync left have to be removed. */
+  readonly takesOver: boolean;
   /** In a per-host queue, the last turn at the beginning of the lease in this segment. */
   readonly lastTurn: number;
   /** True if it is from the record of an earlier attempt. */
@@ -53,6 +55,8 @@ export class RedisQueue implements Queue {
     private readonly segments: Segments,
     private readonly watches: QueueWatches,
     private readonly sweeper: Sweeper,
+    /** Removes scheduled entries whose items a committed sync has forgotten. */
+    private readonly removeUnclaimed: (filter: RedisFilter) => Promise<void>,
     /** Time for one step of a read, in ms. */
     private readonly timeoutMs: number,
   ) {}
@@ -231,15 +235,19 @@ export class RedisQueue implements Queue {
     args: readonly (string | number)[],
     part: number,
   ): Promise<Buffer> {
-    const { answers } = await this.segments.changeBinary({
-      script: scriptFor(filter, leaseScript),
-      filter,
-      segment,
-      operation,
-      field: `lease:${operation.id}${part === 0 ? '' : `\0${part}`}`,
-      args: [filter.maxAttempts ?? 0, ...args],
-    });
-    return answers;
+    for (;;) {
+      const { answers } = await this.segments.changeBinary({
+        script: scriptFor(filter, leaseScript),
+        filter,
+        segment,
+        operation,
+        field: `lease:${operation.id}${part === 0 ? '' : `\0${part}`}`,
+        args: [filter.maxAttempts ?? 0, ...args],
+      });
+      if (!readLease(answers, filter, segment, 0).takesOver) return answers;
+      // If it fails, a later lease tries again.
+      void this.removeUnclaimed(filter).catch(() => undefined);
+    }
   }
 }
 
@@ -287,6 +295,7 @@ function readLease(
     more: flag === 1,
     full: flag === 2,
     goesOn: flag === 3,
+    takesOver: flag === 4,
     lastTurn,
     isRepeat: states !== '',
   };

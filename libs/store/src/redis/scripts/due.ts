@@ -1,6 +1,5 @@
 import { LEASE_ENDED, MAX_LEASE_MS } from '../../port/index.js';
 import { EXTENDED, LEASED, OVER, SCHEDULED } from './queue-state.js';
-import { isChecking } from './unclaimed.js';
 
 /* Lua on entries of an open queue that come back at a time. */
 
@@ -20,7 +19,7 @@ end
 
 /** If a time is too far ahead, the clock was set back after it was stored. Scheduled entries may have any time. */
 const MAY_COME_BACK = `queue.due > 0 and (queue.due <= now or queue.due > now + ${MAX_LEASE_MS})`;
-const MAY_BE_ON_TIME = `queue.scheduled > 0 and queue.scheduledAt <= now and not ${isChecking('queue.checkingTill')}`;
+const MAY_BE_ON_TIME = 'queue.scheduled > 0 and queue.scheduledAt <= now and queue.checking == 0';
 /** Lua: whether an entry may be due. */
 export const MAY_BE_DUE = `(${MAY_COME_BACK} or ${MAY_BE_ON_TIME})`;
 

@@ -17,6 +17,7 @@ import {
 } from './queue-state.js';
 import { schedule } from './schedule.js';
 import { ALLOW_OOM, FIND_RECORD, RECALL } from './script.js';
+import { takeOver } from './unclaimed.js';
 
 /**
  * Answers a repeat from its record "<first lease> <entries>", and "+" if it had flag 3: the entries still held. Needs
@@ -55,8 +56,9 @@ end
  * bytes of payloads, 13 '1' if the first entry may have more. If the queue is per-host: 14 entries of each, 15 the last
  * turn at the beginning of the lease, '' in its first script: see takeTurns.
  * Returns "<first lease> <entries> <flag> <last turn> <states>\n", then the entries as in the leases. Flag: 1 if there
- * is more to read, 2 if the next entry would exceed the bytes, 3 if further lanes may have entries, else 0. States, for
- * a repeat only, one character per entry: LEASED if still held, '-' if the answer leaves the entry out.
+ * is more to read, 2 if the next entry would exceed the bytes, 3 if further lanes may have entries, 4 if it has leased
+ * nothing and the instance has to go on with steps of unclaimed.ts, else 0. States, for a repeat only, one character per
+ * entry: LEASED if still held, '-' if the answer leaves the entry out.
  */
 export const leaseScript = forQueues((hosts) => ({
   name: 'unseenLease',
@@ -71,7 +73,7 @@ ${leases(hosts)}${IS_DUE}${stillHeld(hosts)}
   return {first .. ' ' .. count .. (rest == '+' and ' 3 0 ' or ' 0 0 ') .. states .. '\\n' .. entries, items}
 end
 local wanted = tonumber(ARGV[10])
-if wanted == 0 then return {'0 0 0 0 \\n', items} end
+if wanted == 0 then return {'0 0 0 0 \\n', items} end${takeOver("{'0 0 4 0 \\n', items}")}
 local more = false
 if ${MAY_BE_DUE} then
 ${bringBack(hosts, 'ARGV[9]')}${leases(hosts)}${moveDue(hosts)}

@@ -7,18 +7,12 @@ import { ALLOW_OOM, NOW } from './script.js';
  *
  * A commit sets the number `checking` of an ordered queue to the clock, and the last step sets it to 0. In between, no
  * scheduled entry comes due, so that the instance meets them all, and a new item voids an earlier entry of that item.
- * This lasts until `checkingTill` (ms), which each step moves. If no instance makes the next step in time, entries come
- * due again.
+ * If no instance makes a step until `checkingTill` (ms), which each step moves, the next lease makes its instance go on:
+ * another instance has died, or a failover has lost its last step.
  */
 
 /** How long an instance may take for a step, in ms. */
 const STEP_MS = 60_000;
-
-/**
- * Lua: whether an instance is checking entries, by `checkingTill`. If that time is too far ahead, the clock was set
- * back since. After NOW.
- */
-export const isChecking = (till: string): string => `(${till} > now and ${till} <= now + ${STEP_MS})`;
 
 /** Bytes from `checking` to the end of the numbers. The number after it is `checkingTill`. */
 const LAST_BYTES = 6 * (ORDERED.length - ORDERED.indexOf('checking'));
@@ -35,25 +29,32 @@ if ${isOrdered(numbers)} then
 end
 `;
 
-/** Lua: ends a script without the queue's keys if it may have to void entries. `numbers`: of the queue. After NOW. */
+/** Lua: ends a script without the queue's keys if it may have to void entries. `numbers`: of the queue. */
 export const refuseWhileChecking = (numbers: string): string => `
 do
   local numbers = ${numbers} or ''
-  local till = ${isOrdered('numbers')} and struct.unpack('>I6', numbers, #numbers - 5) or 0
-  if ${isChecking('till')} then return redis.status_reply('QUEUE') end
+  local checking = ${isOrdered('numbers')} and struct.unpack('>I6', numbers, #numbers - ${LAST_BYTES - 1}) or 0
+  if checking > 0 then return redis.status_reply('QUEUE') end
 end`;
 
 /**
  * Lua: voids earlier entries of new items of this open queue. `items`: a list of at least one; `hash`: of item `n`.
- * After NOW.
  */
 export const replaceIn = (queue: string, items: string, hash: string): string => `
-if ${isChecking(`${queue}.checkingTill`)} then
+if ${queue}.checking > 0 then
   local marks = {}
   for n = 1, #${items} do
     marks[2 * n - 1], marks[2 * n] = ${hash}, string.format('%.0f', ${queue}.clock)
   end
   ${queue}.set('marked', ${queue}.marked + call('HSET', ${queue}.marks, unpack(marks)))
+end`;
+
+/** Lua: ends a script with `answer` if its instance has to go on with the steps of another one. After NOW. */
+export const takeOver = (answer: string): string => `
+if queue.checking > 0 and (queue.checkingTill <= now or queue.checkingTill > now + ${STEP_MS}) then
+  queue.set('checkingTill', now + ${STEP_MS})
+  queue.save()
+  return ${answer}
 end`;
 
 /**

@@ -7,8 +7,7 @@ import type { QueuedItem } from '../../port/index.js';
 import type { Connection } from '../connection/connection.js';
 import type { ItemCalls } from '../items/item-calls.js';
 import { perChunk } from '../items/per-chunk.js';
-import type { CatalogueEntry } from '../layout/entry.js';
-import { RedisFilter, segmentKeysOf } from '../layout/filter.js';
+import { type RedisFilter, segmentKeysOf } from '../layout/filter.js';
 import { owedKey } from '../layout/keys.js';
 import { removeUnclaimedScript } from '../scripts/unclaimed.js';
 import type { Segments } from '../segments/segments.js';
@@ -38,8 +37,7 @@ export class Unclaimed {
   constructor(private readonly parts: Parts) {}
 
   /** Callers that wait for the same set share the work. */
-  async remove(entry: CatalogueEntry): Promise<void> {
-    const filter = new RedisFilter(entry);
+  async remove(filter: RedisFilter): Promise<void> {
     if (!filter.queued) return;
     const id = `${filter.generation} ${filter.base}`;
     let removal = this.removals.get(id);
