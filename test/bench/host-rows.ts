@@ -1,3 +1,4 @@
+import { LANES_PER_SCRIPT } from '../../libs/store/src/redis/scripts/host-lanes.js';
 import { onBothStores } from './both-stores.js';
 import { measured, summary, type Measured, type Workers } from './measured.js';
 import { QueueClient } from './queue-client.js';
@@ -16,8 +17,6 @@ const ERROR_RATE = 1e-3;
 const HOSTS_PER_BATCH = 30;
 /** A lease takes one URL of each of these hosts. */
 const LEASED_HOSTS = 100;
-/** A script of Redis works on at most as many lanes. */
-const SCRIPT_LANES = 80;
 const SCRIPT_CALLS = 50;
 /** Longest time of a script, in µs. */
 const MOST_SCRIPT_MICROS = 1_000;
@@ -120,14 +119,14 @@ async function rowsOf(store: string, port: number, workers: Workers, options: Be
   ];
 }
 
-/** The longest script of each call on a set with 80 hosts. */
+/** The longest script of each call on a set with as many hosts as a script works on. */
 async function scriptRows(redis: RedisInstance): Promise<Row[]> {
   return withService({ env: { REDIS_URL: redis.url } }, async ({ port }) => {
     const set = new QueueClient(port, 'hosts-scripts', 1);
-    await set.create(SCRIPT_LANES * SCRIPT_CALLS, ERROR_RATE, { perHost: {} });
+    await set.create(LANES_PER_SCRIPT * SCRIPT_CALLS, ERROR_RATE, { perHost: {} });
     await set.stream(
       'discover',
-      hostLines(0, SCRIPT_LANES * SCRIPT_CALLS, (i) => i % SCRIPT_LANES),
+      hostLines(0, LANES_PER_SCRIPT * SCRIPT_CALLS, (i) => i % LANES_PER_SCRIPT),
     );
     await redis.client.config('SET', 'slowlog-log-slower-than', 0);
     const rows: Row[] = [];
@@ -147,17 +146,17 @@ async function scriptRows(redis: RedisInstance): Promise<Row[]> {
     };
     const leases: string[][] = [];
     await longest('lease', async () => {
-      for (let n = 0; n < SCRIPT_CALLS / 2; n++) leases.push(await set.lease(SCRIPT_LANES, 1));
+      for (let n = 0; n < SCRIPT_CALLS / 2; n++) leases.push(await set.lease(LANES_PER_SCRIPT, 1));
     });
     assertSetUp(
-      leases.every(({ length }) => length > 0.9 * SCRIPT_LANES),
+      leases.every(({ length }) => length > 0.9 * LANES_PER_SCRIPT),
       'a lease takes a URL of each host',
     );
     await longest('ack', async () => {
       for (const ids of leases) await set.ack(ids);
     });
     await longest('drop-host', async () => {
-      for (let n = 0; n < SCRIPT_LANES; n++)
+      for (let n = 0; n < LANES_PER_SCRIPT; n++)
         await set.dropHost(`www.news-${String(n).padStart(4, '0')}.example.org`);
     });
     set.close();

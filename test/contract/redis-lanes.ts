@@ -8,7 +8,7 @@ import {
   QUEUE_FIELD,
 } from '../../libs/store/src/redis/scripts/queue-state.js';
 import { LANES_PER_SCRIPT } from '../../libs/store/src/redis/scripts/host-lanes.js';
-import { readLane } from '../../libs/store/src/redis/scripts/lane-records.js';
+import { NO_LANE, readLane } from '../../libs/store/src/redis/scripts/lane-records.js';
 import type { FoundKey, RedisHarness } from '../support/stores.js';
 import { until } from '../support/until.js';
 import { check, discover, expectRefusal, keyed, makeFilter } from './calls.js';
@@ -32,7 +32,7 @@ export function redisLanes(subject: Subject<RedisHarness>): void {
     const { key, client } = await keyOf(filter, 'queue:lanes');
     return Object.fromEntries(
       (await client.hvalsBuffer(key))
-        .filter((record) => record.length > 0)
+        .filter((record) => record.toString() !== NO_LANE)
         .map((record) => [readLane(record).name, readLane(record)]),
     );
   };
@@ -168,6 +168,13 @@ export function redisLanes(subject: Subject<RedisHarness>): void {
       } finally {
         await subject.reopen();
       }
+    });
+
+    it('are in a hash table, even if they are few and their names are short', async () => {
+      const filter = await make({});
+      await discover(subject.store, filter, hosts(3));
+      const { client, key } = await keyOf(filter, 'queue:lanes');
+      expect(await client.object('ENCODING', key)).toBe('hashtable');
     });
 
     it('wake waiting callers if they may be leased from, and not if they have to wait', async () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Filter, QueuedItem } from '#store';
 import { queueKeys, segmentKeys } from '../../libs/store/src/redis/layout/keys.js';
-import { readLane } from '../../libs/store/src/redis/scripts/lane-records.js';
+import { NO_LANE, readLane } from '../../libs/store/src/redis/scripts/lane-records.js';
 import {
   ORDERED,
   QUEUE_FIELD,
@@ -98,7 +98,9 @@ export function redisOrder(subject: Subject<RedisHarness>): void {
       await calls.discover(filter, urls('b', 1), { priority: 'high' });
       await calls.discover(filter, urls('c', 1), { delayMs: DAY_MS });
       const [lanes] = await subject.harness.find(`unseen:{${filter.generation}.0.*}:queue:lanes`);
-      const records = (await lanes!.client.hvalsBuffer(lanes!.key)).filter(({ length }) => length > 0);
+      const records = (await lanes!.client.hvalsBuffer(lanes!.key)).filter(
+        (record) => record.toString() !== NO_LANE,
+      );
       const bytes = Object.fromEntries(
         records.map((record) => [readLane(record).name, record.length - readLane(record).name.length]),
       );

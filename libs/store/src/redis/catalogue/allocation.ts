@@ -13,6 +13,7 @@ import {
   removedKey,
   segmentKeys,
 } from '../layout/keys.js';
+import { NO_LANE } from '../scripts/lane-records.js';
 import { queueBytes } from '../scripts/queue-state.js';
 import { createCellsScript, createMetaScript } from '../scripts/segment.js';
 
@@ -85,10 +86,11 @@ export class Allocation {
   private allocateQueue(queue: QueueKeys, deadline: number): Promise<unknown>[] {
     const { chunks, leases, ends, delayed, dead, marks, oldMarks, hosts } = queue;
     const { connection } = this;
-    const hashes = [chunks, leases, marks, oldMarks, ...(hosts ? [hosts.lanes] : [])];
+    const hashes = [chunks, leases, marks, oldMarks];
     const sorted = [ends, delayed, dead, ...(hosts ? [hosts.due] : [])];
     return [
       ...hashes.map((key) => connection.write('hset', key, ['', ''], deadline)),
+      ...(hosts ? [connection.write('hset', hosts.lanes, ['', NO_LANE], deadline)] : []),
       ...sorted.map((key) => connection.write('zadd', key, ['-inf', ''], deadline)),
     ];
   }

@@ -26,7 +26,7 @@ import { APPEND, chunkOf, takeFrom } from './lanes.js';
  */
 
 /** Maximum number of lanes that one lease takes entries from, and of items or ids in a script on such a queue. */
-export const LANES_PER_SCRIPT = 80;
+export const LANES_PER_SCRIPT = 50;
 
 /** `spread`: its segments. */
 type LimitedFilter = Pick<Filter, 'perHost' | 'maxAgeSeconds' | 'base'> & { readonly spread: number };
@@ -58,7 +58,8 @@ export function hostLimits(
  *                   before `queue.turns`, and before `queue.waiting` is read or the queue is saved.
  */
 export const HOST_LANES = `${LANE_RECORDS}${PACK_LANE}${APPEND}
-local limits, used = {}, {}
+local limits, used, min, max = {}, {}, math.min, math.max
+local NO_TURN = string.rep('\\0', 6)
 for number in string.gmatch(ARGV[#ARGV], '%d+') do limits[#limits + 1] = tonumber(number) end
 local delayMs, maxLeased, maxUrls, ageMs, base, maxHosts, syncBase = unpack(limits)
 if maxLeased == 0 then maxLeased = math.huge end
@@ -70,18 +71,22 @@ local function keptIn(lane, first) return lane.keptBase == first and lane.kept o
 local function foundIn(lane)
   if ageMs > 0 and lane.countedBase ~= base then
     -- A sync was committed. It also kept URLs of earlier periods.
-    lane.found = math.min(lane.found, keptIn(lane, base))
+    setInGroup(lane, 'found', math.min(lane.found, keptIn(lane, base)))
     setInGroup(lane, 'countedBase', base)
   end
   if lane.period ~= period then
-    lane.period, lane.found = period, ageMs == 0 and keptIn(lane, base) or 0
+    setInGroup(lane, 'found', ageMs == 0 and keptIn(lane, base) or 0)
+    lane.period = period
     if lane.keptBase == base then lane.kept, lane.keptBase = 0, 0 end
   end
   return lane.found
 end
+local function hasCounts(lane)
+  return maxUrls > 0 and (foundIn(lane) > 0 or syncBase > 0 and keptIn(lane, syncBase) > 0)
+end
 local function limitOf(own, ofSet) return own > 0 and own - 1 or ofSet end
 local function heldIn(lane) return lane.waiting + lane.leased + lane.delayed + lane.scheduled + lane.dead end
-local function wait(lane, till) lane.readyAt = math.max(lane.readyAt, till) end
+local function wait(lane, till) lane.readyAt = max(lane.readyAt, till) end
 -- The earliest time at which entries of the host may be leased.
 local function readyOf(lane)
   if lane.blockedUntil <= now then return lane.readyAt end
@@ -102,19 +107,19 @@ end
 function queue.count(entries, state, by)
   useEach(entries, function(lane, entry)
     if isDropped(lane, entry) then queue.set(state .. 'Void', queue[state .. 'Void'] + by)
-    elseif state == 'scheduled' then setInGroup(lane, state, lane[state] + by)
-    else lane[state] = lane[state] + by end
+    else setInGroup(lane, state, lane[state] + by) end
   end)
 end
 function queue.freed(entries, times)
+  local count = 0
   useEach(entries, function(lane, entry, n)
     if isDropped(lane, entry) then return end
-    lane.leased = lane.leased - 1
-    queue.set('leased', queue.leased - 1)
+    lane.leased, count = lane.leased - 1, count + 1
     if limitOf(lane.ownMaxLeased, maxLeased) == 1 then
       wait(lane, queueTime - math.max(0, now - times[n]) + limitOf(lane.ownDelayMs, delayMs))
     end
   end)
+  if count > 0 then queue.set('leased', queue.leased - count) end
 end
 function queue.delay(entries, ms)
   useEach(entries, function(lane)
@@ -141,37 +146,39 @@ end
 local function turnOf(lane)
   if lane.leased >= limitOf(lane.ownMaxLeased, maxLeased) then return 0 end
   local readyAt = readyOf(lane)
-  if lane.dueSince and lane.waiting > 0 then return readyAt end
   if lane.waiting == 0 then
-    local ends = ageMs > 0 and foundIn(lane) > 0 and (period + 1) * ageMs or 0
+    local ends = ageMs > 0 and maxUrls > 0 and foundIn(lane) > 0 and (period + 1) * ageMs or 0
     -- Keeps the record of a dropped lane until a sweep has removed its entries.
     if lane.dropped > 0 then ends = math.max(ends, lane.dueAt > queueTime and lane.dueAt or queueTime + ${SWEEP_AFTER_MS}) end
     return math.max(readyAt > queueTime and readyAt or 0, ends)
   end
-  if lane.served or lane.known == 0 or lane.dueAt < readyAt then return math.max(readyAt, queueTime) end
+  if lane.dueSince then return readyAt end
+  if lane.served or lane.known == 0 or lane.dueAt < readyAt then return max(readyAt, queueTime) end
   return lane.dueAt > 0 and lane.dueAt or queueTime
 end
 function queue.flush()
   if #used == 0 then return end
   local records, over, turns, gone, isReady = {}, {}, {}, {}, false
+  local turn, waiting, lastAt, lastText = queue.turn, queue.waiting
   for n = 1, #used do
     local lane = used[n]
     if lane.dropped > 0 and lane.dropped <= queue.sweptDrop then lane.dropped = 0 end
     local at = turnOf(lane)
     if at ~= lane.dueAt or lane.served then
-      if lane.dueAt > 0 then gone[#gone + 1] = pack('>I6', lane.turn) .. lane.id end
-      lane.dueAt, lane.turn = at, 0
+      if lane.dueAt > 0 then gone[#gone + 1] = lane.turn .. lane.id end
+      lane.dueAt, lane.turn = at, NO_TURN
       if at > 0 then
-        queue.turn = queue.turn + 1
-        lane.turn = queue.turn
-        turns[#turns + 1], turns[#turns + 2] = string.format('%.0f', at), pack('>I6', lane.turn) .. lane.id
+        turn = turn + 1
+        lane.turn = pack('>I6', turn)
+        -- Most lanes of a lease get the same time.
+        if at ~= lastAt then lastAt, lastText = at, string.format('%.0f', at) end
+        turns[#turns + 1], turns[#turns + 2] = lastText, lane.turn .. lane.id
         if at <= queueTime and lane.waiting > 0 then isReady = true end
       end
     end
-    queue.waiting = queue.waiting + lane.waiting - lane.known
-    local isSet = lane.ownDelayMs + lane.ownMaxLeased + lane.ownMaxUrls > 0
-    local counts = foundIn(lane) > 0 or syncBase > 0 and keptIn(lane, syncBase) > 0
-    if heldIn(lane) > 0 or lane.dueAt > 0 or counts or isSet then
+    waiting = waiting + lane.waiting - lane.known
+    if lane.waiting > 0 or lane.dueAt > 0 or heldIn(lane) > 0 or hasCounts(lane)
+      or lane.ownDelayMs + lane.ownMaxLeased + lane.ownMaxUrls > 0 then
       records[#records + 1], records[#records + 2] = lane.id, recordOf(lane)
       if not lane.stored then queue.hosts = queue.hosts + 1 end
       lane.stored = true
@@ -181,7 +188,7 @@ function queue.flush()
     end
     lane.known, lane.served, lane.used = lane.waiting, false, false
   end
-  used, queue.changed = {}, true
+  used, queue.changed, queue.turn, queue.waiting = {}, true, turn, waiting
   each('HSET', queue.laneKey, records)
   each('ZADD', queue.turns, turns)
   each('ZREM', queue.turns, gone)
@@ -219,17 +226,17 @@ function queue.takeTurns(taken, wanted, most, last)
     local chunks = call('HMGET', queue.chunks, unpack(heads))
     for n = 1, #turns do
       local lane, before = lanes[ids[n]], taken.count
-      if not lane.stored or lane.turn ~= unpacked('>I6', turns[n]) then
+      if not lane.stored or lane.turn ~= sub(turns[n], 1, 6) then
         error({err = 'UNSEEN the record of a lane is missing'})
       end
-      if most > 0 and lane.turn > last then return end
+      if most > 0 and unpacked('>I6', lane.turn) > last then return end
       queue.use(lane.id)
       -- The host is still blocked if the clock was set back.
       if readyOf(lane) <= queueTime then
         local delay = limitOf(lane.ownDelayMs, delayMs)
         local ofLane = most > 0 and most or delay > 0 and 1 or math.huge
         local free = limitOf(lane.ownMaxLeased, maxLeased) - lane.leased
-        local upTo = math.min(wanted, before + math.min(ofLane, free))
+        local upTo = min(wanted, before + min(ofLane, free))
         ${takeFrom('lane', 'upTo', 'chunks[n]').trim()}
         local count = taken.count - before
         if count > 0 then
@@ -261,7 +268,7 @@ function queue.roomOf(id)
   return maxUrls > 0 and limitOf(lane.ownMaxUrls, maxUrls) - foundIn(lane) or math.huge, lane.stored
 end
 function queue.discovered(entries, named)
-  if maxUrls > 0 then useEach(entries, function(lane) lane.found = foundIn(lane) + 1 end) end
+  if maxUrls > 0 then useEach(entries, function(lane) setInGroup(lane, 'found', foundIn(lane) + 1) end) end
   queue.name(named)
 end
 function queue.name(named)
@@ -302,7 +309,7 @@ function queue.undiscovered(ids)
     local lane = lanes[ids[n]]
     if foundIn(lane) > 0 then
       queue.use(lane.id)
-      lane.found = lane.found - 1
+      setInGroup(lane, 'found', lane.found - 1)
     end
   end
 end

@@ -7,16 +7,23 @@ import { newLogs } from './queue-state.js';
  *   LANE_NUMBERS | 1 byte: a bit for each group that follows | the numbers of these groups | the name of the host
  *
  * Each number has 6 bytes. All numbers of a group are 0 if the record does not have it. Few lanes have any group, so a
- * lease, which reads many records, unpacks one short list of numbers for most of them.
+ * lease, which reads and writes many records, handles one short list of numbers for most of them: its time grows with
+ * each number.
  */
 
 /**
- * The numbers of every record: entries by state; the chunks (lanes.ts); `readyAt`, before which nothing is leased; the
- * place in `due`, or 0; and discoveries less those that were forgotten, counted in this `period`.
+ * The value of the field '' of `lanes`. Redis stores a small hash as a list, and then searches the list for each lane,
+ * unless a value has more than 64 bytes (the default of `hash-max-listpack-value`).
+ */
+export const NO_LANE = '-'.repeat(65);
+
+/**
+ * The numbers of every record: entries by state; the chunks (lanes.ts); `readyAt`, before which nothing is leased; and
+ * the place in `due`, or 0.
  */
 export const LANE_NUMBERS = [
-  ...(['waiting', 'leased', 'delayed', 'dead', 'head', 'headAt', 'next'] as const),
-  ...(['readyAt', 'dueAt', 'turn', 'found', 'period'] as const),
+  ...(['waiting', 'leased', 'head', 'headAt', 'next'] as const),
+  ...(['readyAt', 'dueAt', 'turn'] as const),
 ];
 
 /**
@@ -30,6 +37,8 @@ export const LANE_NUMBERS = [
  *   stored. Once a sweep has passed all places, none are, and `dropped` is 0 again.
  * - `kept` URLs of the host are in the layers of the sync whose first layer has the number `keptBase`. In a set that
  *   ages, `found` counts URLs of the layers whose first one has the number `countedBase`.
+ * - Delayed entries, and dead letters.
+ * - Discoveries less those that were forgotten, counted in this `period`.
  */
 export const LANE_GROUPS = [
   ['blockedUntil', 'ownDelayMs', 'ownMaxLeased', 'ownMaxUrls'] as const,
@@ -38,6 +47,8 @@ export const LANE_GROUPS = [
   ['lowHead', 'lowHeadAt', 'lowNext'] as const,
   ['dropped'] as const,
   ['kept', 'keptBase', 'countedBase'] as const,
+  ['delayed', 'dead'] as const,
+  ['found', 'period'] as const,
 ] as const;
 
 const [SETTINGS] = LANE_GROUPS;
@@ -55,8 +66,9 @@ const GROUPS_AT = LANE_NUMBERS.length * NUMBER_BYTES;
 const formatOf = (numbers: readonly string[]): string => `>${'I6'.repeat(numbers.length)}`;
 const fieldsOf = (numbers: readonly string[]): string => numbers.map((name) => `lane.${name}`).join(', ');
 
-const FORMAT = `${formatOf(LANE_NUMBERS)}B`;
-const FIELDS = `${fieldsOf(LANE_NUMBERS)}, lane.groups`;
+/** In Lua, `turn` keeps its 6 bytes, because packing a number costs as much as some calls of functions. */
+const STORED = [...LANE_NUMBERS, 'groups'];
+const FORMAT = `>${LANE_NUMBERS.map((name) => (name === 'turn' ? 'c6' : 'I6')).join('')}B`;
 
 /**
  * Lua that includes lanes. `queue.lanesOf` reads the lanes with these ids, in any number, and `lanes` has them
@@ -65,6 +77,7 @@ const FIELDS = `${fieldsOf(LANE_NUMBERS)}, lane.groups`;
  */
 export const LANE_RECORDS = `
 local lanes = {}
+local NO_RECORD = string.rep('\\0', ${GROUPS_AT + 1})
 local NO_GROUPS = {__index = {${LANE_GROUPS.flat()
   .map((name) => `${name} = 0`)
   .join(', ')}}}
@@ -95,19 +108,20 @@ local function placeOf(field)
   return lane, logOf(lane, isOther and byte(field, 9) or 0), (unpacked('>I6', field, isOther and 10 or 9))
 end
 function queue.lanesOf(ids)
-  local missing, asked = {}, {}
+  local missing = {}
   for n = 1, #ids do
-    local id = ids[n]
-    if not lanes[id] and not asked[id] then missing[#missing + 1], asked[id] = id, true end
+    if lanes[ids[n]] == nil then missing[#missing + 1], lanes[ids[n]] = ids[n], false end
   end
   for from = 1, #missing, 1000 do
     local records = call('HMGET', queue.laneKey, unpack(missing, from, math.min(#missing, from + 999)))
     for n = 1, #records do
-      local record, lane = records[n], setmetatable({id = missing[from + n - 1], name = ''}, NO_GROUPS)
-      ${FIELDS} = unpacked('${FORMAT}', record or string.rep('\\0', ${GROUPS_AT + 1}))
-      if record then lane.name = sub(record, lane.groups > 0 and readGroups(lane, record) or ${GROUPS_AT + 2}) end
-      lane.stored, lane.known = record and true or false, lane.waiting
-      lanes[lane.id] = lane
+      local record, id = records[n], missing[from + n - 1]
+      local ${STORED.join(', ')} = unpacked('${FORMAT}', record or NO_RECORD)
+      -- Names all its fields at once, because a table that grows field by field is allocated again and again.
+      local lane = setmetatable({id = id, name = '', stored = record and true or false, known = waiting, used = false,
+        served = false, ${STORED.map((name) => `${name} = ${name}`).join(', ')}}, NO_GROUPS)
+      if record then lane.name = sub(record, groups > 0 and readGroups(lane, record) or ${GROUPS_AT + 2}) end
+      lanes[id] = lane
     end
   end
 end
@@ -133,8 +147,8 @@ local function recordOf(lane)
     lane.lowHead, lane.lowHeadAt, lane.lowNext = logs[2].head, logs[2].headAt, logs[2].next
     lane.groups = ${ANY_GROUP}
   end
-  local groups = lane.groups > 0 and packGroups(lane) or ''
-  return pack('${FORMAT}', ${FIELDS}) .. groups .. lane.name
+  local more = lane.groups > 0 and packGroups(lane) .. lane.name or lane.name
+  return pack('${FORMAT}', ${fieldsOf(STORED)}) .. more
 end
 `;
 

@@ -129,20 +129,24 @@ end
  * write only if nothing was written before. Needs marks.
  */
 export const take = (hosts: boolean): string => `${SPLIT}
+local NONE = {}
 function queue.take(lane, log, taken, most${hosts ? ', first' : ''})
   local number, at, passed, read = log.head, log.headAt, 0, taken.read
   local records, parts, count, left = taken.records, taken.parts, taken.count, taken.left
-  local fields, chunks, next, ahead = {}, {}, 1, 1
-  ${hosts ? `if first then fields[1], chunks[1] = ${chunkOf('log', 'number')}, first end` : ''}
+  local chunks, next, ahead = NONE, 1, 1
   while count < most and number < log.next and not taken.rest do
     if read >= ${READ_AT_MOST} then taken.rest = 'unread' break end
-    if next > #fields then
-      fields, next = {}, 1
-      for n = 1, math.min(ahead, log.next - number) do fields[n] = ${chunkOf('log', 'number + n - 1')} end
-      chunks = call('HMGET', queue.chunks, unpack(fields))
+    local chunk${hosts ? ' = first' : ''}
+    if not chunk then
+      if next > #chunks then
+        local fields = {}
+        for n = 1, math.min(ahead, log.next - number) do fields[n] = ${chunkOf('log', 'number + n - 1')} end
+        chunks, next = call('HMGET', queue.chunks, unpack(fields)), 1
+      end
+      chunk, next = chunks[next] or '', next + 1
     end
-    local chunk = chunks[next] or ''
-    local size, start, from, before, n, gone, known = #chunk, at, at, passed, 0, {}, 0
+    ${hosts ? 'first = nil' : ''}
+    local size, start, from, before, n, gone, known = #chunk, at, at, passed, 0, NONE, 0
     while at < size and count < most do
       if n == known and queue.marked > 0 then
         local found = split(chunk, at, most - count)
@@ -168,11 +172,13 @@ function queue.take(lane, log, taken, most${hosts ? ', first' : ''})
     end
     if from < at then parts[#parts + 1] = sub(chunk, from + 1, at) end
     local seen = passed - before
-    read = read + math.max(1, seen)
-    ahead = seen == 0 and ${READ_AHEAD} or math.min(${READ_AHEAD}, math.ceil((most - count) * (at - start) / (seen * size)))
+    read = read + (seen > 0 and seen or 1)
+    if count < most then
+      ahead = seen == 0 and ${READ_AHEAD} or math.min(${READ_AHEAD}, math.ceil((most - count) * (at - start) / (seen * size)))
+    end
     if at >= size then
-      if size > 0 then taken.used[#taken.used + 1] = fields[next] end
-      number, at, next = number + 1, 0, next + 1
+      if size > 0 then taken.used[#taken.used + 1] = ${chunkOf('log', 'number')} end
+      number, at = number + 1, 0
     end
   end
   if number > log.head or at > log.headAt then

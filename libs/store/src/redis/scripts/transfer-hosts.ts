@@ -102,7 +102,8 @@ while from <= #packed do
   ${setSettings('packed', 'from + 26')}
   -- A host waits at most as long as the longest possible delay.
   lane.readyAt = math.max(1, math.min(readyAt, now + ${MAX_LEASE_MS}) + queue.aheadMs)
-  lane.period, lane.found = period, (foundUntil == 0 or foundUntil > now) and maxUrls > 0 and found or 0
+  setInGroup(lane, 'found', (foundUntil == 0 or foundUntil > now) and maxUrls > 0 and found or 0)
+  lane.period = period
   lane.served, lane.dueSince = true, lane.readyAt
   from = from + ${28 + SETTINGS_BYTES} + length
 end
