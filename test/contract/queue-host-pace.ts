@@ -169,6 +169,23 @@ export function queueHostPaceContract(subject: Subject): void {
       clock.advance(DELAY_MS);
       expect(await lease(filter)).toEqual(urls('a', 1, 1));
     });
+
+    describe.each(voids)('of a URL that was %s meanwhile', (_, makeVoid) => {
+      it.each(['release', 'ack'] as const)('does not grow again after a first %s', async (first) => {
+        const filter = await make({});
+        await discover(subject.store, filter, [...urls('a', 1), ...urls('c', 1)]);
+        // The lease goes on with the entry of the other host.
+        const [one] = await calls.lease(filter, 2, HELD_MS);
+        await makeVoid(filter, one!.payload);
+        const settled = { release: () => calls.release(filter, [one!], { hostDelayMs: DELAY_MS }) };
+        await { ...settled, ack: () => calls.ack(filter, [one!]) }[first]();
+        await discover(subject.store, filter, urls('a', 1, 1));
+        clock.advance(DELAY_MS);
+        const [again] = await calls.release(filter, [one!], { hostDelayMs: DELAY_MS });
+        expect([Settled.Unknown, Settled.Expired]).toContain(again);
+        expect(await lease(filter)).toEqual(urls('a', 1, 1));
+      });
+    });
   });
 
   describe('the delay of a host whose entries are all delayed', () => {

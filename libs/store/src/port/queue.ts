@@ -88,7 +88,8 @@ export interface Release {
   /**
    * In sets with `perHost`: no entry of the released entries' hosts is leased for this long, at most MAX_LEASE_MS. A
    * host's time only moves forward. If an entry was forgotten or dropped, its host is delayed too, unless the queue has
-   * removed the entry already. An expired id does not delay its host, because the id does not name the host.
+   * removed the entry already. The first call that settles such an entry removes it, so later calls do not delay the
+   * host again. An expired id does not delay its host, because the id does not name the host.
    */
   readonly hostDelayMs: number;
 }

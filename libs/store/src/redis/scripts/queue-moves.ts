@@ -107,8 +107,8 @@ end
 /**
  * `queue.open` reads the leases with these keys, if they exist. `queue.unlease` takes an entry out of its lease, which
  * ended at `at`; by default, now. `queue.forget` takes forgotten entries out of a lease: all, or those at the indexes
- * in `named`. `queue.returned` returns an entry as it returns to the queue, with `leases` added to its attempts.
- * `queue.close` writes changes of open leases, and deletes leases without entries.
+ * in `named`. It returns the set of their indexes. `queue.returned` returns an entry as it returns to the queue, with
+ * `leases` added to its attempts. `queue.close` writes changes of open leases, and deletes leases without entries.
  */
 export const leases = (hosts: boolean): string => `
 ${hosts ? 'local freed, freedAt = {}, {}' : ''}
@@ -145,7 +145,7 @@ function queue.unlease(lease, index, state${hosts ? ', at' : ''})
   }
 end
 function queue.forget(lease, named)
-  local heads, indexes = {}, {}
+  local heads, indexes, taken = {}, {}, {}
   for index = 1, #lease.states do
     local isAsked = not named or named[index]
     if isAsked and (lease.states[index] == ${LEASED} or lease.states[index] == ${EXTENDED}) then
@@ -163,7 +163,9 @@ function queue.forget(lease, named)
         : ''
     }
     queue.unlease(lease, index, ${FORGOTTEN}${hosts ? ', at' : ''})
+    taken[index] = true
   end
+  return taken
 end
 function queue.returned(lease, index, leases)
   local entry = sub(lease.entries, lease.starts[index], lease.starts[index + 1] - 1)

@@ -121,7 +121,7 @@ end`;
  * an acknowledged entry comes back (0: never), 12 reason, 13
  * leases that a release counts per entry (0 or 1), 14 the ids, for each lease: the lease (6 bytes), how many ids (2),
  * and for each id the index in the lease (2) and 8 bytes of the item's hash, 15 where in the hash these begin. In a
- * per-host queue: 16 ms of the delay of the hosts of released entries, and of forgotten ones that the lease still has.
+ * per-host queue: 16 ms of the delay of the hosts of released entries, and of forgotten ones that the lease still held.
  */
 export const settleScript = forQueues((hosts) => ({
   name: 'unseenSettle',
@@ -158,7 +158,7 @@ local function held(lease, index)
   return state == ${EXTENDED} and not isDue(call('ZSCORE', queue.ends, lease.key .. pack('>I2', index - 1)))
 end
 if queue.hasVoid() then
-  for key, lease in pairs(opened) do queue.forget(lease, named[key]) end
+  for key, lease in pairs(opened) do lease.voided = queue.forget(lease, named[key]) end
 end
 for g = 1, #groups do
   local group = groups[g]
@@ -174,7 +174,7 @@ for g = 1, #groups do
       answer = '0'
     elseif lease.states[index] == ${FORGOTTEN} then
       answer = '0'
-      ${hosts ? `void[#void + 1] = sub(lease.entries, start, start + ${idBytes(true) - 1})` : ''}
+      ${hosts ? `if lease.voided and lease.voided[index] then void[#void + 1] = sub(lease.entries, start, start + ${idBytes(true) - 1}) end` : ''}
     elseif not held(lease, index) then
       answer = '2'
     else
