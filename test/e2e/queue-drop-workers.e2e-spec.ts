@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import type { TestApp } from '../support/app.js';
+import { freshName, type TestApp } from '../support/app.js';
 import { Store } from '../support/in-process.js';
-import { QueuedSet, urls, urlsOf } from './queued-set.js';
+import { QueuedSet, urls, urlsOf, type Dropped } from './queued-set.js';
 import { STORES } from './stores.js';
 
 describe.each(STORES)('dropping URLs from the queue beside other calls, $name store', ({ start }) => {
@@ -89,6 +89,49 @@ describe.each(STORES)('dropping URLs from the queue beside other calls, $name st
       restore();
       expect(answer).toMatchObject(change === 'clear' ? { status: 400 } : { body: { dropped: 15 } });
       expect(await set.list()).toHaveLength(change === 'clear' ? 3 : 5);
+    });
+  });
+
+  describe.each([false, true])('in two overlapping attempts of one call, forget: %s', (forget) => {
+    /** Makes both attempts. The second one runs while the first one is about to drop a page or has just dropped it. */
+    const attempts = async (set: QueuedSet, when: 'before' | 'after', more: object = {}) => {
+      const { queue, counters } = app.app.get<Store>(Store);
+      const asked = [{ all: true, forget, ...more }, freshName('key')] as const;
+      const answers: Dropped[] = [];
+      const second = async () => answers.push(await set.drop(...asked));
+      const around = async <T>(take: () => Promise<T>): Promise<T> => {
+        if (when === 'before') await second();
+        const taken = await take();
+        if (when === 'after') await second();
+        return taken;
+      };
+      const [remove, drop] = [counters.remove.bind(counters), queue.drop.bind(queue)];
+      const spy = forget
+        ? jest.spyOn(counters, 'remove').mockImplementationOnce((...args) => around(() => remove(...args)))
+        : jest.spyOn(queue, 'drop').mockImplementationOnce((...args) => around(() => drop(...args)));
+      answers.push(await set.drop(...asked));
+      spy.mockRestore();
+      expect(answers).toHaveLength(2);
+      expect(answers[1]).toEqual(answers[0]);
+      return answers[0]!;
+    };
+
+    it('gives both the same counts if they find the same URLs', async () => {
+      const set = await QueuedSet.create(app);
+      await set.discover(...urls('a.example', 3));
+      const counts = { matched: 3, dropped: 3, ...(forget && { forgotten: 3 }) };
+      expect(await attempts(set, 'before')).toEqual(counts);
+      expect(await set.list()).toEqual([]);
+    });
+
+    it('gives both the counts of the attempt that ends first if that one finds only the rest', async () => {
+      const set = await QueuedSet.create(app);
+      await set.discover(...urls('a.example', 5));
+      const { matched, dropped, forgotten } = await attempts(set, 'after', { limit: 2 });
+      expect({ matched, dropped, forgotten }).toEqual({
+        ...{ matched: 2, dropped: 2, forgotten: forget ? 2 : undefined },
+      });
+      expect(await set.list()).toHaveLength(1);
     });
   });
 
