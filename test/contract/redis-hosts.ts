@@ -1,14 +1,16 @@
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, it, jest } from '@jest/globals';
 import { Settled, type Filter } from '#store';
+import { OWING_FIELD } from '../../libs/store/src/redis/scripts/queue-state.js';
+import { RedisSyncs } from '../../libs/store/src/redis/syncs/syncs.js';
 import { SWEEP_AFTER_MS } from '../../libs/store/src/sweeping.js';
 import { clock } from '../support/clock.js';
 import type { FoundKey, RedisHarness } from '../support/stores.js';
 import { until } from '../support/until.js';
-import { discover, made, makeFilter } from './calls.js';
+import { check, discover, expectRefusal, made, makeFilter, tally } from './calls.js';
 import { HELD_MS, HostCalls, hostOptions, urls } from './host-calls.js';
 import { LONG_MS } from './queue-calls.js';
 import type { Subject } from './subject.js';
-import { SyncCalls } from './sync-calls.js';
+import { brokenCopy, SyncCalls } from './sync-calls.js';
 
 /** More than one script deletes. */
 const ENTRIES = 20_000;
@@ -107,6 +109,60 @@ export function redisHosts(subject: Subject<RedisHarness>): void {
         async () => (await sizeOf(filter, 'queue:chunks')) === 0,
       );
       expect(await calls.queueOf(filter)).toMatchObject({ waiting: 0, leased: 3, forgotten: 0 });
+    });
+  });
+
+  describe('dropping a host on Redis before a sync has copied the queue', () => {
+    const syncs = new SyncCalls(subject);
+    /** Has Redis note that no sync has copied the queue. Returns whether one has copied it since. */
+    const uncopied = async (filter: Filter): Promise<() => Promise<boolean>> => {
+      const { key, client } = await keyOf(filter, 'meta');
+      await client.hset(key, OWING_FIELD, '1000');
+      await client.hdel(key, 's:copied');
+      return async () => (await client.hexists(key, 's:copied')) === 1;
+    };
+
+    it('keeps its entries in the sync, and leaves the others to the copy', async () => {
+      const filter = await calls.make({});
+      const all = [...urls('a', 50), ...urls('b', 3_000)];
+      await discover(subject.store, filter, all);
+      for (const some of [30, 600]) await calls.lease(filter, some, HELD_MS);
+      const sync = await brokenCopy(subject, filter);
+      const isCopied = await uncopied(filter);
+      const now = await syncs.current(filter);
+      const kept = async () => (await subject.store.syncs.get(now, sync.id)).kept;
+      const before = await kept();
+      await subject.harness.still(async () => {
+        expect(await subject.store.hosts.drop(now, 'a.example', made())).toBe(50);
+      });
+      expect(await isCopied()).toBe(false);
+      expect((await kept()) - before).toBeLessThanOrEqual(50);
+      await syncs.commit(filter, sync);
+      const after = await syncs.current(filter);
+      expect(tally(await check(subject.store, after, all), 0)).toBe(0);
+      expect(await calls.queueOf(after)).toMatchObject({ waiting: 2_400, leased: 600 });
+    });
+
+    it.each([
+      ['another run of the server', (_: string, token: string) => `${'0'.repeat(40)} ${token}`],
+      ['another sync', (run: string, token: string) => `${run} ${token}0`],
+    ])('drops nothing if the entries were kept in %s', async (_, change) => {
+      const filter = await calls.make({});
+      await discover(subject.store, filter, urls('a', 3));
+      const sync = await syncs.open(filter);
+      const now = await syncs.current(filter);
+      await uncopied(filter);
+      const { keepHost } = RedisSyncs.prototype;
+      const keep = jest.spyOn(RedisSyncs.prototype, 'keepHost');
+      keep.mockImplementationOnce(async function (this: RedisSyncs, ...args) {
+        const [run = '', token = ''] = (await keepHost.apply(this, args)).split(' ');
+        return change(run, token);
+      });
+      await expectRefusal(drop(now, 'a'), 'STORE_UNAVAILABLE');
+      keep.mockRestore();
+      expect(await calls.queueOf(now)).toMatchObject({ waiting: 3 });
+      expect(await drop(now, 'a')).toBe(3);
+      await syncs.abandon(filter, sync);
     });
   });
 

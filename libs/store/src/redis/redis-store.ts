@@ -152,7 +152,7 @@ export class RedisStore implements Store {
     this.queue = new RedisQueue(segments, this.watches, this.sweeper, removeUnclaimed, timeoutMs);
     this.hosts = new RedisHosts({
       ...{ segments, sweeper: this.sweeper, maxHosts },
-      copyQueue: (filter, deadline) => this.syncs.copyQueue(filter, deadline),
+      keepHost: (...args) => this.syncs.keepHost(...args),
       pagesOf: (filter, segment) =>
         new RedisSource(connection, this.catalogue, this.views, filter, timeoutMs).pagesOf(segment),
     });

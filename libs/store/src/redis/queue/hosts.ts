@@ -27,8 +27,8 @@ interface Parts {
   readonly sweeper: Sweeper;
   /** Reads pages of the queue of a segment. */
   readonly pagesOf: (filter: RedisFilter, segment: number) => ReadPage;
-  /** Makes the open sync of a filter keep the queue. False if the sync is still being opened. */
-  readonly copyQueue: (filter: RedisFilter, deadline: number) => Promise<boolean>;
+  /** Makes the open sync of a filter keep the entries of a host. Returns the argument for dropHostScript. */
+  readonly keepHost: (filter: RedisFilter, host: string, deadline: number) => Promise<string>;
   readonly maxHosts: number;
 }
 
@@ -71,12 +71,11 @@ export class RedisHosts implements Hosts {
   async drop(handle: Filter, host: string, operation: Operation): Promise<number> {
     const place = placeOf(handle, host);
     const { filter, segment, id } = place;
-    const { segments, sweeper, copyQueue } = this.parts;
+    const { segments, sweeper, keepHost } = this.parts;
     let answer = await this.change(dropHostScript, place, operation, ['']);
     if (answer.length === 0) {
-      const isCopied = await copyQueue(filter, operation.deadline);
-      // If the sync is still being opened, the drop counts as earlier.
-      answer = await this.change(dropHostScript, place, operation, [isCopied ? '' : '1']);
+      const kept = await keepHost(filter, host, operation.deadline);
+      answer = await this.change(dropHostScript, place, operation, [kept]);
       if (answer.length === 0) throw copyAgain(filter);
     }
     const [held = 0, first = 0, end = 0] = answer.toString().split(' ').map(Number);
@@ -111,10 +110,7 @@ function placeOf(handle: Filter, host: string): Place {
   return { filter, ...laneOf(filter, host) };
 }
 
-/** The error if another sync was opened after the copy of the queue. */
+/** The error if the server was restarted or another sync was opened after the entries were kept. */
 function copyAgain(filter: RedisFilter): StoreError {
-  return new StoreError(
-    'STORE_UNAVAILABLE',
-    `the queue of ${called(filter)} must be copied for a sync; retry`,
-  );
+  return new StoreError('STORE_UNAVAILABLE', `the queue of ${called(filter)} must be kept for a sync; retry`);
 }

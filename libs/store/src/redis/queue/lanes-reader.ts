@@ -3,7 +3,7 @@ import type { QueuePage } from '../../transfer/export-parts.js';
 import { LANES_PER_SCRIPT } from '../scripts/host-lanes.js';
 import { exportLanesScript, exportWaitingScript } from '../scripts/transfer-hosts.js';
 import { type Lane, type Lanes, queuedHostOf, readLanes } from './lane-pages.js';
-import { QueueReader, readEntries } from './queue-reader.js';
+import { KINDS, QueueReader, readEntries } from './queue-reader.js';
 
 /** Approximate number of entries and of lanes that one script reads. */
 const PAGE_ENTRIES = 250;
@@ -43,22 +43,50 @@ export class LanesReader extends QueueReader {
   override async *waiting(): AsyncGenerator<QueuePage, void, undefined> {
     for (let cursor = '0', done = false; !done;) {
       const page = await this.lanes('lanes', cursor);
-      let { another } = page;
-      const used = page.lanes.flatMap(logsOf);
-      for (let at = 0; at < used.length && !another; at += LANES_PER_SCRIPT) {
-        for (let left = used.slice(at, at + LANES_PER_SCRIPT); left.length > 0 && !another;) {
-          const { next, run, removals, bytes } = await this.read(exportWaitingScript, [
-            this.packed(left),
-            PAGE_ENTRIES,
-          ]);
-          yield { entries: readEntries(bytes, true), removals };
-          another = this.isAnotherRun(run);
-          if (!another) left = this.take(left, next);
-        }
-      }
+      const another = page.another || (yield* this.waitingIn(page.lanes.flatMap(logsOf)));
       cursor = another ? '0' : page.next;
       done = !another && cursor === '0';
     }
+  }
+
+  /**
+   * Like `once`, but reads only the waiting entries of one lane. It skips other places if the lane has no entries
+   * there, and else reads those of all lanes.
+   */
+  async *onceIn(id: Buffer): AsyncGenerator<QueuePage, void, undefined> {
+    const read = async (): Promise<Lane | undefined> => (await this.lanes('lane', id)).lanes[0];
+    for (let another = true; another; another = this.restarted()) {
+      this.places.clear();
+      const lane = await read();
+      if (lane) yield* this.waitingIn(logsOf(lane), endsOf(lane));
+      for (const kind of KINDS) {
+        // Entries that were leased in the meantime count by now, and those that moved on are owed to the copy.
+        const now = await read();
+        if (now && entriesIn(now, kind) > 0) yield* this.rest(kind, true);
+      }
+    }
+  }
+
+  /**
+   * The waiting entries of logs, each from the last position that was read to its end, or to the chunk with this number
+   * in `ends`. Returns true if another run of the server has answered.
+   */
+  private async *waitingIn(
+    logs: readonly string[],
+    ends?: ReadonlyMap<string, number>,
+  ): AsyncGenerator<QueuePage, boolean, undefined> {
+    for (let at = 0; at < logs.length; at += LANES_PER_SCRIPT) {
+      for (let left = logs.slice(at, at + LANES_PER_SCRIPT); left.length > 0;) {
+        const { next, run, removals, bytes } = await this.read(exportWaitingScript, [
+          this.packed(left),
+          PAGE_ENTRIES,
+        ]);
+        yield { entries: readEntries(bytes, true), removals };
+        if (this.isAnotherRun(run)) return true;
+        left = this.take(left, next, ends);
+      }
+    }
+    return false;
   }
 
   /**
@@ -111,21 +139,29 @@ export class LanesReader extends QueueReader {
     return packed;
   }
 
-  /** Notes the new positions. Returns the logs that have more entries. */
-  private take(logs: readonly string[], answer: string): string[] {
+  /** Notes the new positions. Returns the logs that have more entries before their ends. */
+  private take(logs: readonly string[], answer: string, ends?: ReadonlyMap<string, number>): string[] {
     const [flag = 0, rewrites = 0, ...places] = answer.split(' ').map(Number);
     if (places.length !== 3 * logs.length) throw new Error('a script returned no positions in lanes');
     if (flag >= 2) this.wasOvertaken = true;
     return logs.filter((log, n) => {
       const [chunk = 0, at = 0, more = 0] = places.slice(3 * n, 3 * n + 3);
       this.places.set(log, [chunk, at, rewrites]);
-      return more > 0;
+      return more > 0 && chunk < (ends?.get(log) ?? Infinity);
     });
   }
 }
 
-/** The names of the logs of a lane that have had entries. */
-function logsOf({ id, next, highNext, lowNext }: Lane): string[] {
+/** The logs of a lane that have had entries: their names, and the numbers of their next new chunks. */
+function endsOf({ id, next, highNext, lowNext }: Lane): Map<string, number> {
   const name = id.toString('latin1');
-  return [next, highNext, lowNext].flatMap((end, log) => (end > 0 ? [name + String.fromCharCode(log)] : []));
+  const ends = [next, highNext, lowNext].map((end, log) => [name + String.fromCharCode(log), end] as const);
+  return new Map(ends.filter(([, end]) => end > 0));
+}
+
+const logsOf = (lane: Lane): string[] => [...endsOf(lane).keys()];
+
+/** The number of entries of a lane in some places. */
+function entriesIn({ leased, delayed, scheduled, dead }: Lane, kind: (typeof KINDS)[number]): number {
+  return { leases: leased, delayed: delayed + scheduled, dead }[kind];
 }

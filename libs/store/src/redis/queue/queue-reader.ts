@@ -70,7 +70,7 @@ export class QueueReader {
   }
 
   /** True if the server's run has changed since the last call of this method. */
-  private restarted(): boolean {
+  protected restarted(): boolean {
     const was = this.wasRestarted;
     this.wasRestarted = false;
     return was;

@@ -41,10 +41,14 @@ ${recordQueue(true)}
 return {answers, tonumber(kept[2])}`,
 };
 
+/** Drops entries even if a sync has not kept them. */
+export const DROP_UNKEPT = 'unkept';
+
 /**
  * Drops the entries of a host.
- * ARGV: 9 id of the lane, 10 '1' to drop even entries that a sync has not copied yet, 11 the limits of the set.
- * Returns '' if a sync must copy the queue first, else "<entries> <from> <to>". dropChunksScript must then delete the
+ * ARGV: 9 id of the lane, 10 '', DROP_UNKEPT or, if a sync has kept the entries, "<id of the server's run> <token of
+ * the segment>" at that time, 11 the limits of the set.
+ * Returns '' if a sync must keep the entries first, else "<entries> <from> <to>". dropChunksScript must then delete the
  * chunks of normal entries between these two numbers. A sweep deletes those of other priorities.
  */
 export const dropHostScript: Script = {
@@ -55,7 +59,11 @@ export const dropHostScript: Script = {
 queue.lanesOf({ARGV[9]})
 local lane = lanes[ARGV[9]]
 local held, from = heldIn(lane), lane.head
-if queue.owing and held > lane.scheduled and ARGV[10] ~= '1' then return {'', tonumber(kept[2])} end
+if queue.owing and held > lane.scheduled and ARGV[10] ~= '${DROP_UNKEPT}' then
+  -- A failover may have lost what an earlier run has kept.
+  local run = string.match(call('INFO', 'server'), 'run_id:(%x+)')
+  if ARGV[10] ~= run .. ' ' .. ARGV[1] then return {'', tonumber(kept[2])} end
+end
 if held > 0 then
   queue.use(lane.id)
   setInGroup(lane, 'dropped', queue.clock)

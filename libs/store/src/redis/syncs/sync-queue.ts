@@ -5,12 +5,14 @@ import { hashesOf } from '../../queued-hashes.js';
 import { called, lacksRoom } from '../../refusals.js';
 import type { RandomSource } from '../../random-source.js';
 import type { Operation } from '../../port/index.js';
+import type { QueuePage } from '../../transfer/export-parts.js';
 import { within } from '../../within.js';
 import type { Connection } from '../connection/connection.js';
 import type { RedisSource } from '../transfer/export-source.js';
 import { type RedisFilter, segmentKeysOf } from '../layout/filter.js';
 import { owedKey } from '../layout/keys.js';
 import type { ChunkCall } from '../items/item-calls.js';
+import { laneOf } from '../queue/entry-pages.js';
 import { perChunk } from '../items/per-chunk.js';
 import type { Answer } from '../segments/segments.js';
 import { HOST_BYTES } from '../scripts/queue-state.js';
@@ -52,35 +54,63 @@ export const keepField = ({ id }: Operation, chunk: number) => `keep:${id}:${chu
  * copy share it.
  */
 export class SyncQueue {
-  /** By the id of the sync. */
-  private readonly copies = new Map<string, Promise<void>>();
+  /** By the id of the sync and, if the copy is of one host, its name. */
+  private readonly copies = new Map<string, Promise<string>>();
 
   constructor(private readonly keeper: QueueKeeper) {}
 
   /** Resolves once all entries are kept. Throws STORE_UNAVAILABLE at the deadline; the copy continues. */
   async kept(filter: RedisFilter, id: string, deadline: number): Promise<void> {
-    if (!filter.queued) return;
-    let copy = this.copies.get(id);
+    if (filter.queued) await this.shared(id, () => this.copy(filter, id), deadline);
+  }
+
+  /**
+   * Keeps the entries of one host, so that they can be dropped before the copy. Returns in which run of the server, for
+   * dropHostScript. It keeps no entry that moves meanwhile: the copy will, because the entry is owed.
+   */
+  keptHost(filter: RedisFilter, id: string, host: string, deadline: number): Promise<string> {
+    const { id: lane, segment } = laneOf(filter, host);
+    const keep = async (): Promise<string> => {
+      filter.known.takePart();
+      const [, token] = this.callOn(filter, segment, id);
+      const reader = this.keeper.source(filter).lanesOf(segment);
+      await this.keepPages(filter, id, reader.onceIn(lane), host);
+      return `${reader.serverRun} ${token}`;
+    };
+    return this.shared(`${id} ${host}`, () => this.orAbandon(filter, id, keep), deadline);
+  }
+
+  private shared(name: string, work: () => Promise<string>, deadline: number): Promise<string> {
+    let copy = this.copies.get(name);
     if (!copy) {
-      copy = this.copy(filter, id).finally(() => this.copies.delete(id));
-      this.copies.set(id, copy);
+      copy = work().finally(() => this.copies.delete(name));
+      this.copies.set(name, copy);
       // Waiting callers get the error.
       copy.catch(() => undefined);
     }
     const late = () => new StoreError('STORE_UNAVAILABLE', 'the queue is still being copied; retry');
-    await within(msUntil(deadline), copy, late);
+    return within(msUntil(deadline), copy, late);
   }
 
-  private async copy(filter: RedisFilter, id: string): Promise<void> {
+  private async copy(filter: RedisFilter, id: string): Promise<string> {
     const { sync } = filter;
-    if (sync?.id !== id) return;
+    if (sync?.id !== id) return '';
     filter.known.takePart();
     const found = await this.keeper.sums.of(filter, sync, deadlineIn(STEP_MS));
-    try {
+    return this.orAbandon(filter, id, async () => {
       for (const segment of found?.uncopied ?? []) await this.copySegment(filter, segment, id);
+      return '';
+    });
+  }
+
+  /** Abandons the sync if its layers have no room for the entries. */
+  private async orAbandon(filter: RedisFilter, id: string, keep: () => Promise<string>): Promise<string> {
+    try {
+      return await keep();
     } catch (error) {
       if (!lacksRoom(error)) throw error;
       await this.keeper.abandon(filter, id);
+      return '';
     }
   }
 
@@ -90,17 +120,7 @@ export class SyncQueue {
   private async copySegment(filter: RedisFilter, segment: number, id: string): Promise<void> {
     for (let isAnew = true; isAnew;) {
       const reader = this.keeper.source(filter).readerOf(segment);
-      for await (const { entries } of reader.once(filter.perHost !== undefined)) {
-        const unscheduled = entries.filter(({ scheduledAt }) => scheduledAt === undefined);
-        await this.keepEntries(
-          filter,
-          id,
-          unscheduled.map(({ hash, host }) => ({
-            hash,
-            hostWord: host === undefined ? host : hostWords(host, filter.seed)[1],
-          })),
-        );
-      }
+      await this.keepPages(filter, id, reader.once(filter.perHost !== undefined));
       let state = await this.endCopy(filter, segment, id, '0', reader.serverRun);
       for (let last = '0'; state === 'MORE';) {
         const [keys, token] = this.callOn(filter, segment, id);
@@ -110,6 +130,27 @@ export class SyncQueue {
         state = await this.endCopy(filter, segment, id, last, reader.serverRun);
       }
       isAnew = state === 'ANEW';
+    }
+  }
+
+  /** Keeps the entries of some pages, or those of one host in them. */
+  private async keepPages(
+    filter: RedisFilter,
+    id: string,
+    pages: AsyncIterable<QueuePage>,
+    host?: string,
+  ): Promise<void> {
+    for await (const { entries } of pages) {
+      const unscheduled = entries.filter(({ scheduledAt }) => scheduledAt === undefined);
+      const wanted = host === undefined ? unscheduled : unscheduled.filter((entry) => entry.host === host);
+      await this.keepEntries(
+        filter,
+        id,
+        wanted.map(({ hash, host: of }) => ({
+          hash,
+          hostWord: of === undefined ? of : hostWords(of, filter.seed)[1],
+        })),
+      );
     }
   }
 

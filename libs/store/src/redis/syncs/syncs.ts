@@ -23,6 +23,7 @@ import { CATALOGUE } from '../layout/keys.js';
 import type { ItemCalls } from '../items/item-calls.js';
 import type { Segments } from '../segments/segments.js';
 import { planOf, type SyncChanges, syncing, type Syncing } from '../catalogue/sync-changes.js';
+import { DROP_UNKEPT } from '../scripts/hosts.js';
 import { ignoreTime, stateOf, STEP_MS, type SyncEnds } from '../segments/sync-ends.js';
 import { Keeping, stillOpening } from './keeping.js';
 import { NotedCalls } from './noted-calls.js';
@@ -170,12 +171,16 @@ export class RedisSyncs implements Syncs {
     return this.keeping.keep(RedisFilter.of(handle), id, positions, operation, hosts);
   }
 
-  /** Keeps the queue in the filter's open sync, as `commit` does. False if the sync is still being opened. */
-  async copyQueue(filter: RedisFilter, deadline: number): Promise<boolean> {
+  /**
+   * Keeps the entries of a host in the filter's open sync, so that they can be dropped. Returns the argument for
+   * dropHostScript.
+   */
+  async keepHost(filter: RedisFilter, host: string, deadline: number): Promise<string> {
     const { sync } = (await this.parts.catalogue.learn(filter, deadline)).entry;
-    if (sync?.stage === 'open') await this.queue.kept(filter, sync.id, deadline);
+    if (sync?.stage === 'open') return this.queue.keptHost(filter, sync.id, host, deadline);
     if (sync?.stage === 'abandoning') await this.parts.changes.goOn(filter.name, deadline);
-    return sync?.stage !== 'opening';
+    // If the sync is still being opened, the drop counts as earlier.
+    return sync?.stage === 'opening' ? DROP_UNKEPT : '';
   }
 
   async commit(handle: Filter, id: string, most: number, deadline: number): Promise<Sync> {

@@ -144,6 +144,11 @@ export class RedisSource implements SegmentSource {
     return new QueueReader(this.pagesOf(segment));
   }
 
+  /** Reads the lanes of a segment of the filter, which has `perHost`. */
+  lanesOf(segment: number): LanesReader {
+    return new LanesReader(this.pagesOf(segment));
+  }
+
   /** Runs scripts that read pages of the queue of a segment of the filter. */
   pagesOf(segment: number): ReadPage {
     const keys = queueKeys(segmentKeysOf(this.filter, segment));
@@ -153,7 +158,7 @@ export class RedisSource implements SegmentSource {
   /** The queue of a segment of the filter. The lanes of hosts, which come last, are read `withHosts` only. */
   private async *queueOf(segment: number, withHosts: boolean): AsyncGenerator<QueuePage, void, undefined> {
     const { perHost } = this.filter;
-    const lanes = perHost && new LanesReader(this.pagesOf(segment));
+    const lanes = perHost && this.lanesOf(segment);
     const reader = lanes ?? this.readerOf(segment);
     yield* reader.waiting();
     // Entries taken so far are among the leased, delayed and dead ones, which are read next.
