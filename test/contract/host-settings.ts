@@ -8,6 +8,7 @@ import {
   type HostView,
   type PerHost,
 } from '#store';
+import { SWEEP_AFTER_MS } from '../../libs/store/src/sweeping.js';
 import { clock } from '../support/clock.js';
 import { exportFile, importFile } from '../support/export-files.js';
 import { Random } from '../support/random.js';
@@ -265,6 +266,32 @@ export function hostSettingsContract(subject: Subject): void {
       expect(await check(subject.store, filter, urls('a', 8))).toEqual(urls('a', 8).map(() => 1));
       expect(await drop(filter, 'a', { ...operation, repeat: true })).toBe(8);
       expect(await drop(filter, 'a')).toBe(0);
+    });
+
+    it('counts entries that were forgotten or dropped before until the queue has removed them', async () => {
+      const filter = await make({});
+      const make6 = async () => {
+        await discover(subject.store, filter, urls('a', 6));
+        const { entries } = await subject.store.queue.entries(filter, { host: 'a.example' }, 1);
+        await subject.store.queue.drop(
+          filter,
+          entries.map(({ id }) => id),
+          made(),
+        );
+        await calls.forget(filter, urls('a', 1, 5));
+      };
+      await make6();
+      const dropped = await drop(filter, 'a');
+      expect(dropped).toBeGreaterThanOrEqual(4);
+      expect(dropped).toBeLessThanOrEqual(6);
+      await calls.forget(filter, urls('a', 6));
+      await make6();
+      clock.advance(SWEEP_AFTER_MS);
+      await until('the queue is swept', async () => {
+        clock.advance(SWEEP_AFTER_MS);
+        return (await calls.queueOf(filter)).forgotten === 0;
+      });
+      expect(await drop(filter, 'a')).toBe(4);
     });
 
     it('leaves later URLs, its pace and its settings', async () => {
