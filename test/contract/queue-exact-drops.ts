@@ -320,6 +320,19 @@ export function queueExactDropsContract(subject: Subject): void {
       expect(await calls.list(filter)).toEqual([]);
     });
 
+    it('are dropped with a later entry of their item if it expired, even if they are leased', async () => {
+      const filter = await make({ maxAgeSeconds: 60, growsTo: Infinity });
+      await discover(subject.store, filter, [ONE]);
+      const first = await lease(filter);
+      clock.advance(120_000);
+      await discover(subject.store, filter, [ONE]);
+      expect(await calls.list(filter)).toHaveLength(2);
+      const later = await calls.list(filter, { state: 'waiting' });
+      expect(await calls.drop(filter, later)).toEqual([Settled.Done]);
+      expect(await calls.list(filter)).toEqual([]);
+      expect(await calls.ack(filter, first)).toEqual([Settled.Unknown]);
+    });
+
     it('have no place in a later generation', async () => {
       const filter = await make();
       await discover(subject.store, filter, urls('a', 2));

@@ -213,6 +213,9 @@ export interface Queue {
    * move an entry. After the end of a lease or delay, the entry moves only when the queue notices. In a short queue, an
    * entry that was leased and released may have its old id again. If `ids` has the same id twice, the second one is
    * Settled.Unknown.
+   *
+   * In a set that ages, an item that expired and was discovered again has two entries. Dropping the later one also drops
+   * the earlier one, in any state. If `ids` has both, the earlier one may then be Settled.Unknown.
    */
   drop(filter: Filter, ids: readonly string[], operation: Operation): Promise<Uint8Array>;
 
