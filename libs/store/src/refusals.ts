@@ -338,20 +338,22 @@ export function importHides({ name }: Named, hidden: number, most: number): Stor
   );
 }
 
-/** The queue has `most` hosts, and there is no room for another one. */
-export function noMoreHosts(filter: Named, most: number): StoreError {
+/** The queue has `most` hosts in a segment, and there is no room for another one. `segments`: that have such a limit. */
+export function noMoreHosts(filter: Named, most: number, segments = 1): StoreError {
+  const where = segments > 1 ? ' in the segment of this host' : '';
   return new StoreError(
     'STORE_FULL',
-    `the queue of ${called(filter)} has ${most} hosts, which is the limit; nothing was changed. Drop the entries of other hosts, or forget their URLs`,
+    `the queue of ${called(filter)} has ${most} hosts${where}, which is the limit; nothing was changed. Drop the entries of other hosts, or forget their URLs`,
     { isPublic: true },
   );
 }
 
-/** An import failed because the export has `hosts` hosts, and the limit is `most`. */
-export function importHosts({ name }: Named, hosts: number, most: number): StoreError {
+/** An import failed because the export has `hosts` hosts in a segment, and the limit is `most`. See noMoreHosts. */
+export function importHosts({ name }: Named, hosts: number, most: number, segments = 1): StoreError {
+  const where = segments > 1 ? ' in a segment' : '';
   return new StoreError(
     'STORE_FULL',
-    `the export has at least ${hosts} hosts, and the queue of ${name} may have at most ${most}; nothing was imported. Settle or purge the last entries of some hosts, and export it again`,
+    `the export has at least ${hosts} hosts${where}, and the queue of ${name} may have at most ${most}; nothing was imported. Settle or purge the last entries of some hosts, and export it again`,
     { isPublic: true },
   );
 }

@@ -60,9 +60,10 @@ export class RedisHosts implements Hosts {
   async set(handle: Filter, host: string, settings: HostSettings, operation: Operation): Promise<HostView> {
     const place = placeOf(handle, host);
     const { filter } = place;
+    const { spread } = filter;
     assertHostSettings(filter, host, settings);
     const answer = await this.change(setHostScript, place, operation, [host, packSettings(settings)]);
-    if (answer.length === 0) throw noMoreHosts(filter, Math.ceil(this.parts.maxHosts / filter.spread));
+    if (answer.length === 0) throw noMoreHosts(filter, Math.ceil(this.parts.maxHosts / spread), spread);
     const page = readLanes(answer);
     const [lane] = page.lanes;
     return (lane && hostViewOf(lane, page, filter)) ?? emptyHost(filter, host);

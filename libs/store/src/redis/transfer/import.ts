@@ -236,8 +236,8 @@ export class RedisImport {
     if (reply === 'OK') return;
     const [, hosts] = /^HOSTS (\d+)$/.exec(String(reply)) ?? [];
     if (hosts !== undefined) {
-      const most = Math.ceil(this.limits.maxHosts / entry.tags.length);
-      throw importHosts(entry, Number(hosts), most);
+      const { length } = entry.tags;
+      throw importHosts(entry, Number(hosts), Math.ceil(this.limits.maxHosts / length), length);
     }
     if (reply === 'LOST') throw busy(entry, 'was claimed by another request during the import');
     throw new Error(`unexpected reply of a script: ${String(reply).slice(0, 80)}`);
