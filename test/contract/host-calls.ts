@@ -1,4 +1,7 @@
+import { expect } from '@jest/globals';
+import { hostWords, segmentOf } from '#bloom';
 import type { Filter, PerHost } from '#store';
+import { TEST_SEED } from '../support/fixed-random.js';
 import { makeFilter, type FilterOptions } from './calls.js';
 import { payloads, QueueCalls } from './queue-calls.js';
 import type { Subject } from './subject.js';
@@ -12,21 +15,85 @@ export const HELD_MS = 80_000_000;
 export const urls = (host: string, count: number, from = 0): string[] =>
   Array.from({ length: count }, (_, n) => `http://${host}.example/${from + n}`);
 
-/** The options of a set with `perHost`. */
-export const hostOptions = (perHost: PerHost, more: FilterOptions = {}): FilterOptions => ({
+/** The entries of a host. */
+export const ofHost = <E extends { readonly payload: string }>(entries: readonly E[], host: string): E[] =>
+  entries.filter(({ payload }) => new URL(payload).hostname === `${host}.example`);
+
+/** The options of a set with `perHost` and this number of segments. */
+export const hostOptions = (
+  perHost: PerHost,
+  more: FilterOptions = {},
+  spread: number = 1,
+): FilterOptions => ({
   ...{ kind: 'visited-set', errorRate: 1e-9, capacity: 5_000, growsTo: Infinity, perHost },
-  segmentation: { maxSegmentBytes: 2 ** 24, minSegments: 1, minSegmentBytes: 1, spread: 1 },
+  segmentation: { maxSegmentBytes: 2 ** 24, minSegments: 1, minSegmentBytes: 1, spread },
   ...more,
 });
 
 /** Calls on sets with `perHost`. */
 export class HostCalls extends QueueCalls {
-  constructor(private readonly tested: Subject) {
+  /** `spread`: the number of segments of the sets. By default, that of the store under test. */
+  constructor(
+    private readonly tested: Subject,
+    private readonly spread = tested.spread,
+  ) {
     super(tested);
   }
 
+  options(perHost: PerHost, more?: FilterOptions): FilterOptions {
+    return hostOptions(perHost, more, this.spread);
+  }
+
   make(perHost: PerHost, more?: FilterOptions): Promise<Filter> {
-    return makeFilter(this.tested.store, hostOptions(perHost, more));
+    return makeFilter(this.tested.store, this.options(perHost, more));
+  }
+
+  /** Leases again each time that a watch wakes it, until it finds entries. Returns their payloads. */
+  async onceWoken(filter: Filter): Promise<string[]> {
+    let wake: () => void = () => undefined;
+    const end = this.tested.store.queue.watch(filter, () => {
+      wake();
+    });
+    try {
+      for (;;) {
+        const woken = new Promise<void>((resolve) => (wake = resolve));
+        const found = await this.take(filter);
+        if (found.length > 0) return found;
+        await woken;
+      }
+    } finally {
+      end();
+    }
+  }
+
+  /** Names of hosts that share a segment, and so take turns. */
+  sharing(count: number, segment = 0): string[] {
+    const names: string[] = [];
+    for (let n = 0; names.length < count; n++)
+      if (this.segmentOf(urls(`s${n}`, 1)[0]!) === segment) names.push(`s${n}`);
+    return names;
+  }
+
+  /** The name of a host in each segment. */
+  apart(): string[] {
+    return Array.from({ length: this.spread }, (_, segment) => this.sharing(1, segment)).flat();
+  }
+
+  /** Expects URLs in the order that leases promise: hosts take turns within a segment. */
+  expectInTurn(found: readonly string[], expected: readonly string[]): void {
+    expect(this.bySegment(found)).toEqual(this.bySegment(expected));
+  }
+
+  /** The URLs of each segment, in order. */
+  bySegment(some: readonly string[]): string[][] {
+    const lists = Array.from({ length: this.spread }, (): string[] => []);
+    for (const url of some) lists[this.segmentOf(url)]!.push(url);
+    return lists;
+  }
+
+  private segmentOf(url: string): number {
+    const [first = 0, second = 0] = hostWords(new URL(url).hostname, TEST_SEED);
+    return segmentOf(first, second, { segments: this.spread, spread: this.spread });
   }
 
   /** The same set, after a restart. */

@@ -32,10 +32,10 @@ export function queueExactDropsContract(subject: Subject): void {
   const held = (filter: Filter) => leased.get(filter)!;
   const released = async (filter: Filter, delayMs = 0) =>
     calls.release(filter, await lease(filter), { delayMs });
-  /** Has the queue notice which entries have come back. */
+  /** Has the queue notice which entries have come back. A change does so in its segments, which hosts choose. */
   const overdue = async (filter: Filter) => {
     clock.advance(2 * HELD_MS);
-    await discover(subject.store, filter, urls('b', 1, 1_000));
+    await discover(subject.store, filter, urls('a', 1, 1_000));
   };
   const letters = async (filter: Filter) =>
     (await subject.store.queue.deadLetters(filter, 10)).entries.map(({ id }) => id);

@@ -3,7 +3,7 @@ import { Added, Settled, type Filter, type PerHost } from '#store';
 import { SWEEP_AFTER_MS } from '../../libs/store/src/sweeping.js';
 import { clock } from '../support/clock.js';
 import { check, discover, keyed, made, type FilterOptions } from './calls.js';
-import { DELAY_MS, HELD_MS, HostCalls, urls } from './host-calls.js';
+import { DELAY_MS, HELD_MS, HostCalls, ofHost, urls } from './host-calls.js';
 import { LONG_MS, OVER_MS, payloads } from './queue-calls.js';
 import type { Subject } from './subject.js';
 
@@ -12,22 +12,6 @@ export function queueHostPaceContract(subject: Subject): void {
   const calls = new HostCalls(subject);
   const make = (perHost: PerHost, more?: FilterOptions): Promise<Filter> => calls.make(perHost, more);
   const lease = (filter: Filter, max?: number, maxPerHost?: number) => calls.take(filter, max, maxPerHost);
-
-  /** Leases again each time that it is woken, until that finds an entry. */
-  const onceWoken = async (filter: Filter): Promise<string[]> => {
-    let wake: () => void = () => undefined;
-    const end = subject.store.queue.watch(filter, () => {
-      wake();
-    });
-    let found: string[] = [];
-    while (found.length === 0) {
-      const woken = new Promise<void>((resolve) => (wake = resolve));
-      found = await lease(filter);
-      if (found.length === 0) await woken;
-    }
-    end();
-    return found;
-  };
 
   /** Resolves when a waiting lease is woken. */
   const wokenOnce = (filter: Filter): Promise<void> =>
@@ -42,14 +26,14 @@ export function queueHostPaceContract(subject: Subject): void {
     it('separates two leases, even after a restart', async () => {
       let filter = await make({ delayMs: DELAY_MS });
       await discover(subject.store, filter, [...urls('a', 3), ...urls('b', 3)]);
-      expect(await lease(filter)).toEqual([...urls('a', 1), ...urls('b', 1)]);
+      calls.expectInTurn(await lease(filter), [...urls('a', 1), ...urls('b', 1)]);
       await discover(subject.store, filter, [...urls('a', 1, 9), ...urls('c', 1)]);
       expect(await lease(filter)).toEqual(urls('c', 1));
       filter = await calls.reopened(filter);
       clock.advance(DELAY_MS / 2);
       expect(await lease(filter)).toEqual([]);
       clock.advance(DELAY_MS / 2);
-      expect(await lease(filter, 100, 2)).toEqual([...urls('a', 2, 1), ...urls('b', 2, 1)]);
+      calls.expectInTurn(await lease(filter, 100, 2), [...urls('a', 2, 1), ...urls('b', 2, 1)]);
       clock.advance(DELAY_MS);
       expect(await lease(filter)).toEqual(urls('a', 1, 9));
     });
@@ -125,13 +109,14 @@ export function queueHostPaceContract(subject: Subject): void {
       const filter = await make({ delayMs: 500 });
       await discover(subject.store, filter, urls('a', 2));
       await lease(filter);
-      expect(await onceWoken(filter)).toEqual(urls('a', 1, 1));
+      expect(await calls.onceWoken(filter)).toEqual(urls('a', 1, 1));
     });
 
     it('grows if a release says so, for all URLs of the host', async () => {
       const filter = await make({});
       await discover(subject.store, filter, [...urls('a', 4), ...urls('b', 3)]);
-      const [first, second] = await calls.lease(filter, 10, HELD_MS, { maxPerHost: 2 });
+      const taken = await calls.lease(filter, 10, HELD_MS, { maxPerHost: 2 });
+      const [first, second] = ofHost(taken, 'a');
       expect(await calls.release(filter, [first!], { hostDelayMs: DELAY_MS })).toEqual([Settled.Done]);
       // A host's time only moves forward.
       await calls.release(filter, [second!], { hostDelayMs: 1 });
@@ -207,14 +192,15 @@ export function queueHostPaceContract(subject: Subject): void {
       let filter = await make({ maxLeased: 2 });
       await discover(subject.store, filter, [...urls('a', 9), ...urls('b', 1)]);
       const taken = await calls.lease(filter, 10, HELD_MS);
-      expect(payloads(taken)).toEqual([...urls('a', 2), ...urls('b', 1)]);
+      calls.expectInTurn(payloads(taken), [...urls('a', 2), ...urls('b', 1)]);
+      const [first, second] = ofHost(taken, 'a');
       expect(await lease(filter)).toEqual([]);
       filter = await calls.reopened(filter);
       expect(await lease(filter)).toEqual([]);
-      expect(await calls.ack(filter, taken.slice(0, 1))).toEqual([Settled.Done]);
+      expect(await calls.ack(filter, [first!])).toEqual([Settled.Done]);
       const [third] = await calls.lease(filter, 10, HELD_MS);
       expect(third?.payload).toBe(urls('a', 3)[2]);
-      await calls.release(filter, taken.slice(1, 2), { delayMs: DELAY_MS });
+      await calls.release(filter, [second!], { delayMs: DELAY_MS });
       const fourth = await calls.lease(filter, 10, 1);
       expect(payloads(fourth)).toEqual(urls('a', 1, 3));
       clock.advance(OVER_MS);
@@ -261,7 +247,7 @@ export function queueHostPaceContract(subject: Subject): void {
       const filter = await make({ maxLeased: 1, delayMs: 300 });
       await discover(subject.store, filter, urls('a', 1));
       await calls.lease(filter, 1, 200);
-      expect(await onceWoken(filter)).toEqual(urls('a', 1));
+      expect(await calls.onceWoken(filter)).toEqual(urls('a', 1));
     });
 
     it('of 1 makes the delay count from the end of the lease', async () => {

@@ -5,7 +5,7 @@ import { clock } from '../support/clock.js';
 import { Random } from '../support/random.js';
 import { until } from '../support/until.js';
 import { check, discover, filterSpec, keyed, made, makeFilter, type FilterOptions } from './calls.js';
-import { DELAY_MS, HELD_MS, HostCalls, hostOptions, urls } from './host-calls.js';
+import { DELAY_MS, HELD_MS, HostCalls, urls } from './host-calls.js';
 import { LONG_MS, OVER_MS, payloads } from './queue-calls.js';
 import type { Subject } from './subject.js';
 import { SyncCalls } from './sync-calls.js';
@@ -21,22 +21,24 @@ export function queueHostsContract(subject: Subject): void {
   describe('a per-host queue', () => {
     it('serves them in turn, and the URLs of each in order', async () => {
       const filter = await make({});
-      const [a, b, c] = [urls('a', 4), urls('b', 2), urls('c', 3)];
+      const [one, other, third] = calls.sharing(3) as [string, string, string];
+      const [a, b, c] = [urls(one, 4), urls(other, 2), urls(third, 3)];
       await discover(subject.store, filter, [...a.slice(0, 3), ...b, a[3]!]);
       await discover(subject.store, filter, c);
       expect(await lease(filter, 2, 1)).toEqual([a[0], b[0]]);
       expect(await lease(filter, 3, 1)).toEqual([c[0], a[1], b[1]]);
       // A host that returns to the queue has the last turn.
-      await discover(subject.store, filter, urls('b', 1, 7));
-      expect(await lease(filter, 10, 2)).toEqual([c[1], c[2], a[2], a[3], 'http://b.example/7']);
+      await discover(subject.store, filter, urls(other, 1, 7));
+      expect(await lease(filter, 10, 2)).toEqual([c[1], c[2], a[2], a[3], ...urls(other, 1, 7)]);
       expect(await lease(filter)).toEqual([]);
     });
 
     it('leases all entries of a host at a time by default, if hosts have no delay', async () => {
       const filter = await make({});
-      await discover(subject.store, filter, [...urls('a', 30), ...urls('b', 1)]);
-      expect(await lease(filter, 10)).toEqual(urls('a', 10));
-      expect(await lease(filter, 30)).toEqual([...urls('b', 1), ...urls('a', 20, 10)]);
+      const [a, b] = calls.sharing(2) as [string, string];
+      await discover(subject.store, filter, [...urls(a, 30), ...urls(b, 1)]);
+      expect(await lease(filter, 10)).toEqual(urls(a, 10));
+      expect(await lease(filter, 30)).toEqual([...urls(b, 1), ...urls(a, 20, 10)]);
     });
 
     it('keeps to maxPerHost in a lease from many hosts', async () => {
@@ -47,7 +49,8 @@ export function queueHostsContract(subject: Subject): void {
         filter,
         hosts.flatMap((host) => urls(host, 3)),
       );
-      expect(await lease(filter, 100, 1)).toEqual(hosts.flatMap((host) => urls(host, 1)));
+      const firsts = hosts.flatMap((host) => urls(host, 1));
+      calls.expectInTurn(await lease(filter, 100, 1), firsts);
     });
 
     it('keeps to maxPerHost in a lease that meets many forgotten entries', async () => {
@@ -68,7 +71,7 @@ export function queueHostsContract(subject: Subject): void {
       const found: string[] = [];
       for (let some = await lease(filter, 1_000); some.length > 0; some = await lease(filter, 1_000))
         found.push(...some);
-      expect(found).toEqual(all);
+      calls.expectInTurn(found, all);
       expect(await calls.queueOf(filter)).toEqual({
         waiting: 0,
         leased: 1_000,
@@ -88,7 +91,7 @@ export function queueHostsContract(subject: Subject): void {
       const others = await calls.lease(filter, 10, LONG_MS, { maxPerHost: 1 });
       await calls.extend(filter, others, 1);
       clock.advance(DELAY_MS + OVER_MS);
-      expect(await lease(filter, 6, 1)).toEqual([a[2], b[2]]);
+      calls.expectInTurn(await lease(filter, 6, 1), [...a.slice(2), ...b.slice(2)]);
       const again = await calls.lease(filter, 6, LONG_MS, { maxPerHost: 1 });
       expect(again.map(hostOf).sort()).toEqual(['a.example', 'b.example']);
       expect(again.map(({ attempt }) => attempt)).toEqual([2, 2]);
@@ -104,7 +107,7 @@ export function queueHostsContract(subject: Subject): void {
       await discover(subject.store, filter, [...urls('a', 3), ...urls('b', 3)]);
       const operation = keyed();
       const first = await subject.store.queue.lease(filter, 10, LONG_MS, operation);
-      expect(payloads(first)).toEqual([...urls('a', 1), ...urls('b', 1)]);
+      calls.expectInTurn(payloads(first), [...urls('a', 1), ...urls('b', 1)]);
       const again = { ...operation, repeat: true };
       expect(await subject.store.queue.lease(filter, 10, LONG_MS, again)).toEqual(first);
       const after = await calls.reopened(filter);
@@ -173,7 +176,7 @@ export function queueHostsContract(subject: Subject): void {
 
   describe('a set with perHost', () => {
     it('is the same set only with the same limits', async () => {
-      const spec = filterSpec(hostOptions({ delayMs: 5, maxUrls: 3 }));
+      const spec = filterSpec(calls.options({ delayMs: 5, maxUrls: 3 }));
       await subject.store.create(spec, made());
       expect(await subject.store.create(spec, made())).toMatchObject({ created: false });
       await expect(subject.store.create({ ...spec, perHost: { delayMs: 5 } }, made())).rejects.toMatchObject({
@@ -192,9 +195,9 @@ export function queueHostsContract(subject: Subject): void {
     });
 
     it('needs a queue, layers, and segments by host', async () => {
-      const { growsTo: _, ...fixed } = hostOptions({});
-      const { segmentation: __, ...otherScheme } = hostOptions({});
-      for (const unfit of [fixed, otherScheme, hostOptions({}, { kind: 'filter' })])
+      const { growsTo: _, ...fixed } = calls.options({});
+      const { segmentation: __, ...otherScheme } = calls.options({});
+      for (const unfit of [fixed, otherScheme, calls.options({}, { kind: 'filter' })])
         await expect(makeFilter(subject.store, unfit)).rejects.toThrow(TypeError);
     });
 
@@ -261,7 +264,7 @@ export function queueHostsContract(subject: Subject): void {
       expect(await calls.ack(current, taken)).toEqual(taken.map(() => Settled.Done));
       expect(await lease(current)).toEqual([]);
       clock.advance(DELAY_MS);
-      expect(await lease(current)).toEqual([...urls('a', 1, 1), ...urls('b', 1, 1)]);
+      calls.expectInTurn(await lease(current), [...urls('a', 1, 1), ...urls('b', 1, 1)]);
     });
 
     it('is cleared and dropped with its lanes', async () => {

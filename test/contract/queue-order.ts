@@ -156,19 +156,20 @@ export function queueOrderContract(subject: Subject): void {
   describe('the priority of an entry, in a per-host queue', () => {
     it('counts within its host; the turns of hosts do not depend on it', async () => {
       let filter = await calls.make({});
-      await calls.discover(filter, urls('a', 2), { priority: 'low' });
-      await calls.discover(filter, urls('a', 2, 2));
-      await calls.discover(filter, urls('a', 1, 4), { priority: 'high' });
+      const [a, b] = calls.sharing(2) as [string, string];
+      await calls.discover(filter, urls(a, 2), { priority: 'low' });
+      await calls.discover(filter, urls(a, 2, 2));
+      await calls.discover(filter, urls(a, 1, 4), { priority: 'high' });
       clock.advance(1);
-      await calls.discover(filter, urls('b', 1), { priority: 'high' });
+      await calls.discover(filter, urls(b, 1), { priority: 'high' });
       const taken: string[] = [];
       for (let turn = 0; turn < 6; turn++) {
         taken.push(...(await calls.take(filter, 1)));
         filter = await calls.reopened(filter);
         clock.advance(1);
       }
-      const [a4, a2, a3, a0, a1] = [...urls('a', 1, 4), ...urls('a', 2, 2), ...urls('a', 2)];
-      expect(taken).toEqual([a4, ...urls('b', 1), a2, a3, a0, a1]);
+      const [a4, a2, a3, a0, a1] = [...urls(a, 1, 4), ...urls(a, 2, 2), ...urls(a, 2)];
+      expect(taken).toEqual([a4, ...urls(b, 1), a2, a3, a0, a1]);
     });
 
     it('is swept and counted in each host', async () => {

@@ -7,7 +7,7 @@ import { clock } from '../support/clock.js';
 import type { FoundKey, RedisHarness } from '../support/stores.js';
 import { until } from '../support/until.js';
 import { check, discover, expectRefusal, made, makeFilter, tally } from './calls.js';
-import { HELD_MS, HostCalls, hostOptions, urls } from './host-calls.js';
+import { HELD_MS, HostCalls, hostOptions, ofHost, urls } from './host-calls.js';
 import { LONG_MS } from './queue-calls.js';
 import type { Subject } from './subject.js';
 import { brokenCopy, SyncCalls } from './sync-calls.js';
@@ -19,7 +19,7 @@ const LATER_MS = 10 * SWEEP_AFTER_MS;
 
 /** Hosts of queues as Redis stores them. */
 export function redisHosts(subject: Subject<RedisHarness>): void {
-  const calls = new HostCalls(subject);
+  const calls = new HostCalls(subject, 1);
   const keyOf = async ({ generation }: Filter, name: string): Promise<FoundKey> =>
     (await subject.harness.find(`unseen:{${generation}.0.*}:${name}`))[0] as FoundKey;
   const sizeOf = async (filter: Filter, name: string): Promise<number> => {
@@ -59,10 +59,13 @@ export function redisHosts(subject: Subject<RedisHarness>): void {
       const later = { delayMs: LONG_MS };
       await discover(subject.store, filter, [...urls('a', 4), ...urls('b', 4)]);
       const taken = await calls.lease(filter, 8, LONG_MS);
-      const heldBy = (host: string) => taken.filter(({ payload }) => payload.startsWith(`http://${host}.`));
-      await calls.release(filter, [...heldBy('a').slice(2), ...heldBy('b').slice(2, 3)], later);
-      await calls.release(filter, heldBy('b').slice(3), { delayMs: HELD_MS });
-      await calls.extend(filter, [...heldBy('a').slice(1, 2), ...heldBy('b').slice(1, 2)], HELD_MS);
+      await calls.release(filter, [...ofHost(taken, 'a').slice(2), ...ofHost(taken, 'b').slice(2, 3)], later);
+      await calls.release(filter, ofHost(taken, 'b').slice(3), { delayMs: HELD_MS });
+      await calls.extend(
+        filter,
+        [...ofHost(taken, 'a').slice(1, 2), ...ofHost(taken, 'b').slice(1, 2)],
+        HELD_MS,
+      );
       await discover(subject.store, filter, [...urls('a', 3, 4), ...urls('b', 1, 4)], made(), later);
       await discover(subject.store, filter, urls('b', 1, 5), made(), { delayMs: HELD_MS });
       clock.advance(LONG_MS);
@@ -195,10 +198,7 @@ export function redisHosts(subject: Subject<RedisHarness>): void {
       Array.from({ length: count }, (_, n) => `http://${prefix}${n}.example/`);
 
     it('has each host that is there throughout, while others come and go', async () => {
-      const filter = await makeFilter(subject.store, {
-        ...hostOptions({}),
-        segmentation: { maxSegmentBytes: 2 ** 24, minSegments: 3, minSegmentBytes: 1, spread: 3 },
-      });
+      const filter = await makeFilter(subject.store, hostOptions({}, {}, 3));
       await discover(subject.store, filter, names(300, 'stays'));
       await discover(subject.store, filter, names(700, 'goes'));
       const found: string[] = [];

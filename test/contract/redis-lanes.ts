@@ -9,10 +9,11 @@ import {
 } from '../../libs/store/src/redis/scripts/queue-state.js';
 import { LANES_PER_SCRIPT } from '../../libs/store/src/redis/scripts/host-lanes.js';
 import { NO_LANE, readLane } from '../../libs/store/src/redis/scripts/lane-records.js';
+import { exportFile, importFile } from '../support/export-files.js';
 import type { FoundKey, RedisHarness } from '../support/stores.js';
 import { until } from '../support/until.js';
-import { check, discover, expectRefusal, keyed, makeFilter } from './calls.js';
-import { DELAY_MS, HELD_MS, HostCalls, hostOptions, urls } from './host-calls.js';
+import { check, discover, expectRefusal, keyed, made, makeFilter } from './calls.js';
+import { DELAY_MS, HELD_MS, HostCalls, urls } from './host-calls.js';
 import { payloads } from './queue-calls.js';
 import type { Subject } from './subject.js';
 
@@ -22,7 +23,7 @@ const hosts = (count: number, prefix = 'h'): string[] =>
 
 /** The lanes of hosts as Redis stores them, and their limits. */
 export function redisLanes(subject: Subject<RedisHarness>): void {
-  const calls = new HostCalls(subject);
+  const calls = new HostCalls(subject, 1);
   const make = (perHost: PerHost) => calls.make(perHost);
   const keyOf = async ({ generation }: Filter, name: string): Promise<FoundKey> =>
     (await subject.harness.find(`unseen:{${generation}.0.*}:${name}`))[0] as FoundKey;
@@ -223,6 +224,38 @@ export function redisLanes(subject: Subject<RedisHarness>): void {
       }
     });
 
+    it('are limited in number in each of several segments', async () => {
+      subject.store = await subject.harness.open({ maxHosts: 6 });
+      try {
+        const { New, Limited } = Added;
+        const segmented = new HostCalls(subject, 3);
+        const filter = await segmented.make({});
+        const [one, other, third] = segmented.sharing(3) as [string, string, string];
+        const elsewhere = segmented.apart()[1]!;
+        const batch = [one, other, third, elsewhere].flatMap((host) => urls(host, 1));
+        expect(await discover(subject.store, filter, batch)).toEqual([New, New, Limited, New]);
+        const refused = subject.store.hosts.set(
+          filter,
+          `${third}.example`,
+          { own: { maxLeased: 1 } },
+          keyed(),
+        );
+        await expect(refused).rejects.toMatchObject({
+          ...{
+            code: 'STORE_FULL',
+            message: expect.stringMatching(/has 2 hosts in the segment of this host/),
+          },
+        });
+        const file = await exportFile(subject.store, filter);
+        subject.store = await subject.harness.open({ maxHosts: 3 });
+        await expect(importFile(subject.store, file, made(), `${filter.name}.to`)).rejects.toMatchObject({
+          ...{ code: 'STORE_FULL', message: expect.stringMatching(/2 hosts in a segment, .* at most 1;/) },
+        });
+      } finally {
+        await subject.reopen();
+      }
+    });
+
     it.each(['queue:lanes', 'queue:due'])(
       'are lost data if %s is missing or of another type',
       async (name) => {
@@ -278,22 +311,6 @@ export function redisLanes(subject: Subject<RedisHarness>): void {
       await discover(subject.store, plain, [url]);
       await discover(subject.store, filter, [url]);
       expect((await bytesOf(plain)) - (await bytesOf(filter))).toBe(HEAD_BYTES + 1 - HOST_BYTES);
-    });
-
-    it('in several segments pace each host', async () => {
-      const options = hostOptions({ delayMs: DELAY_MS, maxLeased: 1 });
-      const filter = await makeFilter(subject.store, {
-        ...options,
-        segmentation: { maxSegmentBytes: 2 ** 24, minSegments: 3, minSegmentBytes: 1, spread: 3 },
-      });
-      expect(filter.spread).toBe(3);
-      const all = Array.from({ length: 12 }, (_, n) => urls(`h${n}`, 3)).flat();
-      await discover(subject.store, filter, all);
-      const workers = Array.from({ length: 6 }, () => calls.lease(filter, 100, HELD_MS));
-      const leased = (await Promise.all(workers)).flat();
-      expect(payloads(leased).sort()).toEqual(all.filter((_, n) => n % 3 === 0).sort());
-      await calls.ack(filter, leased);
-      expect(await calls.take(filter)).toEqual([]);
     });
   });
 }

@@ -23,7 +23,7 @@ const BASE = queueBytes(false);
 
 /** How Redis stores priorities and scheduled entries, and how the commit of a sync removes these. */
 export function redisOrder(subject: Subject<RedisHarness>): void {
-  const calls = new HostCalls(subject);
+  const calls = new HostCalls(subject, 1);
   const syncs = new SyncCalls(subject);
   const make = (options: FilterOptions = {}) =>
     makeFilter(subject.store, { kind: 'visited-set', errorRate: 1e-9, ...options });

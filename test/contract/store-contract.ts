@@ -8,6 +8,7 @@ import { dataLossContract } from './data-loss.js';
 import { errorRateContract } from './error-rate.js';
 import { growthContract } from './growth.js';
 import { hostDropsContract } from './host-drops.js';
+import { hostSegmentsContract } from './host-segments.js';
 import { hostSettingsContract } from './host-settings.js';
 import { hostsContract } from './hosts.js';
 import { honestRemovalContract } from './honest-removal.js';
@@ -104,6 +105,7 @@ export function storeContract<H extends StoreHarness>(
     queueExactDropsContract(subject);
     queueHostsContract(subject);
     queueHostPaceContract(subject);
+    hostSegmentsContract(subject);
     hostSettingsContract(subject);
     hostDropsContract(subject);
     syncsHostsContract(subject);

@@ -14,6 +14,11 @@ export class Subject<H extends StoreHarness = StoreHarness> {
     return this.fixture.name;
   }
 
+  /** The number of runs of segments of sets with `perHost`. */
+  get spread(): number {
+    return this.fixture.spread;
+  }
+
   get harness(): H {
     return this.set.harness;
   }

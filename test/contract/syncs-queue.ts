@@ -171,7 +171,11 @@ export function syncQueueContract(subject: Subject): void {
     it.each<FilterOptions>([
       {},
       { segmentation: SEGMENTED },
-      { growsTo: Infinity, perHost: {}, segmentation: { ...SEGMENTED, minSegments: 1, spread: 1 } },
+      {
+        growsTo: Infinity,
+        perHost: {},
+        segmentation: { ...SEGMENTED, minSegments: 1, spread: subject.spread },
+      },
     ])('removes scheduled entries that it does not list: %j', async (options) => {
       const filter = await make(options);
       const names = ['listed', 'dropped', 'again', 'over'] as const;

@@ -3,7 +3,7 @@ import type { Filter } from '#store';
 import { clock } from '../support/clock.js';
 import { exportFile, importFile } from '../support/export-files.js';
 import { made, makeFilter, type FilterOptions } from './calls.js';
-import { HostCalls, hostOptions, HELD_MS, urls } from './host-calls.js';
+import { HostCalls, HELD_MS, urls } from './host-calls.js';
 import type { Subject } from './subject.js';
 
 const DAY_MS = 86_400_000;
@@ -21,7 +21,7 @@ export function transferOrderContract(subject: Subject): void {
   const lease = async (filter: Filter) =>
     (await calls.lease(filter, 9, HELD_MS)).map(({ payload, attempt }) => [payload.at(-1), attempt]);
   const [again, dead, normal, gone, low, high, later, forgotten] = urls('a', 8) as [string, ...string[]];
-  const OPTIONS: readonly FilterOptions[] = [{ kind: 'visited-set', errorRate: 1e-9 }, hostOptions({})];
+  const OPTIONS: readonly FilterOptions[] = [{ kind: 'visited-set', errorRate: 1e-9 }, calls.options({})];
 
   describe('export and import', () => {
     it.each(OPTIONS)('carry priorities, and scheduled entries, which stay scheduled: %j', async (options) => {

@@ -29,7 +29,7 @@ const KINDS: readonly FilterOptions[] = [
   { kind: 'visited-set', maxAgeSeconds: 86_400 },
 ];
 const PAIRS = [embedded, redis, redisCluster].flatMap((from) =>
-  [embedded, redis, redisCluster].map((to) => ({ from: from.name, to: to.name })),
+  [embedded, redis, redisCluster].map((to) => ({ from: from.name, to: to.name, spread: from.spread })),
 );
 
 /** The lanes of an export, by name. */
@@ -55,7 +55,7 @@ describe('from store to store', () => {
   const all = (name: Name, filter: Filter) =>
     contents(side(name).store, (of, segment) => side(name).harness.segmentBytes(of, segment), filter);
 
-  describe.each(PAIRS)('$from to $to', ({ from, to }) => {
+  describe.each(PAIRS)('$from to $to', ({ from, to, spread }) => {
     it.each(KINDS)('byte for byte: %j', async (options) => {
       const filter = await filled(side(from).store, options);
       const file = await exportFile(side(from).store, filter);
@@ -75,7 +75,7 @@ describe('from store to store', () => {
 
     it('with the lanes of hosts', async () => {
       const [origin, target] = [side(from).store, side(to).store];
-      const filter = await makeFilter(origin, hostOptions({ delayMs: DELAY_MS, maxUrls: 9 }));
+      const filter = await makeFilter(origin, hostOptions({ delayMs: DELAY_MS, maxUrls: 9 }, {}, spread));
       for (let n = 0; n < 5; n++) {
         const hosts = Array.from({ length: 60 }, (_, host) => urls(`h${host}`, 1, n));
         await discover(origin, filter, hosts.flat());

@@ -14,6 +14,7 @@ import type { Damage } from './embedded-damage.js';
  */
 export const movingCluster: StoreFixture<MovingClusterHarness> = {
   name: 'redis-cluster with moving slots',
+  spread: 3,
   async setUp() {
     const { args, ...credentials } = limitedUser();
     const cluster = await startCluster({ args });

@@ -19,6 +19,8 @@ export interface StoreFixture<H extends StoreHarness = StoreHarness> {
   readonly name: string;
   /** The number of tests that share one place of data. By default, all tests of a file share it. */
   readonly testsAPlace?: number;
+  /** The number of runs of segments of sets with `perHost`. An imported set keeps its runs, so every store has such sets. */
+  readonly spread: number;
   setUp(): Promise<H>;
 }
 
@@ -71,6 +73,7 @@ export const embedded: StoreFixture = {
   name: 'embedded',
   // A store that is opened again reads all filters in its folder, and many tests open it again.
   testsAPlace: 20,
+  spread: 3,
   async setUp() {
     return new EmbeddedHarness(await mkdtemp(join(tmpdir(), 'unseen-store-')));
   },
@@ -78,6 +81,7 @@ export const embedded: StoreFixture = {
 
 export const redis: StoreFixture<RedisHarness> = {
   name: 'redis',
+  spread: 1,
   async setUp() {
     const server = await startRedis();
     return new RedisServersHarness({ url: server.url, timeoutMs: TIMEOUT_MS }, [server], () => server.stop());
@@ -87,6 +91,7 @@ export const redis: StoreFixture<RedisHarness> = {
 /** Three masters with one replica each. The stores have only the permissions that docs/operations.md lists. */
 export const redisCluster: StoreFixture<RedisHarness> = {
   name: 'redis-cluster',
+  spread: 3,
   async setUp() {
     const { args, ...credentials } = limitedUser();
     const cluster = await startCluster({ replicas: 1, args });
