@@ -1,36 +1,22 @@
-import { join } from 'node:path';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { planLayers } from '#bloom';
 import { MovedClock } from '../../../../test/support/moved-clock.js';
 import { until } from '../../../../test/support/until.js';
-import { SYSTEM_CLOCK, type Clock } from '../clock.js';
+import type { Clock } from '../clock.js';
 import { Added, PRIORITIES, type Filter, type Part, type PerHost, type Queued } from '../port/index.js';
 import { SWEEP_AFTER_MS } from '../sweeping.js';
-import { DATA_FILE, Database } from './database/database.js';
-import { LmdbEnvironment } from './database/lmdb-environment.js';
-import { DEFAULT_SIZES, type Sizes } from './database/sizes.js';
-import { DirectoryDisk } from './directory/space.js';
-import { EmbeddedStore } from './embedded-store.js';
-import { Engine } from './engine/engine.js';
+import type { Database } from './database/database.js';
+import type { Sizes } from './database/sizes.js';
+import type { EmbeddedStore } from './embedded-store.js';
 import { filterSpec, operation, positions, Workbench } from './testing/fixtures.js';
 
 const LEASE_MS = 60_000;
 const bench = new Workbench();
-const stores: EmbeddedStore[] = [];
 const databases = new Map<EmbeddedStore, Database>();
-afterEach(async () => {
-  for (const store of stores.splice(0)) await store.close();
-  await bench.tidy();
-});
+afterEach(() => bench.tidy());
 
-/** A store with other sizes. */
-async function open(sizes: Partial<Sizes>, clock: Clock = SYSTEM_CLOCK): Promise<EmbeddedStore> {
-  const directory = await bench.dataDir();
-  const environment = new LmdbEnvironment(join(directory, DATA_FILE));
-  const database = new Database(environment, undefined, { ...DEFAULT_SIZES, ...sizes });
-  const place = { database, disk: new DirectoryDisk(directory), lock: { release: () => undefined } };
-  const store = await EmbeddedStore.on({ clock }, (session) => Engine.on(place, session));
-  stores.push(store);
+async function open(sizes: Partial<Sizes>, clock?: Clock): Promise<EmbeddedStore> {
+  const { store, database } = await bench.sized(sizes, clock);
   databases.set(store, database);
   return store;
 }

@@ -3,6 +3,7 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import { MovedClock } from '../../../../test/support/moved-clock.js';
 import { until } from '../../../../test/support/until.js';
 import type { Filter } from '../port/index.js';
+import { SWEEP_AFTER_MS } from '../sweeping.js';
 import type { EmbeddedStore } from './embedded-store.js';
 import { createFilter, keys, operation, positions, Workbench } from './testing/fixtures.js';
 
@@ -31,6 +32,14 @@ async function committed(store: EmbeddedStore): Promise<{ filter: Filter; end: P
     const now = await store.open(filter.name, filter.kind);
     if (now.base !== filter.base) return { filter: now, end };
   }
+}
+
+/** The payloads in an export. */
+async function exported(store: EmbeddedStore, filter: Filter): Promise<string[]> {
+  const found: string[] = [];
+  for await (const part of store.transfer.export(filter))
+    if (part.type === 'queue') found.push(...part.entries.map(({ payload }) => String(payload)));
+  return found.sort();
 }
 
 describe('the scheduled entries that a sync did not keep', () => {
@@ -69,9 +78,22 @@ describe('the scheduled entries that a sync did not keep', () => {
   it('are in no export', async () => {
     const store = await bench.open();
     const { filter } = await committed(store);
-    const found: string[] = [];
-    for await (const part of store.transfer.export(filter))
-      if (part.type === 'queue') found.push(...part.entries.map(({ payload }) => String(payload)));
-    expect(found.sort()).toEqual(keys(2));
+    expect(await exported(store, filter)).toEqual(keys(2));
+  });
+
+  it('are removed, and their set exported, while the queue of another set is swept', async () => {
+    const clock = new MovedClock();
+    const { store } = await bench.sized({ rowBytes: 100, sweptRowsPerSlice: 1 }, clock);
+    const other = await createFilter(store, { kind: 'visited-set', name: 'other' });
+    // The sweep takes a step for each row, and a row has one entry.
+    const payloads = keys(2_000);
+    await store.counters.add(other, positions(other, payloads), operation(), { payloads });
+    await store.counters.remove(other, positions(other, keys(1)), operation());
+    clock.advance(SWEEP_AFTER_MS);
+    const { filter, end } = await committed(store);
+    expect(await exported(store, filter)).toEqual(keys(2));
+    await end;
+    expect((await countsOf(store, filter)).scheduled).toBe(2);
+    expect((await countsOf(store, other)).forgotten).toBe(1);
   });
 });

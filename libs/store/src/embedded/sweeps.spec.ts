@@ -1,6 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { afterEach, expect, it } from '@jest/globals';
 import { MovedClock } from '../../../../test/support/moved-clock.js';
+import { until } from '../../../../test/support/until.js';
 import type { Filter } from '../port/index.js';
 import { REST_FACTOR, SWEEP_AFTER_MS } from '../sweeping.js';
 import type { EmbeddedStore } from './embedded-store.js';
@@ -12,8 +13,8 @@ const SLOW_MS = 2_000;
 const bench = new Workbench();
 afterEach(() => bench.tidy());
 
-const queued = async (store: EmbeddedStore): Promise<Filter> => {
-  const filter = await createFilter(store, { kind: 'visited-set' });
+const queued = async (store: EmbeddedStore, name = 'seen'): Promise<Filter> => {
+  const filter = await createFilter(store, { kind: 'visited-set', name });
   await store.counters.add(filter, positions(filter, keys(20)), operation(), { payloads: keys(20) });
   return filter;
 };
@@ -67,4 +68,31 @@ it('a queue rests after a sweep in proportion to the time that it took', async (
   }
   moved.advance(REST_FACTOR * passed);
   await swept(store, filter);
+});
+
+it('the queues of several sets are swept one slice at a time', async () => {
+  const clock = new MovedClock();
+  const { store, database } = await bench.sized({ rowBytes: 100, sweptRowsPerSlice: 1 }, clock);
+  const filters: Filter[] = [];
+  for (let n = 0; n < 8; n++) {
+    const filter = await queued(store, `seen${n}`);
+    await forget(store, filter, 3);
+    filters.push(filter);
+  }
+  const transaction = database.transaction.bind(database);
+  let running = 0;
+  let most = 0;
+  database.transaction = async (...given) => {
+    most = Math.max(most, ++running);
+    try {
+      await transaction(...given);
+    } finally {
+      running--;
+    }
+  };
+  clock.advance(SWEEP_AFTER_MS);
+  for (const filter of filters)
+    await until('it is swept', async () => (await countsOf(store, filter)).forgotten === 0);
+  // A slice of a sweep, and one that deletes marks.
+  expect(most).toBeLessThanOrEqual(2);
 });

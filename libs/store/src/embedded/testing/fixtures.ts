@@ -5,7 +5,12 @@ import { join } from 'node:path';
 import { planGeometry, planLayers, positionsOf, SEED_BYTES, type Positions } from '#bloom';
 import { SYSTEM_CLOCK, type Clock } from '../../clock.js';
 import type { Filter, FilterSpec, Operation } from '../../port/index.js';
+import { DATA_FILE, Database } from '../database/database.js';
+import { LmdbEnvironment } from '../database/lmdb-environment.js';
+import { DEFAULT_SIZES, type Sizes } from '../database/sizes.js';
+import { DirectoryDisk } from '../directory/space.js';
 import { EmbeddedStore, type EmbeddedOptions } from '../embedded-store.js';
+import { Engine } from '../engine/engine.js';
 
 /** The seed of every filter, so that the same items have the same false positives in each run. */
 const SEED = Buffer.alloc(SEED_BYTES, 'unseen');
@@ -24,6 +29,20 @@ export class Workbench {
     const store = await EmbeddedStore.open({ dataDir: await this.dataDir(), ...options });
     this.stores.push(store);
     return store;
+  }
+
+  /** A store with other sizes, and its database. */
+  async sized(
+    sizes: Partial<Sizes>,
+    clock: Clock = SYSTEM_CLOCK,
+  ): Promise<{ readonly store: EmbeddedStore; readonly database: Database }> {
+    const directory = await this.dataDir();
+    const environment = new LmdbEnvironment(join(directory, DATA_FILE));
+    const database = new Database(environment, undefined, { ...DEFAULT_SIZES, ...sizes });
+    const place = { database, disk: new DirectoryDisk(directory), lock: { release: () => undefined } };
+    const store = await EmbeddedStore.on({ clock }, (session) => Engine.on(place, session));
+    this.stores.push(store);
+    return { store, database };
   }
 
   async tidy(): Promise<void> {

@@ -1,0 +1,41 @@
+import { setImmediate } from 'node:timers/promises';
+import type { FilterState } from '../filters/filter-state.js';
+
+/** Background work of one kind. A set has at most one job of a kind, which repeats if more work is due at its end. */
+export class Jobs {
+  private readonly due = new Set<FilterState>();
+  private readonly running = new Map<FilterState, Promise<void>>();
+
+  constructor(private readonly work: (state: FilterState) => Promise<void>) {}
+
+  /** Starts the job of a set unless it is running. Resolves when the job has done the work or failed. */
+  start(state: FilterState): Promise<void> {
+    this.due.add(state);
+    const job = this.running.get(state) ?? this.run(state);
+    this.running.set(state, job);
+    return job;
+  }
+
+  /** True while a set has a job. */
+  has(state: FilterState): boolean {
+    return this.running.has(state);
+  }
+
+  /** Resolves when no job is running. */
+  async ended(): Promise<void> {
+    for (const job of this.running.values()) await job;
+  }
+
+  private async run(state: FilterState): Promise<void> {
+    // The caller is inside a transaction, where no other may begin.
+    await setImmediate();
+    try {
+      while (this.due.delete(state)) await this.work(state);
+    } catch {
+      // A commit failed: memory is reloaded, and a new sweeper with it.
+      this.due.delete(state);
+    } finally {
+      this.running.delete(state);
+    }
+  }
+}
