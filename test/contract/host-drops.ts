@@ -1,7 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { clock } from '../support/clock.js';
 import { check, discover, made, tally } from './calls.js';
-import { HELD_MS, HostCalls, urls } from './host-calls.js';
+import { HELD_MS, HostCalls, ofHost, urls } from './host-calls.js';
+import { LONG_MS } from './queue-calls.js';
 import type { Subject } from './subject.js';
 import { brokenCopy, SyncCalls } from './sync-calls.js';
 
@@ -10,7 +11,7 @@ const DAY_MS = 86_400_000;
 /** Entries of the dropped host in each state, enough that copying them takes a while. */
 const QUEUED = 600;
 
-/** Dropping hosts of per-host queues during syncs. The other tests of such drops are in host-settings.ts. */
+/** Dropping hosts: during syncs, and the counts of the queue. The other tests of such drops are in host-settings.ts. */
 export function hostDropsContract(subject: Subject): void {
   const calls = new HostCalls(subject);
   const syncs = new SyncCalls(subject);
@@ -44,6 +45,34 @@ export function hostDropsContract(subject: Subject): void {
       clock.advance(2 * DAY_MS);
       expect((await calls.take(after, 1_000)).sort()).toEqual(urls('b', QUEUED).sort());
       expect(await calls.take(after)).toEqual([]);
+    });
+  });
+
+  describe('the entries of a dropped host', () => {
+    it('leave the counts of the queue, even if they are due', async () => {
+      const filter = await calls.make({});
+      const later = { delayMs: LONG_MS };
+      await discover(subject.store, filter, [...urls('a', 4), ...urls('b', 4)]);
+      const taken = await calls.lease(filter, 8, LONG_MS);
+      await calls.release(filter, [...ofHost(taken, 'a').slice(2), ...ofHost(taken, 'b').slice(2, 3)], later);
+      await calls.release(filter, ofHost(taken, 'b').slice(3), { delayMs: HELD_MS });
+      await calls.extend(
+        filter,
+        [...ofHost(taken, 'a').slice(1, 2), ...ofHost(taken, 'b').slice(1, 2)],
+        HELD_MS,
+      );
+      await discover(subject.store, filter, [...urls('a', 3, 4), ...urls('b', 1, 4)], made(), later);
+      await discover(subject.store, filter, urls('b', 1, 5), made(), { delayMs: HELD_MS });
+      clock.advance(LONG_MS);
+      const b = { waiting: 3, leased: 1, delayed: 1, scheduled: 1, dead: 0 };
+      expect(await calls.queueOf(filter)).toMatchObject({ ...b, waiting: 9, leased: 2 });
+      expect(await subject.store.hosts.drop(filter, 'a.example', made())).toBe(7);
+      expect(await calls.queueOf(filter)).toMatchObject(b);
+      expect((await calls.take(filter)).sort()).toEqual([
+        ...urls('b', 1),
+        ...urls('b', 1, 2),
+        ...urls('b', 1, 4),
+      ]);
     });
   });
 }

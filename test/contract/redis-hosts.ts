@@ -7,8 +7,7 @@ import { clock } from '../support/clock.js';
 import type { FoundKey, RedisHarness } from '../support/stores.js';
 import { until } from '../support/until.js';
 import { check, discover, expectRefusal, made, makeFilter, tally } from './calls.js';
-import { HELD_MS, HostCalls, hostOptions, ofHost, urls } from './host-calls.js';
-import { LONG_MS } from './queue-calls.js';
+import { HELD_MS, HostCalls, hostOptions, urls } from './host-calls.js';
 import type { Subject } from './subject.js';
 import { brokenCopy, SyncCalls } from './sync-calls.js';
 
@@ -52,32 +51,6 @@ export function redisHosts(subject: Subject<RedisHarness>): void {
         async () => (await sizeOf(filter, 'queue:lanes')) === 0,
       );
       expect(await sizeOf(filter, 'queue:leases')).toBe(0);
-    });
-
-    it('takes its entries out of the counts of the queue, even if they are due', async () => {
-      const filter = await calls.make({});
-      const later = { delayMs: LONG_MS };
-      await discover(subject.store, filter, [...urls('a', 4), ...urls('b', 4)]);
-      const taken = await calls.lease(filter, 8, LONG_MS);
-      await calls.release(filter, [...ofHost(taken, 'a').slice(2), ...ofHost(taken, 'b').slice(2, 3)], later);
-      await calls.release(filter, ofHost(taken, 'b').slice(3), { delayMs: HELD_MS });
-      await calls.extend(
-        filter,
-        [...ofHost(taken, 'a').slice(1, 2), ...ofHost(taken, 'b').slice(1, 2)],
-        HELD_MS,
-      );
-      await discover(subject.store, filter, [...urls('a', 3, 4), ...urls('b', 1, 4)], made(), later);
-      await discover(subject.store, filter, urls('b', 1, 5), made(), { delayMs: HELD_MS });
-      clock.advance(LONG_MS);
-      const b = { waiting: 3, leased: 1, delayed: 1, scheduled: 1, dead: 0 };
-      expect(await calls.queueOf(filter)).toMatchObject({ ...b, waiting: 9, leased: 2 });
-      expect(await drop(filter, 'a')).toBe(7);
-      expect(await calls.queueOf(filter)).toMatchObject(b);
-      expect((await calls.take(filter)).sort()).toEqual([
-        ...urls('b', 1),
-        ...urls('b', 1, 2),
-        ...urls('b', 1, 4),
-      ]);
     });
 
     it('drops entries although a sweep has passed since another host was dropped', async () => {

@@ -39,7 +39,7 @@ import { windowSeconds } from './operations/record-window.js';
 import { usageOf } from './catalogue/room.js';
 import { viewOf } from './syncs/end-sync.js';
 import type { SessionOptions } from './engine/session.js';
-import { DueIndex } from './queue/due.js';
+import { overdue } from './queue/overdue.js';
 import { headDiscoveredAt } from './queue/next-turn.js';
 import { QueueCopies } from './syncs/queue-copies.js';
 import { EmbeddedSyncs } from './syncs/syncs.js';
@@ -75,9 +75,6 @@ export interface EmbeddedOptions {
 }
 
 const DEFAULT_CHECKPOINT_BYTES = 64 * 2 ** 20;
-
-/** Maximum number of rows of due entries that a description reads. */
-const OVERDUE_ROWS = 250;
 
 /**
  * The store of one process: cells in memory, and all durable data in an LMDB environment.
@@ -173,7 +170,7 @@ export class EmbeddedStore implements Store {
               queue: state.queue.stats(
                 now,
                 headDiscoveredAt(database, state),
-                new DueIndex(database, state).overdue(now, OVERDUE_ROWS),
+                overdue({ database, memory }, state, now),
               ),
             }
           : {}),

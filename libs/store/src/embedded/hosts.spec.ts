@@ -1,61 +1,14 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { planLayers } from '#bloom';
-import { MovedClock } from '../../../../test/support/moved-clock.js';
 import { until } from '../../../../test/support/until.js';
-import type { Clock } from '../clock.js';
-import { Added, PRIORITIES, type Filter, type Part, type PerHost, type Queued } from '../port/index.js';
-import { SWEEP_AFTER_MS } from '../sweeping.js';
-import type { Database } from './database/database.js';
-import type { Sizes } from './database/sizes.js';
+import { Added, type Filter, type Part } from '../port/index.js';
 import type { EmbeddedStore } from './embedded-store.js';
-import { filterSpec, operation, positions, Workbench } from './testing/fixtures.js';
+import { operation, positions } from './testing/fixtures.js';
+import { create, discover, HostBench, lease, LEASE_MS, urls } from './testing/host-sets.js';
 
-const LEASE_MS = 60_000;
-const bench = new Workbench();
-const databases = new Map<EmbeddedStore, Database>();
+const bench = new HostBench();
 afterEach(() => bench.tidy());
-
-async function open(sizes: Partial<Sizes>, clock?: Clock): Promise<EmbeddedStore> {
-  const { store, database } = await bench.sized(sizes, clock);
-  databases.set(store, database);
-  return store;
-}
-
-/** The number of rows of a table. */
-function rowsOf(store: EmbeddedStore, table: 'log' | 'lanes' | 'dead' | 'due'): number {
-  return [...databases.get(store)![table].getKeys({})].length;
-}
-
-async function create(
-  store: EmbeddedStore,
-  perHost: PerHost,
-  capacity = 10_000,
-  more: { readonly maxAttempts?: number } = {},
-): Promise<Filter> {
-  const spec = filterSpec(store, { kind: 'visited-set', errorRate: 1e-9, capacity, ...more });
-  const layers = planLayers({ ...spec, cellBits: 4 }, { ...store.segmentation, spread: 1 }, 1);
-  return (await store.create({ ...spec, geometry: layers[0].geometry, layers, perHost }, operation())).filter;
-}
-
-/** One URL of each of `count` hosts, from number `from` on. */
-const urls = (count: number, from = 0, page = ''): string[] =>
-  Array.from({ length: count }, (_, n) => `http://h${from + n}.example/${page}`);
-
-async function discover(
-  store: EmbeddedStore,
-  filter: Filter,
-  keys: readonly string[],
-  by = operation(),
-  how: Queued = {},
-) {
-  const hosts = keys.map((key) => new URL(key).hostname);
-  const queued = { payloads: keys, hosts, ...how };
-  return [...(await store.counters.add(filter, positions(filter, keys), by, queued))];
-}
-
-async function lease(store: EmbeddedStore, filter: Filter, max: number): Promise<string[]> {
-  return (await store.queue.lease(filter, max, LEASE_MS, operation())).map(({ payload }) => payload);
-}
+const open = bench.hosts.bind(bench);
+const rowsOf = bench.rowsOf.bind(bench);
 
 describe('the number of hosts', () => {
   it('is limited: URLs of further hosts are neither visited nor queued', async () => {
@@ -119,88 +72,6 @@ describe('an abandoned sync', () => {
     expect(rowsOf(store, 'lanes')).toBe(5);
     await store.syncs.abandon(filter, id, Infinity);
     await until('their lanes are gone', async () => rowsOf(store, 'lanes') === 0);
-  });
-});
-
-describe('a dropped host', () => {
-  it('leaves no rows, even after many entries', async () => {
-    const store = await open({ rowBytes: 200, purgedPerSlice: 2 });
-    const filter = await create(store, {}, 10_000, { maxAttempts: 1 });
-    const pages = Array.from({ length: 100 }, (_, n) => `http://a.example/${n}`);
-    await discover(store, filter, [...pages, ...urls(1)]);
-    const leased = await store.queue.lease(filter, 3, LEASE_MS, operation());
-    const ids = leased.map(({ id }) => id);
-    await store.queue.release(filter, ids.slice(0, 2), operation());
-    expect(rowsOf(store, 'log')).toBeGreaterThan(20);
-    expect(rowsOf(store, 'dead')).toBe(2);
-    expect(await store.hosts.drop(filter, 'a.example', operation())).toBe(100);
-    expect(rowsOf(store, 'log')).toBe(1);
-    await until('the dead letters are gone', async () => rowsOf(store, 'dead') === 0);
-    // The lane stays as long as an entry of it is leased.
-    expect(rowsOf(store, 'lanes')).toBe(2);
-    expect([...(await store.queue.ack(filter, ids, operation()))]).toEqual([2, 2, 0]);
-    expect(rowsOf(store, 'lanes')).toBe(1);
-  });
-
-  it('leaves no rows of any priority, nor scheduled ones', async () => {
-    const store = await open({ rowBytes: 200, purgedPerSlice: 2 });
-    const filter = await create(store, {});
-    const pages = (of: string) => Array.from({ length: 30 }, (_, n) => `http://a.example/${of}/${n}`);
-    for (const priority of PRIORITIES)
-      await discover(store, filter, pages(priority), operation(), { priority });
-    await discover(store, filter, [...pages('later'), ...urls(1)], operation(), { delayMs: 86_400_000 });
-    expect(await store.hosts.drop(filter, 'a.example', operation())).toBe(120);
-    expect(rowsOf(store, 'log')).toBe(0);
-    await until('the scheduled entries are gone', async () => rowsOf(store, 'due') === 1);
-    expect(rowsOf(store, 'lanes')).toBe(1);
-    expect((await store.describe(filter)).queue).toMatchObject({ waiting: 0, scheduled: 1 });
-  });
-
-  it('leaves no rows if the store stops before they are removed', async () => {
-    const sizes = { rowBytes: 100, purgedPerSlice: 1, sweptPerSlice: 1, sweptRowsPerSlice: 1 };
-    const store = await open(sizes);
-    const filter = await create(store, {}, 10_000, { maxAttempts: 1 });
-    const pages = (of: string, count = 10) =>
-      Array.from({ length: count }, (_, n) => `http://a.example/${of}/${n}`);
-    await discover(store, filter, pages('dead'));
-    const leased = await store.queue.lease(filter, 10, LEASE_MS, operation());
-    const ids = leased.map(({ id }) => id);
-    await store.queue.release(filter, ids, operation());
-    await discover(store, filter, pages('later'), operation(), { delayMs: 86_400_000 });
-    await discover(store, filter, [...pages('now', 100), ...urls(1)]);
-    // The second row cannot be deleted, and the store reloads its memory: as after a crash.
-    const { log } = databases.get(store)!;
-    const remove = log.removeSync.bind(log);
-    let deleted = 0;
-    log.removeSync = (key) => {
-      if (deleted++ > 0) throw new Error('broken off');
-      return remove(key);
-    };
-    const dropping = store.hosts.drop(filter, 'a.example', operation());
-    await expect(dropping).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' });
-    await store.close();
-    const clock = new MovedClock();
-    const copy = await open(sizes, clock);
-    const rows = () => (['dead', 'due', 'log', 'lanes'] as const).map((table) => rowsOf(copy, table));
-    expect(Math.min(...rows())).toBeGreaterThan(1);
-    clock.advance(SWEEP_AFTER_MS);
-    // Changes run in order, so a sweep that has begun takes a step with each of these.
-    for (let turn = 0; turn < 400 && rows().join() !== '0,0,1,1'; turn++) await copy.hosts.list(filter, 1);
-    expect(rows()).toEqual([0, 0, 1, 1]);
-    expect((await copy.describe(filter)).queue).toMatchObject({
-      ...{ waiting: 1, leased: 0, delayed: 0, scheduled: 0, dead: 0 },
-    });
-  });
-
-  it('needs one change if it has few entries, and can be dropped again while rows are left', async () => {
-    const store = await open({ purgedPerSlice: 1 });
-    const filter = await create(store, {});
-    await discover(store, filter, urls(1));
-    const both = [1, 2].map(() => store.hosts.drop(filter, 'h0.example', operation()));
-    expect((await Promise.all(both)).sort()).toEqual([0, 1]);
-    await discover(store, filter, urls(1, 0, 'other'));
-    expect(rowsOf(store, 'log')).toBe(1);
-    expect(await lease(store, filter, 10)).toEqual(urls(1, 0, 'other'));
   });
 });
 

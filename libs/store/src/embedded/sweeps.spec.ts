@@ -1,14 +1,12 @@
 import { setImmediate } from 'node:timers/promises';
 import { afterEach, expect, it } from '@jest/globals';
 import { MovedClock } from '../../../../test/support/moved-clock.js';
+import { SlowClock } from '../../../../test/support/slow-clock.js';
 import { until } from '../../../../test/support/until.js';
 import type { Filter } from '../port/index.js';
 import { REST_FACTOR, SWEEP_AFTER_MS } from '../sweeping.js';
 import type { EmbeddedStore } from './embedded-store.js';
 import { createFilter, keys, operation, positions, Workbench } from './testing/fixtures.js';
-
-/** A sweep of this time is followed by a longer rest than the shortest. */
-const SLOW_MS = 2_000;
 
 const bench = new Workbench();
 afterEach(() => bench.tidy());
@@ -45,28 +43,22 @@ it('a restart does not keep forgotten entries for longer than a minute', async (
 });
 
 it('a queue rests after a sweep in proportion to the time that it took', async () => {
-  const moved = new MovedClock();
-  let slow = false;
-  let passed = 0;
-  const monotonic = (): number => {
-    if (slow) passed += SLOW_MS;
-    return moved.monotonic() + passed;
-  };
-  const store = await bench.open({ clock: { now: moved.now, monotonic, shift: moved } });
+  const clock = new SlowClock();
+  const store = await bench.open({ clock });
   const filter = await queued(store);
   await forget(store, filter, 3);
-  moved.advance(SWEEP_AFTER_MS);
-  slow = true;
+  clock.advance(SWEEP_AFTER_MS);
+  clock.isSlow = true;
   await swept(store, filter);
-  slow = false;
+  clock.isSlow = false;
   await forget(store, filter, 4);
-  moved.advance(SWEEP_AFTER_MS);
+  clock.advance(SWEEP_AFTER_MS);
   // Enough turns for a sweep.
   for (let turn = 0; turn < 20; turn++) {
     await setImmediate();
     expect(await countsOf(store, filter)).toMatchObject({ waiting: 19, forgotten: 1 });
   }
-  moved.advance(REST_FACTOR * passed);
+  clock.advance(REST_FACTOR * clock.passedMs);
   await swept(store, filter);
 });
 

@@ -112,7 +112,7 @@ export class EmbeddedHosts implements Hosts {
         const { lanes, lane, state } = laneOf(session, filter, host);
         let copying: string | undefined;
         const entries = session.once({ scope: state, verb: DROP_HOST, operation }, () => {
-          const { dead, scheduled, held } = lane;
+          const { held } = lane;
           if (held > 0 && isCopying(state)) {
             copying = state.sync.opened.id;
             return { answer: 0, unrecorded: true };
@@ -120,9 +120,10 @@ export class EmbeddedHosts implements Hosts {
           if (held > 0) lanes.drop(lane);
           lanes.deleteDropped(lane);
           lanes.flush();
-          // Leases and delays end by themselves, and soon.
-          if (dead + scheduled > 0 || lane.hasDroppedRows) state.queue.unsweptDrops++;
-          if (dead + scheduled > 0) session.sweeper.sweepSoon(state);
+          if (lane.hasDropped) {
+            state.queue.unsweptDrops++;
+            session.sweeper.consider(state);
+          }
           return { answer: held };
         });
         return { entries, more: lane.hasDroppedRows, copying };

@@ -85,7 +85,7 @@ export class QueueState {
 
   /**
    * `headDiscoveredAt`: when the entry at the head was discovered, if there is one. `overdue`: entries that no longer
-   * are in these states, although they have not moved yet. It may count dropped ones.
+   * are in these states, although they have not moved yet. It may be of an earlier commit.
    */
   stats(
     now: number,

@@ -3,7 +3,6 @@ import type { FilterState } from '../filters/filter-state.js';
 import { GENERATION_BYTES, prefixRange, readNumber, writeNumber } from '../database/keys.js';
 import { MAX_LEASE_MS } from '../../port/index.js';
 import {
-  entriesOf,
   ENTRY_HEAD_BYTES,
   EntryPacker,
   HOST_BYTES,
@@ -143,22 +142,13 @@ export class DueIndex {
     return undefined;
   }
 
-  /** Number of entries in each state that are due and have not moved yet, as far as this many rows tell. */
-  overdue(now: number, rows: number): Record<'leased' | DelayedState, number> {
-    const counts = { leased: 0, delayed: 0, scheduled: 0 };
-    const { earliestDue, earliestScheduled } = this.state.queue;
-    if (Math.min(earliestDue, earliestScheduled) > now) return counts;
-    let left = rows;
+  /** The rows that are due: those of scheduled entries come last. */
+  *until(now: number): Generator<Due, void, undefined> {
     for (const from of [0, FIRST_SCHEDULED]) {
       const start = Buffer.from(this.keyOf(from, DueKind.LeaseEnd, 0));
       const end = Buffer.from(this.keyOf(from + now + 1, DueKind.LeaseEnd, 0));
-      for (const { key, value } of this.database.due.getRange({ start, end })) {
-        if (left-- <= 0) return counts;
-        if (dueKindOf(key) === DueKind.LeaseEnd) counts.leased += value.readUInt32BE();
-        else counts[scheduledAt(key) === undefined ? 'delayed' : 'scheduled'] += entriesOf(value).length;
-      }
+      for (const { key, value } of this.database.due.getRange({ start, end })) yield dueOf(key, value);
     }
-    return counts;
   }
 
   /** The first row of entries that are not scheduled, and that is due at `at` or later. */
@@ -182,14 +172,8 @@ export class DueIndex {
   first(at: number, after?: Due): Due | undefined {
     const { end } = prefixRange(this.state.key);
     const start = Buffer.from(this.keyOf(at, after?.kind ?? DueKind.LeaseEnd, after ? after.number + 1 : 0));
-    for (const { key, value } of this.database.due.getRange({ start, ...(end && { end }), limit: 1 })) {
-      return {
-        at: timeOf(key),
-        kind: dueKindOf(key),
-        number: readNumber(key, NUMBER_AT),
-        value,
-      };
-    }
+    for (const { key, value } of this.database.due.getRange({ start, ...(end && { end }), limit: 1 }))
+      return dueOf(key, value);
     return undefined;
   }
 
@@ -210,6 +194,10 @@ export class DueIndex {
     writeNumber(this.key, number, NUMBER_AT);
     return this.key;
   }
+}
+
+function dueOf(key: Buffer, value: Buffer): Due {
+  return { at: timeOf(key), kind: dueKindOf(key), number: readNumber(key, NUMBER_AT), value };
 }
 
 /** The kind of a row, from its key. */

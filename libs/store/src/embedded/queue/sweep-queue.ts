@@ -29,9 +29,12 @@ export function* sweepQueue(session: SweptStore, state: FilterState): Generator<
   const { queue } = state;
   const swept = queue.nextMark;
   const drops = queue.unsweptDrops;
+  const isMarked = queue.marks.size > 0;
   queue.marks.divide();
   const lives = (entry: Entry): boolean => !queue.marks.cover(entry);
-  yield* knowsHosts(state) ? sweepLanes(session, state, lives) : sweepLog(session, state, lives);
+  yield* knowsHosts(state)
+    ? sweepLanes(session, state, isMarked ? lives : undefined)
+    : sweepLog(session, state, lives);
   yield* sweepLeases(session, state, lives);
   yield* sweepDelayed(session, state, lives);
   yield* sweepLetters(session, state, lives);
@@ -72,12 +75,14 @@ function* sweepLog({ database, memory }: SweptStore, state: FilterState, lives: 
   }
 }
 
-function* sweepLanes(session: SweptStore, state: HostState, lives: Lives) {
-  const { sweptRowsPerSlice } = session.database.sizes;
+/** Without `lives`, removes only the entries of dropped hosts, and reads no others. */
+function* sweepLanes(session: SweptStore, state: HostState, lives: Lives | undefined) {
+  const { sweptRowsPerSlice, hostsPerChange } = session.database.sizes;
+  const most = lives ? sweptRowsPerSlice : hostsPerChange;
   let key = state.key;
   for (let row: number | undefined = 0; ;) {
     const lanes = new HostLanes(session, state);
-    for (let looked = 0; looked < sweptRowsPerSlice; looked++) {
+    for (let looked = 0; looked < most; looked++) {
       const lane = lanes.from(key);
       if (!lane) {
         lanes.flush();
@@ -87,7 +92,7 @@ function* sweepLanes(session: SweptStore, state: HostState, lives: Lives) {
         lanes.deleteDropped(lane);
         break;
       }
-      row = lanes.sweep(lane, lane.key.equals(key) ? row : 0, lives);
+      row = lives && lanes.sweep(lane, lane.key.equals(key) ? row : 0, lives);
       key = row === undefined ? Buffer.concat([lane.key, Buffer.of(0)]) : lane.key;
       row ??= 0;
     }
@@ -136,7 +141,8 @@ function* sweepLeases(session: SweptStore, state: FilterState, lives: Lives) {
       lease = next;
       const all = leases.of(lease);
       looked += all.length;
-      for (const held of all) if (!lives(held.entry)) leases.remove(lease, held);
+      for (const held of all)
+        if (!lives(held.entry) || lanes?.isDropped(held.entry)) leases.remove(lease, held);
     }
     leases.flush();
     lanes?.flush();
@@ -185,7 +191,6 @@ function* sweepLetters(session: SweptStore, state: FilterState, lives: Lives) {
     const letters = new DeadLetters(database, state, lanes);
     const some = letters.from(from, sweptPerSlice);
     for (const letter of some) {
-      // Leases of dropped entries end by themselves.
       if (!lives(letter.entry) || lanes?.isDropped(letter.entry)) letters.remove(letter);
     }
     lanes?.flush();

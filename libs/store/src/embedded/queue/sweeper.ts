@@ -54,11 +54,6 @@ export class Sweeper {
     if (!this.sweeps.has(state)) this.decide(state);
   }
 
-  /** Call it when dead letters or scheduled entries were dropped. */
-  sweepSoon(state: FilterState): void {
-    void this.sweeps.start(state);
-  }
-
   /**
    * Call it when a sync was committed: lanes of hosts without entries are deleted unless it kept URLs of these hosts.
    * After a crash, they are deleted when they are used.

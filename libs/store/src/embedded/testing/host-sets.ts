@@ -1,0 +1,60 @@
+import { planLayers } from '#bloom';
+import type { Clock } from '../../clock.js';
+import type { Filter, PerHost, Queued } from '../../port/index.js';
+import type { Database } from '../database/database.js';
+import type { Sizes } from '../database/sizes.js';
+import type { EmbeddedStore } from '../embedded-store.js';
+import { filterSpec, operation, positions, Workbench } from './fixtures.js';
+
+export const LEASE_MS = 60_000;
+
+/** Stores with sets that have `perHost`, and calls on them. */
+export class HostBench extends Workbench {
+  private readonly databases = new WeakMap<EmbeddedStore, Database>();
+
+  async hosts(sizes: Partial<Sizes>, clock?: Clock): Promise<EmbeddedStore> {
+    const { store, database } = await this.sized(sizes, clock);
+    this.databases.set(store, database);
+    return store;
+  }
+
+  databaseOf(store: EmbeddedStore): Database {
+    return this.databases.get(store) as Database;
+  }
+
+  /** The number of rows of a table. */
+  rowsOf(store: EmbeddedStore, table: 'log' | 'lanes' | 'dead' | 'due' | 'leases'): number {
+    return [...this.databaseOf(store)[table].getKeys({})].length;
+  }
+}
+
+export async function create(
+  store: EmbeddedStore,
+  perHost: PerHost,
+  capacity = 10_000,
+  more: { readonly maxAttempts?: number } = {},
+): Promise<Filter> {
+  const spec = filterSpec(store, { kind: 'visited-set', errorRate: 1e-9, capacity, ...more });
+  const layers = planLayers({ ...spec, cellBits: 4 }, { ...store.segmentation, spread: 1 }, 1);
+  return (await store.create({ ...spec, geometry: layers[0].geometry, layers, perHost }, operation())).filter;
+}
+
+/** One URL of each of `count` hosts, from number `from` on. */
+export const urls = (count: number, from = 0, page = ''): string[] =>
+  Array.from({ length: count }, (_, n) => `http://h${from + n}.example/${page}`);
+
+export async function discover(
+  store: EmbeddedStore,
+  filter: Filter,
+  keys: readonly string[],
+  by = operation(),
+  how: Queued = {},
+) {
+  const hosts = keys.map((key) => new URL(key).hostname);
+  const queued = { payloads: keys, hosts, ...how };
+  return [...(await store.counters.add(filter, positions(filter, keys), by, queued))];
+}
+
+export async function lease(store: EmbeddedStore, filter: Filter, max: number): Promise<string[]> {
+  return (await store.queue.lease(filter, max, LEASE_MS, operation())).map(({ payload }) => payload);
+}

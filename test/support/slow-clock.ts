@@ -1,0 +1,22 @@
+import type { Clock } from '#store';
+import { MovedClock } from './moved-clock.js';
+
+/** A sweep of this time is followed by a longer rest than the shortest. */
+const SLOW_MS = 2_000;
+
+/** A moved clock by which each slice of a sweep takes long while `isSlow`. */
+export class SlowClock implements Clock {
+  isSlow = false;
+  /** How long slices have taken in addition to the real time. */
+  passedMs = 0;
+  readonly shift = new MovedClock();
+  readonly now = this.shift.now;
+  readonly monotonic = (): number => {
+    if (this.isSlow) this.passedMs += SLOW_MS;
+    return this.shift.monotonic() + this.passedMs;
+  };
+
+  advance(ms: number): void {
+    this.shift.advance(ms);
+  }
+}
