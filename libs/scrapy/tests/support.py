@@ -103,12 +103,12 @@ def fresh_name(prefix: str = "scrapy") -> str:
 
 
 class Crawling:
-    """A crawl in progress."""
+    """A crawl in progress: a call of ``run`` in a process of its own."""
 
-    def __init__(self, *given: Any) -> None:
+    def __init__(self, run: Callable[..., None], *given: Any) -> None:
         self._said = tempfile.TemporaryDirectory(prefix="unseen-crawl-")
         self._out, self._log = (Path(self._said.name, name) for name in ("stdout", "stderr"))
-        self._process = CRAWLS.Process(target=_crawl, args=(self._out, self._log, *given), daemon=True)
+        self._process = CRAWLS.Process(target=_into_files, args=(self._out, self._log, run, *given), daemon=True)
         self._process.start()
 
     def signal(self, number: int) -> None:
@@ -129,17 +129,32 @@ class Crawling:
             return {**stats, "log": self._log.read_text(), "exit": self._process.exitcode}
 
 
-def _crawl(out: Path, log: Path, *given: Any) -> None:
+def _into_files(out: Path, log: Path, run: Callable[..., None], *given: Any) -> None:
     for descriptor, path in ((1, out), (2, log)):
         with path.open("wb") as file:
             os.dup2(file.fileno(), descriptor)
+    run(*given)
+
+
+def _crawl(*given: Any) -> None:
     from tests.crawl import run
 
     run(*given)
 
 
+def _scrapy(words: List[str]) -> None:
+    from scrapy.cmdline import execute
+
+    execute(["scrapy", *words])
+
+
 def start_crawl(urls: List[str], settings: Dict[str, Any], **spider: Any) -> Crawling:
-    return Crawling(urls, {"UNSEEN_URL": UNSEEN, **settings}, spider)
+    return Crawling(_crawl, urls, {"UNSEEN_URL": UNSEEN, **settings}, spider)
+
+
+def start_scrapy(words: List[str]) -> Crawling:
+    """Starts the program ``scrapy``, with these words as its arguments."""
+    return Crawling(_scrapy, words)
 
 
 def crawl(urls: List[str], settings: Dict[str, Any], **spider: Any) -> Dict[str, Any]:

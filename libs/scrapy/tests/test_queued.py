@@ -14,23 +14,26 @@ from scrapy_unseen.leases import Leases
 from scrapy_unseen.passed import Passed
 from scrapy_unseen.queued import QueuedScheduler
 
-PAGES = 150
-#: A crawl is stopped after this many pages.
+#: Most crawls need no more pages than this.
+FEW = 40
+#: So many that a crawl leases more than once, and that pages wait in the queue while it has as many leases as it takes.
+MANY = 150
+#: A crawl of many pages is stopped after this many.
 BEFORE = 50
-
-
-def links(path: str) -> List[str]:
-    """A tree of pages. Each page is linked from one parent, and links back to the first pages."""
-    number = int(path.rpartition("/")[2])
-    return [f"/page/{i}" for i in (0, 1, 2, 3 * number + 1, 3 * number + 2, 3 * number + 3) if i < PAGES]
 
 
 class QueuedTest(unittest.TestCase):
     def setUp(self) -> None:
         self.site = Site()
         self.addCleanup(self.site.close)
-        self.site.links = links
+        self.pages = FEW
+        self.site.links = self.links
         self.settings: Dict[str, Any] = {"UNSEEN_SET": fresh_name()}
+
+    def links(self, path: str) -> List[str]:
+        """A tree of pages. Each page is linked from one parent, and links back to the first pages."""
+        number = int(path.rpartition("/")[2])
+        return [f"/page/{i}" for i in (0, 1, 2, 3 * number + 1, 3 * number + 2, 3 * number + 3) if i < self.pages]
 
     def queue(self) -> Dict[str, int]:
         return dict(call("GET", f"/v1/visited-sets/{self.settings['UNSEEN_SET']}")["queue"])
@@ -42,7 +45,8 @@ class QueuedTest(unittest.TestCase):
         return dict(ended(self.start(**settings)))
 
     def stop_in_the_middle(self, number: int, **settings: Any) -> Dict[str, Any]:
-        """Sends a signal to a crawl after some pages. The site answers no further page until the crawl stops."""
+        """Sends a signal to a crawl after some of many pages. The site answers no further page until the crawl stops."""
+        self.pages = MANY
         stopped = threading.Event()
         self.site.on_hit = lambda _: stopped.wait(LONGEST) if sum(self.site.hits.values()) >= BEFORE else None
         crawling = self.start(**settings)
@@ -60,10 +64,11 @@ class QueuedTest(unittest.TestCase):
     def assert_all_done(self, stats: Dict[str, Any]) -> None:
         self.assertEqual(stats.get("finish_reason"), "finished", stats["log"][-3000:])
         self.assertNotIn("Traceback", stats["log"])
-        self.assertEqual({path for path in self.site.hits if path.startswith("/page/")}, {f"/page/{i}" for i in range(PAGES)})
+        self.assertEqual({path for path in self.site.hits if path.startswith("/page/")}, {f"/page/{i}" for i in range(self.pages)})
         self.assertEqual({name: count for name, count in self.queue().items() if count}, {})
 
     def test_a_run_fetches_each_page_once_and_the_next_one_none(self) -> None:
+        self.pages = MANY
         self.assert_all_done(self.crawl())
         again = self.crawl()
         self.assertEqual((again.get("response_received_count", 0), again.get("unseen/left")), (0, 0), again["log"][-3000:])
@@ -82,7 +87,7 @@ class QueuedTest(unittest.TestCase):
 
     def test_a_run_continues_where_another_was_killed(self) -> None:
         self.stop_in_the_middle(signal.SIGKILL, UNSEEN_LEASE_SECONDS=5)
-        self.assertLess(len(self.site.hits), PAGES)
+        self.assertLess(len(self.site.hits), MANY)
         self.assert_all_done(self.crawl())
 
     def test_the_target_of_a_redirect_is_not_lost_with_a_killed_crawl(self) -> None:
@@ -106,6 +111,7 @@ class QueuedTest(unittest.TestCase):
         self.assertEqual(stats.get("unseen/left"), 0)
 
     def test_two_crawls_share_the_queue(self) -> None:
+        self.pages = MANY
         both = [self.start() for _ in range(2)]
         for one in both:
             self.assert_all_done(ended(one))
@@ -258,7 +264,7 @@ class QueuedTest(unittest.TestCase):
 
     def test_a_page_that_was_queued_without_an_answer_is_acknowledged_at_the_end_of_a_run_that_has_fetched_it(self) -> None:
         self.assert_all_done(self.crawl(SCHEDULER="tests.crawl.MissesAnswer"))
-        self.assertEqual((len(self.site.hits), set(self.site.hits.values())), (PAGES, {1}))
+        self.assertEqual((len(self.site.hits), set(self.site.hits.values())), (self.pages, {1}))
 
     def test_a_page_that_was_queued_without_an_answer_stays_in_the_queue_of_a_run_that_is_stopped(self) -> None:
         stats = self.crawl(SCHEDULER="tests.crawl.MissesAnswer", CLOSESPIDER_PAGECOUNT=20)
@@ -270,7 +276,7 @@ class QueuedTest(unittest.TestCase):
     def test_a_page_whose_lease_expires_is_fetched_once_by_a_run(self) -> None:
         stats = self.crawl(SCHEDULER="tests.crawl.LeasesAgain")
         self.assertEqual((stats.get("leased_again"), stats.get("finish_reason")), (1, "finished"), stats["log"][-3000:])
-        self.assertEqual((len(self.site.hits), set(self.site.hits.values())), (PAGES, {1}))
+        self.assertEqual((len(self.site.hits), set(self.site.hits.values())), (self.pages, {1}))
 
     def test_a_page_that_is_acknowledged_too_late_is_acknowledged_again(self) -> None:
         stats = self.crawl(SCHEDULER="tests.crawl.AcknowledgesLate")
