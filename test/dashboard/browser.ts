@@ -19,6 +19,8 @@ export const describeInBrowser = found ? describe : describe.skip;
 const FLAGS = [
   ...['--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run'],
   ...['--disable-background-networking', '--disable-component-update', '--disable-sync'],
+  // Chromium keeps a spare renderer for the next tab unless it has reached this limit. Every context would start one.
+  '--renderer-process-limit=1',
 ];
 
 /** One browser for all tests of a file, because starting it takes most of the time of a test. */
