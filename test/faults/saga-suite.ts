@@ -7,6 +7,8 @@ import { type Call, SAGAS } from './sagas.js';
 /** Results of a call that may have had no effect. */
 const REFUSED: readonly unknown[] = [undefined, 'STORE_UNAVAILABLE', 'STORE_FULL'];
 
+/** Commands that only read. A command in a script counts as one that may write. */
+const READS = new Set(['exists', 'hget', 'hmget', 'zrange', 'zrangebylex']);
 /** The commands that create or delete one Redis key. */
 const ONE_KEY = new Set(['hset', 'unlink', 'zadd']);
 const STRIKES_A_RUN = 4;
@@ -20,9 +22,10 @@ interface Clean {
 /**
  * The numbers of the commands at which a fault strikes, and one after the last command. The keys of segments are
  * created and deleted by runs of equal commands, each on a key of its own and in no order. So of such a run, a fault
- * strikes only at the first two commands, one in the middle, and the last.
+ * strikes only at the first two commands, one in the middle, and the last. A fault that lasts until the end of the call
+ * has the same effect on Redis at a command that reads and at the next one, so without `atReads` it strikes only there.
  */
-function strikesOf(commands: readonly string[]): number[] {
+function strikesOf(commands: readonly string[], atReads: boolean): number[] {
   const strikes: number[] = [];
   for (let first = 0, next = 0; first < commands.length; first = next) {
     while (next < commands.length && commands[next] === commands[first]) next++;
@@ -30,7 +33,7 @@ function strikesOf(commands: readonly string[]): number[] {
     const run = Array.from({ length: next - first }, (_, n) => first + n);
     strikes.push(...(isRun ? [first, first + 1, (first + next) >> 1, next - 1] : run));
   }
-  return [...strikes, commands.length];
+  return [...strikes.filter((at) => atReads || !READS.has(commands[at]!)), commands.length];
 }
 
 /**
@@ -38,7 +41,7 @@ function strikesOf(commands: readonly string[]): number[] {
  * the state of Redis must equal those after the undisturbed change, or those without the change. An answered change
  * must have been made.
  */
-export function sagaSuite(faults: Readonly<Record<string, Fault>>): void {
+export function sagaSuite(faults: Readonly<Record<string, Fault>>, { atReads = false } = {}): void {
   let trial: Trial;
   beforeAll(async () => {
     trial = await Trial.start();
@@ -72,7 +75,7 @@ export function sagaSuite(faults: Readonly<Record<string, Fault>>): void {
     });
 
     it.each(Object.entries(faults))('%s at one of its commands', async (_, fault) => {
-      for (const [n, command] of strikesOf(commands).entries()) {
+      for (const [n, command] of strikesOf(commands, atReads).entries()) {
         const which = (n + Math.floor(n / nexts.length)) % nexts.length;
         const [name, next] = nexts[which]!;
         const { done, undone } = clean[which]!;
