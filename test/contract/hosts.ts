@@ -19,7 +19,7 @@ import type { Subject } from './subject.js';
 import { SyncCalls, syncPlan } from './sync-calls.js';
 
 const ERROR_RATE = 1e-2;
-const QUERIES = 20_000;
+const QUERIES = 10_000;
 /** So low that no test meets a false positive. */
 const EXACT = { errorRate: 1e-9 } as const;
 /** Nothing expires during a test. */
