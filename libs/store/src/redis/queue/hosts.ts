@@ -77,7 +77,7 @@ export class RedisHosts implements Hosts {
     if (answer.length === 0) {
       const kept = await keepHost(filter, host, operation.deadline);
       answer = await this.change(dropHostScript, place, operation, [kept]);
-      if (answer.length === 0) throw copyAgain(filter);
+      if (answer.length === 0) throw keepAgain(filter);
     }
     const [held = 0, first = 0, end = 0] = answer.toString().split(' ').map(Number);
     if (held > 0) sweeper.marked(filter, [segment]);
@@ -112,6 +112,9 @@ function placeOf(handle: Filter, host: string): Place {
 }
 
 /** The error if the server was restarted or another sync was opened after the entries were kept. */
-function copyAgain(filter: RedisFilter): StoreError {
-  return new StoreError('STORE_UNAVAILABLE', `the queue of ${called(filter)} must be kept for a sync; retry`);
+function keepAgain(filter: RedisFilter): StoreError {
+  return new StoreError(
+    'STORE_UNAVAILABLE',
+    `the queue of ${called(filter)} must be copied for a sync; retry`,
+  );
 }

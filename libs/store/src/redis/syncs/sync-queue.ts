@@ -65,8 +65,8 @@ export class SyncQueue {
   }
 
   /**
-   * Keeps the entries of one host, so that they can be dropped before the copy. Returns in which run of the server, for
-   * dropHostScript. It keeps no entry that moves meanwhile: the copy will, because the entry is owed.
+   * Keeps the entries of one host, so that they can be dropped before the copy. It may miss entries that move in the
+   * meantime. They are owed, so the copy keeps them. Returns the argument for dropHostScript.
    */
   keptHost(filter: RedisFilter, id: string, host: string, deadline: number): Promise<string> {
     const { id: lane, segment } = laneOf(filter, host);
