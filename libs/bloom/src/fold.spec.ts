@@ -64,8 +64,8 @@ describe('selecting items of a batch', () => {
   });
 });
 
-describe('items whose hashes differ in one word only', () => {
-  it.each([0, 1, 2, 3])('stay two items: word %d', (word) => {
+describe('items whose hashes differ only in one word', () => {
+  it.each([0, 1, 2, 3])('are still two items: word %d', (word) => {
     const two = positions(['a', 'a']);
     const at = 4 + word;
     two.hash[at] = (two.hash[at] as number) ^ 0x8000_0000;

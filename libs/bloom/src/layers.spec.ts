@@ -29,7 +29,7 @@ describe('planLayers', () => {
     [1e-2, 1.11, 1.64],
     [1e-3, 1.07, 1.43],
     [1e-4, 1.06, 1.32],
-  ])('takes little more memory than one fitting filter at %d', (errorRate, never, grown) => {
+  ])('takes little more memory than one filter of the same capacity at %d', (errorRate, never, grown) => {
     const layers = planLayers({ capacity: 100_000, errorRate, ...COUNTING }, WHOLE, Infinity);
     const fitting = (capacity: number) =>
       filterBytes(planGeometry({ capacity, errorRate, ...COUNTING }, WHOLE));

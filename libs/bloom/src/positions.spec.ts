@@ -96,7 +96,7 @@ describe.each(CASES)('positions of $name, hash scheme $scheme', ({ scheme, key }
     expect(uniformityScore(tally(512, cell.length, (i) => at(cell, i)))).toBeLessThan(5);
   });
 
-  it('have segment, page and cells independent of each other', () => {
+  it('choose segment, page and cells independently of each other', () => {
     const joint = (size: number, bucket: (i: number) => number) =>
       uniformityScore(tally(size, ITEMS, bucket));
     // A random cell of an item is uniform, but its sorted slots are not. i % hashes picks each slot in turn.
@@ -158,7 +158,7 @@ describe('positions', () => {
     );
   });
 
-  it('are the same in every batch: large, of long keys, of every script', () => {
+  it('are the same in every batch: large, with long keys, in every script', () => {
     const scripts = ['plain', 'ä', '日本', '😀', ''];
     const keys = Array.from({ length: 5_000 }, (_, i) => scripts[i % scripts.length]! + i);
     keys[1_000] = 'ß'.repeat(400_000);
@@ -241,7 +241,7 @@ describe('positions by host', () => {
     ['http://example.org/', 'http://example.orga/'],
     ['http://[::1]/', 'http://[::1:8080]/'],
     ['http://a:b@c/', 'http://a/'],
-  ])('are others for %s and %s', (one, other) => {
+  ])('differ for %s and %s', (one, other) => {
     expect(hostWord(one)).not.toBe(hostWord(other));
   });
 
@@ -263,7 +263,7 @@ describe('positions by host', () => {
     expect(uniformityScore(tally(12, ITEMS, (i) => segment[i] as number))).toBeLessThan(5);
   });
 
-  it('have two words of the hash of each host, in any block and selection', () => {
+  it('include two words of the hash of each host, in any block and selection', () => {
     const keys = Array.from({ length: 2_000 }, (_, i) => `http://u@${i % 40}.example:${i}/${i}`);
     const positions = positionsOf(keys, SEED, spreads);
     const bytes = new TextEncoder();
@@ -278,7 +278,7 @@ describe('positions by host', () => {
     expect(positionsOf(keys, SEED, underScheme(2)).host).toBeUndefined();
   });
 
-  it('are those of relocated items, in a layer with more segments', () => {
+  it('equal those of relocated items, in a layer with more segments', () => {
     const keys = Array.from({ length: 2_000 }, (_, i) => `http://${i % 40}.example/${i}`);
     const larger = { ...spreads, segments: 30, pagesPerSegment: 77 };
     const { hash } = positionsOf(keys, SEED, spreads);

@@ -36,7 +36,7 @@ describe('the capacity of a geometry at a rate', () => {
   });
 
   // The caller of an import chooses the page size and the number of hashes.
-  it('takes little work, for any page and number of hashes', () => {
+  it('is cheap to compute, for any page size and number of hashes', () => {
     const at = jest.spyOn(PagedErrorRate.prototype, 'at');
     try {
       for (const p of RATES) {
@@ -74,7 +74,7 @@ describe('page shape', () => {
     expect(PagedErrorRate.of(shape.pageCells, shape.hashes).at(shape.itemsPerPage)).toBeLessThanOrEqual(p);
   });
 
-  it.each(RATES)('has the number of hashes that holds the most items: p = %d', (p) => {
+  it.each(RATES)('has the number of hashes that allows the most items: p = %d', (p) => {
     const { pageCells, itemsPerPage } = pageShapeFor(p);
     const loads = Array.from({ length: 34 }, (_, i) => PagedErrorRate.of(pageCells, i + 1).loadFor(p));
     expect(itemsPerPage).toBeCloseTo(Math.max(...loads), 6);

@@ -77,7 +77,7 @@ describe('a normalised profile', () => {
   });
 });
 
-describe('a profile refused', () => {
+describe('a refused profile', () => {
   it.each<[unknown, string]>([
     ['lax', 'URL profile is "lax"; it must be "safe" or "strict"'],
     ['', 'URL profile is ""; it must be'],

@@ -29,7 +29,7 @@ describe('the lines of an input list', () => {
     expect(await read([])).toEqual([]);
   });
 
-  it('come from one file after the other, each read completely', async () => {
+  it('come from one file after another, each read to its end', async () => {
     const first = new File(['a\nb'], 'first.txt');
     const second = new File(['c\n'], 'second.txt');
     expect(await read([first, second])).toEqual(['a', 'b', 'c']);
@@ -96,7 +96,7 @@ describe('the lines of an input list', () => {
     await expect(read([cut])).rejects.toThrow('cut.gz: it cannot be decompressed');
   });
 
-  it('are read only as far as their reader goes', async () => {
+  it('are read only as far as the caller reads them', async () => {
     let bytes = 0;
     const file = new Blob([MANY.join('\n').repeat(4)]);
     for await (const _ of linesOf([file, file], { onRead: (more) => (bytes += more) })) break;
