@@ -12,7 +12,7 @@ const dueRung = (clock: MovedClock): Promise<void> =>
     after(clock, 0, () => after(clock, 0, resolve));
   });
 
-it('a timer rings once, when the clock is moved to its end', async () => {
+it('a timer fires once, when the clock is moved to its end', async () => {
   const clock = new MovedClock();
   const rung: string[] = [];
   after(clock, HOUR_MS, () => rung.push('one hour'));
@@ -27,7 +27,7 @@ it('a timer rings once, when the clock is moved to its end', async () => {
   expect(rung).toEqual(['one hour', 'two hours']);
 });
 
-it('a cancelled timer does not ring, and a repeating one rings once after a long move', async () => {
+it('a cancelled timer does not fire, and a repeating one fires once after a long move', async () => {
   const clock = new MovedClock();
   let [cancelled, rung] = [0, 0];
   const cancel = after(clock, 1_000, () => cancelled++);
@@ -54,7 +54,7 @@ it('a clock that is set back delays no timer', async () => {
   expect(rung).toBe(1);
 });
 
-it('a timer on the system clock goes by real time', async () => {
+it('a timer on the system clock runs in real time', async () => {
   const began = SYSTEM_CLOCK.monotonic();
   // `after` does not keep the process alive, so the test has to.
   const alive = setInterval(() => undefined, 1_000);

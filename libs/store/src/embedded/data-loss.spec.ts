@@ -68,7 +68,7 @@ describe('a filter with missing data', () => {
     });
   });
 
-  it('is reported by verifyDirectory, as is a whole one, without a change', async () => {
+  it('is reported by verifyDirectory, as is an intact one, and neither is changed', async () => {
     const { store } = await damaged((database, generation) => {
       database.blocks.removeSync(blockKey(generation, 0, 0));
     });
@@ -106,7 +106,7 @@ describe('a filter with missing data', () => {
 });
 
 describe('a filter that ages', () => {
-  it('is lost if a row of its hidden items is missing, and whole otherwise', async () => {
+  it('is lost if a row of its hidden items is missing, and intact otherwise', async () => {
     const store = await bench.open();
     const filter = await createFilter(store, {
       ...{ kind: 'visited-set', maxAgeSeconds: 86_400, capacity: 400, errorRate: 0.1 },

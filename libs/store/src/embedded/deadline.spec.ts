@@ -21,7 +21,7 @@ describe('a change whose deadline has passed when its turn comes', () => {
 });
 
 describe('a store that is closed while its first changes are in progress', () => {
-  it('answers and keeps them', async () => {
+  it('answers those changes and keeps them', async () => {
     const first = await bench.open();
     const { name } = await createFilter(first, { capacity: 100_000 });
     await first.close();

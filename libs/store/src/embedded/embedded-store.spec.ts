@@ -51,7 +51,7 @@ describe('a data directory', () => {
     expect(blocks * 512).toBeGreaterThanOrEqual(size);
   });
 
-  it('has one owner until that closes; the refusal of another names the directory', async () => {
+  it('has one owner until that owner closes it; the error for a second one names the directory', async () => {
     const first = await bench.open();
     const dataDir = await bench.dataDir();
     await expect(EmbeddedStore.open({ dataDir })).rejects.toThrow(dataDir);

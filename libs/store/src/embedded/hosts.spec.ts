@@ -33,7 +33,7 @@ describe('the number of hosts', () => {
 });
 
 describe('a committed sync', () => {
-  it('stops counting hosts of which it keeps no URLs', async () => {
+  it('stops counting hosts whose URLs it all forgets', async () => {
     const store = await open({ maxHosts: 3, hostsPerChange: 2 });
     let filter = await create(store, { maxUrls: 5 });
     const { New, Limited } = Added;
@@ -60,7 +60,7 @@ describe('a committed sync', () => {
 });
 
 describe('an abandoned sync', () => {
-  it('makes hosts count no longer that it listed', async () => {
+  it('stops counting the hosts that it listed', async () => {
     const store = await open({ maxHosts: 5, hostsPerChange: 2 });
     const filter = await create(store, { maxUrls: 5 });
     const { capacity, errorRate, geometry, layers } = filter;
@@ -94,7 +94,7 @@ describe('a batch of many hosts', () => {
     expect(await discover(store, filter, keys)).toEqual(keys.map(() => Added.New));
   });
 
-  it('is several changes for as many entries, too', async () => {
+  it('is several changes when its entries are released, too', async () => {
     const store = await open({ hostsPerChange: 2 });
     const filter = await create(store, {});
     await discover(store, filter, urls(7));
@@ -168,7 +168,7 @@ describe('a lease over many hosts', () => {
     expect(await lease(store, filter, 100)).toEqual([]);
   });
 
-  it('finds the only live entry behind hosts of forgotten ones', async () => {
+  it('finds the only live entry behind hosts with forgotten ones', async () => {
     const store = await open({ lanesPerLease: 3, skipsPerLease: 1 });
     const filter = await create(store, { delayMs: LEASE_MS });
     await discover(store, filter, urls(40));

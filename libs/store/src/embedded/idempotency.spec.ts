@@ -70,7 +70,7 @@ describe('operation records', () => {
     });
   });
 
-  it('stay within their limit on bytes by a shorter window, as the description shows', async () => {
+  it('stay within their byte limit by a shorter window, which the description shows', async () => {
     const { clock, store } = await clocked({ maxRecordBytes: 20_000 });
     const filter = await createFilter(store);
     expect((await store.describe(filter)).recordWindowSeconds).toEqual({ caller: 86_400, made: 60 });
@@ -86,7 +86,7 @@ describe('operation records', () => {
     expect([...latest]).toEqual([Added.Present]);
   });
 
-  it('of creation, clearing and drop outlive the filter', async () => {
+  it('of creations, clears and drops outlive the filter', async () => {
     const store = await bench.open();
     const spec = filterSpec(store);
     const made = await store.create(spec, repeated('create'));

@@ -75,7 +75,7 @@ describe('the scheduled entries that a sync did not keep', () => {
     await until('they are gone', async () => (await countsOf(again, reopened)).scheduled === 2);
   });
 
-  it('are in no export', async () => {
+  it('are not exported', async () => {
     const store = await bench.open();
     const { filter } = await committed(store);
     expect(await exported(store, filter)).toEqual(keys(2));

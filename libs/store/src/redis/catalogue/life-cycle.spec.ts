@@ -40,7 +40,7 @@ class InterruptedCatalogue extends Catalogue {
   }
 }
 
-describe('a life-cycle operation whose twin is executed right after the look for its record', () => {
+describe('a life-cycle operation whose twin is executed right after its record was looked up', () => {
   it('returns the same answer as its twin, and is not executed again', async () => {
     const catalogue = new InterruptedCatalogue(connection, 5_000, 2 ** 20);
     const lifeCycle = lifeCycleWith(catalogue);
@@ -122,7 +122,7 @@ class AnswerLost extends Catalogue {
   }
 }
 
-describe('a filter that another instance changes before its creation learns that it is published', () => {
+describe('a filter that another instance changes before its creator learns that it is published', () => {
   it('stays, and the creation succeeds', async () => {
     const catalogue = new AnswerLost(connection, 5_000, 2 ** 20);
     const spec = filterSpec();

@@ -22,11 +22,11 @@ describe('an unavailable Redis', () => {
       'All sentinels are unreachable. Retrying from scratch after 50ms.',
       'no Sentinel can be reached, or none knows the master',
     ],
-  ])('is reported in our words, not in the client’s: %s', (theirs, ours) => {
+  ])('is reported in our own message, not in the client’s: %s', (theirs, ours) => {
     expect(inOurWords(new Error(theirs))).toMatchObject({ message: ours });
   });
 
-  it('keeps the words of other errors', () => {
+  it('keeps the messages of other errors', () => {
     const error = new Error('connect ECONNREFUSED 127.0.0.1:6379');
     expect(inOurWords(error)).toBe(error);
     expect(inOurWords(undefined)).toBeUndefined();

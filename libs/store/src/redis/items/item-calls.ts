@@ -120,7 +120,7 @@ export class ItemCalls {
     const { filter, chunk, operation } = call;
     const { queued, spread, stack } = filter;
     const { maxSyncForgets, maxHidden } = this.limits;
-    // One segment may have nearly all items of a set whose segments hosts choose.
+    // If hosts choose the segments, one segment may have nearly all items of a set.
     const noting = stack.isByHost ? maxSyncForgets : Math.ceil(maxSyncForgets / spread);
     const values = {
       maxMarks: this.segments.limits.maxMarks,
