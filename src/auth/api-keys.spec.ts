@@ -90,7 +90,7 @@ describe('API keys', () => {
     expect(await keys.list()).toEqual([]);
   });
 
-  it('are checked by id, secret and time', async () => {
+  it('are checked for id, secret and expiry', async () => {
     const keys = new ApiKeys(new SlowStore(), SYSTEM_CLOCK);
     expect(await keys.judge(text)).toEqual({ key: undefined, reason: 'unknown key' });
     await keys.add(key);

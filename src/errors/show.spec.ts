@@ -71,7 +71,7 @@ describe('show', () => {
     },
   );
 
-  it.each([':', '/', ':/', '@', 'a:'])('reads only the start of long values: of %j', (part) => {
+  it.each([':', '/', ':/', '@', 'a:'])('reads only the start of long values: %j', (part) => {
     const counted = loadCounted<typeof Show>(join(import.meta.dirname, 'show.ts'));
     const steps = (times: number): number => counted.steps(() => counted.exports.show(part.repeat(times)));
     expect(steps(500_000)).toBe(steps(5_000));

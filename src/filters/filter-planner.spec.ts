@@ -76,7 +76,7 @@ it.each([
 );
 
 it.each([1, 100_000, 10_000_000])(
-  'the plan of a sync keeps the runs in which hosts lie, for %d items',
+  'the plan of a sync keeps the run of each host, for %d items',
   (capacity) => {
     const filter = filterOf('auto', { ...CLUSTER, spread: 3 });
     const byHost = { ...filter, geometry: { ...filter.geometry, hashScheme: HOST_HASH_SCHEME } };

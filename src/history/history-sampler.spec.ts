@@ -133,7 +133,7 @@ describe('the history of filters', () => {
     expect(['old-0', 'old-7', 'a-0'].map((name) => points(sampler, name))).toEqual([3, undefined, 1]);
   });
 
-  it('watches all filters, including new ones, while they are not too many', async () => {
+  it('watches all filters, including new ones, up to the limit', async () => {
     const store = new Names();
     for (let n = 0; n < MOST_WATCHED - 1; n++) store.filters.set(`f-${n}`, '1');
     const { sampler } = samplerOf(store);
@@ -142,7 +142,7 @@ describe('the history of filters', () => {
     expect(sampler.watches('new')).toBe(true);
   });
 
-  it('starts again with a new generation, and forgets filters that are gone', async () => {
+  it('starts again with a new generation, and forgets deleted filters', async () => {
     const store = new Names();
     for (const name of ['cleared', 'dropped', 'stays']) store.filters.set(name, '1');
     const { sampler } = samplerOf(store);

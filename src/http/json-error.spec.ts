@@ -82,7 +82,7 @@ describe('jsonErrorAt', () => {
   });
 
   it.each(['[', '{"a":', '[1,', '["\\u00e9",', ' ', '1', '"', 'x', '\\n', '[[],'])(
-    'takes steps in proportion to the length: of %j',
+    'takes a number of steps in proportion to the length: %j',
     (part) => {
       for (const start of ['', '["']) {
         const steps = (times: number): number =>
