@@ -206,7 +206,7 @@ describe('a job that cannot continue', () => {
     expect(await set.describe()).not.toHaveProperty('sync');
   });
 
-  it('because another sync is open says how to abandon that', async () => {
+  it('because another sync is open says how to abandon that sync', async () => {
     const set = await made();
     await set.syncs.open();
     const list = join(folder, 'list');

@@ -11,7 +11,7 @@ import { once } from 'node:events';
 
 const run = promisify(execFile);
 
-it('npx unseen runs the built program of the checkout, at the first call, too', async () => {
+it('npx unseen runs the built program of the checkout, even on the first call', async () => {
   const { version } = JSON.parse(await readFile('package.json', 'utf8')) as { version: string };
   const { mtimeMs } = await stat('dist/src/main.js');
   // With an empty cache, every call is the first one.

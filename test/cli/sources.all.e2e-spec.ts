@@ -79,7 +79,7 @@ describe('the sources of the command line', () => {
     });
   });
 
-  it('are the sitemaps of an index, each read once', async () => {
+  it('may be an index of sitemaps, each of which is read once', async () => {
     pages.set('/index.xml', index(`${site}/one.xml`, `${site}/two.xml.gz`, `${site}/nested.xml`));
     pages.set('/nested.xml', index(`${site}/one.xml`, `${site}/index.xml`, `${site}/three.xml`));
     pages.set('/one.xml', urlset('https://example.org/1', 'https://example.org/2'));
@@ -144,7 +144,7 @@ describe('the sources of the command line', () => {
       2,
       /which is not http or https/,
     ],
-  ])('may not be %s, which one line reports', async (_, source, code, says) => {
+  ])('may not be %s, and one line says so', async (_, source, code, says) => {
     const ended = await visit([await source()]);
     expect([ended.code, ended.stdout]).toEqual([code, '']);
     expect(ended.stderr).toMatch(says);

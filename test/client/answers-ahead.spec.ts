@@ -159,7 +159,7 @@ describe('blocks that are sent ahead', () => {
     expect(state).toMatchObject({ answered: [0, 1], error: undefined, isOver: true });
   });
 
-  it('are aborted by the signal with its reason, during any wait', async () => {
+  it('are aborted with the reason of the signal, during any wait', async () => {
     const abort = new AbortController();
     const state = reading(9, { ahead: 2, signal: abort.signal, onFailure: () => 60_000 });
     await settled();

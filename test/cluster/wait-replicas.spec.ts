@@ -111,7 +111,7 @@ describe('a change is answered once a replica has it', () => {
   });
 
   it.each(MUTATIONS)(
-    '%s: STORE_UNAVAILABLE without it, also for a repeat, then its first answer',
+    '%s: STORE_UNAVAILABLE without it, even for a repeat, then its first answer',
     async (_, call) => {
       const ready = await prepare();
       const expected = await call(await prepare(), keyed());
@@ -129,7 +129,7 @@ describe('a change is answered once a replica has it', () => {
     },
   );
 
-  it('a repeat writes, even at the memory limit: since Redis 7.2, WAIT considers only own writes', async () => {
+  it('a repeat writes, even at the memory limit: since Redis 7.2, WAIT considers only the writes of its connection', async () => {
     const patient = await open(1, PATIENCE_MS);
     const filter = await makeFilter(patient);
     const operation = keyed();

@@ -141,7 +141,7 @@ describe.each(['keys', 'none', ''])('CORS_ORIGINS with AUTH=%s', (auth) => {
   });
   afterAll(() => app.close());
 
-  it('lets pages of these origins send requests and read answers, errors too', async () => {
+  it('lets pages of these origins send requests and read answers, including errors', async () => {
     const page = { origin: ORIGIN, 'sec-fetch-site': 'cross-site' };
     const preflight = await send(app, 'OPTIONS', '/v1/filters/x/items/add', {
       ...page,

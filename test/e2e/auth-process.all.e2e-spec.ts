@@ -360,7 +360,7 @@ const call = (
 });
 
 describe('the service’s output at LOG_LEVEL=trace', () => {
-  it('holds no secret of a whole session: passwords, keys, tokens, userinfo, seeds', async () => {
+  it('contains no secret of a whole session: passwords, keys, tokens, userinfo, seeds', async () => {
     const password = 'redis-password-5f3a';
     const redis = await startRedis({ args: ['--user', 'unseen', 'on', `>${password}`, '~*', '&*', '+@all'] });
     const issuer = await startIssuer();

@@ -111,7 +111,7 @@ describe.each(STORES)('sets with perHost, over HTTP, $name store', ({ start }) =
       expect((await once()).body).toEqual(body);
     });
 
-    it('begins anew with each period of the age of a set', async () => {
+    it('starts over in each period of the set’s age', async () => {
       const name = await made({ maxUrls: 1 }, { maxAgeSeconds: 3_600 });
       expect(await discover(name, ...urls('a', 2))).toEqual(['new', 'limited']);
       app.advance(3_600_000);
@@ -172,7 +172,7 @@ describe.each(STORES)('sets with perHost, over HTTP, $name store', ({ start }) =
       expect(await waiting[1]).toEqual(urls('b', 1, 1));
     });
 
-    it('that waits does not ask the store in vain, while all hosts have to wait', async () => {
+    it('that waits does not ask the store while all hosts have to wait', async () => {
       const name = await made({ delaySeconds: 25 });
       await discover(name, ...urls('a', 2), ...urls('b', 2));
       await lease(name);
@@ -186,7 +186,7 @@ describe.each(STORES)('sets with perHost, over HTTP, $name store', ({ start }) =
       leases.mockRestore();
     });
 
-    it('that waits is answered when a host has a place free', async () => {
+    it('that waits is answered when a host has a free place', async () => {
       const name = await made({ maxLeased: 1 });
       await discover(name, ...urls('a', 2));
       const entries = await lease(name);

@@ -69,7 +69,7 @@ describe.each(STORES)('dropping URLs from the queue beside other calls, $name st
       }
     };
 
-    it.each([false, true])('counts what it drops, dryRun: %s', async (dryRun) => {
+    it.each([false, true])('counts the URLs that it drops, dryRun: %s', async (dryRun) => {
       const set = await QueuedSet.create(app);
       for (const host of ['a', 'c', 'd']) await set.discover(...urls(`${host}.example`, 500));
       const restore = afterFirstPage(() => changed(set));
@@ -79,7 +79,7 @@ describe.each(STORES)('dropping URLs from the queue beside other calls, $name st
       expect(await set.list()).toHaveLength(dryRun ? matched : 0);
     });
 
-    it('takes its cursor for what it is', async () => {
+    it('refuses or follows its cursor as any call does', async () => {
       const set = await QueuedSet.create(app);
       await set.discover(...urls('a.example', 20));
       const { body } = await set.get('queue/urls', { limit: '5', state: 'waiting' });

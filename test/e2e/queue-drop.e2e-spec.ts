@@ -91,7 +91,7 @@ describe.each(STORES)('dropping URLs from the queue over HTTP, $name store', ({ 
     expect(await set.lease()).toEqual([]);
   });
 
-  it('drops a part of the queue, and goes on behind it', async () => {
+  it('drops a part of the queue, and continues after it', async () => {
     const set = await QueuedSet.create(app);
     await set.discover(...urls('a.example', 5), ...urls('b.example', 2));
     const asked = { prefix: 'https://a.example/', limit: 2 };

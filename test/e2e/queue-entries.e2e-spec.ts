@@ -38,7 +38,7 @@ describe.each(STORES)('the list of URLs in the queue over HTTP, $name store', ({
     ]);
   });
 
-  it('tells when scheduled URLs are due, and once they came back, since when they wait', async () => {
+  it('tells when scheduled URLs are due and, once they are back, since when they have waited', async () => {
     const set = await QueuedSet.create(app);
     const later = 'https://a.example/later';
     await set.discover('https://a.example/again');

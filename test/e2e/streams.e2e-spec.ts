@@ -391,7 +391,7 @@ describe('the limits of streams', () => {
     expect(results).toHaveLength(line - 1);
   });
 
-  it('accepts long items written in escapes', async () => {
+  it('accepts long items written with escapes', async () => {
     const path = await createFilter(app);
     const { lines } = await send(app, `${path}/add`, 'ndjson', `"${'\\u0041'.repeat(8_192)}"`);
     expect(lines[0]).toEqual({ from: 1, results: [true] });
