@@ -125,7 +125,7 @@ describe.each([embedded, redis])('$name: filters that age', (fixture) => {
     expect(tally(await add(subject.store, await again(filter), items(100)), 1)).toBe(100);
   });
 
-  it('while the clock is set back time stands still, and no item expires early', async () => {
+  it('while the clock is set back, time stands still, and no item expires early', async () => {
     const filter = await make();
     const { store } = subject;
     await add(store, filter, items(100));

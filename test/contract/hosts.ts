@@ -47,7 +47,7 @@ export function hostsContract(subject: Subject): void {
     return Math.floor((segment[0]! * spread) / segments);
   };
 
-  describe('a set whose segments hosts choose', () => {
+  describe('a set in which hosts choose the segments', () => {
     it.each([
       { spread: 1, full: 2, ages: {} },
       { spread: 3, full: 3, ages: {} },
@@ -291,7 +291,7 @@ export function hostsContract(subject: Subject): void {
       await subject.reopen();
     });
 
-    it('refuses a sync whose plan has another number of runs', async () => {
+    it('refuses a sync whose plan has a different number of runs', async () => {
       const { store } = subject;
       const filter = await make(3, EXACT);
       const plan = syncPlan(filter);

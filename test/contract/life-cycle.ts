@@ -178,7 +178,7 @@ export function lifeCycleContract(subject: Subject): void {
       await expectRefusal(other.drop(filter.name, 'filter', made()), 'FILTER_NOT_FOUND');
     });
 
-    it.each(['filter', 'visited-set'] as const)('also fails calls on nothing: %s', async (kind) => {
+    it.each(['filter', 'visited-set'] as const)('also fails empty batches: %s', async (kind) => {
       const { store } = subject;
       const old = await makeFilter(store, { kind });
       await store.drop(old.name, kind, made());

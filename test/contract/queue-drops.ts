@@ -114,7 +114,7 @@ export function queueDropsContract(subject: Subject): void {
       expect((await calls.take(filter)).sort()).toEqual(urls('a', 3));
     });
 
-    it('are not the later entries of the same URL', async () => {
+    it('do not include later entries of the same URL', async () => {
       const filter = await make();
       const [a] = urls('a', 1);
       await discover(subject.store, filter, [a!]);
@@ -207,7 +207,7 @@ export function queueDropsContract(subject: Subject): void {
       expect(await calls.take(now)).toEqual([]);
     });
 
-    it('are not exported, and their ids name none in the copy', async () => {
+    it('are not exported, and their ids name no entry in the copy', async () => {
       const filter = await make({ maxAttempts: 1 });
       const { of } = await calls.fill(filter, 8);
       const before = await calls.list(filter);

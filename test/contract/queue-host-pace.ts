@@ -61,7 +61,7 @@ export function queueHostPaceContract(subject: Subject): void {
       expect(await calls.queueOf(await calls.reopened(filter))).toMatchObject(counts);
     });
 
-    it('holds for ten workers', async () => {
+    it('is kept with ten workers', async () => {
       const filter = await make({ delayMs: DELAY_MS });
       await discover(subject.store, filter, urls('a', 8));
       const at: number[] = [];
@@ -105,7 +105,7 @@ export function queueHostPaceContract(subject: Subject): void {
       }
     });
 
-    it('wakes a waiting lease when it is over', async () => {
+    it('wakes a waiting lease when it ends', async () => {
       const filter = await make({ delayMs: 500 });
       await discover(subject.store, filter, urls('a', 2));
       await lease(filter);
@@ -222,7 +222,7 @@ export function queueHostPaceContract(subject: Subject): void {
       expect(await lease(filter)).toEqual(urls('a', 1, 1));
     });
 
-    it('of one host only wakes a waiting lease when an entry is settled', async () => {
+    it('of a single host wakes a waiting lease when an entry is settled', async () => {
       const filter = await make({});
       await subject.store.hosts.set(filter, 'a.example', { own: { maxLeased: 1 } }, made());
       await discover(subject.store, filter, urls('a', 2));
@@ -243,7 +243,7 @@ export function queueHostPaceContract(subject: Subject): void {
       expect(await lease(filter)).toEqual(urls('a', 1, 1));
     });
 
-    it('of 1 wakes a waiting lease when the delay after the only lease is over', async () => {
+    it('of 1 wakes a waiting lease when the delay after the only lease ends', async () => {
       const filter = await make({ maxLeased: 1, delayMs: 300 });
       await discover(subject.store, filter, urls('a', 1));
       await calls.lease(filter, 1, 200);

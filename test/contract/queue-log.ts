@@ -41,7 +41,7 @@ export function queueLogContract(subject: Subject): void {
 
   describe('an item that is forgotten and discovered again, repeatedly', () => {
     it.each(['waits', 'is leased', 'is delayed', 'is a dead letter'] as const)(
-      'has one entry, the last, if its previous entry %s',
+      'has only its latest entry if its previous entry %s',
       async (where) => {
         const filter = await makeFilter(subject.store, {
           ...{ kind: 'visited-set', errorRate: 1e-9, maxAttempts: 1 },
@@ -207,7 +207,7 @@ export function queueLogContract(subject: Subject): void {
       },
     );
 
-    it('go with the last entry', async () => {
+    it('disappear with the last entry', async () => {
       const filter = await makeFilter(subject.store, { kind: 'visited-set', segmentation: SEGMENTED });
       await discover(subject.store, filter, items(100));
       await remove(subject.store, filter, items(100).slice(0, 60));

@@ -19,7 +19,7 @@ export function queueOrderContract(subject: Subject): void {
   const one = async (filter: Filter): Promise<string> => (await calls.take(filter, 1))[0]!;
 
   describe('the priority of an entry', () => {
-    it('decides which goes first; entries of one priority go in order, also after a restart', async () => {
+    it('decides which goes first; entries of one priority go in order, even after a restart', async () => {
       let filter = await make();
       const expected = { high: [], normal: [], low: [] } as Record<Priority, string[]>;
       for (const [n, priority] of [...PRIORITIES, ...PRIORITIES.toReversed()].entries()) {
@@ -111,7 +111,7 @@ export function queueOrderContract(subject: Subject): void {
       expect(await one(filter)).toBe(gone[0]);
     });
 
-    it('gives a lease the head of the highest priority as the oldest entry', async () => {
+    it('makes the head of the highest priority count as the oldest entry', async () => {
       const filter = await make();
       await calls.discover(filter, ['low'], { priority: 'low' });
       clock.advance(50_000);

@@ -74,7 +74,7 @@ export function queueScheduleContract(subject: Subject): void {
       expect(await check(subject.store, filter, ['a'])).toEqual([0]);
     });
 
-    it('must be shorter than the items of a set that ages live', async () => {
+    it('must be shorter than the age of a set that ages', async () => {
       const filter = await make({ maxAgeSeconds: 1_000, growsTo: Infinity });
       await expect(calls.discover(filter, ['a'], { delayMs: 1_000_000 })).rejects.toThrow(TypeError);
       expect(await check(subject.store, filter, ['a'])).toEqual([0]);
@@ -105,7 +105,7 @@ export function queueScheduleContract(subject: Subject): void {
       }
     });
 
-    it('does not when it is acknowledged without a time', async () => {
+    it('does not come back when it is acknowledged without a time', async () => {
       const filter = await make();
       await calls.discover(filter, ['a', 'b']);
       const [a, b] = await calls.lease(filter, 2);
@@ -186,7 +186,7 @@ export function queueScheduleContract(subject: Subject): void {
       expect(payloads(await calls.lease(filter, 100)).sort()).toEqual(items(2));
     });
 
-    it.each(SOURCES)('%s goes with the contents of the set', async (_, schedule) => {
+    it.each(SOURCES)('%s is removed with the contents of the set', async (_, schedule) => {
       const filter = await make();
       await schedule(filter, items(10));
       const cleared = await subject.store.clear(filter.name, filter.kind, made());
@@ -293,7 +293,7 @@ export function queueScheduleContract(subject: Subject): void {
       expect((await calls.take(filter)).sort()).toEqual([...urls('a', 1, 1), ...urls('a', 1, 5)]);
     });
 
-    it('goes with the entries of its host', async () => {
+    it('is dropped with the entries of its host', async () => {
       const filter = await calls.make({});
       await calls.discover(filter, [...urls('a', 4), ...urls('b', 2)], { delayMs: 9 * DAY_MS });
       await calls.discover(filter, urls('a', 2, 4), { priority: 'high' });

@@ -64,7 +64,7 @@ export function quotaContract(subject: Subject): void {
 
   describe('quota', () => {
     it.each(['filter', 'visited-set'] as const)(
-      'of filters: there are no more than that: %s',
+      'of filters limits the number of both kinds: %s',
       async (kind) => {
         const { store } = subject;
         const prefix = tenant();
@@ -169,7 +169,7 @@ export function quotaContract(subject: Subject): void {
       expect(await usage(prefix)).toEqual({ filters: 3, bytes: 3 * BYTES });
     });
 
-    it('of one filter lets many simultaneous creations make one name', async () => {
+    it('of one filter lets many simultaneous creations of one name succeed', async () => {
       const prefix = tenant();
       const stores = [subject.store, await subject.harness.open()];
       const [spec, operation] = [named(prefix, 'a'), keyed()];

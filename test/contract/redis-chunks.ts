@@ -218,7 +218,7 @@ export function redisChunks(subject: Subject<RedisHarness>): void {
   });
 
   describe('an export of waiting entries', () => {
-    it('continues after the last chunk that it read, and tells if entries were taken before', async () => {
+    it('continues after the last chunk that it read, and tells whether entries before it were taken', async () => {
       const filter = await make();
       await calls.discover(filter, even(FULL + 2, 'a'));
       const first = await page(filter, '', 1);

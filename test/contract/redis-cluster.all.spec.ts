@@ -42,7 +42,7 @@ describe(`${redisCluster.name} store`, () => {
     expect(subject.store.runs).toBe(subject.harness.clients.length);
   });
 
-  it.each([1e7, 3e7, 1e8, 4e8])('and would give its share to each for %d items', async (capacity) => {
+  it.each([1e7, 3e7, 1e8, 4e8])('would also give each master its share for %d items', async (capacity) => {
     const { segmentation } = subject.store;
     const { segments } = planGeometry({ capacity, errorRate: 1e-3, cellBits: 4 }, segmentation);
     const tags = segmentTags(randomBytes(8).toString('hex'), segments);

@@ -361,7 +361,7 @@ export function redisFacts(subject: Subject<RedisHarness>): void {
     await expectRefusal(store.open(filter.name, filter.kind, { fresh: true }), 'FILTER_NOT_FOUND');
   });
 
-  it('a filter in creation is refused as busy, even if the last look would come after the deadline', async () => {
+  it('a filter in creation is refused as busy, even if the last check would come after the deadline', async () => {
     const { store, harness } = subject;
     const hasty = await harness.open({ timeoutMs: SOON_MS });
     const filter = await makeFilter(store, { kind: 'visited-set' });

@@ -189,7 +189,7 @@ describe.each(REDIS_STORES)('growth: $name store', (fixture) => {
     expect(tally(await check(store, filter, batches.flat()), 0)).toBe(0);
   });
 
-  it('at the end of its last layer a filter finds present items, and refuses new ones without a change', async () => {
+  it('a filter whose last layer is full finds present items, and refuses new ones without a change', async () => {
     const { store, harness } = subject;
     const sizing = { capacity: 100, errorRate: 1e-6 };
     const [first, second] = (await makeFilter(store, { ...GROWS, ...sizing })).layers!;

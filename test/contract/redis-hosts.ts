@@ -191,7 +191,7 @@ export function redisHosts(subject: Subject<RedisHarness>): void {
       expect(stays.filter((name) => !listed.has(name))).toEqual([]);
     });
 
-    it('is continued by another run of the server', async () => {
+    it('is continued under another run of the server', async () => {
       const filter = await calls.make({});
       await discover(subject.store, filter, names(50, 'h'));
       const { hosts, next } = await subject.store.hosts.list(filter, 20);

@@ -79,7 +79,7 @@ describe('sweeps of several instances on one Redis', () => {
     await setImmediate();
   };
 
-  it('leave a queue to the one that began, until that has been silent for its turn', async () => {
+  it('leave a queue to the instance that began, until it has been silent for its turn', async () => {
     const dying = await open(`redis://127.0.0.1:${proxy.port}`);
     const filter = await filled(dying);
     const other = await open();

@@ -43,7 +43,7 @@ export function saturationContract(subject: Subject): void {
       await expectCells(subject, filter, model);
     });
 
-    it('70,000 copies of one item', async () => {
+    it('70,000 copies of one item saturate its counters and no others', async () => {
       const { store } = subject;
       const filter = await makeFilter(store, { semantics: 'multiset' });
       const { hashes } = filter.geometry;

@@ -48,7 +48,7 @@ export function syncsHostsContract(subject: Subject): void {
       expect(await find(filter, urls('b', 2, 2))).toEqual([New, Limited]);
     });
 
-    it('makes URLs that are visited meanwhile count', async () => {
+    it('counts URLs that are visited meanwhile', async () => {
       const filter = await make({ maxUrls: 3 });
       await find(filter, urls('a', 1));
       const sync = await syncs.open(filter);
@@ -58,7 +58,7 @@ export function syncsHostsContract(subject: Subject): void {
       expect(await find(filter, urls('a', 2, 2))).toEqual([New, Limited]);
     });
 
-    it('makes listed URLs count that were never discovered, even beyond the limit, each once', async () => {
+    it('counts listed URLs that were never discovered, even beyond the limit, each once', async () => {
       const filter = await make({ maxUrls: 3 });
       const sync = await syncs.open(filter);
       const operation = keyed();
@@ -106,7 +106,7 @@ export function syncsHostsContract(subject: Subject): void {
       { acked: true, committed: true },
       { acked: true, committed: false },
     ])(
-      'counts on during the next sync, and after it (acknowledged: $acked, committed: $committed)',
+      'keeps counting during the next sync and after it (acknowledged: $acked, committed: $committed)',
       async ({ acked, committed }) => {
         const filter = await make({ maxUrls: 3 });
         await find(filter, urls('a', 3));

@@ -67,7 +67,7 @@ export function syncsContract(subject: Subject): void {
       expect(await stats(filter)).toMatchObject({ items: 0, nonZeroCells: 0 });
     });
 
-    it('keep an item removed that was removed meanwhile, whether it is listed before or after', async () => {
+    it('do not restore an item that was removed meanwhile, whether it is listed before or after', async () => {
       for (const segmentation of [undefined, SEGMENTED]) {
         const filter = await make(segmentation ? { segmentation } : {});
         await calls.add(filter, ['before', 'after', 'saved', 'other']);
@@ -91,7 +91,7 @@ export function syncsContract(subject: Subject): void {
       }
     });
 
-    it('accept an empty batch, also after a removal', async () => {
+    it('accept an empty batch, even after a removal', async () => {
       for (const options of [{}, { kind: 'visited-set', segmentation: SEGMENTED }] as FilterOptions[]) {
         const filter = await make(options);
         const sync = await calls.open(filter);
