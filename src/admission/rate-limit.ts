@@ -14,7 +14,7 @@ export class RateLimit {
     if (waitMs === 0) return;
     throw new ProblemError(
       'RATE_LIMITED',
-      `one caller may make requests at a rate of at most ${this.perSecond} per second (RATE_LIMIT); wait as Retry-After says`,
+      `a caller may make at most ${this.perSecond} requests per second (RATE_LIMIT); wait for the time in Retry-After`,
       { headers: { 'retry-after': String(Math.ceil(waitMs / 1_000)) } },
     );
   }

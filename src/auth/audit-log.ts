@@ -11,7 +11,7 @@ import { RootLogger } from '../logging/logger.js';
 
 type Actor = Pick<Principal, 'id' | 'name'>;
 
-/** Number of failed authentications logged per minute. Someone who guesses keys must not fill the disk. */
+/** Number of failed authentications logged per minute. An attacker who guesses keys must not fill the disk. */
 const FAILURES_A_MINUTE = 60;
 /**
  * Number of refused admin calls of one principal logged per minute, so that they do not hide calls of other principals.

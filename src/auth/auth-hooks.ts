@@ -29,7 +29,7 @@ export function useAuthentication(
   };
   server.addHook('onRoute', ({ url, config }) => {
     if (config?.access === undefined)
-      throw new Error(`route ${url} does not say who may use it (config.access)`);
+      throw new Error(`route ${url} does not declare its access (config.access)`);
   });
   server.addHook('onRequest', async (request, reply) => {
     const { access } = request.routeOptions.config;

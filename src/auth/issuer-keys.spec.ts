@@ -46,6 +46,6 @@ it.each([
   const refusal: unknown = await keys.find(HEADER, TOKEN).catch((error: unknown) => error);
   expect(refusal).toMatchObject({
     code: 'OVERLOADED',
-    cause: { message: `${url}${path} answers more than ${MIB} bytes` },
+    cause: { message: `${url}${path} returned more than ${MIB} bytes` },
   });
 });

@@ -77,7 +77,7 @@ export class IssuerKeys {
     if (response.status !== 200) throw new Error(`${url} answers ${response.status}`);
     const configuration = (await response.json()) as { issuer?: unknown; jwks_uri?: unknown } | null;
     if (configuration?.issuer !== issuer)
-      throw new Error(`the configuration at ${url} is not of this issuer`);
+      throw new Error(`the configuration at ${url} belongs to another issuer`);
     const { jwks_uri: keys } = configuration;
     if (typeof keys === 'string' && isKeyUrl(keys)) return keys;
     throw new Error(`the configuration at ${url} has no usable jwks_uri`);
@@ -85,7 +85,7 @@ export class IssuerKeys {
 
   /** Pauses after a failure, so that callers cannot flood the issuer by sending tokens. */
   private async fetch(url: string, options: RequestInit): Promise<Response> {
-    if (this.clock.monotonic() < this.restUntil) throw new Error(`${url} has just failed`);
+    if (this.clock.monotonic() < this.restUntil) throw new Error(`${url} failed just now`);
     const response = await fetch(url, options);
     return new Response(await bodyOf(response, url), response);
   }
@@ -98,7 +98,7 @@ async function bodyOf({ body }: Response, url: string): Promise<Buffer<ArrayBuff
   let bytes = 0;
   for await (const chunk of body as AsyncIterable<Uint8Array>) {
     bytes += chunk.length;
-    if (bytes > MAX_ANSWER_BYTES) throw new Error(`${url} answers more than ${MAX_ANSWER_BYTES} bytes`);
+    if (bytes > MAX_ANSWER_BYTES) throw new Error(`${url} returned more than ${MAX_ANSWER_BYTES} bytes`);
     chunks.push(chunk);
   }
   return Buffer.concat(chunks);

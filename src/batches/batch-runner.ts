@@ -109,7 +109,7 @@ export class BatchRunner {
   private async run<E extends Batch, C>(request: Request, task: Task<E, C>): Promise<object> {
     const { body } = request;
     const { batch } = request.routeOptions.config;
-    if (!batch) throw new TypeError('a route that runs batches says so (BatchRoute)');
+    if (!batch) throw new TypeError('a route that runs batches must declare it (BatchRoute)');
     const lastLineOnly = isLastLineOnly(request.query, batch.options);
     if (body instanceof LineInput) {
       await task.admit();

@@ -28,7 +28,7 @@ export interface Outcome {
 /** The same as in package.json. */
 export const VERSION = '0.1.0';
 
-/** The longest time for which the service schedules a URL: ten years of 365 days. */
+/** The furthest ahead that the service schedules a URL: ten years of 365 days. */
 const MOST_SCHEDULED = 315_360_000;
 
 const ENVIRONMENT = `
@@ -39,7 +39,7 @@ Environment:
 Exit status: 0 done; 1 check printed nothing, or some entries were refused; 2 usage or file error; 3 the service could not
 be reached; 4 the service refused the call; 130 interrupted.`;
 
-const SOURCES = 'files, URLs, or - for stdin, with lines, sitemaps or sitemap indexes, also gzipped';
+const SOURCES = 'files, URLs, or - for stdin, with lines, sitemaps or sitemap indexes, optionally gzipped';
 
 /** All commands of `unseen`. */
 export function commandTree(interruption: Interruption, outcome: Outcome): Command {

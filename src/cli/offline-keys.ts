@@ -73,7 +73,7 @@ async function assertData({ store, dataDir }: Config): Promise<void> {
   const { hasData } = await import('#store/embedded');
   if (hasData(dataDir)) return;
   throw new UsageError(
-    `DATA_DIR ${JSON.stringify(dataDir)} holds no data of the service, so it has no keys; check the path`,
+    `DATA_DIR ${JSON.stringify(dataDir)} contains no data of the service, so it has no keys; check the path`,
   );
 }
 

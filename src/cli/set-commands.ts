@@ -76,7 +76,7 @@ export function addSets(program: Command, run: Runner): void {
   shape(
     program
       .command('plan')
-      .description('compute the memory of a visited set or filter')
+      .description('compute the memory that a visited set or filter needs')
       .requiredOption('--capacity <items>', 'number of items that it is sized for', whole(1, MOST))
       .option('--error-rate <rate>', 'maximum false-positive rate', decimal(0, 1), 1e-4)
       .addOption(

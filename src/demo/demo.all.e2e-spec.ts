@@ -94,7 +94,7 @@ describe('the demo against a running service', () => {
       [(_, response) => void response.end('hello'), 'a body that is not JSON'],
       [
         (_, response) => void response.writeHead(404).end('{}'),
-        'was answered 404, but not by an Unseen service',
+        'returned 404, but not from an Unseen service',
       ],
       [(request) => void request.socket.destroy(), `${url} could not be reached`],
     ];

@@ -19,7 +19,7 @@ export class Lifecycle {
     return this.end.signal;
   }
 
-  /** Aborted when the grace time of requests in flight is over. Streams then end with a last line that says so. */
+  /** Aborted when the grace time of requests in flight ends. Streams then end with a last line that says so. */
   get graceOver(): AbortSignal {
     return this.grace.signal;
   }

@@ -91,7 +91,7 @@ export class StreamedBody {
     this.endWait?.();
   }
 
-  /** Waits for `next`, but at most for `idleMs`, until the grace time is over, or until the wait is cancelled. */
+  /** Waits for `next`, but at most for `idleMs`, until the grace time ends, or until the wait is cancelled. */
   private async arrivalOf<T>(next: Promise<T>, { idleMs, graceOver }: StreamLimits): Promise<T> {
     const idle = (): ProblemError =>
       new ProblemError(

@@ -38,7 +38,7 @@ export class CommitSyncDto {
   @ApiPropertyOptional({
     type: 'boolean',
     default: false,
-    description: 'Commits, no matter how many items it forgets. Not together with `maxForgetShare`',
+    description: 'Commits, no matter how many items it forgets. Cannot be combined with `maxForgetShare`',
   })
   @Optional()
   @IsBoolean(BOOLEAN)

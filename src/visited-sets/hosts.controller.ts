@@ -30,7 +30,7 @@ export class HostsController {
     summary: 'List the hosts of a set with `perHost`',
     description:
       'Lists hosts with URLs in the queue, with URLs that count towards `maxUrls`, or with settings, in no particular ' +
-      'order. If other hosts come and go meanwhile, a host may come on two pages. A page may be shorter than `limit` ' +
+      'order. If other hosts come and go meanwhile, a host may be on two pages. A page may be shorter than `limit` ' +
       'although more follow.',
     codes: CODES,
   })

@@ -4,7 +4,7 @@ import { invalid, unwanted } from '../errors/problem.js';
 import { show } from '../errors/show.js';
 import type { Request } from '../request/request.js';
 
-/** The longest time for which a URL can be scheduled. */
+/** The furthest ahead that a URL can be scheduled. */
 export const MAX_SCHEDULE_SECONDS = MAX_SCHEDULE_MS / 1_000;
 
 /** When the queue hands out the URLs of a request: see Queued of the port. */
@@ -30,7 +30,7 @@ function isPriority(value: unknown): value is Priority {
 }
 
 /**
- * Throws VALIDATION_FAILED if URLs of a set that ages could expire before their delay is over. They could be discovered
+ * Throws VALIDATION_FAILED if URLs of a set that ages could expire before their delay ends. They could be discovered
  * again then, and the queue would have them twice.
  */
 export function refuseDelay(

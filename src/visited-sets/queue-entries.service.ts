@@ -73,7 +73,7 @@ interface Selected {
   readonly list: ListCursor;
 }
 
-/** Where to read, and the most entries to find. */
+/** Where to read, and the maximum number of entries to find. */
 interface Reading {
   readonly most: number;
   readonly cursor: string | undefined;
@@ -120,7 +120,7 @@ export class QueueEntriesService {
     return this.filters.withFilter(name, 'visited-set', (filter) => {
       const selected = this.select(filter, selection);
       const { list } = selected;
-      // After a commit, the action runs again, and goes on where it stopped. After a clear, it begins anew.
+      // After a commit, the action runs again, and continues where it stopped. After a clear, it starts over.
       if (progress?.generation !== filter.generation) {
         const { generation } = filter;
         progress = { generation, next: list.open(cursor), ended: false, ...NOTHING, matched: 0 };
@@ -199,7 +199,7 @@ export class QueueEntriesService {
   }
 
   /**
-   * Reads the queue page by page, at most MAX_LOOKED entries of it. Finds at most `most` entries, and ends behind the
+   * Reads the queue page by page, at most MAX_LOOKED entries of it. Finds at most `most` entries, and ends after the
    * last one.
    */
   private async *parts(

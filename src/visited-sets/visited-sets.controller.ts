@@ -88,7 +88,7 @@ export class VisitedSetsController {
     summary: 'Empty a visited set and its queue',
     description:
       'In a set with `perHost`, this also removes the delays, counts, limits and blocks of single hosts. To keep limits ' +
-      'and blocks, list the hosts before, and set them again.',
+      'and blocks, list the hosts first, then set them again.',
     codes: ['VISITED_SET_NOT_FOUND', 'STORE_FULL'],
   })
   @ApiOkResponse({ type: VisitedSetView, description: 'The visited set, empty, with a new generation' })

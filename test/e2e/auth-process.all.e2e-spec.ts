@@ -92,7 +92,7 @@ describe('npm run keys', () => {
         const refused = await keys(env, ...args);
         expect(refused).toMatchObject({ code: 2, stdout: '' });
         expect(refused.stderr).toBe(
-          `unseen: DATA_DIR ${JSON.stringify(env.DATA_DIR)} holds no data of the service, so it has no keys; check the path\n`,
+          `unseen: DATA_DIR ${JSON.stringify(env.DATA_DIR)} contains no data of the service, so it has no keys; check the path\n`,
         );
         expect(await readdir(folder)).toEqual([]);
       }

@@ -379,7 +379,7 @@ describe('a route', () => {
     const app = await createApp(readConfig({ STORE: 'redis', AUTH: 'none', LOG_LEVEL: 'silent' }));
     try {
       const server = app.getHttpAdapter().getInstance();
-      const words = 'route /new does not say who may use it';
+      const words = 'route /new does not declare its access';
       expect(() => server.get('/new', () => '')).toThrow(words);
       expect(() => server.get('/new', { config: { mutates: true } }, () => '')).toThrow(words);
       expect(() => server.get('/other', { config: { access: 'read' } }, () => '')).not.toThrow();

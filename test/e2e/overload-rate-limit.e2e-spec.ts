@@ -68,7 +68,7 @@ describe.each(STORES)('the rate limit, $name store', ({ start }) => {
     expect(refused.body).toMatchObject({
       code: 'RATE_LIMITED',
       detail:
-        'one caller may make requests at a rate of at most 3 per second (RATE_LIMIT); wait as Retry-After says',
+        'a caller may make at most 3 requests per second (RATE_LIMIT); wait for the time in Retry-After',
     });
     await until('the service accepts the key again', async () => (await list(app, one)()).status === 200);
   });

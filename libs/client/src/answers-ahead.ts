@@ -103,14 +103,14 @@ export async function* answersTo<Block, Answer>(
   } finally {
     signal?.removeEventListener('abort', end);
     stop?.removeEventListener('abort', end);
-    leaving.abort(new DOMException('the reader has left', 'AbortError'));
+    leaving.abort(new DOMException('the caller stopped reading', 'AbortError'));
     const left = blocks.return(undefined).catch(nothing);
     // Waiting for a source that hangs would block the reader.
     if (!reading) await left;
   }
 }
 
-/** Waits for the time at which a failed block is sent again. */
+/** Waits until a failed block is due to be sent again. */
 async function repeat(
   sent: Promise<unknown>,
   onFailure: (error: Error) => number | Promise<number>,

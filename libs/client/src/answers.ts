@@ -15,7 +15,7 @@ export async function jsonOf(response: Response, call: string): Promise<unknown>
   try {
     return JSON.parse(text) as unknown;
   } catch (error) {
-    throw new AnswerError(`${call} was answered ${response.status} with a body that is not JSON`, undefined, {
+    throw new AnswerError(`${call} returned ${response.status} with a body that is not JSON`, undefined, {
       cause: error,
     });
   }
@@ -39,7 +39,7 @@ export async function refusalOf(response: Response, call: string): Promise<Servi
   ) as Readonly<Record<string, unknown>>;
   if (typeof code !== 'string' || typeof detail !== 'string')
     return new AnswerError(
-      `${call} was answered ${status}, but not by an Unseen service; check the URL`,
+      `${call} returned ${status}, but not from an Unseen service; check the URL`,
       status,
     );
   const refusal = {
@@ -82,7 +82,7 @@ async function textOf(response: Response, most: number, call: string): Promise<s
     bytes += value.length;
     if (bytes > most) {
       await reader.cancel().catch(() => undefined);
-      throw new AnswerError(`${call} was answered with more than ${most} bytes`);
+      throw new AnswerError(`${call} returned more than ${most} bytes`);
     }
     text += decoder.decode(value, { stream: true });
   }

@@ -1313,7 +1313,7 @@ export type KeptItems = {
 
 export type CommitSync = {
   /**
-   * Commits, no matter how many items it forgets. Not together with `maxForgetShare`
+   * Commits, no matter how many items it forgets. Cannot be combined with `maxForgetShare`
    */
   force?: boolean;
   /**

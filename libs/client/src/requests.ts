@@ -48,7 +48,7 @@ const PASSING: ReadonlySet<number> = new Set([408, 429, 502, 503, 504]);
 /** A call that fails for this long is reported. */
 const QUIET_MS = 2_000;
 
-/** Sends calls, and retries each until it is answered or its time is over. */
+/** Sends calls, and retries each until it is answered or its time limit is reached. */
 export class Requests {
   private readonly base: string;
   /** Whether an outage was reported since the last answered call. */
@@ -69,7 +69,7 @@ export class Requests {
   /** Returns the bytes of the answer as a stream. After the first byte, errors come from the stream. */
   async stream(call: Call): Promise<ReadableStream<Uint8Array>> {
     return this.send(call, async ({ body }, name) => {
-      if (body === null) throw new AnswerError(`${name} was answered without a body`);
+      if (body === null) throw new AnswerError(`${name} returned no body`);
       return body;
     });
   }

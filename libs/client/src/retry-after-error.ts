@@ -14,7 +14,7 @@ export interface RetryAfterOptions {
    */
   readonly countAttempt?: boolean;
   /**
-   * With `true`, no worker gets a URL of the same host before the time is over, if the set was created with `perHost`.
+   * With `true`, no worker gets a URL of the same host until then, if the set was created with `perHost`.
    * In other sets, only this URL waits. Default: false.
    */
   readonly host?: boolean;

@@ -45,7 +45,9 @@ export class CheckpointFile {
       const fd = opened(path);
       try {
         if (!tryLock(fd))
-          throw new UsageError(`another process runs this job and holds ${show(path)}; wait until it ends`);
+          throw new UsageError(
+            `another process is running this job and has locked ${show(path)}; wait until it ends`,
+          );
         // The previous owner of the lock may have finished its job and removed the file.
         if (isStill(path, fd)) {
           const last = lastOf(path, fd);
@@ -67,7 +69,7 @@ export class CheckpointFile {
     const text = `${SIGNATURE} ${checksum(body)} ${body}`;
     const bytes = Buffer.alloc(SLOT_BYTES, ' ');
     if (bytes.write(text) < Buffer.byteLength(text))
-      throw new RangeError('the state is larger than its place');
+      throw new RangeError('the state does not fit into the file');
     bytes.write('\n', SLOT_BYTES - 1);
     try {
       writeSync(this.fd, bytes, 0, SLOT_BYTES, (this.number % 2) * SLOT_BYTES);
