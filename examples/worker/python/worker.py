@@ -215,7 +215,7 @@ class Worker:
             raise Later(str(error), seconds, host=error.retry_after > 0) from error
 
     def _pause(self, rules: Rules) -> None:
-        """Keeps the host if robots.txt asks for a longer pause than the set leaves. The lease is extended."""
+        """Holds the host longer if robots.txt asks for a longer pause than the set leaves. The lease is extended."""
         end = time.monotonic() + rules.delay - self._options.delay
         while not self._stopping and time.monotonic() < end:
             time.sleep(min(self.POLL_SECONDS, max(0, end - time.monotonic())))
@@ -254,7 +254,7 @@ class Worker:
         except (Refused, Unreachable) as error:
             log(str(error))
         if not given_up:
-            # Also after a failed call, because the service may have executed it.
+            # Even after a failed call, because the service may have executed it.
             self._await(seconds)
         self._drop(task)
 

@@ -104,7 +104,9 @@ export class Crawler {
     });
   }
 
-  /** Keeps the host if robots.txt asks for a longer pause than the set leaves. The worker extends the lease. */
+  /**
+   * Holds the host for longer if robots.txt asks for a longer pause than the set leaves. The worker extends the lease.
+   */
   private async pause({ delayMs }: Rules, task: Task): Promise<void> {
     const ms = delayMs - this.options.delaySeconds * 1_000;
     const signal = AbortSignal.any([this.stopping.signal, task.signal]);

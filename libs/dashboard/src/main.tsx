@@ -4,6 +4,6 @@ import { start } from './session.js';
 import './style/index.css';
 
 const root = document.getElementById('app');
-if (!root) throw new Error('the page has no place for the dashboard');
+if (!root) throw new Error('the page has no element for the dashboard');
 void start();
 render(<App />, root);

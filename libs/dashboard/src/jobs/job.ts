@@ -51,7 +51,7 @@ const GATEWAYS: ReadonlySet<number> = new Set([502, 503, 504]);
 
 /**
  * Runs an action on each line of some files, by `sendList` of the client. It skips and repeats no line, even if the
- * service is unavailable for a while, or if the key ends and the user signs in again.
+ * service is unavailable for a while, or if the key expires and the user signs in again.
  */
 export class Job {
   readonly state = signal<JobState>({ is: 'running' });

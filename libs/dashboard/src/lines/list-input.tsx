@@ -58,7 +58,7 @@ export function ListInput({
       {files.length > 0 && <Files files={files} onChange={(left) => onChange({ ...given, files: left })} />}
       <FileDrop
         label={files.length === 0 ? 'Or drop files here' : 'Drop more files here'}
-        hint="Plain text or NDJSON, also gzipped. The browser reads files in small parts."
+        hint="Plain text or NDJSON, optionally gzipped. The browser reads files in small parts."
         multiple
         onFiles={(more) => onChange({ ...given, files: [...files, ...more] })}
       />

@@ -20,5 +20,5 @@ def again_after_of(request: Request, default: int) -> int:
     try:
         return again_after(f"meta[{AGAIN_AFTER!r}]", value) if value else 0
     except SettingError as error:
-        logger.error("%s comes back as UNSEEN_AGAIN_AFTER says: %s", request, error)
+        logger.error("UNSEEN_AGAIN_AFTER applies to %s instead: %s", request, error)
         return default

@@ -15,7 +15,7 @@ from scrapy.http import Request, Response
 from .options import SettingError
 from .scheduler import Scheduler
 
-#: Maximum time for which the service delays a host.
+#: Longest delay of a host that the service accepts.
 MOST_SECONDS = 86_400
 #: Maximum number of busy hosts that a crawl remembers.
 MOST_HOSTS = 10_000
@@ -103,7 +103,7 @@ class ForgetFailed:
 class RetryAfter:
     """
     A downloader middleware for pages of the queue: if a host answers 429 or 503 with ``Retry-After``, the page returns to
-    the queue. In a set with ``perHost``, no crawl of the set gets a page of this host before the time is over. This
+    the queue. In a set with ``perHost``, no crawl of the set gets a page of this host before that time has passed. This
     crawl fetches no page of the host that it already has, either.
 
     Place it behind Scrapy's RetryMiddleware, which would retry immediately: ``DOWNLOADER_MIDDLEWARES =

@@ -268,7 +268,7 @@ class Visited:
                 # For example, the API key may not read it. The next call will show this.
                 return
             other = "a filter, not a visited set" if kind == "visited-sets" else "a visited set, not a filter"
-            raise SettingError(f"{name} is {other}: set UNSEEN_SET to another name than {self._options.set_name!r}") from None
+            raise SettingError(f"{name} is {other}: set UNSEEN_SET to a name other than {self._options.set_name!r}") from None
 
 
 def _sign(priority: int) -> int:

@@ -11,7 +11,7 @@ export interface MadeKey {
 
 /**
  * Keys whose secret the user has not yet confirmed as saved. They survive changes of the screen, even to the sign-in
- * screen when the first key is created or the user's own key ends. Signing out drops them.
+ * screen when the first key is created or the user's own key expires. Signing out drops them.
  */
 export const unkept = signal<readonly MadeKey[]>([]);
 
