@@ -1,7 +1,7 @@
 /*
- * A sweep removes the entries of forgotten items from a queue, so that they count no longer than a minute. It begins a
- * minute after the first mark, or earlier if there are too many marks. It reads the whole queue, so that a queue from
- * which items are forgotten all the time rests between two sweeps: sweeping takes at most 2 % of the time.
+ * A sweep removes the entries of forgotten items from a queue, so that they count for at most a minute. It begins a
+ * minute after the first mark, or earlier if there are too many marks. It reads the whole queue, so a queue whose items
+ * are forgotten all the time rests between two sweeps: sweeping takes at most 2 % of the time.
  */
 
 /** Time from the first mark to the sweep, and shortest rest between two sweeps, in ms. */

@@ -20,7 +20,7 @@ export interface UrlCanonicaliser {
    */
   key(url: string, base?: string): string | InvalidUrl;
   /**
-   * Returns the host that the keys of its URLs have. `host` is a name or address as it stands in a URL: without user
+   * Returns the host that the keys of its URLs have. `host` is a name or address as in a URL: without user
    * and port, and an IPv6 address in brackets. Never throws.
    */
   host(host: string): string | InvalidUrl;

@@ -1,5 +1,5 @@
 /**
- * The reasons for which a URL is refused. The strings are stable: they appear in responses and in callers' code.
+ * The reasons to refuse a URL. The strings are stable: they appear in responses and in callers' code.
  *
  * `host too long`: the host has more than 253 bytes, or one of its labels more than 63, after IDNA and without a
  * trailing dot. `too long` is for callers that limit the length of URLs; `key` accepts any length.

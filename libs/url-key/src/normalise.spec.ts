@@ -114,7 +114,7 @@ describe('a refused profile', () => {
     [{ dropParams: null }, 'dropParams is null'],
     [{ dropParams: { length: 1 } }, 'dropParams is an object'],
     [{ dropParams: Array.from({ length: 1_001 }, () => 'a') }, 'dropParams is an array of 1001'],
-    [{ keepParams: [] }, 'keepParams is an empty array; it must hold at least one name'],
+    [{ keepParams: [] }, 'keepParams is an empty array; it must contain at least one name'],
     [{ keepParams: [''] }, 'keepParams has ""; each must be a parameter name'],
     [{ keepParams: [1] }, 'keepParams has 1'],
     [{ keepParams: ['a', null] }, 'keepParams has null'],

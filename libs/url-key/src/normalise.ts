@@ -104,7 +104,7 @@ function nameList(
   if (value.length === 0) {
     if (key === 'dropParams') return {};
     // An empty list would drop every query, which no profile offers.
-    throw new InvalidUrlProfileError('keepParams is an empty array; it must hold at least one name');
+    throw new InvalidUrlProfileError('keepParams is an empty array; it must contain at least one name');
   }
   const names = new Set(value.map((name: unknown) => canonicalName(key, name, form)));
   return { [key]: [...names].sort() };

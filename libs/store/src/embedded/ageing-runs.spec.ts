@@ -16,7 +16,10 @@ const EPOCH_MS = epochMs(MAX_AGE_SECONDS);
 const bench = new Workbench();
 afterEach(() => bench.tidy());
 
-/** An ageing set of one layer whose hosts choose one of RUNS runs. It is so full that others hold all cells of many. */
+/**
+ * An ageing set of one layer whose hosts choose one of RUNS runs. It is so full that other items keep all cells of many
+ * items live.
+ */
 async function create(store: EmbeddedStore): Promise<Filter> {
   const spec = filterSpec(store, {
     ...{ kind: 'visited-set', capacity: RUNS * SHARE, errorRate: 0.25, maxAgeSeconds: MAX_AGE_SECONDS },

@@ -80,7 +80,7 @@ describe('a store whose last write failed', () => {
     const visited = await createFilter(store, { kind: 'visited-set' });
     const broken = [undefined as unknown as string];
     let unready: string | undefined;
-    // On a busy machine, the pause after the failure may be over before readiness is checked.
+    // On a busy machine, the pause after the failure may end before readiness is checked.
     for (let attempt = 0; attempt < 20 && unready === undefined; attempt++) {
       const failing = store.counters.add(visited, positions(visited, keys(1)), operation(), {
         payloads: broken,

@@ -47,7 +47,7 @@ export function* decodeEntries(
         throw new ExportFileError(`a queue entry of segment ${segment} belongs to another segment`);
       }
       if (entry.host !== undefined && hostWords(entry.host, seed)[0] !== first)
-        throw new ExportFileError('a queue entry has a hash that is not of its host');
+        throw new ExportFileError('a queue entry has a hash that does not match its host');
       entries.push(entry);
       at = end;
     }
@@ -57,7 +57,7 @@ export function* decodeEntries(
 
 /** Lengths of parts of an entry's head; 0 if it does not have them. */
 interface EntryLayout {
-  /** The time for which it is scheduled. */
+  /** When it is scheduled. */
   readonly timeBytes: number;
   /** The length of its host's name. */
   readonly hostBytes: number;

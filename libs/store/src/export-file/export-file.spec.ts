@@ -593,12 +593,12 @@ describe('the file of a set with perHost', () => {
     [
       'an entry of another host',
       from(own, queued(own, hashOf('a.example', 0), Buffer.from('b.example'))),
-      'a hash that is not of its host',
+      'a hash that does not match its host',
     ],
     [
       'an entry without a host',
       from(own, queued(own, hashOf('a.example', 0), Buffer.of())),
-      'a hash that is not of its host',
+      'a hash that does not match its host',
     ],
     ['an entry cut short', from(own, queued(own, hashOf('a.example', 0), a, 10)), 'longer than its frame'],
     ['an end without the lanes', from(4), 'hosts must be 0, but is missing'],

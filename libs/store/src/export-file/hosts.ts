@@ -70,7 +70,7 @@ function settingsAt(frame: Buffer, at: number): HostSettings {
   };
 }
 
-/** The name of a host from its bytes. It is empty for items that are no URLs. */
+/** The name of a host from its bytes. It is empty for items that are not URLs. */
 export function hostName(bytes: Buffer): string {
   if (!isUtf8(bytes)) throw new ExportFileError('the name of a host is not valid UTF-8');
   return bytes.toString();

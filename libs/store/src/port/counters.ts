@@ -82,7 +82,7 @@ export interface Counters {
    * entry is never leased or settled again. Counting filters only.
    *
    * In a filter that ages, the answer is Removed.Removed for every item that is present. If other items keep all its
-   * cells live, the store notes the removed item until its lifetime is over, and reports it as absent. The number of
+   * cells live, the store notes the removed item until its lifetime ends, and reports it as absent. The number of
    * notes is limited: STORE_FULL, before any change.
    *
    * `ids`, for visited sets: for each item the id of its entry, from `Queue.entries`. If the entry is no longer there

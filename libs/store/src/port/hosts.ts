@@ -35,8 +35,8 @@ export interface HostView extends HostSettings {
   /** In sets with `maxUrls`: the URLs that count towards it. */
   readonly found?: number;
   /**
-   * When the next entry may be leased, in ms since the epoch. If the time is over, the host has been due since then.
-   * Absent if no entry waits, or if the host has reached `maxLeased`.
+   * When the next entry may be leased, in ms since the epoch. If that time has passed, the host has been due since
+   * then. Absent if no entry waits, or if the host has reached `maxLeased`.
    */
   readonly nextAt?: number;
 }
@@ -56,7 +56,7 @@ export interface Hosts {
   /**
    * At most `limit` hosts after the cursor `after`, and no more than MAX_LISTED_HOSTS. Lists the hosts with entries,
    * with URLs that count towards `maxUrls`, or with settings. A page may be shorter although more follow, but has each
-   * host once. All pages together have each host that is listed throughout. One may come on two pages if others come
+   * host once. All pages together have each host that is listed throughout. A host may be on two pages if others come
    * and go meanwhile, or after a failover.
    */
   list(filter: Filter, limit: number, after?: string): Promise<HostPage>;

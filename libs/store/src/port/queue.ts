@@ -7,7 +7,7 @@ export const Settled = { Unknown: 0, Done: 1, Expired: 2 } as const;
 /** Maximum length of a lease or delay, in ms. */
 export const MAX_LEASE_MS = 86_400_000;
 
-/** Longest time for which an entry can be scheduled, in ms: ten years. */
+/** The furthest ahead that an entry can be scheduled, in ms: ten years. */
 export const MAX_SCHEDULE_MS = 315_360_000_000;
 
 /** The priorities of entries, highest first. */
@@ -204,7 +204,7 @@ export interface Queue {
 
   /**
    * Drops the entries with these ids of `entries`: they are never leased again, and settling them or putting them back
-   * answers Settled.Unknown, as for forgotten entries. Their items stay visited and count towards `maxUrls`, also after
+   * answers Settled.Unknown, as for forgotten entries. Their items stay visited and count towards `maxUrls`, even after
    * a sync that was open then, unless they were scheduled: a sync does not keep scheduled items. As with forgotten
    * entries, the queue removes dropped ones within minutes, and counts them until then.
    *

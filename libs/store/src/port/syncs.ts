@@ -43,11 +43,11 @@ export interface Sync {
   readonly listed: number;
   /** Of these items, the number that were answered Kept.New. */
   readonly new: number;
-  /** I: items in the filter, not counting newly listed ones. Once the sync is over, as of its end. */
+  /** I: items in the filter, not counting newly listed ones. Once the sync has ended, as of its end. */
   readonly items: number;
   /** K: items of I that stay, because they were listed, added or queued since the opening and not removed since. */
   readonly kept: number;
-  /** Bytes of the layers that the sync fills; 0 once it is over. */
+  /** Bytes of the layers that the sync fills; 0 once it has ended. */
   readonly bytes: number;
   /** Why the sync was abandoned. Shown to callers. */
   readonly reason?: string;
@@ -93,8 +93,8 @@ export const Kept = {
  * were opened before become stale (StaleFilterError), since positions may differ. Abandoning drops the new layers;
  * nothing is lost.
  *
- * In sets with `maxUrls`, the URLs of a host that the commit keeps count from then on, also those that were listed and
- * not discovered. In a set that ages, no more count than before the commit. `keep` is not limited by `maxUrls`.
+ * In sets with `maxUrls`, the URLs of a host that the commit keeps count from then on, including those that were listed
+ * and not discovered. In a set that ages, no more count than before the commit. `keep` is not limited by `maxUrls`.
  *
  * Calls throw the errors of `Counters`; SYNC_NOT_FOUND for an id that is neither the filter's last sync nor one that
  * ended within the last 24 hours; SYNC_ENDED if the sync can no longer do the call. `multiset` filters have no syncs:
@@ -104,7 +104,7 @@ export interface Syncs {
   /**
    * Opens a sync; reserves its memory before anything changes. Throws SYNC_EXISTS while another is open or committing,
    * and STORE_FULL and QUOTA_EXCEEDED like `Store.create`. A repeat returns the current state of the same sync, even if
-   * it is over and others were opened since.
+   * it has ended and others were opened since.
    */
   open(filter: Filter, plan: SyncPlan, operation: Operation, quota?: Quota): Promise<Sync>;
 

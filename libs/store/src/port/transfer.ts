@@ -29,8 +29,8 @@ export interface QueuedHost extends HostSettings {
   /** The name of the host. */
   readonly name: string;
   /**
-   * When the next entry may be leased, in ms since the epoch. If the time is over, the lane has been due since then,
-   * and lanes are served in the order of these times.
+   * When the next entry may be leased, in ms since the epoch. If that time has passed, the lane has been due since
+   * then, and lanes are served in the order of these times.
    */
   readonly readyAt: number;
   /** In sets with `maxUrls`: discovered URLs of the host, minus forgotten ones, up to MAX_PER_HOST. Else 0. */

@@ -14,7 +14,7 @@ export function redisRateLimiter(connection: Connection, perSecond: number): Rat
     keyPrefix: RATE_PREFIX,
     points: perSecond,
     duration: 1,
-    // A caller over the limit is refused without a call to Redis until the second is over.
+    // A caller over the limit is refused without a call to Redis until the second has passed.
     inMemoryBlockOnConsumed: perSecond,
     rejectIfRedisNotReady: true,
   });

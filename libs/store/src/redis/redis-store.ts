@@ -58,7 +58,9 @@ import { Views } from './catalogue/views.js';
 export interface RedisStoreOptions extends ConnectionOptions {
   /** Limit on the operation records of a segment, and on the records of the catalogue, per origin, in bytes. */
   readonly maxRecordBytes?: number;
-  /** Number of marks in a segment's queue up to which no sweep begins; for a long queue, an eighth of its length. */
+  /**
+   * Number of marks that a segment's queue may have before a sweep begins; for a long queue, an eighth of its length.
+   */
   readonly maxMarks?: number;
   /** Time without a call after which a sync is abandoned, in ms. */
   readonly syncIdleMs?: number;

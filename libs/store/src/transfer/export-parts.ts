@@ -55,7 +55,7 @@ export interface SegmentSource {
   layerCells(layer: number, segment: number): Promise<Uint8Array>;
   /**
    * All entries that are in the queue from the first page to the last, and possibly others. Entries come in any order,
-   * and may come twice.
+   * and may appear twice.
    */
   queue(segment: number): AsyncIterable<QueuePage>;
 }

@@ -34,7 +34,7 @@ export class DataPages {
     const header = Buffer.alloc(PAGE_HEADER);
     if (page < this.filePages) readSync(this.fd, header, 0, PAGE_HEADER, page * this.pageSize);
     if (page === 0 || readPageNumber(header, 0) !== page)
-      throw new DataFileError(`page ${page} holds another page`);
+      throw new DataFileError(`page ${page} contains a different page`);
     return readPageNumber(header, 8);
   }
 
@@ -74,7 +74,7 @@ export class DataPages {
     const commit = readPageNumber(buffer, 8);
     // LMDB would mistake a page of a later commit for its own copy and write to it.
     if (readPageNumber(buffer, 0) !== page || commit > this.meta.commit) {
-      throw new DataFileError(`page ${page} holds another page`);
+      throw new DataFileError(`page ${page} contains a different page`);
     }
   }
 

@@ -15,7 +15,7 @@ interface Born {
 /**
  * The forgotten items of a queue, and its dropped entries. The queue has a clock, which advances by one with
  * each change that queues new items. An entry records the value of the clock at its birth. To forget an item, the queue
- * notes its hash and the current clock: entries of the item that were born by then are void, wherever they are and
+ * notes its hash and the current clock: entries of the item that were created by then are void, wherever they are and
  * however often they move, and later entries are valid. So forgetting needs no search. To drop an entry, the queue
  * notes the hash and the birth of the entry instead.
  *
@@ -33,7 +33,9 @@ export class Marks {
     return this.current.size + (this.old?.size ?? 0);
   }
 
-  /** Notes that the entries of some items of a batch are void if they were born by this time of the queue's clock. */
+  /**
+   * Notes that the entries of some items of a batch are void if they were created by this time of the queue's clock.
+   */
   note(clock: number, hashes: Uint32Array, items: Uint32Array): void {
     for (const item of items) this.current.set(hashes, item * HASH_WORDS, clock, true);
   }

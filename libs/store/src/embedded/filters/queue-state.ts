@@ -39,8 +39,8 @@ export class QueueState {
   firstMark = 1;
   nextMark = 1;
   /**
-   * 0, or, after the commit of a sync, its time on the queue's clock: scheduled entries that were born by then are void
-   * unless their items are in the filter. Scheduled entries that the queue or a sweep has not reached may be such.
+   * 0, or, after the commit of a sync, its time on the queue's clock: scheduled entries that were created by then are
+   * void unless their items are in the filter. Scheduled entries that the queue or a sweep has not reached may be void.
    */
   unkeptUntil = 0;
   /** Number of entries that wait in lanes of hosts, number of lanes, and the next number in the index of turns. */
@@ -68,7 +68,7 @@ export class QueueState {
     return this.waiting + this.leased + this.delayed + this.scheduled + this.dead;
   }
 
-  /** Entries were forgotten or dropped, and may be stored still. */
+  /** Entries were forgotten or dropped, and may still be stored. */
   get isUnswept(): boolean {
     return this.marks.size + this.unsweptDrops > 0;
   }

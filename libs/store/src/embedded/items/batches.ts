@@ -24,7 +24,7 @@ export function countBatch(state: FilterState, positions: Positions): Uint8Array
   return readBoth(state, positions, least);
 }
 
-/** Reads the sync's layers for the items for which the filter's own layers answer 0. */
+/** Reads the sync's layers for the items that the filter's own layers answer with 0. */
 function readBoth({ stack, sync }: FilterState, positions: Positions, read: typeof claims): Uint8Array {
   const answers = read(stack, positions);
   if (!sync || !answers.includes(0)) return answers;

@@ -2,7 +2,7 @@ import { RETENTION_MS, retainedSeconds } from '../../retention.js';
 import type { Operation } from '../../port/index.js';
 
 /**
- * The time for which operation records are kept. New records go into the current window. The previous window is kept,
+ * How long operation records are kept. New records go into the current window. The previous window is kept,
  * too, and older ones are deleted. So a record is kept for at least one window length and at most two, unless the limit
  * on bytes made windows shorter.
  */

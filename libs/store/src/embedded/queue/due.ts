@@ -167,7 +167,8 @@ export class DueIndex {
   }
 
   /**
-   * The first row that is due at `at` (ms) or later. `after`: of the rows that are due at `at`, only those after it.
+   * The first row that is due at `at` (ms) or later. `after`: of several rows that are due at `at`, skips those up to
+   * this one.
    */
   first(at: number, after?: Due): Due | undefined {
     const { end } = prefixRange(this.state.key);

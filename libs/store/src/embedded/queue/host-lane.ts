@@ -54,7 +54,7 @@ export class HostLane implements Lane {
   private ownMaxLeased = 0;
   private ownMaxUrls = 0;
   /**
-   * Entries that were born by this time of the queue's clock are dropped, and no longer count. `voided` of them are
+   * Entries that were created by this time of the queue's clock are dropped, and no longer count. `voided` of them are
    * still stored in other states than waiting.
    */
   dropped = 0;

@@ -32,7 +32,7 @@ export function rowKey({ key }: Pick<Lane, 'key'>, level: number, number: number
   return row;
 }
 
-/** Names a log among the logs of all lanes. */
+/** Identifies a log among the logs of all lanes. */
 export const logId = ({ id }: Pick<Lane, 'id'>, level: number): string =>
   level === 0 ? id : `${id}${level}`;
 

@@ -5,7 +5,7 @@ import { HostLane } from './host-lane.js';
 import { knowsHosts } from './host-lanes.js';
 import { Turns } from './turns.js';
 
-/** Number of turns that are looked at for a lane with a waiting entry. */
+/** Number of turns that are examined to find a lane with a waiting entry. */
 const LOOKED = 16;
 
 /** When the entry that is leased next was discovered. Undefined if no entry waits, or none can be leased. */

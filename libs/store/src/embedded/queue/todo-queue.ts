@@ -233,7 +233,7 @@ export class TodoQueue {
   }
 
   /**
-   * Moves due entries: those whose lease has ended, and those whose delay is over. They are queued before the entries
+   * Moves due entries: those whose lease has ended, and those whose delay has ended. They are queued before the entries
    * that the current change adds.
    */
   private moveDue(now: number): void {

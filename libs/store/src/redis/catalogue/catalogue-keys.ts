@@ -67,7 +67,7 @@ export class CatalogueKeys {
     const found = await joinAll(
       others.map((key) => this.connection.repeat(() => client.exists(key), deadline)),
     );
-    // The key may also have been created since the first look.
+    // The key may also have been created since the first check.
     if (!found.includes(1) || (await made()) === 1) return;
     throw new StoreError('STORE_DATA_LOST', 'the catalogue of filters is missing: restore it');
   }

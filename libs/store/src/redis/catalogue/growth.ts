@@ -32,7 +32,7 @@ export class Growth {
   private readonly underWay = new Map<string, Promise<void>>();
   /** By the same key: monotonic time when memory last ran out for the next layer. */
   private readonly lacking = new Map<string, number>();
-  /** Monotonic time from which a layer may be created ahead of need again, after a failure. */
+  /** Monotonic time after which, following a failure, a layer may be created ahead of need again. */
   private readonly pausedUntil = new WeakMap<LayerStack, number>();
   private closed = false;
 

@@ -129,7 +129,7 @@ export class SyncChanges {
     return set === undefined ? undefined : { raw: set, entry: next };
   }
 
-  /** Continues a committing or abandoning sync until it is over and, unless not `whole`, nothing of it is left. */
+  /** Continues a committing or abandoning sync until it has ended and, unless not `whole`, nothing of it is left. */
   async goOn(name: string, deadline: number, whole = true): Promise<void> {
     for (;;) {
       const read = await this.catalogue.read(name, deadline);
@@ -145,7 +145,7 @@ export class SyncChanges {
     }
   }
 
-  /** False if more steps remain or the entry has changed. True also if there was nothing to do. */
+  /** False if more steps remain or the entry has changed. Also true if there was nothing to do. */
   private async finish(found: Syncing, deadline: number): Promise<boolean> {
     const { entry } = found;
     const { sync, tags, base = 0 } = entry;
@@ -206,7 +206,7 @@ export class SyncChanges {
         [tokenOf(entry), segmentBytes(geometry), cursor, LANES_RENEWED, ...limits],
         deadline,
       );
-    // It ends also if the segment does not know yet that the sync is over.
+    // It also ends if the segment does not know yet that the sync has ended.
     for (let cursor = '0', ended = false; !ended;) {
       cursor = String(await run(cursor));
       ended = cursor === '0' || !/^\d+$/.test(cursor);

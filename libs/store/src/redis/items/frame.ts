@@ -89,7 +89,7 @@ export const NAMES = {
  *   hosts      second words of the hashes of the items' hosts, 4 bytes each
  *   hashes     hashes of the items, 16 bytes each
  *   entries    names of the items' entries (../layout/entry-names.ts)
- *   maxMarks   marks in the queue up to which no sweep begins
+ *   maxMarks   marks that the queue may have without a sweep
  *   maxNoted   maximum number of removals that the sync notes
  *   maxHidden  maximum number of hidden items in the segment
  *   lives      how long an item lives from now, in ms

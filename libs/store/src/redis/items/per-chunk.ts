@@ -39,7 +39,7 @@ export function countInSegments({ spread, stack }: RedisFilter, positions: Posit
   return counts;
 }
 
-/** Number of distinct items of a batch in each segment for which `isCounted` is true. */
+/** Number of distinct items of a batch in each segment that `isCounted` accepts. */
 export function countDistinct(
   { spread, stack }: RedisFilter,
   positions: Positions,

@@ -95,7 +95,7 @@ export class LayerStack {
     return fresh.every((items, segment) => items <= this.roomIn(segment));
   }
 
-  /** The error for new items for which there is no room: FILTER_FULL. */
+  /** The error for new items that do not fit: FILTER_FULL. */
   fullFor({ name, kind }: Named, fresh: Uint32Array): StoreError {
     const { capacity } = this.plan[0];
     const filter = { name, kind, capacity, ...(this.grows && { layers: this.plan }) };

@@ -91,8 +91,8 @@ export class LanesReader extends QueueReader {
 
   /**
    * All lanes that exist when this begins: those that have turns, in this order, and then the others. A lane whose turn
-   * changes in the meantime may come twice. A turn is never used again, so a lane that did not come with the turns has
-   * a later one, or none.
+   * changes in the meantime may appear twice. A turn is never used again, so a lane that did not come with the turns
+   * has a later one, or none.
    */
   async *hosts(filter: Pick<Filter, 'maxAgeSeconds' | 'base'>): AsyncGenerator<QueuePage, void, undefined> {
     let kind: 'turns' | 'lanes' = 'turns';

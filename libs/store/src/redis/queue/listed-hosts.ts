@@ -2,7 +2,7 @@ import type { Filter, HostPage, HostView } from '../../port/index.js';
 import { hostViewOf } from './lane-pages.js';
 import type { LanesReader } from './lanes-reader.js';
 
-/** The most scripts that read one page of hosts. */
+/** Maximum number of scripts that read one page of hosts. */
 const STEPS = 16;
 /** Enough of the id of a run of the server to tell it from others. */
 const RUN_DIGITS = 8;

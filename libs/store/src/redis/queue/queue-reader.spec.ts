@@ -7,7 +7,7 @@ const PAGE = 250;
 const MOST_PAGES = 1_000;
 
 describe('QueueReader', () => {
-  /** A queue with `length` chunks of one entry, to whose end others add a page of chunks with each read. */
+  /** A queue with `length` chunks of one entry. With each read, others append a page of chunks. */
   const growingQueue = (length: number) => {
     const asked = { pages: 0, rest: [] as unknown[] };
     let place = 0;

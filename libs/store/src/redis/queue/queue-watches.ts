@@ -101,7 +101,7 @@ export class QueueWatches {
    * Announces that this instance still waits, wakes the watch if entries are available, and schedules the next check.
    */
   private async look(watch: Watch, wakes = true): Promise<void> {
-    // If the look fails, callers wake, and their lease reports the error.
+    // If the check fails, callers wake, and their lease reports the error.
     const dueIn = await this.dueIn(watch).catch(() => [0]);
     if (this.isOver(watch)) return;
     const first = Math.min(...dueIn.map((ms) => (ms < 0 ? LOOK_MS : ms)));

@@ -251,7 +251,7 @@ export class RedisQueue implements Queue {
   }
 }
 
-/** For leaseScript: the most entries of each host, 0 for the default, and the last turn. */
+/** For leaseScript: the maximum number of entries of each host, 0 for the default, and the last turn. */
 function perHostIn(
   { perHost }: RedisFilter,
   { maxPerHost = 0 }: LeaseLimits = {},

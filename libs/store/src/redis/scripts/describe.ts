@@ -49,7 +49,7 @@ export const LAYER_COLUMNS = ['items', 'nonZero', 'saturated'] as const;
 /** Maximum number of ended leases whose entries a description already counts as waiting. Counting takes time. */
 const DUE_LEASES_COUNTED = 50;
 
-/** Lanes that are looked at for a waiting entry. */
+/** Number of lanes that are examined for a waiting entry. */
 const TURNS_LOOKED_AT = 16;
 
 const COUNTS = `${NOW}

@@ -6,7 +6,7 @@ import { tooManyMarks } from './sweep.js';
 
 /**
  * Drops the entries that are still in their places: marks their items as forgotten at their births.
- * ARGV: 9 names of entries, packed, 10 marks up to which no sweep begins.
+ * ARGV: 9 names of entries, packed, 10 marks without a sweep.
  */
 export const dropEntriesScript = forQueues((hosts) => ({
   name: 'unseenDropEntries',

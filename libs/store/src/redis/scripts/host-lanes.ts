@@ -16,12 +16,12 @@ import { APPEND, chunkOf, takeFrom } from './lanes.js';
  * order in which they joined.
  *
  * The queue's time follows the clock, but if the clock is set back, it continues from where it was. So no lane waits
- * longer than its delay. Meta has these numbers of it: `seenAt`, the clock at the last change, and `aheadMs`, how far
+ * longer than its delay. Meta has these numbers for it: `seenAt`, the clock at the last change, and `aheadMs`, how far
  * the queue's time is ahead of the clock; also `turn`, the last turn, and `waiting`, the waiting entries of all lanes.
  *
- * To drop the entries of a lane sets a clock in its record (lane-records.ts), and counts them no longer; they are
- * dismissed wherever they turn up. Meta has of this: `dropped`, the last of these clocks; `sweptDrop`, up to which of
- * them sweeps have dismissed all entries, and `sweepingDrop`, up to which of them the current sweep does;
+ * Dropping the entries of a lane sets a clock in its record (lane-records.ts), and stops counting them; they are
+ * dismissed wherever they turn up. Meta has these numbers for it: `dropped`, the last of these clocks; `sweptDrop`, up
+ * to which of them sweeps have dismissed all entries, and `sweepingDrop`, up to which of them the current sweep does;
  * `delayedVoid`, `scheduledVoid` and `deadVoid`, the entries and dead letters among them that were dropped.
  */
 

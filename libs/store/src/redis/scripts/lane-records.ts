@@ -33,8 +33,8 @@ export const LANE_NUMBERS = [
  *   have one added; 0 stands for the limit of the set.
  * - Scheduled entries.
  * - The logs of high and of low entries (lanes.ts).
- * - Entries that were born by `dropped` on the queue's clock are dropped. They count in no state, and some may still be
- *   stored. Once a sweep has passed all places, none are, and `dropped` is 0 again.
+ * - Entries that were created by the time `dropped` of the queue's clock are dropped. They count in no state, and
+ *   some may still be stored. Once a sweep has passed all places, none are, and `dropped` is 0 again.
  * - `kept` URLs of the host are in the layers of the sync whose first layer has the number `keptBase`. In a set that
  *   ages, `found` counts URLs of the layers whose first one has the number `countedBase`.
  * - Delayed entries, and dead letters.

@@ -6,7 +6,7 @@ import { HEAD_BYTES, HOST_BYTES, LEASE_ENTRIES, newLogs } from './queue-state.js
  *
  *   id of the lane .. chunk number (6 bytes) -> entries, one after the other
  *
- * A change appends chunks of its own. It rewrites the last chunk only if that is still small. To take entries from the
+ * A change appends chunks of its own. It rewrites the last chunk only if that is still small. Taking entries from the
  * head chunk moves `headAt` and rewrites nothing. A chunk without waiting entries is deleted, and its number is never
  * used again, so a sweep and an export can stop in the middle and continue. A sweep leaves gaps in the numbers.
  *

@@ -50,7 +50,7 @@ export const LEASE_ENTRIES = 32;
 export const HEAD_BYTES = 34;
 /** Bytes of the payload that a per-host queue adds: see host-lanes.ts. */
 export const HOST_BYTES = 4;
-/** Bytes of an entry that tell which item and lane it is of, and when it was born. */
+/** Bytes of an entry that identify its item and lane, and when it was created. */
 export const idBytes = (hosts: boolean): number => HEAD_BYTES + (hosts ? HOST_BYTES : 0);
 
 /** The first byte of an entry is the place of its priority here. */

@@ -118,8 +118,8 @@ if recalled then return {recalled, tonumber(kept[2])} end
 export const CAN_ROTATE = `(type(redis.pcall('EXISTS', current, current .. ':none')) == 'number')`;
 
 /**
- * Last lines of a mutation: stores `answers` as its record, in the same atomic step as the change. A window that is
- * over or full becomes the previous one, and the old previous one is deleted. While the slot is moving, the window
+ * Last lines of a mutation: stores `answers` as its record, in the same atomic step as the change. A window that has
+ * ended or is full becomes the previous one, and the old previous one is deleted. While the slot is moving, the window
  * continues.
  *
  * @param fields further fields of meta to write in the same command, as Lua: a name and a value each

@@ -16,7 +16,7 @@ import { CAN_ROTATE } from './script.js';
 const TURN_MS = 10_000;
 /** Wait while the slot is moving to another node, in ms. */
 const MOVING_MS = 1_000;
-/** A rest that ends later is of a time before the clock was set back, in ms. */
+/** A rest that ends even later dates from before the clock was set back, in ms. */
 const LONGEST_REST_MS = 3_600_000;
 
 /** After OPEN_QUEUE: `turn` is true if the instance has its turn. Ends the script if it must wait. */

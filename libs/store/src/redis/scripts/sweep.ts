@@ -27,7 +27,7 @@ export const tooManyMarks = (max: string) =>
  * chunks of all lanes are scanned, and a chunk before the head of its log is deleted: its entries were dropped. A
  * cursor of a scan is valid only in the run of the server that gave it.
  *
- * KEYS: as in scripts that change the queue. ARGV: 3 'made', 4 marks up to which no sweep begins, 5 entries to read, 6
+ * KEYS: as in scripts that change the queue. ARGV: 3 'made', 4 marks without a sweep, 5 entries to read, 6
  * and 7 see sweep-turn.ts.
  * Returns '1' if more steps are needed, else '0', or see sweep-turn.ts.
  */

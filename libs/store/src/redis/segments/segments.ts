@@ -72,7 +72,8 @@ export interface SegmentLimits {
   /** Bytes of the operation records of a segment, per origin. */
   readonly maxRecordBytes: number;
   /**
-   * Number of marks of forgotten items in a segment's queue up to which no sweep begins. A long queue may have more.
+   * Number of marks of forgotten items that a segment's queue may have before a sweep begins. A long queue may have
+   * more.
    */
   readonly maxMarks: number;
   /** Limit on the hosts of a set with `perHost`. */

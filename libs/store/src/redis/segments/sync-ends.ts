@@ -43,7 +43,7 @@ export class SyncEnds {
     return sync;
   }
 
-  /** Abandons a sync, unless it is over or committing. */
+  /** Abandons a sync, unless it has ended or is committing. */
   async abandon(name: string, id: string, reason: string, deadline: number): Promise<void> {
     for (;;) {
       const found = syncing(await this.catalogue.read(name, deadline));
@@ -90,7 +90,7 @@ export class SyncEnds {
   }
 
   /**
-   * Waits until a commit is over or the deadline passes. In the latter case the commit continues, and the result has
+   * Waits until a commit has ended or the deadline passes. In the latter case the commit continues, and the result has
    * state `committing`.
    */
   async committed(filter: RedisFilter, id: string, deadline: number): Promise<Sync> {

@@ -71,7 +71,7 @@ export class Unclaimed {
       let removed = 0;
       for await (const entries of this.scheduledIn(filter, segment)) {
         const unclaimed = await this.unclaimed(filter, entries);
-        // Also without entries, so that no entry comes due meanwhile. If it answers with another run, so does the last.
+        // Even without entries, so that no entry comes due meanwhile. If it answers with another run, so does the last.
         await step(unclaimed);
         removed += unclaimed.length;
       }
