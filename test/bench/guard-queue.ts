@@ -14,7 +14,7 @@ const HOSTS_PER_BATCH = 30;
 const WARM_ROUNDS = 3;
 const ERROR_RATE = 1e-3;
 
-/** The calls of each round, and of which set. All are compared with a visit. */
+/** The calls of each round, and the set of each. All are compared with a visit. */
 const CALLS = ['discover', 'lease and ack', 'hosts/discover', 'hosts/lease and ack'] as const;
 type Call = (typeof CALLS)[number];
 type Times = Record<Call | 'visit', Measured[]>;

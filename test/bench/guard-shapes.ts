@@ -9,7 +9,7 @@ import { assertSetUp, type CpuPerItem } from './row.js';
 import { warmUp } from './warm-up.js';
 import { BATCH, jsonBodies } from './workload.js';
 
-/** Visited sets for which a store runs different code than for a plain set. Each is compared with the plain set. */
+/** Visited sets that make a store run different code than a plain set. Each is compared with the plain set. */
 const SHAPES = ['grown', 'syncing', 'ageing', 'ageing-grown'] as const;
 type Shape = (typeof SHAPES)[number];
 type ShapeRounds = Record<Shape | 'plain', Rounds>;

@@ -13,7 +13,7 @@ const LONGEST_TURN_MS = 100;
 /** The same shapes in each run, so that runs can be compared. */
 const SEED = 1;
 const SHAPES = 60;
-/** In half of its attempts, the search changes one of the worst shapes so far, of which it keeps this many. */
+/** In half of its attempts, the search changes one of the worst shapes so far. It keeps this many of them. */
 const KEPT = 5;
 /**
  * Each turn is measured this many times, and the minimum counts, because a garbage collection is not part of the work.

@@ -37,7 +37,7 @@ describe('a job of the command line', () => {
   const env = () => ({ UNSEEN_URL: `http://127.0.0.1:${proxy.port}`, HOME: folder });
   const begin = (args: readonly string[]): Promise<RunningCommand> => startCommand(args, { env: env() });
   const run = async (args: readonly string[]): Promise<Ended> => (await begin(args)).ended;
-  /** Sends the signal once the command has received `bytes`, if it still runs then. */
+  /** Sends the signal once the command has received `bytes`, if it is still running. */
   const endAfter = async (
     { child }: RunningCommand,
     bytes: number,

@@ -188,7 +188,7 @@ describe('a list that is resumed', () => {
         [1_200, 800],
       ] as const) {
         yield items(count, from);
-        // Longer than the first entry of a block waits for more.
+        // Longer than the first entry of a block waits for others.
         await new Promise((resolve) => setTimeout(resolve, 10));
       }
     };

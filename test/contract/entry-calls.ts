@@ -35,7 +35,7 @@ export class EntryCalls extends HostCalls {
     return [plain, withHosts];
   }
 
-  /** All entries, page by page. A moving slot may have a page begin anew. */
+  /** All entries, page by page. While a slot moves, a page may start over. */
   list(filter: Filter, query: EntryQuery = {}, limit = 1_000): Promise<QueueEntry[]> {
     return this.of.harness.still(async () => {
       const found: QueueEntry[] = [];

@@ -32,7 +32,7 @@ export function hostSettingsContract(subject: Subject): void {
     hosts().set(filter, `${host}.example`, settings, operation);
   const drop = (filter: Filter, host: string, operation = made()) =>
     hosts().drop(filter, `${host}.example`, operation);
-  /** All hosts, page by page. A moving slot may have a host come twice. */
+  /** All hosts, page by page. While a slot moves, a host may appear twice. */
   const list = (filter: Filter, limit: number): Promise<HostView[]> =>
     subject.harness.still(async () => {
       const found: HostView[] = [];

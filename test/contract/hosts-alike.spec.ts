@@ -48,7 +48,7 @@ interface Plan {
   readonly drops?: true;
   /** Commits and abandons syncs. */
   readonly syncs?: true;
-  /** Goes on with an import of an export, sometimes of the other store's. */
+  /** Continues with an import of an export, sometimes of the other store's. */
   readonly copies?: true;
 }
 

@@ -3,7 +3,7 @@ import { discover, made, remove, type Order } from './calls.js';
 import type { Subject } from './subject.js';
 
 export const LONG_MS = 60_000;
-/** A lease or delay of one millisecond is over by then. */
+/** A lease or delay of one millisecond has ended by then. */
 export const OVER_MS = 2;
 
 export function payloads(entries: readonly { payload: string }[]): string[] {

@@ -31,7 +31,7 @@ export function queueDropsContract(subject: Subject): void {
       expect(payloads(await calls.list(filter)).sort()).toEqual(
         all.filter((url) => !gone.includes(url)).sort(),
       );
-      // The entries of the lease that were not dropped go on.
+      // The entries of the lease that were not dropped stay leased.
       const answers = await calls.ack(filter, held);
       expect(answers).toEqual(held.map((__, n) => (n < 14 ? Settled.Unknown : Settled.Done)));
       const put = await subject.store.queue.putBack(

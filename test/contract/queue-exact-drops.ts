@@ -25,7 +25,7 @@ export function queueExactDropsContract(subject: Subject): void {
   const calls = new EntryCalls(subject);
   const syncs = new SyncCalls(subject);
   const lease = (filter: Filter) => calls.lease(filter, 1, HELD_MS);
-  /** All entries, by id: hosts have another order after a slot has moved. */
+  /** All entries, by id: the order of hosts changes after a slot has moved. */
   const listed = async (filter: Filter) => (await calls.list(filter)).sort((a, b) => (a.id < b.id ? -1 : 1));
   const leased = new WeakMap<Filter, { id: string }[]>();
   const hold = async (filter: Filter) => leased.set(filter, await lease(filter));

@@ -278,7 +278,7 @@ export function queueLogContract(subject: Subject): void {
       }
       const fresh = (await calls.lease(filter, 10)).filter(({ attempt }) => attempt === 1);
       await calls.release(filter, fresh, { delayMs: 2_000 });
-      // Calls for earlier steps may arrive late. Once the delay is over, a lease finds an entry.
+      // Calls for earlier steps may arrive late. Once the delay has ended, a lease finds an entry.
       const back: LeasedEntry[] = [];
       while (back.length === 0) {
         expect(['the end of a delay', await woken.next()]).toEqual(['the end of a delay', true]);

@@ -167,7 +167,7 @@ export function transferContract(subject: Subject): void {
       const filter = await filled(store, { kind: 'visited-set' });
       const first = await readFile(await exportFile(store, filter));
       const second = await readFile(await exportFile(store, await copy(filter)));
-      // While slots move, reading the queue may start again, so that an entry comes twice.
+      // While slots move, reading the queue may start again, so that an entry appears twice.
       const entries = (parts: readonly Part[]) =>
         subject.name.includes('moving') ? [...new Set(entriesOf(parts))] : entriesOf(parts);
       expect(entries(second.parts)).toEqual(entries(first.parts));

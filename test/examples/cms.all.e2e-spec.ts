@@ -356,7 +356,7 @@ describeExample(`examples/cms${why}`, () => {
       expect(waiting.status).toBe(202);
       await cms.call('DELETE', `/articles/${id}`);
       await until('the URL is forgotten', async () => (await set.check(draft.url)) === 'unseen');
-      // A sync frees space, also for the waiting upload.
+      // A sync frees space, including space for the waiting upload.
       expect((await cms.call('POST', '/sync?force=true')).body).toMatchObject({ done: true });
       await cms.told();
       expect(await cms.byUrl('https://example.org/b')).toBeDefined();

@@ -97,7 +97,7 @@ const entryOf = async ({ name }: Filter): Promise<CatalogueEntry> =>
 const sum = (numbers: readonly number[]): number => numbers.reduce((total, one) => total + one, 0);
 
 /**
- * Makes a filter look as if its open sync had yet to copy the queue. The returned function counts the entries owed to
+ * Makes a filter look as if its open sync still had to copy the queue. The returned function counts the entries owed to
  * that copy.
  */
 async function uncopied(filter: Filter): Promise<() => Promise<number>> {

@@ -33,7 +33,7 @@ export async function disturb(
   }
 }
 
-/** Rejects if a fault is not over in time, so that the clients stop. */
+/** Rejects if a fault does not end in time, so that the clients stop. */
 async function ended<T>({ kind }: FaultSource, strike: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {

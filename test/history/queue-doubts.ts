@@ -8,7 +8,7 @@ const CLOCKS_MS = 10;
 
 type Known = Pick<AttemptOf<unknown, unknown>, 'outcome' | 'start' | 'end'>;
 
-/** Facts that the answers leave open: whether a failover has lost a change, and whether a lease is over. */
+/** Facts that the answers leave open: whether a failover has lost a change, and whether a lease has ended. */
 export class Doubts {
   /** The periods whose answered changes may be lost: from the first such answer to the takeover. */
   private readonly gaps: readonly { readonly from: number; readonly diedAt: number; readonly end: number }[];
@@ -40,12 +40,12 @@ export class Doubts {
     });
   }
 
-  /** Whether a time after an operation may be over. */
+  /** Whether a time after an operation may have passed. */
   mayBeDue(event: Pick<QueueEvent, 'start' | 'end'>, seconds: number, by: number): boolean {
     return event.start + seconds * 1_000 - CLOCKS_MS <= by || this.mayBeLost(event, by);
   }
 
-  /** Whether a lease may be over at a time, for any cause but `except`. */
+  /** Whether a lease may have ended by a time, for any cause but `except`. */
   mayBeOver(hold: Hold, by: number, except?: QueueEvent): boolean {
     if (this.mayBeLost(hold, by) || this.mayBeForgotten(hold, by)) return true;
     const settlings = hold.settlings.filter(({ event }) => event !== except && event.start <= by);
@@ -56,7 +56,7 @@ export class Doubts {
     return terms.some((term) => !replaced(term) && term.start + term.seconds * 1_000 - CLOCKS_MS <= by);
   }
 
-  /** Whether a lease is certainly over when a request is sent. */
+  /** Whether a lease has certainly ended when a request is sent. */
   isOver(hold: Hold, at: number): boolean {
     if (this.mayBeLost(hold, at)) return false;
     const past = (event: Pick<QueueEvent, 'start' | 'end'>) => event.end < at && !this.mayBeLost(event, at);

@@ -71,7 +71,7 @@ export class QueueRun {
   }
 
   /**
-   * Leases everything that is left, once all leases and delays from before `settledAt` are over, without limits of
+   * Leases everything that is left, once all leases and delays from before `settledAt` have ended, without limits of
    * hosts. Each lease may take `ms`. Resolves to whether it succeeded.
    */
   async drain(settledAt: number, ms: number): Promise<boolean> {

@@ -7,7 +7,7 @@ import type { Leased, QueueOperation } from './queue-history.js';
 export const MAX_SECONDS = 3;
 /** URLs in use at a time. They are few, so that they are often forgotten and discovered again while queued. */
 const LIVE_URLS = 24;
-/** The hosts of the URLs, of which a drain lifts the limits. */
+/** The hosts of the URLs, whose limits a drain lifts. */
 export const HOSTS = Array.from({ length: 12 }, (_, n) => `h${n}.example`);
 /** The percentage of uses of a URL after which another URL replaces it and it stays where it is. */
 const RETIRED = 5;

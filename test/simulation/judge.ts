@@ -35,7 +35,7 @@ export interface Attempt {
   read: number;
 }
 
-/** The longest time for which calls are refused after a failed commit. */
+/** How long calls are refused after a failed commit, at most. */
 export const FAULT_MS = 15_000;
 /** How long the store assumes that a full disk is still full. */
 const RECHECK_MS = 500;
@@ -43,7 +43,7 @@ const RECORDED: ReadonlySet<Verb> = new Set(MUTATIONS);
 
 /** Compares each answer with the states during its call. */
 export class Judge implements Observer, Listener {
-  /** True once all faults are over, when none may excuse a failed call. */
+  /** True once all faults have ended, when none may excuse a failed call. */
   isOver = false;
   readonly truth: Truth;
   private readonly pending = new Map<number, Attempt>();

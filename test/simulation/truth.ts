@@ -108,7 +108,7 @@ export class Truth {
       const { maxSyncForgets: most } = this.limits;
       // Only a removal ends a sync. An add before it may write noted removals to rows again.
       if (sync && (sync.removed.size > most || sync.rowHashes > 5 * most))
-        throw new Violation(`${name}: a sync goes on after more removals than may be noted`);
+        throw new Violation(`${name}: a sync continues after more removals than may be noted`);
     }
   }
 

@@ -225,7 +225,7 @@ export class Presence {
       this.url.lists.every(
         (list) => isPast(list) || list.word === 'forgotten' || isOver(list.end, this.lifeOf(list)),
       ) &&
-      // A commit keeps queued URLs even if their age is over.
+      // A commit keeps queued URLs even if they have expired.
       this.syncs.every(
         (sync) =>
           sync.openedFrom > at.end ||

@@ -156,7 +156,7 @@ function textOf(answers: SyncedAnswers): string {
   return 'sync' in answers && error === undefined ? `sync ${answers.sync.id}` : String(error);
 }
 
-/** Whether a repeat was sent after its sync was over (lists), or after the next one was opened. */
+/** Whether a repeat was sent after its sync had ended (lists), or after the next one was opened. */
 function isAfterItsSync(event: SyncedEvent, { start }: SyncedAttempt, syncs: readonly SyncLife[]): boolean {
   const { answers, operation } = event;
   const own = isVerb(event, 'list', 'commit', 'abandon')

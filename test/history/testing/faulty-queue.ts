@@ -154,7 +154,7 @@ export class FaultyQueue {
         const host = hostOf(entry);
         this.hosts.set(host, Math.max(this.dueAt(host), now + (this.limits?.delaySeconds ?? 0) * 1_000));
         if (this.defect !== 'does not count attempts') entry.attempt++;
-        // Some defects need the URL of a lease that is over.
+        // Some defects need the URL of a lease that has ended.
         entry.lease = `${++this.leases} ${entry.url}`;
         this.given.add(entry.lease);
         entry.hiddenUntil = now + seconds * (this.defect === 'ends leases too early' ? 500 : 1_000);
