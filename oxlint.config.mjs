@@ -26,7 +26,7 @@ const restrictImports = (...patterns) => ({ 'no-restricted-imports': ['error', {
 /** @param {string[]} names */
 const errors = (...names) => Object.fromEntries(names.map((name) => [name, 'error']));
 
-/** Of the strict rules of typescript-eslint, those that need no types. */
+/** The strict rules of typescript-eslint that need no types. */
 const UNTYPED = {
   ...errors('no-array-constructor', 'no-unused-vars', 'no-useless-constructor', 'no-var', 'prefer-const'),
   ...errors('no-unused-expressions', 'prefer-rest-params', 'prefer-spread'),
@@ -58,7 +58,7 @@ const UNTYPED = {
   ),
 };
 
-/** Of the same, those that need types. */
+/** The strict rules of typescript-eslint that need types. */
 const TYPED = {
   ...errors(
     'typescript/await-thenable',

@@ -59,8 +59,8 @@ describe('a permit', () => {
     const work = permit.during(() => new Promise((_, reject) => (fail = reject)));
     permit.over();
     expect(counts(inFlight)).toEqual([1, 0, 0, 10, 0]);
-    fail(new Error('the store is away'));
-    await expect(work).rejects.toThrow('the store is away');
+    fail(new Error('the store is unavailable'));
+    await expect(work).rejects.toThrow('the store is unavailable');
     expect(counts(inFlight)).toEqual(NOTHING);
   });
 

@@ -100,7 +100,7 @@ describe('lineBlocks', () => {
     expect(blocks).toMatchObject([{ from: 1, items: [], fault: { line: 1 } }]);
   });
 
-  describe('of URLs, a line that is too long', () => {
+  describe('a line that is too long, in a body of URLs', () => {
     const urlLimits = (format: LineFormat): ItemLimits => ({
       ...LIMITS,
       entries: 'urls',

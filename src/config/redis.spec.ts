@@ -39,7 +39,7 @@ describe('settings of Redis', () => {
     },
   );
 
-  it('have Sentinels, their master, and the credentials of both', () => {
+  it('include Sentinels, their master, and the credentials of both', () => {
     const env = { ...sentinel, REDIS_SENTINEL_PASSWORD: 's', REDIS_USERNAME: 'u', REDIS_PASSWORD: 'p' };
     expect(read(env)).toMatchObject({
       sentinel: { nodes: ['a:1', 'b:2'], master: 'main', password: 's' },

@@ -12,7 +12,7 @@ const BAD: readonly (readonly [string, number[]])[] = [
   ['a cut character of four bytes', [0xf0, 0x9f, 0x98]],
   ['an overlong slash', [0xc0, 0xaf]],
   ['a surrogate', [0xed, 0xa0, 0x80]],
-  ['a byte that no character has', [0xff]],
+  ['a byte that occurs in no character', [0xff]],
 ];
 const CHARACTERS = ['a', 'é', '€', '😀', '\ufffd'];
 

@@ -11,7 +11,7 @@ function logged(log: (logger: ReturnType<typeof createLogger>) => void): Record<
 }
 
 describe('the log', () => {
-  it('shows no credentials in any place', () => {
+  it('shows no credentials anywhere', () => {
     const line = logged((logger) => {
       logger.trace(
         { any: { thing: `x ${KEY} y` }, list: [TOKEN] },

@@ -23,7 +23,7 @@ describe('options of --compare', () => {
 
   it.each([
     [['--compare'], "'--compare <value>' argument missing"],
-    [['--compare', 'a', 'b', 'c'], '--compare takes two versions at most: c is too much'],
+    [['--compare', 'a', 'b', 'c'], '--compare takes at most two versions; leave out c'],
     [['--compare', 'a.json'], '--compare a.json: takes two commits, or two .json files of results'],
     [['--compare', 'a.json', 'b'], '--compare a.json b: takes two commits, or two .json files of results'],
     [['--compare', 'a', '--rounds', '4'], '--rounds is 4; it must be a whole number from 5 to 50'],
@@ -32,7 +32,7 @@ describe('options of --compare', () => {
     [['--compare', 'a', '--guard'], "Unknown option '--guard'"],
     [
       ['--compare', 'a.json', 'b.json', '--rounds', '5'],
-      '--rounds is for commits: files of results have their rows and rounds',
+      '--rounds is for commits: files of results have fixed rows and rounds',
     ],
   ])('refuses %j', (args, message) => {
     expect(() => readCompareOptions(args)).toThrow(message);

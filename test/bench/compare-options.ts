@@ -40,7 +40,7 @@ export function readCompareOptions(args: readonly string[]): CompareOptions {
   });
   const [after, ...more] = positionals;
   if (more.length > 0)
-    throw new RangeError(`--compare takes two versions at most: ${more.join(' ')} is too much`);
+    throw new RangeError(`--compare takes at most two versions; leave out ${more.join(' ')}`);
   const before = values.compare;
   const files = [before, after].filter((name) => name?.endsWith('.json') === true).length;
   if (files === 1) {
@@ -51,7 +51,7 @@ export function readCompareOptions(args: readonly string[]): CompareOptions {
   if (files === 2 && after !== undefined) {
     const given = (['rows', 'rounds', 'seconds'] as const).find((name) => values[name] !== undefined);
     if (given === undefined) return { of: 'files', before, after };
-    throw new RangeError(`--${given} is for commits: files of results have their rows and rounds`);
+    throw new RangeError(`--${given} is for commits: files of results have fixed rows and rounds`);
   }
   return {
     ...{ of: 'commits', before, after, rows: new RegExp(values.rows ?? ROWS) },

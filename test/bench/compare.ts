@@ -29,7 +29,7 @@ export async function compare(options: CompareOptions): Promise<void> {
   const [before, after] = [readReport(options.before), readReport(options.after)];
   console.log(comparisonTable(compareReports(before.rows, after.rows)));
   const [one, other] = [before, after].map(({ machine, quick }) => JSON.stringify({ ...machine, quick }));
-  if (one !== other) console.log(`\nNot measured alike: ${one} before, ${other} after.`);
+  if (one !== other) console.log(`\nMeasured differently: ${one} before, ${other} after.`);
 }
 
 /** Measures both versions over REST with this build's driver. Each round uses new processes for driver and service. */

@@ -67,7 +67,7 @@ export function assertSameRows(rows: readonly string[], baseline: Ratios): void 
   if (missing.length + unknown.length === 0) return;
   const list = (names: readonly string[]) => names.join(', ') || 'none';
   throw new Error(
-    `the baseline has not the rows of the guard (missing: ${list(missing)}; unknown: ${list(unknown)}): ` +
+    `the baseline does not have the rows of the guard (missing: ${list(missing)}; unknown: ${list(unknown)}): ` +
       'npm run bench -- --guard --update',
   );
 }

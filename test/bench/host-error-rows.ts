@@ -34,7 +34,7 @@ async function rowsOf(store: string, port: number, _: Workers, options: BenchOpt
       name: `${store}/hosts-error-rate`,
       errorRate,
       figures: [{ name: 'error rate of other hosts', value: 100 * others, unit: '%' }],
-      targets: [atMost('error rate relative to the asked one', errorRate / ERROR_RATE, 1, '×')],
+      targets: [atMost('error rate relative to the requested one', errorRate / ERROR_RATE, 1, '×')],
     },
   ];
 }

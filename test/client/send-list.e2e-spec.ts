@@ -146,7 +146,7 @@ describe('a list that is sent safely', () => {
     expect(await bag.describe()).toMatchObject({ items: 6_500, added: 6_500 });
   });
 
-  it('retries as late as the service asks', async () => {
+  it('waits before a retry for as long as the service asks', async () => {
     const bag = await bagOf();
     const refused = new Set<string>();
     const busy: typeof fetch = async (input, init) => {

@@ -113,7 +113,7 @@ describe('a replica without the latest changes takes over', () => {
   it.each([
     ['segments', (catalogue + 1) % 3],
     ['the catalogue', catalogue],
-  ])('that of %s: no stored item is "absent"', async (_, at) => {
+  ])('for %s: no stored item is "absent"', async (_, at) => {
     const store = await failover.open();
     stores.push(store);
     const old = await makeFilter(store, LOADED);

@@ -78,7 +78,7 @@ export function lifeCycleContract(subject: Subject): void {
       await expectRefusal(store.create({ ...spec, ...difference }, made()), 'FILTER_EXISTS');
     });
 
-    it('makes one filter for many simultaneous creations', async () => {
+    it('creates one filter for many simultaneous calls', async () => {
       const other = await subject.harness.open();
       const spec = filterSpec();
       const creations = [subject.store, other, subject.store, other].map((store) =>

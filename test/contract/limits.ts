@@ -102,7 +102,7 @@ export function limitsContract(subject: Subject): void {
       },
     );
 
-    it('refuses a keyed add of which no part was applied', async () => {
+    it('refuses a keyed add if no part of it was applied', async () => {
       const { store } = subject;
       const filter = await makeFilter(store, { capacity: 100, errorRate: 1e-6, segmentation: SEGMENTED });
       await add(store, filter, items(150));

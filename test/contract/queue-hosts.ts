@@ -19,7 +19,7 @@ export function queueHostsContract(subject: Subject): void {
   const lease = (filter: Filter, max?: number, maxPerHost?: number) => calls.take(filter, max, maxPerHost);
 
   describe('a per-host queue', () => {
-    it('serves them in turn, and the URLs of each in order', async () => {
+    it('serves hosts in turn, and the URLs of each in order', async () => {
       const filter = await make({});
       const [one, other, third] = calls.sharing(3) as [string, string, string];
       const [a, b, c] = [urls(one, 4), urls(other, 2), urls(third, 3)];

@@ -30,7 +30,7 @@ export function queuePagesContract(subject: Subject): void {
   };
 
   describe.each(calls.kinds)('the entries of a queue %s', (_, make) => {
-    it.each([1, 7, 1_000])('are listed in each state, %s a page', async (limit) => {
+    it.each([1, 7, 1_000])('are listed in each state, %s per page', async (limit) => {
       const filter = await make({ maxAttempts: 1 });
       const startedMs = clock.now();
       const started = Math.floor(startedMs / 1_000);
@@ -232,7 +232,7 @@ export function queuePagesContract(subject: Subject): void {
   });
 
   describe('the entries of a host', () => {
-    it.each([1, 7, 1_000])('are listed alone, in each state, %s a page', async (limit) => {
+    it.each([1, 7, 1_000])('are listed alone, in each state, %s per page', async (limit) => {
       const filter = await calls.make({}, { maxAttempts: 1 });
       const { of } = await calls.fill(filter, 15);
       for (const name of ['a', 'b', 'c']) {

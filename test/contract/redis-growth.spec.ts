@@ -254,7 +254,7 @@ describe.each(REDIS_STORES)('growth: $name store', (fixture) => {
     }
   });
 
-  it('the next layer is made in advance', async () => {
+  it('the next layer is created in advance', async () => {
     const { store } = subject;
     const filter = await makeFilter(store, { ...GROWS, capacity: 200, errorRate: 1e-6 });
     await add(store, filter, items(170));
@@ -264,7 +264,7 @@ describe.each(REDIS_STORES)('growth: $name store', (fixture) => {
     expect((await layersOf(filter))[1]).toBe(0);
   });
 
-  it('a store can be closed while a layer is made in advance', async () => {
+  it('a store can be closed while it creates a layer in advance', async () => {
     const { harness } = subject;
     const filter = await makeFilter(subject.store, { ...SPLIT, capacity: 2_000 });
     const { store, filter: own } = await outdated(harness, filter);
@@ -277,7 +277,7 @@ describe.each(REDIS_STORES)('growth: $name store', (fixture) => {
   it.each([
     ['was announced', false],
     ['was made in part', true],
-  ])('another store takes over a layer whose maker died when it %s', async (_, partly) => {
+  ])('another store takes over a layer whose creator died when it %s', async (_, partly) => {
     const { store, harness } = subject;
     const filter = await makeFilter(store, { ...SPLIT, capacity: 100 });
     await rewriteEntry(harness, filter.name, (entry) => ({ ...entry, growing: 2 }));
@@ -294,7 +294,7 @@ describe.each(REDIS_STORES)('growth: $name store', (fixture) => {
     expect(await harness.find(`*${filter.generation}*`)).toEqual([]);
   });
 
-  it('drop frees a layer that an instance was making when it died', async () => {
+  it('drop frees a layer that an instance was creating when it died', async () => {
     const { store, harness } = subject;
     const filter = await makeFilter(store, { ...SPLIT, capacity: 100 });
     await rewriteEntry(harness, filter.name, (entry) => ({ ...entry, growing: 2 }));
@@ -304,7 +304,7 @@ describe.each(REDIS_STORES)('growth: $name store', (fixture) => {
     expect(await harness.find(`*${filter.generation}*`)).toEqual([]);
   });
 
-  it('a layer without enough memory is not made, and leaves nothing', async () => {
+  it('a layer without enough memory is not created, and leaves nothing', async () => {
     const { store, harness } = subject;
     const prefix = `t${randomUUID()}-`;
     const filter = await makeFilter(store, { ...GROWS, capacity: 200_000, name: `${prefix}a` });
@@ -334,7 +334,7 @@ describe.each(REDIS_STORES)('growth: $name store', (fixture) => {
     } finally {
       await meta!.client.config('SET', 'maxmemory', '0');
     }
-    await until('the store makes the layer', () =>
+    await until('the store creates the layer', () =>
       add(store, filter, items(200)).then(
         () => true,
         () => false,

@@ -312,7 +312,7 @@ export function transferContract(subject: Subject): void {
       await expectRefusal(subject.store.transfer.import(spec, given(parts), keyed()), 'FILTER_EXISTS');
     });
 
-    it('sent many times at once under a name, through two stores: one makes the filter', async () => {
+    it('sent many times at once under a name, through two stores: one call creates the filter', async () => {
       const stores = [subject.store, await subject.harness.open()];
       const file = await exportFile(subject.store, await filled(subject.store, {}));
       const { name } = filterSpec();

@@ -8,7 +8,7 @@ import { statusOf } from '../support/status-of.js';
 
 const ASSETS = join('dist', 'dashboard', 'assets');
 const MOST_SCRIPT_BYTES = 64_500;
-/** Of the scripts that load before the first render. */
+/** The scripts that load before the first render. */
 const MOST_FIRST_BYTES = 47_500;
 
 const scripts = readdirSync(ASSETS).filter((name) => name.endsWith('.js'));

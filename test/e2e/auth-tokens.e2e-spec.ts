@@ -76,7 +76,7 @@ describe('tokens of an issuer', () => {
       'with a name that is not a string': { sub: 7 },
       'of a list of names': { sub: ['a'] },
       'of a long name': { sub: 'x'.repeat(256) },
-      'with a prefix that is none': { unseen_prefix: 'acme' },
+      'with an invalid prefix': { unseen_prefix: 'acme' },
       'with an empty prefix': { unseen_prefix: '' },
       'with two prefixes': { unseen_prefix: ['acme-', 'beta-'] },
       'with a null prefix': { unseen_prefix: null },

@@ -33,7 +33,7 @@ describe.each(STORES)('the creation of sets with perHost, $name store', ({ start
     },
   );
 
-  it('without perHost makes a set with one lane', async () => {
+  it('without perHost creates a set with one lane', async () => {
     const name = freshName('h');
     const { body } = await create(name, undefined);
     expect(body).toMatchObject({ geometry: { hashScheme: 2 } });

@@ -8,8 +8,7 @@ import { until } from '../support/until.js';
 const URL = 'https://example.org/';
 
 /**
- * All other tests move the clock. Here real time passes, for the built service, which knows only the clock of the
- * machine.
+ * All other tests move the clock. Here, real time passes: the built service knows only the clock of the machine.
  */
 describe.each(['embedded', 'redis'])('in real time, %s store', (name) => {
   let redis: RedisServer | undefined;

@@ -434,7 +434,7 @@ describe('the limits of streams', () => {
     ['at its first line', 'broken\n', 400],
     ['in its second block', `${numbered(1_500, (i) => `"item ${i}"`)}\nbroken\n`, 200],
   ])(
-    'reads on after a fault %s, so that the client gets its answer and no reset',
+    'keeps reading after a fault %s, so that the client gets its answer and no reset',
     async (_, head, status) => {
       const roomy = await startApp();
       try {

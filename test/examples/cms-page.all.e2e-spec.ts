@@ -49,7 +49,7 @@ describePage(`the page of examples/cms${why}`, () => {
   };
 
   it('reports events in sentences', async () => {
-    await page.getByText('There is no article yet.').waitFor();
+    await page.getByText('No articles yet.').waitFor();
     await upload('https://example.org/one', 'One');
     await said('“One” was stored.');
     await upload('https://example.org/%6Fne', 'Again');
@@ -58,7 +58,7 @@ describePage(`the page of examples/cms${why}`, () => {
     await upload('https://example.org/a-long-path/'.repeat(6), 'Long');
     await said('“Long” was stored.');
     await button('Look at the sources').click();
-    await said('The sources have 0 links; 0 of them new.');
+    await said('The sources have 0 links, 0 of them new.');
     await button('What would the nightly sync forget?').click();
     await said('The sync would forget 0 of 2 URLs, 0 stale articles among them.');
     await expectSentences();
@@ -103,7 +103,7 @@ describePage(`the page of examples/cms${why}`, () => {
     await page.getByRole('dialog').getByRole('button', { name: 'Delete', exact: true }).click();
     await said('“One” was deleted.');
     expect(await cms.articles()).toEqual([]);
-    await page.getByText('There is no article yet.').waitFor();
+    await page.getByText('No articles yet.').waitFor();
   });
 
   it('says that the CMS is unavailable', async () => {

@@ -45,7 +45,7 @@ export const TYPESCRIPT: Program = {
 
 export const PYTHON_PROGRAM: Program = {
   name: 'Python',
-  why: PYTHON === undefined ? ' (skipped: there is no Python of 3.9 or later; PYTHON names one)' : '',
+  why: PYTHON === undefined ? ' (skipped: no Python 3.9 or later; set PYTHON to one)' : '',
   // -B keeps Python from writing beside the sources.
   command: (folder) => [PYTHON ?? 'python3', '-B', join(folder, 'python', 'worker.py')],
 };

@@ -133,8 +133,8 @@ interface Fault {
 }
 
 /**
- * Cuts before each request and reply, and at `within` random bytes of each. Each place is hurried in every other of the
- * `rounds`.
+ * Cuts before each request and reply, and at `within` random bytes of each. In every other round, each place is
+ * hurried.
  */
 function cutAround({ within, rounds }: Cuts): Fault {
   return {

@@ -117,7 +117,7 @@ describe('a creation whose connection is cut', () => {
     }
   });
 
-  it('for good: it counts while it may continue, and is freed for the next creation once it is stale', async () => {
+  it('permanently: it counts while it may continue, and is freed for the next creation once it is stale', async () => {
     const { proxy, store, passed } = await behindProxy();
     const prefix = tenant();
     const quota: Quota = { prefix, maxFilters: 1, maxBytes: BYTES };

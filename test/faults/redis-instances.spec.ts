@@ -435,7 +435,7 @@ describe('an instance that is paused while another ends a sync', () => {
     },
   );
 
-  it('before it makes a layer for that sync: none is needed', async () => {
+  it('before it creates a layer for that sync: none is needed', async () => {
     const filter = await make();
     const { id } = await open(filter);
     const handle = RedisFilter.of(await current(one, filter));

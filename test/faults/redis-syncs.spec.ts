@@ -149,7 +149,7 @@ describe('an instance that does not know of a sync', () => {
   });
 });
 
-describe('an instance whose connection is cut for good mid-sync', () => {
+describe('an instance whose connection is cut permanently mid-sync', () => {
   it('after any byte: another instance continues, and the set has its old or its new state', async () => {
     const ends: Record<string, number> = {};
     /** Opens a sync, sends the list and commits, from an instance that is cut off permanently after `bytes` bytes. */

@@ -64,7 +64,7 @@ const REFUSED: readonly (readonly [string, () => string])[] = [
   ['Transfer-Encoding: xchunked', () => check('Transfer-Encoding: xchunked\r\n', CHUNKED)],
   ['Transfer-Encoding twice', () => check('Transfer-Encoding: chunked\r\n'.repeat(2), CHUNKED)],
   ['a space before the colon', () => check('Transfer-Encoding : chunked\r\n', CHUNKED)],
-  ['a chunk of no size', () => check('Transfer-Encoding: chunked\r\n', `zz\r\n${BODY}`)],
+  ['a chunk without a size', () => check('Transfer-Encoding: chunked\r\n', `zz\r\n${BODY}`)],
   ['a chunk of negative size', () => check('Transfer-Encoding: chunked\r\n', `-f\r\n${BODY}`)],
   ['a chunk beyond 64 bits', () => check('Transfer-Encoding: chunked\r\n', `${'f'.repeat(18)}\r\n${BODY}`)],
   [

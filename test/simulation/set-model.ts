@@ -45,7 +45,7 @@ export class SetModel {
   changes = 0;
   /** Numbers of the layers that are gone. */
   readonly retired = new Set<number>();
-  /** Of each host: discoveries minus removals. A committed sync sets it to the number of items that it kept. */
+  /** For each host: discoveries minus removals. A committed sync sets it to the number of items that it kept. */
   private found = new Map<string, number>();
   private nextLayer: number;
   /** Maximum number of layers. */

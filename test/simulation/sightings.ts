@@ -11,7 +11,7 @@ interface Sighting {
   readonly changes: number;
   readonly now: number;
   readonly has: readonly boolean[];
-  /** Of a set that ages: its layers at that time. */
+  /** In a set that ages: its layers at that time. */
   readonly layers: AgedLayers | undefined;
   readonly queued: readonly boolean[];
   readonly added: number;

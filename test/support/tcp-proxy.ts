@@ -115,8 +115,8 @@ export class TcpProxy {
 
   /**
    * Lets `bytes` more bytes pass to the server on each current connection. The proxy keeps everything that the client
-   * sends after them, and cuts the client off. The returned function delivers the kept bytes, and resolves when the
-   * server has received them, to whether there were any.
+   * sends after them, and cuts the client off. The returned function delivers the kept bytes, if any. It resolves when
+   * the server has received them, to whether it delivered any.
    */
   delayAfter(bytes: number): () => Promise<boolean> {
     const delayed = [...this.tunnels];

@@ -89,7 +89,7 @@ async function collect() {
   const { status, body } = await ask('POST', '/collect');
   if (status !== 200) return say(body.error, { isBad: true });
   const failed = Object.entries(body.failed);
-  say(`The sources have ${plural(body.links, 'link')}; ${body.new.toLocaleString('en')} of them new.`, {
+  say(`The sources have ${plural(body.links, 'link')}, ${body.new.toLocaleString('en')} of them new.`, {
     list: failed.map(([source, why]) => `${source} could not be read: ${why}`),
     isBad: failed.length > 0,
   });

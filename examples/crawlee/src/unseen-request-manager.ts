@@ -75,7 +75,7 @@ export class UnseenRequestManager implements IRequestManager {
   private adding = 0;
   /** Journal entries that an earlier process or a failed call left. */
   private readonly unsettled: Entry[] = [];
-  /** Keys of URLs that failed for good. They are unseen again, but this run does not retry them. */
+  /** Keys of URLs that failed permanently. They are unseen again, but this run does not retry them. */
   private readonly failed = new Set<string>();
   /** Keys of the start pages of this run. `left`: keys of all URLs in the queue when it was opened. */
   private readonly starts = new Set<string>();

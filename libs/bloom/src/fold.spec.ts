@@ -25,7 +25,7 @@ describe('folding a batch', () => {
     expect([...(folded?.folded ?? [])]).toEqual([0, 1, 0, 2, 1, 0, 3]);
   });
 
-  it.each([0, 1, 2, 1000])('copies nothing when all of %d items are distinct', (count) => {
+  it.each([0, 1, 2, 1000])('copies nothing when all %d items are distinct', (count) => {
     expect(foldDuplicates(positions(Array.from({ length: count }, (_, i) => `item ${i}`)))).toBeUndefined();
   });
 
@@ -37,7 +37,7 @@ describe('folding a batch', () => {
 });
 
 describe('folding a batch of URLs of one host', () => {
-  it('looks at few slots for each', () => {
+  it('probes few slots for each URL', () => {
     const keys = Array.from({ length: 10_000 }, (_, i) => `http://example.org/${i}`);
     const all = positionsOf(keys, new Uint8Array(16), {
       ...geometry,

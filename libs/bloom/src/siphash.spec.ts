@@ -131,7 +131,7 @@ function plainSipHash128(bytes: Uint8Array, key: Uint8Array): string {
 }
 
 describe('SipHash-2-4-128', () => {
-  it('gives all 64 vectors of the reference implementation', () => {
+  it('produces all 64 vectors of the reference implementation', () => {
     expect(VECTORS).toHaveLength(64);
     VECTORS.forEach((vector, length) => {
       expect([length, sipHash128(counting(length), KEY)]).toEqual([length, vector]);

@@ -18,7 +18,7 @@ class DupeFilterTest(unittest.TestCase):
         self.addCleanup(self.site.close)
         self.settings: Dict[str, Any] = {"UNSEEN_SET": fresh_name(), **SCRAPYS}
 
-    def test_ten_then_the_same_ten_among_a_hundred_with_scrapys_own_scheduler(self) -> None:
+    def test_a_second_run_fetches_no_page_with_scrapys_own_scheduler(self) -> None:
         pages = [self.site.page(i) for i in range(100)]
         first = crawl(pages[:10] + pages, self.settings)
         self.assertEqual((first.get("bloomfilter/filtered"), first.get("response_received_count")), (10, 100), first["log"])

@@ -74,7 +74,7 @@ class FailedTest(unittest.TestCase):
         self.assertEqual(stats.get("item_scraped_count"), 1, stats["log"][-3000:])
         self.assertEqual(set(self.queue().values()), {0})
 
-    def test_a_run_tries_a_failing_page_once_however_long_it_takes(self) -> None:
+    def test_a_run_tries_a_failing_page_once_no_matter_how_long_it_takes(self) -> None:
         self.links = {self.start: [self.broken, self.site.page(1)], self.site.page(1): [self.site.page(2)]}
         # Until the page works again.
         self.site.on_hit = lambda path: self.comes_back() if path == "/page/1" else None

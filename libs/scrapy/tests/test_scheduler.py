@@ -29,7 +29,7 @@ class SchedulerTest(unittest.TestCase):
         if "the callback has failed" not in stats["log"]:
             self.assertNotIn("Traceback", stats["log"])
 
-    def test_ten_then_the_same_ten_among_a_hundred(self) -> None:
+    def test_a_second_run_fetches_only_forgotten_pages(self) -> None:
         pages = [self.site.page(i) for i in range(100)]
         for visited_when in VISITED_WHEN:
             with self.subTest(**visited_when):

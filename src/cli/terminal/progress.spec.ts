@@ -42,7 +42,7 @@ describe('progress', () => {
     ]);
   });
 
-  it('is a plain line from time to time elsewhere, without a bar', () => {
+  it('is a plain line from time to time on any other output, without a bar', () => {
     const { written, progress, pass } = shown(false, undefined);
     for (let i = 0; i < 20; i++) {
       pass(1_000);

@@ -38,7 +38,7 @@ export const LATER_MS = 30;
 /** The number of changes that a lagging reader has not seen yet. */
 const LAG = 50;
 const LOST_AT_RESTART = 200;
-/** The percentage of occasions on which an occasional defect shows. */
+/** How often an occasional defect shows, in percent. */
 const MISTAKES = 20;
 
 interface Change {

@@ -59,7 +59,7 @@ interface Entry {
 
 const hostOf = ({ url }: Pick<Entry, 'url'>): string => new URL(url).host;
 
-/** The percentage of occasions on which an occasional defect shows. */
+/** How often an occasional defect shows, in percent. */
 const MISTAKES = 25;
 
 /** A queue in memory, with the records of its operations and at most one defect. */

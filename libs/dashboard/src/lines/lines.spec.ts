@@ -44,7 +44,7 @@ describe('the lines of an input list', () => {
     expect(await joined(linesOf([new Blob([text])]))).toBe(text);
   });
 
-  it('come with progress in bytes of the files', async () => {
+  it('report progress in bytes of the files', async () => {
     let bytes = 0;
     const file = new Blob([MANY.join('\n')]);
     const seen = new Set<number>();

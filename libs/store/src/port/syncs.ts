@@ -41,7 +41,7 @@ export interface Sync {
    * counts again.
    */
   readonly listed: number;
-  /** Of these items, the number that were answered Kept.New. */
+  /** Number of these items that were answered Kept.New. */
   readonly new: number;
   /** I: items in the filter, not counting newly listed ones. Once the sync has ended, as of its end. */
   readonly items: number;

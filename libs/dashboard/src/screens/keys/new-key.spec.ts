@@ -20,7 +20,7 @@ describe('a size', () => {
 });
 
 describe('the form of a new key', () => {
-  it('gives exactly the typed members', () => {
+  it('contains exactly the typed members', () => {
     expect(keyOf({ ...EMPTY_KEY, name: 'crawler', scope: 'write' })).toEqual({
       name: 'crawler',
       scopes: ['write'],
@@ -37,7 +37,7 @@ describe('the form of a new key', () => {
     });
   });
 
-  it('gives the chosen end', () => {
+  it('contains the chosen expiry', () => {
     const endsAt = '2199-12-31T23:59';
     expect(keyOf({ ...EMPTY_KEY, ends: 'at', endsAt }).expiresAt).toBe(new Date(endsAt).toISOString());
     const before = Date.now();

@@ -24,8 +24,8 @@ export class UnchangedError extends Error {
 }
 
 /**
- * Runs changes of memory and database inside write transactions, and tells when they are committed. Memory is ahead of
- * the database until a commit. If the commit fails, memory stays ahead, and this object must be replaced.
+ * Runs changes of memory and database inside write transactions, and reports when they are committed. Memory is ahead
+ * of the database until a commit. If the commit fails, memory stays ahead, and this object must be replaced.
  */
 export class Commits {
   /** A commit has failed, or a change failed halfway. */

@@ -24,7 +24,7 @@ export const FIRST_SCHEDULED = 2 ** 50;
 
 /** A row. `number` is the number of the lease, or of a row of delayed entries. */
 export interface Due {
-  /** In ms since the epoch. Of scheduled entries: plus FIRST_SCHEDULED. */
+  /** In ms since the epoch. For scheduled entries: plus FIRST_SCHEDULED. */
   readonly at: number;
   readonly kind: DueKind;
   readonly number: number;

@@ -24,8 +24,8 @@ const STATES: Readonly<Record<EntryTable, readonly EntryState[]>> = {
 };
 
 /**
- * Where a page begins: at the row with this key or, if it is gone, at the next row. Of this row, `left` entries are
- * still to be looked at. A row only ever loses entries, so none of the others is skipped if some are gone.
+ * Where a page begins: at the row with this key or, if it is gone, at the next row. `left` entries of this row are
+ * still to be read. A row only ever loses entries, so none of the others is skipped if some are gone.
  */
 interface Place {
   readonly table: EntryTable;

@@ -2,7 +2,7 @@ import { expect, it } from '@jest/globals';
 import { MAX_ATTEMPT, PRIORITIES } from '../../port/index.js';
 import { entriesOf, EntryPacker, levelOf } from './entry.js';
 
-it.each(PRIORITIES)('an entry of %s priority keeps it, whatever its number of leases', (priority) => {
+it.each(PRIORITIES)('an entry of %s priority keeps it, for any number of leases', (priority) => {
   const packer = new EntryPacker();
   const made = { birth: 2 ** 47, discoveredAt: 2 ** 32 - 1, level: levelOf(priority) };
   packer.addNew(Uint32Array.of(1, 2, 3, 2 ** 32 - 1), 0, made, 'https://é.example/');

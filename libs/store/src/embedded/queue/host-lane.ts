@@ -220,7 +220,7 @@ export class HostLane implements Lane {
   }
 }
 
-/** A time in which discoveries are counted together. */
+/** A period in which discoveries are counted together. */
 export interface Period {
   /** Its number, in a set that ages. */
   readonly number: number;

@@ -71,9 +71,9 @@ const STORED = [...LANE_NUMBERS, 'groups'];
 const FORMAT = `>${LANE_NUMBERS.map((name) => (name === 'turn' ? 'c6' : 'I6')).join('')}B`;
 
 /**
- * Lua that includes lanes. `queue.lanesOf` reads the lanes with these ids, in any number, and `lanes` has them
- * afterwards. `laneOf` returns the id of an entry's lane, `isDropped` whether an entry of a lane was dropped, `logOf` a
- * log of a lane, and `placeOf` the lane, the log and the number of a chunk.
+ * Lua that includes lanes. `queue.lanesOf` reads any number of lanes by their ids into `lanes`. `laneOf` returns the id
+ * of an entry's lane, `isDropped` whether an entry of a lane was dropped, `logOf` a log of a lane, and `placeOf` the
+ * lane, the log and the number of a chunk.
  */
 export const LANE_RECORDS = `
 local lanes = {}
