@@ -51,7 +51,7 @@ describe('a permit', () => {
     expect(admitted(inFlight, 'streams', 'b').hold(50)).toBeUndefined();
   });
 
-  it('is kept until the exchange is over and all its work has ended, even by a failure', async () => {
+  it('is kept until the exchange and all its work have ended, even by a failure', async () => {
     const inFlight = new InFlight(BOUNDS);
     const permit = admitted(inFlight, 'requests');
     permit.cover(10);

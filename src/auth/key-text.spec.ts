@@ -26,7 +26,7 @@ describe('the text of a key', () => {
     expect(parseKey(change(formatKey(makeKeyText())))).toBeUndefined();
   });
 
-  it('is digested as text, so that another spelling of the same bytes is another secret', () => {
+  it('is digested as text, so that a different spelling of the same bytes is a different secret', () => {
     const secret = 'A'.repeat(43);
     const other = `${'A'.repeat(42)}B`;
     expect(Buffer.from(secret, 'base64url')).toEqual(Buffer.from(other, 'base64url'));

@@ -82,7 +82,7 @@ describe('BlocksAhead', () => {
     expect(events).not.toContain('store 2');
   });
 
-  it('yields no block after one with a fault', async () => {
+  it('yields no block after a faulty one', async () => {
     const events: number[] = [];
     const fault = { line: 2, problem: new Error() as never };
     async function* source(): AsyncGenerator<LineBlock, void, undefined> {

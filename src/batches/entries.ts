@@ -55,7 +55,7 @@ function discoveryFault(entry: object | null): string | undefined {
   if (entry === null || Array.isArray(entry)) return `must be ${ENTRY_KINDS.discoveries}`;
   const { url, payload, ...others } = entry as Partial<Record<string, unknown>>;
   const [unknown] = Object.keys(others);
-  if (unknown !== undefined) return `must have only the members url and payload, not ${show(unknown)}`;
+  if (unknown !== undefined) return `must contain only the members url and payload, not ${show(unknown)}`;
   if (typeof url !== 'string') return `must be a string, or an object whose url is a string${butNot(url)}`;
   if (typeof payload !== 'string') return `must have a payload that is a string${butNot(payload)}`;
   if (!payload.isWellFormed()) return 'must have a payload of well-formed Unicode, without lone surrogates';

@@ -19,7 +19,7 @@ export class PackedItems {
     readonly parse: () => Promise<unknown>,
   ) {}
 
-  /** Packs `raw`, which is valid UTF-8. Undefined if it is another kind of body. */
+  /** Packs `raw`, which is valid UTF-8. Undefined for any other kind of body. */
   static of(raw: Buffer, parse: () => Promise<unknown>): PackedItems | undefined {
     if (raw.length > MAX_BYTES) return undefined;
     const head = HEAD.exec(raw.toString('latin1', 0, MAX_HEAD_BYTES))?.[0];

@@ -37,9 +37,9 @@ export class FilterPlanner {
   }
 
   /**
-   * Plans the layers that a sync fills. They grow as the filter does, and may have another capacity or error rate. Each
-   * item keeps its hash and its segment: so the plan has the filter's hash scheme, and a multiple of the segments that
-   * the filter was created with. Throws FILTER_TOO_LARGE.
+   * Plans the layers that a sync fills. They grow as the filter does, and may have a different capacity or error rate.
+   * Each item keeps its hash and its segment: so the plan has the filter's hash scheme, and a multiple of the segments
+   * that the filter was created with. Throws FILTER_TOO_LARGE.
    */
   planSync(filter: Filter, asked: Partial<Pick<PlanDto, 'capacity' | 'errorRate'>>): SyncPlan {
     const { capacity = filter.capacity, errorRate = filter.errorRate } = asked;

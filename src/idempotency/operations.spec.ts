@@ -49,7 +49,7 @@ describe('a generated operation id', () => {
     expect(() => operationOf(json(id, Buffer.from('{"items":["b"]}')))).toThrow('another request');
   });
 
-  it('of a lease is valid for another wait, and a large body is compared as it is', () => {
+  it('of a lease is valid for a different wait, and a large body is compared as it is', () => {
     const lease = (body: object | string, key?: string): Request => {
       const text = typeof body === 'string' ? body : JSON.stringify(body);
       const request = json(key, Buffer.from(text));

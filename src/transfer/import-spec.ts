@@ -6,7 +6,7 @@ import { NAME_PATTERN, NAME_REQUIREMENT } from '../validation/name.js';
 
 /**
  * The filter to create from an export: everything exported except the generation. Throws VALIDATION_FAILED if the
- * export has another kind, or if its name or URL profile is invalid.
+ * export is of the other kind, or if its name or URL profile is invalid.
  */
 export function importSpec(header: ExportHeader, kind: FilterKind, name = header.name): FilterSpec {
   if (header.kind !== kind) {

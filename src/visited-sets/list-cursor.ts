@@ -22,7 +22,7 @@ export function CursorOption(): PropertyDecorator {
 }
 
 /**
- * The cursors of a list of one generation of a visited set. If a store gets a cursor that it did not issue, it reads
+ * The cursors of a list in one generation of a visited set. If a store gets a cursor that it did not issue, it reads
  * the first page. With a cursor of another list, a drop would then remove the wrong URLs. So a cursor begins with a
  * seal: a hash of the list and of the store's cursor. The store's cursor follows.
  */

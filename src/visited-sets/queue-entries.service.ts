@@ -110,8 +110,8 @@ export class QueueEntriesService {
   }
 
   /**
-   * Drops the matching entries of a part of the queue, unless they move between the reading of a page and the dropping
-   * of its entries.
+   * Drops the matching entries of a part of the queue, unless they move after a page was read and before its entries
+   * are dropped.
    */
   drop(name: string, dto: DropQueuedDto, operation: Operation): Promise<DroppedQueuedView> {
     const { all, forget = false, dryRun = false, limit = MAX_LOOKED, cursor, ...selection } = dto;

@@ -12,7 +12,7 @@ export class QueuedUrlView {
   @ApiProperty({
     description:
       'Identifies the URL at its current place in the queue. If the state of the URL changes, so does this id. ' +
-      'Leases and dead letters have other ids',
+      'Leases and dead letters have different ids',
   })
   readonly id!: string;
   @ApiProperty({ description: 'As received' }) readonly url!: string;

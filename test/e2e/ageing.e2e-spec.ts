@@ -90,7 +90,7 @@ describe.each(STORES)('visited sets that age over HTTP, $name store', ({ start }
     for (const { at } of expiring) expect(Date.parse(at)).toBeLessThan(end);
   });
 
-  it('refuse another time to live with the same operation key', async () => {
+  it('refuse a different time to live with the same operation key', async () => {
     const set = await Synced.visitedSet(app, { maxAgeSeconds: DAY });
     const visit = (ttl: number) =>
       set.send('POST', `/urls/visit?ttlSeconds=${ttl}`, { urls: [url(1)] }, 'one-key');
@@ -133,7 +133,7 @@ describe.each(STORES)('visited sets that age over HTTP, $name store', ({ start }
     );
   });
 
-  it('keep their age: creation again with another age is refused', async () => {
+  it('keep their age: creation again with a different age is refused', async () => {
     const name = freshName('age');
     const make = (maxAgeSeconds?: number) =>
       call(app, 'POST', '/v1/visited-sets', { name, capacity: 100, maxAgeSeconds });

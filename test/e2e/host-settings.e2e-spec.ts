@@ -173,7 +173,7 @@ describe.each(STORES)('the hosts of a set, over HTTP, $name store', ({ start }) 
     expect((await discover(name, urls('a.example', 1))).body).toMatchObject({ results: ['seen'] });
   });
 
-  it('answers a repeat as before, and refuses its key for another host', async () => {
+  it('answers a repeat as before, and refuses its key for a different host', async () => {
     const name = await made();
     await discover(name, [...urls('a.example', 2), ...urls('b.example', 2)]);
     const key = { 'idempotency-key': freshName('key') };

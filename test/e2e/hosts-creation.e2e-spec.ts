@@ -41,7 +41,7 @@ describe.each(STORES)('the creation of sets with perHost, $name store', ({ start
     expect(await create(name, {})).toMatchObject({ status: 409, body: { code: 'FILTER_EXISTS' } });
   });
 
-  it('with other limits is another set', async () => {
+  it('with different limits is a different set', async () => {
     const name = await made({ delaySeconds: 2 });
     for (const [perHost, difference] of [
       [undefined, 'perHost is {"delaySeconds":2}, not unset'],
@@ -49,7 +49,7 @@ describe.each(STORES)('the creation of sets with perHost, $name store', ({ start
       [{ delaySeconds: 3 }, 'perHost.delaySeconds is 2, not 3'],
       [{ delaySeconds: 2, maxLeased: 1 }, 'perHost.maxLeased is unset, not 1'],
     ] as const) {
-      const detail = expect.stringContaining(`with other parameters: ${difference}. `);
+      const detail = expect.stringContaining(`with different parameters: ${difference}. `);
       expect(await create(name, perHost)).toMatchObject({
         status: 409,
         body: { code: 'FILTER_EXISTS', detail },

@@ -52,7 +52,7 @@ describe.each(STORES)('idempotency over HTTP, $name store', ({ start }) => {
     });
   });
 
-  it('refuses an operation key with another body, and returns it', async () => {
+  it('refuses an operation key with a different body, and returns it', async () => {
     const name = await create();
     const key = freshName('key');
     await send(`/v1/filters/${name}/items/add`, { items: ['a'] }, key);

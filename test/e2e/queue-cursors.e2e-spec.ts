@@ -51,7 +51,7 @@ describe.each(STORES)('the cursors of the lists of a queue, $name store', ({ sta
     }
   });
 
-  it('are refused for another selection, and a drop then drops nothing', async () => {
+  it('are refused for a different selection, and a drop then drops nothing', async () => {
     const set = await filled();
     const selection = { state: 'waiting', prefix: 'https://a.example/' };
     const cursor = nextOf(await set.get('queue/urls', { ...selection, limit: '1' }));

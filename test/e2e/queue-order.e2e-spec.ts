@@ -72,7 +72,7 @@ describe.each(STORES)('order and time over HTTP, $name store', ({ start }) => {
     expect(await leased(set)).toEqual(['late-1', 'late-2', 'normal'].map(url));
   });
 
-  it('URLs discovered with a delay are visited at once, and leased when it is over', async () => {
+  it('URLs discovered with a delay are visited immediately, and leased when it ends', async () => {
     const set = await Synced.visitedSet(app);
     expect(await discover(set, [{ url: url(1), payload: 'p' }], { delaySeconds: 7 * DAY })).toEqual(['new']);
     expect(await discover(set, [url(1)])).toEqual(['seen']);
@@ -124,7 +124,7 @@ describe.each(STORES)('order and time over HTTP, $name store', ({ start }) => {
     expect(await waiting).toMatchObject([{ url: url(1) }]);
   });
 
-  it('repeats get the same answer, and another order or time is another request', async () => {
+  it('repeats get the same answer, and a different order or time is a different request', async () => {
     const set = await Synced.visitedSet(app);
     const send = (route: string, body: object, key: string) => set.send('POST', route, body, key);
     const reused = { status: 422, body: { code: 'IDEMPOTENCY_KEY_REUSED' } };

@@ -31,7 +31,7 @@ class VisitedSet {
     return set;
   }
 
-  /** The same set, or a set with another name, through another service. */
+  /** The same set, or a set with a different name, through another service. */
   through(app: TestApp, name = this.name): VisitedSet {
     return new VisitedSet(app, name);
   }
@@ -325,7 +325,7 @@ describe.each(STORES)('the queue over HTTP, $name store', ({ start }) => {
       expect(await vain).toEqual([]);
     });
 
-    it('can be repeated with another wait, or with none, but not with another lease', async () => {
+    it('can be repeated with a different wait, or with none, but not with another lease', async () => {
       const set = await VisitedSet.create(app);
       const key = { 'idempotency-key': freshName('key') };
       const repeat = (body: object) => call(app, 'POST', `${set.path}/queue/lease`, body, key);

@@ -214,7 +214,7 @@ describe('an unavailable Redis', () => {
 describe('the client', () => {
   it.each(SECRETS.slice(1, 2))('does not show $what that it cannot send', ({ text, words }) => {
     const refused = (): unknown => new UnseenClient({ apiKey: text });
-    expect(refused).toThrow('apiKey must have only visible ASCII characters');
+    expect(refused).toThrow('apiKey must contain only visible ASCII characters');
     expect(refused).not.toThrow(words[0]);
   });
 });

@@ -1112,7 +1112,7 @@ export type Purged = {
 
 export type QueuedUrl = {
   /**
-   * Identifies the URL at its current place in the queue. If the state of the URL changes, so does this id. Leases and dead letters have other ids
+   * Identifies the URL at its current place in the queue. If the state of the URL changes, so does this id. Leases and dead letters have different ids
    */
   id: string;
   /**

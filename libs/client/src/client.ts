@@ -168,9 +168,7 @@ function shown(text: string | URL): string {
 function visible(apiKey: string): string {
   const key = apiKey.trim();
   if (/^[\x21-\x7e]*$/.test(key)) return key;
-  throw new TypeError(
-    'apiKey must have only visible ASCII characters: it contains a space, a line break, or another character',
-  );
+  throw new TypeError('apiKey must contain only visible ASCII characters, without spaces and line breaks');
 }
 
 function milliseconds(name: string, value: number): number {

@@ -38,7 +38,7 @@ export abstract class Handle<Options extends object, Description> {
 
   /**
    * Creates the filter or visited set. If it exists with the same options, returns it unchanged. Throws ConflictError
-   * if it exists with other options, and FullError if it would be too large.
+   * if it exists with different options, and FullError if it would be too large.
    */
   create(options: Options, call: ChangeOptions = {}): Promise<Description> {
     return this.change(call, {
