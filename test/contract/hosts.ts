@@ -217,7 +217,7 @@ export function hostsContract(subject: Subject): void {
         const prefix = Buffer.from(decodeEntryId(id)!.hashPrefix);
         return [prefix.readUInt32BE(), prefix.readUInt32BE(4)];
       };
-      /** The id with another last byte of its hash. */
+      /** The id with a different last byte of its hash. */
       const changed = (id: string): string => {
         const bytes = Buffer.from(id, 'base64url');
         bytes[bytes.length - 1]! ^= 1;
@@ -278,7 +278,7 @@ export function hostsContract(subject: Subject): void {
       await syncs.remove(filter, pagesOf('big.example', 2_900));
       expect(await syncs.get(filter, sync)).toMatchObject({ state: 'open' });
       await syncs.remove(filter, pagesOf('big.example', 3_100));
-      await until('it is over', async () => (await syncs.get(filter, sync)).state === 'abandoned');
+      await until('it has ended', async () => (await syncs.get(filter, sync)).state === 'abandoned');
       const another = await syncs.open(filter);
       await syncs.remove(filter, hostsOf(2_900, 'host'));
       expect(await syncs.get(filter, another)).toMatchObject({ state: 'open' });
@@ -287,7 +287,7 @@ export function hostsContract(subject: Subject): void {
       // The Redis keys of the noted removals.
       const noted = (await subject.harness.kept()).filter((key) => key.includes(':removed:'));
       expect(noted.filter((key) => key.includes(filter.generation))).toEqual([]);
-      await until('it is over', async () => (await syncs.get(filter, another)).state === 'abandoned');
+      await until('it has ended', async () => (await syncs.get(filter, another)).state === 'abandoned');
       await subject.reopen();
     });
 

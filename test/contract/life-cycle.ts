@@ -137,7 +137,7 @@ export function lifeCycleContract(subject: Subject): void {
   });
 
   describe('clear', () => {
-    it('makes a new, empty generation with the same parameters and another seed', async () => {
+    it('makes a new, empty generation with the same parameters and a new seed', async () => {
       const { store } = subject;
       const before = await makeFilter(store);
       await add(store, before, items(100));

@@ -62,7 +62,7 @@ export function queueDropsContract(subject: Subject): void {
       expect((await calls.take(filter)).sort()).toEqual(urls('a', 2, 2));
     });
 
-    it('do not come back when their lease ends or their delay is over, even after a restart', async () => {
+    it('do not come back when their lease or delay ends, even after a restart', async () => {
       let filter = await make();
       await discover(subject.store, filter, urls('a', 4));
       await calls.release(filter, await calls.lease(filter, 2, HELD_MS), { delayMs: HELD_MS });
@@ -239,7 +239,7 @@ export function queueDropsContract(subject: Subject): void {
   });
 }
 
-/** The id of the same entry with another birth: see entry-id.ts. */
+/** The id of the same entry with a different birth: see entry-id.ts. */
 function withBirth(id: string, birth: number): string {
   const bytes = Buffer.from(id, 'base64url');
   bytes.writeUIntBE(birth, 20, 6);

@@ -79,7 +79,7 @@ export function queueExactDropsContract(subject: Subject): void {
       after: (filter) => calls.release(filter, held(filter)),
     },
     'back because their lease ended': { before: hold, after: overdue },
-    'back because their delay is over': {
+    'back because their delay ended': {
       before: (filter) => released(filter, HELD_MS),
       after: overdue,
     },
@@ -172,7 +172,7 @@ export function queueExactDropsContract(subject: Subject): void {
         expect(await take(now, all)).toEqual(all.map(() => 1));
       });
 
-      it('if their lease was extended, or their lease or delay is over and nothing has moved them', async () => {
+      it('if their lease was extended, or their lease or delay has ended and nothing has moved them', async () => {
         const filter = await make({ maxAttempts: 1 });
         const { held: some } = await calls.fill(filter, 15);
         const all = await calls.list(filter);
@@ -453,7 +453,7 @@ export function queueExactDropsContract(subject: Subject): void {
   });
 }
 
-/** Ids of one entry with another place: with that of another entry, or its first byte, or with one byte changed. */
+/** Ids of one entry with a different place: with that of another entry, or its first byte, or with one byte changed. */
 function otherPlaces({ id }: QueueEntry, other: QueueEntry): string[] {
   const [bytes, others] = [id, other.id].map((text) => Buffer.from(text, 'base64url')) as [Buffer, Buffer];
   const [named, letter] = [bytes.subarray(0, 30), others.subarray(30, 31)];

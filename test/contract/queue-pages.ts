@@ -101,7 +101,7 @@ export function queuePagesContract(subject: Subject): void {
       expect([...new Set(payloads(found))].sort()).toEqual(live.sort());
     });
 
-    it('get another id whenever they move', async () => {
+    it('get a new id whenever they move', async () => {
       const filter = await make({ maxAttempts: 2 });
       await discover(subject.store, filter, urls('a', 1));
       const [waiting] = await calls.list(filter);

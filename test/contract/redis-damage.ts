@@ -24,7 +24,7 @@ export function redisDamage(subject: Subject<RedisHarness>): void {
     });
   });
 
-  it('G6 an export of cells whose meta is of another generation is STORE_DATA_LOST', async () => {
+  it('G6 an export of cells whose meta is of a different generation is STORE_DATA_LOST', async () => {
     const { store, harness } = subject;
     const filter = await makeFilter(store);
     await add(store, filter, items(10));

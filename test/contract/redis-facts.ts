@@ -189,7 +189,7 @@ export function redisFacts(subject: Subject<RedisHarness>): void {
     { of: 'a set', options: {} },
     { of: 'one that ages', options: { maxAgeSeconds: 86_400 } },
   ])(
-    'G6 any Redis key of a segment of $of that is missing, replaced or of another generation is STORE_DATA_LOST',
+    'G6 any Redis key of a segment of $of that is missing, replaced or of a different generation is STORE_DATA_LOST',
     async ({ options }) => {
       const filter = await makeFilter(subject.store, { kind: 'visited-set', ...options });
       const { store } = subject;

@@ -257,7 +257,7 @@ export function redisLanes(subject: Subject<RedisHarness>): void {
     });
 
     it.each(['queue:lanes', 'queue:due'])(
-      'are lost data if %s is missing or of another type',
+      'are lost data if %s is missing or of a different type',
       async (name) => {
         const filter = await make({ delayMs: DELAY_MS });
         await discover(subject.store, filter, hosts(3));

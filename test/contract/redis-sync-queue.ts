@@ -106,7 +106,7 @@ export function redisSyncQueue(subject: Subject<RedisHarness>): void {
         expect(await queue.lease(filter, 20, 1)).toHaveLength(20);
         const { now, owed, client, noted } = await opened(filter);
         let more = 0;
-        await until('the lease is over', async () => {
+        await until('the lease has ended', async () => {
           await queue.discover(now, [`new ${more++}`]);
           return (await owed()).length > 0;
         });
@@ -114,7 +114,7 @@ export function redisSyncQueue(subject: Subject<RedisHarness>): void {
         const delayed = await queue.lease(now, 100);
         await queue.release(now, delayed, { delayMs: 1 });
         await client.zremrangebyscore(noted, 1, '+inf');
-        await until('the delay is over', async () => {
+        await until('the delay has ended', async () => {
           await queue.lease(now, 1);
           return (await owed()).length === 20;
         });

@@ -40,7 +40,7 @@ const REFUSALS: readonly Refusal[] = [
         made(),
       ),
     text: (name) =>
-      `${name} already exists with other parameters: capacity is 10, not 11; maxAttempts is unset, not 3; urlProfile is unset, not {"base":"safe"}. Choose another name, or GET it to see all its parameters`,
+      `${name} already exists with different parameters: capacity is 10, not 11; maxAttempts is unset, not 3; urlProfile is unset, not {"base":"safe"}. Choose another name, or GET it to see all its parameters`,
   },
   {
     when: 'a visited set under the name of a filter',

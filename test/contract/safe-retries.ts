@@ -98,7 +98,7 @@ export function safeRetriesContract(subject: Subject): void {
         },
       );
 
-      it('with another fingerprint: IDEMPOTENCY_KEY_REUSED, and no change', async () => {
+      it('with a different fingerprint: IDEMPOTENCY_KEY_REUSED, and no change', async () => {
         const filter = await visitedSet();
         const ids = (await prepare?.(subject.store, filter)) ?? [];
         const operation = keyed();
@@ -111,7 +111,7 @@ export function safeRetriesContract(subject: Subject): void {
       });
     });
 
-    it('another body with a used key changes nothing, even in segments that the first did not touch', async () => {
+    it('a different body with a used key changes nothing, even in segments that the first did not touch', async () => {
       const filter = await visitedSet();
       const operation = keyed();
       await add(subject.store, filter, ['one item'], operation);
@@ -122,13 +122,13 @@ export function safeRetriesContract(subject: Subject): void {
     });
 
     it.each(['ack', 'release'] as const)(
-      'another body with the key of an %s changes nothing',
+      'a different body with the key of an %s changes nothing',
       async (verb) => {
         const { store } = subject;
         const filter = await visitedSet();
         const ids = (await store.queue.lease(filter, 200, 60_000, made())).map(({ id }) => id);
         const operation = keyed();
-        // The last id is in another segment than the first, if the store has several.
+        // The last id is in a different segment from the first, if the store has several.
         const [first, last] = [ids.slice(0, 1), ids.slice(-1)];
         expect([...(await store.queue[verb](filter, first, operation))]).toEqual([Settled.Done]);
         const before = await snapshot(subject, filter.name);

@@ -291,7 +291,7 @@ export function transferContract(subject: Subject): void {
       await makeFilter(store, { name });
     });
 
-    it('repeated: returns the same filter without reading parts; refused with another fingerprint', async () => {
+    it('repeated: returns the same filter without reading parts; refused with a different fingerprint', async () => {
       const { store } = subject;
       const filter = await filled(store, {});
       const { header, parts } = await readFile(await exportFile(store, filter));
@@ -312,7 +312,7 @@ export function transferContract(subject: Subject): void {
       await expectRefusal(subject.store.transfer.import(spec, given(parts), keyed()), 'FILTER_EXISTS');
     });
 
-    it('sent many times at once under a name, through two stores: one call creates the filter', async () => {
+    it('sent many times simultaneously under a name, through two stores: one call creates the filter', async () => {
       const stores = [subject.store, await subject.harness.open()];
       const file = await exportFile(subject.store, await filled(subject.store, {}));
       const { name } = filterSpec();
@@ -327,7 +327,7 @@ export function transferContract(subject: Subject): void {
       expect(found.generation).toBe(done[0]?.generation);
     });
 
-    it('sent twice at once under one id: one filter', async () => {
+    it('sent twice simultaneously under one id: one filter', async () => {
       const { store } = subject;
       const file = await exportFile(store, await filled(store, {}));
       for (let round = 0; round < 5; round++) {

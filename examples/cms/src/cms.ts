@@ -118,7 +118,7 @@ export class Cms {
     };
     await this.set.create(made, { signal }).catch((error: unknown) => {
       if (!(error instanceof ConflictError)) throw error;
-      this.log(`the set ${this.set.name} was created with other options; the CMS uses it as it is`);
+      this.log(`the set ${this.set.name} was created with different options; the CMS uses it as it is`);
     });
     const { generation } = await this.set.describe({ signal });
     if (generation === this.articles.note('generation')) return;

@@ -22,7 +22,7 @@ export function isVisited({ uniqueKey }: Request): boolean {
   return uniqueKey.startsWith(PREFIX);
 }
 
-/** A copy of a request with another key. The original stays unchanged, because callers know it by its key. */
+/** A copy of a request with a different key. The original stays unchanged, because callers know it by its key. */
 export function withKey(request: Request, uniqueKey: string): Request {
   // Copies through JSON, as the queue does: a spread would lose data that Crawlee hides in `userData`, such as the
   // depth of the crawl.

@@ -148,7 +148,7 @@ class Worker:
         try:
             payload = json.loads(leased.get("payload", ""))
         except ValueError:
-            # Another program queued the URL with another payload, or with none.
+            # Another program queued the URL with a different payload, or with none.
             payload = None
         place = payload if isinstance(payload, dict) else {}
         depth, redirects = (n if type(n) is int and n >= 0 else 0 for n in map(place.get, ("depth", "redirects")))

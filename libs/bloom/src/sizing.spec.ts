@@ -82,7 +82,7 @@ describe('page shape', () => {
 });
 
 describe('the work of sizing', () => {
-  // Any caller may ask for a plan, each time with another rate. At the smallest rate, a search that restarts at one
+  // Any caller may ask for a plan, each time with a different rate. At the smallest rate, a search that restarts at one
   // hash for each page size would compute several times as many rates.
   it.each(RATES)('computes fewer than 1,300 page rates: p = %d', (p) => {
     const at = jest.spyOn(PagedErrorRate.prototype, 'at');

@@ -161,7 +161,7 @@ class SchedulerTest(unittest.TestCase):
         cleared = crawl([page, f"POST {page}"], {**self.settings, "UNSEEN_CLEAR_ON_START": True})
         self.assert_stats(cleared, response_received_count=2)
 
-    def test_two_crawls_of_one_set_at_once_fetch_no_page_twice(self) -> None:
+    def test_two_simultaneous_crawls_of_one_set_fetch_no_page_twice(self) -> None:
         from tests.support import ended, start_crawl
 
         pages = [self.site.page(i) for i in range(300)]

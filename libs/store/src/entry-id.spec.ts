@@ -46,7 +46,7 @@ describe('the id of a queue entry', () => {
     (parts) => expect(() => encodeEntryId(id(parts))).toThrow('out of range'),
   );
 
-  it('refuses a hash prefix of another length', () => {
+  it('refuses a hash prefix of a different length', () => {
     expect(() => encodeEntryId(id({ hashPrefix: new Uint8Array(16) }))).toThrow('8 bytes, not 16');
   });
 });

@@ -41,7 +41,7 @@ const PATTERN = /^[A-Za-z0-9_-]{28}$/;
 
 /**
  * Kind (1 byte), segment (4), number (6), index (2) and hash prefix (8), big-endian, as base64url. Throws RangeError if
- * a number does not fit or the prefix has another length.
+ * a number does not fit or the prefix has a different length.
  */
 export function encodeEntryId({ of, segment, number, index, hashPrefix }: EntryId): string {
   if (hashPrefix.length !== HASH_PREFIX_BYTES) {
@@ -94,8 +94,8 @@ const NAME_PATTERN = /^[A-Za-z0-9_-]{40,72}$/;
 
 /**
  * Encodes as base64url: the first bytes of the generation (4), hash (16), birth (6) and host word (4), big-endian, and
- * the place. Sets with the same seed give an item the same hash, but have other generations. Throws RangeError if the
- * place is too long.
+ * the place. Sets with the same seed give an item the same hash, but have different generations. Throws RangeError if
+ * the place is too long.
  */
 export function encodeEntryName(generation: string, { hash, birth, hostWord, place }: EntryName): string {
   if (place.length > MAX_PLACE_BYTES)

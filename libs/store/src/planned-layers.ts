@@ -14,8 +14,8 @@ export function plannedLayers({
 }
 
 /**
- * Throws SYNC_UNSUPPORTED for a multiset. Throws RangeError if a layer of the plan has another hash scheme or number of
- * runs than the filter, because a sync finds its items by the hashes and runs of the filter.
+ * Throws SYNC_UNSUPPORTED for a multiset. Throws RangeError if a layer of the plan has a different hash scheme or
+ * number of runs than the filter, because a sync finds its items by the hashes and runs of the filter.
  */
 export function assertSyncable(filter: Filter, plan: SyncPlan): void {
   if (filter.semantics === 'multiset') throw syncUnsupported(filter);

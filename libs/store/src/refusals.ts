@@ -51,7 +51,7 @@ export function otherExists(existing: Existing & Named, wanted: Chosen): StoreEr
   const found = differences(existing, wanted).map(
     ({ parameter, ...values }) => `${parameter} is ${shown(values.existing)}, not ${shown(values.wanted)}`,
   );
-  return exists(name, ` with other parameters: ${found.join('; ')}`);
+  return exists(name, ` with different parameters: ${found.join('; ')}`);
 }
 
 /** A value of a parameter in a message. */

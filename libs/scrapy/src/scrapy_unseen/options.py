@@ -83,7 +83,7 @@ def _api_key(key: Optional[str]) -> Optional[str]:
     stripped = (key or "").strip()
     if re.fullmatch(r"[!-~]*", stripped):
         return stripped or None
-    raise SettingError("UNSEEN_API_KEY must have only visible ASCII characters")
+    raise SettingError("UNSEEN_API_KEY must contain only visible ASCII characters")
 
 
 def _set_name(pattern: str, spider_name: str) -> str:

@@ -17,7 +17,7 @@ PLAIN = Request("data:,").to_dict()
 
 
 class OtherSpider(Exception):
-    """A spider with another name created the payload."""
+    """A spider with a different name created the payload."""
 
 
 def payload_of(request: Request, spider: Spider) -> Optional[str]:

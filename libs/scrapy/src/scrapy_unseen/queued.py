@@ -398,7 +398,7 @@ class QueuedScheduler(Scheduler):
     def _let_go(self, request: Request) -> None:
         lease = self._leases.of(request)
         if lease is not None:
-            # Its callback may have set another time.
+            # Its callback may have set a different time.
             self._leases.come_back(lease, self._again_after(request))
         if self._leases.detach(request):
             self._flush_later()

@@ -201,7 +201,7 @@ export class EmbeddedStore implements Store {
   }
 
   /**
-   * A copy of the cells of one segment of the first layer, in the same layout as in Redis. Throws RangeError if the
+   * A copy of the cells of one first-layer segment, in the same layout as in Redis. Throws RangeError if the
    * filter has no such segment.
    */
   async segmentBytes(filter: Filter, segment: number): Promise<Uint8Array> {

@@ -46,7 +46,7 @@ export interface FilterSpec {
 /** The highest `maxLeased` and `maxUrls`. */
 export const MAX_PER_HOST = 2 ** 31;
 
-/** Maximum length of the name of a host, in bytes of UTF-8. */
+/** Maximum length of a host's name, in bytes of UTF-8. */
 export const MAX_HOST_BYTES = 65_535;
 
 /** How a queue treats each host. Whole numbers, at least 1. */

@@ -5,7 +5,7 @@
 export interface Operation {
   readonly id: string;
   readonly origin: 'caller' | 'made';
-  /** Digest of the request's route and body. A repeat with another fingerprint is IDEMPOTENCY_KEY_REUSED. */
+  /** Digest of the request's route and body. A repeat with a different fingerprint is IDEMPOTENCY_KEY_REUSED. */
   readonly fingerprint: string;
   /** True if the id came with the request, which may therefore be a repeat. Always true for a caller's id. */
   readonly repeat: boolean;

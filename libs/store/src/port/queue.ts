@@ -20,7 +20,7 @@ export const MAX_LEASED_BYTES = 2 ** 20;
 /** Maximum number of entries in one lease. */
 export const MAX_LEASED_ENTRIES = 1_000;
 
-/** Maximum length of the reason of a release, in bytes of UTF-8. */
+/** Maximum length of a release's reason, in bytes of UTF-8. */
 export const MAX_REASON_BYTES = 256;
 
 /** Default reasons of dead letters: the last lease ended by itself, or a release gave no reason. */
@@ -29,7 +29,7 @@ export const RELEASED = 'released';
 
 /** A queue entry, hidden from others until its lease ends. */
 export interface LeasedEntry {
-  /** Opaque. Identifies one lease of the entry: a later lease of the same item has another id. */
+  /** Opaque. Identifies one lease of the entry: a later lease of the same item has a different id. */
   readonly id: string;
   readonly payload: string;
   /** 1 on the first lease. */
@@ -45,7 +45,7 @@ export const MAX_LISTED_ENTRIES = 1_000;
 
 /** An entry of the queue, in any state. */
 export interface QueueEntry {
-  /** Opaque. Names the entry in its place: an entry that moves gets another id. See Queue.drop. */
+  /** Opaque. Names the entry in its place: an entry that moves gets a new id. See Queue.drop. */
   readonly id: string;
   readonly payload: string;
   /** As counted by QueueStats. The queue notices later that a lease or a delay has ended. */

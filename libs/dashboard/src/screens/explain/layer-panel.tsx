@@ -62,7 +62,7 @@ export function LayerPanel({
   );
 }
 
-/** Quoted for a shell, where # and { have other meanings. */
+/** Quoted for a shell, where # and { have special meanings. */
 function commandFor({ cell, counters }: LayerFinding, key: string): string {
   const gets = counters.map(({ index }) => `GET ${cell} '#${index}'`);
   return `redis-cli BITFIELD_RO '${key}' ${gets.join(' ')}`;

@@ -41,13 +41,13 @@ describe('the header of an export file', () => {
     });
   });
 
-  it('is refused in a file of another format', async () => {
+  it('is refused in a file of a different format', async () => {
     await expect(headerOf(new Blob(['https://example.org/\n'.repeat(9)]))).rejects.toThrow('not an export');
     await expect(headerOf(new Blob([]))).rejects.toThrow('not an export');
     await expect(headerOf(changed(0, 0x0a))).rejects.toThrow('not an export');
   });
 
-  it('is refused in another version, truncated, or damaged', async () => {
+  it('is refused in a different version, truncated, or damaged', async () => {
     await expect(headerOf(changed(11, 3))).rejects.toThrow('version 3');
     await expect(headerOf(changed(11, 0))).rejects.toThrow('version 0');
     await expect(headerOf(changed(12, 0x43))).rejects.toThrow('damaged');

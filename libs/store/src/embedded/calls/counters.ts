@@ -137,7 +137,8 @@ export class EmbeddedCounters implements Counters {
           for (const stack of scope.stacks)
             if (stack.next) void reserveNext(scope, stack, session.memory, quota);
           const answers = limited ? put(limited, indexesOf(limited, 0), outcome.answers) : outcome.answers;
-          // An item of a set that ages may have expired while its entry waits: only another entry replaces that.
+          // An item of a set that ages may have expired while its entry waits: only another entry can replace that
+          // entry.
           if (scope.queue.unkeptUntil > 0 && (queue || !scope.stack.age))
             new VoidEntries(session, scope).renew(positions, answers);
           if (queue && payloads) {

@@ -58,7 +58,7 @@ export class Watches {
     this.reschedule(filter);
   }
 
-  /** Sets the timer of a filter again. Call this when the next entry may become due at another time. */
+  /** Sets the timer of a filter again. Call this when the time at which the next entry becomes due may have changed. */
   reschedule(filter: Filter): void {
     const watch = this.watches.get(filter.name);
     if (watch) void this.schedule(filter, watch);

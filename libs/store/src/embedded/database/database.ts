@@ -100,7 +100,7 @@ export class Database {
     return new Database(new LmdbEnvironment(join(directory, DATA_FILE), options), damage);
   }
 
-  /** Writes the format version into a new directory. Throws if the directory has another version. */
+  /** Writes the format version into a new directory. Throws if the directory has a different version. */
   async checkFormat(): Promise<void> {
     const version = this.unsealedMeta.get(FORMAT)?.toString();
     if (version === undefined) {

@@ -20,7 +20,7 @@ export class DamagedRow extends Error {
   }
 }
 
-/** The seed of the checksums of a table's rows, so that a row of another table counts as damaged. */
+/** The seed for the checksums of a table's rows, so that a row of another table counts as damaged. */
 export function sealSeed(table: string): number {
   return checksum(Buffer.from(table), 0);
 }

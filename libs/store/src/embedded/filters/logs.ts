@@ -19,7 +19,7 @@ export class LogNumbers {
 /** The logs of a lane: that of normal entries, or those of all priorities, by their level (queue/entry.ts). */
 export type Logs = readonly [LogNumbers, ...LogNumbers[]];
 
-/** Number of logs of a lane that had entries of other priorities than normal. */
+/** Number of logs of a lane that had entries of priorities other than normal. */
 const LEVELS = 3;
 
 /** The levels in the order in which entries are leased: high, normal, low. */

@@ -23,7 +23,7 @@ const TALLY = 10;
 const TALLY_FIELDS = ['added', 'duplicate', 'removed', 'refused'] as const;
 const LAYERS = TALLY + TALLY_FIELDS.length;
 const LAYER_FIELDS = ['items', 'nonZeroCells', 'saturatedCells'] as const;
-/** Fields of the age of a filter or sync: its epoch, and the number of hidden items. */
+/** Age fields of a filter or sync: its epoch, and the number of hidden items. */
 const AGE_FIELDS = 2;
 const SYNC_LAYERS = LAYERS + 1;
 const QUEUE = SYNC_LAYERS + 1;
@@ -103,7 +103,7 @@ function queueNumbers({ filter }: FilterState): typeof QUEUE_AND_HOST_NUMBERS | 
   return filter.perHost ? QUEUE_AND_HOST_NUMBERS : QUEUE_NUMBERS;
 }
 
-/** The numbers of a queue, the number of its logs, and the numbers of these. */
+/** The numbers of a queue, the number of its logs, and the numbers of each log. */
 function packQueue(state: FilterState): number[] {
   const { queue } = state;
   const names = queueNumbers(state);

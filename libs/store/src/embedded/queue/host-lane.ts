@@ -55,7 +55,7 @@ export class HostLane implements Lane {
   private ownMaxUrls = 0;
   /**
    * Entries that were created by this time of the queue's clock are dropped, and no longer count. `voided` of them are
-   * still stored in other states than waiting.
+   * still stored in states other than waiting.
    */
   dropped = 0;
   voided = 0;

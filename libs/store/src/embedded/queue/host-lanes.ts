@@ -145,7 +145,7 @@ export class HostLanes {
     return true;
   }
 
-  /** Adds an entry of a host to the count of one of its states, or subtracts it. */
+  /** Adds an entry to its host's count for a state, or subtracts it. */
   count(entry: Entry, state: HeldState, by: number): void {
     this.use(this.ofEntry(entry))[state] += by;
   }

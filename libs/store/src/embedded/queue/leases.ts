@@ -180,7 +180,7 @@ function packHeld(held: readonly HeldEntry[], attempts = 0): Buffer {
   return row;
 }
 
-/** Reads the entries of a row of the table of leases. */
+/** Reads the entries in a row of the leases table. */
 export function unpackHeld(row: Buffer): HeldEntry[] {
   const held: HeldEntry[] = [];
   const count = row.readUInt16BE();

@@ -65,7 +65,7 @@ function ending(state: FilterState, sync: SyncState, stage: Stage): Sync {
   return { ...viewOf(state, sync), state: stage, bytes: 0 };
 }
 
-/** The identity of the record of a sync's end, which is kept as long as the records of callers' operations. */
+/** Identifies the record of a sync's end, which is kept as long as the records of callers' operations. */
 export function endIdentity(scope: FilterState, id: string): Identity<Sync> {
   const operation = { id, origin: 'caller', fingerprint: '', repeat: true, deadline: Infinity } as const;
   return { scope, verb: END_SYNC, operation };

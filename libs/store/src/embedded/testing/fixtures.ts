@@ -97,7 +97,7 @@ export function operation(changes: Partial<Operation> = {}): Operation {
   };
 }
 
-/** The system clock with another time of day. */
+/** The system clock with a different time of day. */
 export function clockOf(now: () => number): Clock {
   return { ...SYSTEM_CLOCK, now };
 }

@@ -22,7 +22,7 @@ import { endOf, openedBy } from './sync-records.js';
 
 /** Time to delete keys after a failure, in ms. */
 const UNDO_MS = 10_000;
-/** About how many lanes one script reads. */
+/** Approximate number of lanes that one script reads. */
 const LANES_RENEWED = 250;
 
 /** A catalogue entry with a sync in progress, as read. */

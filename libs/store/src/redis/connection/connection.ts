@@ -12,7 +12,7 @@ export type { ConnectionOptions } from './connect.js';
 
 type Value = string | number | Buffer;
 
-/** Arguments of a call, or a function of the number of the attempt, from 1. */
+/** Arguments of a call, or a function that returns them for an attempt, numbered from 1. */
 type Args = readonly Value[] | ((attempt: number) => readonly Value[]);
 
 /** Commands that change one key and are safe to repeat. */

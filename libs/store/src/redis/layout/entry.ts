@@ -91,7 +91,7 @@ export interface CatalogueEntry extends EntryStack {
   readonly generation: string;
   readonly createdAt: number;
   readonly tags: readonly string[];
-  /** Stored, because chunks name operation records and another version may use another chunk size. */
+  /** Stored, because chunks name operation records and another version may use a different chunk size. */
   readonly itemsPerScript: number;
   readonly state: EntryState;
   /**

@@ -36,7 +36,7 @@ import calculateSlot from 'cluster-key-slot';
  * sync. They are never empty and have no time to live, so a missing one is data loss. The salt puts segment i of S into
  * the i-th of S equal ranges of the 16,384 slots.
  *
- * The catalogue, under another hash tag:
+ * The catalogue, under its own hash tag:
  *
  *   unseen:{catalogue}:filters                              name -> description (hash of JSON)
  *   unseen:{catalogue}:names:<kind>                         names in order (sorted set, all scores 0)

@@ -15,7 +15,7 @@ import { HEAD_BYTES } from '../scripts/queue-state.js';
 import type { Segments } from '../segments/segments.js';
 import { birthAt, readEntry } from './queue-entry.js';
 
-/** About how many entries one script reads, and one page. */
+/** Approximate number of entries that one script reads, and one page. */
 const PER_SCRIPT = 200;
 const PER_PAGE = 1_000;
 /** Maximum number of scripts for a page. */

@@ -4,7 +4,7 @@ import type { LanesReader } from './lanes-reader.js';
 
 /** Maximum number of scripts that read one page of hosts. */
 const STEPS = 16;
-/** Enough of the id of a run of the server to tell it from others. */
+/** Number of characters of a server run's id that distinguish it from other runs. */
 const RUN_DIGITS = 8;
 
 /**

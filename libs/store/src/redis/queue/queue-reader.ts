@@ -77,7 +77,7 @@ export class QueueReader {
   }
 
   /**
-   * All entries that exist when this begins, unless they move in other ways than from the waiting entries to leases and
+   * All entries that exist when this begins, unless they move in ways other than from the waiting entries to leases and
    * from there to the delayed entries and dead letters. It stops at the chunk that was the last one at first, even if
    * others are added fast. In a queue with `hosts`, it scans the chunks of all lanes.
    */
@@ -136,7 +136,8 @@ export class QueueReader {
   }
 
   /**
-   * True if this is another run of the server than before. The waiting entries must then be read again from the start.
+   * True if this is a different run of the server than before. The waiting entries must then be read again from the
+   * start.
    */
   protected isAnotherRun(run: string): boolean {
     const another = this.run !== undefined && run !== this.run;

@@ -15,7 +15,7 @@ import {
 const ENDS_READ = 8;
 const MEMBERS_READ = 64;
 
-/** Added to the numbers of chunks for each log of a lane before theirs. */
+/** Added to a log's chunk numbers for each log that comes before it in the lane. */
 const LOG = 2 ** 40;
 
 /**
@@ -209,8 +209,8 @@ export const LANES_PLACE_BYTES = 36;
  * Entries of a segment, without forgotten ones. Places are in orders that never change, so every entry that stays is
  * listed; entries whose lease is extended meanwhile may appear twice or not at all.
  * KEYS: 3 and on, the queue's. ARGV: 3 letters of the states to list, 4 where to begin: '', or the place of the
- * previous answer, 5 maximum number of entries, 6 about how many to read. If the queue is per-host: 7 the lane of the
- * entries, or ''. Returns the bytes of the next place (1 byte), that place, empty at the end; how many more entries
+ * previous answer, 5 maximum number of entries, 6 approximate number to read. If the queue is per-host: 7 the lane of
+ * the entries, or ''. Returns the bytes of the next place (1 byte), that place, empty at the end; how many more entries
  * could be read (2); then for each entry: length of its place (1), its place (entry-places.ts), when it comes back, in
  * ms (6; 0 if it has no time), length of the reason of a dead letter (2), reason, length of the host's name (2), name,
  * entry.

@@ -89,8 +89,8 @@ return {answers, tonumber(kept[2])}`,
 
 /**
  * A step of a scan over all lanes, which deletes those that count nothing. After a sync, other URLs of a host count.
- * KEYS: 3 and on, the queue's. ARGV: 3 cursor, '0' at first, 4 about how many lanes to read, 5 the limits of the set.
- * Returns the next cursor, '0' at the end.
+ * KEYS: 3 and on, the queue's. ARGV: 3 cursor, '0' at first, 4 approximate number of lanes to read, 5 the limits of the
+ * set. Returns the next cursor, '0' at the end.
  */
 export const renewLanesScript: Script = {
   name: 'unseenRenewLanes',

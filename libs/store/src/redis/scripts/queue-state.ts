@@ -21,7 +21,7 @@ import { checkSegment, RECORD_FIELDS, recordWith, type Script } from './script.j
  * given); leased (entries); sweeping (1 during a sweep); marked (number of marks); due (a lower bound of the first end
  * of a lease or delay, ms; 0 if none); awaited (until when a caller waits for new entries, ms); rewrites (how often
  * sweeps have moved entries within their chunks). A queue without per-host lanes is its own only lane, so the record
- * of the lane follows. A per-host queue has other numbers there, and two more keys: host-lanes.ts. Once the
+ * of the lane follows. A per-host queue has different numbers there, and two more keys: host-lanes.ts. Once the
  * queue has had an entry with a priority or a time, it is ordered, and more numbers follow: scheduled (entries);
  * scheduledAt (a lower bound of the first time, ms); checking and checkingTill (see unclaimed.ts); those of logs
  * (lanes.ts).

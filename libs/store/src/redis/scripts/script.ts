@@ -1,6 +1,6 @@
 /** A Lua script as a value, so that the service reads no script files at run time. */
 export interface Script {
-  /** Unique: the client identifies a script by its name, so another text needs another name. */
+  /** Unique: the client identifies a script by its name, so a different text needs a different name. */
   readonly name: string;
   readonly numberOfKeys: number;
   /** True if more keys may follow. */
@@ -25,7 +25,7 @@ export function aheadBy(ms: number, lua: string): string {
  */
 export type Refusal = 'LOST' | 'REUSED' | 'EXPIRED';
 
-/** Prefix of the fields of meta for the layers of a sync. */
+/** Prefix of the fields of meta for a sync's layers. */
 export const SYNC = 's:';
 
 /** Counts of a layer in meta. Only filters that age have `ring` (../items/aged-cells.ts). */
@@ -56,7 +56,7 @@ export const ALLOW_OOM = '#!lua flags=allow-oom';
 
 /**
  * First lines of every script on a segment. KEYS: 1 cells, 2 meta. ARGV: 1 generation, 2 bytes of the segment. If the
- * segment is missing, short or of another generation, the script returns LOST and creates nothing.
+ * segment is missing, short or of a different generation, the script returns LOST and creates nothing.
  *
  * @param fields further fields of meta to read, as Lua: they are in `kept` after the generation and the number of items
  */

@@ -56,7 +56,7 @@ ${ANSWER_PAGE}`,
 };
 
 /**
- * Waiting entries of logs of lanes, in the order of each log.
+ * Waiting entries from the logs of lanes, in the order of each log.
  * KEYS: 3 and on, the queue's. ARGV: 3 for each log the id of its lane (8 bytes), its number (1; lanes.ts) and the
  * position of the next entry: its chunk, the byte in it, and the number of rewrites (6 bytes each), all 0 for the first
  * entry; 4 how many entries to read. The last chunk that it reads may have more.

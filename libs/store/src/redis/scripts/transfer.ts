@@ -118,8 +118,8 @@ end
 
 /**
  * A step of a scan over the queue's entries that are not waiting; in a per-host queue, also over those that are.
- * KEYS: 3 and on, the queue's. ARGV: 3 'leases', 'delayed', 'dead' or 'chunks', 4 cursor, 5 about how many of these.
- * Returns {next cursor, id of the server's run, removals so far, entries}; dead letters as stored. The time of a
+ * KEYS: 3 and on, the queue's. ARGV: 3 'leases', 'delayed', 'dead' or 'chunks', 4 cursor, 5 approximate number of
+ * these. Returns {next cursor, id of the server's run, removals so far, entries}; dead letters as stored. The time of a
  * scheduled entry, or 0, precedes each delayed one (6 bytes). If the queue knows
  * hosts, each is followed by the length of its host's name (2 bytes) and the name.
  */
@@ -157,7 +157,7 @@ ${hosts ? NAMES : ''}${ANSWER_PAGE}`,
 
 /**
  * A step of a scan over the hidden items of a segment.
- * KEYS: 3 hidden items. ARGV: 3 cursor, 4 about how many of these.
+ * KEYS: 3 hidden items. ARGV: 3 cursor, 4 approximate number of these.
  * Returns {next cursor, id of the server's run, removals so far, items}: for each item its hash and the last epoch of
  * hiding (4 bytes).
  */

@@ -158,8 +158,8 @@ export class Segments {
 
   /**
    * Records the start of a caller's operation on several segments in the filter's first segment, so that reusing its
-   * key with another body changes nothing anywhere. In a filter of one segment, the record of the first chunk does the
-   * same.
+   * key with a different body changes nothing anywhere. In a filter of one segment, the record of the first chunk does
+   * the same.
    */
   async begin(filter: RedisFilter, operation: Operation, verb: string): Promise<void> {
     if (operation.origin !== 'caller' || filter.spread === 1) return;
