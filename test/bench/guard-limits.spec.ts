@@ -19,7 +19,7 @@ describe('limits of the guard', () => {
     expect(falls(['a', 'b'], { a: 2, b: 2 }, { a: NaN })).toMatchObject([{ row: 'a' }, { row: 'b' }]);
   });
 
-  it('refuses a baseline with other rows', () => {
+  it('refuses a baseline with different rows', () => {
     expect(() => assertSameRows(['a'], { a: 1 })).not.toThrow();
     expect(() => assertSameRows(['a', 'b'], { a: 1 })).toThrow('missing: b; unknown: none');
     expect(() => assertSameRows(['a'], { a: 1, c: 1 })).toThrow('missing: none; unknown: c');

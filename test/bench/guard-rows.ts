@@ -110,7 +110,7 @@ const redis: GuardGroup = {
   },
 };
 
-/** Measures rounds of all cases of a filter's work, each after a round of the yardstick. */
+/** Measures all cases of a filter's work in rounds, each after a round of the yardstick. */
 async function filterRounds(
   service: Service,
   bodies: readonly Buffer[],

@@ -21,7 +21,7 @@ const ERROR_RATE = 1e-3;
 const FEW_HOSTS = 1_000;
 /** URLs before the measurement, in another set. */
 const WARM_URLS = 100_000;
-/** URLs of a lease, each of another host. */
+/** URLs of a lease, each of a different host. */
 const LEASED = 100;
 const LEASES = 50;
 const ROUNDS = 5;

@@ -1,4 +1,4 @@
-/** The verdict on the second of two sets of measurements of one figure. */
+/** How the second of two sets of measurements compares with the first. */
 export type Verdict = 'faster' | 'slower' | 'same within noise' | 'too few rounds';
 
 /** The smallest number of rounds per side that can decide: 5 and 5 without overlap have p = 2 / 252. */

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 
-/** Items per batch, unless a row uses another number. */
+/** Items per batch, unless a row uses a different number. */
 export const BATCH = 1_000;
 
 /** The i-th made-up URL. All are distinct and have 77 bytes, like the URLs of a news archive. */

@@ -69,7 +69,7 @@ describe('a sync of the command line that gets no answer', () => {
     expect(await checkpoints()).toEqual([]);
   });
 
-  it('to its opening abandons that sync with --restart, even with another capacity', async () => {
+  it('to its opening abandons that sync with --restart, even with a different capacity', async () => {
     const checkpoint = ['--checkpoint', join(folder, 'checkpoint')];
     await cutAt(OPENING, [list, ...checkpoint, '--capacity', '20000'], ['SIGKILL']);
     expect(await sync(list, ...checkpoint, '--capacity', '30000', '--restart')).toMatchObject(forgotten);

@@ -160,7 +160,7 @@ describe('the command line shows no secret', () => {
     for (const [key, says] of [
       [KEY, / 1 seen/],
       [`${KEY}\n`, / 1 seen/],
-      [`${KEY}\nmore`, /^unseen: UNSEEN_API_KEY: apiKey must have only visible ASCII characters/],
+      [`${KEY}\nmore`, /^unseen: UNSEEN_API_KEY: apiKey must contain only visible ASCII characters/],
       [`${KEY}é`, /^unseen: UNSEEN_API_KEY: apiKey must have/],
       [`${KEY} ${KEY}`, /^unseen: UNSEEN_API_KEY: apiKey must have/],
     ] as const) {
@@ -175,7 +175,7 @@ describe('the command line shows no secret', () => {
   it('nor does the client', async () => {
     for (const apiKey of [`${KEY}\nmore`, `${KEY}é`])
       expect(() => new UnseenClient({ url: app.url, apiKey })).toThrow(
-        /^apiKey must have only visible ASCII/,
+        /^apiKey must contain only visible ASCII/,
       );
     const client = new UnseenClient({
       url: `http://127.0.0.1:${await freePort()}`,

@@ -182,7 +182,7 @@ describe('a client whose service', () => {
     return (_, response) => void response.writeHead(status, headers).end(body);
   };
 
-  it('does not exist gets an error with its URL when the time is over', async () => {
+  it('does not exist gets an error with its URL when the time limit is reached', async () => {
     const url = `http://127.0.0.1:${await freePort()}`;
     const visit = new UnseenClient({ url, timeoutMs: 300 }).visitedSet('crawl').visit('https://example.org/');
     await expect(visit).rejects.toThrow(UnreachableError);

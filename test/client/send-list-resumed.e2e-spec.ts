@@ -197,7 +197,7 @@ describe('a list that is resumed', () => {
     expect(await bag.count(items(2_000))).toEqual(Array(2_000).fill(1));
   });
 
-  it('refuses to continue with another list', async () => {
+  it('refuses to continue with a different list', async () => {
     const recorded = recordedFetch();
     const bag = await bagOf(recorded.fetch);
     let saved: Checkpoint | undefined;

@@ -68,7 +68,7 @@ describe.each([0, 1])(
       await useUp(store, before, 'after its keys moved');
     });
 
-    it('and the new owner has everything', async () => {
+    it('the new owner has everything afterwards', async () => {
       await move.close();
       await useUp(store, before, 'at the new owner');
       expect(await check(store, before, items(50))).toEqual(items(50).map(() => 1));

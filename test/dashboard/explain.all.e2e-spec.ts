@@ -80,7 +80,7 @@ describeInBrowser.each(['embedded', 'redis'])(`explanations, %s store${why}`, (s
     await tab.leave();
   });
 
-  it('show the counters of an item as any other program finds them', async () => {
+  it('show the same counters of an item as any other program reads', async () => {
     await client
       .filter('names')
       .create({ type: 'counting', capacity: 100, semantics: 'multiset', errorRate: 1e-6 });

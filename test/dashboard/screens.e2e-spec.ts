@@ -11,7 +11,7 @@ const browser = sharedBrowser();
 const urls = (from: number, to: number): string[] =>
   Array.from({ length: to - from }, (_, i) => `https://example.org/${from + i}`);
 
-/** The texts of a row of a table, by the titles of the columns. */
+/** The cell texts of a table row, by column title. */
 async function cellsOf(row: Locator, table: Locator): Promise<Record<string, string>> {
   const titles = await table.getByRole('columnheader').allInnerTexts();
   const texts = await row.locator('th, td').allInnerTexts();

@@ -248,7 +248,7 @@ describeExample(`examples/cms${why}`, () => {
       await cms.told();
       gate.release();
       expect(await set.check(url)).toBe('unseen');
-      await until('the fetch is over', async () => {
+      await until('the fetch has ended', async () => {
         const description = await set.describe();
         return 'queue' in description && description.queue.leased === 0;
       });

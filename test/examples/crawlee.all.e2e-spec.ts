@@ -50,7 +50,7 @@ describeExample(`the example crawlee${why}`, () => {
     });
     afterEach(() => site.stop());
 
-    it('two machines at once fetch each page once', async () => {
+    it('two machines fetch each page once between them', async () => {
       // Both start before either finds a link. Then both find the same links.
       const { arrive } = meeting(2);
       const links = paths(40);

@@ -339,7 +339,7 @@ describe('an instance that is paused while another ends a sync', () => {
     await expectRefusal(one.syncs.keep(handle, id, positions, keyed()), 'SYNC_ENDED');
   });
 
-  it('learns that the sync is over, even if its next list would not fit', async () => {
+  it('learns that the sync has ended, even if its next list would not fit', async () => {
     const filter = await make({});
     const now = await current(other, filter);
     const { id } = await other.syncs.open(now, syncPlan(now, { capacity: 30 }), made());

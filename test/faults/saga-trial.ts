@@ -37,7 +37,7 @@ interface Snapshot extends Prepared {
   readonly dump: readonly Buffer[];
 }
 
-/** The user of instances that must execute nothing once their trial is over. */
+/** The user of instances that must execute nothing once their trial has ended. */
 const MORTAL = 'mortal';
 
 const DUMP = `

@@ -10,7 +10,7 @@ const REST_MS = [200, 1_200] as const;
 const LONGEST_MS = 120_000;
 
 /**
- * Strikes with one fault after another until `isOver`, with each at least once. Resolves when the last fault is over.
+ * Strikes with one fault after another until `isOver`, with each at least once. Resolves when the last fault has ended.
  */
 export async function disturb(
   sources: readonly FaultSource[],

@@ -134,7 +134,7 @@ describe('judgeQueue', () => {
     expect(violations([...again.slice(0, 3), leased(LEASE, 20_000)])).toEqual([]);
     expect(violations([...again.slice(0, 3), leased(LEASE, 20_000, LEASED)])).toEqual([
       expect.stringContaining('after it had been acknowledged'),
-      expect.stringContaining('repeat of a lease that was over'),
+      expect.stringContaining('repeat of a lease that had ended'),
     ]);
   });
 

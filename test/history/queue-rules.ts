@@ -96,7 +96,7 @@ export const RULES: readonly Rule[] = [
       ),
   },
   {
-    broken: 'was settled by a lease that was over',
+    broken: 'was settled by a lease that had ended',
     breaks: ({ holds }, doubts) =>
       holds.some((hold) =>
         hold.settlings.some(({ event, word }) => DONE.has(word) && doubts.isOver(hold, event.start)),
@@ -125,7 +125,7 @@ export const RULES: readonly Rule[] = [
       ),
   },
   {
-    broken: 'was handed out by the repeat of a lease that was over',
+    broken: 'was handed out by the repeat of a lease that had ended',
     breaks: ({ holds, handOuts }, doubts) =>
       holds.some((hold) =>
         handOuts.some(

@@ -16,7 +16,7 @@ import { untilAnswered } from './until-answered.js';
 const ERROR_RATE = 1e-9;
 /** In leases of a thousand: more than a run ever leaves. */
 const MOST_DRAINS = 100;
-/** Workers have other numbers than the clients of the filters, and thus other random numbers. */
+/** Workers have different numbers from the clients of the filters, and thus different random numbers. */
 const FIRST_WORKER = 1_000;
 /** The store's timers notice the end of a delay some time after it. */
 const LATE_MS = 500;

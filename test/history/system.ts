@@ -9,7 +9,7 @@ export interface FaultSource {
   /** Faults of different groups may happen at the same time. */
   readonly group: 'processes' | 'connections';
   /**
-   * Resolves when the fault is over. If the last writes of a master may be lost, resolves to its death: see Fault.
+   * Resolves when the fault has ended. If the last writes of a master may be lost, resolves to its death: see Fault.
    */
   strike(random: Random, answers: Answers): Promise<Death | undefined>;
 }

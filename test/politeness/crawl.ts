@@ -17,7 +17,7 @@ export interface System {
   readonly services: readonly ServiceInstance[];
   /** Failures other than wrong answers. */
   readonly failures: readonly string[];
-  /** Kills a part of it and starts it again. Each call kills another part. */
+  /** Kills a part of it and starts it again. Each call kills a different part. */
   killNext(): Promise<void>;
   stop(): Promise<void>;
 }

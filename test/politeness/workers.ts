@@ -104,7 +104,7 @@ const SCRAPY: Program = {
 };
 const RUN = 'import json, sys; from tests.crawl import run; run(*map(json.loads, sys.argv[1:]))';
 
-/** A crawl with Scrapy by the spider of the tests of scrapy-unseen. */
+/** A Scrapy crawl with the spider from the tests of scrapy-unseen. */
 function startScrapy({ agent, service, set, starts }: Task): Crawling {
   const settings = {
     ...{ USER_AGENT: agent, UNSEEN_URL: service, UNSEEN_SET: set },

@@ -228,7 +228,8 @@ export class Callers {
   }
 
   learnExport(exported: Exported): void {
-    // After a sync a set has another geometry, and the model does not know the order in which its layers were filled.
+    // After a sync a set has a different geometry, and the model does not know the order in which its layers were
+    // filled.
     if (exported.filter.base === 0 && exported.set.exact) this.exports.push(exported);
   }
 

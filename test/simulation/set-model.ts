@@ -33,7 +33,7 @@ export class SetModel {
   base = 0;
   layers: LayersModel;
   /**
-   * Whether the cells of its layers are known. After a sync they are not, because its layers were filled in another
+   * Whether the cells of its layers are known. After a sync they are not, because its layers were filled in a different
    * order.
    */
   exact = true;

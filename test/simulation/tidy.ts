@@ -32,7 +32,7 @@ export function assertTidy({ tables }: SimulatedDisk, { sets }: Model): void {
       const scope = key.toString('hex', 0, SCOPE_BYTES);
       const found = windows.get(scope) ?? new Set();
       windows.set(scope, found.add(key.toString('hex', SCOPE_BYTES, SCOPE_BYTES + WINDOW_BYTES)));
-      if (found.size > 2) throw new Violation('records are left of a window that is over');
+      if (found.size > 2) throw new Violation('records are left of a window that has ended');
     }
   }
 }

@@ -24,7 +24,7 @@ export interface Listener {
   /** A call was executed. `value` is its answer. */
   executed(call: Call, value: unknown): void;
   syncEnded(end: SyncEnd): void;
-  /** Calls may get other answers from now on. */
+  /** Calls may get different answers from now on. */
   changed(): void;
 }
 

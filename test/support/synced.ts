@@ -47,7 +47,7 @@ export class Synced {
     return synced;
   }
 
-  /** The same filter or set, or one with another name, through another service. */
+  /** The same filter or set, or one with a different name, through another service. */
   through(app: Service, name = this.name): Synced {
     return new Synced(app, this.kind, name);
   }

@@ -16,7 +16,7 @@ function redisAgainstSet(row: Row, rows: readonly Row[]): Target[] {
   return [atMost(`Redis CPU relative to ${SET_ROW}`, own / set, 1, '×')];
 }
 
-/** The targets of a row of the real mix, relative to other rows of the same run. Empty for rows without targets. */
+/** The targets for a row of the real mix, relative to other rows of the same run. Empty for rows without targets. */
 export function mixTargets(row: Row, rows: readonly Row[]): { targets?: Target[] } {
   const cpuOf = (name: string) => {
     const cpu = rows.find((other) => other.name === `mix/${name}`)?.cpu;

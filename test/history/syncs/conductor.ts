@@ -147,7 +147,7 @@ export class Conductor {
     return undefined;
   }
 
-  /** Resolves to whether the sync is over. */
+  /** Resolves to whether the sync has ended. */
   private async end(sync: string, verb: 'commit' | 'abandon'): Promise<boolean> {
     this.lead();
     const answer = seen(await this.perform({ verb, sync }));

@@ -16,14 +16,14 @@ export const BECAUSE = [
   'seen after a commit, since it was queued at the opening',
   'seen after a commit, since it was queued at the opening and acknowledged later',
   'seen after a sync that was abandoned',
-  'seen until its age is over',
-  'seen until its age is over, through a commit',
+  'seen until its age ends',
+  'seen until its age ends, through a commit',
   'unseen since it was forgotten',
   'unseen after a commit, since it was forgotten in the sync',
   'unseen after a commit, since nothing kept it',
   'unseen, since only an abandoned sync had listed it',
-  'unseen, since its age is over',
-  'unseen, since its age was over before it was listed again',
+  'unseen, since its age has ended',
+  'unseen, since its age had ended before it was listed again',
 ] as const;
 
 export type Because = (typeof BECAUSE)[number];
@@ -75,8 +75,8 @@ export class Presence {
     }
     if (this.wasOnlyListed(at)) because.add('unseen, since only an abandoned sync had listed it');
     if (this.url.adds.length + this.url.lists.length > 0 && this.isOverAge(at)) {
-      because.add('unseen, since its age is over');
-      if (this.isListedAgain()) because.add('unseen, since its age was over before it was listed again');
+      because.add('unseen, since its age has ended');
+      if (this.isListedAgain()) because.add('unseen, since its age had ended before it was listed again');
     }
     return because;
   }
@@ -105,7 +105,7 @@ export class Presence {
     }
     if (because.length === 0) because.push('seen since a call added it');
     const isLate = Number.isFinite(life) && at.start > call.end + life / 2;
-    if (isLate) because.push(`seen until its age is over${commits > 0 ? ', through a commit' : ''}`);
+    if (isLate) because.push(`seen until its age ends${commits > 0 ? ', through a commit' : ''}`);
     return because;
   }
 

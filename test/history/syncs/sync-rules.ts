@@ -12,7 +12,7 @@ import { openedIn, type SyncLife } from './timeline.js';
 /** The rules for syncs and their calls that do not depend on the URLs. */
 export const SYNC_RULES = [
   'a sync ends only by a commit, by a call that abandons it, or for a true reason',
-  'a sync that is over does not change',
+  'a sync that has ended does not change',
   'a sync is readable until the next one is opened',
   'a sync opens unless another one is in progress',
   'a repeat of open answers the same',
@@ -74,7 +74,7 @@ function judgeEnd(sync: SyncLife, events: readonly SyncedEvent[], find: Finding)
     const other = later.find((sight) => sight.state !== state);
     if (later.length > 0) {
       find(
-        'a sync that is over does not change',
+        'a sync that has ended does not change',
         !other,
         `sync ${id} was ${state}, then ${other?.state}`,
         calls,
@@ -118,7 +118,7 @@ function judgeRefusal(
     find(
       'a sync opens unless another one is in progress',
       Math.min(sync.committedBy, sync.abandonedBy) >= start,
-      `a sync was not opened since there is ${id}, which was over`,
+      `a sync was not opened since there is ${id}, which had ended`,
       event.attempts,
     );
   }

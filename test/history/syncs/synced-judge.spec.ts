@@ -111,11 +111,11 @@ const CASES: readonly Case[] = [
     ...{ before: [...IN_SYNC, abandon()], wrong: unseen, right: seen },
   },
   {
-    rule: 'seen until its age is over',
+    rule: 'seen until its age ends',
     ...{ before: [visit('new'), pause(9_000)], wrong: unseen, right: seen, set: 'ageing' },
   },
   {
-    rule: 'seen until its age is over, through a commit',
+    rule: 'seen until its age ends, through a commit',
     before: [visit('new'), open(), visit('seen', 1), commit(), pause(9_000)],
     ...{ wrong: unseen, right: seen, set: 'ageing' },
   },
@@ -137,11 +137,11 @@ const CASES: readonly Case[] = [
     ...{ before: [open(), list('new'), abandon()], wrong: seen, right: unseen },
   },
   {
-    rule: 'unseen, since its age is over',
+    rule: 'unseen, since its age has ended',
     ...{ before: [visit('new', 2), pause(4_000)], wrong: seen, right: unseen, set: 'ageing' },
   },
   {
-    rule: 'unseen, since its age was over before it was listed again',
+    rule: 'unseen, since its age had ended before it was listed again',
     before: [open(), list('new'), pause(8_000), list('kept'), commit(), pause(5_000)],
     ...{ wrong: seen, right: unseen, set: 'ageing' },
   },
@@ -156,7 +156,7 @@ const CASES: readonly Case[] = [
     right: abandon(),
   },
   {
-    rule: 'a sync that is over does not change',
+    rule: 'a sync that has ended does not change',
     before: [open(), commit()],
     wrong: look({ id: S, state: 'open' }),
     right: look({ id: S, state: 'committed' }),

@@ -21,7 +21,7 @@ export const DEFECTS = [
   'answers 500',
   'answers 503 STORE_DATA_LOST',
   'answers 503 without Retry-After',
-  'answers under another operation id',
+  'answers under a different operation id',
 ] as const;
 
 export type Defect = (typeof DEFECTS)[number];
@@ -98,7 +98,7 @@ export class FaultyItems {
 
   /** The operation id in an answer. */
   idOf({ key }: Batch): string {
-    return this.isNow('answers under another operation id') ? randomUUID() : key;
+    return this.isNow('answers under a different operation id') ? randomUUID() : key;
   }
 
   private read({ subject, verb, items }: Batch): readonly Answer[] {

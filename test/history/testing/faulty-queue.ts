@@ -29,11 +29,11 @@ export const QUEUE_DEFECTS = {
   'hands out entries with another discovery’s payload': [
     'was handed out for a discovery that did not queue it',
   ],
-  'settles with a lease that is over': ['was settled by a lease that was over'],
-  'settles forgotten entries': ['was settled by a lease that was over'],
+  'settles with a lease that has ended': ['was settled by a lease that had ended'],
+  'settles forgotten entries': ['was settled by a lease that had ended'],
   'refuses a lease that is not over': ['could not be settled by the lease that held it'],
-  'does not know a lease that is over': ['was unknown under its lease without being forgotten'],
-  'repeats a lease that is over': ['was handed out by the repeat of a lease that was over'],
+  'does not know a lease that has ended': ['was unknown under its lease without being forgotten'],
+  'repeats a lease that has ended': ['was handed out by the repeat of a lease that had ended'],
   'omits entries that a lease holds': ['was omitted by the repeat of a lease that held it'],
   'hands out scheduled entries': ['was handed out before its time'],
   'leases from hosts that wait': ['was leased before its host was due'],
@@ -194,7 +194,7 @@ export class FaultyQueue {
   private settle({ verb, seconds, isUncounted = false, hostSeconds = 0 }: Settle, id: string): string {
     const entry = this.known(verb).find((one) => this.settles(id, one));
     if (!entry || this.isNow('refuses a lease that is not over')) {
-      const known = this.given.has(id) && !this.isNow('does not know a lease that is over');
+      const known = this.given.has(id) && !this.isNow('does not know a lease that has ended');
       return known ? 'expired' : 'unknown';
     }
     const now = Date.now();
@@ -224,7 +224,7 @@ export class FaultyQueue {
   }
 
   private settles(id: string, entry: Entry): boolean {
-    if (this.defect === 'settles with a lease that is over') return id.endsWith(` ${entry.url}`);
+    if (this.defect === 'settles with a lease that has ended') return id.endsWith(` ${entry.url}`);
     if (this.defect === 'acknowledges with any lease' && this.acked.includes(entry)) {
       return id.endsWith(` ${entry.url}`);
     }
@@ -233,7 +233,7 @@ export class FaultyQueue {
 
   private stillHeld(leased: readonly Leased[]): QueueAnswers {
     const held = (one: Leased) =>
-      this.isNow('repeats a lease that is over') ||
+      this.isNow('repeats a lease that has ended') ||
       (!this.isNow('omits entries that a lease holds') &&
         this.entries.some(({ lease, hiddenUntil }) => lease === one.id && hiddenUntil > Date.now()));
     return { leased: leased.filter(held) };
