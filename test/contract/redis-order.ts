@@ -16,7 +16,6 @@ import { add, check, items, keyed, made, makeFilter, type FilterOptions } from '
 import { HostCalls, hostOptions, urls } from './host-calls.js';
 import { payloads } from './queue-calls.js';
 import type { Subject } from './subject.js';
-import { SyncCalls } from './sync-calls.js';
 
 const DAY_MS = 86_400_000;
 const BASE = queueBytes(false);
@@ -24,7 +23,6 @@ const BASE = queueBytes(false);
 /** How Redis stores priorities and scheduled entries, and how the commit of a sync removes these. */
 export function redisOrder(subject: Subject<RedisHarness>): void {
   const calls = new HostCalls(subject, 1);
-  const syncs = new SyncCalls(subject);
   const make = (options: FilterOptions = {}) =>
     makeFilter(subject.store, { kind: 'visited-set', errorRate: 1e-9, ...options });
   const metaOf = async ({ generation }: Filter) =>
@@ -153,30 +151,6 @@ export function redisOrder(subject: Subject<RedisHarness>): void {
   });
 
   describe('scheduled entries at the commit of a sync', () => {
-    it('are dropped although they came due while it was open, unless they were waiting when it was opened', async () => {
-      const filter = await make();
-      await calls.discover(filter, items(4), { delayMs: DAY_MS });
-      clock.advance(DAY_MS);
-      expect(payloads(await calls.lease(filter, 1))).toHaveLength(1);
-      await calls.discover(filter, items(30, 'later'), { delayMs: DAY_MS });
-      const sync = await syncs.open(filter);
-      const now = await syncs.current(filter);
-      clock.advance(DAY_MS);
-      const found = await calls.lease(now, 100);
-      expect(found).toHaveLength(34);
-      await syncs.keep(filter, sync, items(10, 'later'));
-      await syncs.commit(filter, sync);
-      const after = await syncs.current(filter);
-      const kept = [...items(4), ...items(10, 'later')];
-      expect(await check(subject.store, after, items(30, 'later'))).toEqual(
-        items(30).map((_, n) => (n < 10 ? 1 : 0)),
-      );
-      const acked = await calls.ack(after, found, DAY_MS);
-      expect(acked).toEqual(payloads(found).map((payload) => (kept.includes(payload) ? 1 : 0)));
-      clock.advance(DAY_MS);
-      expect(payloads(await calls.lease(after, 100)).sort()).toEqual(kept.sort());
-    });
-
     it('do not come due before they are checked, and give way to new entries of their items', async () => {
       const filter = await make();
       await schedule(filter, [], ['old'], clock.now() + DAY_MS + 30_000);

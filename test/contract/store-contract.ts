@@ -48,6 +48,7 @@ import { syncGrowthContract } from './syncs-growth.js';
 import { syncLifeCycleContract } from './syncs-life-cycle.js';
 import { syncsHostsContract } from './syncs-hosts.js';
 import { syncQueueContract } from './syncs-queue.js';
+import { syncScheduleContract } from './syncs-schedule.js';
 
 /**
  * The specification of the port: the rules for every store, with guarantees G1 to G8 by name. It runs unchanged on all
@@ -87,6 +88,7 @@ export function storeContract<H extends StoreHarness>(
     syncLifeCycleContract(subject);
     syncGrowthContract(subject);
     syncQueueContract(subject);
+    syncScheduleContract(subject);
     inspectionContract(subject);
     operationIdsContract(subject);
     credentialsContract(subject);

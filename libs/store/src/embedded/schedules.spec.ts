@@ -4,6 +4,7 @@ import { MovedClock } from '../../../../test/support/moved-clock.js';
 import { until } from '../../../../test/support/until.js';
 import type { Filter } from '../port/index.js';
 import { SWEEP_AFTER_MS } from '../sweeping.js';
+import { DEFAULT_SIZES } from './database/sizes.js';
 import type { EmbeddedStore } from './embedded-store.js';
 import { createFilter, keys, operation, positions, Workbench } from './testing/fixtures.js';
 
@@ -16,16 +17,26 @@ afterEach(() => bench.tidy());
 
 const countsOf = async (store: EmbeddedStore, filter: Filter) => (await store.describe(filter)).queue!;
 
+const HOUR_MS = 3_600_000;
+
+const planOf = ({ capacity, errorRate, geometry }: Filter) => ({ capacity, errorRate, geometry });
+
 const schedule = (store: EmbeddedStore, filter: Filter, payloads: string[], delayMs: number) =>
   store.counters.add(filter, positions(filter, payloads), operation(), { payloads, delayMs });
 
-/** A set with scheduled entries, right after the commit of a sync that keeps the first two of them. */
-async function committed(store: EmbeddedStore): Promise<{ filter: Filter; end: Promise<unknown> }> {
+/**
+ * A set with scheduled entries, right after the commit of a sync that keeps the first two of them. `meanwhile` is called
+ * during the sync.
+ */
+async function committed(
+  store: EmbeddedStore,
+  meanwhile: (filter: Filter) => Promise<unknown> = () => Promise.resolve(),
+): Promise<{ filter: Filter; end: Promise<unknown> }> {
   const filter = await createFilter(store, { kind: 'visited-set', errorRate: 1e-9 });
   await schedule(store, filter, keys(MANY), DAY_MS);
-  const { capacity, errorRate, geometry } = filter;
-  const { id } = await store.syncs.open(filter, { capacity, errorRate, geometry }, operation());
+  const { id } = await store.syncs.open(filter, planOf(filter), operation());
   await store.syncs.keep(filter, id, positions(filter, keys(2)), operation());
+  await meanwhile(filter);
   const end = store.syncs.commit(filter, id, 1, Infinity).catch(() => undefined);
   for (;;) {
     await setImmediate();
@@ -95,5 +106,64 @@ describe('the scheduled entries that a sync did not keep', () => {
     await end;
     expect((await countsOf(store, filter)).scheduled).toBe(2);
     expect((await countsOf(store, other)).forgotten).toBe(1);
+  });
+
+  it('are removed before another sync opens, which might list their items', async () => {
+    const store = await bench.open();
+    const { filter, end } = await committed(store);
+    expect((await countsOf(store, filter)).scheduled).toBeGreaterThan(2);
+    const { id } = await store.syncs.open(filter, planOf(filter), operation());
+    expect((await countsOf(store, filter)).scheduled).toBe(2);
+    await end;
+    await store.syncs.keep(filter, id, positions(filter, keys(4)), operation());
+    await store.syncs.commit(filter, id, 1, Infinity);
+    expect(await exported(store, await store.open(filter.name, filter.kind))).toEqual(keys(2));
+  });
+});
+
+describe('the entries that came due during a sync that did not keep them', () => {
+  /** Makes all entries come due, and leases some of them. */
+  const due = (clock: MovedClock, store: EmbeddedStore) => async (filter: Filter) => {
+    clock.advance(DAY_MS);
+    for (let moved = 0; moved <= MANY; moved += DEFAULT_SIZES.movesPerChange)
+      await store.queue.lease(filter, 1, HOUR_MS, operation());
+  };
+
+  it('are voided in steps, also after a restart', async () => {
+    const clock = new MovedClock();
+    const store = await bench.open({ clock });
+    const { filter, end } = await committed(store, due(clock, store));
+    const { forgotten } = await countsOf(store, filter);
+    expect(forgotten).toBeLessThan(MANY - 2);
+    await store.close();
+    await end;
+    const again = await bench.open({ clock, maxMarks: 0 });
+    const reopened = await again.open(filter.name, filter.kind);
+    expect(await exported(again, reopened)).toEqual(keys(2));
+    await until('they are swept', async () => {
+      const { waiting, leased } = await countsOf(again, reopened);
+      return waiting + leased === 2;
+    });
+  });
+
+  it('do not take later entries of their items with them in a set that ages', async () => {
+    const clock = new MovedClock();
+    const store = await bench.open({ clock });
+    const made = await createFilter(store, {
+      ...{ kind: 'visited-set', errorRate: 1e-9, maxAgeSeconds: DAY_MS / 1_000 },
+    });
+    await schedule(store, made, keys(2), HOUR_MS);
+    const { id } = await store.syncs.open(made, planOf(made), operation());
+    clock.advance(HOUR_MS);
+    const leased = await store.queue.lease(made, 2, HOUR_MS, operation());
+    await store.queue.ack(made, [leased[0]!.id], operation());
+    clock.advance(2 * DAY_MS);
+    // The items have expired, so this one gets another entry. Its item expires again before the commit.
+    const again = leased[0]!.payload;
+    const added = store.counters.add(made, positions(made, [again]), operation(), { payloads: [again] });
+    expect([...(await added)]).toEqual([1]);
+    clock.advance(2 * DAY_MS);
+    await store.syncs.commit(made, id, 1, Infinity);
+    expect(await exported(store, await store.open(made.name, made.kind))).toEqual([again]);
   });
 });

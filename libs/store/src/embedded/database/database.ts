@@ -38,7 +38,7 @@ export const FORMAT_VERSION = '7';
  *   due          g, time, kind, number    ends of leases, and delayed entries (queue/due.ts)
  *   dead         g, number          dead letters (queue/dead-letters.ts)
  *   marks        g, row             marks of forgotten items (filters/marks.ts)
- *   removed      g, layer, row      removals during a sync (filters/removals.ts)
+ *   removed      g, layer, row      removals and due entries during a sync (filters/sync-rows.ts)
  *   hidden       g, layer, epoch, hash    forgotten items whose cells stay live (filters/hidden-rows.ts)
  *   credentials  id                 API key without its secret
  *

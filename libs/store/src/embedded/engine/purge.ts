@@ -12,6 +12,7 @@ import {
   stackPrefix,
 } from '../database/keys.js';
 import type { FilterState } from '../filters/filter-state.js';
+import { syncRows } from '../filters/sync-rows.js';
 import type { Memory } from '../filters/memory.js';
 import { outdatedRecords } from '../operations/operation-records.js';
 
@@ -45,9 +46,9 @@ export class Purger {
     this.range(this.database.blocks, { start: blockKey(key, from, 0), end: blockKey(key, end, 0) });
   }
 
-  /** Deletes the removals that were noted for an ended sync. `base` is the number of the sync's first layer. */
-  removals({ key }: FilterState, base: number): void {
-    this.range(this.database.removed, prefixRange(stackPrefix(key, base)));
+  /** Deletes the rows of an ended sync. `base` is the number of its first layer. */
+  syncRows(state: FilterState, base: number): void {
+    this.range(this.database.removed, syncRows(state, base));
   }
 
   /** Deletes the items whose hiding ended before `epoch`. `base` is the number of the first of their layers. */
@@ -79,11 +80,8 @@ export class Purger {
         const hidden = { start: stackPrefix(state.key, from), end: stackPrefix(state.key, end) };
         if (firstKey(this.database.hidden, hidden)) this.hiddenOf(state, from, end);
       }
-      const before = {
-        start: state.key,
-        end: stackPrefix(state.key, state.sync?.opened.base ?? state.nextLayer),
-      };
-      if (firstKey(this.database.removed, before)) this.range(this.database.removed, before);
+      for (const range of rowsOfEndedSyncs(state))
+        if (firstKey(this.database.removed, range)) this.range(this.database.removed, range);
       const end = numberedKey(state.key, state.queue.firstMark);
       if (firstKey(this.database.marks, { start: state.key, end })) this.marks(state);
     }
@@ -134,6 +132,16 @@ function retiredLayers({ stacks, nextLayer }: FilterState): [from: number, end: 
   }
   if (nextLayer > from) retired.push([from, nextLayer]);
   return retired;
+}
+
+/** The rows of ended syncs, except those that the last commit still needs: see removeUnkept. */
+function rowsOfEndedSyncs({ key, queue, stack, sync, nextLayer }: FilterState): KeyRange[] {
+  const end = stackPrefix(key, sync?.opened.base ?? nextLayer);
+  if (queue.unkeptUntil === 0) return [{ start: key, end }];
+  return [
+    { start: key, end: stackPrefix(key, stack.base) },
+    { start: stackPrefix(key, stack.base + 1), end },
+  ];
 }
 
 function removeSlice(table: Table, range: KeyRange, limit: number): number {

@@ -87,9 +87,9 @@ export class Session {
     return Math.floor(this.options.clock.now());
   }
 
-  /** True if a layer of the filter claims the item with this hash, which is not that of a sync. */
-  contains({ stack }: FilterState, hash: Uint32Array): boolean {
-    return claims(stack, positionsOfHashes(hash, stack.plan[0].geometry))[0] === 1;
+  /** One byte per item: 1 if a layer of the filter, which is not that of a sync, claims the item with this hash. */
+  claimed({ stack }: FilterState, hashes: Uint32Array): Uint8Array {
+    return claims(stack, positionsOfHashes(hashes, stack.plan[0].geometry));
   }
 
   get random(): RandomSource {

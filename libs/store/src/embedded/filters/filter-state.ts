@@ -38,10 +38,12 @@ export class SyncState {
   listed = 0;
   new = 0;
   kept = 0;
-  /** See removals.ts: the number of removals, the rows that store them, and the hashes in these rows. */
+  /** See removals.ts: the number of removals, and the hashes in the rows that store them. */
   noted = 0;
-  rows = 0;
   rowHashes = 0;
+  /** See sync-rows.ts and came-due.ts: the number of all rows, and of those with scheduled entries. */
+  rows = 0;
+  cameDue = 0;
   readonly removals = new HashTable();
   /** 1 once all entries that were in the queue at the opening are kept. */
   copied = 0;

@@ -1,9 +1,9 @@
 import type { Positions } from '#bloom';
 import type { Database } from '../database/database.js';
 import type { FilterState, SyncState } from './filter-state.js';
-import { PREFIX_BYTES, prefixRange, SEQUENCE_BYTES, stackPrefix, writeNumber } from '../database/keys.js';
 import { viewOf } from '../database/row-view.js';
 import { HASH_BYTES, HASH_WORDS } from '../hashes/hash-bytes.js';
+import { addSyncRow, SyncRow, syncRows } from './sync-rows.js';
 
 /*
  * The items removed since a sync was opened, exactly, by hash: an input list that is sent later must not bring them
@@ -11,9 +11,8 @@ import { HASH_BYTES, HASH_WORDS } from '../hashes/hash-bytes.js';
  * start reads them.
  */
 
-/** Values in the table, and the first byte of a row. */
-const Noted = { Added: 1, Removed: 2 } as const;
-type Noted = (typeof Noted)[keyof typeof Noted];
+/** The values in the table. */
+type Noted = typeof SyncRow.Added | typeof SyncRow.Removed;
 
 /** Maximum number of hashes in rows for each removal that may be noted: items that come and go are in several rows. */
 const HASHES_A_REMOVAL = 4;
@@ -34,12 +33,12 @@ export function noteRemovals(
   const items = new Uint32Array(positions.count);
   let count = 0;
   for (let item = 0; item < positions.count; item++) {
-    if (removals.get(positions.hash, HASH_WORDS * item) === Noted.Removed) continue;
-    removals.set(positions.hash, HASH_WORDS * item, Noted.Removed);
+    if (removals.get(positions.hash, HASH_WORDS * item) === SyncRow.Removed) continue;
+    removals.set(positions.hash, HASH_WORDS * item, SyncRow.Removed);
     sync.noted++;
     items[count++] = item;
   }
-  writeRows(database, state, sync, Noted.Removed, positions, items.subarray(0, count));
+  writeRows(database, state, sync, SyncRow.Removed, positions, items.subarray(0, count));
   return sync.noted <= most && sync.rowHashes <= HASHES_A_REMOVAL * most;
 }
 
@@ -51,12 +50,12 @@ export function dropRemovals(database: Database, state: FilterState, positions: 
   const items = new Uint32Array(positions.count);
   let count = 0;
   for (let item = 0; item < positions.count; item++) {
-    if (removals.get(positions.hash, HASH_WORDS * item) !== Noted.Removed) continue;
-    removals.set(positions.hash, HASH_WORDS * item, Noted.Added);
+    if (removals.get(positions.hash, HASH_WORDS * item) !== SyncRow.Removed) continue;
+    removals.set(positions.hash, HASH_WORDS * item, SyncRow.Added);
     sync.noted--;
     items[count++] = item;
   }
-  writeRows(database, state, sync, Noted.Added, positions, items.subarray(0, count));
+  writeRows(database, state, sync, SyncRow.Added, positions, items.subarray(0, count));
 }
 
 /** One byte per item: 1 if it is noted as removed. Undefined if none is. */
@@ -64,19 +63,23 @@ export function notedOf({ noted, removals }: SyncState, { hash, count }: Positio
   if (noted === 0) return undefined;
   const found = new Uint8Array(count);
   for (let item = 0; item < count; item++) {
-    if (removals.get(hash, HASH_WORDS * item) === Noted.Removed) found[item] = 1;
+    if (removals.get(hash, HASH_WORDS * item) === SyncRow.Removed) found[item] = 1;
   }
   return found.includes(1) ? found : undefined;
 }
 
-/** Reads the rows after a start. Returns false if some are missing. */
+/** Reads the rows of a sync after a start. Returns false if some are missing. */
 export function readRemovals(database: Database, state: FilterState): boolean {
   const { sync } = state;
   if (!sync) return true;
   const words = new Uint32Array(HASH_WORDS);
   let rows = 0;
-  for (const { value } of database.removed.getRange(prefixRange(stackPrefix(state.key, sync.opened.base)))) {
+  for (const { value } of database.removed.getRange(syncRows(state, sync.opened.base))) {
     rows++;
+    if (value[0] === SyncRow.CameDue) {
+      sync.cameDue++;
+      continue;
+    }
     for (let at = 1; at < value.length; at += HASH_BYTES) {
       for (let word = 0; word < HASH_WORDS; word++) words[word] = value.readUInt32BE(at + 4 * word);
       sync.removals.set(words, 0, value[0] as Noted);
@@ -86,14 +89,14 @@ export function readRemovals(database: Database, state: FilterState): boolean {
 }
 
 function writeRows(
-  { removed, sizes }: Database,
+  database: Database,
   { key }: FilterState,
   sync: SyncState,
   kind: Noted,
   { hash }: Positions,
   items: Uint32Array,
 ): void {
-  const most = Math.floor((sizes.rowBytes - 1) / HASH_BYTES);
+  const most = Math.floor((database.sizes.rowBytes - 1) / HASH_BYTES);
   for (let from = 0; from < items.length; from += most) {
     const some = items.subarray(from, from + most);
     const row = Buffer.allocUnsafe(1 + HASH_BYTES * some.length);
@@ -104,16 +107,7 @@ function writeRows(
       for (let word = 0; word < HASH_WORDS; word++, at += 4)
         view.setUint32(at, hash[HASH_WORDS * item + word] as number);
     }
-    removed.putSync(rowKey(key, sync), row);
-    sync.rows++;
+    addSyncRow(database, key, sync, row);
     sync.rowHashes += some.length;
   }
-}
-
-/** The next row's key: `stackPrefix` and a number, from 0. */
-function rowKey(generation: Buffer, { opened, rows }: SyncState): Buffer {
-  const key = Buffer.allocUnsafe(PREFIX_BYTES + SEQUENCE_BYTES);
-  key.set(stackPrefix(generation, opened.base));
-  writeNumber(key, rows, PREFIX_BYTES);
-  return key;
 }

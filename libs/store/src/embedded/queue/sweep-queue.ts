@@ -1,7 +1,7 @@
 import { hashesOf } from '../../queued-hashes.js';
-import type { Database } from '../database/database.js';
+import { cameDueIn, type Born } from '../filters/came-due.js';
 import type { FilterState } from '../filters/filter-state.js';
-import type { Memory } from '../filters/memory.js';
+import { syncRows } from '../filters/sync-rows.js';
 import { DeadLetters } from './dead-letters.js';
 import { DueIndex, DueKind, FIRST_SCHEDULED, stateOf, type Due } from './due.js';
 import { entriesOf, EntryPacker, type Entry } from './entry.js';
@@ -10,13 +10,12 @@ import { LaneLogs } from './lane-logs.js';
 import { onlyLane } from './lane.js';
 import { Leases } from './leases.js';
 import { ROWS_OF_LEVEL } from './log.js';
+import { VoidEntries, type VoidSession } from './void-entries.js';
 
 /** The parts of a session that a sweep uses. */
-export interface SweptStore {
-  readonly database: Database;
-  readonly memory: Memory;
-  /** True if the filter has the item with this hash. */
-  contains(state: FilterState, hash: Uint32Array): boolean;
+export interface SweptStore extends VoidSession {
+  /** One byte per item: 1 if the filter has the item with this hash. See Positions for the hashes. */
+  claimed(state: FilterState, hashes: Uint32Array): Uint8Array;
   /** Deletes the rows of marks that are no longer needed. */
   readonly purger: { marks(state: FilterState): void };
 }
@@ -44,20 +43,41 @@ export function* sweepQueue(session: SweptStore, state: FilterState): Generator<
   session.purger.marks(state);
 }
 
-/** Removes the scheduled entries that the commit of a sync has made void. Each step runs inside a transaction. */
+/**
+ * Removes the scheduled entries that the commit of a sync has made void, and voids those that came due while it was
+ * open. No other sync is opened meanwhile. Each step runs inside a transaction.
+ */
 export function* removeUnkept(session: SweptStore, state: FilterState): Generator<void, void, undefined> {
   const { queue } = state;
-  const until = queue.unkeptUntil;
+  yield* voidCameDue(session, state);
   const lives = (entry: Entry): boolean => !queue.marks.cover(entry) && !isUnkept(session, state, entry);
   yield* sweepDelayed(session, state, lives, FIRST_SCHEDULED);
-  // Another sync may have been committed meanwhile.
-  if (queue.unkeptUntil === until) queue.unkeptUntil = 0;
+  queue.unkeptUntil = 0;
+}
+
+/** Voids the entries that the rows of a committed sync name, unless the filter has their items. Deletes the rows. */
+function* voidCameDue(session: SweptStore, state: FilterState) {
+  const { removed, sizes } = session.database;
+  for (;;) {
+    const keys: Buffer[] = [];
+    const found: Born[] = [];
+    for (const { key, value } of removed.getRange(syncRows(state, state.stack.base))) {
+      keys.push(key);
+      found.push(...cameDueIn(value));
+      if (keys.length + found.length >= sizes.sweptPerSlice) break;
+    }
+    if (keys.length === 0) return;
+    const there = session.claimed(state, hashesOf(found));
+    new VoidEntries(session, state).void(found.filter((_, n) => there[n] === 0));
+    for (const key of keys) removed.removeSync(key);
+    yield;
+  }
 }
 
 /** True if the commit of a sync has made a scheduled entry void. */
-export function isUnkept(session: Pick<SweptStore, 'contains'>, state: FilterState, entry: Entry): boolean {
+export function isUnkept(session: Pick<SweptStore, 'claimed'>, state: FilterState, entry: Entry): boolean {
   if (entry.birth > state.queue.unkeptUntil) return false;
-  return !session.contains(state, hashesOf([entry]));
+  return session.claimed(state, hashesOf([entry]))[0] === 0;
 }
 
 type Lives = (entry: Entry) => boolean;

@@ -13,6 +13,7 @@ import {
   type Release,
 } from '../../port/index.js';
 import { hostWords, type Positions } from '#bloom';
+import { noteCameDue } from '../filters/came-due.js';
 import type { FilterState } from '../filters/filter-state.js';
 import { numberedKey } from '../database/keys.js';
 import { DamagedRow, RowState } from '../database/table.js';
@@ -27,12 +28,9 @@ import { onlyLane } from './lane.js';
 import { LaneLogs } from './lane-logs.js';
 import { Leases, type HeldEntry } from './leases.js';
 import { isUnkept, type SweptStore } from './sweep-queue.js';
-import { VoidEntries, type VoidSession } from './void-entries.js';
+import { VoidEntries } from './void-entries.js';
 
 const packer = new EntryPacker();
-
-/** The parts of a session that a queue uses. */
-type QueueSession = SweptStore & VoidSession;
 
 /** An entry, with its host or the second word of its host's hash in sets with `perHost`. */
 export type TakenEntry = Pick<QueuedItem, 'hash' | 'host'> & { readonly hostWord?: number };
@@ -68,7 +66,7 @@ export class TodoQueue {
   readonly taken: TakenEntry[] = [];
 
   constructor(
-    private readonly session: QueueSession,
+    private readonly session: SweptStore,
     private readonly state: FilterState,
     private readonly collects = false,
   ) {
@@ -242,9 +240,11 @@ export class TodoQueue {
     if (queue.leased + queue.delayed + queue.scheduled === 0 && !this.lanes) return;
     const { movesPerChange, hostsPerChange } = this.session.database.sizes;
     const most = this.lanes ? Math.min(movesPerChange, hostsPerChange) : movesPerChange;
+    const cameDue: Entry[] = [];
     let moved = 0;
     for (let due = this.due.next(now); due && moved < most; due = this.due.next(now))
-      moved += due.kind === DueKind.LeaseEnd ? this.endLease(due) : this.endDelay(due);
+      moved += due.kind === DueKind.LeaseEnd ? this.endLease(due) : this.endDelay(due, cameDue);
+    noteCameDue(this.session.database, this.state, cameDue);
     this.log.flush();
   }
 
@@ -279,8 +279,8 @@ export class TodoQueue {
     this.state.queue[state] += entries.length;
   }
 
-  /** Returns the number of entries that it moves. */
-  private endDelay(due: Due): number {
+  /** Returns the number of entries that it moves. Adds those that were scheduled to `cameDue`. */
+  private endDelay(due: Due, cameDue: Entry[]): number {
     this.due.remove(due);
     const entries = entriesOf(due.value);
     const state = stateOf(due);
@@ -289,7 +289,9 @@ export class TodoQueue {
       this.state.queue[state]--;
       this.lanes?.count(entry, state, -1);
       if (state === 'scheduled' && isUnkept(this.session, this.state, entry)) continue;
-      if (!this.isForgotten(entry)) this.log.append(entry);
+      if (this.isForgotten(entry)) continue;
+      this.log.append(entry);
+      if (state === 'scheduled') cameDue.push(entry);
     }
     return entries.length;
   }

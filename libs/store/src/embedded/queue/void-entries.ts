@@ -3,16 +3,17 @@ import type { EntryName } from '../../entry-id.js';
 import { Added, Removed, Settled } from '../../port/index.js';
 import { hashesOf } from '../../queued-hashes.js';
 import { numberedKey } from '../database/keys.js';
+import type { Born } from '../filters/came-due.js';
 import type { FilterState } from '../filters/filter-state.js';
 import { packMarks } from '../filters/marks.js';
 import { EntryPlaces } from './entry-places.js';
 import { HostLanes, knowsHosts } from './host-lanes.js';
 import type { LaneStore } from './lane-records.js';
-import type { Sweeper } from './sweeper.js';
 
 /** The parts of a session that make entries void. */
 export interface VoidSession extends LaneStore {
-  readonly sweeper: Pick<Sweeper, 'consider'>;
+  /** Its sweeps remove void entries. */
+  readonly sweeper: { consider(state: FilterState): void };
 }
 
 /** Makes entries void, wherever they are: see filters/marks.ts. Use it inside a transaction. */
@@ -48,15 +49,20 @@ export class VoidEntries {
       return Settled.Done;
     });
     const names = [...found.values()];
-    const hashes = hashesOf(names);
+    this.void(names);
+    return { answers, names };
+  }
+
+  /** Voids these entries. */
+  void(entries: readonly Born[]): void {
+    const hashes = hashesOf(entries);
     const born = new Map<number, number[]>();
-    for (const [n, { birth }] of names.entries()) {
+    for (const [n, { birth }] of entries.entries()) {
       const items = born.get(birth) ?? [];
       items.push(n);
       born.set(birth, items);
     }
     for (const [birth, items] of born) this.mark(birth, hashes, Uint32Array.from(items));
-    return { answers, names };
   }
 
   /** Voids the present entries of the items with this answer. */

@@ -48,15 +48,18 @@ export function commitSync(session: Session, state: FilterState, sync: SyncState
   };
   state.filter = renewed;
   state.stack = sync.stack;
-  if (state.queue.scheduled > 0) state.queue.unkeptUntil = state.queue.clock;
-  close(session, state, base, ended);
+  // If entries may be void, removeUnkept deletes the rows of the sync once it has read them.
+  if (state.queue.scheduled + sync.cameDue > 0) state.queue.unkeptUntil = state.queue.clock;
+  else session.purger.syncRows(state, base);
+  close(session, state, ended);
   session.purger.layers(state, old.base, old.end);
   session.purger.hiddenOf(state, old.base, old.end);
 }
 
 /** Drops the layers of the sync. Call it inside a transaction. */
 export function abandonSync(session: Session, state: FilterState, sync: SyncState, reason: string): void {
-  close(session, state, sync.stack.base, { ...ending(state, sync, 'abandoned'), reason });
+  close(session, state, { ...ending(state, sync, 'abandoned'), reason });
+  session.purger.syncRows(state, sync.stack.base);
   session.purger.layers(state, sync.stack.base, sync.stack.end);
   session.purger.hiddenOf(state, sync.stack.base, sync.stack.end);
 }
@@ -71,7 +74,7 @@ export function endIdentity(scope: FilterState, id: string): Identity<Sync> {
   return { scope, verb: END_SYNC, operation };
 }
 
-function close(session: Session, state: FilterState, base: number, ended: Sync): void {
+function close(session: Session, state: FilterState, ended: Sync): void {
   state.sync = undefined;
   state.endedSync = ended;
   describeAnew(session, state);
@@ -79,7 +82,6 @@ function close(session: Session, state: FilterState, base: number, ended: Sync):
   let blocks = 0;
   for (const { written } of state.stack.layers) blocks += written.reduce((sum, one) => sum + one, 0);
   session.database.blockCounts.putSync(state.key, numberKey(blocks));
-  session.purger.removals(state, base);
   session.sweeper.renewLanes(state);
   session.once(endIdentity(state, ended.id), () => ({ answer: ended }));
 }

@@ -5,6 +5,7 @@ import { assertWithin } from '../../quota.js';
 import {
   ABANDONED,
   assertHosts,
+  called,
   syncEnded,
   syncExists,
   syncNotFound,
@@ -57,11 +58,13 @@ export class EmbeddedSyncs implements Syncs {
     if (known) return this.get(filter, known.answer);
     assertAvailable(bytes);
     const cells = await reserveCells(plan.geometry);
+    await this.settled(filter, deadline);
     const id = await this.engine.mutate(
       (session) => {
         const scope = session.memory.current(filter);
         return session.once({ scope, verb: OPEN_SYNC, operation }, () => {
           assertOpenable(scope, bytes, session.memory, quota);
+          if (scope.queue.unkeptUntil > 0) throw unsettled(filter);
           return { answer: openIn(session, scope, plan, cells) };
         });
       },
@@ -69,6 +72,18 @@ export class EmbeddedSyncs implements Syncs {
     );
     await this.copies.done(filter, id, deadline).catch(ignoreTime);
     return this.get(filter, id);
+  }
+
+  /**
+   * Resolves once the entries are removed that the last commit has made void: another sync might list their items. Throws
+   * STORE_UNAVAILABLE at the deadline; the removal continues.
+   */
+  private async settled(filter: Filter, deadline: number): Promise<void> {
+    const { removed } = await this.engine.mutate(
+      ({ memory, sweeper }) => ({ removed: sweeper.removeUnkept(memory.current(filter)) }),
+      { deadline },
+    );
+    await byDeadline(deadline, removed);
   }
 
   async get(filter: Filter, id: string): Promise<Sync> {
@@ -203,6 +218,11 @@ function assertOpenable(
 ): void {
   if (state.sync) throw syncExists(state.filter, viewOf(state, state.sync));
   if (quota) assertWithin(quota, usageOf(memory, quota.prefix), { filters: 0, bytes });
+}
+
+/** Another sync was committed after this call had waited, or its removal of entries failed. */
+function unsettled(filter: Filter): StoreError {
+  return new StoreError('STORE_UNAVAILABLE', `${called(filter)} is still being synced; retry`);
 }
 
 /** The state, if this sync is open. Throws SYNC_ENDED or SYNC_NOT_FOUND. */
