@@ -1,4 +1,5 @@
-import { expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
+import type { FilterSpec } from '#store';
 import { runHistory } from './history.js';
 import { LONGEST_MS, planOf, type Plan, type Step } from './plan.js';
 import { hostsFor, specFor } from './specs.js';
@@ -134,4 +135,58 @@ it('scheduled entries that a sync did not keep are gone although the store was k
     sets: [hostsFor('set-0', {})],
   });
   expect(violation).toBeUndefined();
+});
+
+const KILL: Step = { do: 'restart', kill: true };
+const SCHEDULED_MS = 1_000;
+/** More than a commit and the removal of a few entries take, in the smallest steps. */
+const MOST_CHANGES = 8;
+
+/** A history of a set whose scheduled entries come due during a sync, up to its end. */
+function dueInSync(set: FilterSpec, ...steps: Step[]): Plan {
+  const { limits, ...rest } = plan(
+    { ...call('discover', [1, 2, 3, 4, 5]), laterMs: SCHEDULED_MS } as Step,
+    SETTLE,
+    call('open-sync'),
+    SETTLE,
+    call('keep', [1, 2]),
+    SETTLE,
+    { do: 'time', ms: SCHEDULED_MS },
+    call('lease'),
+    SETTLE,
+    KILL,
+    call('open'),
+    SETTLE,
+    ...steps,
+    KILL,
+    call('open'),
+    SETTLE,
+    call('export'),
+    SETTLE,
+  );
+  const sizes = { ...limits.sizes, rowBytes: 30, sweptPerSlice: 1 };
+  return { ...rest, sets: [set], limits: { ...limits, sizes } };
+}
+
+describe.each([
+  ['a set', specFor('set-0', 'visited-set')],
+  ['a set with perHost', hostsFor('set-0', {})],
+])('entries of %s that came due during a sync', (_, set) => {
+  it.each(Array.from({ length: MOST_CHANGES }, (_one, n) => n + 1))(
+    'are gone unless it kept them, although the store was killed before the commit and %d changes into it',
+    async (changes) => {
+      const one: Step[] = [run(true), TELL, { do: 'turns', number: 4 }];
+      const commit = Array.from({ length: changes }, () => one).flat();
+      const { violation } = await runHistory(dueInSync(set, call('commit-sync'), ...commit));
+      expect(violation).toBeUndefined();
+    },
+  );
+
+  it.each<Step>([run(true), SETTLE])(
+    'stay if it is abandoned, although the store was killed before and after that (%j)',
+    async (step) => {
+      const { violation } = await runHistory(dueInSync(set, call('abandon-sync'), step));
+      expect(violation).toBeUndefined();
+    },
+  );
 });

@@ -38,6 +38,8 @@ export class QueueModel {
   hasDropped = false;
   /** Items whose scheduled entries a sync did not keep. The store removes these entries later. */
   readonly unkept = new Set<string>();
+  /** The entries that were scheduled when a sync was opened, or later, and have come due since. */
+  private cameDue = new Set<Entry>();
   private births = 0;
   private lines = 0;
   private delays = 0;
@@ -103,8 +105,14 @@ export class QueueModel {
     this.remove(entry);
   }
 
-  /** Removes the scheduled entries whose items are not kept. */
+  /** Call it when a sync is opened. */
+  openSync(): void {
+    this.cameDue = new Set();
+  }
+
+  /** Removes the scheduled entries, and those that came due during the sync, whose items are not kept. */
   dropUnkept(isKept: (item: string) => boolean): void {
+    this.void(this.entries.filter((entry) => this.cameDue.has(entry) && !isKept(entry.item)));
     const unkept = this.entries.filter(({ item, place }) => place.in === 'schedule' && !isKept(item));
     for (const entry of unkept) {
       this.unkept.add(entry.item);
@@ -352,6 +360,7 @@ export class QueueModel {
       row = own;
       moved++;
       const { place } = entry;
+      if (place.in === 'schedule') this.cameDue.add(entry);
       if (place.in === 'lease') this.free(entry, place.until);
       if (place.in === 'lease' && this.isExhausted(entry)) this.die(entry, LEASE_ENDED);
       else this.toLine(entry);

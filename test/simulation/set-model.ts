@@ -162,6 +162,7 @@ export class SetModel {
     this.nextLayer += planned;
     const sync = { id, openedAt: this.clock.now, layers, base, planned, removed: new Set<string>() };
     this.sync = { ...sync, rowHashes: 0, listed: 0, fresh: 0 };
+    this.queue?.openSync();
     for (const { item, place } of this.queue?.entries ?? [])
       if (place.in !== 'schedule') this.keepOne(this.sync, item, true);
   }
