@@ -10,6 +10,7 @@ import {
 import type { Database } from '../database/database.js';
 import { GENERATION_BYTES } from '../database/keys.js';
 import type { FilterState } from '../filters/filter-state.js';
+import { HASH_BYTES } from '../hashes/hash-bytes.js';
 import { scheduledAt } from './due.js';
 import { entryIdOf } from './entry-places.js';
 import { HostLane, laneKey } from './host-lane.js';
@@ -24,17 +25,24 @@ const STATES: Readonly<Record<EntryTable, readonly EntryState[]>> = {
 };
 
 /**
- * Where a page begins: at the row with this key or, if it is gone, at the next row. `left` entries of this row are
- * still to be read. A row only ever loses entries, so none of the others is skipped if some are gone.
+ * Where a page begins: at the row with this key or, if it is gone, at the next row. At most `left` entries of this row
+ * are still to be read, and only those after `last`. A row only ever loses entries, so none of the others is skipped if
+ * some are gone. If both `last` and an entry after it are gone, entries may be listed twice.
  */
 interface Place {
   readonly table: EntryTable;
   readonly key: Buffer;
   readonly left?: number;
+  /** See nameOf. */
+  readonly last?: Buffer | undefined;
 }
 
-/** A cursor: a byte for the table, `left` (4 bytes), and the key, which begins with the generation. */
-const KEY_AT = 5;
+/** A cursor: a byte for the table, `left` (4 bytes), `last` or zeros, and the key, which begins with the generation. */
+const LAST_AT = 5;
+/** Half of the hash: the other half of an item may be its host's. */
+const HALF_HASH = HASH_BYTES / 2;
+const BIRTH_BYTES = 6;
+const KEY_AT = LAST_AT + HALF_HASH + BIRTH_BYTES;
 const MAX_CURSOR = 64;
 
 /** Lists the entries of a queue as it is now. Use it inside a transaction. */
@@ -67,10 +75,12 @@ export class EntryPages {
       for (const { key, value } of this.rows.from(table, start, prefix)) {
         const items = this.rows.unpack(table, key, value);
         const state = states.find((each) => table !== 'due' || each === stateInDue(key));
-        const seen = place?.left !== undefined && place.key.equals(key) ? items.length - place.left : 0;
-        for (let n = Math.max(0, seen); n < items.length; n++) {
-          if (entries.length >= most || left <= 0 || bytes <= 0)
-            return { entries, next: cursorOf({ table, key, left: items.length - n }) };
+        for (let n = place?.key.equals(key) ? seenIn(items, place) : 0; n < items.length; n++) {
+          if (entries.length >= most || left <= 0 || bytes <= 0) {
+            const last = items.slice(0, n).findLast(({ entry }) => this.rows.lives(entry));
+            const place = { table, key, left: items.length - n, last: last && nameOf(last) };
+            return { entries, next: cursorOf(place) };
+          }
           left--;
           const item = items[n] as Item;
           if (state && this.selects(lane, item))
@@ -116,10 +126,25 @@ function later(key: Buffer | undefined, other: Buffer): Buffer {
   return key && Buffer.compare(key, other) > 0 ? key : other;
 }
 
-function cursorOf({ table, key, left = 0 }: Place): string {
+/** Names an entry among those of its row. */
+function nameOf({ entry: { hash, birth } }: Item): Buffer {
+  const name = Buffer.alloc(HALF_HASH + BIRTH_BYTES);
+  name.set(hash.subarray(HALF_HASH));
+  name.writeUIntBE(birth, HALF_HASH, BIRTH_BYTES);
+  return name;
+}
+
+/** The number of entries in a row that earlier pages have looked at. */
+function seenIn(items: readonly Item[], { left = 0, last }: Place): number {
+  const named = last ? items.findIndex((item) => nameOf(item).equals(last)) : -1;
+  return Math.max(named + 1, items.length - left);
+}
+
+function cursorOf({ table, key, left = 0, last }: Place): string {
   const head = Buffer.alloc(KEY_AT);
   head[0] = ENTRY_TABLES.indexOf(table);
   head.writeUInt32BE(left, 1);
+  if (last) head.set(last, LAST_AT);
   return Buffer.concat([head, key]).toString('base64url');
 }
 
@@ -129,5 +154,5 @@ function placeOf(cursor: string, { key: generation }: FilterState): Place | unde
   const table = ENTRY_TABLES[bytes[0] ?? ENTRY_TABLES.length];
   const key = bytes.subarray(KEY_AT);
   if (!table || !key.subarray(0, GENERATION_BYTES).equals(generation)) return undefined;
-  return { table, key, left: bytes.readUInt32BE(1) };
+  return { table, key, left: bytes.readUInt32BE(1), last: bytes.subarray(LAST_AT, KEY_AT) };
 }
