@@ -158,17 +158,18 @@ export function queueHostPaceContract(subject: Subject): void {
     describe.each(voids)('of a URL that was %s meanwhile', (_, makeVoid) => {
       it.each(['release', 'ack'] as const)('does not grow again after a first %s', async (first) => {
         const filter = await make({});
-        await discover(subject.store, filter, [...urls('a', 1), ...urls('c', 1)]);
-        // The lease goes on with the entry of the other host.
+        // The lease continues with the entry of the other host, which is in the same segment.
+        const [host, other] = calls.sharing(2) as [string, string];
+        await discover(subject.store, filter, [...urls(host, 1), ...urls(other, 1)]);
         const [one] = await calls.lease(filter, 2, HELD_MS);
         await makeVoid(filter, one!.payload);
         const settled = { release: () => calls.release(filter, [one!], { hostDelayMs: DELAY_MS }) };
         await { ...settled, ack: () => calls.ack(filter, [one!]) }[first]();
-        await discover(subject.store, filter, urls('a', 1, 1));
+        await discover(subject.store, filter, urls(host, 1, 1));
         clock.advance(DELAY_MS);
         const [again] = await calls.release(filter, [one!], { hostDelayMs: DELAY_MS });
         expect([Settled.Unknown, Settled.Expired]).toContain(again);
-        expect(await lease(filter)).toEqual(urls('a', 1, 1));
+        expect(await lease(filter)).toEqual(urls(host, 1, 1));
       });
     });
   });
