@@ -140,7 +140,7 @@ describe('a job of the command line', () => {
       return 'items' in description && description.items >= 1_000;
     });
     const stderr = (text: string) => ({ code: 2, stdout: '', stderr: expect.stringContaining(text) });
-    expect(await visit([])).toEqual(stderr('another process runs this job'));
+    expect(await visit([])).toEqual(stderr('another process is running this job'));
     running.child.kill('SIGKILL');
     await running.ended;
     expect(await run(args(await fileOf(urls(10))))).toEqual(stderr('is the checkpoint of another job'));

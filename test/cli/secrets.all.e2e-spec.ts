@@ -161,8 +161,8 @@ describe('the command line shows no secret', () => {
       [KEY, / 1 seen/],
       [`${KEY}\n`, / 1 seen/],
       [`${KEY}\nmore`, /^unseen: UNSEEN_API_KEY: apiKey must contain only visible ASCII characters/],
-      [`${KEY}é`, /^unseen: UNSEEN_API_KEY: apiKey must have/],
-      [`${KEY} ${KEY}`, /^unseen: UNSEEN_API_KEY: apiKey must have/],
+      [`${KEY}é`, /^unseen: UNSEEN_API_KEY: apiKey must contain only/],
+      [`${KEY} ${KEY}`, /^unseen: UNSEEN_API_KEY: apiKey must contain only/],
     ] as const) {
       const { stdout, stderr } = await silent(['visit', set, list], { UNSEEN_API_KEY: key });
       expect(stdout + stderr).toMatch(says);

@@ -48,7 +48,7 @@ describe('a checkpoint', () => {
   it('keeps a file that is not a checkpoint, and locks out other processes', () => {
     written({ entries: 1 });
     const file = CheckpointFile.open(path);
-    expect(() => CheckpointFile.open(path)).toThrow('another process runs this job');
+    expect(() => CheckpointFile.open(path)).toThrow('another process is running this job');
     file.remove();
     expect(existsSync(path)).toBe(false);
     writeFileSync(path, 'notes');
