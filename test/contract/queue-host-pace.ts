@@ -140,7 +140,10 @@ export function queueHostPaceContract(subject: Subject): void {
           await subject.store.queue.drop(filter, ids, made());
         },
       ],
-      ['dropped with its host', (filter) => subject.store.hosts.drop(filter, 'a.example', made())],
+      [
+        'dropped with its host',
+        (filter, url) => subject.store.hosts.drop(filter, new URL(url).hostname, made()),
+      ],
     ];
 
     it.each(voids)('grows although the URL was %s meanwhile', async (_, makeVoid) => {
