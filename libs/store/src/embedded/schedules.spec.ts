@@ -1,11 +1,12 @@
 import { setImmediate } from 'node:timers/promises';
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import { MovedClock } from '../../../../test/support/moved-clock.js';
 import { until } from '../../../../test/support/until.js';
 import type { Filter } from '../port/index.js';
 import { SWEEP_AFTER_MS } from '../sweeping.js';
 import { DEFAULT_SIZES } from './database/sizes.js';
 import type { EmbeddedStore } from './embedded-store.js';
+import { Sweeper } from './queue/sweeper.js';
 import { createFilter, keys, operation, positions, Workbench } from './testing/fixtures.js';
 
 const DAY_MS = 86_400_000;
@@ -90,6 +91,16 @@ describe('the scheduled entries that a sync did not keep', () => {
     const store = await bench.open();
     const { filter } = await committed(store);
     expect(await exported(store, filter)).toEqual(keys(2));
+  });
+
+  it('are not exported even if their removal is broken off', async () => {
+    const store = await bench.open();
+    const { filter } = await committed(store);
+    // As after a failed commit.
+    const removal = jest.spyOn(Sweeper.prototype, 'removeUnkept').mockResolvedValueOnce(undefined);
+    expect(await exported(store, filter)).toEqual(keys(2));
+    expect(removal.mock.calls.length).toBeGreaterThan(1);
+    removal.mockRestore();
   });
 
   it('are removed, and their set exported, while the queue of another set is swept', async () => {

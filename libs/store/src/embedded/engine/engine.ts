@@ -9,6 +9,7 @@ import { assertRoomForNew, takeLockFile, DirectoryLock } from '../directory/dire
 import { inspectData } from '../database/inspect-data.js';
 import { numberKey } from '../database/keys.js';
 import { makePrivateDirectory } from '../directory/make-directory.js';
+import type { Filter } from '../../port/index.js';
 import type { Memory } from '../filters/memory.js';
 import type { Sizes } from '../database/sizes.js';
 import { Session, type SessionOptions } from './session.js';
@@ -123,6 +124,25 @@ export class Engine {
       return answer;
     });
     return byDeadline(deadline, work);
+  }
+
+  /**
+   * Resolves once the entries are removed that the last commit of a sync of this filter has made void. If a failed
+   * commit breaks the removal off, waits for the next one. Throws STORE_UNAVAILABLE at the deadline, or if changes fail;
+   * the removal continues.
+   */
+  async unkeptRemoved(filter: Filter, deadline = Infinity): Promise<void> {
+    for (;;) {
+      const { removed } = await this.mutate(
+        ({ memory, sweeper }) => {
+          const state = memory.current(filter);
+          return { removed: state.queue.unkeptUntil > 0 ? sweeper.removeUnkept(state) : undefined };
+        },
+        { deadline },
+      );
+      if (!removed) return;
+      await byDeadline(deadline, removed);
+    }
   }
 
   /**

@@ -56,9 +56,10 @@ export class EmbeddedSyncs implements Syncs {
       return opened;
     }, deadline);
     if (known) return this.get(filter, known.answer);
+    // Another sync might list items of entries that the last commit has made void.
+    await this.engine.unkeptRemoved(filter, deadline);
     assertAvailable(bytes);
     const cells = await reserveCells(plan.geometry);
-    await this.settled(filter, deadline);
     const id = await this.engine.mutate(
       (session) => {
         const scope = session.memory.current(filter);
@@ -72,18 +73,6 @@ export class EmbeddedSyncs implements Syncs {
     );
     await this.copies.done(filter, id, deadline).catch(ignoreTime);
     return this.get(filter, id);
-  }
-
-  /**
-   * Resolves once the entries are removed that the last commit has made void: another sync might list their items. Throws
-   * STORE_UNAVAILABLE at the deadline; the removal continues.
-   */
-  private async settled(filter: Filter, deadline: number): Promise<void> {
-    const { removed } = await this.engine.mutate(
-      ({ memory, sweeper }) => ({ removed: sweeper.removeUnkept(memory.current(filter)) }),
-      { deadline },
-    );
-    await byDeadline(deadline, removed);
   }
 
   async get(filter: Filter, id: string): Promise<Sync> {

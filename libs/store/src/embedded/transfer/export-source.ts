@@ -41,10 +41,7 @@ export class EmbeddedSource implements SegmentSource {
   }
 
   async *queue(segment: number): AsyncGenerator<QueuePage, void, undefined> {
-    const { removed } = await this.engine.mutate(({ memory, sweeper }) => ({
-      removed: sweeper.removeUnkept(memory.current(this.filter)),
-    }));
-    await removed;
+    await this.engine.unkeptRemoved(this.filter);
     yield* queuePages(this.engine, this.filter, segment);
   }
 }
