@@ -161,7 +161,7 @@ function endsOf({ id, next, highNext, lowNext }: Lane): Map<string, number> {
 
 const logsOf = (lane: Lane): string[] => [...endsOf(lane).keys()];
 
-/** The number of entries of a lane in some places. */
-function entriesIn({ leased, delayed, scheduled, dead }: Lane, kind: (typeof KINDS)[number]): number {
-  return { leases: leased, delayed: delayed + scheduled, dead }[kind];
+/** The number of entries of a lane in some places, without scheduled ones, which a sync does not keep. */
+function entriesIn({ leased, delayed, dead }: Lane, kind: (typeof KINDS)[number]): number {
+  return { leases: leased, delayed, dead }[kind];
 }

@@ -95,6 +95,11 @@ export class RedisQueue implements Queue {
         ];
         const answers = await this.leaseFrom(filter, segment, operation, args, part);
         const found = readLease(answers, filter, segment, max - given);
+        if (found.takesOver) {
+          // If it fails, a later lease tries again.
+          void this.removeUnclaimed(filter).catch(() => undefined);
+          continue;
+        }
         leased.push(...found.entries);
         given += found.given;
         bytes -= found.bytes;
@@ -235,19 +240,15 @@ export class RedisQueue implements Queue {
     args: readonly (string | number)[],
     part: number,
   ): Promise<Buffer> {
-    for (;;) {
-      const { answers } = await this.segments.changeBinary({
-        script: scriptFor(filter, leaseScript),
-        filter,
-        segment,
-        operation,
-        field: `lease:${operation.id}${part === 0 ? '' : `\0${part}`}`,
-        args: [filter.maxAttempts ?? 0, ...args],
-      });
-      if (!readLease(answers, filter, segment, 0).takesOver) return answers;
-      // If it fails, a later lease tries again.
-      void this.removeUnclaimed(filter).catch(() => undefined);
-    }
+    const { answers } = await this.segments.changeBinary({
+      script: scriptFor(filter, leaseScript),
+      filter,
+      segment,
+      operation,
+      field: `lease:${operation.id}${part === 0 ? '' : `\0${part}`}`,
+      args: [filter.maxAttempts ?? 0, ...args],
+    });
+    return answers;
   }
 }
 

@@ -90,7 +90,7 @@ export class Unclaimed {
     const keys = segmentKeysOf(filter, segment);
     const all = [keys.cells, keys.meta, owedKey(keys, filter.base)];
     for (let last = '0', more = true; more;) {
-      const owed = await readOwed(this.parts.connection, filter, all, filter.plainToken, last);
+      const owed = await readOwed(this.parts.connection, filter, all, filter.viewOf(segment).token, last);
       yield owed.entries;
       more = owed.last !== last;
       last = owed.last;
