@@ -129,10 +129,10 @@ export interface DeadLetterPage {
  * is set back, scheduled entries wait longer.
  *
  * A set with `perHost` has a lane for each host, and this order within each lane. The lanes of a segment are served in
- * turn: the one that may be leased from for the longest time comes first. `delayMs` after a lease, the next entries of a host may be
- * leased. At `maxLeased`, its lane waits until one of its leases ends, or an entry is settled; if that limit is 1, the
- * delay also counts from then. Leases that meet only forgotten entries of a host do not delay it. Pace survives a
- * restart. If the clock is set back, a host waits no longer than its delay.
+ * turn: the one that may be leased from for the longest time comes first. `delayMs` after a lease, the next entries of a
+ * host may be leased. At `maxLeased`, its lane waits until one of its leases ends, or an entry is settled; if that limit
+ * is 1, the delay also counts from then. Leases that meet only forgotten entries of a host do not delay it. Pace
+ * survives a restart. If the clock is set back, a host waits no longer than its delay.
  *
  * At most one lease holds an entry. An entry that was forgotten is never leased again, wherever it was when its item
  * was removed. If its item is discovered again, it gets a new entry.
