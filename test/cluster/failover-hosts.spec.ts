@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { positionsOf } from '#bloom';
 import {
@@ -288,7 +287,7 @@ describe('a set with perHost, when a replica without the last writes takes over'
       visits,
       async (found) => {
         if (found > 0) return false;
-        await sleep(PACE_MS / 4);
+        clock.advance(PACE_MS);
         const { waiting = 0, leased = 0 } = (await store.describe(filter)).queue ?? {};
         return waiting + leased === 0;
       },

@@ -75,7 +75,7 @@ export function syncDropsContract(subject: Subject): void {
     it('never come due, even if their drop is broken off, and takes more than a minute', async () => {
       const filter = await brokenDrop(options);
       clock.advance(LONG_MS);
-      // Of the entries that are dropped last, and of those that are dropped first.
+      // Some of the entries that are dropped last, and some that are dropped first.
       const again = [...dropped.slice(0, 2), ...dropped.slice(-2)];
       expect(await queue.discover(filter, again)).toEqual(again.map(() => Added.New));
       clock.advance(DAY_MS);
