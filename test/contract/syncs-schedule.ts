@@ -107,6 +107,36 @@ export function syncScheduleContract(subject: Subject): void {
       });
     });
 
+    it.each(SETS)(
+      'drops those that come due several times, and keeps those that it lists; %j',
+      async (options) => {
+        const filter = await make(options);
+        const { waiting, scheduled, listed, since } = urlsOf(
+          20,
+          ...(['waiting', 'scheduled', 'listed', 'since'] as const),
+        );
+        await schedule(filter, [...waiting, ...scheduled, ...listed]);
+        const sync = await syncs.open(filter);
+        const opened = await syncs.current(filter);
+        await schedule(opened, since);
+        for (let time = 0; time < 3; time++) {
+          clock.advance(HOUR_MS);
+          await calls.ack(opened, await leaseAll(opened), HOUR_MS);
+        }
+        clock.advance(HOUR_MS);
+        const held = await leaseAll(opened);
+        expect(held).toHaveLength(80);
+        await calls.ack(opened, of(held, scheduled), HOUR_MS);
+        await calls.release(opened, of(held, [...waiting, ...listed, ...since]));
+        await syncs.keep(filter, sync, listed);
+        await syncs.commit(filter, sync);
+        const now = await syncs.current(filter);
+        expect(await takeAll(now)).toEqual([...listed, ...since].sort());
+        clock.advance(HOUR_MS);
+        expect(await takeAll(now)).toEqual([]);
+      },
+    );
+
     it('drops none of them if it is abandoned, and the next sync keeps them', async () => {
       const filter = await make({ segmentation: SEGMENTED });
       await schedule(filter, items(40));

@@ -177,4 +177,35 @@ describe('the entries that came due during a sync that did not keep them', () =>
     await store.syncs.commit(made, id, 1, Infinity);
     expect(await exported(store, await store.open(made.name, made.kind))).toEqual([again]);
   });
+
+  it('are noted once each, however often they come due, and others are not noted', async () => {
+    const clock = new MovedClock();
+    const { store, database } = await bench.sized({}, clock);
+    const filter = await createFilter(store, { kind: 'visited-set', errorRate: 1e-9 });
+    await schedule(store, filter, keys(20), HOUR_MS);
+    const { id } = await store.syncs.open(filter, planOf(filter), operation());
+    const noted = () => {
+      let bytes = 0;
+      for (const { value } of database.removed.getRange({})) bytes += value.length;
+      return bytes;
+    };
+    const comeBack = async (count: number) => {
+      clock.advance(HOUR_MS);
+      const leased = await store.queue.lease(filter, 100, HOUR_MS, operation());
+      expect(leased).toHaveLength(count);
+      const ids = leased.map(({ id: entry }) => entry);
+      await store.queue.ack(filter, ids, operation(), HOUR_MS);
+    };
+    await comeBack(20);
+    const once = noted();
+    expect(once).toBeGreaterThan(0);
+    await schedule(store, filter, keys(20, 20), HOUR_MS);
+    for (let time = 0; time < 3; time++) await comeBack(40);
+    expect(noted()).toBe(once);
+    await store.syncs.keep(filter, id, positions(filter, keys(2)), operation());
+    await store.syncs.commit(filter, id, 1, Infinity);
+    expect(noted()).toBe(0);
+    const kept = [...keys(2), ...keys(20, 20)].sort();
+    expect(await exported(store, await store.open(filter.name, filter.kind))).toEqual(kept);
+  });
 });

@@ -7,6 +7,10 @@ import { addSyncRow, SyncRow } from './sync-rows.js';
  * The scheduled entries that came due while a sync was open. The commit drops those whose items the sync does not
  * claim, wherever they are by then. Rows name entries, not only their items: in a set that ages, an item may have
  * expired while a later entry of it waits, which was never scheduled.
+ *
+ * Only entries that were scheduled when the sync was opened are noted. An entry that was scheduled later is noted
+ * already, or its item was kept with the queue or added meanwhile. So each entry is noted at most once, however often
+ * it comes due.
  */
 
 const BIRTH_BYTES = 6;
@@ -20,7 +24,12 @@ export interface Born {
   readonly hash: Uint8Array;
 }
 
-/** Notes entries that come due in one change. Call it inside a transaction. */
+/** True if entries that come due are to be noted. `row`: the number of their row in the index of due entries. */
+export function notesCameDue({ sync }: FilterState, row: number): boolean {
+  return sync !== undefined && row < sync.nextDelayed;
+}
+
+/** Notes scheduled entries that come due in one change. Call it inside a transaction. */
 export function noteCameDue(database: Database, state: FilterState, entries: readonly Born[]): void {
   const { sync, key } = state;
   if (!sync) return;

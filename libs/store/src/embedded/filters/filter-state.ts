@@ -28,6 +28,7 @@ export const SYNC_NUMBERS = [
   'noted',
   'rows',
   'rowHashes',
+  'nextDelayed',
   'copied',
   'calledAt',
 ] as const;
@@ -44,6 +45,8 @@ export class SyncState {
   /** See sync-rows.ts and came-due.ts: the number of all rows, and of those with scheduled entries. */
   rows = 0;
   cameDue = 0;
+  /** See came-due.ts: the queue's `nextDelayed` when the sync was opened. */
+  nextDelayed = 0;
   readonly removals = new HashTable();
   /** 1 once all entries that were in the queue at the opening are kept. */
   copied = 0;

@@ -13,7 +13,7 @@ import {
   type Release,
 } from '../../port/index.js';
 import { hostWords, type Positions } from '#bloom';
-import { noteCameDue } from '../filters/came-due.js';
+import { noteCameDue, notesCameDue } from '../filters/came-due.js';
 import type { FilterState } from '../filters/filter-state.js';
 import { numberedKey } from '../database/keys.js';
 import { DamagedRow, RowState } from '../database/table.js';
@@ -279,11 +279,12 @@ export class TodoQueue {
     this.state.queue[state] += entries.length;
   }
 
-  /** Returns the number of entries that it moves. Adds those that were scheduled to `cameDue`. */
+  /** Returns the number of entries that it moves. Adds those that an open sync has to note to `cameDue`. */
   private endDelay(due: Due, cameDue: Entry[]): number {
     this.due.remove(due);
     const entries = entriesOf(due.value);
     const state = stateOf(due);
+    const noted = state === 'scheduled' && notesCameDue(this.state, due.number);
     for (const entry of entries) {
       if (this.lanes?.dismiss(entry)) continue;
       this.state.queue[state]--;
@@ -291,7 +292,7 @@ export class TodoQueue {
       if (state === 'scheduled' && isUnkept(this.session, this.state, entry)) continue;
       if (this.isForgotten(entry)) continue;
       this.log.append(entry);
-      if (state === 'scheduled') cameDue.push(entry);
+      if (noted) cameDue.push(entry);
     }
     return entries.length;
   }

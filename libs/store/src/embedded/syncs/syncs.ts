@@ -191,6 +191,7 @@ function openIn(session: Session, state: FilterState, plan: SyncPlan, cells: rea
   const sync = new SyncState(opened, cells, state.filter.maxAgeSeconds, session.database.sizes);
   // Uses the filter's time instead of the clock, which may have been set back.
   if (state.stack.age) sync.stack.advance(state.stack.age.epoch);
+  sync.nextDelayed = state.queue.nextDelayed;
   if (state.queue.held === 0) sync.copied = 1;
   state.sync = sync;
   state.endedSync = undefined;
