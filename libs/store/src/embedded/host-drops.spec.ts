@@ -154,6 +154,30 @@ describe('a dropped host', () => {
     expect(await counts()).toMatchObject({ waiting: 2, leased: 0 });
   });
 
+  it.each(['scheduled', 'leased'] as const)(
+    'makes a description read a limited number of hosts, even if entries of many are %s and due',
+    async (state) => {
+      const clock = new MovedClock();
+      const store = await open({}, clock);
+      const filter = await create(store, {});
+      const hosts = urls(1_000);
+      await discover(store, filter, pages(1));
+      if (state === 'scheduled') await discover(store, filter, hosts, operation(), { delayMs: LEASE_MS });
+      else await discover(store, filter, hosts);
+      const take = () => store.queue.lease(filter, 100, LEASE_MS, operation());
+      while ((await take()).length > 0);
+      await store.hosts.drop(filter, HOST, operation());
+      clock.advance(LEASE_MS);
+      const reads = jest.spyOn(bench.databaseOf(store).lanes, 'get');
+      const { waiting, [state]: held } = (await store.describe(filter)).queue!;
+      expect(reads.mock.calls.length).toBeLessThanOrEqual(250);
+      // A description does not see that the others are due.
+      expect(waiting).toBeGreaterThan(100);
+      expect(held).toBeGreaterThan(0);
+      expect(waiting + held).toBe(1_000);
+    },
+  );
+
   it('is not swept while the queue rests', async () => {
     const clock = new SlowClock();
     const store = await open({}, clock);

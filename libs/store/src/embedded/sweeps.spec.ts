@@ -1,14 +1,15 @@
 import { setImmediate } from 'node:timers/promises';
-import { afterEach, expect, it } from '@jest/globals';
+import { afterEach, expect, it, jest } from '@jest/globals';
 import { MovedClock } from '../../../../test/support/moved-clock.js';
 import { SlowClock } from '../../../../test/support/slow-clock.js';
 import { until } from '../../../../test/support/until.js';
 import type { Filter } from '../port/index.js';
 import { REST_FACTOR, SWEEP_AFTER_MS } from '../sweeping.js';
 import type { EmbeddedStore } from './embedded-store.js';
-import { createFilter, keys, operation, positions, Workbench } from './testing/fixtures.js';
+import { createFilter, keys, operation, positions } from './testing/fixtures.js';
+import { create, discover, HostBench, urls } from './testing/host-sets.js';
 
-const bench = new Workbench();
+const bench = new HostBench();
 afterEach(() => bench.tidy());
 
 const queued = async (store: EmbeddedStore, name = 'seen'): Promise<Filter> => {
@@ -87,4 +88,27 @@ it('the queues of several sets are swept one slice at a time', async () => {
     await until('it is swept', async () => (await countsOf(store, filter)).forgotten === 0);
   // A slice of a sweep, and one that deletes marks.
   expect(most).toBeLessThanOrEqual(2);
+});
+
+it('a sweep reads the lanes of entries that do not wait only if a host was dropped', async () => {
+  const clock = new MovedClock();
+  const store = await bench.hosts({}, clock);
+  const filter = await create(store, {}, 10_000, { maxAttempts: 1 });
+  const heldMs = 10 * SWEEP_AFTER_MS;
+  const take = () => store.queue.lease(filter, 50, heldMs, operation());
+  await discover(store, filter, urls(50));
+  const dead = (await take()).map(({ id }) => id);
+  await store.queue.release(filter, dead, operation());
+  await discover(store, filter, urls(50, 50));
+  expect(await take()).toHaveLength(50);
+  await discover(store, filter, urls(50, 100), operation(), { delayMs: heldMs });
+  await store.counters.remove(filter, positions(filter, urls(3, 49)), operation());
+  const { lanes, marks } = bench.databaseOf(store);
+  const reads = jest.spyOn(lanes, 'get');
+  clock.advance(SWEEP_AFTER_MS);
+  await until('it is swept', () => Promise.resolve([...marks.getKeys({})].length === 0));
+  // It walks over 150 lanes, and then writes those of the removed entries.
+  expect(reads.mock.calls.length).toBe(150 + 3);
+  reads.mockRestore();
+  expect(await countsOf(store, filter)).toMatchObject({ dead: 49, leased: 48, scheduled: 50, forgotten: 0 });
 });

@@ -134,8 +134,9 @@ export class HostLanes {
     this.records.deleteDropped(this.use(lane));
   }
 
+  /** Reads the lane of the entry only if dropped hosts may have left entries. */
   isDropped(entry: Entry): boolean {
-    return entry.birth <= this.ofEntry(entry).dropped;
+    return this.state.queue.unsweptDrops > 0 && entry.birth <= this.ofEntry(entry).dropped;
   }
 
   /** Returns true, and no longer counts the entry as stored, if it was dropped. It counts in no state. */

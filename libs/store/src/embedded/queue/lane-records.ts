@@ -21,6 +21,8 @@ export interface LaneStore {
 export class LaneRecords {
   /** By the second word of their ids. Numbers are faster keys than strings, and this is done for each entry. */
   private readonly lanes = new Map<number, HostLane[]>();
+  /** Number of records that were looked up. */
+  read = 0;
   /** The lane that was used last. Usually it is used again. */
   private last: { readonly first: number; readonly second: number; readonly lane: HostLane } | undefined;
 
@@ -36,6 +38,7 @@ export class LaneRecords {
     const alike = this.lanes.get(second | 0) ?? [];
     let lane = alike.find((each) => each.isOf(first, second));
     if (!lane) {
+      this.read++;
       const key = laneKey(this.state.key, first, second);
       lane = new HostLane(key, this.store.database.lanes.get(key));
       this.lanes.set(second | 0, [...alike, lane]);

@@ -5,8 +5,8 @@ import { knowsHosts } from './host-lanes.js';
 import { LaneRecords, type LaneStore } from './lane-records.js';
 import { Leases, type HeldEntry } from './leases.js';
 
-/** Maximum number of rows of due entries that one count reads. */
-const ROWS_COUNTED = 250;
+/** Maximum number of rows that one count reads: of due entries, of leases, and of lanes. */
+const ROWS_READ = 250;
 
 export type Overdue = Record<'leased' | DelayedState, number>;
 
@@ -20,18 +20,14 @@ export function overdue(store: LaneStore, state: FilterState, now: number): Over
   if (Math.min(earliestDue, earliestScheduled) > now) return counts;
   const index = new DueIndex(store.database, state);
   const live = knowsHosts(state) && unsweptDrops > 0 ? new LiveEntries(store, state, index) : undefined;
-  let left = ROWS_COUNTED;
+  let rows = 0;
   for (const due of index.until(now)) {
-    if (left <= 0) break;
-    left -= 1;
+    const left = ROWS_READ - ++rows - (live?.read ?? 0);
+    if (left < 0) break;
     if (due.kind === DueKind.Delayed) {
       const entries = entriesOf(due.value);
-      counts[stateOf(due)] += live ? live.countIn(entries) : entries.length;
-    } else if (live) {
-      const { count, read } = live.countEnds(due);
-      counts.leased += count;
-      left -= read;
-    } else counts.leased += due.value.readUInt32BE();
+      counts[stateOf(due)] += live ? live.countIn(entries, left) : entries.length;
+    } else counts.leased += live ? live.countEnds(due, left) : due.value.readUInt32BE();
   }
   return counts;
 }
@@ -41,6 +37,7 @@ class LiveEntries {
   private readonly lanes: LaneRecords;
   private readonly leases: Leases;
   private readonly held = new Map<number, readonly HeldEntry[]>();
+  private leaseRows = 0;
 
   constructor(
     private readonly store: LaneStore,
@@ -51,18 +48,30 @@ class LiveEntries {
     this.leases = new Leases(store.database, state, due, undefined);
   }
 
-  countIn(entries: readonly Entry[]): number {
-    return entries.filter((entry) => entry.birth > this.lanes.of(entry.word(0), entry.hostWord).dropped)
-      .length;
+  /** Number of rows of leases and of lanes that it has read. */
+  get read(): number {
+    return this.leaseRows + this.lanes.read;
   }
 
-  /** Counts the entries of a lease that end at one time. `read`: the number of rows that it had to read. */
-  countEnds({ number, at }: Due): { readonly count: number; readonly read: number } {
+  /** Counts the entries until it has read `left` lanes. */
+  countIn(entries: readonly Entry[], left: number): number {
+    const most = this.lanes.read + left;
+    let count = 0;
+    for (const entry of entries) {
+      if (this.lanes.read >= most) break;
+      if (entry.birth > this.lanes.of(entry.word(0), entry.hostWord).dropped) count++;
+    }
+    return count;
+  }
+
+  /** Counts the entries of a lease that end at one time, until it has read about `left` rows. */
+  countEnds({ number, at }: Due, left: number): number {
     const known = this.held.get(number);
     const held = known ?? this.leases.of(number);
     this.held.set(number, held);
+    const rows = known ? 0 : Math.ceil(held.length / this.store.database.sizes.leasePortion);
+    this.leaseRows += rows;
     const ended = held.filter(({ until }) => until === at).map(({ entry }) => entry);
-    const read = known ? 0 : Math.ceil(held.length / this.store.database.sizes.leasePortion);
-    return { count: this.countIn(ended), read };
+    return this.countIn(ended, left - rows);
   }
 }
