@@ -223,5 +223,18 @@ export function syncScheduleContract(subject: Subject): void {
       expect(await takeAll(now)).toEqual(items(20).sort());
       expect(await syncs.check(filter, items(40))).toEqual(items(40).map((_, n) => (n < 20 ? 1 : 0)));
     });
+
+    it('drops listed ones that expire before the commit in a set that ages', async () => {
+      const filter = await make({ maxAgeSeconds: 86_400, segmentation: SEGMENTED });
+      await calls.discover(filter, items(10), { delayMs: 23 * HOUR_MS });
+      const sync = await syncs.open(filter);
+      expect(await syncs.keep(filter, sync, items(10))).toEqual(items(10).map(() => Kept.Present));
+      clock.advance(23 * HOUR_MS);
+      const opened = await syncs.current(filter);
+      await calls.release(opened, await leaseAll(opened));
+      clock.advance(4 * HOUR_MS);
+      await syncs.commit(filter, sync);
+      expect(await takeAll(await syncs.current(filter))).toEqual([]);
+    });
   });
 }
