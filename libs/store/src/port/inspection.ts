@@ -52,7 +52,7 @@ export const MOST_SAMPLED_PAGES = 256;
  * no more than a small batch, for any size of the filter.
  *
  * - Both calls throw the errors of `Counters` and make the same checks: a segment that is missing, short or of a
- * different generation is STORE_DATA_LOST, never a wrong value.
+ *   different generation is STORE_DATA_LOST, never a wrong value.
  * - A finding is a snapshot of its item. Items of different segments, and pages of different segments, may be read at
  *   different moments.
  * - While a sync is open, both calls read the filter's own layers only.

@@ -1,6 +1,7 @@
 import type { Database } from '../database/database.js';
 import { HASH_BYTES } from '../hashes/hash-bytes.js';
 import type { FilterState } from './filter-state.js';
+import type { Born } from './marks.js';
 import { addSyncRow, SyncRow } from './sync-rows.js';
 
 /*
@@ -15,14 +16,6 @@ import { addSyncRow, SyncRow } from './sync-rows.js';
 
 const BIRTH_BYTES = 6;
 const NAME_BYTES = BIRTH_BYTES + HASH_BYTES;
-
-/** The parts of an entry that tell it from all others of its queue. */
-export interface Born {
-  /** The clock of the queue when the entry was created. */
-  readonly birth: number;
-  /** The hash of its item. */
-  readonly hash: Uint8Array;
-}
 
 /** True if entries that come due are to be noted. `row`: the number of their row in the index of due entries. */
 export function notesCameDue({ sync }: FilterState, row: number): boolean {

@@ -78,8 +78,8 @@ export class EntryPages {
         for (let n = place?.key.equals(key) ? seenIn(items, place) : 0; n < items.length; n++) {
           if (entries.length >= most || left <= 0 || bytes <= 0) {
             const last = items.slice(0, n).findLast(({ entry }) => this.rows.lives(entry));
-            const place = { table, key, left: items.length - n, last: last && nameOf(last) };
-            return { entries, next: cursorOf(place) };
+            const stop = { table, key, left: items.length - n, last: last && nameOf(last) };
+            return { entries, next: cursorOf(stop) };
           }
           left--;
           const item = items[n] as Item;

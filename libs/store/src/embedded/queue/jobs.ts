@@ -32,7 +32,7 @@ export class Jobs {
     try {
       while (this.due.delete(state)) await this.work(state);
     } catch {
-      // A commit failed: memory is reloaded, and a new sweeper with it.
+      // A commit failed. The next call reloads memory, with a new sweeper.
       this.due.delete(state);
     } finally {
       this.running.delete(state);

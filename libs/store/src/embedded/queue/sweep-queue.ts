@@ -1,6 +1,7 @@
 import { hashesOf } from '../../queued-hashes.js';
-import { cameDueIn, type Born } from '../filters/came-due.js';
+import { cameDueIn } from '../filters/came-due.js';
 import type { FilterState } from '../filters/filter-state.js';
+import type { Born } from '../filters/marks.js';
 import { syncRows } from '../filters/sync-rows.js';
 import { DeadLetters } from './dead-letters.js';
 import { DueIndex, DueKind, FIRST_SCHEDULED, stateOf, type Due } from './due.js';
