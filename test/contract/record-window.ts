@@ -60,7 +60,7 @@ export function recordWindowContract(subject: Subject): void {
       }
     });
 
-    it('a made id dropped for lack of memory is IDEMPOTENCY_KEY_EXPIRED, for items and for whole filters', async () => {
+    it('a generated id dropped for lack of memory is IDEMPOTENCY_KEY_EXPIRED, for items and for whole filters', async () => {
       await subject.reopen({ maxRecordBytes: FEW_BYTES });
       try {
         const { store } = subject;

@@ -43,7 +43,7 @@ describe.each([embedded, redis])('$name: G5 how long operation records are kept'
     expect(await add(store, filter, ['a'], operation)).toEqual([0]);
   });
 
-  it('a caller’s key is kept even if the records of made ids are dropped', async () => {
+  it('a caller’s key is kept even if the records of generated ids are dropped', async () => {
     const store = await opened();
     const filter = await makeFilter(store, { semantics: 'multiset' });
     const operation = keyed();
@@ -57,7 +57,7 @@ describe.each([embedded, redis])('$name: G5 how long operation records are kept'
     }
   });
 
-  it('a made id is kept for a minute, then refused; one that never ran is not refused earlier', async () => {
+  it('a generated id is kept for a minute, then refused; one that never ran is not refused earlier', async () => {
     const store = await opened();
     const filter = await makeFilter(store, { semantics: 'multiset' });
     const id = randomUUID();
@@ -125,7 +125,7 @@ describe.each([embedded, redis])('$name: G5 how long operation records are kept'
     expect(await generationOf()).toEqual([false, filter.generation]);
   });
 
-  it('a made id older than the records of creations is refused and creates nothing', async () => {
+  it('a generated id older than the records of creations is refused and creates nothing', async () => {
     const store = await opened();
     clock.advance(HOUR_MS);
     const spec = filterSpec();

@@ -77,7 +77,7 @@ const REFUSALS: readonly Refusal[] = [
       `Idempotency-Key ${id} was already used for another request; nothing was changed. Send a new key`,
   })),
   ...(['remove', 'drop'] as const).map((verb): Refusal => ({
-    when: `a made id whose record is gone: ${verb}`,
+    when: `a generated id whose record is gone: ${verb}`,
     kind: 'IDEMPOTENCY_KEY_EXPIRED',
     call: (store, filter) =>
       verb === 'remove' ? remove(store, filter, ['a'], old()) : store.drop(filter.name, filter.kind, old()),

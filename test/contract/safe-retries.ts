@@ -233,14 +233,14 @@ export function safeRetriesContract(subject: Subject): void {
       await expectRefusal(store.drop(filter.name, 'filter', other), 'IDEMPOTENCY_KEY_REUSED');
     });
 
-    it('a made id older than its record is IDEMPOTENCY_KEY_EXPIRED, and changes nothing', async () => {
+    it('a generated id older than its record is IDEMPOTENCY_KEY_EXPIRED, and changes nothing', async () => {
       const filter = await makeFilter(subject.store);
       const old = { ...made(), id: randomUUID(), repeat: true, madeAt: clock.now() - 3_600_000 };
       await expectRefusal(add(subject.store, filter, ['a'], old), 'IDEMPOTENCY_KEY_EXPIRED');
       expect(await check(subject.store, filter, ['a'])).toEqual([0]);
     });
 
-    it('a made id from before a clear is IDEMPOTENCY_KEY_EXPIRED, because its record went with the cells', async () => {
+    it('a generated id from before a clear is IDEMPOTENCY_KEY_EXPIRED, because its record went with the cells', async () => {
       const { store } = subject;
       const filter = await makeFilter(store);
       const operation = made();

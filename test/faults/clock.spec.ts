@@ -86,7 +86,7 @@ describe.each([embedded, redis])('$name: a clock that jumps', (fixture) => {
   );
 
   it.each([HOUR_MS, -HOUR_MS])(
-    '%i ms: a repeat under a made id answers the same or is refused, and changes nothing',
+    '%i ms: a repeat under a generated id answers the same or is refused, and changes nothing',
     async (ms) => {
       const filter = await makeFilter(subject.store, { semantics: 'multiset' });
       const operation = made();

@@ -74,7 +74,7 @@ export class Truth {
     return this.limits.maxRecordBytes !== undefined || this.time.latest - known.at >= RECORDS_MS[origin];
   }
 
-  /** Whether the record of an operation with a made id may be gone. */
+  /** Whether the record of an operation with a generated id may be gone. */
   mayHaveExpired({ operation, set }: Call): boolean {
     const { origin, madeAt = Infinity } = operation;
     const isOld = this.time.latest - madeAt >= RECORDS_MS[origin];

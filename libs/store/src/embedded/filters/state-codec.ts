@@ -9,7 +9,7 @@ import type { RecordScope, RecordWindow } from '../operations/record-window.js';
 /**
  * The state row of a scope, which every mutation of the scope writes: doubles at these indexes.
  *
- *   0-3 caller's window  4-7 window of made ids  8 lost  9 last change  10-13 tally  14 number of layers
+ *   0-3 caller's window  4-7 window of generated ids  8 lost  9 last change  10-13 tally  14 number of layers
  *   15 number of the sync's layers
  *   16- numbers of the queue, numbers of the sync, ages, tallies of the layers. Ages and tallies of the sync come last.
  *       If there are several runs of segments, the items of each run follow the tally of the layer, or, in filters that

@@ -11,7 +11,7 @@ const operation: Operation = {
 const comparedTime = (changes: Partial<Operation>, attempt: number) =>
   operationArgs({ ...operation, ...changes }, 'field', 1_000, attempt).at(-1);
 
-describe('the creation time of a made id', () => {
+describe('the creation time of a generated id', () => {
   it('is not sent with the first try, which cannot have a record: clocks may differ', () => {
     expect(comparedTime({}, 1)).toBe('');
   });

@@ -82,8 +82,8 @@ export const CHECK_CHANGE = checkSegment(...RECORD_FIELDS);
 /**
  * First lines of a mutation after CHECK_CHANGE: looks up the record of a repeat, as `recalled`, before anything
  * changes. KEYS: 3 operations-current, 4 operations-previous. ARGV: 3 origin, 4 record field, 5 fingerprint, 6 window
- * in ms, 7 maximum bytes of records in a window, 8 if the request came with a made id, when that id was made, in ms,
- * else ''.
+ * in ms, 7 maximum bytes of records in a window, 8 if the request came with a generated id, when that id was
+ * generated, in ms, else ''.
  *
  * Answering from a record writes although it changes nothing: the record may not have reached the replicas yet, and
  * from Redis 7.2 on WAIT only covers writes of its own connection. The HDEL needs no memory, and lets the HSET pass
