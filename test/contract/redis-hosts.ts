@@ -1,6 +1,6 @@
 import { describe, expect, it, jest } from '@jest/globals';
 import { Settled, type Filter } from '#store';
-import { OWING_FIELD } from '../../libs/store/src/redis/scripts/queue-state.js';
+import { COPIED_FIELD } from '../../libs/store/src/redis/scripts/queue-state.js';
 import { RedisSyncs } from '../../libs/store/src/redis/syncs/syncs.js';
 import { SWEEP_AFTER_MS } from '../../libs/store/src/sweeping.js';
 import { clock } from '../support/clock.js';
@@ -93,9 +93,8 @@ export function redisHosts(subject: Subject<RedisHarness>): void {
     /** Has Redis note that no sync has copied the queue. Returns whether one has copied it since. */
     const uncopied = async (filter: Filter): Promise<() => Promise<boolean>> => {
       const { key, client } = await keyOf(filter, 'meta');
-      await client.hset(key, OWING_FIELD, '1000');
-      await client.hdel(key, 's:copied');
-      return async () => (await client.hexists(key, 's:copied')) === 1;
+      await client.hdel(key, COPIED_FIELD);
+      return async () => (await client.hexists(key, COPIED_FIELD)) === 1;
     };
 
     it('keeps its entries in the sync, and leaves the others to the copy', async () => {

@@ -1,8 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import { positionsOf } from '#bloom';
-import { Added, type Filter } from '#store';
+import { Added, Settled, type Filter } from '#store';
 import { owedKey, queueKeys, segmentKeys } from '../../libs/store/src/redis/layout/keys.js';
-import { OWING_FIELD, QUEUE_FIELD } from '../../libs/store/src/redis/scripts/queue-state.js';
+import { COPIED_FIELD } from '../../libs/store/src/redis/scripts/queue-state.js';
+import { clock } from '../support/clock.js';
 import type { FoundKey, RedisHarness } from '../support/stores.js';
 import { until } from '../support/until.js';
 import { items, made, makeFilter, tally, type FilterOptions } from './calls.js';
@@ -20,18 +21,21 @@ export function redisSyncQueue(subject: Subject<RedisHarness>): void {
   const letterIds = async (filter: Filter) =>
     (await subject.store.queue.deadLetters(filter, 1_000)).entries.map(({ id }) => id);
 
-  /** Opens a sync as if the copy of the queue had not begun. */
-  const opened = async (filter: Filter) => {
+  /** Opens a sync. `notes` reads the notes on entries of the queue. */
+  const openSync = async (filter: Filter) => {
     const sync = await calls.open(filter);
     const [meta] = (await subject.harness.find(`unseen:{${filter.generation}.0.*}:meta`)) as [FoundKey];
-    const numbers = (await meta.client.hgetBuffer(meta.key, QUEUE_FIELD)) as Buffer;
-    await meta.client.hset(meta.key, OWING_FIELD, String(numbers.readUIntBE(0, 6)));
-    await meta.client.hdel(meta.key, 's:copied');
     const keys = segmentKeys(/\{(.*)\}/.exec(meta.key)?.[1] as string);
     const { client } = meta;
     const noted = owedKey(keys, (await calls.current(filter)).layers?.length ?? 1);
-    const owed = async () => (await client.zrangeBuffer(noted, '1', '-1')).map(hexOf).sort();
-    return { sync, now: await calls.current(filter), owed, client, keys, noted };
+    const notes = async () => (await client.zrangeBuffer(noted, '1', '-1')).map(hexOf).sort();
+    return { sync, now: await calls.current(filter), notes, client, keys, noted };
+  };
+  /** Opens a sync as if the copy of the queue had not begun. */
+  const opened = async (filter: Filter) => {
+    const { notes: owed, ...others } = await openSync(filter);
+    await others.client.hdel(others.keys.meta, COPIED_FIELD);
+    return { ...others, owed };
   };
   const hashesOf = (filter: Filter, names: readonly string[]) => {
     const { hash } = positionsOf(names, filter.seed, filter.geometry);
@@ -150,6 +154,33 @@ export function redisSyncQueue(subject: Subject<RedisHarness>): void {
       expect(tally(await calls.check(filter, OLD), 0)).toBe(0);
     });
   });
+
+  describe('a queue that a sync has copied', () => {
+    it.each<FilterOptions>([{}, hostOptions({})])(
+      'notes each scheduled entry from before the opening once, even if it comes due again and again; %j',
+      async (options) => {
+        const filter = await make(options);
+        const [old, fresh, delayed] = [urls('a', 5), urls('b', 5), urls('c', 5)];
+        await queue.discover(filter, old, { delayMs: HOUR_MS });
+        await queue.discover(filter, delayed);
+        const { now, notes } = await openSync(filter);
+        await queue.release(now, await queue.lease(now, 5), { delayMs: HOUR_MS });
+        await queue.discover(now, fresh, { delayMs: HOUR_MS });
+        expect(await notes()).toEqual([]);
+        for (let round = 0; round < 3; round++) {
+          clock.advance(HOUR_MS);
+          const due = await queue.lease(now, 100);
+          expect(due).toHaveLength(15);
+          expect(await queue.ack(now, due, HOUR_MS)).toEqual(due.map(() => Settled.Done));
+          // The copy has kept the others.
+          const noted = new Set([...hashesOf(filter, old), ...(round > 0 ? hashesOf(filter, delayed) : [])]);
+          expect(await notes()).toHaveLength(noted.size);
+          expect(new Set((await notes()).map((note) => note.slice(12)))).toEqual(noted);
+        }
+      },
+    );
+  });
 }
 
+const HOUR_MS = 3_600_000;
 const hexOf = (bytes: Buffer) => bytes.toString('hex');

@@ -236,5 +236,26 @@ export function syncScheduleContract(subject: Subject): void {
       await syncs.commit(filter, sync);
       expect(await takeAll(await syncs.current(filter))).toEqual([]);
     });
+    it.each<FilterOptions>([{ segmentation: SEGMENTED }, hostOptions({})])(
+      'drops no later entries of URLs that expired in the meantime; %j',
+      async (options) => {
+        const filter = await make({ ...options, maxAgeSeconds: (2 * HOUR_MS) / 1_000 });
+        const all = urls('a', 20);
+        await schedule(filter, all);
+        const sync = await syncs.open(filter);
+        clock.advance(HOUR_MS);
+        const opened = await syncs.current(filter);
+        const held = await leaseAll(opened);
+        await calls.release(opened, held.slice(0, 10));
+        await calls.ack(opened, held.slice(10));
+        clock.advance(4 * HOUR_MS);
+        expect(await calls.discover(opened, all)).toEqual(all.map(() => Added.New));
+        clock.advance(4 * HOUR_MS);
+        await syncs.commit(filter, sync);
+        const now = await syncs.current(filter);
+        expect(await syncs.check(filter, all)).toEqual(all.map(() => 0));
+        expect(await takeAll(now)).toEqual([...all].sort());
+      },
+    );
   });
 }

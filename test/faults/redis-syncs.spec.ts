@@ -6,7 +6,7 @@ import { Kept, StoreError, type Filter, type Operation, type Store, type Sync } 
 import { RedisStore } from '#store/redis';
 import type { CatalogueEntry } from '../../libs/store/src/redis/layout/entry.js';
 import { CATALOGUE, owedKey, segmentKeys } from '../../libs/store/src/redis/layout/keys.js';
-import { OWING_FIELD, QUEUE_FIELD } from '../../libs/store/src/redis/scripts/queue-state.js';
+import { COPIED_FIELD } from '../../libs/store/src/redis/scripts/queue-state.js';
 import {
   add,
   check,
@@ -103,11 +103,7 @@ const sum = (numbers: readonly number[]): number => numbers.reduce((total, one) 
 async function uncopied(filter: Filter): Promise<() => Promise<number>> {
   const { tags, sync } = await entryOf(filter);
   const keys = tags.map((tag) => segmentKeys(tag));
-  for (const { meta } of keys) {
-    const numbers = (await redis.hgetBuffer(meta, QUEUE_FIELD)) as Buffer;
-    await redis.hset(meta, OWING_FIELD, String(numbers.readUIntBE(0, 6)));
-    await redis.hdel(meta, 's:copied');
-  }
+  for (const { meta } of keys) await redis.hdel(meta, COPIED_FIELD);
   return async () =>
     sum(await Promise.all(keys.map((one) => redis.zcount(owedKey(one, sync!.base), 1, '+inf'))));
 }

@@ -12,7 +12,7 @@ import calculateSlot from 'cluster-key-slot';
  *                                                           fills new layers, which replace the others on commit
  *                                         :removed:<layer>  hashes of items removed during the sync whose first
  *                                                           layer this is (hash)
- *                                         :owed:<layer>     of a visited set, during that sync: hashes of entries
+ *                                         :owed:<layer>     of a visited set, during that sync: notes on entries
  *                                                           that moved after the opening, in order, because the copy
  *                                                           of the queue may miss them (sorted set)
  *                                         :hidden:<layer>   of a filter that ages: hashes of removed items whose

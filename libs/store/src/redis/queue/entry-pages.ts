@@ -13,7 +13,7 @@ import type { RedisFilter } from '../layout/filter.js';
 import { entriesScript, LANES_PLACE_BYTES, WALKED } from '../scripts/entries.js';
 import { HEAD_BYTES } from '../scripts/queue-state.js';
 import type { Segments } from '../segments/segments.js';
-import { birthAt, readEntry } from './queue-entry.js';
+import { readEntry } from './queue-entry.js';
 
 /** Approximate number of entries that one script reads, and one page. */
 const PER_SCRIPT = 200;
@@ -99,10 +99,11 @@ function* unpack(filter: RedisFilter, bytes: Buffer): Generator<QueueEntry, void
     const reasonAt = placeEnd + TIME_BYTES + 2;
     const reasonEnd = reasonAt + bytes.readUInt16BE(reasonAt - 2);
     const entryAt = reasonEnd + 2 + bytes.readUInt16BE(reasonEnd);
-    const { hash, attempt, discoveredAt, payload, size } = readEntry(bytes, entryAt, perHost !== undefined);
+    const entry = readEntry(bytes, entryAt, perHost !== undefined);
+    const { hash, birth, attempt, discoveredAt, payload, size } = entry;
     const hostWord = perHost ? bytes.readUInt32BE(entryAt + HEAD_BYTES) : 0;
     yield {
-      id: encodeEntryName(generation, { hash, birth: birthAt(bytes, entryAt), hostWord, place }),
+      id: encodeEntryName(generation, { hash, birth, hostWord, place }),
       ...{ payload: (payload as Buffer).toString(), state, attempt, discoveredAt },
       ...(dueAt > 0 && { dueAt }),
       ...(state === 'dead' && { reason: bytes.toString('utf8', reasonAt, reasonEnd) }),

@@ -1,3 +1,4 @@
+import type { EntryName } from '../../entry-id.js';
 import { MAX_ATTEMPT, type QueuedItem } from '../../port/index.js';
 import { HEAD_BYTES, HOST_BYTES, STORED_PRIORITIES } from '../scripts/queue-state.js';
 
@@ -7,8 +8,11 @@ const DISCOVERED_AT = 10;
 const HASH_AT = 14;
 const LENGTH_AT = 30;
 
+/** The parts of an entry that tell it from all others of its queue. */
+export type Born = Pick<EntryName, 'birth' | 'hash'>;
+
 /** A queue entry as stored: see scripts/queue-state.ts. */
-export interface KeptEntry extends QueuedItem {
+export interface KeptEntry extends QueuedItem, Born {
   /** Stored size in bytes. */
   readonly size: number;
 }
@@ -23,15 +27,13 @@ export function readEntry(bytes: Buffer, at: number, hosts = false): KeptEntry {
   return {
     attempt: head.readUIntBE(ATTEMPT_AT, 3),
     ...(priority !== 'normal' && { priority }),
+    birth: head.readUIntBE(BIRTH_AT, 6),
     discoveredAt: head.readUInt32BE(DISCOVERED_AT),
     hash: head.subarray(HASH_AT, LENGTH_AT),
     payload: bytes.subarray(at + HEAD_BYTES + (hosts ? HOST_BYTES : 0), at + size),
     size,
   };
 }
-
-/** The birth of the entry that begins at byte `at`. */
-export const birthAt = (bytes: Buffer, at: number): number => bytes.readUIntBE(at + BIRTH_AT, 6);
 
 /**
  * An entry in its stored format, without its birth, which the script that queues it sets. `hostWord`: the second word

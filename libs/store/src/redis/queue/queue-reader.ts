@@ -1,6 +1,6 @@
 import type { QueuedItem } from '../../port/index.js';
 import type { QueuePage } from '../../transfer/export-parts.js';
-import { readEntry } from './queue-entry.js';
+import { readEntry, type Born, type KeptEntry } from './queue-entry.js';
 import { STORED_PRIORITIES } from '../scripts/queue-state.js';
 import type { Script } from '../scripts/script.js';
 import { exportLogScript, exportRestScript } from '../scripts/transfer.js';
@@ -122,17 +122,26 @@ export class QueueReader {
    * that exists from its first step to its last.
    */
   async *rest(kind: Kind, hosts = false): AsyncGenerator<QueuePage, void, undefined> {
-    const script = hosts ? exportRestScript.hosts : exportRestScript.plain;
-    const pages = scan(
-      (cursor) => this.read(script, [kind, cursor, PAGES[kind]]),
-      (run) => this.isAnotherRun(run),
-    );
-    for await (const { removals, bytes } of pages)
+    for await (const { removals, bytes } of this.scan(kind, hosts))
       yield {
         entries:
           kind === 'dead' ? readDeadLetters(bytes, hosts) : readEntries(bytes, hosts, kind === 'delayed'),
         removals,
       };
+  }
+
+  /** The scheduled entries, like `rest`. */
+  async *scheduled(hosts: boolean): AsyncGenerator<Born[], void, undefined> {
+    for await (const { bytes } of this.scan('delayed', hosts))
+      yield keptIn(bytes, hosts, true).filter(({ scheduledAt }) => scheduledAt !== undefined);
+  }
+
+  private scan(kind: Kind, hosts: boolean): AsyncGenerator<RawPage, void, undefined> {
+    const script = hosts ? exportRestScript.hosts : exportRestScript.plain;
+    return scan(
+      (cursor) => this.read(script, [kind, cursor, PAGES[kind]]),
+      (run) => this.isAnotherRun(run),
+    );
   }
 
   /**
@@ -160,13 +169,16 @@ export class QueueReader {
  * Entries, one after the other; in a per-host queue, each is followed by the name of its host. `timed`: each is
  * preceded by its time if it is scheduled, or 0.
  */
-export function readEntries(bytes: Buffer, hosts = false, timed = false): QueuedItem[] {
-  const entries: QueuedItem[] = [];
+export const readEntries = (bytes: Buffer, hosts = false, timed = false): QueuedItem[] =>
+  keptIn(bytes, hosts, timed).map(({ size: _size, birth: _birth, ...entry }) => entry);
+
+function keptIn(bytes: Buffer, hosts: boolean, timed: boolean): KeptEntry[] {
+  const entries: KeptEntry[] = [];
   for (let at = 0; at < bytes.length;) {
     const scheduledAt = timed ? bytes.readUIntBE(at, TIME_BYTES) : 0;
-    const { size, ...kept } = readEntry(bytes, at + (timed ? TIME_BYTES : 0), hosts);
+    const kept = readEntry(bytes, at + (timed ? TIME_BYTES : 0), hosts);
     const entry = scheduledAt > 0 ? { ...kept, scheduledAt } : kept;
-    at += size + (timed ? TIME_BYTES : 0);
+    at += kept.size + (timed ? TIME_BYTES : 0);
     if (hosts) {
       const end = at + 2 + bytes.readUInt16BE(at);
       entries.push({ ...entry, host: bytes.toString('utf8', at + 2, end) });
@@ -205,7 +217,7 @@ export function* deadLetters(
     const number = bytes.readUIntBE(at, 6);
     const entryAt = at + 8 + bytes.readUInt16BE(at + 6);
     const reason = bytes.toString('utf8', at + 8, entryAt);
-    const { size, ...entry } = readEntry(bytes, entryAt, hosts);
+    const { size, birth: _birth, ...entry } = readEntry(bytes, entryAt, hosts);
     at = entryAt + size;
     const nameAt = at + 2;
     if (named) at = nameAt + bytes.readUInt16BE(at);

@@ -43,11 +43,13 @@ return {answers, tonumber(kept[2])}`,
 
 /** Drops entries even if a sync has not kept them. */
 export const DROP_UNKEPT = 'unkept';
+/** Names a sync's copy of the entries of a host: the id of the server's run and the token of the segment. */
+export type HostCopy = `${string} ${string}`;
 
 /**
  * Drops the entries of a host.
- * ARGV: 9 id of the lane, 10 '', DROP_UNKEPT or, if a sync has kept the entries, "<id of the server's run> <token of
- * the segment>" at that time, 11 the limits of the set.
+ * ARGV: 9 id of the lane, 10 '', DROP_UNKEPT or, if a sync has kept the entries, the name of that copy (HostCopy), 11
+ * the limits of the set.
  * Returns '' if a sync must keep the entries first, else "<entries> <from> <to>". dropChunksScript must then delete the
  * chunks of normal entries between these two numbers. A sweep deletes those of other priorities.
  */

@@ -86,8 +86,11 @@ export const queueChangeKeys = (hosts: boolean): number => CHANGE_KEYS_AT + queu
  */
 export const owedKeyAt = (hosts: boolean): number => queueChangeKeys(hosts) + 1;
 
-/** Field of meta until the queue is copied for a sync: the clock when the sync was opened. */
-export const OWING_FIELD = 's:clock';
+/** Fields of meta during a sync: the clock when it was opened, and '1' once the queue is copied. */
+export const OPENED_FIELD = 's:clock';
+export const COPIED_FIELD = 's:copied';
+/** Below the scores of notes for the commit of a sync, and above those of notes for the copy of the queue. */
+export const CAME_DUE = 2 ** 50;
 
 /** The record of the only lane: see lanes.ts. */
 const ONLY_LANE = ['head', 'headAt', 'next', 'waiting'] as const;
@@ -191,8 +194,11 @@ export const CHECK_QUEUE_CHANGE = checkSegment(...RECORD_FIELDS, `'${QUEUE_FIELD
 /**
  * The lines after CHECK_QUEUE_CHANGE. `queue.owe` notes entries that leave a lease, a delay or the dead letters,
  * because the copy of the queue for a sync may miss them. The copy keeps their items when it ends. Each entry is noted
- * once, and only if it was queued before the sync was opened, so the copy ends however fast entries move. Scheduled
- * entries that come due are noted after the copy, too, for the commit: see unclaimed.ts.
+ * once, and only if it was queued before the sync was opened, so the copy ends however fast entries move.
+ *
+ * After the copy, `queue.owe` notes scheduled entries that come due, for the commit (see unclaimed.ts): their births (6
+ * bytes) and hashes. Each is noted once, too, even if it is scheduled again. Entries that were queued later need no
+ * note, because their items were new then, and an add keeps new items in the sync.
  *
  * @param owes Lua: whether the script has a key for these notes. It has one if the segment takes part in a sync.
  */
@@ -203,16 +209,18 @@ export const openQueueToChange = (
 if ${owes} then
   queue.owed = KEYS[${owedKeyAt(hosts)}]
   if call('ZCARD', queue.owed) == 0 then return redis.status_reply('LOST') end
-  queue.owing = tonumber(call('HGET', meta, '${OWING_FIELD}') or '')
+  local sync = call('HMGET', meta, '${OPENED_FIELD}', '${COPIED_FIELD}')
+  queue.opened, queue.owing = tonumber(sync[1] or 0), sync[2] ~= '1'
 end
 function queue.owe(entries, wereScheduled)
-  local clock = queue.owing or wereScheduled and queue.owed and queue.clock
-  if not clock then return end
+  if not (queue.owing or queue.owed and wereScheduled) then return end
   local owed, last = {}, tonumber(call('ZRANGE', queue.owed, -1, -1, 'WITHSCORES')[2])
+  if not queue.owing then last = math.max(last, ${CAME_DUE}) end
   for n = 1, #entries do
-    if unpacked('>I6', entries[n], 5) <= clock then
+    if unpacked('>I6', entries[n], 5) <= queue.opened then
       owed[#owed + 1] = string.format('%.0f', last + n)
-      owed[#owed + 1] = sub(entries[n], 15, 30)${hosts ? ' .. sub(entries[n], 35, 38)' : ''}
+      local hash = sub(entries[n], 15, 30)
+      owed[#owed + 1] = queue.owing and hash${hosts ? ' .. sub(entries[n], 35, 38)' : ''} or sub(entries[n], 5, 10) .. hash
     end
   end
   for from = 1, #owed, 1000 do

@@ -48,9 +48,9 @@ export const END_OF_STACK = -1;
  * - records and turns of lanes, by the hosts of entries in the queue;
  * - leases and the places to which a release takes entries, by the number of leased entries;
  * - during a sync, noted removals, by `maxSyncForgets`;
- * - until a sync has copied the queue, notes of entries that leave it, at most one for each entry queued at the
- *   opening. An acknowledgement must not fail because of a sync: at the limit the copy fails, the sync is abandoned,
- *   and the notes are deleted.
+ * - during a sync, notes on entries that move, at most one for each entry queued at the opening. An acknowledgement
+ *   must not fail because of a sync: at the limit the copy fails, the sync is abandoned, and the notes are deleted.
+ *   After the copy, only scheduled entries are noted when they come due.
  */
 export const ALLOW_OOM = '#!lua flags=allow-oom';
 

@@ -1,5 +1,5 @@
 import { CYCLE } from '../../age.js';
-import { OWING_FIELD, QUEUE_FIELD } from './queue-state.js';
+import { CAME_DUE, COPIED_FIELD, OPENED_FIELD, QUEUE_FIELD } from './queue-state.js';
 import { ALLOW_OOM, CAN_ROTATE, checkSegment, NOW, type Script, SYNC } from './script.js';
 import { beginChecking } from './unclaimed.js';
 
@@ -18,7 +18,7 @@ export const openSyncScript: Script = {
   numberOfKeys: 2,
   lua: `${already}${checkSegment(`'${QUEUE_FIELD}'`)}
 local clock = string.format('%.0f', struct.unpack('>I6', kept[3]))
-call('HSET', meta, '${OWING_FIELD}', clock, 'generation', ARGV[3], '${SYNC}open', 0, '${SYNC}items', 0, '${SYNC}nonzero', 0, '${SYNC}saturated', 0,
+call('HSET', meta, '${OPENED_FIELD}', clock, 'generation', ARGV[3], '${SYNC}open', 0, '${SYNC}items', 0, '${SYNC}nonzero', 0, '${SYNC}saturated', 0,
   '${SYNC}kept', 0, '${SYNC}listed', 0, '${SYNC}new', 0)
 return 'OK'`,
 };
@@ -66,40 +66,46 @@ call('HSET', meta, 'generation', ARGV[3])
 return 'OK'`,
 };
 
+/** Scores of the notes on the entries of a segment's queue during a sync: after the first, and up to the second. */
+export const NOTES = {
+  /** For the copy of the queue: hashes. In a per-host queue, the second word of the host's hash follows each. */
+  owed: { after: '0', to: String(CAME_DUE) },
+  /** For the commit: births and hashes. */
+  cameDue: { after: String(CAME_DUE), to: '+inf' },
+} as const;
+
 /**
- * Entries owed to the copy of a segment's queue, because they moved after the sync was opened.
- * KEYS: 3 the owed entries. ARGV: 3 the score of the last one read before, or 0; 4 how many.
- * Returns {score of the last one, their hashes}. If the queue is per-host, each is followed by the second word of the
- * hash of its host.
+ * Notes on entries that moved after the sync was opened: see `queue.owe` in queue-state.ts.
+ * KEYS: 3 the notes. ARGV: 3 the score of the last one read before, 4 that of the last one to read, 5 how many.
+ * Returns {score of the last one, the notes}.
  */
-export const owedScript: Script = {
-  name: 'unseenOwed',
+export const notesScript: Script = {
+  name: 'unseenNotes',
   numberOfKeys: 3,
   lua: `${checkSegment()}
-local found = call('ZRANGEBYSCORE', KEYS[3], '(' .. ARGV[3], '+inf', 'WITHSCORES', 'LIMIT', 0, ARGV[4])
-local hashes = {}
-for n = 1, #found, 2 do hashes[#hashes + 1] = found[n] end
-return {found[#found] or ARGV[3], concat(hashes)}`,
+local found = call('ZRANGEBYSCORE', KEYS[3], '(' .. ARGV[3], ARGV[4], 'WITHSCORES', 'LIMIT', 0, ARGV[5])
+local notes = {}
+for n = 1, #found, 2 do notes[#notes + 1] = found[n] end
+return {found[#found] or ARGV[3], concat(notes)}`,
 };
 
 /**
  * Notes that a segment's queue has been copied, with the owed entries up to the score ARGV[3]. From then on no more are
- * noted. KEYS: 3 the owed entries.
+ * owed. KEYS: 3 the notes.
  * Returns MORE, and changes nothing, if more are owed. Returns ANEW if ARGV[4] is not the id of this run of the server:
  * a failover may have lost copied entries.
  */
 export const copiedScript: Script = {
   name: 'unseenCopied',
   numberOfKeys: 3,
-  lua: `${ALLOW_OOM}${checkSegment(`'${SYNC}copied'`)}
+  lua: `${ALLOW_OOM}${checkSegment(`'${COPIED_FIELD}'`)}
 local current = KEYS[3]
 local last = call('ZRANGE', current, -1, -1, 'WITHSCORES')[2]
 if not last then return redis.status_reply('LOST') end
 if kept[3] == '1' then return 'OK' end
 if string.match(call('INFO', 'server'), 'run_id:(%x+)') ~= ARGV[4] then return 'ANEW' end
 if tonumber(last) > tonumber(ARGV[3]) then return 'MORE' end
-call('HSET', meta, '${SYNC}copied', '1')
-call('HDEL', meta, '${OWING_FIELD}')
+call('HSET', meta, '${COPIED_FIELD}', '1')
 if ${CAN_ROTATE} then
   call('UNLINK', current)
   call('ZADD', current, 0, '')

@@ -59,7 +59,7 @@ end`;
 
 /**
  * A step that removes entries from before the commit.
- * KEYS: 3 and on, the queue's. ARGV: 3 hashes of items that are not claimed, 4 id of the server's run in the first
+ * KEYS: 3 and on, the queue's. ARGV: 3 births (6 bytes) and hashes of entries whose items are not claimed, 4 id of the server's run in the first
  * step, or '' in that; 5 '1' in the last step. Returns the id of this run, or '' if all are removed. In another run, it
  * changes nothing: a failover may have lost earlier steps.
  */
@@ -71,12 +71,20 @@ local items = tonumber(kept[2])
 if queue.checking == 0 then return {'', items} end
 local run = string.match(call('INFO', 'server'), 'run_id:(%x+)')
 if ARGV[4] ~= '' and ARGV[4] ~= run then return {run, items} end
-local hashes, marks = {}, {}
-for at = 1, #ARGV[3], 16 do hashes[#hashes + 1] = sub(ARGV[3], at, at + 15) end
+local hashes, births, marks = {}, {}, {}
+for at = 1, #ARGV[3], 22 do
+  local birth, hash = unpacked('>I6', ARGV[3], at), sub(ARGV[3], at + 6, at + 21)
+  -- Entries that were queued since the commit stay.
+  if birth <= queue.checking then
+    if not births[hash] then hashes[#hashes + 1] = hash end
+    births[hash] = math.max(births[hash] or 0, birth)
+  end
+end
 local known = #hashes > 0 and call('HMGET', queue.marks, unpack(hashes)) or {}
 for n = 1, #hashes do
-  if not known[n] or tonumber(known[n]) < queue.checking then
-    marks[#marks + 1], marks[#marks + 2] = hashes[n], string.format('%.0f', queue.checking)
+  local birth = births[hashes[n]]
+  if not known[n] or tonumber(known[n]) < birth then
+    marks[#marks + 1], marks[#marks + 2] = hashes[n], string.format('%.0f', birth)
   end
 end
 if #marks > 0 then queue.set('marked', queue.marked + call('HSET', queue.marks, unpack(marks))) end

@@ -6,6 +6,7 @@ import { called, lacksRoom } from '../../refusals.js';
 import type { RandomSource } from '../../random-source.js';
 import type { Operation } from '../../port/index.js';
 import type { QueuePage } from '../../transfer/export-parts.js';
+import { shared } from '../../shared-work.js';
 import { within } from '../../within.js';
 import type { Connection } from '../connection/connection.js';
 import type { RedisSource } from '../transfer/export-source.js';
@@ -15,16 +16,17 @@ import type { ChunkCall } from '../items/item-calls.js';
 import { laneOf } from '../queue/entry-pages.js';
 import { perChunk } from '../items/per-chunk.js';
 import type { Answer } from '../segments/segments.js';
+import type { HostCopy } from '../scripts/hosts.js';
 import { HOST_BYTES } from '../scripts/queue-state.js';
-import { copiedScript, owedScript } from '../scripts/sync.js';
+import { copiedScript, NOTES, notesScript } from '../scripts/sync.js';
 import { STEP_MS } from '../segments/sync-ends.js';
 import type { SyncSums } from '../segments/sync-sums.js';
 
 const ID_BYTES = 8;
 
 const HASH_BYTES = 16;
-/** Number of owed entries to read at a time. */
-const OWED_ENTRIES = 1_000;
+/** Number of notes to read at a time. */
+const NOTES_READ = 1_000;
 
 /** An entry, and the second word of the hash of its host if the queue is per-host. */
 interface Queued {
@@ -54,63 +56,61 @@ export const keepField = ({ id }: Operation, chunk: number) => `keep:${id}:${chu
  * copy share it.
  */
 export class SyncQueue {
-  /** By the id of the sync and, if the copy is of one host, its name. */
-  private readonly copies = new Map<string, Promise<string>>();
+  /** Copies that run, by the id of the sync. */
+  private readonly copies = new Map<string, Promise<void>>();
+  /** Copies of one host, by the id of the sync and the name of the host. */
+  private readonly hostCopies = new Map<string, Promise<HostCopy | undefined>>();
 
   constructor(private readonly keeper: QueueKeeper) {}
 
   /** Resolves once all entries are kept. Throws STORE_UNAVAILABLE at the deadline; the copy continues. */
   async kept(filter: RedisFilter, id: string, deadline: number): Promise<void> {
-    if (filter.queued) await this.shared(id, () => this.copy(filter, id), deadline);
+    if (filter.queued)
+      await inTime(
+        shared(this.copies, id, () => this.copy(filter, id)),
+        deadline,
+      );
   }
 
   /**
    * Keeps the entries of one host, so that they can be dropped before the copy. It may miss entries that move in the
-   * meantime. They are owed, so the copy keeps them. Returns the argument for dropHostScript.
+   * meantime. They are owed, so the copy keeps them. Undefined if the sync was abandoned.
    */
-  keptHost(filter: RedisFilter, id: string, host: string, deadline: number): Promise<string> {
+  keptHost(filter: RedisFilter, id: string, host: string, deadline: number): Promise<HostCopy | undefined> {
     const { id: lane, segment } = laneOf(filter, host);
-    const keep = async (): Promise<string> => {
+    const keep = async (): Promise<HostCopy> => {
       filter.known.takePart();
       const [, token] = this.callOn(filter, segment, id);
       const reader = this.keeper.source(filter).lanesOf(segment);
       await this.keepPages(filter, id, reader.onceIn(lane), host);
       return `${reader.serverRun} ${token}`;
     };
-    return this.shared(`${id} ${host}`, () => this.orAbandon(filter, id, keep), deadline);
+    const copy = shared(this.hostCopies, `${id} ${host}`, () => this.orAbandon(filter, id, keep));
+    return inTime(copy, deadline);
   }
 
-  private shared(name: string, work: () => Promise<string>, deadline: number): Promise<string> {
-    let copy = this.copies.get(name);
-    if (!copy) {
-      copy = work().finally(() => this.copies.delete(name));
-      this.copies.set(name, copy);
-      // Waiting callers get the error.
-      copy.catch(() => undefined);
-    }
-    const late = () => new StoreError('STORE_UNAVAILABLE', 'the queue is still being copied; retry');
-    return within(msUntil(deadline), copy, late);
-  }
-
-  private async copy(filter: RedisFilter, id: string): Promise<string> {
+  private async copy(filter: RedisFilter, id: string): Promise<void> {
     const { sync } = filter;
-    if (sync?.id !== id) return '';
+    if (sync?.id !== id) return;
     filter.known.takePart();
     const found = await this.keeper.sums.of(filter, sync, deadlineIn(STEP_MS));
-    return this.orAbandon(filter, id, async () => {
+    await this.orAbandon(filter, id, async () => {
       for (const segment of found?.uncopied ?? []) await this.copySegment(filter, segment, id);
-      return '';
     });
   }
 
-  /** Abandons the sync if its layers have no room for the entries. */
-  private async orAbandon(filter: RedisFilter, id: string, keep: () => Promise<string>): Promise<string> {
+  /** Abandons the sync, and returns undefined, if its layers have no room for the entries. */
+  private async orAbandon<T>(
+    filter: RedisFilter,
+    id: string,
+    keep: () => Promise<T>,
+  ): Promise<T | undefined> {
     try {
       return await keep();
     } catch (error) {
       if (!lacksRoom(error)) throw error;
       await this.keeper.abandon(filter, id);
-      return '';
+      return undefined;
     }
   }
 
@@ -121,11 +121,12 @@ export class SyncQueue {
     for (let isAnew = true; isAnew;) {
       const reader = this.keeper.source(filter).readerOf(segment);
       await this.keepPages(filter, id, reader.once(filter.perHost !== undefined));
-      let state = await this.endCopy(filter, segment, id, '0', reader.serverRun);
-      for (let last = '0'; state === 'MORE';) {
+      let last: string = NOTES.owed.after;
+      let state = await this.endCopy(filter, segment, id, last, reader.serverRun);
+      while (state === 'MORE') {
         const [keys, token] = this.callOn(filter, segment, id);
-        const owed = await readOwed(this.keeper.connection, filter, keys, token, last);
-        await this.keepEntries(filter, id, owed.entries);
+        const owed = await readNotes(this.keeper.connection, filter, keys, token, [last, NOTES.owed.to]);
+        await this.keepEntries(filter, id, owedIn(owed.notes, filter));
         last = owed.last;
         state = await this.endCopy(filter, segment, id, last, reader.serverRun);
       }
@@ -194,24 +195,34 @@ export class SyncQueue {
   }
 }
 
-/** Some entries owed to the copy of a segment's queue, and the score of the last one: see owedScript. */
-export async function readOwed(
+/** Some notes on a segment's queue with scores in this range (NOTES), and the score of the last one. */
+export async function readNotes(
   connection: Connection,
   filter: RedisFilter,
   keys: string[],
   token: string,
-  after: string,
-): Promise<{ last: string; entries: Queued[] }> {
-  const args = [token, filter.pieceBytes, after, OWED_ENTRIES];
-  const reply = await connection.run(owedScript, keys, args, deadlineIn(STEP_MS), true);
+  range: readonly [after: string, to: string],
+): Promise<{ last: string; notes: Buffer }> {
+  const args = [token, filter.pieceBytes, ...range, NOTES_READ];
+  const reply = await connection.run(notesScript, keys, args, deadlineIn(STEP_MS), true);
   if (!Array.isArray(reply)) throw cutOff(filter);
-  const [last, hashes] = reply as [Buffer, Buffer];
-  const size = HASH_BYTES + (filter.perHost ? HOST_BYTES : 0);
-  const entries = Array.from({ length: hashes.length / size }, (_, n) => ({
-    hash: hashes.subarray(n * size, n * size + HASH_BYTES),
-    ...(filter.perHost && { hostWord: hashes.readUInt32BE(n * size + HASH_BYTES) }),
+  const [last, notes] = reply as [Buffer, Buffer];
+  return { last: last.toString(), notes };
+}
+
+/** The entries in notes for the copy of the queue. */
+function owedIn(notes: Buffer, { perHost }: RedisFilter): Queued[] {
+  const size = HASH_BYTES + (perHost ? HOST_BYTES : 0);
+  return Array.from({ length: notes.length / size }, (_, n) => ({
+    hash: notes.subarray(n * size, n * size + HASH_BYTES),
+    ...(perHost && { hostWord: notes.readUInt32BE(n * size + HASH_BYTES) }),
   }));
-  return { last: last.toString(), entries };
+}
+
+/** The result of a copy. Throws STORE_UNAVAILABLE at the deadline; the copy continues. */
+function inTime<T>(copy: Promise<T>, deadline: number): Promise<T> {
+  const late = () => new StoreError('STORE_UNAVAILABLE', 'the queue is still being copied; retry');
+  return within(msUntil(deadline), copy, late);
 }
 
 /** See Positions.host. The first word is that of the item's hash. */

@@ -177,7 +177,7 @@ export class RedisSyncs implements Syncs {
    */
   async keepHost(filter: RedisFilter, host: string, deadline: number): Promise<string> {
     const { sync } = (await this.parts.catalogue.learn(filter, deadline)).entry;
-    if (sync?.stage === 'open') return this.queue.keptHost(filter, sync.id, host, deadline);
+    if (sync?.stage === 'open') return (await this.queue.keptHost(filter, sync.id, host, deadline)) ?? '';
     if (sync?.stage === 'abandoning') await this.parts.changes.goOn(filter.name, deadline);
     // If the sync is still being opened, the drop counts as earlier.
     return sync?.stage === 'opening' ? DROP_UNKEPT : '';

@@ -3,20 +3,24 @@ import { deadlineIn } from '../../clock.js';
 import { StaleFilterError, StoreError } from '../../errors.js';
 import { joinAll } from '../../join-all.js';
 import { hashesOf } from '../../queued-hashes.js';
-import type { QueuedItem } from '../../port/index.js';
+import { shared } from '../../shared-work.js';
 import type { Connection } from '../connection/connection.js';
 import type { ItemCalls } from '../items/item-calls.js';
 import { perChunk } from '../items/per-chunk.js';
 import { type RedisFilter, segmentKeysOf } from '../layout/filter.js';
 import { owedKey } from '../layout/keys.js';
+import type { Born } from '../queue/queue-entry.js';
+import { NOTES } from '../scripts/sync.js';
 import { removeUnclaimedScript } from '../scripts/unclaimed.js';
 import type { Segments } from '../segments/segments.js';
 import type { Sweeper } from '../segments/sweeper.js';
 import { STEP_MS } from '../segments/sync-ends.js';
 import type { RedisSource } from '../transfer/export-source.js';
-import { readOwed } from './sync-queue.js';
+import { readNotes } from './sync-queue.js';
 
-type Queued = Pick<QueuedItem, 'hash'>;
+/** Bytes of a birth, and of an entry as notes for the commit and removeUnclaimedScript have it. */
+const BIRTH_BYTES = 6;
+const BORN_BYTES = BIRTH_BYTES + 16;
 
 interface Parts {
   readonly connection: Connection;
@@ -28,7 +32,8 @@ interface Parts {
 
 /**
  * Removes scheduled entries whose items a committed sync has forgotten: see scripts/unclaimed.ts. Entries that came due
- * while the sync was open are removed, too, unless the copy of the queue has kept their items.
+ * while the sync was open are removed, too, unless the sync has their items. Entries are told by their births and
+ * hashes: in a set that ages, an item may have expired while a later entry of it waits, which was never scheduled.
  */
 export class Unclaimed {
   /** By generation and first layer. */
@@ -40,23 +45,15 @@ export class Unclaimed {
   async remove(filter: RedisFilter): Promise<void> {
     if (!filter.queued) return;
     const id = `${filter.generation} ${filter.base}`;
-    let removal = this.removals.get(id);
-    if (!removal) {
-      const work = filter.segments.map((_, segment) => this.removeIn(filter, segment));
-      removal = joinAll(work)
-        .then(() => undefined)
-        .catch(ignoreLoss)
-        .finally(() => this.removals.delete(id));
-      this.removals.set(id, removal);
-    }
-    await removal;
+    await shared(this.removals, id, async () => {
+      await joinAll(filter.segments.map((_, segment) => this.removeIn(filter, segment))).catch(ignoreLoss);
+    });
   }
 
   private async removeIn(filter: RedisFilter, segment: number): Promise<void> {
     for (let run = ''; ;) {
-      const step = async (entries: readonly Queued[], isLast = false): Promise<string> => {
-        const hashes = Buffer.concat(entries.map(({ hash }) => hash));
-        const args = [hashes, run, isLast ? '1' : ''];
+      const step = async (entries: readonly Born[], isLast = false): Promise<string> => {
+        const args = [packed(entries), run, isLast ? '1' : ''];
         return this.parts.segments.changeQueue(
           removeUnclaimedScript,
           filter,
@@ -80,25 +77,25 @@ export class Unclaimed {
     }
   }
 
-  private async *scheduledIn(
-    filter: RedisFilter,
-    segment: number,
-  ): AsyncGenerator<Queued[], void, undefined> {
-    const reader = this.parts.source(filter).readerOf(segment);
-    for await (const { entries } of reader.rest('delayed', filter.perHost !== undefined))
-      yield entries.filter(({ scheduledAt }) => scheduledAt !== undefined);
+  /** The scheduled entries, and those that came due while the sync was open. */
+  private async *scheduledIn(filter: RedisFilter, segment: number): AsyncGenerator<Born[], void, undefined> {
+    yield* this.parts
+      .source(filter)
+      .readerOf(segment)
+      .scheduled(filter.perHost !== undefined);
     const keys = segmentKeysOf(filter, segment);
     const all = [keys.cells, keys.meta, owedKey(keys, filter.base)];
-    for (let last = '0', more = true; more;) {
-      const owed = await readOwed(this.parts.connection, filter, all, filter.viewOf(segment).token, last);
-      yield owed.entries;
-      more = owed.last !== last;
-      last = owed.last;
+    for (let last: string = NOTES.cameDue.after, more = true; more;) {
+      const { token } = filter.viewOf(segment);
+      const page = await readNotes(this.parts.connection, filter, all, token, [last, NOTES.cameDue.to]);
+      yield bornIn(page.notes);
+      more = page.last !== last;
+      last = page.last;
     }
   }
 
   /** The entries whose items the filter does not claim. */
-  private async unclaimed(filter: RedisFilter, entries: readonly Queued[]): Promise<Queued[]> {
+  private async unclaimed(filter: RedisFilter, entries: readonly Born[]): Promise<Born[]> {
     if (entries.length === 0) return [];
     const { itemCalls } = this.parts;
     const positions = positionsOfHashes(hashesOf(entries), filter.geometry);
@@ -107,6 +104,24 @@ export class Unclaimed {
     );
     return entries.filter((_, n) => claimed[n] === 0);
   }
+}
+
+/** The entries, each as its birth and the hash of its item. */
+function packed(entries: readonly Born[]): Buffer {
+  const bytes = Buffer.alloc(BORN_BYTES * entries.length);
+  for (const [n, { birth, hash }] of entries.entries()) {
+    bytes.writeUIntBE(birth, BORN_BYTES * n, BIRTH_BYTES);
+    bytes.set(hash, BORN_BYTES * n + BIRTH_BYTES);
+  }
+  return bytes;
+}
+
+function bornIn(notes: Buffer): Born[] {
+  return Array.from({ length: notes.length / BORN_BYTES }, (_, n) => {
+    const at = BORN_BYTES * n;
+    const hash = notes.subarray(at + BIRTH_BYTES, at + BORN_BYTES);
+    return { birth: notes.readUIntBE(at, BIRTH_BYTES), hash };
+  });
 }
 
 /** The set was cleared or dropped in the meantime. The entries went with it. */
