@@ -203,5 +203,35 @@ export function redisOrder(subject: Subject<RedisHarness>): void {
       clock.advance(DAY_MS);
       expect(payloads(await calls.lease(filter, 10))).toEqual(['left']);
     });
+
+    it.each<FilterOptions>([{}, hostOptions({})])(
+      'are dropped by the instance of a description once no other has made a step for a minute; %j',
+      async (options) => {
+        const filter = await make(options);
+        const [left, gone] = urls('a', 2) as [string, string];
+        await schedule(filter, [left], [gone], clock.now() + 60_000);
+        const began = await ordered(filter, 'checking');
+        expect(await calls.queueOf(filter)).toMatchObject({ scheduled: 2, forgotten: 0 });
+        clock.advance(59_000);
+        expect(await calls.queueOf(filter)).toMatchObject({ scheduled: 2, forgotten: 0 });
+        expect(await ordered(filter, 'checking')).toBe(began);
+        clock.advance(1_000);
+        await calls.queueOf(filter);
+        await checked(filter);
+        expect(await calls.queueOf(filter)).toMatchObject({ scheduled: 2, forgotten: 1 });
+        // New items do not need marks any more.
+        await calls.discover(filter, urls('b', 1));
+        expect(await calls.queueOf(filter)).toMatchObject({ forgotten: 1 });
+      },
+    );
+
+    it('are in no export, even if a failover has lost the last steps of the drop', async () => {
+      const filter = await make();
+      await schedule(filter, ['left'], ['gone'], clock.now() + 60_000);
+      expect((await exported(filter)).map(({ payload }) => Buffer.from(payload).toString())).toEqual([
+        'left',
+      ]);
+      expect(await ordered(filter, 'checking')).toBe(0);
+    });
   });
 }

@@ -206,8 +206,10 @@ export class RedisStore implements Store {
     const filter = RedisFilter.of(handle);
     const { timeoutMs } = this.options;
     if (filter.layers) await this.growth.refresh(filter, deadlineIn(timeoutMs));
-    const { stats, unswept } = await describeFilter(this.connection, this.views, filter, timeoutMs);
+    const { stats, unswept, late } = await describeFilter(this.connection, this.views, filter, timeoutMs);
     if (unswept.length > 0) this.sweeper.marked(filter, unswept);
+    // If it fails, a later description tries again.
+    if (late) void this.unclaimed.remove(filter).catch(() => undefined);
     const sync = await this.syncs.underWay(filter);
     return sync ? { ...stats, sync } : stats;
   }

@@ -145,6 +145,18 @@ export class SyncChanges {
     }
   }
 
+  /** Like `goOn`. Then also removes scheduled entries that the last commit has left because of a failover. */
+  async settle(filter: RedisFilter, deadline: number): Promise<void> {
+    await this.goOn(filter.name, deadline);
+    await this.removed(filter, deadline);
+  }
+
+  /** Waits until the scheduled entries whose items a commit has forgotten are removed. */
+  private async removed(filter: RedisFilter, deadline: number): Promise<void> {
+    const late = () => new StoreError('STORE_UNAVAILABLE', `${called(filter)} is still being synced; retry`);
+    await within(msUntil(deadline), this.removeUnclaimed(filter), late);
+  }
+
   /** False if more steps remain or the entry has changed. Also true if there was nothing to do. */
   private async finish(found: Syncing, deadline: number): Promise<boolean> {
     const { entry } = found;
@@ -176,10 +188,7 @@ export class SyncChanges {
     const swept = await carryOut(this.catalogue, read, {
       deadline,
       prepare: async () => {
-        const late = () =>
-          new StoreError('STORE_UNAVAILABLE', `${called(entry)} is still being synced; retry`);
-        if (entry.endedSync?.state === 'committed')
-          await within(msUntil(deadline), this.removeUnclaimed(new RedisFilter(entry)), late);
+        if (entry.endedSync?.state === 'committed') await this.removed(new RedisFilter(entry), deadline);
         await joinAll(entry.tags.map((tag) => this.renewLanes(entry, tag, deadline)));
         await this.allocation.freeSync(entry.tags, left, entry.base ?? 0, deadline);
       },

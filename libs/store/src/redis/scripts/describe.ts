@@ -4,6 +4,7 @@ import { OLDEST } from './lanes.js';
 import { hasVoid, leases } from './queue-moves.js';
 import { checkQueue, idBytes, LEASED, queueReadKeys, SCHEDULED } from './queue-state.js';
 import { CHECK_SEGMENT, NOW, type Script } from './script.js';
+import { IS_LATE } from './unclaimed.js';
 
 /** The counts of a description besides the counts of layers. */
 export interface DescribeTask {
@@ -24,7 +25,8 @@ export const COLUMNS = [
 
 /**
  * If there is a queue, these numbers follow: see QueueStats. Due entries count as waiting. `oldestSeconds`: -1 if no
- * entry waits. `unswept`: 1 if entries may be left for a sweep.
+ * entry waits. `unswept`: 1 if entries may be left for a sweep. `late`: 1 if the instance has to go on with the steps of
+ * another one (unclaimed.ts).
  */
 export const QUEUE_COLUMNS = [
   'waiting',
@@ -35,6 +37,7 @@ export const QUEUE_COLUMNS = [
   'forgotten',
   'oldestSeconds',
   'unswept',
+  'late',
 ] as const;
 
 /** If the filter ages, these numbers follow: the current epoch, and the number of hidden items. */
@@ -122,7 +125,7 @@ ${hosts ? OLDEST_OF_LANES : 'local oldest = queue.oldest(queue)'}
 local age = oldest and math.max(0, math.floor(now / 1000) - oldest) or -1
 local later, scheduled, letters = queue.later - queue.scheduled, queue.scheduled, queue.letterCount
 ${hosts ? DROPPED : ''}local queued = {queue.waiting + delayed + onTime + queue.leased - leased, leased, later - delayed, scheduled - onTime,
-  letters, sizes[6] + sizes[7] - 2, age, ${hasVoid(hosts)} and 1 or 0}
+  letters, sizes[6] + sizes[7] - 2, age, ${hasVoid(hosts)} and 1 or 0, ${IS_LATE} and 1 or 0}
 for n = 1, #queued do stats[#stats + 1] = queued[n] end
 `;
 

@@ -7,8 +7,8 @@ import { ALLOW_OOM, NOW } from './script.js';
  *
  * A commit sets the number `checking` of an ordered queue to the clock, and the last step sets it to 0. In between, no
  * scheduled entry comes due, so that the instance meets them all, and a new item voids an earlier entry of that item.
- * If no instance makes a step until `checkingTill` (ms), which each step moves, the next lease makes its instance go on:
- * another instance has died, or a failover has lost its last step.
+ * If no instance makes a step until `checkingTill` (ms), which each step moves, the next lease or description makes its
+ * instance go on: another instance has died, or a failover has lost its last step. An export does not wait for that.
  */
 
 /** How long an instance may take for a step, in ms. */
@@ -49,9 +49,12 @@ if ${queue}.checking > 0 then
   ${queue}.set('marked', ${queue}.marked + call('HSET', ${queue}.marks, unpack(marks)))
 end`;
 
+/** Lua: whether no instance has made a step in time. After NOW. */
+export const IS_LATE = `(queue.checking > 0 and (queue.checkingTill <= now or queue.checkingTill > now + ${STEP_MS}))`;
+
 /** Lua: ends a script with `answer` if its instance has to go on with the steps of another one. After NOW. */
 export const takeOver = (answer: string): string => `
-if queue.checking > 0 and (queue.checkingTill <= now or queue.checkingTill > now + ${STEP_MS}) then
+if ${IS_LATE} then
   queue.set('checkingTill', now + ${STEP_MS})
   queue.save()
   return ${answer}

@@ -23,6 +23,8 @@ interface Described {
   readonly stats: FilterStats;
   /** The segments whose queues need a sweep. */
   readonly unswept: readonly number[];
+  /** True if scheduled entries that the commit of a sync left have to be removed. */
+  readonly late: boolean;
 }
 
 /** Counts a filter. */
@@ -57,7 +59,8 @@ export async function describeFilter(
     ...(filter.maxAgeSeconds === undefined ? {} : { age: ageStats(filter, filter.maxAgeSeconds, rows) }),
     recordWindowSeconds: { caller: windowSeconds('caller'), made: windowSeconds('made') },
   };
-  return { stats, unswept: [...rows.keys()].filter((segment) => rows[segment]?.unswept === 1) };
+  const unswept = [...rows.keys()].filter((segment) => rows[segment]?.unswept === 1);
+  return { stats, unswept, late: rows.some(({ late }) => late === 1) };
 }
 
 /** Updates the filter's knowledge of the items in its segments. */

@@ -25,13 +25,13 @@ export class RedisTransfer implements Transfer {
     /** Time for one step, in ms. */
     private readonly timeoutMs: number,
     private readonly limits: ImportLimits,
-    private readonly syncs: Pick<SyncChanges, 'goOn'>,
+    private readonly syncs: Pick<SyncChanges, 'settle'>,
   ) {}
 
   async *export(handle: Filter): AsyncGenerator<Part, void, undefined> {
     const filter = RedisFilter.of(handle);
-    // After the commit of a sync, the queue still has scheduled entries that the sync did not keep.
-    if (filter.queued) await this.syncs.goOn(filter.name, deadlineIn(SYNC_MS));
+    // After the commit of a sync or a failover, the queue may have scheduled entries that the sync did not keep.
+    if (filter.queued) await this.syncs.settle(filter, deadlineIn(SYNC_MS));
     yield* exportParts(
       filter,
       new RedisSource(this.connection, this.catalogue, this.views, filter, this.timeoutMs),
