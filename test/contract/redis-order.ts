@@ -16,6 +16,7 @@ import { add, check, items, keyed, made, makeFilter, type FilterOptions } from '
 import { HostCalls, hostOptions, urls } from './host-calls.js';
 import { payloads } from './queue-calls.js';
 import type { Subject } from './subject.js';
+import { SyncCalls } from './sync-calls.js';
 
 const DAY_MS = 86_400_000;
 const BASE = queueBytes(false);
@@ -233,6 +234,18 @@ export function redisOrder(subject: Subject<RedisHarness>): void {
         'left',
       ]);
       expect(await ordered(filter, 'checking')).toBe(0);
+    });
+
+    it('are dropped while the next sync is open', async () => {
+      const filter = await make();
+      await schedule(filter, ['left'], ['gone'], clock.now() + 60_000);
+      const syncs = new SyncCalls(subject);
+      const sync = await syncs.open(filter);
+      const now = await syncs.current(filter);
+      expect((await exported(now)).map(({ payload }) => Buffer.from(payload).toString())).toEqual(['left']);
+      expect(await ordered(now, 'checking')).toBe(0);
+      await syncs.keep(now, sync, ['left']);
+      expect(await syncs.commit(now, sync)).toMatchObject({ state: 'committed' });
     });
   });
 }
