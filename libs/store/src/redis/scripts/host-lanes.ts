@@ -25,7 +25,11 @@ import { APPEND, chunkOf, takeFrom } from './lanes.js';
  * `delayedVoid`, `scheduledVoid` and `deadVoid`, the entries and dead letters among them that were dropped.
  */
 
-/** Maximum number of lanes that one lease takes entries from, and of items or ids in a script on such a queue. */
+/**
+ * Maximum number of lanes that one lease takes entries from, and of items or ids in a script on such a queue. It must
+ * not change after 1.0: a batch has an operation record for each script, named by the number of the script, so a repeat
+ * must divide the batch as the first attempt did.
+ */
 export const LANES_PER_SCRIPT = 50;
 
 /** `spread`: its segments. */
@@ -71,7 +75,7 @@ local function keptIn(lane, first) return lane.keptBase == first and lane.kept o
 local function foundIn(lane)
   if ageMs > 0 and lane.countedBase ~= base then
     -- A sync was committed. It also kept URLs of earlier periods.
-    setInGroup(lane, 'found', math.min(lane.found, keptIn(lane, base)))
+    setInGroup(lane, 'found', min(lane.found, keptIn(lane, base)))
     setInGroup(lane, 'countedBase', base)
   end
   if lane.period ~= period then
@@ -90,7 +94,7 @@ local function wait(lane, till) lane.readyAt = max(lane.readyAt, till) end
 -- The earliest time at which entries of the host may be leased.
 local function readyOf(lane)
   if lane.blockedUntil <= now then return lane.readyAt end
-  return math.max(lane.readyAt, lane.blockedUntil + queue.aheadMs)
+  return max(lane.readyAt, lane.blockedUntil + queue.aheadMs)
 end
 function queue.changes() return #used end
 function queue.use(id)
@@ -116,7 +120,7 @@ function queue.freed(entries, times)
     if isDropped(lane, entry) then return end
     lane.leased, count = lane.leased - 1, count + 1
     if limitOf(lane.ownMaxLeased, maxLeased) == 1 then
-      wait(lane, queueTime - math.max(0, now - times[n]) + limitOf(lane.ownDelayMs, delayMs))
+      wait(lane, queueTime - max(0, now - times[n]) + limitOf(lane.ownDelayMs, delayMs))
     end
   end)
   if count > 0 then queue.set('leased', queue.leased - count) end
@@ -149,8 +153,8 @@ local function turnOf(lane)
   if lane.waiting == 0 then
     local ends = ageMs > 0 and maxUrls > 0 and foundIn(lane) > 0 and (period + 1) * ageMs or 0
     -- Keeps the record of a dropped lane until a sweep has removed its entries.
-    if lane.dropped > 0 then ends = math.max(ends, lane.dueAt > queueTime and lane.dueAt or queueTime + ${SWEEP_AFTER_MS}) end
-    return math.max(readyAt > queueTime and readyAt or 0, ends)
+    if lane.dropped > 0 then ends = max(ends, lane.dueAt > queueTime and lane.dueAt or queueTime + ${SWEEP_AFTER_MS}) end
+    return max(readyAt > queueTime and readyAt or 0, ends)
   end
   if lane.dueSince then return readyAt end
   if lane.served or lane.known == 0 or lane.dueAt < readyAt then return max(readyAt, queueTime) end
@@ -207,7 +211,7 @@ export const TAKE_TURNS = `
 function queue.takeTurns(taken, wanted, most, last)
   local left, from = ${LANES_PER_SCRIPT}, 0
   while taken.count < wanted and not taken.rest do
-    local size = math.min(left, math.max(4, wanted - taken.count))
+    local size = min(left, max(4, wanted - taken.count))
     if size == 0 then taken.rest = 'unread' break end
     local turns = call('ZRANGEBYSCORE', queue.turns, 0, string.format('%.0f', queueTime), 'LIMIT', from, size)
     if #turns == 0 then
@@ -297,7 +301,7 @@ function queue.kept(ids, by, named)
       queue.use(lane.id)
       -- First updates lane.found from the count that an earlier sync kept.
       foundIn(lane)
-      setInGroup(lane, 'kept', math.max(0, keptIn(lane, syncBase) + by))
+      setInGroup(lane, 'kept', max(0, keptIn(lane, syncBase) + by))
       lane.keptBase = syncBase
     end
   end
