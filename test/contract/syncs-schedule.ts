@@ -236,6 +236,7 @@ export function syncScheduleContract(subject: Subject): void {
       await syncs.commit(filter, sync);
       expect(await takeAll(await syncs.current(filter))).toEqual([]);
     });
+
     it.each<FilterOptions>([{ segmentation: SEGMENTED }, hostOptions({})])(
       'drops no later entries of URLs that expired in the meantime; %j',
       async (options) => {
