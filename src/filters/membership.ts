@@ -1,14 +1,9 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { foldDuplicates, positionsByBlock, type Folded, type Keys, type Positions } from '#bloom';
-import { Added, type Filter, type Queued } from '#store';
+import { Added, type AddOptions, type Filter } from '#store';
 import { whenInTurn, type OrderedOperation } from '../batches/ordered-operation.js';
 import { turn } from '../event-loop/turn.js';
 import { Store } from '../store/store.token.js';
-
-/** Options of an addition: see Counters.add. */
-export interface AddOptions extends Queued {
-  readonly ttlMs?: number | undefined;
-}
 
 /** Connects positions and counters: takes the keys of items, and returns one byte per item, as the port defines it. */
 @Injectable()
@@ -16,28 +11,26 @@ export class Membership {
   constructor(@Inject(Store) private readonly store: Store) {}
 
   /**
-   * Returns one of Added per key. With `set` semantics, only the first of equal keys is new, even if the store works in
+   * Returns one of Added per key. Unless a multiset counts every key, only the first of equal keys is new, even if the store works in
    * parallel. The port explains the options.
    */
   async add(
     filter: Filter,
     keys: Keys,
     operation: OrderedOperation,
-    { ttlMs, ...queued }: AddOptions = {},
+    options: AddOptions = {},
   ): Promise<Uint8Array> {
     const positions = await positionsIn(filter, keys);
-    const folded = filter.semantics === 'set' ? foldDuplicates(positions) : undefined;
+    const folded = filter.semantics === 'set' || options.onlyAbsent ? foldDuplicates(positions) : undefined;
     if (folded === undefined)
-      return this.store.counters.add(filter, positions, await whenInTurn(operation), queued, ttlMs);
+      return this.store.counters.add(filter, positions, await whenInTurn(operation), options);
     const { original } = folded;
     const kept = (of?: readonly string[]) => of && Array.from(original, (index) => of[index] as string);
-    const answers = await this.store.counters.add(
-      filter,
-      folded.positions,
-      await whenInTurn(operation),
-      { ...queued, payloads: kept(queued.payloads), hosts: kept(queued.hosts) },
-      ttlMs,
-    );
+    const answers = await this.store.counters.add(filter, folded.positions, await whenInTurn(operation), {
+      ...options,
+      payloads: kept(options.payloads),
+      hosts: kept(options.hosts),
+    });
     return unfolded(folded, answers);
   }
 

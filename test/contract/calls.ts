@@ -91,7 +91,18 @@ export async function add(
   operation = made(),
   ttlMs?: number,
 ): Promise<number[]> {
-  return [...(await store.counters.add(filter, positions(filter, keys), operation, undefined, ttlMs))];
+  return [...(await store.counters.add(filter, positions(filter, keys), operation, { ttlMs }))];
+}
+
+/** Adds the items that are not present, and counts no others. */
+export async function addAbsent(
+  store: Store,
+  filter: Filter,
+  keys: readonly string[],
+  operation = made(),
+): Promise<number[]> {
+  const options = { onlyAbsent: true };
+  return [...(await store.counters.add(filter, positions(filter, keys), operation, options))];
 }
 
 /** Priority and time of new entries. */

@@ -19,6 +19,7 @@ import { lifeCycleContract } from './life-cycle.js';
 import { limitsContract } from './limits.js';
 import { listsContract } from './lists.js';
 import { noFalseNegativesContract } from './no-false-negatives.js';
+import { onlyAbsentContract } from './only-absent.js';
 import { operationIdsContract } from './operation-ids.js';
 import { queueContract } from './queue.js';
 import { queueDropsContract } from './queue-drops.js';
@@ -73,6 +74,7 @@ export function storeContract<H extends StoreHarness>(
     hostsContract(subject);
     growthContract(subject);
     atomicAddContract(subject);
+    onlyAbsentContract(subject);
     honestRemovalContract(subject);
     dataLossContract(subject);
     saturationContract(subject);

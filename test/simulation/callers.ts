@@ -133,6 +133,7 @@ export class Callers {
             ? items.flatMap((n) => Array<string>(number % 3 === 0 ? 17 : 6).fill(itemOf(n)))
             : items.map(itemOf),
         ttlMs: maxAgeSeconds !== undefined && flag ? ms : undefined,
+        onlyAbsent: semantics === 'multiset' && number % 5 < 2,
         held: some(held, number),
         letters: some(letters, number),
         ...(OF_LISTED.has(verb) && ofListed(some(listed, number))),

@@ -93,6 +93,7 @@ export interface Call {
   readonly base: number;
   readonly items: readonly string[];
   readonly ttlMs?: number | undefined;
+  readonly onlyAbsent?: boolean | undefined;
   readonly max: number;
   readonly ms: number;
   readonly countAttempt: boolean;

@@ -10,6 +10,7 @@ export function described({
   ms,
   verb,
   ttlMs,
+  onlyAbsent,
   priority,
   laterMs,
   ...call
@@ -30,6 +31,7 @@ export function described({
     ...(['lease', 'extend', 'release'].includes(verb) ? [`${ms} ms`] : []),
     ...(verb === 'discover' && priority ? [priority] : []),
     ...(['discover', 'ack'].includes(verb) && laterMs > 0 ? [`in ${laterMs} ms`] : []),
+    ...(verb === 'add' && onlyAbsent ? ['only absent'] : []),
     ...(ttlMs === undefined ? [] : [`for ${ttlMs} ms`]),
   ];
   return parts.filter((part) => part !== '').join(', ');

@@ -103,7 +103,7 @@ function inSet(set: SetModel, call: Call, answer: unknown): unknown {
   const { queue } = set;
   switch (call.verb) {
     case 'add':
-      return set.add(call.items, call.ttlMs);
+      return set.add(call.items, call);
     case 'discover': {
       const answers = set.discover(call.items, call.ttlMs);
       const fresh = call.items.filter((_, i) => answers[i] === Added.New);

@@ -4,6 +4,7 @@ import {
   Kept,
   plannedLayers,
   Removed,
+  type AddOptions,
   type Filter,
   type FilterSpec,
   type HostView,
@@ -79,12 +80,13 @@ export class SetModel {
     return this.layers.count(item) || (this.sync?.layers.count(item) ?? 0);
   }
 
-  add(items: readonly string[], ttlMs: number | undefined): number[] {
+  add(items: readonly string[], { ttlMs, onlyAbsent }: AddOptions = {}): number[] {
     const { layers, sync } = this;
     const lasts = layers instanceof AgedLayers ? layers.lasts(ttlMs) : undefined;
     const listed = new Set(items.filter((item) => sync?.layers.has(item)));
     const answers = items.map((item) => {
       if (sync) this.addBeside(sync, item, lasts, listed.has(item));
+      if (onlyAbsent && layers.has(item)) return Added.Present;
       if (!listed.has(item)) return layers.add(item, lasts) ? Added.New : Added.Present;
       if (layers instanceof AgedLayers && layers.has(item)) layers.add(item, lasts);
       return Added.Present;
@@ -100,7 +102,7 @@ export class SetModel {
   discover(items: readonly string[], ttlMs: number | undefined): number[] {
     const limited = this.limited(items);
     const admitted = items.filter((item) => !limited.has(item));
-    const answers = this.add(admitted, ttlMs);
+    const answers = this.add(admitted, { ttlMs });
     for (const [i, item] of admitted.entries()) if (answers[i] === Added.New) this.countUrl(item, 1);
     return items.map((item) => (limited.has(item) ? Added.Limited : (answers.shift() as number)));
   }

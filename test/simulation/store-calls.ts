@@ -72,13 +72,13 @@ async function inFilter(store: Store, filter: Filter, call: Call): Promise<Answe
   const listed = call.listed.map(({ id }) => id);
   const positions = (): Positions => positionsOf(items, filter.seed, filter.geometry);
   const hosts = filter.perHost && items.map(hostOf);
-  const { priority, laterMs } = call;
-  const queued = { payloads: items, hosts, priority, delayMs: laterMs };
+  const { priority, laterMs, ttlMs, onlyAbsent } = call;
+  const queued = { payloads: items, hosts, priority, delayMs: laterMs, ttlMs };
   switch (call.verb) {
     case 'add':
-      return bytes(counters.add(filter, positions(), operation, { hosts }, call.ttlMs));
+      return bytes(counters.add(filter, positions(), operation, { hosts, ttlMs, onlyAbsent }));
     case 'discover':
-      return bytes(counters.add(filter, positions(), operation, queued, call.ttlMs));
+      return bytes(counters.add(filter, positions(), operation, queued));
     case 'remove':
       return bytes(counters.remove(filter, positions(), operation));
     case 'check':

@@ -23,6 +23,17 @@ export interface Queued {
   readonly delayMs?: number | undefined;
 }
 
+/** Options of `add`. */
+export interface AddOptions extends Queued {
+  /** In a filter that ages: how long the items live. Default: the filter's maximum age. */
+  readonly ttlMs?: number | undefined;
+  /**
+   * In a `multiset`: adds only items that are not present. An add to a `set` does this anyway, so the option has no
+   * effect there. Default: false.
+   */
+  readonly onlyAbsent?: boolean | undefined;
+}
+
 /**
  * Operations on cells. Every method takes the positions of a batch and returns one byte per item, in the batch's order.
  *
@@ -43,8 +54,9 @@ export interface Queued {
  */
 export interface Counters {
   /**
-   * `set`: stores the items that are not present (some cell is zero). `multiset`: counts every item. A counter at 15
-   * stays at 15. Returns Added.New for items that were not present. Throws FILTER_FULL, before any change, if the
+   * `set`: stores the items that are not present (some cell is zero). `multiset`: counts every item or, with
+   * `onlyAbsent`, adds as a `set` does: nothing changes for an item that a layer claims, and a second copy of an item in
+   * the batch is present. A counter at 15 stays at 15. Returns Added.New for items that were not present. Throws FILTER_FULL, before any change, if the
    * filter would hold more than twice its capacity, or, if it grows, more than the capacity of its last layer in that
    * layer.
    *
@@ -54,7 +66,7 @@ export interface Counters {
    * the operation's quota). The segment then takes no more items of the batch; a repeat of the operation continues
    * where it stopped.
    *
-   * `queued`, for visited sets: a new item is queued with its payload in the same atomic step.
+   * `payloads`, for visited sets: a new item is queued with its payload in the same atomic step.
    *
    * In sets with `perHost`, an item to queue is neither stored nor queued if it would exceed `maxUrls` of its host, or
    * if its host would be one more than a set may have: Added.Limited. A copy of an item in the batch counts once. In a
@@ -64,13 +76,7 @@ export interface Counters {
    * In a filter that ages, items live for `ttlMs` from now (default: the filter's maximum age), and up to a thirteenth
    * of that maximum longer. An item that is already present keeps the longer of its remaining and its new lifetime.
    */
-  add(
-    filter: Filter,
-    positions: Positions,
-    operation: Operation,
-    queued?: Queued,
-    ttlMs?: number,
-  ): Promise<Uint8Array>;
+  add(filter: Filter, positions: Positions, operation: Operation, options?: AddOptions): Promise<Uint8Array>;
 
   /** 1: probably present (all k cells are non-zero). 0: certainly absent. */
   check(filter: Filter, positions: Positions, deadline: number): Promise<Uint8Array>;

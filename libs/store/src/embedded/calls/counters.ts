@@ -10,10 +10,10 @@ import {
 import { StoreError } from '../../errors.js';
 import {
   Removed,
+  type AddOptions,
   type Counters,
   type Filter,
   type Operation,
-  type Queued,
   type Quota,
 } from '../../port/index.js';
 import type { Engine } from '../engine/engine.js';
@@ -41,11 +41,6 @@ const QUEUED_ITEM_COST = 2;
 /** The same in a per-host queue, where each item may be in another lane. */
 const LANE_ITEM_COST = 8;
 
-/** The arguments of an add besides the positions. */
-interface AddedWith extends Queued {
-  readonly ttlMs: number | undefined;
-}
-
 /** See the port for the guarantees of each method. */
 export class EmbeddedCounters implements Counters {
   constructor(
@@ -57,15 +52,14 @@ export class EmbeddedCounters implements Counters {
     filter: Filter,
     positions: Positions,
     operation: Operation,
-    queued: Queued = {},
-    ttlMs?: number,
+    options: AddOptions = {},
   ): Promise<Uint8Array> {
+    const { payloads, ttlMs } = options;
     assertTtl(filter, ttlMs);
-    assertQueued(filter, queued, positions.count, ttlMs);
-    const { payloads } = queued;
+    assertQueued(filter, options, positions.count, ttlMs);
     const counted = payloads !== undefined || filter.perHost?.maxUrls !== undefined;
     const added = await this.inParts(filter, positions, operation, counted, (part) =>
-      this.addPart(filter, positions, part, { ...queued, ttlMs }),
+      this.addPart(filter, positions, part, options),
     );
     if (payloads) this.watches.joined(filter);
     return added;
@@ -117,7 +111,7 @@ export class EmbeddedCounters implements Counters {
     filter: Filter,
     whole: Positions,
     { positions, operation, from, to }: Part,
-    { payloads, hosts, ttlMs, ...how }: AddedWith,
+    { payloads, hosts, ttlMs, onlyAbsent, ...how }: AddOptions,
   ): Promise<Uint8Array> {
     const queued = payloads !== undefined;
     return this.engine.mutate(
@@ -132,7 +126,7 @@ export class EmbeddedCounters implements Counters {
           const needed = layersNeeded(scope, admitted);
           const own = needed ? layersFor(scope, scope.stack, session.memory, needed, quota) : undefined;
           const sync = roomBesideSync(session, scope, admitted, quota);
-          const outcome = addBatch(scope, admitted, { grow: { own, sync }, ttlMs });
+          const outcome = addBatch(scope, admitted, { grow: { own, sync }, ttlMs, onlyAbsent });
           dropRemovals(session.database, scope, admitted);
           for (const stack of scope.stacks)
             if (stack.next) void reserveNext(scope, stack, session.memory, quota);

@@ -1,6 +1,6 @@
 import { copiesIn, select, type Positions } from '#bloom';
 import { EPOCHS_OF_AGE } from '../../age.js';
-import { Added, Removed, Kept } from '../../port/index.js';
+import { Added, Removed, Kept, type AddOptions } from '../../port/index.js';
 import type { Ageing } from '../layers/ageing.js';
 import { isSyncing, type FilterState, type SyncState, type Syncing } from '../filters/filter-state.js';
 import type { LayerStack } from '../layers/layer-stack.js';
@@ -38,11 +38,8 @@ export interface Growers {
   readonly sync?: (() => LayerState) | undefined;
 }
 
-/** Options of an add. */
-export interface AddOptions {
+interface BatchOptions extends Pick<AddOptions, 'ttlMs' | 'onlyAbsent'> {
   readonly grow?: Growers;
-  /** Time to live of the items, if the filter ages. Default: the filter's maximum age. */
-  readonly ttlMs?: number | undefined;
 }
 
 /** The outcome of an empty batch, which is common if a caller lists the same items again. */
@@ -55,11 +52,11 @@ const NOTHING: Outcome = { answers: new Uint8Array(0), changes: [] };
 export function addBatch(
   state: FilterState,
   positions: Positions,
-  { grow = {}, ttlMs }: AddOptions = {},
+  { grow = {}, ttlMs, onlyAbsent = false }: BatchOptions = {},
 ): Outcome {
   const { filter, stack, tally } = state;
   const lasts = stack.age?.lasts(ttlMs) ?? 0;
-  const multiset = filter.semantics === 'multiset';
+  const multiset = filter.semantics === 'multiset' && !onlyAbsent;
   const outcome = isSyncing(state)
     ? addUnlisted(state, positions, lasts, grow)
     : addTo(stack, positions, { lasts, multiset, grow: grow.own });

@@ -2,7 +2,7 @@ import type { Positions } from '#bloom';
 import type { Clock } from '../../clock.js';
 import { joinAll } from '../../join-all.js';
 import { assertCounting, assertEntryIds, assertQueued, assertTtl } from '../../refusals.js';
-import { Removed, type Counters, type Filter, type Operation, type Queued } from '../../port/index.js';
+import { Removed, type AddOptions, type Counters, type Filter, type Operation } from '../../port/index.js';
 import { entryNamesOf } from '../layout/entry-names.js';
 import { RedisFilter } from '../layout/filter.js';
 import type { LayerStack } from '../layout/layer-stack.js';
@@ -34,17 +34,16 @@ export class RedisCounters implements Counters {
     handle: Filter,
     positions: Positions,
     operation: Operation,
-    queued: Queued = {},
-    ttlMs?: number,
+    options: AddOptions = {},
   ): Promise<Uint8Array> {
     const filter = RedisFilter.of(handle);
-    assertTtl(filter, ttlMs);
-    assertQueued(filter, queued, positions.count, ttlMs);
+    assertTtl(filter, options.ttlMs);
+    assertQueued(filter, options, positions.count, options.ttlMs);
     await this.segments.begin(filter, operation, 'add');
     await this.refuseOverfull(filter, positions, operation);
     return perChunk(filter, positions, filter.itemsPerScript, (chunk) => {
       const call = { filter, positions, chunk, operation, field: addField(operation, chunk.number) };
-      return this.itemCalls.add(call, { ...queued, ttlMs });
+      return this.itemCalls.add(call, options);
     });
   }
 

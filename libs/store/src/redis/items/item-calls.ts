@@ -3,7 +3,7 @@ import { epochMs } from '../../age.js';
 import { msUntil } from '../../clock.js';
 import { StoreError } from '../../errors.js';
 import { called, hidingFull, lacksRoom } from '../../refusals.js';
-import type { Operation, Queued, Quota } from '../../port/index.js';
+import type { AddOptions, Operation, Quota } from '../../port/index.js';
 import { type RedisFilter, segmentKeysOf, type SegmentView } from '../layout/filter.js';
 import type { LayerStack } from '../layout/layer-stack.js';
 import type { Growth } from '../catalogue/growth.js';
@@ -65,13 +65,9 @@ interface CallDetails {
   readonly queued: boolean;
   /** See ItemTask. */
   readonly visits?: boolean;
+  readonly multiset?: boolean;
   readonly named?: boolean;
   readonly values: ArgValues;
-}
-
-/** The data of the items of an add, besides their positions. */
-export interface AddedWith extends Queued {
-  readonly ttlMs?: number | undefined;
 }
 
 /** The calls on a chunk of items. Each runs the program for the layers that its segment is known to have. */
@@ -89,13 +85,14 @@ export class ItemCalls {
 
   async add(
     call: ChunkCall,
-    { payloads, hosts, priority = 'normal', delayMs = 0, ttlMs }: AddedWith,
+    { payloads, hosts, priority = 'normal', delayMs = 0, ttlMs, onlyAbsent = false }: AddOptions,
   ): Promise<Answer> {
     const { filter, positions, chunk, operation } = call;
     const { segment, indexes } = chunk;
     const { quota } = operation;
+    const multiset = filter.semantics === 'multiset' && !onlyAbsent;
     const values = {
-      copies: filter.semantics === 'multiset' ? 0 : copiesIn(positions, indexes),
+      copies: multiset ? 0 : copiesIn(positions, indexes),
       ...(payloads && { payloads: packPayloads(positions, indexes, payloads, hosts !== undefined) }),
       ...(hosts && { names: packNames(positions, indexes, hosts) }),
       attempts: filter.maxAttempts ?? 0,
@@ -105,7 +102,12 @@ export class ItemCalls {
     };
     const visits = filter.queued && payloads === undefined;
     const add = (view: SegmentView, queued: boolean) =>
-      this.change('add', call, view, { queued, visits, values: { ...values, ...hostsOf(view, call) } });
+      this.change('add', call, view, {
+        queued,
+        visits,
+        multiset,
+        values: { ...values, ...hostsOf(view, call) },
+      });
     const answer = await this.grown(filter, segment, { ...operation, endsSync: true }, async (view) => {
       const added = await add(view, payloads !== undefined || countsKept(view, positions));
       return 'lack' in added && added.lack === 'queue' ? add(view, true) : added;
@@ -224,7 +226,7 @@ export class ItemCalls {
     view: SegmentView,
     positions: Positions,
     chunk: Chunk,
-    { queued, visits = false, named = false, values }: CallDetails,
+    { queued, visits = false, multiset = false, named = false, values }: CallDetails,
   ): ProgramCall {
     const { filter, sync } = view;
     const { stack } = filter;
@@ -232,7 +234,6 @@ export class ItemCalls {
     const segmentKeys = segmentKeysOf(filter, chunk.segment);
     const { stacks, keys, values: layers } = locate(view, segmentKeys, positions, chunk);
     const ages = filter.maxAgeSeconds !== undefined;
-    const multiset = verb === 'add' && filter.semantics === 'multiset';
     const hosts = queued && filter.perHost !== undefined;
     const program = this.program({
       verb,
