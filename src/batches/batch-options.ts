@@ -39,6 +39,17 @@ export function wholeOptionIn(
   throw invalid(`#/${option}`, `${option} must be a whole number ${range}, not ${show(value)}`);
 }
 
+/** `true` or `false`. Throws VALIDATION_FAILED. */
+export function flagOptionIn(request: Request, option: BatchOption): boolean | undefined {
+  const value = optionIn(request, option, flagIn);
+  if (value === undefined || typeof value === 'boolean') return value;
+  throw invalid(`#/${option}`, `${option} must be true or false, not ${show(value)}`);
+}
+
+function flagIn(text: unknown): unknown {
+  return text === 'true' || text === 'false' ? text === 'true' : text;
+}
+
 function numberIn(text: unknown): unknown {
   return typeof text === 'string' && WHOLE.test(text) ? Number(text) : text;
 }

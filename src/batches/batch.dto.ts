@@ -16,6 +16,16 @@ export class ItemsDto {
   readonly items!: string[];
 }
 
+export class AdditionsDto extends ItemsDto {
+  @ApiPropertyOptional({
+    ...BATCH_OPTIONS.onlyAbsent,
+    description:
+      'For multisets: add only items that are not present, and do not count the others. Of several equal items in one ' +
+      'request, only the first can be new. Filters with the semantics `set` always add like this',
+  })
+  readonly onlyAbsent?: boolean;
+}
+
 export class UrlsDto {
   @ApiProperty({
     ...BATCH,

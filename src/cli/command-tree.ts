@@ -147,6 +147,7 @@ function addChanges(program: Command, run: Runner): void {
     const command = kept(program.command(verb).description(description).argument('<name>'));
     if (verb === 'forget' || verb === 'remove')
       command.option('--dry-run', 'print what the command would remove, and change nothing');
+    if (verb === 'add') command.option('--only-absent', 'in a multiset, add only items that are absent');
     if (verb === 'discover')
       command
         .addOption(

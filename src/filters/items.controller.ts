@@ -2,7 +2,8 @@ import { Body, Controller, HttpCode, Param, Post, Req } from '@nestjs/common';
 import { ApiBody, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import type { Keys } from '#bloom';
 import type { Operation } from '#store';
-import { ItemsDto } from '../batches/batch.dto.js';
+import { AdditionsDto, ItemsDto } from '../batches/batch.dto.js';
+import { flagOptionIn } from '../batches/batch-options.js';
 import { BatchRunner } from '../batches/batch-runner.js';
 import { FewEntriesPipe } from '../batches/few-entries.pipe.js';
 import { BatchRoute, ExplainRoute } from '../openapi/decorators.js';
@@ -28,17 +29,19 @@ export class ItemsController {
   @BatchRoute({
     verb: 'add',
     entries: 'items',
+    options: ['onlyAbsent'],
     access: 'write',
     summary: 'Add items: `true` if the item was new',
     mutates: true,
-    body: ItemsDto,
+    body: AdditionsDto,
     answer: BooleansView,
     codes: ['FILTER_NOT_FOUND', 'FILTER_FULL', 'STORE_FULL', 'QUOTA_EXCEEDED'],
   })
   add(@Param('name', NamePipe) name: string, @Req() request: Request): Promise<object> {
+    const onlyAbsent = flagOptionIn(request, 'onlyAbsent');
     return this.batches.mutate(
       request,
-      (items: Keys, operation: Operation) => this.items.add(name, items, operation),
+      (items: Keys, operation: Operation) => this.items.add(name, items, operation, onlyAbsent),
       () => this.items.open(name),
     );
   }

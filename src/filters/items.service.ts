@@ -43,9 +43,10 @@ export class ItemsService {
     return counting(await this.open(name));
   }
 
-  add(name: string, items: Keys, operation: Operation): Promise<BatchResult> {
+  /** `onlyAbsent`: adds to a multiset only items that are not present. */
+  add(name: string, items: Keys, operation: Operation, onlyAbsent?: boolean): Promise<BatchResult> {
     return this.filters.withFilter(name, 'filter', async (filter) =>
-      tally(await this.membership.add(filter, items, operation), ADD),
+      tally(await this.membership.add(filter, items, operation, { onlyAbsent }), ADD),
     );
   }
 

@@ -3,7 +3,7 @@ import type { Clock } from '#store';
 import type { Access } from './scope.js';
 
 /** An option of a batch. */
-export type BatchOption = 'ttlSeconds' | 'priority' | 'delaySeconds';
+export type BatchOption = 'ttlSeconds' | 'priority' | 'delaySeconds' | 'onlyAbsent';
 
 /** The batch that a route accepts. */
 export interface BatchConfig {

@@ -196,6 +196,17 @@ describe('a job that cannot continue', () => {
     expect(await filter.count([urlAt(0), urlAt(1)])).toEqual([1, 2]);
   });
 
+  it('of a multiset with --only-absent starts over, and counts no item twice', async () => {
+    const filter = client.filter(freshName());
+    await filter.create({ type: 'counting', semantics: 'multiset', capacity: 10_000, errorRate: 1e-9 });
+    const { url, next } = night();
+    const add = () => unseen('add', filter.name, url, '--only-absent');
+    expect(await add()).toEqual(failed);
+    next(urls(1, 1_500));
+    expect(await add()).toMatchObject({ code: 0, stderr: expect.stringContaining('starting over') });
+    expect(await filter.count([urlAt(0), urlAt(1)])).toEqual([1, 1]);
+  });
+
   it('leaves no checkpoint and no sync, if it has done nothing', async () => {
     const set = await made();
     for (const source of [`${site.url}/none`, join(folder, 'none')]) {

@@ -106,6 +106,9 @@ describe('the client', () => {
     expect(await filter.delete('b')).toBe(false);
     expect(await filter.remove('a')).toBe('removed');
     expect(await filter.has('a')).toBe(true);
+    expect(await filter.add('a', { onlyAbsent: true })).toBe(false);
+    expect(await filter.add(['a', 'b', 'b'], { onlyAbsent: true })).toEqual([false, true, false]);
+    expect(await filter.count(['a', 'b'])).toEqual([1, 1]);
   });
 
   it('answers an iterable with each entry and its result', async () => {

@@ -437,15 +437,26 @@ export type Plan = {
   plannedLayers?: Array<PlannedLayer>;
 };
 
+export type Additions = {
+  /**
+   * At most 10,000 strings of at most 8 KiB (UTF-8). The operator can change both limits
+   */
+  items: Array<string>;
+  /**
+   * For multisets: add only items that are not present, and do not count the others. Of several equal items in one request, only the first can be new. Filters with the semantics `set` always add like this
+   */
+  onlyAbsent?: boolean;
+};
+
+export type Booleans = {
+  results: Array<boolean>;
+};
+
 export type Items = {
   /**
    * At most 10,000 strings of at most 8 KiB (UTF-8). The operator can change both limits
    */
   items: Array<string>;
-};
-
-export type Booleans = {
-  results: Array<boolean>;
 };
 
 export type Removals = {

@@ -10,10 +10,19 @@ import { Handle, type Service } from './handle.js';
 import { Syncs } from './syncs.js';
 import { verb } from './verbs.js';
 
+/** Options of `add`. */
+export interface AddOptions extends ChangeOptions {
+  /**
+   * In a multiset: adds only items that are absent, and does not count the others. Default: false. A filter with the
+   * semantics `set` always adds like this.
+   */
+  readonly onlyAbsent?: boolean;
+}
+
 /** A filter of strings, with the methods of a Set. */
 export class Filter extends Handle<Omit<CreateFilter, 'name'>, FilterDescription | LostFilter> {
-  /** Adds items. `true`: the item was absent. A multiset counts the item in any case. */
-  readonly add: Verb<string, boolean, ChangeOptions>;
+  /** Adds items. `true`: the item was absent. A multiset counts the item in any case, unless `onlyAbsent` is true. */
+  readonly add: Verb<string, boolean, AddOptions>;
   /** Checks whether items are present. */
   readonly has: Verb<string, boolean, CallOptions>;
   /**
@@ -31,7 +40,7 @@ export class Filter extends Handle<Omit<CreateFilter, 'name'>, FilterDescription
     const route = (path: string, mutates: boolean) =>
       ({ path: `${this.path}/items/${path}`, member: 'items', mutates }) as const;
     const { batches } = service;
-    this.add = verb(batches, route('add', true));
+    this.add = verb(batches, route('add', true), ({ onlyAbsent }: AddOptions) => ({ onlyAbsent }));
     this.has = verb(batches, route('check', false));
     this.remove = verb(batches, route('remove', true));
     this.count = verb(batches, route('count', false));

@@ -18,7 +18,7 @@ export type { Checkpoint } from './checkpoints.js';
 export { resumeList, type ResumeListOptions } from './resume-list.js';
 export { sendList } from './send-list.js';
 export type { ListVerb, SendListOptions, SentBlock } from './send-list-options.js';
-export { Filter } from './filter.js';
+export { Filter, type AddOptions } from './filter.js';
 export type { HistoryOptions } from './handle.js';
 export { Hosts } from './hosts.js';
 export type { PageOptions } from './pages.js';

@@ -1,4 +1,4 @@
-import type { Checkpoint, DiscoverOptions, Priority } from '#client';
+import type { AddOptions, Checkpoint, DiscoverOptions, Priority } from '#client';
 import { Exit, Interrupted } from '../ending.js';
 import { Job, type Counts } from '../jobs/job.js';
 import { number, time } from '../terminal/progress.js';
@@ -17,6 +17,8 @@ export interface ChangeOptions extends FeedOptions, JobFlags {
   readonly priority?: Priority;
   /** For `discover`, in seconds. */
   readonly delay?: number;
+  /** For `add`. */
+  readonly onlyAbsent?: boolean;
 }
 
 /** The verdicts that the summary shows, including those with no entries. */
@@ -41,11 +43,11 @@ export async function change(
   sources: readonly string[],
   options: ChangeOptions,
 ): Promise<Exit> {
-  const order = orderOf(options);
-  const [found, lineVerb] = await changing(context, verb, name, order);
+  const callOptions = callOptionsOf(options);
+  const [found, lineVerb] = await changing(context, verb, name, callOptions);
   if (options.dryRun) return tryOut(context, verb, found, sources, options);
   const { generation } = found.description;
-  const about = [context.url, identityOf(sources), options.format, ...Object.entries(order).flat()];
+  const about = [context.url, identityOf(sources), options.format, ...Object.entries(callOptions).flat()];
   const job = await Job.open({
     verb,
     name,
@@ -61,7 +63,13 @@ export async function change(
       const source = await sourcesOf(context, sources, options);
       return feed(context, { source, label, verb: lineVerb, parallel: options.parallel, job });
     };
-    ({ seconds } = await goOn(context, { label, job, sources, attempt, isRepeatable: !countsCopies(found) }));
+    ({ seconds } = await goOn(context, {
+      label,
+      job,
+      sources,
+      attempt,
+      isRepeatable: !countsCopies(found, callOptions),
+    }));
   } catch (error) {
     const isLeft = job.leave();
     throw error instanceof Interrupted ? interrupted(job, isLeft) : error;
@@ -73,11 +81,14 @@ export async function change(
   return partialOr(counts);
 }
 
+type CallOptions = Pick<DiscoverOptions, 'priority' | 'delaySeconds'> & Pick<AddOptions, 'onlyAbsent'>;
+
 /** The options of the call itself. */
-function orderOf({ priority, delay }: ChangeOptions): Pick<DiscoverOptions, 'priority' | 'delaySeconds'> {
+function callOptionsOf({ priority, delay, onlyAbsent }: ChangeOptions): CallOptions {
   return {
     ...(priority !== undefined && { priority }),
     ...(delay !== undefined && { delaySeconds: delay }),
+    ...(onlyAbsent !== undefined && { onlyAbsent }),
   };
 }
 
@@ -85,23 +96,23 @@ async function changing(
   { client }: Context,
   verb: ChangingVerb,
   name: string,
-  order: DiscoverOptions,
+  callOptions: CallOptions,
 ): Promise<[Found, LineVerb]> {
   if (verb === 'add' || verb === 'remove') {
     const found = await findFilter(client, name, verb);
-    return [found, verb === 'add' ? adding(found.handle) : { send: found.handle.remove }];
+    return [found, verb === 'add' ? adding(found.handle, callOptions) : { send: found.handle.remove }];
   }
   const found = await findSet(client, name, verb);
   const { visit, discover, forget } = found.handle;
   // The command line sends URLs without payloads.
   const plain = discover as typeof visit;
-  if (verb === 'discover') return [found, { send: (urls, call) => plain(urls, { ...order, ...call }) }];
+  if (verb === 'discover') return [found, { send: (urls, call) => plain(urls, { ...callOptions, ...call }) }];
   return [found, { send: verb === 'visit' ? visit : forget }];
 }
 
 /** True if each addition of an item counts as a copy. */
-function countsCopies({ description }: Found): boolean {
-  return 'semantics' in description && description.semantics === 'multiset';
+function countsCopies({ description }: Found, { onlyAbsent = false }: CallOptions): boolean {
+  return 'semantics' in description && description.semantics === 'multiset' && !onlyAbsent;
 }
 
 /** `isLeft` is true if the job left a checkpoint. */

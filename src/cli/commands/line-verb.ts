@@ -1,4 +1,4 @@
-import type { ChangeOptions, Filter, ListVerb } from '#client';
+import type { AddOptions, ChangeOptions, Filter, ListVerb } from '#client';
 import type { Counts } from '../jobs/job.js';
 import type { Found } from './found.js';
 
@@ -15,8 +15,11 @@ export interface LineVerb {
 export const REFUSED = 'refused';
 
 /** Adds items to a filter, with the result names of visited sets. */
-export function adding({ add }: Filter): LineVerb {
-  return { send: add, words: { true: 'new', false: 'seen' } };
+export function adding({ add }: Filter, options: AddOptions = {}): LineVerb {
+  return {
+    send: (items, call) => add(items, { ...options, ...call }),
+    words: { true: 'new', false: 'seen' },
+  };
 }
 
 /** Checks items, with the same result names for both kinds. */
