@@ -18,6 +18,7 @@ import { leasesContract } from './leases.js';
 import { lifeCycleContract } from './life-cycle.js';
 import { limitsContract } from './limits.js';
 import { listsContract } from './lists.js';
+import { namesContract } from './names.js';
 import { noFalseNegativesContract } from './no-false-negatives.js';
 import { onlyAbsentContract } from './only-absent.js';
 import { operationIdsContract } from './operation-ids.js';
@@ -67,6 +68,7 @@ export function storeContract<H extends StoreHarness>(
 
     lifeCycleContract(subject);
     listsContract(subject);
+    namesContract(subject);
     quotaContract(subject);
     cellsContract(subject);
     noFalseNegativesContract(subject);

@@ -27,12 +27,18 @@ export interface Usage {
 }
 
 /**
+ * The characters that a prefix of names can end with. Stores count the usage of each such prefix of a name. The hyphen
+ * is last, so that the text can stand in a character class.
+ */
+export const PREFIX_ENDS = '._:-';
+
+/**
  * Limits on the number and the bytes of all filters and visited sets whose names begin with `prefix`, no matter which
  * caller created them. A filter counts from the moment its creation or import begins until it is gone; clearing it
  * changes nothing. Filters created without a quota count too, but are never refused.
  */
 export interface Quota {
-  /** Ends with ".", "_" or "-". */
+  /** Ends with one of PREFIX_ENDS. */
   readonly prefix: string;
   /** Absent: no limit. */
   readonly maxFilters?: number | undefined;

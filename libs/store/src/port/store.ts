@@ -75,7 +75,7 @@ export interface Store {
    */
   list(kind: FilterKind, limit: number, after?: string, prefix?: string): Promise<ListPage>;
 
-  /** The usage under each of these prefixes, which end with ".", "_" or "-", in the order given. */
+  /** The usage under each of these prefixes, which end with one of PREFIX_ENDS, in the order given. */
   usage(prefixes: readonly string[]): Promise<Usage[]>;
 
   /**

@@ -287,5 +287,6 @@ function isUsage(reply: unknown): reply is [filters: number, bytes: number] {
   return Array.isArray(reply) && reply.length === 2;
 }
 
+/** Names and operation keys may contain ":", but no name contains "\0". */
 const recordField = (verb: string, name: string, operation: Pick<Operation, 'id'>) =>
-  `${verb}:${name}:${operation.id}`;
+  `${verb}:${name}\0${operation.id}`;

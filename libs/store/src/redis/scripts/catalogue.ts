@@ -1,4 +1,5 @@
 import { STAMP_BYTES } from '#bloom';
+import { PREFIX_ENDS } from '../../port/index.js';
 import { CAN_ROTATE, NOW, type Script } from './script.js';
 
 /*
@@ -34,7 +35,7 @@ return redis.call('HSET', KEYS[1], '', '')`,
 };
 
 /**
- * Usage is stored as "<filters> <bytes>" for every prefix of a name that ends with ".", "_" or "-". So a quota check
+ * Usage is stored as "<filters> <bytes>" for every prefix of a name that ends with one of PREFIX_ENDS. So a quota check
  * takes the same time for any number of filters, and a change takes time in proportion to the separators in its name.
  * The bytes of a filter are the bytes of its layers and of its sync's layers, including layers in creation. The field
  * '' tells whether the usage has been counted. The Lua variable `usage` is the key.
@@ -61,7 +62,7 @@ local function usedBy(prefix)
 end
 local function count(name, filters, bytes)
   if filters == 0 and bytes == 0 then return end
-  for at in string.gmatch(name, '()[._-]') do
+  for at in string.gmatch(name, '()[${PREFIX_ENDS}]') do
     local prefix = string.sub(name, 1, at)
     local usedFilters, usedBytes = usedBy(prefix)
     if usedFilters + filters > 0 then
