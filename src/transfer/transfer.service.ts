@@ -52,7 +52,7 @@ export class TransferService {
     const taken = cutOffStalled(whole, this.config.streamIdleMs, () => request.raw.destroy());
     return new StreamableFile(Readable.from(taken, { objectMode: false }), {
       type: EXPORT_TYPES[0],
-      disposition: `attachment; filename="${name}.unseen"`,
+      disposition: `attachment; filename="${fileNameOf(name)}"`,
     });
   }
 
@@ -140,4 +140,9 @@ function identified(
   { name }: FilterSpec,
 ): Operation {
   return blockOperation(request, operation, 1, [id, name]);
+}
+
+/** Some file systems do not allow ":" in names. */
+function fileNameOf(name: string): string {
+  return `${name.replaceAll(':', '_')}.unseen`;
 }

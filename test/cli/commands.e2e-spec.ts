@@ -147,7 +147,7 @@ describe('the command line', () => {
   });
 
   it('syncs a set to the live URLs after a preview, and never locks it', async () => {
-    const name = freshName('set');
+    const name = freshName('Team:Set');
     const set = client.visitedSet(name);
     await set.create({ capacity: 1_000 });
     await set.visit(urls(10));
@@ -170,7 +170,7 @@ describe('the command line', () => {
   });
 
   it('exports whole files or none, and imports them', async () => {
-    const name = freshName('set');
+    const name = freshName('Team:Set');
     await client.visitedSet(name).create({ capacity: 1_000 });
     await client.visitedSet(name).visit(urls(10));
     const file = join(folder, 'an.export');
@@ -238,9 +238,9 @@ describe('the command line', () => {
       [['create', 'x'], 2, /required option '--capacity <items>'/],
       [['create', 'x', '--capacity', 'many'], 2, /whole number from 1 to \d+, not "many"/],
       [
-        ['create', 'X', '--capacity', '5'],
+        ['create', 'x y', '--capacity', '5'],
         4,
-        /^unseen: VALIDATION_FAILED: name must be 1 to 64 of .*, not "X".*\n$/,
+        /^unseen: VALIDATION_FAILED: name must be 1 to 64 of .*, not "x y".*\n$/,
       ],
       [
         ['create', 'x', '--capacity', '5', '--semantics', 'set'],

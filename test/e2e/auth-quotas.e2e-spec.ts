@@ -124,7 +124,7 @@ describe.each(STORES)('quotas, $name store', ({ start }) => {
   });
 
   it.each(['filters', 'visited-sets'])('limit imports: %s', async (kind) => {
-    const prefix = `import.${kind}-`;
+    const prefix = `Import.${kind}:`;
     const key = await limited(prefix, { maxFilters: 2, maxBytes: 2 * bytes });
     const body = kind === 'filters' ? FILTER : VISITED;
     await as(key, 'POST', `/v1/${kind}`, { name: `${prefix}a`, ...body });

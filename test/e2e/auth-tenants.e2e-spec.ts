@@ -59,20 +59,21 @@ function seen({ status, headers, body }: Answer, name: string): unknown {
   return { shown: shown.replaceAll(name, '<name>').replace(length, ''), key: headers.has('idempotency-key') };
 }
 
+/** The prefixes of the two tenants differ only in case. */
 describe.each(STORES)('tenants, $name store', ({ start }) => {
   let app: TestApp;
   let ops: TestKey;
   let acme: TestKey;
-  let beta: TestKey;
+  let other: TestKey;
   const as = (key: TestKey, method: string, path: string, body?: unknown, headers = {}): Promise<Answer> =>
     call(app, method, path, body, { ...key.headers, ...headers });
 
   beforeAll(async () => {
     app = await start({ AUTH: 'keys' });
     ops = await makeKey(app, 'admin');
-    acme = await makeKey(app, 'admin', { prefix: 'acme-' });
-    beta = await makeKey(app, 'admin', { prefix: 'beta-' });
-    for (const name of ['acme-b', 'acme-a', 'acme-c', 'acme.x', 'acmf', 'beta-a', 'beta-b', 'zeta']) {
+    acme = await makeKey(app, 'admin', { prefix: 'Acme:' });
+    other = await makeKey(app, 'admin', { prefix: 'acme:' });
+    for (const name of ['Acme:b', 'Acme:a', 'Acme:c', 'Acme.x', 'Acmf', 'acme:a', 'acme:b', 'zeta']) {
       await as(ops, 'POST', '/v1/filters', { name, ...FILTER });
       await as(ops, 'POST', '/v1/visited-sets', { name: `${name}-v`, ...VISITED });
     }
@@ -83,11 +84,11 @@ describe.each(STORES)('tenants, $name store', ({ start }) => {
     'get the same answer for another tenant’s name as for an unknown one: %s %s …%s',
     async (kind, method, path, body) => {
       const suffix = kind === 'filters' ? '' : '-v';
-      const absent = `beta-absent${suffix}`;
-      const none = await as(beta, method, `/v1/${kind}/${absent}${path}`, body);
+      const absent = `acme:absent${suffix}`;
+      const none = await as(other, method, `/v1/${kind}/${absent}${path}`, body);
       expect(none.status).toBe(404);
-      for (const name of ['acme-a', 'acme-absent', 'zeta'].map((start) => start + suffix)) {
-        const foreign = await as(beta, method, `/v1/${kind}/${name}${path}`, body);
+      for (const name of ['Acme:a', 'Acme:absent', 'zeta'].map((start) => start + suffix)) {
+        const foreign = await as(other, method, `/v1/${kind}/${name}${path}`, body);
         expect(seen(foreign, name)).toEqual(seen(none, absent));
       }
     },
@@ -96,25 +97,26 @@ describe.each(STORES)('tenants, $name store', ({ start }) => {
   it('get the same answer with their own operation key, on streams, and on malformed names', async () => {
     const path = (name: string): string => `/v1/filters/${name}/items/add`;
     const both = async (body: unknown, headers: Record<string, string>): Promise<[unknown, unknown]> => [
-      seen(await as(beta, 'POST', path('acme-a'), body, headers), 'acme-a'),
-      seen(await as(beta, 'POST', path('beta-absent'), body, headers), 'beta-absent'),
+      seen(await as(other, 'POST', path('Acme:a'), body, headers), 'Acme:a'),
+      seen(await as(other, 'POST', path('acme:absent'), body, headers), 'acme:absent'),
     ];
     for (const headers of [{ 'idempotency-key': 'k1' }, { 'content-type': 'text/plain' }]) {
       const body = 'content-type' in headers ? 'a\nb\n' : { items: ['a'] };
       const [foreign, none] = await both(body, headers);
       expect(foreign).toEqual(none);
     }
-    expect(await as(beta, 'GET', '/v1/filters/ACME!')).toMatchObject({ status: 400 });
-    expect(await as(beta, 'GET', '/v1/filters/%61cme-a')).toMatchObject({ status: 404 });
-    expect(await as(beta, 'GET', '/v1/filters/beta-a%2f..%2facme-a')).toMatchObject({ status: 400 });
+    expect(await as(other, 'GET', '/v1/filters/ACME!')).toMatchObject({ status: 400 });
+    for (const name of ['%41cme:a', 'Acme%3Aa', '%41%63%6d%65%3a%61'])
+      expect(await as(other, 'GET', `/v1/filters/${name}`)).toMatchObject({ status: 404 });
+    expect(await as(other, 'GET', '/v1/filters/acme:a%2f..%2fAcme:a')).toMatchObject({ status: 400 });
   });
 
   it('change nothing of other tenants', async () => {
     for (const method of ['DELETE', 'POST']) {
-      await as(beta, method, `/v1/filters/acme-a${method === 'POST' ? '/clear' : ''}`);
+      await as(other, method, `/v1/filters/Acme:a${method === 'POST' ? '/clear' : ''}`);
     }
-    await as(beta, 'POST', '/v1/filters/acme-a/items/add', { items: ['intruder'] });
-    expect(await as(ops, 'GET', '/v1/filters/acme-a')).toMatchObject({ status: 200, body: { added: 0 } });
+    await as(other, 'POST', '/v1/filters/Acme:a/items/add', { items: ['intruder'] });
+    expect(await as(ops, 'GET', '/v1/filters/Acme:a')).toMatchObject({ status: 200, body: { added: 0 } });
   });
 
   it('list only their own names, on any page and with any cursor', async () => {
@@ -126,61 +128,61 @@ describe.each(STORES)('tenants, $name store', ({ start }) => {
       const { filters, next } = body as { filters: { name: string }[]; next?: string };
       return { names: filters.map(({ name }) => name), next };
     };
-    expect(await names(acme, '')).toEqual({ names: ['acme-a', 'acme-b', 'acme-c'], next: undefined });
-    expect(await names(acme, '?limit=2')).toEqual({ names: ['acme-a', 'acme-b'], next: 'acme-b' });
-    expect(await names(acme, '?limit=2&cursor=acme-b')).toEqual({ names: ['acme-c'], next: undefined });
-    expect(await names(acme, '?limit=3')).toEqual({ names: ['acme-a', 'acme-b', 'acme-c'], next: undefined });
-    expect(await names(acme, '?cursor=a&limit=1')).toEqual({ names: ['acme-a'], next: 'acme-a' });
-    expect(await names(acme, '?cursor=beta-a')).toEqual({ names: [], next: undefined });
-    expect(await names(beta, '')).toEqual({ names: ['beta-a', 'beta-b'], next: undefined });
-    const sets = await as(beta, 'GET', '/v1/visited-sets');
-    expect(sets.body).toMatchObject({ visitedSets: [{ name: 'beta-a-v' }, { name: 'beta-b-v' }] });
+    expect(await names(acme, '')).toEqual({ names: ['Acme:a', 'Acme:b', 'Acme:c'], next: undefined });
+    expect(await names(acme, '?limit=2')).toEqual({ names: ['Acme:a', 'Acme:b'], next: 'Acme:b' });
+    expect(await names(acme, '?limit=2&cursor=Acme:b')).toEqual({ names: ['Acme:c'], next: undefined });
+    expect(await names(acme, '?limit=3')).toEqual({ names: ['Acme:a', 'Acme:b', 'Acme:c'], next: undefined });
+    expect(await names(acme, '?cursor=A&limit=1')).toEqual({ names: ['Acme:a'], next: 'Acme:a' });
+    expect(await names(acme, '?cursor=acme:a')).toEqual({ names: [], next: undefined });
+    expect(await names(other, '')).toEqual({ names: ['acme:a', 'acme:b'], next: undefined });
+    const sets = await as(other, 'GET', '/v1/visited-sets');
+    expect(sets.body).toMatchObject({ visitedSets: [{ name: 'acme:a-v' }, { name: 'acme:b-v' }] });
     expect((await names(ops, '')).names).toContain('zeta');
   });
 
   it('create only their own names, and learn nothing of others', async () => {
     const answers = new Set<string>();
-    for (const name of ['acme-a', 'acme-new', 'zeta', 'zeta-new', 'beta', 'acme-a-v']) {
+    for (const name of ['Acme:a', 'Acme:new', 'zeta', 'zeta-new', 'acme', 'Acme:a-v']) {
       for (const [path, body] of [
         ['/v1/filters', FILTER],
         ['/v1/filters', { ...FILTER, capacity: 5 }],
         ['/v1/visited-sets', VISITED],
       ] as const) {
-        const answer = await as(beta, 'POST', path, { name, ...body });
+        const answer = await as(other, 'POST', path, { name, ...body });
         expect(answer).toMatchObject({ status: 403, body: { code: 'FORBIDDEN' } });
         answers.add((answer.body as { detail: string }).detail);
       }
     }
-    expect([...answers]).toEqual(['the credentials allow only names that begin with "beta-"']);
-    expect(await as(beta, 'POST', '/v1/filters', { name: 'beta-new', ...FILTER })).toMatchObject({
+    expect([...answers]).toEqual(['the credentials allow only names that begin with "acme:"']);
+    expect(await as(other, 'POST', '/v1/filters', { name: 'acme:new', ...FILTER })).toMatchObject({
       status: 201,
     });
-    expect(await as(ops, 'GET', '/v1/filters/acme-new')).toMatchObject({ status: 404 });
+    expect(await as(ops, 'GET', '/v1/filters/Acme:new')).toMatchObject({ status: 404 });
   });
 
   it('do not share operation records', async () => {
     const key = { 'idempotency-key': 'the-same' };
     const create = (who: TestKey, name: string): Promise<Answer> =>
       as(who, 'POST', '/v1/filters', { name, ...FILTER }, key);
-    expect(await create(acme, 'acme-k')).toMatchObject({ status: 201, body: { name: 'acme-k' } });
-    expect(await create(beta, 'beta-k')).toMatchObject({ status: 201, body: { name: 'beta-k' } });
-    expect(await create(beta, 'acme-k')).toMatchObject({ status: 403 });
+    expect(await create(acme, 'Acme:k')).toMatchObject({ status: 201, body: { name: 'Acme:k' } });
+    expect(await create(other, 'acme:k')).toMatchObject({ status: 201, body: { name: 'acme:k' } });
+    expect(await create(other, 'Acme:k')).toMatchObject({ status: 403 });
     for (const verb of ['clear', 'drop']) {
       const [method, path] = verb === 'drop' ? ['DELETE', ''] : ['POST', '/clear'];
-      const mine = await as(acme, method, `/v1/filters/acme-k${path}`, undefined, key);
+      const mine = await as(acme, method, `/v1/filters/Acme:k${path}`, undefined, key);
       expect(mine.status).toBe(verb === 'drop' ? 204 : 200);
-      const theirs = await as(beta, method, `/v1/filters/acme-k${path}`, undefined, key);
+      const theirs = await as(other, method, `/v1/filters/Acme:k${path}`, undefined, key);
       expect(theirs).toMatchObject({ status: 404, body: { code: 'FILTER_NOT_FOUND' } });
-      const own = await as(beta, method, `/v1/filters/beta-k${path}`, undefined, key);
+      const own = await as(other, method, `/v1/filters/acme:k${path}`, undefined, key);
       expect(own.status).toBe(mine.status);
     }
     // A tenant cannot use an operation id that the service generated for another tenant's creation.
-    const made = await as(acme, 'POST', '/v1/filters', { name: 'acme-m', ...FILTER });
+    const made = await as(acme, 'POST', '/v1/filters', { name: 'Acme:m', ...FILTER });
     const replay = { 'idempotency-key': made.headers.get('idempotency-key') ?? '' };
-    expect(await as(beta, 'POST', '/v1/filters', { name: 'acme-m', ...FILTER }, replay)).toMatchObject({
+    expect(await as(other, 'POST', '/v1/filters', { name: 'Acme:m', ...FILTER }, replay)).toMatchObject({
       status: 403,
     });
-    expect(await as(beta, 'POST', '/v1/filters', { name: 'beta-m', ...FILTER }, replay)).toMatchObject({
+    expect(await as(other, 'POST', '/v1/filters', { name: 'acme:m', ...FILTER }, replay)).toMatchObject({
       status: 422,
     });
   });
@@ -193,10 +195,10 @@ describe.each(STORES)('tenants, $name store', ({ start }) => {
       ['POST', `/v1/keys/${ops.id}/rotate`],
       ['DELETE', `/v1/keys/${ops.id}`],
     ] as const) {
-      const answer = await as(beta, method, path);
+      const answer = await as(other, method, path);
       expect(answer).toMatchObject({
         status: 403,
-        body: { detail: 'this route needs credentials without a name prefix; these have "beta-"' },
+        body: { detail: 'this route needs credentials without a name prefix; these have "acme:"' },
       });
     }
     expect(await as(ops, 'GET', '/v1/keys')).toMatchObject({ status: 200 });
@@ -204,15 +206,15 @@ describe.each(STORES)('tenants, $name store', ({ start }) => {
   });
 
   it('import only under their own names, with any name in the file', async () => {
-    const exported = await fetch(`${app.url}/v1/filters/acme-c/export`, { headers: acme.headers });
+    const exported = await fetch(`${app.url}/v1/filters/Acme:c/export`, { headers: acme.headers });
     const file = await exported.arrayBuffer();
     const importAs = (query: string): Promise<number> => {
-      const headers = { ...beta.headers, 'content-type': 'application/octet-stream' };
+      const headers = { ...other.headers, 'content-type': 'application/octet-stream' };
       return statusOf(`${app.url}/v1/filters/import${query}`, { method: 'POST', headers, body: file });
     };
     expect(await importAs('')).toBe(403);
-    expect(await importAs('?name=acme-import')).toBe(403);
-    expect(await importAs('?name=beta-import')).toBe(201);
-    expect(await as(ops, 'GET', '/v1/filters/acme-import')).toMatchObject({ status: 404 });
+    expect(await importAs('?name=Acme:import')).toBe(403);
+    expect(await importAs('?name=acme:import')).toBe(201);
+    expect(await as(ops, 'GET', '/v1/filters/Acme:import')).toMatchObject({ status: 404 });
   });
 });

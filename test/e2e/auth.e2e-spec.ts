@@ -270,7 +270,7 @@ describe.each(STORES)('API keys, $name store', ({ start }) => {
     [{ name: 'x', scopes: [['admin']] }, 'scopes'],
     [{ name: 'x', scopes: ['read'], prefix: '' }, 'prefix'],
     [{ name: 'x', scopes: ['read'], prefix: 'acme' }, 'prefix'],
-    [{ name: 'x', scopes: ['read'], prefix: 'Acme-' }, 'prefix'],
+    [{ name: 'x', scopes: ['read'], prefix: ':acme:' }, 'prefix'],
     [{ name: 'x', scopes: ['read'], prefix: null }, 'prefix'],
     [{ name: 'x', scopes: ['read'], expiresAt: '2001-01-01T00:00:00Z' }, 'expiresAt'],
     [{ name: 'x', scopes: ['read'], expiresAt: '2100-01-01' }, 'expiresAt'],

@@ -4,7 +4,7 @@ import { randomKey } from './random-key.js';
 import type { Counters, History, LayerCounters } from './api-types.js';
 import type { Call, Requests } from './requests.js';
 
-const NAME = 'a name must have 1 to 64 characters of a-z, 0-9, ".", "_" and "-"';
+const NAME = 'a name must have 1 to 64 characters of A-Z, a-z, 0-9, ".", "_", ":" and "-"';
 /** An upload has practically no time limit. */
 const UPLOAD_MS = 24 * 3_600_000;
 

@@ -8,6 +8,11 @@ describe('a place', () => {
     expect([...query]).toEqual([['q', 'x&y=?']]);
   });
 
+  it('keeps ":" and upper case', () => {
+    expect(placeOf(hashOf(['sets', 'Team:News'])).path).toEqual(['sets', 'Team:News']);
+    expect(placeOf('#/sets/Team:News').path).toEqual(['sets', 'Team:News']);
+  });
+
   it('keeps its whole query, for any typed text', () => {
     expect(placeOf('#/x?item=http://a/?b=1').query.get('item')).toBe('http://a/?b=1');
   });

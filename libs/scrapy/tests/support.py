@@ -98,7 +98,7 @@ class Site:
         self._server.server_close()
 
 
-def fresh_name(prefix: str = "scrapy") -> str:
+def fresh_name(prefix: str = "Team:Scrapy") -> str:
     return f"{prefix}-{uuid.uuid4().hex[:12]}"
 
 

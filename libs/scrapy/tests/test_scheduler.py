@@ -186,8 +186,8 @@ class SchedulerTest(unittest.TestCase):
 
     def test_invalid_names_and_values_are_refused_with_the_allowed_ones(self) -> None:
         for settings, says in (
-            ({"UNSEEN_SET": "My Crawl!"}, "UNSEEN_SET = 'my-crawl'"),
-            ({"UNSEEN_SET": "x" * 60}, "1 to 55 of a-z"),
+            ({"UNSEEN_SET": "My Crawl!"}, "UNSEEN_SET = 'My-Crawl'"),
+            ({"UNSEEN_SET": "x" * 60}, "1 to 55 of A-Z"),
             ({"UNSEEN_URL": "redis://localhost"}, "not 'redis://localhost'"),
             ({"UNSEEN_VISITED_WHEN": "never"}, "one of queued, scheduled, crawled, not 'never'"),
             ({"UNSEEN_VISITED_WHEN": "crawled"}, "needs SPIDER_MIDDLEWARES"),

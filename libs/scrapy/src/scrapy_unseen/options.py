@@ -11,7 +11,7 @@ from scrapy.settings import BaseSettings
 DEFAULT_URL = "http://127.0.0.1:3000"
 #: The service's limit for names, minus the suffix of the filter for fingerprints.
 REQUESTS = ".requests"
-NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,63}")
 LONGEST_NAME = 64 - len(REQUESTS)
 #: The default. `BLOOMFILTER_HASH_NUMBER` can only lower it: with a higher rate, the crawl would miss more pages.
 MOST_ERROR_RATE = 1e-4
@@ -93,9 +93,9 @@ def _set_name(pattern: str, spider_name: str) -> str:
         raise SettingError(f"UNSEEN_SET {pattern!r} may contain only the placeholder %(spider)s: {error}") from error
     if NAME.fullmatch(name) and len(name) <= LONGEST_NAME:
         return name
-    suggestion = re.sub(r"[^a-z0-9._-]+", "-", name.lower()).strip("-._")[:LONGEST_NAME] or "crawl"
+    suggestion = re.sub(r"[^A-Za-z0-9._:-]+", "-", name).strip("-._:")[:LONGEST_NAME] or "crawl"
     raise SettingError(
-        f'UNSEEN_SET is {name!r}, but the name of a set has 1 to {LONGEST_NAME} of a-z, 0-9, ".", "_" and "-". '
+        f'UNSEEN_SET is {name!r}, but the name of a set has 1 to {LONGEST_NAME} of A-Z, a-z, 0-9, ".", "_", ":" and "-". '
         f"Set UNSEEN_SET = {suggestion!r}, for example"
     )
 

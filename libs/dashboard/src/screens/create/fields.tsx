@@ -16,7 +16,7 @@ export function SizeFields({ form, faults, change }: FieldsProps): preact.JSX.El
   const begins = prefix.value === '' ? '' : ` Your key allows only names that begin with “${prefix.value}”.`;
   return (
     <>
-      <Field label="Name" hint={`a-z, 0-9, “.”, “_” and “-”.${begins}`} error={faults.name}>
+      <Field label="Name" hint={`A-Z, a-z, 0-9, “.”, “_”, “:” and “-”.${begins}`} error={faults.name}>
         {(props) => (
           <input
             {...props}

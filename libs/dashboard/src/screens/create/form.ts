@@ -67,7 +67,7 @@ export const EMPTY: Form = {
 export type Faults = Readonly<Record<string, string>>;
 
 const WHOLE_OR_EMPTY = 'Enter a whole number, or leave it empty';
-const NAME = /^[a-z0-9][a-z0-9._-]*$/;
+const NAME = /^[A-Za-z0-9][A-Za-z0-9._:-]*$/;
 
 /** The parsed numbers of a form. NaN where a field has no valid number. */
 interface Numbers {
@@ -107,7 +107,9 @@ export function faultsOf(form: Form, tried = false): Faults {
   const faults: Record<string, string> = {};
   if (tried && !NAME.test(form.name))
     faults.name =
-      form.name === '' ? 'Enter a name' : 'Use a-z, 0-9, “.”, “_” and “-”, and begin with a letter or digit';
+      form.name === ''
+        ? 'Enter a name'
+        : 'Use A-Z, a-z, 0-9, “.”, “_”, “:” and “-”, and begin with a letter or digit';
   if (!(capacity >= 1)) faults.capacity = 'Enter a whole number, such as 1,000,000 or 1M';
   if (!(errorRate > 0 && errorRate < 1)) faults.errorRate = 'Enter a share, such as 0.01 % or 1 in 10,000';
   if (maxAgeSeconds !== undefined && !(maxAgeSeconds > 0 && Number.isFinite(maxAgeSeconds)))

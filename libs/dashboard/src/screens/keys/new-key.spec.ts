@@ -58,6 +58,7 @@ describe('the form of a new key', () => {
     expect(faultsOfKey({ ...EMPTY_KEY, name: 'a', ends: 'at', endsAt: '2001-01-01T00:00' })).toHaveProperty(
       'endsAt',
     );
+    expect(faultsOfKey({ ...EMPTY_KEY, name: 'a', prefix: 'Acme:' })).toEqual({});
     // Fields that the key does not use are not checked.
     expect(faultsOfKey({ ...EMPTY_KEY, name: 'a', maxBytes: 'much' })).toEqual({});
   });

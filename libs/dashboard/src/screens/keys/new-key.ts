@@ -46,8 +46,9 @@ export function faultsOfKey(form: KeyForm): KeyFaults {
   const { name, prefix, maxFilters, maxBytes, ends, endsAt } = form;
   const faults: { -readonly [K in keyof KeyFaults]: string } = {};
   if (!/^[!-~]([ -~]{0,62}[!-~])?$/.test(name)) faults.name = 'Enter 1 to 64 printable ASCII characters';
-  if (prefix !== '' && !/^[a-z0-9][a-z0-9._-]{0,30}[._-]$/.test(prefix))
-    faults.prefix = 'Use a-z, 0-9, “.”, “_” and “-”, and end with “.”, “_” or “-”, as in acme-';
+  if (prefix !== '' && !/^[A-Za-z0-9][A-Za-z0-9._:-]{0,30}[._:-]$/.test(prefix))
+    faults.prefix =
+      'Use A-Z, a-z, 0-9, “.”, “_”, “:” and “-”, and end with “.”, “_”, “:” or “-”, as in acme-';
   if (prefix !== '' && maxFilters.trim() !== '' && !(count(maxFilters) >= 1))
     faults.maxFilters = 'Enter a whole number, or leave it empty';
   if (prefix !== '' && maxBytes.trim() !== '' && Number.isNaN(byteCount(maxBytes)))

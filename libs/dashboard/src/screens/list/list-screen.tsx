@@ -98,7 +98,7 @@ function List({
   const all = useMemo(() => columns(meter), [meter]);
   const found = useMemo(() => {
     const matching = entries.filter(
-      (entry) => (kind === '' || entry.kind === kind) && entry.described.name.includes(search),
+      (entry) => (kind === '' || entry.kind === kind) && entry.described.name.toLowerCase().includes(search),
     );
     return sortedBy(matching, all, sort);
   }, [entries, all, search, kind, sort]);

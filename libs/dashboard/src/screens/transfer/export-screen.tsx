@@ -72,7 +72,9 @@ function ExportPanel({
     const signal = AbortSignal.any([leaving, stopping.current.signal]);
     let target: Target | undefined;
     try {
-      target = streams ? await chosenFile(`${name}.unseen`) : download(`${name}.unseen`);
+      // Some file systems do not allow ":" in names.
+      const file = `${name.replaceAll(':', '_')}.unseen`;
+      target = streams ? await chosenFile(file) : download(file);
       if (!target) return;
       setState({ is: 'running', got: 0 });
       const source = await handleOf(client.value, kind, name).export({ signal });
