@@ -247,7 +247,14 @@ describe('polluted query parameters', () => {
   );
 
   it('limits of 1 and 1000 are valid, as are unknown cursors between names', async () => {
-    for (const query of ['limit=1', 'limit=1000', 'cursor=zzz', 'cursor=constructor', 'cursor=A:b', 'limit=1&cursor=0']) {
+    for (const query of [
+      'limit=1',
+      'limit=1000',
+      'cursor=zzz',
+      'cursor=constructor',
+      'cursor=A:b',
+      'limit=1&cursor=0',
+    ]) {
       expect(await call(app, 'GET', `/v1/filters?${query}`)).toMatchObject({ status: 200 });
     }
   });
