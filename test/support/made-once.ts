@@ -1,10 +1,12 @@
 import { createHash } from 'node:crypto';
-import { mkdir, mkdtemp, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
+import { mkdir, mkdtemp, open, readdir, readFile, rename, rm, stat, type FileHandle } from 'node:fs/promises';
 import { join, relative } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 /** Inside node_modules, so that packages and the types of Node resolve from there. */
 const CACHE = join(process.cwd(), 'node_modules', '.cache');
 const KEPT_MS = 86_400_000;
+const LOOK_MS = 50;
 /** The lock file: the versions of the tools. */
 const LOCK = 'package-lock.json';
 
@@ -19,24 +21,42 @@ export interface Making {
 }
 
 /**
- * Makes it once for the same inputs, in the first worker that needs it. Returns its folder, which callers must not
- * change.
+ * Makes it once for the same inputs, in the first worker that needs it, while other workers wait. Returns its folder,
+ * which callers must not change.
  */
 export async function madeOnce({ kind, name, files, into }: Making): Promise<string> {
   const cache = join(CACHE, `unseen-${kind}`);
   const folder = join(cache, `${name}-${await digestOf([LOCK, ...files])}`);
   if (await exists(folder)) return folder;
   await mkdir(cache, { recursive: true });
-  await removeOutdated(cache);
-  const made = await mkdtemp(join(cache, 'making-'));
+  const lock = await locked(`${folder}.lock`);
   try {
-    await into(made);
-    // Another worker may have been faster.
-    await rename(made, folder).catch(() => undefined);
+    if (!(await exists(folder))) await make(cache, folder, into);
+    await rm(`${folder}.lock`, { force: true });
   } finally {
-    await rm(made, { recursive: true, force: true });
+    await lock.close();
   }
   return folder;
+}
+
+async function make(cache: string, folder: string, into: Making['into']): Promise<void> {
+  await removeOutdated(cache);
+  const making = await mkdtemp(join(cache, 'making-'));
+  try {
+    await into(making);
+    await rename(making, folder);
+  } finally {
+    await rm(making, { recursive: true, force: true });
+  }
+}
+
+/** Waits for the lock of a file. The system frees it when its holder closes the file or dies. */
+async function locked(path: string): Promise<FileHandle> {
+  // Most test files find everything made.
+  const { tryLock } = await import('fs-native-extensions');
+  const file = await open(path, 'w');
+  while (!tryLock(file.fd)) await sleep(LOOK_MS);
+  return file;
 }
 
 /** The files below a folder whose relative paths satisfy `passes`. */
