@@ -1,11 +1,10 @@
 import { readFileSync } from 'node:fs';
-import { readFile, stat } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect } from '@jest/globals';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import { BUILT_FROM, digestOfSources } from '../../scripts/dashboard-sources.mjs';
 import { findChromium } from '../../scripts/find-chromium.mjs';
-import { filesBelow } from '../support/made-once.js';
 import { patienceMs } from '../support/patience.js';
 import { rememberSixHours } from './six-hours.js';
 
@@ -40,19 +39,11 @@ export function sharedBrowser(): Pick<Browser, 'newContext'> {
   };
 }
 
-/** The service serves the page of the last build. */
-const PAGE = join('dist', 'dashboard', 'index.html');
-const SOURCES = [join('libs', 'dashboard'), join('libs', 'client', 'src'), join('libs', 'bloom', 'src')];
-
-/** Throws if a source is newer than the built page, because the test would then test an old page. */
+/** Throws if a source has changed since the build: the service would serve an old page. */
 async function assertBuilt(): Promise<void> {
-  const { mtimeMs: builtMs } = await stat(PAGE);
-  for (const folder of SOURCES) {
-    for (const file of await filesBelow(folder, (path) => !/\.(?:spec\.ts|md)$/.test(path))) {
-      if ((await stat(file)).mtimeMs > builtMs)
-        throw new Error(`${PAGE} is older than ${file}: npm run build`);
-    }
-  }
+  const builtFrom = await readFile(BUILT_FROM, 'utf8').catch(() => undefined);
+  if (builtFrom !== digestOfSources())
+    throw new Error('dist/dashboard is not of these sources: npm run build');
 }
 
 /** Failures that a test expects the browser to log: a status, or an unavailable service. */

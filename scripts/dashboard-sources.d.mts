@@ -1,0 +1,2 @@
+export const BUILT_FROM: string;
+export function digestOfSources(root?: string): string;
