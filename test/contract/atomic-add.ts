@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { foldDuplicates, positionsOf } from '#bloom';
-import { add, check, type FilterOptions, items, keyed, makeFilter, SEGMENTED } from './calls.js';
+import { add, check, FEW_SEGMENTS, type FilterOptions, items, keyed, makeFilter, SEGMENTED } from './calls.js';
 import type { Subject } from './subject.js';
 import { SyncCalls } from './sync-calls.js';
 
@@ -23,7 +23,7 @@ export function atomicAddContract(subject: Subject): void {
       async (semantics) => {
         const stores = [subject.store, await subject.harness.open()];
         const { name } = await makeFilter(subject.store, {
-          ...{ semantics, capacity: 10_000, errorRate: 1e-6, segmentation: SEGMENTED },
+          ...{ semantics, capacity: 10_000, errorRate: 1e-6, segmentation: FEW_SEGMENTS },
         });
         const filters = await Promise.all(stores.map((store) => store.open(name, 'filter')));
         for (let round = 0; round < ROUNDS; round++) {

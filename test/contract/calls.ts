@@ -9,6 +9,8 @@ import { Random } from '../support/random.js';
 
 /** Splits even small filters into several segments. */
 export const SEGMENTED: Segmentation = { maxSegmentBytes: 4096, minSegments: 4, minSegmentBytes: 1 };
+/** A few segments for a large filter. Each batch runs one script in each segment. */
+export const FEW_SEGMENTS: Segmentation = { ...SEGMENTED, maxSegmentBytes: 32_768 };
 const WHOLE: Segmentation = { maxSegmentBytes: 2 ** 24, minSegments: 1, minSegmentBytes: 1 };
 
 /** The record windows in a description if no record had to be dropped. */

@@ -11,6 +11,7 @@ import {
   discover,
   explain,
   expectRefusal,
+  FEW_SEGMENTS,
   items,
   made,
   makeFilter,
@@ -68,7 +69,7 @@ export function dataLossContract(subject: Subject): void {
 
     it('drop and create under one name while writers run: old positions change nothing', async () => {
       const stores = [subject.store, await subject.harness.open()];
-      const options = { semantics: 'multiset', capacity: 20_000, segmentation: SEGMENTED } as const;
+      const options = { semantics: 'multiset', capacity: 20_000, segmentation: FEW_SEGMENTS } as const;
       const { name } = await makeFilter(subject.store, options);
       const acknowledged = new Map<string, string[]>();
       let running = true;

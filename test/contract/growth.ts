@@ -25,7 +25,7 @@ import {
 import type { Subject } from './subject.js';
 
 const GROWING = { growsTo: Infinity, capacity: 200, errorRate: 1e-2 } as const;
-const STEPS = 150;
+const STEPS = 100;
 
 const planOf = (filter: Filter): readonly Layer[] => filter.layers ?? [];
 const bytesOf = (layers: readonly Layer[]): number =>

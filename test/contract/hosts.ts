@@ -19,7 +19,7 @@ import type { Subject } from './subject.js';
 import { SyncCalls, syncPlan } from './sync-calls.js';
 
 const ERROR_RATE = 1e-2;
-const QUERIES = 10_000;
+const QUERIES = 5_000;
 /** So low that no test meets a false positive. */
 const EXACT = { errorRate: 1e-9 } as const;
 /** Nothing expires during a test. */
@@ -113,7 +113,7 @@ export function hostsContract(subject: Subject): void {
     ])('is the same after an export and import, $spread runs, $ages', async ({ spread, ages }) => {
       const { store } = subject;
       const filter = await make(spread, { ...EXACT, growsTo: 2 ** 22, ...ages });
-      const urls = [...pagesOf('big.example', 3_000), ...hostsOf(500, 'small')];
+      const urls = [...pagesOf('big.example', 2_000), ...hostsOf(300, 'small')];
       await inBatches(discover, store, filter, urls);
       const before = await store.describe(filter);
       const file = await exportFile(store, filter);

@@ -176,15 +176,15 @@ export function transferContract(subject: Subject): void {
 
     it('during writes, contain everything that was answered before, and each item whole or not at all', async () => {
       const { store } = subject;
-      const options = { errorRate: 1e-9, capacity: 20_000, segmentation: SEGMENTED } as const;
+      const options = { errorRate: 1e-9, capacity: 10_000, segmentation: SEGMENTED } as const;
       const filter = await makeFilter(store, options);
       expect(filter.geometry.segments).toBeGreaterThan(50);
-      await add(store, filter, items(1_000, 'before'));
+      await add(store, filter, items(500, 'before'));
       let writing = true;
       const written: string[] = [];
       const writers = Array.from({ length: 4 }, async (_, writer) => {
-        for (let n = 0; writing && n < 50; n++) {
-          const keys = items(20, `writer ${writer}, batch ${n},`);
+        for (let n = 0; writing && n < 25; n++) {
+          const keys = items(10, `writer ${writer}, batch ${n},`);
           await add(store, filter, keys);
           written.push(...keys);
         }
@@ -194,7 +194,7 @@ export function transferContract(subject: Subject): void {
       await Promise.all(writers);
       expect(written.length).toBeGreaterThan(0);
       const copied = await importFile(store, file, made(), `${filter.name}.copy`);
-      const before = items(1_000, 'before');
+      const before = items(500, 'before');
       expect(await check(store, copied, before)).toEqual(before.map(() => 1));
       const inIt = (await check(store, copied, written)).flatMap((answer, i) =>
         answer ? [written[i]!] : [],
