@@ -30,6 +30,7 @@ import { Subject } from './subject.js';
 import { SyncCalls } from './sync-calls.js';
 
 const GROWS = { growsTo: Infinity };
+const STEPS = 150;
 /** Layers have several pieces per segment. */
 const SPLIT: FilterOptions = { ...GROWS, segmentation: { ...SEGMENTED, maxSegmentBytes: 2048 } };
 
@@ -54,7 +55,7 @@ describe.each(REDIS_STORES)('growth: $name store', (fixture) => {
         const filter = await makeFilter(store, options);
         const model = new LayeredModel(filter);
         const exact = new Map<string, number>();
-        for (let step = 0; step < 250; step++) {
+        for (let step = 0; step < STEPS; step++) {
           const keys = Array.from({ length: 1 + random.below(120) }, () => `key ${random.below(4_000)}`);
           const chance = random.below(100);
           if (chance < 45) {
