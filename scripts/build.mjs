@@ -4,10 +4,9 @@
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { rm, writeFile } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
-import { BUILT_FROM, digestOfSources } from './dashboard-sources.mjs';
 
 const root = join(import.meta.dirname, '..');
 const require = createRequire(import.meta.url);
@@ -26,9 +25,7 @@ async function run(program, ...args) {
 
 async function clientAndDashboard() {
   await run(tsc, '-p', 'libs/client');
-  const sources = digestOfSources(root);
   await run(vite, 'build', 'libs/dashboard', '--logLevel', 'warn');
-  await writeFile(join(root, BUILT_FROM), sources);
 }
 
 // Removes outputs of sources that no longer exist.

@@ -3,13 +3,15 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
 import { defineConfig } from 'vite';
+import { BUILT_FROM, digestOfSources } from '../../scripts/dashboard-sources.mjs';
 
 // Also for builds that start in a test or a developer's shell. Any other value compiles JSX for debugging, a quarter
 // larger.
 process.env.NODE_ENV = 'production';
 
 const ROOT = import.meta.dirname;
-const OUT = join(ROOT, '../../dist/dashboard');
+const PROJECT = join(ROOT, '../..');
+const OUT = join(PROJECT, 'dist/dashboard');
 
 export default defineConfig({
   root: ROOT,
@@ -36,6 +38,7 @@ export default defineConfig({
   plugins: [
     { name: 'lines-only', enforce: 'pre', transform: withoutUnused },
     { name: 'compress', closeBundle: compressAssets },
+    noteSources(),
   ],
 });
 
@@ -53,6 +56,16 @@ function withoutUnused(code, id) {
   for (const { text, times } of UNUSED)
     if (code.match(text)?.length !== times) throw new Error(`${id} has changed: see UNUSED, ${text}`);
   return { code: UNUSED.reduce((rest, { text, by }) => rest.replace(text, by), code), map: null };
+}
+
+/** Tells tests from which sources the page was built. */
+function noteSources() {
+  let digest;
+  return {
+    name: 'note-sources',
+    buildStart: () => void (digest = digestOfSources(PROJECT)),
+    closeBundle: () => writeFile(join(PROJECT, BUILT_FROM), digest),
+  };
 }
 
 /** Compresses assets at build time, not per request. */

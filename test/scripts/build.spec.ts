@@ -18,8 +18,7 @@ async function put(path: string, text = ''): Promise<void> {
 
 /** Runs a script of the project in the temporary folder. */
 async function run(name: string, env: Readonly<Record<string, string>> = {}): Promise<number | null> {
-  for (const file of [name, 'dashboard-sources.mjs'])
-    await cp(join('scripts', file), join(folder, 'scripts', file));
+  await cp(join('scripts', name), join(folder, 'scripts', name));
   const child = spawn(process.execPath, [join(folder, 'scripts', name)], { env, stdio: 'ignore' });
   const [code] = (await once(child, 'exit')) as [number | null];
   return code;
