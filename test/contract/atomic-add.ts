@@ -1,6 +1,15 @@
 import { describe, expect, it } from '@jest/globals';
 import { foldDuplicates, positionsOf } from '#bloom';
-import { add, check, FEW_SEGMENTS, type FilterOptions, items, keyed, makeFilter, SEGMENTED } from './calls.js';
+import {
+  add,
+  check,
+  FEW_SEGMENTS,
+  type FilterOptions,
+  items,
+  keyed,
+  makeFilter,
+  SEGMENTED,
+} from './calls.js';
 import type { Subject } from './subject.js';
 import { SyncCalls } from './sync-calls.js';
 
