@@ -73,6 +73,9 @@ export class ScratchCopy {
       '--runInBand',
       '--cacheDirectory',
       this.cache,
+      // A test that waits for an event in vain fails, with the name of the event, before the limit ends the run.
+      '--testTimeout',
+      String(limitMs / 2),
     ];
     const code = await this.run([...JEST, ...options, ...words], limitMs, {
       OUTCOME: outcome,
