@@ -47,12 +47,7 @@ export class RawClient {
 
   /** Resolves when the text that was received but not yet read matches. */
   async receives(pattern: RegExp): Promise<void> {
-    await until(`an answer matches ${pattern}`, async () => this.has(pattern));
-  }
-
-  /** Whether the text that was received but not yet read matches. */
-  has(pattern: RegExp): boolean {
-    return pattern.test(this.received);
+    await until(`an answer matches ${pattern}`, async () => pattern.test(this.received));
   }
 
   /** Resolves with the text not yet read when the service has closed the connection. */
