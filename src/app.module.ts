@@ -1,6 +1,8 @@
 import { Global, Module, type DynamicModule } from '@nestjs/common';
 import type { Logger } from 'pino';
 import { InFlight } from './admission/in-flight.js';
+import { Turns } from './admission/turns.js';
+import { ConnectionLimit } from './http/connection-limit.js';
 import { AuthModule } from './auth/auth.module.js';
 import { BatchesModule } from './batches/batches.module.js';
 import { Config } from './config/config.js';
@@ -11,20 +13,30 @@ import { RootLogger } from './logging/logger.js';
 import { HistoryModule } from './history/history.module.js';
 import { MetricsModule } from './metrics/metrics.module.js';
 import { AdmissionModule } from './admission/admission.module.js';
+import { RespModule } from './resp/resp.module.js';
 import { StoreModule } from './store/store.module.js';
 import { SyncsModule } from './syncs/syncs.module.js';
 import { TransferModule } from './transfer/transfer.module.js';
 import { VisitedSetsModule } from './visited-sets/visited-sets.module.js';
 
+/** The limits that both doors of the service share: HTTP and the Redis protocol. */
+interface SharedLimits {
+  readonly inFlight: InFlight;
+  readonly turns: Turns;
+  readonly connections: ConnectionLimit;
+}
+
 /** The whole service, built from one typed object of settings. */
 @Global()
 @Module({})
 export class AppModule {
-  static with(config: Config, logger: Logger, inFlight: InFlight): DynamicModule {
+  static with(config: Config, logger: Logger, shared: SharedLimits): DynamicModule {
     const settings = [
       { provide: Config, useValue: config },
       { provide: RootLogger, useValue: logger },
-      { provide: InFlight, useValue: inFlight },
+      { provide: InFlight, useValue: shared.inFlight },
+      { provide: Turns, useValue: shared.turns },
+      { provide: ConnectionLimit, useValue: shared.connections },
     ];
     return {
       module: AppModule,
@@ -41,6 +53,7 @@ export class AppModule {
         TransferModule,
         SyncsModule,
         HistoryModule,
+        RespModule,
       ],
       providers: settings,
       exports: settings,

@@ -10,6 +10,7 @@ import { RequestAuthenticator } from './auth/request-authenticator.js';
 import type { Config } from './config/config.js';
 import { leadBrowsersToDashboard, serveDashboard } from './dashboard/dashboard-page.js';
 import { ProblemFilter } from './http/problem.filter.js';
+import { ConnectionLimit } from './http/connection-limit.js';
 import { Lifecycle } from './http/lifecycle.js';
 import { useBodyParsers } from './http/body.js';
 import { BATCH_READERS } from './batches/body-readers.js';
@@ -32,6 +33,7 @@ import { Callers } from './admission/callers.js';
 import { AdmissionControl } from './admission/admission-control.js';
 import { InFlight } from './admission/in-flight.js';
 import { Routes } from './admission/routes.js';
+import { Turns } from './admission/turns.js';
 import { RateLimit } from './admission/rate-limit.js';
 import { useRateLimit } from './admission/rate-limit-hook.js';
 
@@ -42,15 +44,17 @@ export async function createApp(config: Config): Promise<NestFastifyApplication>
   const inFlight = new InFlight(boundsOf(config));
   const callers = new Callers();
   const routes = new Routes(config.maxBodyBytes);
-  const admission = new AdmissionControl(inFlight, { headers, logger, callers, routes });
+  const turns = new Turns();
+  const connections = new ConnectionLimit(config.maxConnections);
+  const admission = new AdmissionControl(inFlight, { headers, logger, callers, routes, turns });
   const answer: AnswerError = (error, request, reply) => app.get(ProblemFilter).answer(error, request, reply);
   const adapter = new FastifyAdapter({
     ...fastifyOptions(logger, headers, answer),
     // The service has no Nest middleware, and the engine for it would check every request.
     skipMiddie: true,
-    serverFactory: (handle: RequestListener) => createHttpServer(handle, admission, config),
+    serverFactory: (handle: RequestListener) => createHttpServer(handle, admission, connections, config),
   });
-  const root = AppModule.with(config, logger, inFlight);
+  const root = AppModule.with(config, logger, { inFlight, turns, connections });
   const app = await NestFactory.create<NestFastifyApplication>(root, adapter, {
     logger: new NestLogger(logger),
     bodyParser: false,

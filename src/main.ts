@@ -19,25 +19,29 @@ async function main(): Promise<void> {
   // Imported here, because the frameworks take a second to load, and an invalid setting is reported before that.
   const { createApp } = await import('./app.setup.js');
   const { shutdownOnSignals } = await import('./http/shutdown.js');
+  const { RespServer } = await import('./resp/resp-server.js');
   const app = await createApp(config);
   shutdownOnSignals(app, config.shutdownGraceMs);
+  const resp = app.get(RespServer);
   try {
     await app.listen(config.port, config.host);
+    await resp.listen();
   } catch (error) {
     await app.close();
     throw error;
   }
-  announce(app, config);
+  announce(app, config, resp.port);
   await warnOfStore(app.get<Store>(Store));
   if (config.auth === 'keys' && !config.oidc) await warnOfNoKeys(app.get(ApiKeys));
 }
 
 /** Prints where the service listens, for people; logs are for machines. */
-function announce(app: NestFastifyApplication, config: Config): void {
+function announce(app: NestFastifyApplication, config: Config, respPort: number | undefined): void {
   const { address, family, port } = app.getHttpServer().address() as AddressInfo;
   const url = `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
   const where = config.store === 'embedded' ? `embedded store in ${config.dataDir}` : 'Redis store';
   process.stdout.write(`Unseen is listening on ${url}, ${where}; docs: ${url}/docs\n`);
+  if (respPort !== undefined) process.stdout.write(`The Redis protocol is open on port ${respPort}\n`);
   if (config.auth === 'none') {
     process.stderr.write(
       'WARNING: AUTH=none gives everyone who can reach this address full access: read, change and delete.\n',

@@ -32,7 +32,7 @@ function onlyDown(folder, [top, ...below]) {
 /** The rooms of src. Only the entries, on the top floor, may import each other. */
 const FLOORS = [
   ['main.ts', 'app.setup.ts', 'app.module.ts', 'start-failure.ts', 'cli', 'demo'],
-  ['transfer', 'syncs', 'history'],
+  ['transfer', 'syncs', 'history', 'resp'],
   ['visited-sets'],
   ['filters'],
   ['batches'],

@@ -13,7 +13,7 @@ import { overloaded, REFUSALS, type Refusal } from './refusal.js';
 import type { Routes } from './routes.js';
 import { RequestPermit } from './request-permit.js';
 import { contextOf, nextRequestId } from '../request/context.js';
-import { Turns } from './turns.js';
+import type { Turns } from './turns.js';
 
 /** Minimum interval between two log lines on refusals, so that the log does not add to an overload. */
 const LOG_EVERY_MS = 10_000;
@@ -24,6 +24,7 @@ export interface AdmissionOptions {
   readonly logger: Logger;
   readonly callers: Callers;
   readonly routes: Routes;
+  readonly turns: Turns;
 }
 
 /**
@@ -32,7 +33,6 @@ export interface AdmissionOptions {
  * service.
  */
 export class AdmissionControl implements Guard {
-  private readonly turns = new Turns();
   private readonly problems: ReadonlyMap<Refusal, ProblemBody>;
   private readonly lines = new LineBudget(1, LOG_EVERY_MS);
 
@@ -71,7 +71,7 @@ export class AdmissionControl implements Guard {
    */
   private take(request: IncomingMessage, response: ServerResponse, start: () => void): void {
     const { socket } = request;
-    const { callers, routes } = this.options;
+    const { callers, routes, turns } = this.options;
     const connection = connectionOf(socket);
     connection.begin(request, response, (ends) => {
       const caller = callers.of(request, connection);
@@ -88,7 +88,7 @@ export class AdmissionControl implements Guard {
       ends.push(() => permit.over());
       if (kind === 'probes') start();
       else {
-        this.turns.begin(caller, bytes, () => {
+        turns.begin(caller, bytes, () => {
           if (!socket.destroyed) start();
         });
       }

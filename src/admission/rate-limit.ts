@@ -10,12 +10,19 @@ export class RateLimit {
 
   /** Counts a request of `caller`. Throws RATE_LIMITED if the caller exceeds the limit. */
   async count(caller: string): Promise<void> {
-    const waitMs = await this.limiter.take(caller);
-    if (waitMs === 0) return;
-    throw new ProblemError(
+    const { refusal } = await this.countAll(caller, 1);
+    if (refusal) throw refusal;
+  }
+
+  /** Counts several requests of `caller`. The first `within` of them may run. The others get `refusal`. */
+  async countAll(caller: string, requests: number): Promise<{ within: number; refusal?: ProblemError }> {
+    const { within, waitMs } = await this.limiter.take(caller, requests);
+    if (waitMs === 0) return { within };
+    const refusal = new ProblemError(
       'RATE_LIMITED',
       `a caller may make at most ${this.perSecond} requests per second (RATE_LIMIT); wait for the time in Retry-After`,
       { headers: { 'retry-after': String(Math.ceil(waitMs / 1_000)) } },
     );
+    return { within, refusal };
   }
 }

@@ -11,6 +11,33 @@ import { RootLogger } from '../logging/logger.js';
 
 type Actor = Pick<Principal, 'id' | 'name'>;
 
+/** A call as the audit log names it. */
+export interface AuditedCall {
+  readonly requestId: string;
+  /** The HTTP method, or `RESP`. */
+  readonly method: string;
+  /** The pattern of the route, or the command. */
+  readonly route: string;
+  /** The address of the client. */
+  readonly remote: string;
+  /** The name or id that the call is about, as far as it is known. */
+  readonly target?: unknown;
+}
+
+/** The call that a request makes. Its target is in the path, or in the body, as far as it was read. */
+export function auditedCall(request: Request): AuditedCall {
+  const { auditTarget } = contextOf(request.raw);
+  const { name, id } = request.params as { name?: string; id?: string };
+  const { name: named } = (request.body ?? {}) as { name?: unknown };
+  return {
+    requestId: request.id,
+    method: request.method,
+    route: request.routeOptions.url ?? 'unknown',
+    remote: request.ip,
+    target: name ?? id ?? auditTarget ?? named,
+  };
+}
+
 /** Number of failed authentications logged per minute. An attacker who guesses keys must not fill the disk. */
 const FAILURES_A_MINUTE = 60;
 /**
@@ -36,26 +63,26 @@ export class AuditLog {
    * Logs a call of an admin route by a principal with permission, with any outcome. Each call has a line. If `status`
    * is undefined, the client left before the answer was complete.
    */
-  adminCall(principal: Principal, request: Request, status: number | undefined): void {
-    this.logger.info({ ...adminCall(principal, request), status }, 'admin call');
+  adminCall(principal: Principal, call: AuditedCall, status: number | undefined): void {
+    this.logger.info({ ...adminCall(principal, call), status }, 'admin call');
   }
 
   /**
    * Logs a call by a principal without permission. `unreported` counts this principal's calls without a line since its
    * last line.
    */
-  refusedAdminCall(principal: Principal, request: Request, status: number | undefined): void {
+  refusedAdminCall(principal: Principal, audited: AuditedCall, status: number | undefined): void {
     const unreported = this.refusedCalls.take(principal.id);
     if (unreported === undefined) return;
-    const call = { ...adminCall(principal, request), status, ...(unreported > 0 && { unreported }) };
+    const call = { ...adminCall(principal, audited), status, ...(unreported > 0 && { unreported }) };
     this.logger.info(call, 'admin call');
   }
 
   /** Logs missing or rejected credentials. `reason` is for operators; the caller does not see it. */
-  failedAuthentication(request: Request, reason: string): void {
+  failedAuthentication(call: AuditedCall, reason: string): void {
     const unreported = this.failures.take();
     if (unreported === undefined) return;
-    const line = { ...called(request), remote: request.ip, reason };
+    const line = { ...called(call), remote: call.remote, reason };
     this.logger.warn(
       { ...line, status: 401, ...(unreported > 0 && { unreported }) },
       'failed authentication',
@@ -80,18 +107,12 @@ function calledBy({ id, name }: Actor): object {
   return { principal: { id, name } };
 }
 
-function adminCall(principal: Principal, request: Request): object {
-  return { ...calledBy(principal), ...called(request), target: targetOf(request) };
+function adminCall(principal: Principal, call: AuditedCall): object {
+  const { target } = call;
+  const shown = typeof target === 'string' ? show(target).slice(1, -1) : undefined;
+  return { ...calledBy(principal), ...called(call), target: shown };
 }
 
-function called(request: Request): object {
-  return { requestId: request.id, method: request.method, route: request.routeOptions.url ?? 'unknown' };
-}
-
-/** The name or id that a call is about: from the path, or from the body, as far as it was read. */
-function targetOf({ params, body, raw }: Request): string | undefined {
-  const { auditTarget } = contextOf(raw);
-  const { name, id } = params as { name?: string; id?: string };
-  const target = name ?? id ?? auditTarget ?? (body as { name?: unknown } | null | undefined)?.name;
-  return typeof target === 'string' ? show(target).slice(1, -1) : undefined;
+function called({ requestId, method, route }: AuditedCall): object {
+  return { requestId, method, route };
 }

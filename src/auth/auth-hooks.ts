@@ -4,7 +4,7 @@ import { discard } from '../http/discard.js';
 import { contextOf } from '../request/context.js';
 import { ANONYMOUS, type Principal } from '../request/principal.js';
 import type { Reply, Request } from '../request/request.js';
-import type { AuditLog } from './audit-log.js';
+import { auditedCall, type AuditLog } from './audit-log.js';
 import type { Authenticator } from './authenticator.js';
 import { authorise } from './authorise.js';
 import type { RequestAuthenticator } from './request-authenticator.js';
@@ -23,8 +23,9 @@ export function useAuthentication(
     // Fastify's onResponse does not run if the client leaves before the answer is complete.
     connectionOf(request.raw.socket).whenOver(request.raw, (answered) => {
       const status = answered ? reply.statusCode : undefined;
-      if (allowed) audit.adminCall(principal, request, status);
-      else audit.refusedAdminCall(principal, request, status);
+      const call = auditedCall(request);
+      if (allowed) audit.adminCall(principal, call, status);
+      else audit.refusedAdminCall(principal, call, status);
     });
   };
   server.addHook('onRoute', ({ url, config }) => {

@@ -4,7 +4,7 @@ import { notFound } from '../errors/not-found.js';
 import type { Request } from '../request/request.js';
 import { NAME_PATTERN } from '../validation/name.js';
 import type { Principal } from '../request/principal.js';
-import { SCOPES } from '../request/scope.js';
+import { SCOPES, type Scope } from '../request/scope.js';
 
 const KINDS: readonly (readonly [path: string, kind: FilterKind])[] = [
   ['/v1/filters/', 'filter'],
@@ -17,13 +17,7 @@ const KINDS: readonly (readonly [path: string, kind: FilterKind])[] = [
  */
 export function authorise(principal: Principal, request: Request): void {
   const { access, allNames } = request.routeOptions.config;
-  const least = access === undefined || access === 'public' ? undefined : SCOPES.indexOf(access);
-  if (least !== undefined && !principal.scopes.some((scope) => SCOPES.indexOf(scope) >= least)) {
-    throw new ProblemError(
-      'FORBIDDEN',
-      `this route needs the scope "${access}"; the credentials have ${had(principal)}`,
-    );
-  }
+  if (access !== undefined && access !== 'public') authoriseScope(principal, access, 'this route');
   if (allNames && principal.prefix !== '') {
     throw new ProblemError(
       'FORBIDDEN',
@@ -32,7 +26,7 @@ export function authorise(principal: Principal, request: Request): void {
   }
   const { name } = request.params as { name?: string };
   // An invalid name is refused later, for every caller.
-  if (name === undefined || name.startsWith(principal.prefix) || !NAME_PATTERN.test(name)) return;
+  if (name === undefined || isVisible(principal, name) || !NAME_PATTERN.test(name)) return;
   const { url: route = '' } = request.routeOptions;
   const kind = KINDS.find(([path]) => route.startsWith(path))?.[1];
   throw kind
@@ -40,10 +34,28 @@ export function authorise(principal: Principal, request: Request): void {
     : new ProblemError('ROUTE_NOT_FOUND', 'this route does not exist; see /docs');
 }
 
+/** Throws FORBIDDEN if the principal does not have the scope for `use`, such as "this route". */
+export function authoriseScope(principal: Principal, access: Scope, use: string): void {
+  const least = SCOPES.indexOf(access);
+  if (principal.scopes.some((scope) => SCOPES.indexOf(scope) >= least)) return;
+  throw new ProblemError(
+    'FORBIDDEN',
+    `${use} needs the scope "${access}"; the credentials have ${had(principal)}`,
+  );
+}
+
+/** False for a name outside the prefix: for this principal, such filters and visited sets do not exist. */
+export function isVisible({ prefix }: Principal, name: string): boolean {
+  return name.startsWith(prefix);
+}
+
 /** Throws FORBIDDEN if the name is outside the prefix, whether or not it exists. */
-export function authoriseCreation({ prefix }: Principal, name: string): void {
-  if (name.startsWith(prefix)) return;
-  throw new ProblemError('FORBIDDEN', `the credentials allow only names that begin with "${prefix}"`);
+export function authoriseCreation(principal: Principal, name: string): void {
+  if (isVisible(principal, name)) return;
+  throw new ProblemError(
+    'FORBIDDEN',
+    `the credentials allow only names that begin with "${principal.prefix}"`,
+  );
 }
 
 function had({ scopes }: Principal): string {

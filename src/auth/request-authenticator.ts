@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { contextOf } from '../request/context.js';
 import type { Principal } from '../request/principal.js';
 import type { Request } from '../request/request.js';
-import { AuditLog } from './audit-log.js';
+import { AuditLog, auditedCall } from './audit-log.js';
 import { Authenticator } from './authenticator.js';
 import { Unauthenticated } from './unauthenticated.js';
 
@@ -38,7 +38,7 @@ export class RequestAuthenticator {
       return await answer;
     } catch (error) {
       if (error instanceof Unauthenticated) {
-        this.audit.failedAuthentication(request, error.reason);
+        this.audit.failedAuthentication(auditedCall(request), error.reason);
         const { authorization } = request.headers;
         if (authorization !== undefined) this.onRejected?.(authorization);
       }

@@ -15,6 +15,8 @@ export const DEFAULT_MAX_ITEM_BYTES = 8_192;
 export interface Config extends AdmissionSettings {
   readonly host: string;
   readonly port: number;
+  /** The port of the Redis protocol. Undefined: not open. */
+  readonly respPort: number | undefined;
   readonly store: 'embedded' | 'redis';
   readonly dataDir: string;
   readonly embeddedFsync: boolean;
@@ -102,6 +104,7 @@ export function readConfig(env: Environment): Config {
   return {
     host,
     port: read.whole('PORT', 3000, 0, 65_535),
+    respPort: read.optionalWhole('RESP_PORT', 0, 65_535),
     store,
     dataDir: read.text('DATA_DIR', './data'),
     embeddedFsync,

@@ -1,6 +1,6 @@
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { Config } from '../config/config.js';
-import { ConnectionLimit } from './connection-limit.js';
+import type { ConnectionLimit } from './connection-limit.js';
 import { discard, lingerAtEnd } from './discard.js';
 import { onEveryRequest } from './every-request.js';
 
@@ -14,7 +14,7 @@ export interface Guard {
   guard(server: Server, handle: RequestListener): void;
 }
 
-type ServerConfig = Pick<Config, 'requestTimeoutMs' | 'streamIdleMs' | 'maxConnections'>;
+type ServerConfig = Pick<Config, 'requestTimeoutMs' | 'streamIdleMs'>;
 
 /**
  * The HTTP server below Fastify. Node limits the time for heads, and the readers of bodies limit theirs (a stream may
@@ -22,7 +22,12 @@ type ServerConfig = Pick<Config, 'requestTimeoutMs' | 'streamIdleMs' | 'maxConne
  * within `requestTimeoutMs`, and some of it within each `streamIdleMs`. It also disconnects a client that continues to
  * send an unread body after its answer, such as the body of a refused request or of a GET.
  */
-export function createHttpServer(handle: RequestListener, guard: Guard, config: ServerConfig): Server {
+export function createHttpServer(
+  handle: RequestListener,
+  guard: Guard,
+  limit: ConnectionLimit,
+  config: ServerConfig,
+): Server {
   const server = createServer({
     headersTimeout: config.requestTimeoutMs,
     requestTimeout: 0,
@@ -34,7 +39,6 @@ export function createHttpServer(handle: RequestListener, guard: Guard, config: 
   // A client may end its side after its request (`nc -N`) and still gets its answer. Node has no option for this
   // property.
   Object.assign(server, { httpAllowHalfOpen: true });
-  const limit = new ConnectionLimit(config.maxConnections);
   server.on('connection', (socket) => limit.add(socket));
   cutOffSlow(server, config);
   guard.guard(server, handle);

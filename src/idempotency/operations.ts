@@ -38,18 +38,15 @@ export function operationOf(request: Request): Operation {
     context.operationId = operation.id;
     return operation;
   }
-  const checksum = checksumOf(route, body);
+  const made = madeOperation(checksumOf(route, body), now);
+  context.operationId = made.id;
+  return { ...made, deadline, quota };
+}
+
+/** An operation with a generated id, for a request with this checksum. */
+export function madeOperation(checksum: number, now: number): Omit<Operation, 'deadline' | 'quota'> {
   const id = makeId(checksum, now);
-  context.operationId = id;
-  return {
-    id,
-    origin: 'made',
-    repeat: false,
-    madeAt: now,
-    fingerprint: checksum.toString(16),
-    deadline,
-    quota,
-  };
+  return { id, origin: 'made', repeat: false, madeAt: now, fingerprint: checksum.toString(16) };
 }
 
 /** The operation for an id in the request. */

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import { Clock, createApp, readConfig, shutDown } from './in-process.js';
+import { Clock, createApp, readConfig, RespServer, shutDown } from './in-process.js';
 import type { MovedClock } from './moved-clock.js';
 
 const { default: supertest } = (await importNatively('supertest')) as {
@@ -15,6 +15,8 @@ export interface TestApp {
   readonly app: NestFastifyApplication;
   readonly url: string;
   readonly port: number;
+  /** The port of the Redis protocol, if RESP_PORT is set. */
+  readonly respPort: number | undefined;
   /** Moves the service's clock by `ms`, and the service's view of the clock of its Redis. */
   advance(ms: number): void;
   /** The service's time, in ms since the epoch. */
@@ -34,11 +36,14 @@ export async function startApp(env: Readonly<Record<string, string>> = {}): Prom
   });
   const app = await createApp(config);
   await app.listen(config.port, config.host);
+  const resp = app.get(RespServer);
+  await resp.listen();
   const { port } = app.getHttpServer().address() as AddressInfo;
   const clock = app.get<MovedClock>(Clock);
   return {
     app,
     port,
+    respPort: resp.port,
     url: `http://127.0.0.1:${port}`,
     advance: (ms) => clock.advance(ms),
     now: clock.now,

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, it, jest } from '@jest/globals';
-import { RateLimiterMemory } from 'rate-limiter-flexible';
+import { RateLimiterMemory, RateLimiterRes, type RateLimiterAbstract } from 'rate-limiter-flexible';
 import { rateLimiterOn } from './rate-limiter.js';
 
 const NOW = 1_800_000_000_000;
@@ -11,7 +11,7 @@ it('allows each caller 3 calls in the second after its first, and tells the othe
   const limiter = rateLimiterOn(new RateLimiterMemory({ points: 3, duration: 1 }));
   const take = async (count: number, caller = 'one'): Promise<number[]> => {
     const waits: number[] = [];
-    for (let n = 0; n < count; n++) waits.push(await limiter.take(caller));
+    for (let n = 0; n < count; n++) waits.push((await limiter.take(caller, 1)).waitMs);
     return waits;
   };
   expect(await take(2)).toEqual([0, 0]);
@@ -22,4 +22,20 @@ it('allows each caller 3 calls in the second after its first, and tells the othe
   expect(await take(1)).toEqual([1]);
   jest.advanceTimersByTime(1);
   expect(await take(4)).toEqual([0, 0, 0, 1_000]);
+});
+
+it('says how many of several calls are within the limit', async () => {
+  const limiter = rateLimiterOn(new RateLimiterMemory({ points: 3, duration: 1 }));
+  expect(await limiter.take('one', 2)).toEqual({ within: 2, waitMs: 0 });
+  expect(await limiter.take('one', 5)).toEqual({ within: 1, waitMs: 1_000 });
+  expect(await limiter.take('one', 1)).toEqual({ within: 0, waitMs: 1_000 });
+  expect(await limiter.take('another', 9)).toEqual({ within: 3, waitMs: 1_000 });
+});
+
+it('lets no call through if the limiter refuses from memory, without a count', async () => {
+  const limiter = rateLimiterOn({
+    points: 3,
+    consume: () => Promise.reject(new RateLimiterRes(0, 700, 0, false)),
+  } as unknown as RateLimiterAbstract);
+  expect(await limiter.take('one', 2)).toEqual({ within: 0, waitMs: 700 });
 });

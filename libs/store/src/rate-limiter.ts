@@ -4,13 +4,18 @@ import type { RateLimiter } from './port/index.js';
 /** Adapts a limiter of rate-limiter-flexible to the port. */
 export function rateLimiterOn(limiter: RateLimiterAbstract): RateLimiter {
   return {
-    async take(caller) {
+    async take(caller, calls) {
       try {
-        await limiter.consume(caller);
+        await limiter.consume(caller, calls);
       } catch (refusal) {
-        if (refusal instanceof RateLimiterRes) return Math.max(1, refusal.msBeforeNext);
+        if (refusal instanceof RateLimiterRes) {
+          const { consumedPoints, msBeforeNext } = refusal;
+          // 0: the caller was over the limit before, and is refused from memory, without a count.
+          const before = consumedPoints === 0 ? limiter.points : consumedPoints - calls;
+          return { within: Math.max(0, limiter.points - before), waitMs: Math.max(1, msBeforeNext) };
+        }
       }
-      return 0;
+      return { within: calls, waitMs: 0 };
     },
   };
 }

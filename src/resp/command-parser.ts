@@ -1,0 +1,148 @@
+/** One command: its arguments, the name first, as bytes in a shared buffer. */
+export interface RespCommand {
+  readonly bytes: Buffer;
+  /** Argument i is `bytes` from `span[2i]` to `span[2i + 1]`, exclusive. */
+  readonly span: readonly number[];
+}
+
+/** The largest command that a connection may send. */
+export interface CommandLimits {
+  readonly maxArguments: number;
+  readonly maxArgumentBytes: number;
+  readonly maxCommandBytes: number;
+}
+
+/** The input is not a command, or is one beyond a limit. Nothing after it can be read, so the connection must close. */
+export class ProtocolFault extends Error {}
+
+const STAR = 0x2a;
+const DOLLAR = 0x24;
+const CR = 0x0d;
+const LF = 0x0a;
+const ZERO = 0x30;
+const EMPTY = Buffer.alloc(0);
+/** No limit has more digits. */
+const MOST_DIGITS = 10;
+const LEAST_ROOM = 64 * 1024;
+
+/**
+ * Splits the input of a connection into commands: arrays of bulk strings, the only form that clients send. The first
+ * byte of each command must be `*`, so a request of a web page ends at its first byte.
+ *
+ * It remembers each argument of an incomplete command, and copies each byte at most twice on average, so a client that
+ * sends single bytes costs no more than their receipt.
+ */
+export class CommandParser {
+  private bytes: Buffer = EMPTY;
+  /** End of the input in `bytes`. The rest of the buffer is room for more. */
+  private end = 0;
+  private at = 0;
+  /** Where the current command begins. */
+  private start = 0;
+  /** Number of arguments of the current command; 0 before its first line is read. */
+  private arguments = 0;
+  private span: number[] = [];
+
+  constructor(public limits: CommandLimits) {}
+
+  /** Number of bytes of commands that `next` has not returned yet. */
+  get unreadBytes(): number {
+    return this.end - this.start;
+  }
+
+  /** Adds input. Commands that `next` returned before stay unchanged. */
+  push(chunk: Buffer): void {
+    const kept = this.unreadBytes;
+    if (kept === 0) {
+      this.replace(chunk, chunk.length);
+      return;
+    }
+    if (this.end + chunk.length > this.bytes.length) {
+      const room = Buffer.allocUnsafeSlow(Math.max(2 * (kept + chunk.length), LEAST_ROOM));
+      this.bytes.copy(room, 0, this.start, this.end);
+      this.replace(room, kept);
+    }
+    chunk.copy(this.bytes, this.end);
+    this.end += chunk.length;
+  }
+
+  /** The next command, or undefined until more input arrives. Throws ProtocolFault. */
+  next(): RespCommand | undefined {
+    if (this.arguments === 0) {
+      if (this.at === this.end) return undefined;
+      const { maxArguments } = this.limits;
+      const count = this.header(STAR, 'a command must be an array of bulk strings');
+      if (count === undefined) return undefined;
+      if (count === 0) throw new ProtocolFault('a command must have a name');
+      if (count > maxArguments) {
+        throw new ProtocolFault(`a command may have at most ${maxArguments} arguments here, not ${count}`);
+      }
+      this.arguments = count;
+    }
+    while (this.span.length < 2 * this.arguments) if (!this.argument()) return undefined;
+    const command = { bytes: this.bytes, span: this.span };
+    this.start = this.at;
+    this.arguments = 0;
+    this.span = [];
+    return command;
+  }
+
+  /** Reads one argument. Returns false if it is incomplete. */
+  private argument(): boolean {
+    const { maxArgumentBytes, maxCommandBytes } = this.limits;
+    const before = this.at;
+    const length = this.header(DOLLAR, 'each argument of a command must be a bulk string');
+    if (length === undefined) return false;
+    if (length > maxArgumentBytes) {
+      throw new ProtocolFault(`an argument may have at most ${maxArgumentBytes} bytes here, not ${length}`);
+    }
+    const from = this.at;
+    const to = from + length;
+    if (to + 2 - this.start > maxCommandBytes) {
+      throw new ProtocolFault(`a command may have at most ${maxCommandBytes} bytes here`);
+    }
+    if (to + 2 > this.end) {
+      this.at = before;
+      return false;
+    }
+    if (this.bytes[to] !== CR || this.bytes[to + 1] !== LF) {
+      throw new ProtocolFault('an argument is longer than its announced length');
+    }
+    this.span.push(from, to);
+    this.at = to + 2;
+    return true;
+  }
+
+  /** The number in a line such as `*3` or `$5`; undefined, and unread, if the line is incomplete. */
+  private header(type: number, requirement: string): number | undefined {
+    const { bytes, end } = this;
+    let at = this.at;
+    if (at === end) return undefined;
+    if (bytes[at++] !== type) throw new ProtocolFault(requirement);
+    let value = 0;
+    const first = at;
+    for (; at < end; at++) {
+      const digit = (bytes[at] as number) - ZERO;
+      if (digit < 0 || digit > 9) break;
+      value = 10 * value + digit;
+    }
+    const digits = at - first;
+    if (digits > MOST_DIGITS) throw new ProtocolFault('a length has too many digits');
+    if (at === end) return undefined;
+    if (digits === 0 || bytes[at] !== CR) throw new ProtocolFault('a length must be a whole number');
+    if (at + 1 === end) return undefined;
+    if (bytes[at + 1] !== LF) throw new ProtocolFault('a line must end with CR LF');
+    this.at = at + 2;
+    return value;
+  }
+
+  /** Continues in another buffer, which begins with the unread bytes. */
+  private replace(bytes: Buffer, end: number): void {
+    const moved = this.start;
+    for (let i = 0; i < this.span.length; i++) this.span[i] = (this.span[i] as number) - moved;
+    this.bytes = bytes;
+    this.end = end;
+    this.at -= moved;
+    this.start = 0;
+  }
+}

@@ -1,0 +1,117 @@
+import type { Filter } from '#store';
+import type { Principal } from '../request/principal.js';
+import type { Scope } from '../request/scope.js';
+import type { RespCommand } from './command-parser.js';
+import { wrongArity } from './error-reply.js';
+import type { Reply, ReplyWriter } from './reply-writer.js';
+import type { Session } from './session.js';
+
+/** The number of arguments that a command takes, without its name. */
+export interface Arity {
+  readonly least: number;
+  /** Absent: no limit but that of the connection. */
+  readonly most?: number;
+}
+
+/** The types that `TYPE` answers, as Redis and RedisBloom name them. Each has its own commands. */
+export type KeyType = 'set' | 'MBbloom--' | 'MBbloomCF';
+
+/** One item's result of the service: see ItemsService and UrlsService. An error if the item could not be added. */
+export type ItemResult = string | number | boolean | Error;
+
+/** The results of a batch. One call of a command has those from index `from` to `to`, exclusive. */
+export interface ItemResults {
+  readonly all: readonly ItemResult[];
+  readonly from: number;
+  readonly to: number;
+}
+
+/** A command on items of one filter. Consecutive calls of one command on one filter run as one batch. */
+export interface ItemCommand extends Arity {
+  readonly kind: 'items';
+  readonly type: KeyType;
+  readonly verb: 'add' | 'check' | 'remove' | 'count';
+  /** Index of the first item among the arguments. Throws RespError for options that are not valid. */
+  readonly firstItem: (args: CommandArguments) => number;
+  /** The reply has a value for each item, so each item can fail alone. */
+  readonly each?: true;
+  readonly answer: (write: ReplyWriter, results: ItemResults) => void;
+}
+
+/** What a command on whole filters gets besides its arguments. */
+export interface DataCall {
+  readonly caller: Principal;
+  /** Names the command, for operations and the audit log. */
+  readonly command: string;
+}
+
+/** A command on whole filters. */
+export interface DataCommand extends Arity {
+  readonly kind: 'data';
+  readonly access: Scope;
+  readonly run: (args: CommandArguments, call: DataCall) => Promise<Reply>;
+  /** The names that the audit log shows, for commands that need the scope `admin`. */
+  readonly targets?: (args: CommandArguments) => string[];
+}
+
+/** A command on the connection itself. */
+export interface ConnectionCommand extends Arity {
+  readonly kind: 'connection';
+  /** It needs no credentials. */
+  readonly public?: true;
+  readonly run: (args: CommandArguments, session: Session) => Promise<Reply> | Reply;
+}
+
+export type Command = ItemCommand | DataCommand | ConnectionCommand;
+
+/** The arguments of a command, without its name. */
+export class CommandArguments {
+  constructor(private readonly command: RespCommand) {}
+
+  get count(): number {
+    return this.command.span.length / 2 - 1;
+  }
+
+  /** Argument `index` as UTF-8. */
+  text(index: number): string {
+    return this.decoded(index, 'utf8');
+  }
+
+  /** Argument `index` as Latin-1: one character per byte. */
+  bytes(index: number): string {
+    return this.decoded(index, 'latin1');
+  }
+
+  /** Argument `index` in upper case: the name of an option. Empty if there is no such argument. */
+  word(index: number): string {
+    return index < this.count ? this.bytes(index).toUpperCase() : '';
+  }
+
+  all(): string[] {
+    return Array.from({ length: this.count }, (_, index) => this.text(index));
+  }
+
+  private decoded(index: number, encoding: 'utf8' | 'latin1'): string {
+    const { bytes, span } = this.command;
+    return bytes.toString(encoding, span[2 * index + 2], span[2 * index + 3]);
+  }
+}
+
+/** Throws RespError if a command cannot have that many arguments. */
+export function checkArity(name: string, { least, most = Infinity }: Arity, count: number): void {
+  if (count < least || count > most) throw wrongArity(name);
+}
+
+/** The type of a filter, as `TYPE` answers it. */
+export function keyTypeOf({ kind, type, semantics }: Filter): KeyType {
+  if (kind === 'visited-set') return 'set';
+  if (type === 'standard') return 'MBbloom--';
+  return semantics === 'multiset' ? 'MBbloomCF' : 'set';
+}
+
+/** The commands of a type, for errors. */
+export const COMMANDS_OF: Readonly<Record<KeyType, string>> = {
+  set: 'SADD, SREM, SISMEMBER, SMISMEMBER and SCARD',
+  'MBbloom--': 'the commands BF.*',
+  MBbloomCF: 'the commands CF.*',
+};

@@ -1,0 +1,120 @@
+import { Injectable } from '@nestjs/common';
+import type { ProblemError } from '../errors/problem.js';
+import type { Connection } from '../http/connection.js';
+import { ProblemReporter } from '../http/problem-reporter.js';
+import { toProblem } from '../http/to-problem.js';
+import { nextRequestId } from '../request/context.js';
+import type { Command, ItemResult } from './command.js';
+import { CONNECTION_COMMANDS } from './connection-commands.js';
+import { writeProblem } from './error-reply.js';
+import { FilterCommands } from './filter-commands.js';
+import { Gate } from './gate.js';
+import { ITEM_COMMANDS } from './item-commands.js';
+import { ItemRunner } from './item-runner.js';
+import { RespMetrics } from './resp-metrics.js';
+import type { ItemRun, SingleCommand, Unit } from './run-reader.js';
+import type { Session } from './session.js';
+
+/** Executes units of commands, and writes a reply for each command. */
+@Injectable()
+export class Dispatcher {
+  readonly commands: ReadonlyMap<string, Command>;
+
+  constructor(
+    private readonly gate: Gate,
+    private readonly runner: ItemRunner,
+    private readonly reporter: ProblemReporter,
+    private readonly metrics: RespMetrics,
+    filterCommands: FilterCommands,
+  ) {
+    this.commands = new Map(
+      Object.entries<Command>({ ...CONNECTION_COMMANDS, ...ITEM_COMMANDS, ...filterCommands.table }),
+    );
+  }
+
+  /** Writes the replies to `session.write`. Never rejects. */
+  async execute(unit: Unit, session: Session, connection: Connection): Promise<void> {
+    try {
+      if (unit.kind === 'items') await this.runItems(unit, session, connection);
+      else if (unit.kind === 'single') await this.runOne(unit, session, connection);
+      // Strangers learn nothing about commands.
+      else if (session.isLockedOut) await session.caller(unit.commandName);
+      if (unit.kind === 'refused') throw unit.problem;
+    } catch (error) {
+      const count = unit.kind === 'items' ? unit.begins.length - 1 : 1;
+      this.fail(unit.commandName, session, toProblem(error), count);
+    }
+  }
+
+  /** Writes an error that ends the connection. */
+  refuse(session: Session, error: unknown): void {
+    this.fail('unknown', session, toProblem(error), 1);
+  }
+
+  private async runOne(unit: SingleCommand, session: Session, connection: Connection): Promise<void> {
+    const { command, commandName, args } = unit;
+    const { write } = session;
+    if (command.kind === 'connection') {
+      if (!command.public) await session.caller(commandName);
+      (await command.run(args, session))(write);
+    } else {
+      const { access, run, targets } = command;
+      const entry = { access, commands: 1, bytes: 0, targets: targets?.(args) ?? [] };
+      const { result, refusal } = await this.gate.pass(
+        { ...entry, session, connection, commandName },
+        (caller) => run(args, { caller, command: commandName }),
+      );
+      if (result === undefined) throw refusal as ProblemError;
+      result(write);
+    }
+    this.metrics.count(commandName, 'ok');
+  }
+
+  private async runItems(run: ItemRun, session: Session, connection: Connection): Promise<void> {
+    const { command, commandName, span, begins } = run;
+    const commands = begins.length - 1;
+    const bytes = (span.at(-1) as number) - (span[0] as number);
+    const access = command.verb === 'add' || command.verb === 'remove' ? 'write' : 'read';
+    const entry = { session, connection, commandName, access, commands, bytes, targets: [] } as const;
+    const {
+      result = [],
+      within,
+      refusal,
+    } = await this.gate.pass(entry, (caller, calls) => this.runner.run(run, calls, caller));
+    this.answer(run, within, result, session);
+    if (refusal) this.fail(commandName, session, refusal, commands - within);
+  }
+
+  private answer(
+    { command, commandName, begins }: ItemRun,
+    calls: number,
+    all: readonly ItemResult[],
+    { write }: Session,
+  ): void {
+    let failed = 0;
+    let last: ProblemError | undefined;
+    for (let call = 0; call < calls; call++) {
+      const from = begins[call] as number;
+      const problem = all[from];
+      if (problem instanceof Error) {
+        const found = toProblem(problem);
+        if (!(command.each && found.code === 'FILTER_FULL')) {
+          failed++;
+          writeProblem(write, found);
+          this.metrics.count(commandName, found.code);
+          if (found !== last) this.reporter.report(found, nextRequestId());
+          last = found;
+          continue;
+        }
+      }
+      command.answer(write, { all, from, to: begins[call + 1] as number });
+    }
+    if (calls > failed) this.metrics.count(commandName, 'ok', calls - failed);
+  }
+
+  private fail(commandName: string, { write }: Session, problem: ProblemError, commands: number): void {
+    for (let i = 0; i < commands; i++) writeProblem(write, problem);
+    this.metrics.count(this.commands.has(commandName) ? commandName : 'unknown', problem.code, commands);
+    this.reporter.report(problem, nextRequestId());
+  }
+}

@@ -1,0 +1,41 @@
+import { masked } from '../errors/masked.js';
+import type { ErrorCode } from '../errors/error-codes.js';
+import { ProblemError } from '../errors/problem.js';
+import type { ReplyWriter } from './reply-writer.js';
+
+/** The code words that Redis has for our errors. Other errors have their own code as the word. */
+const WORDS: Partial<Readonly<Record<ErrorCode, string>>> = {
+  VALIDATION_FAILED: 'ERR',
+  UNAUTHENTICATED: 'NOAUTH',
+  FORBIDDEN: 'NOPERM',
+  FILTER_NOT_FOUND: 'ERR not found:',
+  VISITED_SET_NOT_FOUND: 'ERR not found:',
+  FILTER_EXISTS: 'ERR item exists:',
+  OVERLOADED: 'BUSY',
+  STORE_FULL: 'OOM',
+};
+
+/** A problem for which Redis has a code word of its own, or with a word that clients look for. */
+export class RespError extends ProblemError {
+  constructor(
+    readonly word: string,
+    detail: string,
+    code: ErrorCode = 'VALIDATION_FAILED',
+  ) {
+    super(code, detail);
+  }
+}
+
+export function wrongArity(command: string): RespError {
+  return new RespError('ERR', `wrong number of arguments for '${command.toLowerCase()}' command`);
+}
+
+export function syntaxError(detail: string): RespError {
+  return new RespError('ERR', `syntax error: ${detail}`);
+}
+
+/** Writes a problem as an error reply: the word, and the detail that HTTP answers. */
+export function writeProblem(write: ReplyWriter, problem: ProblemError): void {
+  const word = problem instanceof RespError ? problem.word : (WORDS[problem.code] ?? problem.code);
+  write.error(word, masked(problem.message));
+}

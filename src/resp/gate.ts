@@ -1,0 +1,109 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { InFlight } from '../admission/in-flight.js';
+import { RateLimit } from '../admission/rate-limit.js';
+import { RequestPermit } from '../admission/request-permit.js';
+import { overloaded } from '../admission/refusal.js';
+import { Turns } from '../admission/turns.js';
+import { AuditLog } from '../auth/audit-log.js';
+import { authoriseScope } from '../auth/authorise.js';
+import { ProblemError } from '../errors/problem.js';
+import type { Connection } from '../http/connection.js';
+import { Lifecycle } from '../http/lifecycle.js';
+import { toProblem } from '../http/to-problem.js';
+import { callerOf } from '../request/caller.js';
+import { nextRequestId } from '../request/context.js';
+import { ANONYMOUS, type Principal } from '../request/principal.js';
+import type { Scope } from '../request/scope.js';
+import type { Session } from './session.js';
+
+/** Commands on data that want to run: one, or the calls of a run. */
+export interface Entry {
+  readonly session: Session;
+  readonly connection: Connection;
+  readonly commandName: string;
+  readonly access: Scope;
+  readonly commands: number;
+  /** Bytes of the arguments, for the share of this caller in a turn of the event loop. */
+  readonly bytes: number;
+  /** The names that the audit log shows. */
+  readonly targets: readonly string[];
+}
+
+/** Work for `commands` of the commands of an entry. */
+type Work<T> = (caller: Principal, commands: number) => Promise<T>;
+
+/** The outcome of an entry: that of its work, and the error of the commands beyond the rate limit. */
+export interface Passed<T> {
+  readonly result: T | undefined;
+  readonly within: number;
+  readonly refusal?: ProblemError;
+}
+
+/** Does for commands what the hooks of HTTP do for requests, by the same parts and in the same order. */
+@Injectable()
+export class Gate {
+  constructor(
+    private readonly inFlight: InFlight,
+    private readonly turns: Turns,
+    @Inject(RateLimit) private readonly rateLimit: RateLimit | null,
+    private readonly audit: AuditLog,
+    private readonly lifecycle: Lifecycle,
+  ) {}
+
+  /** The name under which the resources of a principal on a connection are counted. */
+  static chargedTo(principal: Principal, connection: Connection): string | undefined {
+    return principal.id === ANONYMOUS.id ? connection.anonymous : principal.id;
+  }
+
+  /** Runs `work` in its turn. Throws UNAUTHENTICATED, FORBIDDEN, OVERLOADED, and the errors of `work`. */
+  async pass<T>(entry: Entry, work: Work<T>): Promise<Passed<T>> {
+    const { session, access, commandName } = entry;
+    const caller = await session.caller(commandName);
+    if (access !== 'admin') return this.admit(entry, caller, work);
+    let status = 200;
+    let allowed = false;
+    try {
+      authoriseScope(caller, access, commandName);
+      allowed = true;
+      return await this.admit(entry, caller, work);
+    } catch (error) {
+      status = toProblem(error).httpStatus;
+      throw error;
+    } finally {
+      this.auditCall(entry, caller, allowed, status);
+    }
+  }
+
+  private async admit<T>(entry: Entry, caller: Principal, work: Work<T>): Promise<Passed<T>> {
+    const { session, connection, commandName, access, commands, bytes } = entry;
+    authoriseScope(caller, access, commandName);
+    if (this.lifecycle.shuttingDown) {
+      throw new ProblemError('OVERLOADED', 'the service is shutting down; retry');
+    }
+    const charged = Gate.chargedTo(caller, connection);
+    const permit = this.inFlight.admit({ kind: 'requests', bytes: 0, caller: charged, connection });
+    if (!(permit instanceof RequestPermit)) throw overloaded(permit, this.inFlight.bounds);
+    try {
+      const counted = await this.rateLimit?.countAll(callerOf(caller, session.remote), commands);
+      const { within = commands, ...refused } = counted ?? {};
+      if (within === 0) return { result: undefined, within, ...refused };
+      await new Promise<void>((resolve) => this.turns.begin(charged, bytes, resolve));
+      return { result: await work(caller, within), within, ...refused };
+    } finally {
+      permit.over();
+    }
+  }
+
+  private auditCall(
+    { session, commandName, targets }: Entry,
+    caller: Principal,
+    allowed: boolean,
+    status: number,
+  ) {
+    const call = { requestId: nextRequestId(), method: 'RESP', route: commandName, remote: session.remote };
+    for (const target of targets) {
+      if (allowed) this.audit.adminCall(caller, { ...call, target }, status);
+      else this.audit.refusedAdminCall(caller, { ...call, target }, status);
+    }
+  }
+}

@@ -1,0 +1,112 @@
+import type { CommandArguments, ItemCommand, ItemResult, ItemResults } from './command.js';
+import { RespError, syntaxError, wrongArity, writeProblem } from './error-reply.js';
+import { ProblemError } from '../errors/problem.js';
+import type { ReplyWriter } from './reply-writer.js';
+
+/** The results of the services that mean yes: added, present or removed. */
+const YES: ReadonlySet<ItemResult> = new Set<ItemResult>([true, 'new', 'removed', 'forgotten']);
+/** The same for checks, in which `seen` means yes. */
+const PRESENT: ReadonlySet<ItemResult> = new Set<ItemResult>([true, 'seen']);
+
+type WriteItem = (write: ReplyWriter, result: ItemResult) => void;
+
+const changed: WriteItem = (write, result) => write.boolean(YES.has(result));
+const present: WriteItem = (write, result) => write.boolean(PRESENT.has(result));
+const member: WriteItem = (write, result) => write.integer(PRESENT.has(result) ? 1 : 0);
+const multiplicity: WriteItem = (write, result) => write.integer(result as number);
+/** A multiset counts each item that it is given. */
+const counted: WriteItem = (write) => write.boolean(true);
+/** As `counted`, but RedisBloom reports a full filter as -1 in an array. */
+const countedOrFull: WriteItem = (write, result) => {
+  if (result instanceof ProblemError && result.code === 'FILTER_FULL') write.integer(-1);
+  else counted(write, result);
+};
+
+/** Answers a call that has one item. */
+const one =
+  (item: WriteItem) =>
+  (write: ReplyWriter, { all, from }: ItemResults): void =>
+    item(write, all[from] as ItemResult);
+
+/** Answers with an array: a value, or an error, for each item. */
+const each =
+  (item: WriteItem) =>
+  (write: ReplyWriter, { all, from, to }: ItemResults): void => {
+    write.array(to - from);
+    for (let i = from; i < to; i++) {
+      const result = all[i] as ItemResult;
+      if (item !== countedOrFull && result instanceof ProblemError) writeProblem(write, result);
+      else item(write, result);
+    }
+  };
+
+/** Answers with the number of items that changed. */
+function sum(write: ReplyWriter, { all, from, to }: ItemResults): void {
+  let count = 0;
+  for (let i = from; i < to; i++) if (YES.has(all[i] as ItemResult)) count++;
+  write.integer(count);
+}
+
+const afterName = (): number => 1;
+
+/** The options of an insertion before `ITEMS`. The ones for creation are refused, because nothing is created. */
+const afterItems =
+  (name: string) =>
+  (args: CommandArguments): number => {
+    for (let i = 1; i < args.count; i++) {
+      const word = args.word(i);
+      if (word === 'ITEMS') {
+        if (i + 1 === args.count) throw wrongArity(name);
+        return i + 1;
+      }
+      if (word === 'NOCREATE') continue;
+      if (['CAPACITY', 'ERROR', 'EXPANSION', 'NONSCALING'].includes(word)) {
+        const reserve = `${name.slice(0, 2)}.RESERVE`;
+        throw new RespError(
+          'ERR',
+          `${word} has no effect, because ${name} creates no filter; use ${reserve}`,
+        );
+      }
+      throw syntaxError('ITEMS is missing before the items');
+    }
+    throw syntaxError('ITEMS is missing before the items');
+  };
+
+const ONE = { kind: 'items', least: 2, most: 2, firstItem: afterName } as const;
+const MANY = { kind: 'items', least: 2, firstItem: afterName, each: true } as const;
+const SUM = { kind: 'items', least: 2, firstItem: afterName } as const;
+const INSERT = { kind: 'items', least: 3, each: true } as const;
+const CF = { type: 'MBbloomCF' } as const;
+const BF = { type: 'MBbloom--' } as const;
+const SET = { type: 'set' } as const;
+
+/** The commands on items, by name. */
+export const ITEM_COMMANDS: Readonly<Record<string, ItemCommand>> = {
+  'CF.ADD': { ...ONE, ...CF, verb: 'add', answer: one(counted) },
+  'CF.INSERT': {
+    ...INSERT,
+    ...CF,
+    verb: 'add',
+    firstItem: afterItems('CF.INSERT'),
+    answer: each(countedOrFull),
+  },
+  'CF.EXISTS': { ...ONE, ...CF, verb: 'check', answer: one(present) },
+  'CF.MEXISTS': { ...MANY, ...CF, verb: 'check', answer: each(present) },
+  'CF.DEL': { ...ONE, ...CF, verb: 'remove', answer: one(changed) },
+  'CF.COUNT': { ...ONE, ...CF, verb: 'count', answer: one(multiplicity) },
+  'BF.ADD': { ...ONE, ...BF, verb: 'add', answer: one(changed) },
+  'BF.MADD': { ...MANY, ...BF, verb: 'add', answer: each(changed) },
+  'BF.INSERT': {
+    ...INSERT,
+    ...BF,
+    verb: 'add',
+    firstItem: afterItems('BF.INSERT'),
+    answer: each(changed),
+  },
+  'BF.EXISTS': { ...ONE, ...BF, verb: 'check', answer: one(present) },
+  'BF.MEXISTS': { ...MANY, ...BF, verb: 'check', answer: each(present) },
+  SADD: { ...SUM, ...SET, verb: 'add', answer: sum },
+  SREM: { ...SUM, ...SET, verb: 'remove', answer: sum },
+  SISMEMBER: { ...ONE, ...SET, verb: 'check', answer: one(member) },
+  SMISMEMBER: { ...MANY, ...SET, verb: 'check', answer: each(member) },
+};

@@ -1,0 +1,199 @@
+import type { Socket } from 'node:net';
+import type { InFlight } from '../admission/in-flight.js';
+import { overloaded } from '../admission/refusal.js';
+import type { Config } from '../config/config.js';
+import { connectionOf, type Connection } from '../http/connection.js';
+import { discard } from '../http/discard.js';
+import { CommandParser, ProtocolFault, type CommandLimits } from './command-parser.js';
+import type { Dispatcher } from './dispatcher.js';
+import { RespError } from './error-reply.js';
+import { RunReader, type Unit } from './run-reader.js';
+import type { Session } from './session.js';
+
+/** The limits before a client has sent credentials, as in Redis. */
+const STRANGER: CommandLimits = {
+  maxArguments: 10,
+  maxArgumentBytes: 16 * 1024,
+  maxCommandBytes: 16 * 1024,
+};
+/** Arguments of a command besides its items. */
+const MOST_OPTIONS = 16;
+/** Bytes of an incomplete command that do not count as bytes in flight: about as much as the kernel holds anyway. */
+const FREE_BYTES = 64 * 1024;
+/** Replies are sent once they have this many bytes, or when no more commands have arrived. */
+const FLUSH_BYTES = 16 * 1024;
+const STAR = 0x2a;
+
+export type ConnectionConfig = Pick<
+  Config,
+  'maxBatchItems' | 'maxItemBytes' | 'maxBodyBytes' | 'requestTimeoutMs'
+>;
+
+interface Parts {
+  readonly dispatcher: Dispatcher;
+  readonly inFlight: InFlight;
+  readonly config: ConnectionConfig;
+}
+
+/**
+ * One client. Its commands run one after the other, in the order of their arrival; commands that arrive together may run
+ * as one batch. While they run, the service reads at most one more piece of input.
+ */
+export class RespConnection {
+  private readonly connection: Connection;
+  private readonly parser = new CommandParser(STRANGER);
+  private readonly reader: RunReader;
+  private readonly limits: CommandLimits;
+  private working = false;
+  /** True once nothing more is read: the client has ended its side, or the service ends the connection. */
+  private ended = false;
+  /** Bytes of an incomplete command that count as bytes in flight. */
+  private held = 0;
+  private heldBy: string | undefined;
+  /** Runs while a command is incomplete. */
+  private overdue: NodeJS.Timeout | undefined;
+
+  constructor(
+    private readonly socket: Socket,
+    private readonly session: Session,
+    private readonly parts: Parts,
+  ) {
+    const { config, dispatcher } = parts;
+    const { maxBatchItems, maxBodyBytes } = config;
+    this.connection = connectionOf(socket);
+    this.limits = {
+      maxArguments: maxBatchItems + MOST_OPTIONS,
+      maxArgumentBytes: maxBodyBytes,
+      maxCommandBytes: maxBodyBytes,
+    };
+    this.reader = new RunReader(this.parser, dispatcher.commands, maxBatchItems);
+    socket.setNoDelay(true);
+    socket.on('data', (chunk: Buffer) => this.receive(chunk));
+    socket.on('error', () => undefined);
+    socket.once('end', () => {
+      this.ended = true;
+      if (!this.working) this.close();
+    });
+    socket.once('close', () => {
+      this.ended = true;
+      clearTimeout(this.overdue);
+      this.hold(0);
+    });
+  }
+
+  /** Ends the connection when the running commands are answered. */
+  end(): void {
+    this.session.ending = true;
+    if (!this.working) this.close();
+  }
+
+  destroy(): void {
+    this.socket.destroy();
+  }
+
+  private receive(chunk: Buffer): void {
+    if (this.ended) return;
+    // A web page, or a client of another protocol, must not get its bytes read as commands.
+    if (this.parser.unreadBytes === 0 && !this.working && chunk[0] !== STAR) {
+      this.socket.destroy();
+      return;
+    }
+    this.parser.push(chunk);
+    if (this.working) this.socket.pause();
+    else void this.work();
+  }
+
+  /** Executes the commands that have arrived. */
+  private async work(): Promise<void> {
+    this.working = true;
+    const { session, socket } = this;
+    try {
+      for (let unit = this.next(); unit; unit = this.next()) {
+        await this.parts.dispatcher.execute(unit, session, this.connection);
+        if (session.write.length >= FLUSH_BYTES) await this.flush();
+        if (session.ending || socket.destroyed) break;
+      }
+      await this.flush();
+      this.watchRest();
+    } catch (error) {
+      this.refuse(error);
+    } finally {
+      this.working = false;
+    }
+    if (session.ending || this.ended) this.close();
+    else socket.resume();
+  }
+
+  private next(): Unit | undefined {
+    this.parser.limits = this.session.isLockedOut ? STRANGER : this.limits;
+    return this.reader.next();
+  }
+
+  /** Sends the replies. Waits until the client has read them if it is slow. */
+  private async flush(): Promise<void> {
+    const { socket } = this;
+    const text = this.session.write.take();
+    if (text === '' || socket.destroyed || socket.write(text, 'latin1')) return;
+    const { inFlight, config } = this.parts;
+    const unread = socket.writableLength;
+    const caller = this.connection.address;
+    inFlight.add('answers', unread, caller);
+    await new Promise<void>((resolve) => {
+      const late = setTimeout(() => socket.destroy(), config.requestTimeoutMs);
+      const done = (): void => {
+        clearTimeout(late);
+        socket.off('drain', done).off('close', done);
+        resolve();
+      };
+      socket.once('drain', done).once('close', done);
+    });
+    inFlight.add('answers', -unread, caller);
+  }
+
+  /** Limits the time and the memory of an incomplete command. Throws OVERLOADED. */
+  private watchRest(): void {
+    const { parser, parts } = this;
+    clearTimeout(this.overdue);
+    const rest = parser.unreadBytes;
+    this.hold(rest > FREE_BYTES ? rest : 0);
+    if (rest === 0 || this.socket.destroyed) return;
+    this.overdue = setTimeout(() => this.socket.destroy(), parts.config.requestTimeoutMs);
+  }
+
+  private hold(bytes: number): void {
+    const { inFlight } = this.parts;
+    const more = bytes - this.held;
+    if (more === 0) return;
+    const caller = this.heldBy ?? this.connection.address;
+    const refusal = more > 0 ? inFlight.lack('bytes', more, caller) : undefined;
+    if (refusal) {
+      inFlight.refuse(refusal);
+      throw overloaded(refusal, inFlight.bounds);
+    }
+    inFlight.add('bytes', more, caller);
+    this.held = bytes;
+    this.heldBy = bytes === 0 ? undefined : caller;
+  }
+
+  /** Answers input that cannot be read, and ends the connection. */
+  private refuse(error: unknown): void {
+    const { session, socket, parts } = this;
+    session.ending = true;
+    const isFault = error instanceof ProtocolFault;
+    parts.dispatcher.refuse(
+      session,
+      isFault ? new RespError('ERR', `Protocol error: ${error.message}`) : error,
+    );
+    if (!socket.destroyed) socket.write(session.write.take(), 'latin1');
+  }
+
+  private close(): void {
+    const { socket } = this;
+    this.ended = true;
+    clearTimeout(this.overdue);
+    if (socket.destroyed) return;
+    socket.end();
+    // An immediate close could reach the client as a reset, before it has read the last replies.
+    discard(socket);
+  }
+}

@@ -1,0 +1,143 @@
+import { toProblem } from '../http/to-problem.js';
+import { invalid, type ProblemError } from '../errors/problem.js';
+import { show } from '../errors/show.js';
+import type { CommandParser, RespCommand } from './command-parser.js';
+import { CommandArguments, checkArity, type Command, type ItemCommand } from './command.js';
+import { RespError } from './error-reply.js';
+import { REFUSED } from './refused-commands.js';
+
+/** Consecutive calls of one command on the items of one filter. They run as one batch. */
+export interface ItemRun {
+  readonly kind: 'items';
+  readonly command: ItemCommand;
+  readonly commandName: string;
+  /** The name of the filter, as sent. */
+  readonly target: string;
+  readonly bytes: Buffer;
+  /** Item i of the run is `bytes` from `span[2i]` to `span[2i + 1]`, exclusive. */
+  readonly span: number[];
+  /** Call i has the items from `begins[i]` to `begins[i + 1]`, exclusive. */
+  readonly begins: number[];
+}
+
+/** A command that runs alone. */
+export interface SingleCommand {
+  readonly kind: 'single';
+  readonly command: Exclude<Command, ItemCommand>;
+  readonly commandName: string;
+  readonly args: CommandArguments;
+}
+
+/** A command that is answered with an error. */
+export interface RefusedCommand {
+  readonly kind: 'refused';
+  readonly commandName: string;
+  readonly problem: ProblemError;
+}
+
+export type Unit = ItemRun | SingleCommand | RefusedCommand;
+
+/** A longer name is unknown. */
+const MOST_NAME = 32;
+
+/** Reads the commands of a connection, and joins those that can run as one batch. */
+export class RunReader {
+  /** A command that did not join the run before it. */
+  private ahead: RespCommand | undefined;
+
+  constructor(
+    private readonly parser: CommandParser,
+    private readonly commands: ReadonlyMap<string, Command>,
+    private readonly maxItems: number,
+  ) {}
+
+  /** The next unit of complete commands that have arrived, if any. Throws ProtocolFault. */
+  next(): Unit | undefined {
+    const first = this.take();
+    if (first === undefined) return undefined;
+    const commandName = nameOf(first);
+    try {
+      const command = this.commands.get(commandName);
+      if (command === undefined) throw unknown(commandName, first);
+      const args = new CommandArguments(first);
+      checkArity(commandName, command, args.count);
+      if (command.kind !== 'items') return { kind: 'single', command, commandName, args };
+      return this.join(first, command, commandName);
+    } catch (error) {
+      return { kind: 'refused', commandName, problem: toProblem(error) };
+    }
+  }
+
+  private take(): RespCommand | undefined {
+    const { ahead } = this;
+    this.ahead = undefined;
+    return ahead ?? this.parser.next();
+  }
+
+  private join(first: RespCommand, command: ItemCommand, commandName: string): ItemRun {
+    const { bytes } = first;
+    const target = new CommandArguments(first).text(0);
+    const run: ItemRun = { kind: 'items', command, commandName, target, bytes, span: [], begins: [0] };
+    this.add(run, first);
+    for (;;) {
+      const next = this.parser.next();
+      if (next === undefined) return run;
+      if (!isAlike(first, next) || !this.adds(run, next)) {
+        this.ahead = next;
+        return run;
+      }
+    }
+  }
+
+  /** Adds a call. Returns false if it is not valid, or has no room in the run. It then begins the next unit. */
+  private adds(run: ItemRun, call: RespCommand): boolean {
+    const { least, most = Infinity } = run.command;
+    const count = call.span.length / 2 - 1;
+    if (count < least || count > most || run.span.length / 2 + count > this.maxItems) return false;
+    try {
+      this.add(run, call);
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
+  /** Adds the items of a call. Throws RespError, or VALIDATION_FAILED for too many. */
+  private add(run: ItemRun, call: RespCommand): void {
+    const first = run.command.firstItem(new CommandArguments(call));
+    const { span } = call;
+    const items = span.length / 2 - 1 - first;
+    if (items > this.maxItems) {
+      throw invalid('#', `a command may have at most ${this.maxItems} items, not ${items}`);
+    }
+    for (let i = 2 * (first + 1); i < span.length; i++) run.span.push(span[i] as number);
+    run.begins.push(run.span.length / 2);
+  }
+}
+
+function nameOf({ bytes, span }: RespCommand): string {
+  const from = span[0] as number;
+  return bytes.toString('latin1', from, Math.min(span[1] as number, from + MOST_NAME + 1)).toUpperCase();
+}
+
+function unknown(name: string, command: RespCommand): ProblemError {
+  const advice = REFUSED.get(name);
+  if (advice !== undefined) return new RespError('ERR', `${name} is not supported: ${advice}`);
+  const { bytes, span } = command;
+  return new RespError('ERR', `unknown command ${show(bytes.toString('utf8', span[0], span[1]))}`);
+}
+
+/** Whether two commands have the same name and the same first argument, in the same spelling and buffer. */
+function isAlike(one: RespCommand, other: RespCommand): boolean {
+  if (one.bytes !== other.bytes || other.span.length < 4) return false;
+  return isSame(one, other, 0) && isSame(one, other, 2);
+}
+
+function isSame({ bytes, span }: RespCommand, other: RespCommand, at: number): boolean {
+  let i = span[at] as number;
+  const end = span[at + 1] as number;
+  let j = other.span[at] as number;
+  if (end - i !== (other.span[at + 1] as number) - j) return false;
+  for (; i < end; i++, j++) if (bytes[i] !== bytes[j]) return false;
+  return true;
+}

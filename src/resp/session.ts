@@ -1,0 +1,86 @@
+import { randomInt } from 'node:crypto';
+import { AuditLog } from '../auth/audit-log.js';
+import type { Authenticator } from '../auth/authenticator.js';
+import { Unauthenticated } from '../auth/unauthenticated.js';
+import { nextRequestId } from '../request/context.js';
+import { ANONYMOUS, type Principal } from '../request/principal.js';
+import { RespError } from './error-reply.js';
+import { ReplyWriter } from './reply-writer.js';
+
+let sessions = randomInt(2 ** 20);
+
+/** The state of a connection that commands change: its credentials, its protocol, its name. */
+export class Session {
+  readonly id = ++sessions;
+  readonly write = new ReplyWriter();
+  /** The name that CLIENT SETNAME has set. */
+  name = '';
+  /** The connection ends once its replies are sent. */
+  ending = false;
+  private principal: Principal | undefined;
+
+  constructor(
+    /** The address of the client. */
+    readonly remote: string,
+    private readonly authenticator: Authenticator,
+    private readonly audit: AuditLog,
+  ) {}
+
+  /** True if its commands are surely refused for lack of credentials. */
+  get isLockedOut(): boolean {
+    return this.principal === undefined && !this.authenticator.isOpen();
+  }
+
+  /**
+   * The principal of a command. Checks the credentials again, because a connection may outlive them. Throws
+   * Unauthenticated, and the errors of Authenticator.
+   */
+  async caller(command: string): Promise<Principal> {
+    const { principal } = this;
+    if (principal?.credential === undefined) {
+      if (this.authenticator.isOpen()) return ANONYMOUS;
+      return this.orAudit(command, this.authenticator.authenticate([]));
+    }
+    try {
+      await this.orAudit(command, this.authenticator.confirm(principal));
+    } catch (error) {
+      if (error instanceof Unauthenticated) this.principal = undefined;
+      throw error;
+    }
+    return principal;
+  }
+
+  /** Sets the credentials of the connection. Throws WRONGPASS, and keeps the earlier ones, if they are not valid. */
+  async authenticate(credentials: string, command: string): Promise<void> {
+    try {
+      const answer = this.authenticator.authenticate([`Bearer ${credentials}`]);
+      this.principal = await this.orAudit(command, answer);
+    } catch (error) {
+      if (!(error instanceof Unauthenticated)) throw error;
+      throw new RespError(
+        'WRONGPASS',
+        'the key is not valid; send a valid API key or token',
+        'UNAUTHENTICATED',
+      );
+    }
+  }
+
+  /** Returns to the state of a new connection. */
+  reset(): void {
+    this.principal = undefined;
+    this.name = '';
+    this.write.protocol = 2;
+  }
+
+  private async orAudit<T>(command: string, answer: Promise<T>): Promise<T> {
+    try {
+      return await answer;
+    } catch (error) {
+      if (error instanceof Unauthenticated) {
+        const call = { requestId: nextRequestId(), method: 'RESP', route: command, remote: this.remote };
+        this.audit.failedAuthentication(call, error.reason);
+      }
+      throw error;
+    }
+  }
+}
