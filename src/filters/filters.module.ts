@@ -21,6 +21,14 @@ import { OpenFilters } from './open-filters.js';
     Membership,
     OpenFilters,
   ],
-  exports: [FilterLifecycle, FilterPlanner, FiltersService, InspectionService, ItemsService, Membership, OpenFilters],
+  exports: [
+    FilterLifecycle,
+    FilterPlanner,
+    FiltersService,
+    InspectionService,
+    ItemsService,
+    Membership,
+    OpenFilters,
+  ],
 })
 export class FiltersModule {}

@@ -31,6 +31,8 @@ export interface ItemCommand extends Arity {
   readonly kind: 'items';
   readonly type: KeyType;
   readonly verb: 'add' | 'check' | 'remove' | 'count';
+  /** Adds only items that are absent, to a filter that counts each item otherwise. */
+  readonly onlyAbsent?: true;
   /** Index of the first item among the arguments. Throws RespError for options that are not valid. */
   readonly firstItem: (args: CommandArguments) => number;
   /** The reply has a value for each item, so each item can fail alone. */

@@ -1,6 +1,5 @@
 import { Injectable } from '@nestjs/common';
 import type { ProblemError } from '../errors/problem.js';
-import type { Connection } from '../http/connection.js';
 import { ProblemReporter } from '../http/problem-reporter.js';
 import { toProblem } from '../http/to-problem.js';
 import { nextRequestId } from '../request/context.js';
@@ -33,10 +32,10 @@ export class Dispatcher {
   }
 
   /** Writes the replies to `session.write`. Never rejects. */
-  async execute(unit: Unit, session: Session, connection: Connection): Promise<void> {
+  async execute(unit: Unit, session: Session): Promise<void> {
     try {
-      if (unit.kind === 'items') await this.runItems(unit, session, connection);
-      else if (unit.kind === 'single') await this.runOne(unit, session, connection);
+      if (unit.kind === 'items') await this.runItems(unit, session);
+      else if (unit.kind === 'single') await this.runOne(unit, session);
       // Strangers learn nothing about commands.
       else if (session.isLockedOut) await session.caller(unit.commandName);
       if (unit.kind === 'refused') throw unit.problem;
@@ -51,7 +50,7 @@ export class Dispatcher {
     this.fail('unknown', session, toProblem(error), 1);
   }
 
-  private async runOne(unit: SingleCommand, session: Session, connection: Connection): Promise<void> {
+  private async runOne(unit: SingleCommand, session: Session): Promise<void> {
     const { command, commandName, args } = unit;
     const { write } = session;
     if (command.kind === 'connection') {
@@ -60,9 +59,8 @@ export class Dispatcher {
     } else {
       const { access, run, targets } = command;
       const entry = { access, commands: 1, bytes: 0, targets: targets?.(args) ?? [] };
-      const { result, refusal } = await this.gate.pass(
-        { ...entry, session, connection, commandName },
-        (caller) => run(args, { caller, command: commandName }),
+      const { result, refusal } = await this.gate.pass({ ...entry, session, commandName }, (caller) =>
+        run(args, { caller, command: commandName }),
       );
       if (result === undefined) throw refusal as ProblemError;
       result(write);
@@ -70,12 +68,12 @@ export class Dispatcher {
     this.metrics.count(commandName, 'ok');
   }
 
-  private async runItems(run: ItemRun, session: Session, connection: Connection): Promise<void> {
+  private async runItems(run: ItemRun, session: Session): Promise<void> {
     const { command, commandName, span, begins } = run;
     const commands = begins.length - 1;
     const bytes = (span.at(-1) as number) - (span[0] as number);
     const access = command.verb === 'add' || command.verb === 'remove' ? 'write' : 'read';
-    const entry = { session, connection, commandName, access, commands, bytes, targets: [] } as const;
+    const entry = { session, commandName, access, commands, bytes, targets: [] } as const;
     const {
       result = [],
       within,

@@ -7,19 +7,17 @@ import { Turns } from '../admission/turns.js';
 import { AuditLog } from '../auth/audit-log.js';
 import { authoriseScope } from '../auth/authorise.js';
 import { ProblemError } from '../errors/problem.js';
-import type { Connection } from '../http/connection.js';
 import { Lifecycle } from '../http/lifecycle.js';
 import { toProblem } from '../http/to-problem.js';
 import { callerOf } from '../request/caller.js';
 import { nextRequestId } from '../request/context.js';
-import { ANONYMOUS, type Principal } from '../request/principal.js';
+import type { Principal } from '../request/principal.js';
 import type { Scope } from '../request/scope.js';
 import type { Session } from './session.js';
 
 /** Commands on data that want to run: one, or the calls of a run. */
 export interface Entry {
   readonly session: Session;
-  readonly connection: Connection;
   readonly commandName: string;
   readonly access: Scope;
   readonly commands: number;
@@ -50,11 +48,6 @@ export class Gate {
     private readonly lifecycle: Lifecycle,
   ) {}
 
-  /** The name under which the resources of a principal on a connection are counted. */
-  static chargedTo(principal: Principal, connection: Connection): string | undefined {
-    return principal.id === ANONYMOUS.id ? connection.anonymous : principal.id;
-  }
-
   /** Runs `work` in its turn. Throws UNAUTHENTICATED, FORBIDDEN, OVERLOADED, and the errors of `work`. */
   async pass<T>(entry: Entry, work: Work<T>): Promise<Passed<T>> {
     const { session, access, commandName } = entry;
@@ -75,19 +68,19 @@ export class Gate {
   }
 
   private async admit<T>(entry: Entry, caller: Principal, work: Work<T>): Promise<Passed<T>> {
-    const { session, connection, commandName, access, commands, bytes } = entry;
+    const { session, commandName, access, commands, bytes } = entry;
     authoriseScope(caller, access, commandName);
     if (this.lifecycle.shuttingDown) {
       throw new ProblemError('OVERLOADED', 'the service is shutting down; retry');
     }
-    const charged = Gate.chargedTo(caller, connection);
-    const permit = this.inFlight.admit({ kind: 'requests', bytes: 0, caller: charged, connection });
+    const { chargedTo, connection } = session;
+    const permit = this.inFlight.admit({ kind: 'requests', bytes: 0, caller: chargedTo, connection });
     if (!(permit instanceof RequestPermit)) throw overloaded(permit, this.inFlight.bounds);
     try {
       const counted = await this.rateLimit?.countAll(callerOf(caller, session.remote), commands);
       const { within = commands, ...refused } = counted ?? {};
       if (within === 0) return { result: undefined, within, ...refused };
-      await new Promise<void>((resolve) => this.turns.begin(charged, bytes, resolve));
+      await new Promise<void>((resolve) => this.turns.begin(chargedTo, bytes, resolve));
       return { result: await work(caller, within), within, ...refused };
     } finally {
       permit.over();

@@ -22,6 +22,12 @@ const countedOrFull: WriteItem = (write, result) => {
   else counted(write, result);
 };
 
+/** An integer in both protocols, because it has three values. */
+const countedIfAbsent: WriteItem = (write, result) => {
+  if (result instanceof ProblemError) write.integer(-1);
+  else write.integer(YES.has(result) ? 1 : 0);
+};
+
 /** Answers a call that has one item. */
 const one =
   (item: WriteItem) =>
@@ -35,7 +41,7 @@ const each =
     write.array(to - from);
     for (let i = from; i < to; i++) {
       const result = all[i] as ItemResult;
-      if (item !== countedOrFull && result instanceof ProblemError) writeProblem(write, result);
+      if (item === changed && result instanceof ProblemError) writeProblem(write, result);
       else item(write, result);
     }
   };
@@ -89,6 +95,15 @@ export const ITEM_COMMANDS: Readonly<Record<string, ItemCommand>> = {
     verb: 'add',
     firstItem: afterItems('CF.INSERT'),
     answer: each(countedOrFull),
+  },
+  'CF.ADDNX': { ...ONE, ...CF, verb: 'add', onlyAbsent: true, answer: one(changed) },
+  'CF.INSERTNX': {
+    ...INSERT,
+    ...CF,
+    verb: 'add',
+    onlyAbsent: true,
+    firstItem: afterItems('CF.INSERTNX'),
+    answer: each(countedIfAbsent),
   },
   'CF.EXISTS': { ...ONE, ...CF, verb: 'check', answer: one(present) },
   'CF.MEXISTS': { ...MANY, ...CF, verb: 'check', answer: each(present) },

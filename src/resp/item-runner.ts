@@ -111,7 +111,7 @@ export class ItemRunner {
 
   /** Executes a range as one batch. */
   private async act(
-    { command: { verb }, commandName, target, bytes, span }: ItemRun,
+    { command: { verb, onlyAbsent }, commandName, target, bytes, span }: ItemRun,
     { from, to }: Range,
     { kind }: Filter,
     caller: Principal,
@@ -123,7 +123,11 @@ export class ItemRunner {
       const keys: Keys = { bytes, span: Uint32Array.from(part), length: to - from };
       if (verb === 'check') result = await items.check(target, keys, operations.deadline());
       else if (verb === 'count') result = await items.count(target, keys, operations.deadline());
-      else result = await items[verb](target, keys, operations.of(commandName, target, caller));
+      else {
+        const operation = operations.of(commandName, target, caller);
+        if (verb === 'remove') result = await items.remove(target, keys, operation);
+        else result = await items.add(target, keys, operation, onlyAbsent);
+      }
       this.metrics.countItems(verb, result.counts);
     } else {
       const batch: string[] = [];

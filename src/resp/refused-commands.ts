@@ -10,13 +10,6 @@ export const REFUSED: ReadonlyMap<string, string> = new Map<string, string>([
   ...['BF.SCANDUMP', 'BF.LOADCHUNK', 'CF.SCANDUMP', 'CF.LOADCHUNK', 'DUMP', 'RESTORE'].map(
     (name) => [name, TRANSFER] as const,
   ),
-  ...['CF.ADDNX', 'CF.INSERTNX'].map(
-    (name) =>
-      [
-        name,
-        'check first with CF.EXISTS, or keep the items in a set (SADD), which adds only absent items',
-      ] as const,
-  ),
   ...['MULTI', 'EXEC', 'DISCARD', 'WATCH', 'UNWATCH'].map((name) => [name, ORDER] as const),
   ...['EVAL', 'EVALSHA', 'EVAL_RO', 'SCRIPT', 'FUNCTION', 'FCALL'].map(
     (name) => [name, 'Unseen runs no scripts'] as const,

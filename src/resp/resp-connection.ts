@@ -2,7 +2,6 @@ import type { Socket } from 'node:net';
 import type { InFlight } from '../admission/in-flight.js';
 import { overloaded } from '../admission/refusal.js';
 import type { Config } from '../config/config.js';
-import { connectionOf, type Connection } from '../http/connection.js';
 import { discard } from '../http/discard.js';
 import { CommandParser, ProtocolFault, type CommandLimits } from './command-parser.js';
 import type { Dispatcher } from './dispatcher.js';
@@ -40,7 +39,6 @@ interface Parts {
  * as one batch. While they run, the service reads at most one more piece of input.
  */
 export class RespConnection {
-  private readonly connection: Connection;
   private readonly parser = new CommandParser(STRANGER);
   private readonly reader: RunReader;
   private readonly limits: CommandLimits;
@@ -60,7 +58,6 @@ export class RespConnection {
   ) {
     const { config, dispatcher } = parts;
     const { maxBatchItems, maxBodyBytes } = config;
-    this.connection = connectionOf(socket);
     this.limits = {
       maxArguments: maxBatchItems + MOST_OPTIONS,
       maxArgumentBytes: maxBodyBytes,
@@ -108,8 +105,10 @@ export class RespConnection {
     this.working = true;
     const { session, socket } = this;
     try {
+      // The limits of the input depend on it.
+      await session.refresh();
       for (let unit = this.next(); unit; unit = this.next()) {
-        await this.parts.dispatcher.execute(unit, session, this.connection);
+        await this.parts.dispatcher.execute(unit, session);
         if (session.write.length >= FLUSH_BYTES) await this.flush();
         if (session.ending || socket.destroyed) break;
       }
@@ -131,12 +130,12 @@ export class RespConnection {
 
   /** Sends the replies. Waits until the client has read them if it is slow. */
   private async flush(): Promise<void> {
-    const { socket } = this;
-    const text = this.session.write.take();
+    const { socket, session } = this;
+    const text = session.write.take();
     if (text === '' || socket.destroyed || socket.write(text, 'latin1')) return;
     const { inFlight, config } = this.parts;
     const unread = socket.writableLength;
-    const caller = this.connection.address;
+    const caller = session.chargedTo;
     inFlight.add('answers', unread, caller);
     await new Promise<void>((resolve) => {
       const late = setTimeout(() => socket.destroy(), config.requestTimeoutMs);
@@ -164,7 +163,7 @@ export class RespConnection {
     const { inFlight } = this.parts;
     const more = bytes - this.held;
     if (more === 0) return;
-    const caller = this.heldBy ?? this.connection.address;
+    const caller = this.held > 0 ? this.heldBy : this.session.chargedTo;
     const refusal = more > 0 ? inFlight.lack('bytes', more, caller) : undefined;
     if (refusal) {
       inFlight.refuse(refusal);
@@ -172,7 +171,7 @@ export class RespConnection {
     }
     inFlight.add('bytes', more, caller);
     this.held = bytes;
-    this.heldBy = bytes === 0 ? undefined : caller;
+    this.heldBy = caller;
   }
 
   /** Answers input that cannot be read, and ends the connection. */
@@ -191,6 +190,7 @@ export class RespConnection {
     const { socket } = this;
     this.ended = true;
     clearTimeout(this.overdue);
+    this.hold(0);
     if (socket.destroyed) return;
     socket.end();
     // An immediate close could reach the client as a reset, before it has read the last replies.

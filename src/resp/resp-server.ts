@@ -5,6 +5,7 @@ import { InFlight } from '../admission/in-flight.js';
 import { AuditLog } from '../auth/audit-log.js';
 import { Authenticator } from '../auth/authenticator.js';
 import { Config } from '../config/config.js';
+import { connectionOf } from '../http/connection.js';
 import { ConnectionLimit } from '../http/connection-limit.js';
 import { Lifecycle } from '../http/lifecycle.js';
 import { Dispatcher } from './dispatcher.js';
@@ -58,7 +59,8 @@ export class RespServer implements BeforeApplicationShutdown {
   }
 
   private accept(socket: Socket): void {
-    const session = new Session(socket.remoteAddress ?? '', this.authenticator, this.audit);
+    const { authenticator, audit } = this;
+    const session = new Session(socket.remoteAddress ?? '', connectionOf(socket), authenticator, audit);
     const { dispatcher, inFlight, config } = this;
     const connection = new RespConnection(socket, session, { dispatcher, inFlight, config });
     this.connections.add(connection);

@@ -2,6 +2,7 @@ import { randomInt } from 'node:crypto';
 import { AuditLog } from '../auth/audit-log.js';
 import type { Authenticator } from '../auth/authenticator.js';
 import { Unauthenticated } from '../auth/unauthenticated.js';
+import type { Connection } from '../http/connection.js';
 import { nextRequestId } from '../request/context.js';
 import { ANONYMOUS, type Principal } from '../request/principal.js';
 import { RespError } from './error-reply.js';
@@ -22,6 +23,7 @@ export class Session {
   constructor(
     /** The address of the client. */
     readonly remote: string,
+    readonly connection: Connection,
     private readonly authenticator: Authenticator,
     private readonly audit: AuditLog,
   ) {}
@@ -29,6 +31,18 @@ export class Session {
   /** True if its commands are surely refused for lack of credentials. */
   get isLockedOut(): boolean {
     return this.principal === undefined && !this.authenticator.isOpen();
+  }
+
+  /** Finds out whether commands need credentials, if that is not known any more. */
+  async refresh(): Promise<void> {
+    // An error concerns the commands that follow, which report it.
+    if (this.isLockedOut) await this.authenticator.authenticate([]).catch(() => undefined);
+  }
+
+  /** The caller that the resources of the connection are charged to, as for requests. */
+  get chargedTo(): string | undefined {
+    if (this.principal?.credential) return this.principal.id;
+    return this.authenticator.isOpen() ? this.connection.anonymous : this.connection.address;
   }
 
   /**

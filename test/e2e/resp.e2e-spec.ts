@@ -49,6 +49,16 @@ describe.each(BOTH_STORES)('the Redis protocol, $name store', ({ start }) => {
     expect(info.slice(6, 10)).toEqual(['Number of items inserted', 2, 'Number of items deleted', 2]);
   });
 
+  it('adds an item to a CF filter only if it is absent, with NX', async () => {
+    const name = await reserved('CF');
+    expect(await command('CF.ADDNX', name, 'a')).toBe(1);
+    expect(await command('CF.ADDNX', name, 'a')).toBe(0);
+    expect(await command('CF.INSERTNX', name, 'ITEMS', 'a', 'b', 'b')).toEqual([0, 1, 0]);
+    expect(await command('CF.COUNT', name, 'b')).toBe(1);
+    expect(await command('CF.ADD', name, 'b')).toBe(1);
+    expect(await command('CF.COUNT', name, 'b')).toBe(2);
+  });
+
   it('adds an item once to a BF filter', async () => {
     const name = await reserved('BF', 1_000, 'NONSCALING');
     expect(await command('TYPE', name)).toBe('MBbloom--');
@@ -155,7 +165,6 @@ describe.each(BOTH_STORES)('the Redis protocol, $name store', ({ start }) => {
   it('refuses by name each command that has no meaning here, and says what to use', async () => {
     await expect(redis.get('x')).rejects.toThrow('ERR GET is not supported: Unseen keeps sets and filters');
     await expect(command('CF.SCANDUMP', 'x', 0)).rejects.toThrow('ERR CF.SCANDUMP is not supported: use GET');
-    await expect(command('CF.ADDNX', 'x', 'y')).rejects.toThrow('ERR CF.ADDNX is not supported: ');
     await expect(redis.multi({ pipeline: false })).rejects.toThrow(
       'ERR MULTI is not supported: each command',
     );
