@@ -26,6 +26,7 @@ import { CHART_TITLE, peerChart } from './peer-chart.js';
 import { peerGroup } from './peer-rows.js';
 import { markdown, thisMachine, updateMarkdown } from './report.js';
 import type { Group, Row } from './row.js';
+import { respGroup } from './resp-rows.js';
 import { scrapyGroup } from './scrapy-rows.js';
 import { redisSingleGroup, singleGroup } from './single-rows.js';
 import { streamGroup } from './stream-rows.js';
@@ -60,6 +61,7 @@ const GROUPS: readonly Group[] = [
   memoryGroup,
   redisGroup,
   redisSingleGroup,
+  respGroup,
   waitGroup,
   overloadGroup,
   turnGroup,

@@ -1,0 +1,60 @@
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { respCommand } from '../support/resp-client.js';
+import { assertSetUp } from './row.js';
+
+const REPLY_BYTES = ':1\r\n'.length;
+const ONE = 0x31;
+
+/** A fast client of the Redis protocol for commands whose replies are `:0` or `:1`. It works with Redis, too. */
+export class BenchRespClient {
+  private waiting: (() => void) | undefined;
+  private missing = 0;
+  private at = 0;
+  private ones = 0;
+
+  private constructor(private readonly socket: Socket) {
+    socket.on('data', (chunk: Buffer) => this.take(chunk));
+  }
+
+  static async connect(port: number): Promise<BenchRespClient> {
+    const socket = connect(port, '127.0.0.1');
+    await once(socket, 'connect');
+    socket.setNoDelay(true);
+    return new BenchRespClient(socket);
+  }
+
+  /** Sends `count` commands in one write. Returns the number of replies that are 1. */
+  async send(commands: Buffer, count: number): Promise<number> {
+    this.missing = count * REPLY_BYTES;
+    this.ones = 0;
+    const answered = new Promise<void>((resolve) => {
+      this.waiting = resolve;
+    });
+    this.socket.write(commands);
+    await answered;
+    return this.ones;
+  }
+
+  /** Sends one command whose reply is `+OK`. */
+  async ok(...args: readonly string[]): Promise<void> {
+    const reply = new Promise<Buffer>((resolve) => {
+      this.socket.removeAllListeners('data').once('data', resolve);
+    });
+    this.socket.write(respCommand(...args));
+    assertSetUp((await reply).toString() === '+OK\r\n', `${args[0] ?? ''} is answered OK`);
+    this.socket.on('data', (chunk: Buffer) => this.take(chunk));
+  }
+
+  close(): void {
+    this.socket.destroy();
+  }
+
+  private take(chunk: Buffer): void {
+    for (const byte of chunk) if (this.at++ % REPLY_BYTES === 1 && byte === ONE) this.ones++;
+    this.missing -= chunk.length;
+    if (this.missing > 0) return;
+    assertSetUp(this.missing === 0, 'every reply is an integer of one digit');
+    this.waiting?.();
+  }
+}
