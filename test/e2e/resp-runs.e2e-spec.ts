@@ -62,6 +62,20 @@ describe.each(BOTH_STORES)('pipelined commands, $name store', ({ start }) => {
     ).toEqual([NO, YES, YES, ':2\r\n', '+PONG\r\n', NO, YES, YES, NO, NO, YES, YES]);
   });
 
+  it('of one command go to the filter that each of them names', async () => {
+    const [one, other] = [await reserved(), await reserved()];
+    expect(
+      await client.pipeline([
+        ['CF.ADD', one, 'x'],
+        ['CF.ADD', other, 'y'],
+        ['CF.EXISTS', one, 'x'],
+        ['CF.EXISTS', other, 'x'],
+        ['CF.EXISTS', other, 'y'],
+        ['CF.EXISTS', one, 'y'],
+      ]),
+    ).toEqual([YES, YES, YES, NO, YES, NO]);
+  });
+
   it('fail alone if an item or the command is not valid', async () => {
     const name = await reserved();
     const replies = await client.pipeline([
