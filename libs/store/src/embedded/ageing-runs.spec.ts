@@ -17,8 +17,8 @@ const bench = new Workbench();
 afterEach(() => bench.tidy());
 
 /**
- * An ageing set of one layer whose hosts choose one of RUNS runs. It is so full that other items keep all cells of many
- * items live.
+ * An ageing set of one layer whose hosts choose one of RUNS runs. It is so full that many items have all their cells
+ * kept live by other items.
  */
 async function create(store: EmbeddedStore): Promise<Filter> {
   const spec = filterSpec(store, {
@@ -35,7 +35,7 @@ const add = async (store: EmbeddedStore, filter: Filter, keys: readonly string[]
   ...(await store.counters.add(filter, positions(filter, keys), operation(), { payloads: keys })),
 ];
 
-/** The room for URLs of each run, and what else a copy of the set must share. */
+/** The room for URLs in each run, and everything else that must be the same in a copy of the set. */
 async function seenIn(store: EmbeddedStore, { name, kind }: Filter, asked: readonly string[]) {
   const filter = await store.open(name, kind);
   const { geometry, seed } = filter;

@@ -68,7 +68,7 @@ describe('a change that fails after it has written data', () => {
     await store.close();
     const again = await bench.open();
     expect((await again.describe(counted)).added).toBe(200);
-    // The entries have aged meanwhile.
+    // The entries have aged since the description.
     const oldestSeconds = expect.any(Number);
     expect(await again.describe(visited)).toEqual({ ...before, queue: { ...before.queue, oldestSeconds } });
   });

@@ -17,8 +17,9 @@ export interface Queued {
   /** Default: normal. */
   readonly priority?: Priority | undefined;
   /**
-   * The entries are scheduled: they can be leased after this time, at most MAX_SCHEDULE_MS. Default: 0, immediately. In
-   * a filter that ages, it must be shorter than the items live, because an item that expired could be queued again.
+   * Delay before the entries can be leased, at most MAX_SCHEDULE_MS. Until then they are scheduled. Default: 0,
+   * immediately. In a filter that ages, it must be shorter than the items' lifetime, because an expired item could be
+   * queued again.
    */
   readonly delayMs?: number | undefined;
 }
@@ -44,7 +45,7 @@ export interface AddOptions extends Queued {
  *   item its first answer.
  * - Every call, reads included, checks the filter's generation, and that none of its cells is missing. It throws
  *   STORE_DATA_LOST, FILTER_NOT_FOUND or StaleFilterError, and never answers a wrong "absent".
- * - No answer leaves before every change it may have observed is as durable as the store promises.
+ * - Before a call answers, every change that it may have observed is as durable as the store promises.
  * - Calls that the filter does not support throw TypeError: counters of a standard filter, payloads without a queue.
  *
  * A filter that grows has layers, and only the newest accepts new items. An item belongs to the oldest layer that
@@ -61,17 +62,18 @@ export interface Counters {
    * layer.
    *
    * A filter that grows counts an item in the oldest layer that claims it, and stores it in the newest layer if none
-   * does. A layer is closed at its capacity, or at its share of it in one segment, even in the middle of a batch. If
-   * the next layer cannot be created, the call throws STORE_FULL (no memory) or QUOTA_EXCEEDED (the layer would exceed
-   * the operation's quota). The segment then takes no more items of the batch; a repeat of the operation continues
-   * where it stopped.
+   * does. A layer is closed when it reaches its capacity, or when one segment reaches its share of it, even in the
+   * middle of a batch. If the next layer cannot be created, the call throws STORE_FULL (no memory) or QUOTA_EXCEEDED
+   * (the layer would exceed the operation's quota). The segment then takes no more items of the batch; a repeat of the
+   * operation continues where it stopped.
    *
    * `payloads`, for visited sets: a new item is queued with its payload in the same atomic step.
    *
    * In sets with `perHost`, an item to queue is neither stored nor queued if it would exceed `maxUrls` of its host, or
-   * if its host would be one more than a set may have: Added.Limited. A copy of an item in the batch counts once. In a
-   * set that ages, the count restarts with each period of the maximum age. A committed sync changes the count: see
-   * Syncs. A batch of many hosts may be several atomic steps; it is refused for lack of room before the first of them.
+   * if its host is new and the set has the maximum number of hosts: Added.Limited. A copy of an item in the batch
+   * counts once. In a set that ages, the count restarts with each period of the maximum age. A committed sync changes
+   * the count: see Syncs. A batch of many hosts may take several atomic steps; if there is no room for it, it is
+   * refused before the first step.
    *
    * In a filter that ages, items live for `ttlMs` from now (default: the filter's maximum age), and up to a thirteenth
    * of that maximum longer. An item that is already present keeps the longer of its remaining and its new lifetime.

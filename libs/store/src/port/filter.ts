@@ -33,8 +33,8 @@ export interface FilterSpec {
   /** Visited sets: an entry that returns to the queue after this many leases becomes a dead letter. Absent: never. */
   readonly maxAttempts?: number;
   /**
-   * An item that was not added again for this long is absent. Only for counting filters with semantics `set`, whose
-   * geometries have 8-bit cells. Absent: items stay until they are removed.
+   * An item is absent if it has not been added again for this long. Only for counting filters with semantics `set`,
+   * whose geometries have 8-bit cells. Absent: items stay until they are removed.
    */
   readonly maxAgeSeconds?: number;
   /**

@@ -32,7 +32,7 @@ export interface HostView extends HostSettings {
   readonly delayed: number;
   readonly scheduled: number;
   readonly dead: number;
-  /** In sets with `maxUrls`: the URLs that count towards it. */
+  /** In sets with `maxUrls`: the number of URLs that count towards this limit. */
   readonly found?: number;
   /**
    * When the next entry may be leased, in ms since the epoch. If that time has passed, the host has been due since
@@ -55,9 +55,9 @@ export interface HostPage {
 export interface Hosts {
   /**
    * At most `limit` hosts after the cursor `after`, and no more than MAX_LISTED_HOSTS. Lists the hosts with entries,
-   * with URLs that count towards `maxUrls`, or with settings. A page may be shorter although more follow, but has each
-   * host once. All pages together have each host that is listed throughout. A host may be on two pages if others come
-   * and go meanwhile, or after a failover.
+   * with URLs that count towards `maxUrls`, or with settings. A page may be shorter although more hosts follow, but it
+   * has each host at most once. Together, the pages have each host that is listed throughout. A host may be on two
+   * pages if other hosts come and go between the calls, or after a failover.
    */
   list(filter: Filter, limit: number, after?: string): Promise<HostPage>;
 
@@ -65,9 +65,9 @@ export interface Hosts {
   get(filter: Filter, host: string): Promise<HostView | undefined>;
 
   /**
-   * Replaces the settings of a host, even of one that is not listed. For absent members, the set's limits apply. If a
-   * release has made the host wait longer than its delay, it now waits for the delay only. Throws STORE_FULL if the
-   * queue can have no more hosts.
+   * Replaces the settings of a host, even if it is not listed. For absent members, the set's limits apply. If a release
+   * has made the host wait longer than its delay, it now waits for the delay only. Throws STORE_FULL if the queue
+   * already has the maximum number of hosts.
    */
   set(filter: Filter, host: string, settings: HostSettings, operation: Operation): Promise<HostView>;
 
@@ -75,9 +75,9 @@ export interface Hosts {
    * Drops the entries of a host, wherever they are: they are never leased again, and settling them or putting them back
    * answers Settled.Unknown, or Settled.Expired once the queue has removed them. Their URLs stay visited, even after the
    * commit of an open sync. So the drop may have to wait until that sync has kept these entries (embedded: all entries
-   * of the queue). Pace and settings stay. Returns the number of entries that it dropped. As in HostView, this may
-   * include entries that were forgotten or dropped one by one, until the queue has removed them; each store removes them
-   * at different times.
+   * of the queue). The host keeps its pace and settings. Returns the number of entries that it dropped. As in HostView,
+   * this may include entries that were forgotten or dropped one by one, until the queue has removed them; each store
+   * removes them at different times.
    */
   drop(filter: Filter, host: string, operation: Operation): Promise<number>;
 }

@@ -31,7 +31,10 @@ export interface LayerFinding {
 export interface Finding {
   /** The answer of `check`, without the layers of an open sync. */
   readonly present: boolean;
-  /** True if a layer claims the item although it was removed, since others keep its cells live: see Counters.remove. */
+  /**
+   * True if a layer claims the item although it was removed, because other items keep its cells live: see
+   * Counters.remove.
+   */
   readonly hidden: boolean;
   readonly layers: readonly LayerFinding[];
 }

@@ -48,11 +48,14 @@ export interface QueueEntry {
   /** Opaque. Names the entry in its place: an entry that moves gets a new id. See Queue.drop. */
   readonly id: string;
   readonly payload: string;
-  /** As counted by QueueStats. The queue notices later that a lease or a delay has ended. */
+  /** As counted by QueueStats. The queue may notice only later that a lease or a delay has ended. */
   readonly state: EntryState;
   /** Number of leases so far. */
   readonly attempt: number;
-  /** When the item was discovered or, once it was scheduled, its last such time, in whole seconds since the epoch. */
+  /**
+   * When the item was discovered or, if it was ever scheduled, its last scheduled time, in whole seconds since the
+   * epoch.
+   */
   readonly discoveredAt: number;
   /** When a leased, delayed or scheduled entry comes back, in ms since the epoch; absent for all other entries. */
   readonly dueAt?: number;
@@ -62,7 +65,7 @@ export interface QueueEntry {
   readonly host?: string;
 }
 
-/** Which entries to list. Absent members: all of them. */
+/** Which entries to list. An absent member selects all of them. */
 export interface EntryQuery {
   readonly state?: EntryState;
   /** The name of a host, in sets with `perHost` only. */
@@ -96,7 +99,7 @@ export interface Release {
 
 /** Limits of a lease in a set with `perHost`. */
 export interface LeaseLimits {
-  /** The most entries of each host. Default: 1 if hosts have a delay, else no limit. */
+  /** Maximum number of entries of each host. Default: 1 if hosts have a delay, else no limit. */
   readonly maxPerHost?: number;
 }
 
@@ -123,13 +126,13 @@ export interface DeadLetterPage {
  * segment hands out its entries in the order in which they were queued; there is no order between segments. An entry
  * that comes back (its lease ended, it was released, its time has come, or it was put back) keeps its priority, and is
  * queued at the end: behind all waiting entries of its priority, before later ones. Entries that come back in one change
- * have no order among each other.
+ * have no order among themselves.
  *
  * A scheduled entry comes back at a fixed time, as if never leased. It counts as discovered at that time. If the clock
  * is set back, scheduled entries wait longer.
  *
  * A set with `perHost` has a lane for each host, and this order within each lane. The lanes of a segment are served in
- * turn: the one that may be leased from for the longest time comes first. `delayMs` after a lease, the next entries of a
+ * turn: the lane that has been due for the longest time comes first. `delayMs` after a lease, the next entries of a
  * host may be leased. At `maxLeased`, its lane waits until one of its leases ends, or an entry is settled; if that limit
  * is 1, the delay also counts from then. Leases that meet only forgotten entries of a host do not delay it. Pace
  * survives a restart. If the clock is set back, a host waits no longer than its delay.
@@ -158,9 +161,9 @@ export interface Queue {
    * has ended or the entry was settled under it; Settled.Unknown if the entry was forgotten, or no such id was ever
    * issued. Once the queue has removed a forgotten entry, its id may answer Settled.Expired.
    *
-   * With `againAfterMs` (1 to MAX_SCHEDULE_MS), the entries are scheduled instead: they come back after this time. A
-   * forget still removes them. Throws TypeError for a set that ages: the item would expire, could be discovered again,
-   * and would then have two entries.
+   * With `againAfterMs` (1 to MAX_SCHEDULE_MS), the entries are scheduled instead: they come back after this time.
+   * Forgetting their items still removes them. Throws TypeError for a set that ages: the item would expire, could be
+   * discovered again, and would then have two entries.
    */
   ack(
     filter: Filter,
@@ -197,8 +200,8 @@ export interface Queue {
    * At most `limit` entries (and MAX_LISTED_ENTRIES) after the cursor `after`, as the query selects them. A call does a
    * bounded amount of work, so a page may have fewer entries, or none, although more follow. Each entry that stays in
    * its place from the first page to the last is listed. An entry that moves, or whose lease is extended, may be listed
-   * twice or not at all. Forgotten and dropped entries are not listed. A cursor that this set did not issue begins with
-   * the first page, as in other calls. Throws TypeError for a `host` in a set without `perHost`.
+   * twice or not at all. Forgotten and dropped entries are not listed. With a cursor that this set did not issue, the
+   * list begins with the first page, as in other calls. Throws TypeError for a `host` in a set without `perHost`.
    */
   entries(filter: Filter, query: EntryQuery, limit: number, after?: string): Promise<EntryPage>;
 
@@ -208,11 +211,11 @@ export interface Queue {
    * a sync that was open then, unless they were scheduled: a sync does not keep scheduled items. As with forgotten
    * entries, the queue removes dropped ones within minutes, and counts them until then.
    *
-   * Per id: Settled.Done, or Settled.Unknown if `entries` no longer lists the entry with this id. The entry was then
-   * settled, forgotten or dropped, or it moved: it was leased, or came back to the queue. An extended lease does not
-   * move an entry. After the end of a lease or delay, the entry moves only when the queue notices. In a short queue, an
-   * entry that was leased and released may have its old id again. If `ids` has the same id twice, the second one is
-   * Settled.Unknown.
+   * Per id: Settled.Done, or Settled.Unknown if `entries` no longer lists the entry with this id. In that case, the
+   * entry was settled, forgotten or dropped, or it moved: it was leased, or came back to the queue. An extended lease
+   * does not move an entry. After the end of a lease or delay, the entry moves only when the queue notices. In a short
+   * queue, an entry that was leased and released may have its old id again. If `ids` has the same id twice, the second
+   * one is Settled.Unknown.
    *
    * In a set that ages, an item that expired and was discovered again has two entries. Dropping the later one also drops
    * the earlier one, in any state. If `ids` has both, the earlier one may then be Settled.Unknown.

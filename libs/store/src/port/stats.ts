@@ -24,8 +24,8 @@ export interface FilterStats {
   /** Only if the filter ages. */
   readonly age?: AgeStats;
   /**
-   * How far back operation records are certain to reach, in whole seconds: 86,400 and 60, even for a new filter, unless
-   * their memory limit made the store drop some sooner.
+   * How far back operation records certainly reach, in whole seconds: 86,400 and 60, even for a new filter, unless the
+   * store dropped some sooner because of their memory limit.
    */
   readonly recordWindowSeconds: { readonly caller: number; readonly made: number };
 }
@@ -57,7 +57,7 @@ export interface QueueStats {
   /** Upper bound on the number of forgotten entries in these counts. */
   readonly forgotten: number;
   /**
-   * Age in seconds, since discovery, or since its scheduled time, of the entry at the head of the queue; absent if none
+   * Age of the entry at the head of the queue, in seconds since its discovery or its scheduled time; absent if no entry
    * is waiting.
    */
   readonly oldestSeconds?: number;

@@ -79,8 +79,8 @@ export interface Store {
   usage(prefixes: readonly string[]): Promise<Usage[]>;
 
   /**
-   * Removes a filter, and the leftovers of calls on it that died halfway. Returns when its memory is free and no old
-   * position can touch anything. Throws FILTER_BUSY while the filter is being created or cleared.
+   * Removes a filter, and the leftovers of calls on it that died halfway. Returns when its memory is free and old
+   * positions can no longer touch anything. Throws FILTER_BUSY while the filter is being created or cleared.
    */
   drop(name: string, kind: FilterKind, operation: Operation): Promise<void>;
 

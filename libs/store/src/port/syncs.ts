@@ -54,9 +54,9 @@ export interface Sync {
 }
 
 /**
- * Number of items that a commit would forget, or has forgotten: max(0, I − K). With error rate p, K is about 0.14 p·I
- * too low, because some kept items already test positive by others' cells when they arrive, and p too high for each
- * item that is newly listed.
+ * Number of items that a commit would forget, or has forgotten: max(0, I − K). With error rate p, K is too low by about
+ * 0.14 p·I, because cells of other items already claim some kept items when they arrive. For each newly listed item, it
+ * is too high by p.
  */
 export function forgottenBy({ items, kept }: Pick<Sync, 'items' | 'kept'>): number {
   return Math.max(0, items - kept);
@@ -80,7 +80,7 @@ export const Kept = {
  * - `add` stores an item in both if neither claims it: it is new. An item that the own layers claim is stored in the
  *   new layers, too. An item that only the new layers claim is not new, and stays only there;
  * - `keep` stores in the new layers only, unless the item was removed since the sync was opened;
- * - `remove` takes from both, in each from the oldest layer that claims the item. Every removal, even of an absent
+ * - `remove` removes the item from both, in each from the oldest layer that claims it. Every removal, even of an absent
  *   item, is noted until the item is added again, so the order of removing and listing an item does not matter;
  * - entries that wait, are leased, delayed or dead letters when the sync is opened are kept: before `open` answers or,
  *   if that takes too long, soon after, and always before the commit. Entries that are acknowledged or purged before
@@ -97,7 +97,8 @@ export const Kept = {
  * nothing is lost.
  *
  * In sets with `maxUrls`, the URLs of a host that the commit keeps count from then on, including those that were listed
- * and not discovered. In a set that ages, no more count than before the commit. `keep` is not limited by `maxUrls`.
+ * and not discovered. In a set that ages, no more of them count than before the commit. `keep` is not limited by
+ * `maxUrls`.
  *
  * Calls throw the errors of `Counters`; SYNC_NOT_FOUND for an id that is neither the filter's last sync nor one that
  * ended within the last 24 hours; SYNC_ENDED if the sync can no longer do the call. `multiset` filters have no syncs:
@@ -130,9 +131,9 @@ export interface Syncs {
   ): Promise<Uint8Array>;
 
   /**
-   * Forgets all items that are not kept. Returns when done, or with state `committing` at the deadline. Throws
-   * SYNC_WOULD_FORGET, before any change, if it would forget more than the share `most` (0 to 1) of the filter's items.
-   * Safe to repeat.
+   * Forgets all items that are not kept. Returns when the commit is done or, at the deadline, with state `committing`.
+   * Throws SYNC_WOULD_FORGET, before any change, if it would forget more than the share `most` (0 to 1) of the filter's
+   * items. Safe to repeat.
    */
   commit(filter: Filter, id: string, most: number, deadline: number): Promise<Sync>;
 

@@ -93,19 +93,19 @@ export interface Transfer {
    * The contents of a filter except its operation records, while the filter is in use. Segments are read one after the
    * other, and the cells of each are a snapshot; if the filter grows, each layer of a segment is a separate snapshot,
    * and the open one comes first. Since an item lives in one segment and layer, the export has everything that was
-   * answered before it began, minus later removals. The export contains a change of an item that is made meanwhile
-   * either completely or not at all. A queue entry or dead letter is missing only if it was acknowledged or purged (but
-   * see exportParts), and may appear twice. Throws the errors of `Counters`; StaleFilterError also if the filter is
-   * cleared or dropped halfway.
+   * answered before it began, minus later removals. If an item changes during the export, the export contains the
+   * change either completely or not at all. A queue entry or dead letter is missing only if it was acknowledged or
+   * purged (but see exportParts), and may appear twice. Throws the errors of `Counters`; StaleFilterError also if the
+   * filter is cleared or dropped halfway.
    */
   export(filter: Filter): AsyncGenerator<Part, void, undefined>;
 
   /**
    * Creates a filter with these contents under a new generation. Scheduled entries stay scheduled, and dead letters
-   * stay dead letters. All other entries wait in it, in the order of `parts` within each priority. `parts` must be
-   * complete and match the spec: a caller that reads them from elsewhere checks this and throws out of the iteration if
-   * they do not. The filter becomes visible when `parts` ends. If anything throws before that, no filter exists and its
-   * memory is freed, after a crash by the next start or call.
+   * stay dead letters. All other entries wait in the new filter, in the order of `parts` within each priority. `parts`
+   * must be complete and match the spec: a caller that reads them from elsewhere checks this and throws out of the
+   * iteration if they do not. The filter becomes visible when `parts` ends. If anything throws before that, no filter
+   * exists and its memory is freed, after a crash by the next start or call.
    *
    * Before it reads `parts`, it throws FILTER_EXISTS if the name is taken, FILTER_BUSY if another call creates or drops
    * a filter of that name, and QUOTA_EXCEEDED like `create`. A repeated operation returns the same filter without

@@ -11,7 +11,7 @@ export const PIECE_BYTES = 2 ** 20;
 const HIDDEN_PER_PART = 10_000;
 
 /**
- * Maximum number of times to read a segment from which items are removed meanwhile. Without removals, one read is
+ * Maximum number of times to read a segment from which items are removed during the read. Without removals, one read is
  * enough.
  */
 const ATTEMPTS = 3;
@@ -65,17 +65,17 @@ export interface SegmentSource {
  *
  * A queue can be too large for the atomic step that reads the cells, so it is read after them, page by page. A change
  * in between must never make an item visited in the export but missing from its queue: it would never be fetched.
- * The cells are read first. In the export, an item that is meanwhile
+ * The cells are read first. In the export, an item that in the meantime is
  *
  *   queued                 is in the queue, not yet visited: discovered again later, at worst fetched twice
  *   leased, released       is in the queue either way
  *   acknowledged           is visited, not in the queue: it has been fetched
  *   removed                is visited, not in the queue: lost. (If the queue were read first, every item that is
- *                          queued meanwhile would be lost.)
+ *                          queued in the meantime would be lost.)
  *
- * So removals are counted, and a segment from which items were removed meanwhile is read again. Entries read before
- * stay in the export: with one too many, an item is fetched twice. After the last attempt, only an item that was both
- * queued and removed during the export of its segment can be lost, and only until it is removed again. So after an
+ * So removals are counted, and a segment from which items were removed in the meantime is read again. Entries read
+ * before stay in the export: with one too many, an item is fetched twice. After the last attempt, only an item that was
+ * both queued and removed during the export of its segment can be lost, and only until it is removed again. So after an
  * import, callers must repeat all removals made since the export began.
  *
  * If the filter ages, all items that are hidden when the open layer is read are hidden in the export. An item that is

@@ -80,7 +80,7 @@ function assertRoom(
   quota: Quota | undefined,
 ): void {
   if (!quota) return;
-  // The usage includes a layer that is being reserved, unless its sync was abandoned meanwhile.
+  // The usage includes a layer that is being reserved, unless its sync was abandoned during the reservation.
   const held = stack.layers.reduce((sum, layer) => sum + layer.bytes, 0);
   const counted = state.stacks.includes(stack) ? stack.bytes - held : 0;
   assertWithin(quota, usageOf(memory, quota.prefix), { filters: 0, bytes: Math.max(0, bytes - counted) });

@@ -45,7 +45,7 @@ export class Room implements TakenRoom {
   /** Holds the room from now on. Throws like `assert`. */
   take(memory: Memory): void {
     this.assert(memory);
-    // `leave` may have been called meanwhile.
+    // `leave` may have been called in the meantime.
     if (this.left) return;
     this.held = memory.rooms.add(this);
   }

@@ -24,9 +24,9 @@ interface WordByWord extends Born {
  * however often they move, and later entries are valid. So forgetting needs no search. To drop an entry, the queue
  * notes the hash and the birth of the entry instead.
  *
- * This class has the marks in memory. The database has rows of the items that each change forgot (`packMarks`), and a
- * start reads them. A sweep (queue/sweeper.ts) removes void entries. After a sweep, the marks that existed before it
- * are no longer needed.
+ * This class keeps the marks in memory. The database has rows of the items that each change forgot (`packMarks`), which
+ * a start reads. A sweep (queue/sweeper.ts) removes void entries. After a sweep, the marks that existed before it are
+ * no longer needed.
  */
 export class Marks {
   private current = new HashTable();

@@ -9,7 +9,7 @@ import {
 } from '../database/keys.js';
 import type { FilterState, SyncState } from './filter-state.js';
 
-/** What a row of a sync notes: its first byte. See removals.ts and came-due.ts. */
+/** The kinds of rows of a sync: their first byte. See removals.ts and came-due.ts. */
 export const SyncRow = { Added: 1, Removed: 2, CameDue: 3 } as const;
 export type SyncRow = (typeof SyncRow)[keyof typeof SyncRow];
 

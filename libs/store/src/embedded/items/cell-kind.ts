@@ -11,7 +11,7 @@ export const LEFT = 2;
 export interface Outcome {
   readonly answers: Uint8Array;
   readonly changes: readonly LayerChange[];
-  /** During a sync: 1 for each item that its layers did not have and got, or had and lost. */
+  /** During a sync: 1 for each item that the sync's layers gained or lost. */
   readonly there?: Uint8Array;
 }
 

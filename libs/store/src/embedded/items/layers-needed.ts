@@ -55,8 +55,8 @@ function freshIn(stack: LayerStack, positions: Positions): Uint32Array {
 }
 
 /**
- * The number of layers to add for `fresh` new items in each run, if `rooms` of them fit without. Undefined if the plan
- * has too few layers.
+ * The number of layers to add for `fresh` new items in each run, if `rooms` of them fit without another layer.
+ * Undefined if the plan has too few layers.
  */
 function layersToHold(stack: LayerStack, fresh: Uint32Array, rooms: readonly number[]): number | undefined {
   let needed = 0;

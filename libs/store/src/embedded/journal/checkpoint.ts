@@ -33,7 +33,7 @@ export async function checkpoint(
 ): Promise<void> {
   const { sequence: last, journalBytes: bytes } = memory;
   for (const state of [...memory.filters.values()]) {
-    // The journal still has all changes of a layer that is opened meanwhile.
+    // The journal still has all changes of a layer that opens during the checkpoint.
     for (const layer of state.lost ? [] : [...state.layers]) {
       const blocks = dirtyBlocks(layer);
       for (let at = 0; at < blocks.length; at += blocksPerSlice) {

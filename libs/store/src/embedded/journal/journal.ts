@@ -11,9 +11,9 @@ import type { LayerState } from '../layers/layer-state.js';
  *   32  n pages (4 bytes)  then n segments (2 bytes)  then n·k cells (1 byte if pages have at most 256, else 2)
  *       then, if the layer ages, for how many epochs each item lives (1 byte)
  *
- * The previous record is the one before in the same generation. So the records of a generation form a chain, which
- * shows whether some are missing. Numbers in columns are in the machine's byte order, like LMDB's own numbers. Columns
- * are read and written without creating objects.
+ * The previous record is that of the same generation. So the records of a generation form a chain, which shows whether
+ * any are missing. Numbers in columns are in the machine's byte order, like LMDB's own numbers. Columns are read and
+ * written without creating objects.
  */
 export const JournalOperation = { None: 0, Add: 1, Remove: 2 } as const;
 export type JournalOperation = (typeof JournalOperation)[keyof typeof JournalOperation];

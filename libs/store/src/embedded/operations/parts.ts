@@ -1,7 +1,7 @@
 import { select, type Positions } from '#bloom';
 import type { Operation } from '../../port/index.js';
 
-/** Some items of a batch, in its order. */
+/** Some items of a batch, in batch order. */
 export interface Part {
   readonly positions: Positions;
   /** Index of the first item, and the index after the last. */

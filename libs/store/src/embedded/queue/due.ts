@@ -109,8 +109,9 @@ export class DueIndex {
   }
 
   /**
-   * The first row that is due, or, unless its entries are scheduled, that is due so late that the clock must have been
-   * set back since. If no such row exists, this is remembered until a row is added or time has passed.
+   * The first row that is due. A row that is due so late that the clock must have been set back since counts, too,
+   * unless its entries are scheduled. If no such row exists, this is remembered until a row is added or time has
+   * passed.
    */
   next(now: number): Due | undefined {
     const end = this.nextEnd(now);

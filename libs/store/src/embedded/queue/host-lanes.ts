@@ -79,7 +79,7 @@ export class HostLanes {
     this.use(this.ofEntry(entry)).name ||= host;
   }
 
-  /** Takes over the lane of an export, after its entries. No host waits for longer than a delay can be. */
+  /** Takes over the lane of an export, after its entries. No host waits longer than the maximum delay. */
   restore({ name, readyAt, found, foundUntil, blockedUntil = 0, own = {} }: QueuedHost): void {
     const [first = 0, second = 0] = hostWords(name, this.state.filter.seed);
     const lane = this.use(this.records.of(first, second));
@@ -177,8 +177,8 @@ export class HostLanes {
   }
 
   /**
-   * Counts the items that the layers of the open sync got (`by`: 1) or lost (-1), those with 1 in `there`. `names`: of
-   * their hosts. Without them, and beyond the number of hosts that the queue may have, only hosts that have a lane
+   * Counts the items with 1 in `there`, which the layers of the open sync gained (`by`: 1) or lost (-1). `names`: the
+   * names of their hosts. Without names, or once the queue has the maximum number of hosts, only hosts that have a lane
    * count. Flushes.
    */
   keep(hosts: Uint32Array, there: Uint8Array, by: number, names?: readonly string[]): void {
@@ -220,7 +220,7 @@ export class HostLanes {
     return { urls: maxUrls - this.foundIn(lane), known: lane.stored };
   }
 
-  /** Fills a basket from the lanes that are due, in turn, with at most `most` entries of each. Flushes before. */
+  /** Fills a basket from the lanes that are due, in turn, with at most `most` entries of each. Flushes first. */
   take(basket: Basket, most?: number): void {
     this.flush();
     let left = this.store.database.sizes.lanesPerLease;
@@ -234,7 +234,7 @@ export class HostLanes {
   }
 
   private takeFrom(lane: HostLane, basket: Basket, most: number | undefined): void {
-    // It is still blocked if the clock was set back.
+    // If the clock was set back, the host is still blocked.
     if (this.readyOf(lane) > this.time) return;
     const { maxLeased = Infinity, delayMs = 0 } = lane.limits(this.perHost);
     const ofLane = most ?? (delayMs > 0 ? 1 : Infinity);
@@ -244,7 +244,7 @@ export class HostLanes {
     this.wait(lane, this.time + delayMs);
   }
 
-  /** True if a lane is due. Flush before. */
+  /** True if a lane is due. Flush first. */
   get isReady(): boolean {
     return this.due(1).length > 0;
   }

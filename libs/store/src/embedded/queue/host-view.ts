@@ -11,7 +11,7 @@ export interface ViewTimes {
   readonly period: Period | undefined;
 }
 
-/** A host for callers. Undefined if its lane only remembers pace. */
+/** A host for callers. Undefined if its lane exists only to remember its pace. */
 export function hostViewOf(lane: HostLane, { clock, ahead, period }: ViewTimes): HostView | undefined {
   const { name, waiting, leased, delayed, scheduled, dead, dueAt, own, blockedUntil } = lane;
   const found = period && lane.foundIn(period);

@@ -1,7 +1,9 @@
 import { setImmediate } from 'node:timers/promises';
 import type { FilterState } from '../filters/filter-state.js';
 
-/** Background work of one kind. A set has at most one job of a kind, which repeats if more work is due at its end. */
+/**
+ * Background work of one kind. A set has at most one job of each kind, which repeats if more work is due when it ends.
+ */
 export class Jobs {
   private readonly due = new Set<FilterState>();
   private readonly running = new Map<FilterState, Promise<void>>();

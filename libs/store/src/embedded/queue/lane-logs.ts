@@ -13,8 +13,8 @@ interface Append {
 }
 
 /**
- * The waiting entries of a lane: one log for each priority. Most lanes have normal entries only, and need the others'
- * logs nowhere. Use it inside a transaction, and flush it before another lane is used.
+ * The waiting entries of a lane: one log for each priority. Most lanes have only normal entries, and then need no other
+ * logs. Use it inside a transaction, and flush it before another lane is used.
  */
 export class LaneLogs {
   private readonly normal: QueueLog;
@@ -67,7 +67,9 @@ export class LaneLogs {
     return this.lane.numbers.logs.some(({ waiting }) => waiting > 0);
   }
 
-  /** Takes entries off the heads, of higher priorities first, until one is not wanted. They stay readable. */
+  /**
+   * Takes entries off the heads, of higher priorities first, until one is not wanted. The taken entries stay readable.
+   */
   takeWhile(wanted: (entry: Entry) => boolean): void {
     // The usual case.
     if (this.lane.numbers.logs.length === 1) this.normal.takeWhile(wanted);

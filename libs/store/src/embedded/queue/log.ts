@@ -21,7 +21,7 @@ export interface HostOf {
   readonly name: string;
 }
 
-/** Rows of a level have numbers from its own multiple of this on. */
+/** The rows of each level are numbered from its own multiple of this on. */
 export const ROWS_OF_LEVEL = 2 ** 48;
 
 /** The key of a row of a lane's log. */
@@ -83,8 +83,8 @@ export class QueueLog {
   }
 
   /**
-   * Takes entries off the head until one is not wanted; returns false then. They stay readable. Also notes when the
-   * entry at the head was discovered.
+   * Takes entries off the head until one is not wanted, and then returns false. The taken entries stay readable. Also
+   * notes when the entry at the head was discovered.
    */
   takeWhile(wanted: (entry: Entry) => boolean): boolean {
     const { numbers } = this;

@@ -19,7 +19,7 @@ export function headDiscoveredAt(database: Database, state: FilterState): number
 }
 
 /**
- * When the first lane with the time `from` or later is due, in ms since the epoch. Undefined without such a lane.
+ * When the first lane with the time `from` or later is due, in ms since the epoch. Undefined if no such lane exists.
  */
 export function nextTurn(
   database: Database,

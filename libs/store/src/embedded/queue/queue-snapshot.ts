@@ -26,7 +26,7 @@ export interface Page {
   readonly next?: Place;
 }
 
-/** The tables, in the order in which they are read. Lanes are read in the order of their turns, and then the others. */
+/** The tables, in the order in which they are read. Lanes that have a turn come first, in the order of their turns. */
 const TABLES = [...ENTRY_TABLES, 'turns', 'lanes'] as const;
 
 /** The queue of one visited set as it was at one moment, read outside transactions. */

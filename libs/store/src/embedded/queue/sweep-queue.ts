@@ -46,7 +46,7 @@ export function* sweepQueue(session: SweptStore, state: FilterState): Generator<
 
 /**
  * Removes the scheduled entries that the commit of a sync has made void, and voids those that came due while it was
- * open. No other sync is opened meanwhile. Each step runs inside a transaction.
+ * open. No other sync is opened until then. Each step runs inside a transaction.
  */
 export function* removeUnkept(session: SweptStore, state: FilterState): Generator<void, void, undefined> {
   const { queue } = state;

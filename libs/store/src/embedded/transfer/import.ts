@@ -153,7 +153,7 @@ class Making {
     expiringIn?.[run]?.countPages(part.cells, plan.geometry);
   }
 
-  /** Makes the filter visible, unless its name has been taken meanwhile. */
+  /** Makes the filter visible, unless its name has been taken since the import began. */
   async publish(): Promise<Filter> {
     const { operation, state } = this;
     const { name } = state.filter;

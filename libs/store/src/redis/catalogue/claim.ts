@@ -7,7 +7,7 @@ import type { CatalogueEntry } from '../layout/entry.js';
 /** Interval at which an operation signals that it is alive, in ms. */
 const RENEW_MS = 5_000;
 
-/** The entry of a new generation while its keys are created and filled. Other calls wait meanwhile. */
+/** The entry of a new generation while its keys are created and filled. Other calls wait until then. */
 export class Claim {
   private renewedAt: number;
 

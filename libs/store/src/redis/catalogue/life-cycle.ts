@@ -130,8 +130,8 @@ export class LifeCycle {
    * Waits for other changes of the entry. Finishes such a change if it is stale, or an earlier attempt of the same
    * operation. `recalled` turns the record of an executed operation into an answer.
    *
-   * Each round looks for the record after it has read the entry. So if a twin of the same operation publishes
-   * meanwhile, either the record is found or the entry has changed, and nothing is done twice.
+   * Each round looks for the record after it has read the entry. So if a twin of the same operation publishes between
+   * two reads, either the record is found or the entry has changed, and nothing is done twice.
    */
   private async onEntry<T>(
     verb: string,

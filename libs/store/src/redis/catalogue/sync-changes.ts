@@ -129,7 +129,7 @@ export class SyncChanges {
     return set === undefined ? undefined : { raw: set, entry: next };
   }
 
-  /** Continues a committing or abandoning sync until it has ended and, unless not `whole`, nothing of it is left. */
+  /** Continues a committing or abandoning sync until it has ended and, if `whole`, until nothing of it is left. */
   async goOn(name: string, deadline: number, whole = true): Promise<void> {
     for (;;) {
       const read = await this.catalogue.read(name, deadline);
@@ -200,8 +200,8 @@ export class SyncChanges {
   }
 
   /**
-   * Deletes the lanes of a segment that count nothing after the sync. If another run of the server answers meanwhile,
-   * it may miss some; they take a place each until their host is used again.
+   * Deletes the lanes of a segment that count nothing after the sync. If another run of the server answers in between,
+   * it may miss some lanes. Each of these takes a place until its host is used again.
    */
   private async renewLanes(entry: CatalogueEntry, tag: string, deadline: number): Promise<void> {
     const { geometry, base = 0, perHost, tags } = entry;

@@ -36,7 +36,8 @@ type Outcome = readonly [Error | null, unknown];
  * pipeline on the same connection. On another connection it could reach a replica that was promoted in between and
  * lacks the write.
  *
- * WAIT blocks its connection, so this connection is for writes only. Writes that arrive meanwhile share the next WAIT.
+ * WAIT blocks its connection, so this connection is for writes only. Writes that arrive during a WAIT share the next
+ * one.
  */
 export class ReplicatedWrites {
   private readonly waiting = new Map<Redis, Waiting[]>();

@@ -13,7 +13,7 @@ import { addTo, answered, claims } from './passes.js';
 
 /**
  * See Counters.add. An item that the sync's layers claim is not new. The add changes nothing for it or, if the filter
- * ages, extends its lifetime in the own and the sync's layers that claim it.
+ * ages, extends its lifetime in all layers that claim it, the filter's own and the sync's.
  */
 export function add(frame: Frame): string {
   const { ages, queued, hosts, visits = false } = frame.task;
@@ -108,8 +108,8 @@ end
 }
 
 /**
- * The items that would exceed `maxUrls` of their host, or whose host would exceed the limit on hosts. A copy of an item
- * counts once, and answers as the item.
+ * The items that would exceed `maxUrls` of their host, or whose host would exceed the limit on hosts. Copies of an item
+ * count once, and get the same answer.
  */
 const limited = (frame: Frame): string => `
 local limited, limitedCount = {}, 0

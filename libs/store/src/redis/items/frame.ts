@@ -38,7 +38,7 @@ export interface ItemTask {
   readonly hosts: boolean;
   /**
    * An add that queues nothing. With `queued`, it voids entries of its items (../scripts/unclaimed.ts), and counts the
-   * URLs of each host that it adds to the sync's layers. Without, it is refused if it has entries to void.
+   * URLs of each host that it adds to the sync's layers. Without `queued`, it is refused if it has entries to void.
    */
   readonly visits?: boolean;
   /** True if each add raises counters, even if the item is present. */

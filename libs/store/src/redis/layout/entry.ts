@@ -23,8 +23,7 @@ export interface Grown {
   /** Number of layers once the keys of the next one exist. Any call that needs that layer may create them. */
   readonly growing?: number;
   /**
-   * Server time in ms since when those keys are being deleted again, for lack of memory. Meanwhile, no call creates
-   * any.
+   * Server time in ms when a deletion of those keys began, for lack of memory. Until it ends, no call creates any.
    */
   readonly undoing?: number;
   /** Time at which a layer was last begun. It makes the entry differ from the entry of an attempt that was undone. */

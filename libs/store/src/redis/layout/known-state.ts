@@ -14,9 +14,9 @@ export interface KnownSync {
 }
 
 /**
- * What this process knows about a handle's generation: the number of layers, the sync, and which segments take part in
- * it. Other instances change these, so it may be stale. A script then changes nothing and says so, and this process
- * reads again.
+ * The knowledge of this process about a handle's generation: the number of layers, the sync, and which segments take
+ * part in it. Other instances change these, so it may be stale. A script then changes nothing and says so, and this
+ * process reads again.
  */
 export class KnownState {
   /** The filter's own layers. */

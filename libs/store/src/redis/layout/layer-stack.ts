@@ -149,7 +149,8 @@ export class LayerStack {
   itemsFromCells(layer: number, live: readonly number[]): number {
     const { geometry } = this.plan[layer] as Layer;
     const sumOf = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0);
-    // Hosts fill segments unevenly. Otherwise, from all together, so that rounding errors of segments do not add up.
+    // Hosts fill segments unevenly. Without hosts, one estimate for all segments keeps their rounding errors from
+    // adding up.
     if (!this.isByHost) return itemsFromCells(sumOf(live), cellCount(geometry), geometry);
     return sumOf(live.map((cells) => itemsFromCells(cells, this.cellsOf(layer), geometry)));
   }

@@ -11,7 +11,8 @@ import type { Sweeper } from '../segments/sweeper.js';
 import { segmentIn } from './entry-pages.js';
 
 /**
- * If each entry is in another lease, 100 take about 3 ms on Redis. Must not change, since chunks name operation records.
+ * If each entry is in a different lease, 100 take about 3 ms on Redis. Must not change, since chunks name operation
+ * records.
  */
 const IDS_PER_SCRIPT = 100;
 

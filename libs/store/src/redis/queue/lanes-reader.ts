@@ -50,8 +50,8 @@ export class LanesReader extends QueueReader {
   }
 
   /**
-   * Like `once`, but reads only the waiting entries of one lane. It skips other places if the lane has no entries
-   * there, and else reads those of all lanes.
+   * Like `once`, but reads only the waiting entries of one lane. It skips each other place in which the lane has no
+   * entries, and otherwise reads the entries of all lanes there.
    */
   async *onceIn(id: Buffer): AsyncGenerator<QueuePage, void, undefined> {
     const read = async (): Promise<Lane | undefined> => (await this.lanes('lane', id)).lanes[0];
@@ -60,7 +60,8 @@ export class LanesReader extends QueueReader {
       const lane = await read();
       if (lane) yield* this.waitingIn(logsOf(lane), endsOf(lane));
       for (const kind of KINDS) {
-        // Entries that were leased in the meantime count by now, and those that moved on are owed to the copy.
+        // Entries that were leased in the meantime are among these counts, and those that moved on are owed to the
+        // copy.
         const now = await read();
         if (now && entriesIn(now, kind) > 0) yield* this.rest(kind, true);
       }

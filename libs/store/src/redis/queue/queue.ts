@@ -42,7 +42,10 @@ interface SegmentLease {
   readonly full: boolean;
   /** True if another script may find more, under a record of its own: this one has read as many lanes as it may. */
   readonly goesOn: boolean;
-  /** True if it has leased nothing, and scheduled entries that the commit of a sync left have to be removed. */
+  /**
+   * True if it has leased nothing, and this instance has to remove the scheduled entries that the commit of a sync
+   * left.
+   */
   readonly takesOver: boolean;
   /** In a per-host queue, the last turn at the beginning of the lease in this segment. */
   readonly lastTurn: number;
@@ -196,8 +199,8 @@ export class RedisQueue implements Queue {
 
   /**
    * The entries that earlier attempts have leased and still hold; undefined if they found none. Overlapping attempts
-   * may have leased more than `max` together. The answer has the first of them in the order of segments, as the last
-   * attempt found.
+   * may have leased more than `max` together. The result has the first `max` of them, in the order in which an attempt
+   * visits the segments.
    */
   private async recallLease(
     filter: RedisFilter,

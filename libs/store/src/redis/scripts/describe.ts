@@ -77,7 +77,7 @@ const ENDED = `
       local start = lease.starts[index]
       ended[#ended + 1] = sub(lease.entries, start, start + ${idBytes(true) - 1})`;
 
-/** Maximum numbers of due entries, delayed and scheduled, among which dropped ones are looked for. */
+/** Maximum numbers of due entries, delayed and scheduled, that are searched for dropped ones. */
 const DUE_ENTRIES_READ = 250;
 
 /** Dropped entries do not count, but some of them may be due. If very many are due, the rest count as waiting. */

@@ -56,9 +56,9 @@ end
 `;
 
 /**
- * `walks.w`: waiting entries of all lanes, in a scan over their records with one bucket of the hash a step. A cursor is
- * valid only in the run of the server that gave it: in another, it starts over. Within a bucket, lanes are in order. If
- * the lanes before the one to continue with have changed, the bucket is read again from its first lane.
+ * `walks.w`: waiting entries of all lanes, in a scan over their records with one bucket of the hash per step. A cursor
+ * is valid only in the run of the server that gave it: in another, it starts over. Within a bucket, lanes are in order.
+ * If the lanes before the one to continue with have changed, the bucket is read again from its first lane.
  */
 const WALK_LANES = `
 local function precedes(a, b)
@@ -207,7 +207,7 @@ export const LANES_PLACE_BYTES = 36;
 
 /**
  * Entries of a segment, without forgotten ones. Places are in orders that never change, so every entry that stays is
- * listed; entries whose lease is extended meanwhile may appear twice or not at all.
+ * listed; entries whose lease is extended between two pages may appear twice or not at all.
  * KEYS: 3 and on, the queue's. ARGV: 3 letters of the states to list, 4 where to begin: '', or the place of the
  * previous answer, 5 maximum number of entries, 6 approximate number to read. If the queue is per-host: 7 the lane of
  * the entries, or ''. Returns the bytes of the next place (1 byte), that place, empty at the end; how many more entries

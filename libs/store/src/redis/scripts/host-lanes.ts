@@ -203,9 +203,9 @@ end
 
 /**
  * `queue.takeTurns` takes entries from the lanes whose turn it is, one after the other, until `taken` has `wanted`: at
- * most `most` of each lane. 0: 1 if the host has a delay, else no limit. `last`: the last turn at the beginning of the
- * lease. Lanes that an earlier script of the same lease has served have later turns. Needs TAKE. Flush before, and save
- * afterwards.
+ * most `most` of each lane, where 0 stands for 1 if the host has a delay, and else for no limit. `last`: the last turn
+ * at the beginning of the lease. Lanes that an earlier script of the same lease has served have later turns. Needs
+ * TAKE. Flush first, and save afterwards.
  */
 export const TAKE_TURNS = `
 function queue.takeTurns(taken, wanted, most, last)

@@ -17,7 +17,7 @@ import { ALLOW_OOM, NOW, RECALL, type Script } from './script.js';
 /**
  * Replaces the settings of a host.
  * ARGV: 9 id of the lane, 10 name of the host, 11 its settings (6 bytes each); 12 the limits of the set.
- * Returns the lane as exportLanesScript does, or '' if the queue can have no more hosts.
+ * Returns the lane as exportLanesScript does, or '' if the queue has the maximum number of hosts.
  */
 export const setHostScript: Script = {
   name: 'unseenSetHost',

@@ -21,7 +21,7 @@ const LAST_BYTES = 6 * (ORDERED.length - ORDERED.indexOf('checking'));
 const isOrdered = (numbers: string): string =>
   `(#${numbers} == ${orderedBytes(false)} or #${numbers} == ${orderedBytes(true)})`;
 
-/** Lua: the numbers of a queue from now on, if it is ordered. After NOW. */
+/** Lua: starts the checking in the numbers of a queue, if it is ordered. After NOW. */
 export const beginChecking = (numbers: string): string => `
 if ${isOrdered(numbers)} then
   local last = #${numbers} - ${LAST_BYTES}

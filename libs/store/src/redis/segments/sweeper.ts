@@ -116,7 +116,7 @@ export class Sweeper {
       } catch (error) {
         if (!(error instanceof StaleFilterError)) throw error;
         const fresh = await this.options.open(plan.filter.name);
-        // The marks of a generation go with it.
+        // The marks of a generation are deleted with it.
         if (fresh.generation !== plan.filter.generation || fresh === plan.filter) return undefined;
         plan.filter = fresh;
       }
@@ -126,7 +126,8 @@ export class Sweeper {
 }
 
 /**
- * How long to wait after an error, in ms. Undefined if the queue is gone or damaged, as the next call on it will say.
+ * How long to wait after an error, in ms. Undefined if the queue is gone or damaged, which the next call on it will
+ * report.
  */
 function waitAfter(error: unknown): number | undefined {
   return error instanceof StoreError && error.code === 'STORE_UNAVAILABLE' ? SWEEP_AFTER_MS : undefined;

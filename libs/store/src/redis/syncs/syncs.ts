@@ -179,7 +179,7 @@ export class RedisSyncs implements Syncs {
     const { sync } = (await this.parts.catalogue.learn(filter, deadline)).entry;
     if (sync?.stage === 'open') return (await this.queue.keptHost(filter, sync.id, host, deadline)) ?? '';
     if (sync?.stage === 'abandoning') await this.parts.changes.goOn(filter.name, deadline);
-    // If the sync is still being opened, the drop counts as earlier.
+    // If the sync is still being opened, the drop counts as made before it.
     return sync?.stage === 'opening' ? DROP_UNKEPT : '';
   }
 

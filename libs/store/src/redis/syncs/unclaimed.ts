@@ -68,7 +68,8 @@ export class Unclaimed {
       let removed = 0;
       for await (const entries of this.scheduledIn(filter, segment)) {
         const unclaimed = await this.unclaimed(filter, entries);
-        // Even without entries, so that no entry comes due meanwhile. If it answers with another run, so does the last.
+        // Makes the step even without entries, so that no entry comes due in the meantime. If another run answers it,
+        // another run also answers the last step.
         await step(unclaimed);
         removed += unclaimed.length;
       }

@@ -123,11 +123,11 @@ export class RedisSource implements SegmentSource {
 
   /**
    * Reads in three steps: the waiting entries from head to end; the leased, delayed and dead ones; the entries that
-   * have joined the end meanwhile. A waiting entry moves to a lease, and from there to the delayed entries, to the dead
-   * letters or back to the end. Delayed entries and dead letters move to the end. So it is missed only if it was not
-   * waiting during the first step and passed through the whole queue during the second. In this case the last two steps
-   * are repeated. A position or a cursor is valid only in the run of the server that gave it: after a failover, a
-   * restart or the move of a slot, reading starts over.
+   * have joined the end since the first step. A waiting entry moves to a lease, and from there to the delayed entries,
+   * to the dead letters or back to the end. Delayed entries and dead letters move to the end. So it is missed only if
+   * it was not waiting during the first step and passed through the whole queue during the second. In this case the
+   * last two steps are repeated. A position or a cursor is valid only in the run of the server that gave it: after a
+   * failover, a restart or the move of a slot, reading starts over.
    */
   async *queue(piece: number): AsyncGenerator<QueuePage, void, undefined> {
     const { stack, geometry } = this.filter;

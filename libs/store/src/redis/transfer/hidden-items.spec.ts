@@ -55,7 +55,7 @@ describe('HiddenItems', () => {
     expect(segment.asked).toEqual(['0', '1', '2', '3']);
   });
 
-  it('hides items that were hidden when the cells were read, although they were hidden or shown meanwhile', async () => {
+  it('hides items that were hidden when the cells were read, although they were hidden or shown during the export', async () => {
     const segment = new Segment();
     for (const item of [4, 6, 8]) segment.hide(item);
     segment.meanwhile = () => {

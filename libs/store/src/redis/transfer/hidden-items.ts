@@ -8,7 +8,8 @@ const ITEM_BYTES = HASH_BYTES + 4;
 type Items = ReadonlyMap<string, number>;
 
 /**
- * The items that were hidden in a segment while it was read, and possibly others that were hidden or shown meanwhile.
+ * The items that were hidden in a segment while it was read, and possibly others that were hidden or shown during the
+ * read.
  */
 interface Found {
   readonly segment: number;
