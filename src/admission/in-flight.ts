@@ -8,7 +8,8 @@ import { RequestPermit, type Admission, type Ledger } from './request-permit.js'
  * wait here: one that exceeds a bound is refused.
  *
  * A caller may hold at most as much as remains free (dynamic thresholds, Choudhury and Hahne 1998). A single
- * caller gets half of the bound, two callers get a third each, and a new caller always finds as large a share free.
+ * caller gets half of the bound, two callers get a third each, and a new caller always finds a share of the same size
+ * free.
  */
 export class InFlight implements Ledger {
   private readonly taken = noCounts();

@@ -55,7 +55,7 @@ export class KeysService {
     const made = await this.make({ ...old, createdAt: now, expiresAt }, manager);
     const end = Math.min(old.expiresAt ?? Infinity, now + overlapSeconds * 1_000);
     if (!(await this.keys.replace({ ...old, expiresAt: end }))) {
-      // The old key was revoked meanwhile, so its successor is revoked, too.
+      // The old key was revoked in the meantime, so its successor is revoked, too.
       await this.revoke(made.id, manager);
       throw noKey(id);
     }

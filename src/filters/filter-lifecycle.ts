@@ -100,8 +100,8 @@ export class FilterLifecycle {
   }
 
   /**
-   * A page of the caller's filters, and the cursor of the next page. Leaves out filters that were dropped meanwhile. A
-   * filter whose data is lost does not hide the others.
+   * A page of the caller's filters, and the cursor of the next page. Leaves out filters that were dropped during the
+   * call. A filter whose data is lost does not hide the others.
    */
   async list(
     kind: FilterKind,
@@ -181,7 +181,7 @@ export class FilterLifecycle {
 }
 
 /**
- * The error of a repeated creation. A repeat changes nothing, even if the filter of the first attempt was dropped
+ * The error of a repeated creation. A repeat changes nothing, even if the filter of the first attempt has been dropped
  * since.
  */
 function droppedSince({ kind, name }: Pick<FilterSpec, 'kind' | 'name'>, error: unknown): unknown {

@@ -154,7 +154,7 @@ describe('the history of filters', () => {
     expect(sampler.of('cleared')?.generation).toBe('2');
   });
 
-  it('has a gap if a filter is lost or cleared meanwhile, and continues with the others', async () => {
+  it('has a gap if a filter is lost or cleared during a round, and continues with the others', async () => {
     const store = new Names();
     for (const name of ['a', 'b', 'c']) store.filters.set(name, '1');
     const { sampler } = samplerOf(store);

@@ -67,7 +67,7 @@ describe('a generated operation id', () => {
     expect(idOfRefused(lease(deep))).toEqual(expect.any(String));
   });
 
-  it('for a stream is not valid for a JSON body, nor the reverse', () => {
+  it('for a stream is not valid for a JSON body, and vice versa', () => {
     for (const { id } of [operationOf(stream()), { id: idOfRefused(stream()) }]) {
       const again = stream(id);
       expect(blockOperation(again, operationOf(again), 1, ['a'])).toMatchObject({ id, origin: 'made' });

@@ -65,7 +65,7 @@ export class FilterGauges {
     );
   }
 
-  /** Reads the figures from the store. Shows none if the store is not `ready` or fails meanwhile. */
+  /** Reads the figures from the store. Shows none if the store is not `ready` or fails during the read. */
   async refresh(ready: boolean): Promise<void> {
     const rows = ready ? await this.rows().catch(emptyIfExpected) : [];
     for (const gauge of [...this.gauges.keys(), this.window, this.queue, this.oldest]) gauge.reset();

@@ -11,7 +11,7 @@ export interface BatchConfig {
   readonly verb: string;
   /**
    * The kind of entries: items, compared by their bytes; URLs, compared by their URL keys; or discoveries, which are
-   * URLs that may have a payload. The one member of the JSON body has this name, but "urls" for discoveries.
+   * URLs that may have a payload. The only member of the JSON body has this name, except that discoveries use "urls".
    */
   readonly entries: 'items' | 'urls' | 'discoveries';
   /** The options that the request may have, each in the query or in the JSON body. */
@@ -26,7 +26,10 @@ declare module 'fastify' {
   }
 
   interface FastifyContextConfig {
-    /** Who may use the route. Every route has it. An unknown path has none, and allows principals of any scope. */
+    /**
+     * The callers that may use the route. Every route has this member. An unknown path has none, and allows principals
+     * of any scope.
+     */
     access?: Access;
     /** Principals with a name prefix may not use the route. */
     allNames?: boolean;

@@ -3,5 +3,5 @@ export const SCOPES = ['read', 'write', 'admin'] as const;
 
 export type Scope = (typeof SCOPES)[number];
 
-/** Who may use a route: everyone, or principals with a scope. */
+/** The callers that may use a route: everyone, or principals with a scope. */
 export type Access = 'public' | Scope;

@@ -55,8 +55,8 @@ export class Outbox {
   }
 
   /**
-   * Runs `work` after all messages were sent, except uploads for which the set has no room. Sends none meanwhile.
-   * Throws if the service is unavailable.
+   * Runs `work` after all messages were sent, except uploads for which the set has no room. Sends no messages while it
+   * runs. Throws if the service is unavailable.
    */
   whenTold<T>(work: () => Promise<T>): Promise<T> {
     return this.turns.take(async () => {

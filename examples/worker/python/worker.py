@@ -56,7 +56,7 @@ class Worker:
     """
 
     WAIT_SECONDS = 1
-    #: Delays follow the clock of the service, which may be adjusted meanwhile.
+    #: Delays follow the clock of the service, which may be adjusted during a delay.
     CLOCK_GRACE_SECONDS = 1.0
     POLL_SECONDS = 0.5
     #: Minimum delay of a URL that was given up. Without it, the queue would return the URL before it looks empty.

@@ -17,8 +17,8 @@ export class Hosts {
   ) {}
 
   /**
-   * Lists the hosts with URLs in the queue, with URLs that count towards `maxUrls`, or with settings. If others come
-   * and go meanwhile, a host may come twice.
+   * Lists the hosts with URLs in the queue, with URLs that count towards `maxUrls`, or with settings. If other hosts
+   * come and go between the pages, a host may be listed twice.
    */
   async *list(options: PageOptions = {}): AsyncGenerator<Host> {
     const pages = pagesOf<HostList>(this.service.requests, `${this.path}/hosts`, options);

@@ -9,7 +9,7 @@ const LONGEST_DELAY_SECONDS = 86_400;
  * Minimum delay of a URL that the worker gives up on. Without it, the queue would return the URL before it looks empty.
  */
 const GIVEN_UP_SECONDS = 60;
-/** Delays follow the clock of the service, which may be adjusted meanwhile. */
+/** Delays follow the clock of the service, which may be adjusted during a delay. */
 const CLOCK_GRACE_MS = 1_000;
 /** How long a worker waits for URLs whose delays it does not know. */
 const UNKNOWN_DELAY_MS = 60_000;

@@ -194,8 +194,8 @@ export class VisitedSet extends Handle<
   }
 
   /**
-   * Lists the URLs in the queue, in every state. A URL that changes its state meanwhile may be listed twice or not at
-   * all.
+   * Lists the URLs in the queue, in every state. A URL that changes its state between the pages may be listed twice or
+   * not at all.
    */
   async *queuedUrls(options: QueuedUrlsOptions = {}): AsyncGenerator<QueuedUrl> {
     const path = `${this.path}/queue/urls`;

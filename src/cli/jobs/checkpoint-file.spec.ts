@@ -31,7 +31,7 @@ describe('a checkpoint', () => {
     expect(found()).toEqual({ entries: 3 });
   });
 
-  it('has the previous state, for a last write torn at any byte', () => {
+  it('has the previous state if the last write was torn, at any byte', () => {
     written({ entries: 1 }, { entries: 2 });
     const whole = readFileSync(path);
     // The first state is in the second slot, and the second in the first.

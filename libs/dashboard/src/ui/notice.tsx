@@ -76,7 +76,7 @@ export function Empty({
   );
 }
 
-/** What a screen shows until the first answer of a poll. */
+/** The contents of a screen until the first answer of a poll. */
 export function Pending({
   of: { data, error, refresh },
   what,
