@@ -51,7 +51,7 @@ export function listensOn(pid: number, port: number): boolean {
     try {
       return inodes.includes(readlinkSync(`${folder}/${fd}`));
     } catch {
-      return false; // It was closed meanwhile.
+      return false; // The file was closed in the meantime.
     }
   });
 }

@@ -60,7 +60,7 @@ const COLUMNS = [
   ...['bytes per item', 'error rate', 'CPU relative to', 'other figures'],
 ];
 
-/** The least and the most CPU per item among the rounds of a row. If they differ much, the row is unreliable. */
+/** The least and the most CPU per item among the rounds of a row. If they differ widely, the row is unreliable. */
 function spread(rounds: Row['rounds'] = []): string {
   const totals = rounds.flatMap(({ cpu }) => (cpu === undefined ? [] : [totalCpu(cpu)]));
   return totals.length < 2 ? '' : `${number(Math.min(...totals))}–${number(Math.max(...totals))}`;

@@ -116,7 +116,7 @@ describe('a sync of the command line that gets no answer', () => {
     expect(await set.check([...LISTED, ...OTHERS])).toEqual(['seen', 'seen', 'unseen']);
   });
 
-  it('of stdin, and was abandoned meanwhile, starts over before it reads stdin', async () => {
+  it('of stdin, and was abandoned in the meantime, starts over before it reads stdin', async () => {
     const args = ['-', '--checkpoint', join(folder, 'checkpoint')];
     await cutAt({ ...COMMIT, hold: 'request' }, args, ['SIGKILL']);
     expect(await runCommand(['sync', set.name, '--abandon'], { env: env() })).toMatchObject({ code: 0 });

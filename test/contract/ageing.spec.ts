@@ -226,11 +226,11 @@ describe.each([embedded, redis])('$name: filters that age', (fixture) => {
     expect(forgotten).toBeGreaterThan(30 * hot.length);
   });
 
-  it('forgotten items whose cells others keep alive are hidden exactly, after a restart too, up to a limit', async () => {
+  it('forgotten items whose cells other items keep alive are hidden exactly, also after a restart, up to a limit', async () => {
     const most = 12;
     await subject.reopen({ maxHidden: most });
-    // The set is so full that other items hold all cells of many items. Items that tested positive when added have no
-    // counts.
+    // The set is so full that many items share every cell with other items. Items that tested positive when added have
+    // no counts.
     const filter = await make({ capacity: 400, errorRate: 0.1 });
     const added = await add(subject.store, filter, items(700));
     const many = items(700).filter((_, n) => added[n] === 1);
@@ -268,7 +268,7 @@ describe.each([embedded, redis])('$name: filters that age', (fixture) => {
     expect(tally(await add(subject.store, current, many.slice(0, 5)), 1)).toBeGreaterThan(0);
   });
 
-  it('a sync keeps the ages of known URLs, and gives new URLs and those visited meanwhile a full age', async () => {
+  it('a sync keeps the ages of known URLs, and gives a full age to new URLs and to URLs visited during it', async () => {
     const filter = await make({ segmentation: SEGMENTED });
     const calls = new SyncCalls(subject);
     await add(subject.store, filter, ['known', 'visited', 'left', 'gone']);
@@ -451,7 +451,7 @@ describe.each([embedded, redis])('$name: filters that age', (fixture) => {
     },
   );
 
-  it('the limit on a sync’s forgets counts live items, even if nothing was written since others expired', async () => {
+  it('the limit on a sync’s forgets counts live items, even if nothing was written since other items expired', async () => {
     const filter = await make({ segmentation: SEGMENTED });
     const calls = new SyncCalls(subject);
     await add(subject.store, filter, items(300));

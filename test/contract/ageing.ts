@@ -41,7 +41,7 @@ export function ageingContract(subject: Subject): void {
     subject.store.describe(await calls.current(filter));
   const hiddenIn = async (filter: Filter) => (await stats(filter)).age!.hidden;
   /**
-   * A filter like FORGOTTEN, so full that other items hold all cells of many items. `counted` leaves out items that
+   * A filter like FORGOTTEN, so full that many items share every cell with other items. `counted` leaves out items that
    * tested positive when they were added.
    */
   const crowded = async (options: FilterOptions = {}): Promise<{ filter: Filter; counted: string[] }> => {
@@ -129,7 +129,7 @@ export function ageingContract(subject: Subject): void {
       }
     }, 60_000);
 
-    it('report an item as absent once it is forgotten, even if others keep its cells, and take it again', async () => {
+    it('report an item as absent once it is forgotten, even if other items keep its cells, and accept it again', async () => {
       for (const segmentation of [undefined, SEGMENTED]) {
         const { filter, counted } = await crowded(segmentation && { segmentation });
         const { store } = subject;

@@ -269,7 +269,7 @@ export function hostSettingsContract(subject: Subject): void {
       expect(await drop(filter, 'a')).toBe(0);
     });
 
-    it('counts entries that were forgotten or dropped before until the queue has removed them', async () => {
+    it('counts entries that were forgotten or dropped earlier, until the queue has removed them', async () => {
       const filter = await make({});
       const make6 = async () => {
         await discover(subject.store, filter, urls('a', 6));
@@ -295,7 +295,7 @@ export function hostSettingsContract(subject: Subject): void {
       expect(await drop(filter, 'a')).toBe(4);
     });
 
-    it('leaves later URLs, its pace and its settings', async () => {
+    it('keeps later URLs, its pace and its settings', async () => {
       const filter = await make({ delayMs: DELAY_MS });
       await set(filter, 'a', { own: { maxLeased: 5 } });
       await discover(subject.store, filter, urls('a', 3));

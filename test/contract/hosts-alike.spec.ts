@@ -30,7 +30,10 @@ const STEPS = 80;
 const ALL = 80;
 /** Enough calls to bring back all entries that are due: Redis moves some with each. */
 const DUE_CALLS = 20;
-/** Entries of the same lane that come due in one change have no order, so scheduled ones come due between the others. */
+/**
+ * Entries of the same lane that come due in one change have no defined order, so scheduled entries come due between the
+ * other ones.
+ */
 const BETWEEN_MS = UNIT_MS / 2;
 
 interface Plan {
@@ -48,7 +51,7 @@ interface Plan {
   readonly drops?: true;
   /** Commits and abandons syncs. */
   readonly syncs?: true;
-  /** Continues with an import of an export, sometimes of the other store's. */
+  /** Continues with an import of an export, sometimes one from the other store. */
   readonly copies?: true;
 }
 

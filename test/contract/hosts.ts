@@ -87,7 +87,7 @@ export function hostsContract(subject: Subject): void {
     );
 
     it('that is full for one host takes URLs of other hosts, and refuses batches as a whole', async () => {
-      // One layer.
+      // The set has one layer.
       const made = await make(3, { capacity: 600, growsTo: 1 });
       const big = pagesOf('big.example', 200);
       const elsewhere = hostsOf(30, 'other').filter((url) => runOf(made, url) !== runOf(made, big[0]!));
@@ -131,7 +131,7 @@ export function hostsContract(subject: Subject): void {
 
     it('has about as much room for a host after an export and import', async () => {
       const { store } = subject;
-      // One layer, in which each run has a share of 200.
+      // The set has one layer, in which each run has a share of 200.
       const filter = await make(6, { capacity: 1_200, growsTo: 1 });
       const big = pagesOf('big.example', 250);
       const others = hostsOf(200, 'other').filter((url) => runOf(filter, url) !== runOf(filter, big[0]!));
@@ -244,7 +244,7 @@ export function hostsContract(subject: Subject): void {
       const most = 12;
       await subject.reopen({ maxHidden: most });
       const { store } = subject;
-      // One layer, in which each run has a share of 400 and other URLs hold all cells of many.
+      // The set has one layer, in which each run has a share of 400. Many URLs share every cell with other URLs.
       const filter = await make(3, { capacity: 1_200, errorRate: 0.25, growsTo: 1, ...AGES });
       const big = pagesOf('big.example', 380);
       const others = hostsOf(3_000, 'other').filter((url) => runOf(filter, url) !== runOf(filter, big[0]!));
@@ -254,7 +254,7 @@ export function hostsContract(subject: Subject): void {
         return urls.filter((_, n) => added[n] === 1);
       };
       const [few, many] = [await counted(others.slice(0, 700)), await counted(big)];
-      // Oldest first: the newest of all has a cell of its own.
+      // Removes the oldest first, because the newest of all has a cell of its own.
       while ((await hidden()) < 2) await remove(store, filter, [few.shift()!]);
       let refused: unknown;
       while (refused === undefined && many.length > 0)

@@ -68,7 +68,7 @@ export function importsContract(subject: Subject): void {
       expect(await listed(2)).toEqual({ names: [spec.name, neighbour], next: undefined });
     });
 
-    it('of an export has an entry for every visited item, even if items were queued meanwhile', async () => {
+    it('of an export has an entry for every visited item, even if items were queued during the export', async () => {
       const { store } = subject;
       const filter = await makeFilter(store, { kind: 'visited-set', capacity: 5_000, errorRate: 1e-9 });
       await discover(store, filter, items(2_000));

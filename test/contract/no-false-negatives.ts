@@ -60,7 +60,7 @@ export function noFalseNegativesContract(subject: Subject): void {
       },
     );
 
-    it('after every fifth added word is removed and the store reopened, all other words are there', async () => {
+    it('after every fifth added word is removed and the store reopened, all other words are present', async () => {
       const words = items(10_000, 'word');
       const filter = await makeFilter(subject.store, {
         ...{ semantics: 'multiset', capacity: 10_000, errorRate: 1e-2, segmentation: SEGMENTED },
@@ -83,7 +83,7 @@ export function noFalseNegativesContract(subject: Subject): void {
       expect(await subject.store.describe(reopened)).toMatchObject(model.stats());
     });
 
-    it('with many writers through two stores, every item added and not removed is there', async () => {
+    it('with many writers through two stores, every item added and not removed is present', async () => {
       const stores = [subject.store, await subject.harness.open()];
       // The filter is large and has few writers, so no counter reaches 15 and the order of calls has no effect. At a
       // tenth of this capacity, one seed in 170 put three shared items, six times each, in one cell.

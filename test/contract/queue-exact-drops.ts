@@ -20,7 +20,7 @@ interface Move {
   readonly after: (filter: Filter) => Promise<unknown>;
 }
 
-/** Drops and removals of entries that others take meanwhile. */
+/** Drops and removals of entries that other calls take in the meantime. */
 export function queueExactDropsContract(subject: Subject): void {
   const calls = new EntryCalls(subject);
   const syncs = new SyncCalls(subject);

@@ -146,7 +146,7 @@ export function queueHostPaceContract(subject: Subject): void {
       ],
     ];
 
-    it.each(voids)('grows although the URL was %s meanwhile', async (_, makeVoid) => {
+    it.each(voids)('grows although the URL was %s in the meantime', async (_, makeVoid) => {
       const filter = await make({});
       await discover(subject.store, filter, urls('a', 1));
       const taken = await calls.lease(filter, 1, HELD_MS);
@@ -158,7 +158,7 @@ export function queueHostPaceContract(subject: Subject): void {
       expect(await lease(filter)).toEqual(urls('a', 1, 1));
     });
 
-    describe.each(voids)('of a URL that was %s meanwhile', (_, makeVoid) => {
+    describe.each(voids)('of a URL that was %s in the meantime', (_, makeVoid) => {
       it.each(['release', 'ack'] as const)('does not grow again after a first %s', async (first) => {
         const filter = await make({});
         // The lease continues with the entry of the other host, which is in the same segment.

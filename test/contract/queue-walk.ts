@@ -92,7 +92,9 @@ export class Walk {
     this.model.forget(new Set(distinct));
   }
 
-  /** Drops some of the entries that an earlier step listed, and forgets some. Only those that did not move are there. */
+  /**
+   * Drops some of the entries that an earlier step listed, and forgets some. Only entries that did not move are found.
+   */
   private async drop(): Promise<void> {
     const now = new Set((await this.entries()).map(({ id }) => id));
     const some = this.listed.filter(() => this.random.below(8) === 0);

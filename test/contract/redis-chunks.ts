@@ -190,7 +190,7 @@ export function redisChunks(subject: Subject<RedisHarness>): void {
       }
       const gone = new Set<string>();
       const [taken, added] = [[] as string[], [] as string[]];
-      // So few that no sweep begins.
+      // Too few for a sweep to begin.
       const first = all.filter((_, n) => n % 9 === 5);
       await calls.forget(filter, first);
       for (const item of first) gone.add(item);
@@ -259,7 +259,7 @@ export function redisChunks(subject: Subject<RedisHarness>): void {
       await subject.reopen();
     });
 
-    it('has every entry that is not forgotten, although chunks are rewritten meanwhile', async () => {
+    it('has every entry that is not forgotten, even if chunks are rewritten while it reads', async () => {
       await subject.reopen({ maxMarks: 5 });
       const filter = await make();
       const all = even(20 * FULL, 'a');

@@ -11,9 +11,9 @@ import { HELD_MS, HostCalls, hostOptions, urls } from './host-calls.js';
 import type { Subject } from './subject.js';
 import { brokenCopy, SyncCalls } from './sync-calls.js';
 
-/** More than one script deletes. */
+/** More entries than one script deletes. */
 const ENTRIES = 20_000;
-/** Longer than a sweep rests. */
+/** Longer than the rest after a sweep. */
 const LATER_MS = 10 * SWEEP_AFTER_MS;
 
 /** Hosts of queues as Redis stores them. */

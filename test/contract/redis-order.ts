@@ -185,7 +185,7 @@ export function redisOrder(subject: Subject<RedisHarness>): void {
       },
     );
 
-    it('are dropped by the instance of a lease once no other has made a step for a minute', async () => {
+    it('are dropped by the instance of a lease once no other instance has made a step for a minute', async () => {
       const filter = await make();
       await schedule(filter, ['left'], ['gone'], clock.now() + 60_000);
       await calls.discover(filter, ['new', 'newer']);

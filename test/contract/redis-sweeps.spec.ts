@@ -48,7 +48,7 @@ describe('sweeps of several instances on one Redis', () => {
     return filter;
   };
   const metaOf = async ({ generation }: Filter) => (await client.keys(`unseen:{${generation}.*:meta`))[0]!;
-  /** Looks past the stores, because a description makes its instance sweep later. */
+  /** Reads Redis directly, because a description makes its instance sweep later. */
   const marks = async ({ generation }: Filter) => {
     const keys = await client.keys(`unseen:{${generation}.*:marks:*`);
     const sizes = await Promise.all(keys.map((key) => client.hlen(key)));

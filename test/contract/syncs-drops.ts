@@ -45,7 +45,7 @@ export function syncDropsContract(subject: Subject): void {
     }
   }
 
-  /** The same, but the store was closed meanwhile. */
+  /** The same set, but the store was closed during the drop. */
   async function brokenDrop(options: FilterOptions): Promise<Filter> {
     const { filter, commit } = await dropping(options);
     await subject.reopen();
@@ -72,7 +72,7 @@ export function syncDropsContract(subject: Subject): void {
       expect(new Set(await subject.harness.still(() => exported(filter)))).toEqual(new Set(kept));
     });
 
-    it('never come due, even if their drop is broken off, and takes more than a minute', async () => {
+    it('never come due, even if their drop is broken off and takes more than a minute', async () => {
       const filter = await brokenDrop(options);
       clock.advance(LONG_MS);
       // Some of the entries that are dropped last, and some that are dropped first.

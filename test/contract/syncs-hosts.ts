@@ -48,7 +48,7 @@ export function syncsHostsContract(subject: Subject): void {
       expect(await find(filter, urls('b', 2, 2))).toEqual([New, Limited]);
     });
 
-    it('counts URLs that are visited meanwhile', async () => {
+    it('counts URLs that are visited while it is open', async () => {
       const filter = await make({ maxUrls: 3 });
       await find(filter, urls('a', 1));
       const sync = await syncs.open(filter);
@@ -97,7 +97,7 @@ export function syncsHostsContract(subject: Subject): void {
       const second = await syncs.open(filter);
       await syncs.keep(filter, second, urls('a', 1));
       await syncs.commit(filter, second);
-      // Two are listed or queued.
+      // Two URLs are listed or queued.
       expect(await find(filter, urls('a', 2, 4))).toEqual([New, Limited]);
     });
 

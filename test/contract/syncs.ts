@@ -67,7 +67,7 @@ export function syncsContract(subject: Subject): void {
       expect(await stats(filter)).toMatchObject({ items: 0, nonZeroCells: 0 });
     });
 
-    it('do not restore an item that was removed meanwhile, whether it is listed before or after', async () => {
+    it('do not restore an item that was removed while they were open, whether it is listed before or after its removal', async () => {
       for (const segmentation of [undefined, SEGMENTED]) {
         const filter = await make(segmentation ? { segmentation } : {});
         await calls.add(filter, ['before', 'after', 'saved', 'other']);

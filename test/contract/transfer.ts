@@ -74,7 +74,7 @@ export function transferContract(subject: Subject): void {
   const bytesOf: SegmentBytes = (filter, segment) => subject.harness.segmentBytes(filter, segment);
   const copy = async (filter: Filter, operation = made()) =>
     importFile(subject.store, await exportFile(subject.store, filter), operation, `${filter.name}.copy`);
-  /** A copy with each entry of the queue once. If a slot moves meanwhile, reading its queue may start again. */
+  /** A copy with each entry of the queue once. If a slot moves during the export, reading its queue may start again. */
   const copyOnce = (filter: Filter) => subject.harness.still(() => copy(filter));
   const missing = (name: string, kind: Filter['kind'] = 'filter') =>
     expectRefusal(subject.store.open(name, kind, { fresh: true }), 'FILTER_NOT_FOUND');
@@ -205,7 +205,7 @@ export function transferContract(subject: Subject): void {
       expect((await store.describe(copied)).nonZeroCells).toBe(0);
     });
 
-    it('never leave an item visited without its entry, even if items are removed meanwhile', async () => {
+    it('never leave an item visited without its entry, even if items are removed during the export', async () => {
       const { store } = subject;
       const filter = await makeFilter(store, { kind: 'visited-set', capacity: 5_000, errorRate: 1e-9 });
       const urls = items(3_000);

@@ -48,7 +48,7 @@ describe.each(STORES)('filters over HTTP, $name store', ({ start }) => {
     expect(Object.keys((body as { geometry: object }).geometry)).toHaveLength(5);
   });
 
-  it('answers 200 if the same filter exists, after defaults, and 409 if another does', async () => {
+  it('answers 200 if the same filter exists, with defaults filled in, and 409 if a different one exists', async () => {
     const name = await create();
     const same = { name, type: 'counting', capacity: 1_000, errorRate: 0.001, semantics: 'set' };
     expect(await call(app, 'POST', '/v1/filters', same)).toMatchObject({ status: 200, body: { name } });

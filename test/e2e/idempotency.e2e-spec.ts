@@ -25,7 +25,7 @@ describe.each(STORES)('idempotency over HTTP, $name store', ({ start }) => {
     call(app, 'POST', path, body, key === undefined ? {} : { 'idempotency-key': key });
   const keyOf = ({ headers }: Answer): string => headers.get('idempotency-key') as string;
 
-  it("answers a repeat under the caller's key the same and changes nothing", async () => {
+  it("gives a repeat under the caller's key the same answer and changes nothing", async () => {
     const name = await create();
     const path = `/v1/filters/${name}/items/add`;
     const key = 'any visible-ASCII key?'.replaceAll(' ', '_');

@@ -90,7 +90,7 @@ describe.each(STORES)('syncs of visited sets over HTTP, $name store', ({ start }
     ]);
   });
 
-  it('answer a repeat with its operation key the same, and never from records of another sync', async () => {
+  it('give a repeat with its operation key the same answer, and never one from the records of another sync', async () => {
     const set = await Synced.visitedSet(app);
     await set.batch('visit', urls(0, 10));
     const opened = await set.send('POST', '/syncs', {}, 'open');

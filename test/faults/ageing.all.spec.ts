@@ -195,7 +195,7 @@ describe.each([embedded, onRedis])('a set that ages, on $name', (victim) => {
             const sent = Date.now();
             const kept = await call(`${set}/syncs/${sync['id'] as string}/urls`, { urls: listed });
             const answers = kept['results'] as string[];
-            // A URL that has expired meanwhile is new to the set and gets a full age.
+            // A URL that has expired in the meantime is new to the set and gets a full age.
             model.visited(
               listed.filter((_, n) => answers[n] === 'new'),
               sent,

@@ -153,7 +153,7 @@ describe('Redis at maxmemory, with noeviction', () => {
     const clearing = keyed();
     await expectRefusal(store.clear(first.name, 'filter', clearing), 'STORE_FULL');
     await expectRefusal(store.clear(second.name, 'filter', made()), 'STORE_FULL');
-    // No result is made up meanwhile.
+    // Until the clear completes, checks fail instead of guessing.
     for (const filter of filters) {
       await expect(check(store, filter, items(10))).rejects.toMatchObject({ name: 'StaleFilterError' });
     }

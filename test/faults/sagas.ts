@@ -56,7 +56,7 @@ export const specOf = (name: string): FilterSpec =>
 const current = (store: RedisStore, { name }: Pick<Scene, 'name'>) =>
   store.open(name, 'visited-set', { fresh: true });
 
-/** Makes a call on the current filter, and again if that was cleared or its sync committed meanwhile. */
+/** Makes a call on the current filter, and again if that filter was cleared, or its sync committed, during the call. */
 async function onCurrent<T>(
   store: RedisStore,
   scene: Scene,

@@ -74,11 +74,11 @@ export interface Listed {
   readonly place: string;
 }
 
-/** An export of a set that did not change meanwhile. */
+/** An export of a set that did not change during it. */
 export interface Exported {
   readonly filter: Filter;
   readonly parts: readonly Part[];
-  /** The set at that time. */
+  /** The set as exported. */
   readonly set: SetModel;
 }
 

@@ -33,7 +33,7 @@ const OPERATION = {
   repeat: false,
 } as const;
 
-/** A finished export, and the states of its set meanwhile. */
+/** A finished export, and the states of its set during it. */
 export interface Finished {
   readonly filter: Filter;
   readonly parts: readonly Part[];

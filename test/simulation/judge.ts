@@ -43,7 +43,7 @@ const RECORDED: ReadonlySet<Verb> = new Set(MUTATIONS);
 
 /** Compares each answer with the states during its call. */
 export class Judge implements Observer, Listener {
-  /** True once all faults have ended, when none may excuse a failed call. */
+  /** True once all faults have ended. From then on, no fault excuses a failed call. */
   isOver = false;
   readonly truth: Truth;
   private readonly pending = new Map<number, Attempt>();
@@ -195,7 +195,7 @@ export class Judge implements Observer, Listener {
     }
   }
 
-  /** Runs changes, and commits them or not. */
+  /** Runs changes, and commits them if `commits` is true. */
   running(run: () => void, commits: boolean): void {
     if (!commits) {
       this.lastFault = this.time.passed;

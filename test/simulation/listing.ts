@@ -27,7 +27,7 @@ export class Listing {
     const before = this.stayed;
     this.stayed = before ? new Map([...now].filter(([place, text]) => before.get(place) === text)) : now;
     this.hasMoved ||= before !== undefined && (this.stayed.size < now.size || this.stayed.size < before.size);
-    // If a sweep removes a void entry meanwhile, others of its row may be listed twice.
+    // If a sweep removes a void entry during the call, other entries of its row may be listed twice.
     this.hasMoved ||= queue.lanes.all.some(({ isVague }) => isVague);
   }
 
@@ -37,7 +37,7 @@ export class Listing {
     return others.length === 0 ? place : undefined;
   }
 
-  /** What contradicts the states during the call. Undefined if nothing does. */
+  /** The first contradiction between the list and the states during the call. Undefined if there is none. */
   contradicting(listed: readonly QueueEntry[]): string | undefined {
     const texts = listed.map(({ payload, state, attempt, discoveredAt, dueAt, reason, host }) =>
       [payload, state, attempt, discoveredAt, dueAt, reason, host ?? ''].join(' '),

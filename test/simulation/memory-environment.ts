@@ -196,7 +196,7 @@ export class MemoryEnvironment implements Environment {
     });
   }
 
-  /** Runs all waiting changes, and commits them or not. `tell` tells the callers. */
+  /** Runs all waiting changes, and commits them if `commits` is true. `tell` tells the callers. */
   run(commits: boolean): void {
     const batch = this.waiting.splice(0);
     const undone: Undo[] = [];

@@ -42,7 +42,7 @@ export type Step =
   | CallStep
   /** Sends an earlier call again, or its operation with another call once nothing is in progress. */
   | { readonly do: 'repeat'; readonly number: number; readonly alters: boolean }
-  /** Runs waiting changes, and commits them or not. `tell` tells the callers. */
+  /** Runs the waiting changes, and commits them if `commits` is true. `tell` tells the callers. */
   | { readonly do: 'run'; readonly commits: boolean; readonly full: boolean }
   | { readonly do: 'tell' }
   | { readonly do: 'turns'; readonly number: number }

@@ -140,7 +140,7 @@ export class QueueModel {
     this.void([entry]);
   }
 
-  /** Drops the entries of a host. Returns the least number of entries that the store counts, and the greatest. */
+  /** Drops the entries of a host. Returns the minimum and the maximum number of entries that the store may count. */
   dropHost(host: string): { least: number; most: number } {
     const lane = this.lanes.of(host);
     const dropped = this.entries.filter(({ item }) => this.hostOf(item) === host);

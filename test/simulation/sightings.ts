@@ -43,7 +43,7 @@ export class Sightings {
     this.all.push({ set, changes, now, has, layers, queued, added: tally.added, removed: tally.removed });
   }
 
-  /** The set, if it did not change meanwhile. */
+  /** The set, if it did not change during the call. */
   get unchanged(): SetModel | undefined {
     const [first] = this.all;
     // The commit of a sync gives a set other layers, which an export does not see.

@@ -1,7 +1,7 @@
 declare global {
   /**
-   * Node's own import, once for each worker. Jest loads packages anew for each test file. What comes from here belongs to
-   * Node's realm: `instanceof` with the globals of a test is false, matchers of Jest do not care.
+   * Node's own import, once for each worker. Jest loads packages anew for each test file. Objects from here belong to
+   * Node's realm: `instanceof` with the globals of a test is false, but Jest's matchers accept them.
    */
   function importNatively(specifier: string): Promise<unknown>;
 

@@ -220,7 +220,7 @@ class Tunnel {
   async deliver(): Promise<boolean> {
     this.before = Infinity;
     if (this.kept.length === 0 || this.server.closed) return false;
-    // `once` of node:events would reject if the server was killed meanwhile. Only the end matters.
+    // `once` of node:events would reject if the server was killed in the meantime. Only the end matters.
     const closed = new Promise((resolve) => this.server.once('close', resolve));
     this.server.end(Buffer.concat(this.kept));
     await closed;
