@@ -24,7 +24,7 @@ export const MOST_BEHIND = CYCLE - 1 - EPOCHS_OF_AGE;
 /** Limits of the maximum age, in seconds: 10 s to ten years. */
 export const MIN_MAX_AGE_SECONDS = 10;
 export const MAX_MAX_AGE_SECONDS = 315_576_000;
-/** Default limit on hidden items per filter: removed items whose cells are all kept live by others. */
+/** Default limit on hidden items per filter: removed items whose cells are all kept live by other items. */
 export const DEFAULT_MAX_HIDDEN = 1_000_000;
 
 /** Length of an epoch, in ms, of a filter with this maximum age. */

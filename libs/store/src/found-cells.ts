@@ -69,13 +69,14 @@ export interface PagePlace {
 }
 
 /**
- * Random pages of each layer: MOST_SAMPLED_PAGES in all, in equal shares. Small layers pass on the rest of their share.
+ * Random pages of each layer: MOST_SAMPLED_PAGES in all, in equal shares. Small layers pass on the unused part of their
+ * share.
  */
 export function drawPages(layers: readonly Geometry[], random = Math.random): PagePlace[][] {
   const pages = layers.map(({ segments, pagesPerSegment }) => segments * pagesPerSegment);
   const drawn: PagePlace[][] = layers.map(() => []);
   let room = MOST_SAMPLED_PAGES;
-  // Smallest layer first, so that the others can use the rest of its share.
+  // Smallest layer first, so that larger layers can use the remaining part of its share.
   const order = [...layers.keys()].sort((a, b) => (pages[a] as number) - (pages[b] as number));
   for (const [done, layer] of order.entries()) {
     const { pagesPerSegment } = layers[layer] as Geometry;

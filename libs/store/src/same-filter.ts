@@ -52,7 +52,7 @@ const chosenIn = (filter: Chosen): Record<string, unknown> => ({
   urlProfile: filter.urlProfile,
 });
 
-/** The API has its delay in seconds. */
+/** The API gives the delay in seconds. */
 const inSeconds = ({ delayMs, ...limits }: PerHost): object => ({
   ...(delayMs !== undefined && { delaySeconds: delayMs / 1_000 }),
   ...limits,

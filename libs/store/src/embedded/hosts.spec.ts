@@ -53,7 +53,7 @@ describe('a committed sync', () => {
     expect(listed).toEqual([0, 1, 1, 1, 1]);
     await store.syncs.commit(filter, id, 1, Infinity);
     filter = await store.open(filter.name, filter.kind);
-    // Of the five hosts, only one had a lane, and the queue had no room for the others.
+    // Of the five hosts, only one had a lane, and the queue had no room for the other four.
     await until('the others are gone', async () => rowsOf(store, 'lanes') === 1);
     expect(await discover(store, filter, urls(3, 7))).toEqual([New, New, Limited]);
   });

@@ -78,7 +78,7 @@ export class SegmentOrder {
     throw new ExportFileError(`the export lacks counters of segment ${this.current} of ${segments}`);
   }
 
-  /** True if the current segment has the cells of at least one layer, and no incomplete layer. */
+  /** True if the current segment has all cells of at least one layer, and no incomplete layer. */
   private layersWhole(): boolean {
     return this.layer > 0 && this.pieces === 0 && this.filled === 0;
   }

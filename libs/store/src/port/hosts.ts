@@ -56,7 +56,7 @@ export interface Hosts {
   /**
    * At most `limit` hosts after the cursor `after`, and no more than MAX_LISTED_HOSTS. Lists the hosts with entries,
    * with URLs that count towards `maxUrls`, or with settings. A page may be shorter although more hosts follow, but it
-   * has each host at most once. Together, the pages have each host that is listed throughout. A host may be on two
+   * lists each host at most once. Together, the pages list each host that qualifies throughout. A host may be on two
    * pages if other hosts come and go between the calls, or after a failover.
    */
   list(filter: Filter, limit: number, after?: string): Promise<HostPage>;

@@ -37,7 +37,7 @@ export interface AgeStats {
   readonly epochMs: number;
   /** Items by the last epoch in which they are live, the current one first. Estimated, as `items` is. */
   readonly items: readonly number[];
-  /** Number of removed items whose cells are all kept live by others. */
+  /** Number of removed items whose cells are all kept live by other items. */
   readonly hidden: number;
 }
 

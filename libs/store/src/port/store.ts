@@ -50,7 +50,8 @@ export interface Store {
   /**
    * Creates a filter with all cells zero and all memory reserved. `created` is false if one with the same name, kind,
    * type, semantics, capacity, error rate and URL profile exists. Throws STORE_FULL if there is not enough memory,
-   * FILTER_EXISTS if another filter has the name, and FILTER_BUSY while one of that name is being created or dropped.
+   * FILTER_EXISTS if another filter has the name, and FILTER_BUSY while a filter of that name is being created or
+   * dropped.
    *
    * Throws QUOTA_EXCEEDED if it would exceed `quota`. The step that claims the name checks this, so parallel creations
    * cannot exceed it together. A filter that exists already needs no room, nor does a repeated operation.

@@ -55,7 +55,8 @@ export type CallCounts = Pick<FilterStats, 'items' | 'added' | 'duplicate' | 're
 
 /**
  * A piece of a filter's contents that fits in memory. Pieces come segment by segment: the segment's queue, then its
- * hidden items, then its cells from first to last without a gap, oldest layer first. The last piece has the counts.
+ * hidden items, then its cells from first to last without a gap, oldest layer first. The last piece contains the
+ * counts.
  */
 export type Part =
   | {

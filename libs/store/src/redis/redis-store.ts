@@ -70,9 +70,9 @@ export interface RedisStoreOptions extends ConnectionOptions {
    */
   readonly maxSyncForgets?: number;
   /**
-   * Limit on hidden items in a filter that ages: removed items whose cells are all kept live by others. They are noted
-   * until they expire. Each segment has an equal part of the limit, and refuses further removals. If hosts choose the
-   * segments, a segment may also use the parts that other segments leave unused.
+   * Limit on hidden items in a filter that ages: removed items whose cells are all kept live by other items. They are
+   * noted until they expire. Each segment has an equal part of the limit, and refuses further removals. If hosts choose
+   * the segments, a segment may also use the parts that other segments leave unused.
    */
   readonly maxHidden?: number;
   /** Limit on the hosts of a set with `perHost`. Each segment has an equal part of it. */

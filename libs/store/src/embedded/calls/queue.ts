@@ -155,7 +155,7 @@ export class EmbeddedQueue implements Queue {
     return this.settle(filter, ids, PURGE, operation, (queue, some) => queue.purge(some));
   }
 
-  /** Makes a call on entries, in parts if each of them may be in another lane. */
+  /** Makes a call on entries, in parts if each entry may be in a different lane. */
   private async settle(
     filter: Filter,
     ids: readonly string[],

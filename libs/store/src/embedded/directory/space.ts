@@ -58,7 +58,7 @@ export class Space {
 
 /**
  * The disk of a data directory. LMDB does not say why a commit failed: if the system writes only a part, as at a
- * limit, LMDB reports only EIO. This class therefore makes a test write.
+ * limit, LMDB reports only EIO. So this class makes a test write.
  */
 export class DirectoryDisk implements Disk {
   constructor(private readonly directory: string) {}

@@ -92,7 +92,7 @@ export class Purger {
     }
   }
 
-  /** Stops after the current slice. The next start finds the rest again. */
+  /** Stops after the current slice. The next start finds the remaining data again. */
   async stop(): Promise<void> {
     this.stopped = true;
     await this.running;
@@ -116,7 +116,7 @@ export class Purger {
         if (removed < most) this.due.shift();
       }
     } catch {
-      // A commit failed. The reload finds the rest again.
+      // A commit failed. The reload finds the remaining data again.
       this.due.length = 0;
     }
   }

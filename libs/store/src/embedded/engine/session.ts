@@ -87,7 +87,7 @@ export class Session {
     return Math.floor(this.options.clock.now());
   }
 
-  /** One byte per item: 1 if a layer of the filter, which is not that of a sync, claims the item with this hash. */
+  /** One byte per item: 1 if one of the filter's own layers, not the sync's, claims the item with this hash. */
   claimed({ stack }: FilterState, hashes: Uint32Array): Uint8Array {
     return claims(stack, positionsOfHashes(hashes, stack.plan[0].geometry));
   }

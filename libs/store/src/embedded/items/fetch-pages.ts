@@ -10,8 +10,8 @@ let spans = new Int32Array(2_000);
 /**
  * Reads one byte of every cache line from an item's first cell to its last, for a whole batch. The processor fetches
  * many lines in parallel if it only has loads to do, whereas the work on the items waits for one line after the other.
- * One loop therefore computes the addresses and another does the loads. Cells outside the cache cost a fifth to a third
- * less this way than with one loop for both.
+ * So one loop computes the addresses, and another does the loads. Cells outside the cache cost a fifth to a third less
+ * this way than with one loop for both.
  */
 export function fetchPages(layer: LayerState, positions: Positions): void {
   const { segments } = layer;

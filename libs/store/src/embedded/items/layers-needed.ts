@@ -45,7 +45,7 @@ function roomsIn(
   return Array.from(open.runs, (_, run) => open.roomIn(run));
 }
 
-/** The number of items of a batch in each run that no layer claims. Equal items count once. */
+/** The number of a batch's items in each run that no layer claims. Equal items count once. */
 function freshIn(stack: LayerStack, positions: Positions): Uint32Array {
   const distinct = foldDuplicates(positions)?.positions ?? positions;
   const fresh = claims(stack, distinct);

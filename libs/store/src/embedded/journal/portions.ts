@@ -5,7 +5,7 @@ interface Waiting {
 
 /**
  * Hands changes to the database in portions. After a commit, the database runs all changes that it has been handed in
- * one turn. A portion limits their number; the rest waits for the next commit.
+ * one turn. A portion limits their number; the remaining changes wait for the next commit.
  */
 export class Portions {
   private readonly waiting: Waiting[] = [];

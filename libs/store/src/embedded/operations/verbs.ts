@@ -95,7 +95,7 @@ export const SET_HOST: Verb<HostView> = {
   decode: (bytes) => JSON.parse(bytes.toString()) as HostView,
 };
 
-/** The record has the number of entries that were dropped. */
+/** The record contains the number of dropped entries. */
 export const DROP_HOST: Verb<number> = {
   number: 17,
   encode: numberKey,

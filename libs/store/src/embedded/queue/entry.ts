@@ -10,7 +10,7 @@ import { HASH_BYTES, HASH_WORDS } from '../hashes/hash-bytes.js';
  */
 const BIRTH_AT = HASH_BYTES;
 const DISCOVERED_AT = BIRTH_AT + 6;
-/** The level in the highest byte, and the attempts in the others. */
+/** The level in the highest byte, and the attempts in the other bytes. */
 const ATTEMPT_AT = DISCOVERED_AT + 4;
 const LEVEL = MAX_ATTEMPT + 1;
 const LENGTH_AT = ATTEMPT_AT + 4;

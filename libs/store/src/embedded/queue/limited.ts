@@ -7,8 +7,8 @@ type Limits = Pick<HostLanes, 'room' | 'roomOf'>;
 
 /**
  * Added.Limited for each item of a batch that would exceed `maxUrls` of its host or the number of hosts of its queue,
- * unless it is `present`; 0 for the others. Copies of an item count once, and get the same answer. Undefined if no item
- * is limited.
+ * unless it is `present`; 0 for all other items. Copies of an item count once, and get the same answer. Undefined if no
+ * item is limited.
  */
 export function limited(
   lanes: Limits,

@@ -10,8 +10,8 @@ interface Reader {
 }
 
 /**
- * The entries of a queue, of one segment or of all, as of one commit. Entries that move during the read therefore
- * appear exactly once.
+ * The entries of a queue, of one segment or of all, as of one commit. So entries that move during the read appear
+ * exactly once.
  */
 export async function* queuePages(
   engine: Reader,

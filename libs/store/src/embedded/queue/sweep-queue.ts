@@ -96,7 +96,7 @@ function* sweepLog({ database, memory }: SweptStore, state: FilterState, lives: 
   }
 }
 
-/** Without `lives`, removes only the entries of dropped hosts, and reads no others. */
+/** Without `lives`, reads and removes only the entries of dropped hosts. */
 function* sweepLanes(session: SweptStore, state: HostState, lives: Lives | undefined) {
   const { sweptRowsPerSlice, hostsPerChange } = session.database.sizes;
   const most = lives ? sweptRowsPerSlice : hostsPerChange;

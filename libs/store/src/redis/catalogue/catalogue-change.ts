@@ -100,7 +100,7 @@ export async function carryOut(
       if (raw !== undefined) return publication;
     }
   } catch (error) {
-    // The next call undoes the rest.
+    // The next call undoes the remaining work.
     await change.undo?.(held, error).catch(() => undefined);
     throw error;
   }

@@ -123,9 +123,9 @@ export class Generations {
 
   /**
    * Frees the keys of a creation, if Redis can be reached. The next call that creates a filter of this name, or needs
-   * its room, frees the rest. A filter that was being cleared stays stale, and the next call finishes the clear. If
-   * another instance has taken over, frees only the keys that this call created. Never frees the keys of a published
-   * generation: the answer to the publication may have been lost.
+   * its room, frees the remaining keys. A filter that was being cleared stays stale, and the next call finishes the
+   * clear. If another instance has taken over, frees only the keys that this call created. Never frees the keys of a
+   * published generation: the answer to the publication may have been lost.
    */
   private async undo(held: HeldEntry, error: unknown): Promise<void> {
     const { entry } = held;

@@ -119,7 +119,7 @@ export class Growth {
     }
     if (!entry || !found) throw await this.catalogue.explainLoss(filter);
     const { made = 1 } = found;
-    // The catalogue has lost the layer, too.
+    // The catalogue has also lost the layer.
     if (made <= from) stack.shrankTo(made);
     for (let layer = from; layer < made; layer++) {
       await this.makeKeys(entry, stack, layer, entry.tags[segment] as string, deadline);

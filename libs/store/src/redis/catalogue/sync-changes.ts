@@ -283,7 +283,7 @@ function withPlan(entry: CatalogueEntry, { plan, base, made, growing, undoing }:
   };
 }
 
-/** Only the fields of a plan, since a caller's object may have others. */
+/** Only the fields of a plan, since a caller's object may have other fields. */
 export function planOf({ capacity, errorRate, geometry, layers }: SyncPlan): SyncPlan {
   return { capacity, errorRate, geometry, ...(layers === undefined ? {} : { layers }) };
 }

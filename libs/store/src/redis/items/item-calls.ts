@@ -46,7 +46,7 @@ interface Lacking {
   readonly lost: boolean;
 }
 
-/** Number of removals that each segment can always note during a sync. */
+/** Number of removals that every segment can note during any sync. */
 const LEAST_NOTED = 1_000;
 
 /** The answer for a segment that takes no part in a sync. */

@@ -91,9 +91,9 @@ export class LanesReader extends QueueReader {
   }
 
   /**
-   * All lanes that exist when this begins: those that have turns, in this order, and then the others. A lane whose turn
-   * changes in the meantime may appear twice. A turn is never used again, so a lane that did not come with the turns
-   * has a later one, or none.
+   * All lanes that exist when this begins: first the lanes that have turns, in this order, and then all others. A lane
+   * whose turn changes in the meantime may appear twice. A turn is never used again, so a lane that did not come with
+   * the turns has a later one, or none.
    */
   async *hosts(filter: Pick<Filter, 'maxAgeSeconds' | 'base'>): AsyncGenerator<QueuePage, void, undefined> {
     let kind: 'turns' | 'lanes' = 'turns';

@@ -80,7 +80,10 @@ const ENDED = `
 /** Maximum numbers of due entries, delayed and scheduled, that are searched for dropped ones. */
 const DUE_ENTRIES_READ = 250;
 
-/** Dropped entries do not count, but some of them may be due. If very many are due, the rest count as waiting. */
+/**
+ * Dropped entries do not count, but some of them may be due. If very many entries are due, those beyond these numbers
+ * count as waiting.
+ */
 const DROPPED = `
 local function droppedIn(heads)
   local ids, count = {}, 0

@@ -11,7 +11,7 @@ import {
   STORED_PRIORITIES,
 } from './queue-state.js';
 
-/** Members of a sorted set to read at a time: leases, and others. */
+/** Members of a sorted set to read at a time: leases, and members of other sets. */
 const ENDS_READ = 8;
 const MEMBERS_READ = 64;
 

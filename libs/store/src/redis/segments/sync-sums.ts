@@ -62,7 +62,7 @@ export class SyncSums {
       if (copied === 0) sums.uncopied.push(segment);
       known?.stack.saw(segment, open, itemsIn(filter, known.stack, second));
     }
-    // Each segment may note as many as the whole set, because one host may have all of them.
+    // Each segment may note as many removals as the whole set, because all of them may be of one host.
     if (filter.stack.isByHost) sums.full ||= noted > this.maxSyncForgets;
     const items = own.map((counts, layer) =>
       filter.maxAgeSeconds === undefined ? sumOf(counts) : filter.stack.itemsFromCells(layer, counts),

@@ -41,7 +41,7 @@ export class HiddenItems {
     const cells = await read();
     // Without a removal since, an item that is hidden now was hidden before.
     const after = cells.removals === before.removals ? undefined : await this.read(segment);
-    // An item may have been shown or hidden between the two readings, so those of both are hidden in the export.
+    // An item may have been shown or hidden between the two readings, so the export hides the items of both.
     const hidden = new Map(before.pieces.get(piece));
     for (const [hash, until] of after?.pieces.get(piece) ?? []) hidden.set(hash, until);
     const items = Array.from(hidden, ([hash, until]) => ({ hash: Buffer.from(hash, 'latin1'), until }));
