@@ -121,7 +121,7 @@ const TOOLS = {
 /** The tools that the tests of a lane need (test/support/lanes.mjs). */
 const TOOLS_OF_LANE = { core: ['redis', 'chromium'], all: Object.keys(TOOLS) };
 
-/** Installs the named tools, or all of them. Exits on failure. */
+/** Installs the named tools, or all tools. Exits on failure. */
 export function ensureTools(names) {
   const unknown = names.filter((name) => !Object.hasOwn(TOOLS, name));
   if (unknown.length > 0)

@@ -9,7 +9,7 @@ import { Store } from './store/store.token.js';
 /**
  * Both flags keep full collections rare. V8 counts the buffers of requests as growth of its heap. Without the first
  * flag, dead objects in the old generation keep such buffers alive; without the second, V8 starts a full collection
- * after every hundred batches. docs/decisions.md has the measurements.
+ * after every hundred batches. docs/decisions.md gives the measurements.
  */
 const V8_FLAGS = '--no-allocation-site-pretenuring --heap-growing-percent=200';
 

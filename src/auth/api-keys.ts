@@ -18,8 +18,8 @@ export type Verdict =
   | { readonly key: undefined; readonly reason: 'unknown key' | 'wrong secret' | 'expired key' };
 
 /**
- * The API keys in the store. One call reads all of them, and they are kept for KEYS_LIFETIME_MS. So requests do not
- * cost the store a call each, whether their key ids are known or made up.
+ * The API keys in the store. One call reads all keys, and they are kept for KEYS_LIFETIME_MS. So requests do not cost
+ * the store a call each, whether their key ids are known or made up.
  */
 export class ApiKeys {
   /** Until the clock's `monotonic()` reaches this, no keys exist, as far as this instance can know. */

@@ -27,7 +27,7 @@ export class KeysService {
   ) {}
 
   /**
-   * Creates a key. Only this answer has the secret: the service does not store it, so even a repeat cannot show it
+   * Creates a key. Only this answer contains the secret: the service does not store it, so even a repeat cannot show it
    * again.
    */
   async create(dto: CreateKeyDto, manager: Manager): Promise<NewKeyView> {

@@ -86,7 +86,7 @@ const MEMBER = { items: 'items', urls: 'urls', ids: 'ids', discoveries: 'urls' }
 export const MAX_NAMED_FAULTS = 100;
 
 /**
- * The entries of a parsed body such as `{"urls": […]}`, which may have `options`, too. Throws VALIDATION_FAILED, which
+ * The entries of a parsed body such as `{"urls": […]}`, which may also have `options`. Throws VALIDATION_FAILED, which
  * names the limits and the first MAX_NAMED_FAULTS invalid entries.
  */
 export function jsonBatch(

@@ -45,7 +45,7 @@ export interface ItemLimits extends LineLimits {
 
 /**
  * Splits a streamed body into blocks. A block ends at a line whose number is a multiple of BLOCK_LINES, or earlier if
- * the sender pauses and `wholeBlocks` is false. Never throws: the last block has the fault.
+ * the sender pauses and `wholeBlocks` is false. Never throws: the last block reports the fault.
  */
 export async function* lineBlocks(
   input: LineInput,

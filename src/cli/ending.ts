@@ -1,6 +1,6 @@
 import { AnswerError, ServiceError, UnavailableError, UnreachableError } from '#client';
 
-/** Exit statuses of `unseen`. docs/cli.md has the table. */
+/** Exit statuses of `unseen`. docs/cli.md lists them in a table. */
 export const Exit = {
   Done: 0,
   /** `check` found nothing to print, or some items were refused. */

@@ -11,7 +11,7 @@ const MIB = 1024 * 1024;
 /** Default of MAX_ITEM_BYTES. */
 export const DEFAULT_MAX_ITEM_BYTES = 8_192;
 
-/** Every setting of the service. docs/settings.md has the table. */
+/** Every setting of the service. docs/settings.md lists them in a table. */
 export interface Config extends AdmissionSettings {
   readonly host: string;
   readonly port: number;

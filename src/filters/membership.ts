@@ -69,7 +69,7 @@ export class Membership {
   }
 }
 
-/** The answers for a batch, from those for its folded form. A copy of an item that is limited is limited, too. */
+/** The answers for a batch, from those for its folded form. If an item is limited, so are its copies. */
 function unfolded({ original, folded }: Folded, answers: Uint8Array): Uint8Array {
   const limited = answers.includes(Added.Limited);
   const bytes = new Uint8Array(folded.length).fill(Added.Present);

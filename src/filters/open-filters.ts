@@ -4,7 +4,7 @@ import { notFound } from '../errors/not-found.js';
 import { ProblemError } from '../errors/problem.js';
 import { Store } from '../store/store.token.js';
 
-/** Number of attempts for a call. It fails if the filter is cleared during each of them. */
+/** Number of attempts for a call. It fails if the filter is cleared during each attempt. */
 const ATTEMPTS = 3;
 
 /** Opens filters by name, and repeats calls on stale generations. */

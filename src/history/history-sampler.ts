@@ -142,7 +142,10 @@ export class HistorySampler implements OnApplicationBootstrap, BeforeApplication
     });
   }
 
-  /** Yields watched filters first, then others while places are free: new filters never end the history of others. */
+  /**
+   * Yields watched filters first, then other filters while places are free: new filters never end the history of
+   * watched ones.
+   */
   private async *filters(): AsyncGenerator<Filter> {
     const seen = new Set<string>();
     for (const [name, { kind }] of this.histories)

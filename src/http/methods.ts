@@ -20,7 +20,7 @@ export function refuseOtherMethods(server: FastifyInstance): void {
     known.set(url, path);
   });
   server.addHook('onRequest', (request, _reply, done) => {
-    // CORS has its own route for OPTIONS of any path.
+    // CORS adds its own route for OPTIONS of any path.
     if (!request.is404 && request.routeOptions.url !== '*') {
       done();
       return;

@@ -12,9 +12,9 @@ const LOOPBACK = ['localhost', '127.0.0.1', '[::1]'];
  * same-origin.
  *
  * Refuses a Host that is not a known name of this service, and requests that a browser marks as cross-origin, unless
- * CORS_ORIGINS has the origin. With AUTH=none, clients may also use any address of the service as Host, because a page
- * cannot forge an address. With AUTH=keys, a page has a key only if someone gave it one. So CORS alone decides about
- * origins, and Host is checked only if ALLOWED_HOSTS is set.
+ * CORS_ORIGINS lists the origin. With AUTH=none, clients may also use any address of the service as Host, because a
+ * page cannot forge an address. With AUTH=keys, a page has a key only if someone gave it one. So CORS alone decides
+ * about origins, and Host is checked only if ALLOWED_HOSTS is set.
  */
 export class OriginGuard {
   private readonly hosts: ReadonlySet<string> | undefined;

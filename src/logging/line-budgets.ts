@@ -5,7 +5,7 @@ import { LineBudget } from './line-budget.js';
 const MOST_KEYS = 1_000;
 
 /**
- * A line budget for each key, such as a caller, so that the lines of one key do not use up the lines of others. While
+ * A line budget for each key, such as a caller, so that one key does not use up the budget of the others. While
  * MOST_KEYS keys have lines or left-out lines, all other keys share one budget.
  */
 export class LineBudgets {

@@ -11,7 +11,7 @@ import {
   type Store,
 } from '#store';
 
-/** Maximum number of filters, because a scrape calls the store for each of them. */
+/** Maximum number of filters, because a scrape calls the store for each filter. */
 const MOST_FILTERS = 100;
 
 /** Gauges for each filter: the first MOST_FILTERS by name, visited sets first. */

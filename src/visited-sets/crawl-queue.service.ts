@@ -34,8 +34,8 @@ export class CrawlQueueService {
   ) {}
 
   /**
-   * Leases entries. If none is available, waits as long as the caller allows; meanwhile the request has no place in
-   * flight.
+   * Leases entries. If none is available, waits as long as the caller allows. While it waits, the request does not
+   * count as in flight.
    */
   async lease(name: string, dto: LeaseDto, operation: Operation, request: Request): Promise<LeasesView> {
     const { max, leaseSeconds, waitSeconds = 0, maxPerHost } = dto;

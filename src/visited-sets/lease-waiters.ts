@@ -42,7 +42,9 @@ export class LeaseWaiters {
     this.endRetries = every(options.clock, RETRY_MS, () => this.wake());
   }
 
-  /** Resolves with the leased entries, or with none once `left` is aborted. Rejects with the error of an attempt. */
+  /**
+   * Resolves with the leased entries, or with no entries once `left` is aborted. Rejects with the error of an attempt.
+   */
   wait(lease: Lease, left: AbortSignal): Promise<LeasedEntry[]> {
     return new Promise((answer, fail) => {
       const waiter: Waiter = { lease, answer, fail, left: false };

@@ -39,7 +39,7 @@ import { UrlIdentity } from './url-identity.js';
  */
 const ENOUGH_LISTED = 2 ** 20;
 
-/** A part of the queue: the entries in it that match, and the cursor of the rest. */
+/** A part of the queue: the entries in it that match, and the cursor of the remaining part. */
 interface Part {
   readonly found: readonly QueueEntry[];
   readonly next: string | undefined;
@@ -58,7 +58,7 @@ interface Progress {
   matched: number;
   dropped: number;
   forgotten: number;
-  /** The cursor of the rest. Absent at the beginning, and when the drop has ended. */
+  /** The cursor of the remaining part. Absent at the beginning, and when the drop has ended. */
   next: string | undefined;
   ended: boolean;
 }

@@ -18,8 +18,8 @@ const MAX_WAITING = 10_000;
 const MAX_WAITING_OF_CALLER = 1_000;
 
 /**
- * Leases that wait for entries in the queue of their visited set, grouped by set. A waiting request has no place in
- * flight.
+ * Leases that wait for entries in the queue of their visited set, grouped by set. A waiting request does not count as
+ * in flight.
  */
 @Injectable()
 export class WaitingLeases {

@@ -40,7 +40,10 @@ export interface Message {
   readonly firstSentAt?: number;
 }
 
-/** `generation`: the generation of the set that has all articles. `sync`: the key of a sync that may still be open. */
+/**
+ * `generation`: the generation of the set that contains the URLs of all articles. `sync`: the key of a sync that may
+ * still be open.
+ */
 type Note = 'generation' | 'sync';
 
 /** The service refuses longer URLs, and refuses calls that are too large. */

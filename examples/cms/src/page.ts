@@ -16,7 +16,7 @@ const USER_AGENT = 'unseen-cms/0.1';
 const TIMEOUT_MS = 30_000;
 /** The rest of a longer page is ignored. */
 const MOST_BYTES = 2_000_000;
-/** Maximum depth of open elements: the parser searches all of them for each closing tag. */
+/** Maximum depth of open elements: the parser searches all open elements for each closing tag. */
 const MOST_DEPTH = 1_000;
 const UNREAD = new Set([
   'title',
@@ -53,7 +53,7 @@ export async function fetchPage(url: string, signal: AbortSignal): Promise<Page>
     );
     return { status, links: [], ...(response.ok && isHtml && (await read(response, url))) };
   } finally {
-    // Cancels the download of the rest.
+    // Cancels the download of the part that was not read.
     ending.abort();
   }
 }

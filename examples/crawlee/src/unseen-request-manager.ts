@@ -181,7 +181,7 @@ export class UnseenRequestManager implements IRequestManager {
   /**
    * Visits or forgets the URLs of a request, then marks it as handled in the queue. If the process is killed in
    * between, the request is handled again and nothing is lost. Crawlee calls this when a request was handled, has
-   * failed for good, or was skipped; the state of the request says which.
+   * failed permanently, or was skipped; the state of the request tells which.
    */
   async markRequestHandled(request: Request): Promise<RequestQueueOperationInfo | null> {
     const own = this.isStart(request) ? [request.url] : [];
@@ -280,7 +280,7 @@ export class UnseenRequestManager implements IRequestManager {
     return [...seen.map(present), ...(await this.enqueue(others, adding))];
   }
 
-  /** `scheduled`: visits no more URLs than may be added, because no run would fetch the rest. */
+  /** `scheduled`: visits no more URLs than may be added, because no run would fetch any further ones. */
   private async schedule(requests: readonly Request[], adding: Adding): Promise<Added[]> {
     if (requests.length <= adding.left) return this.markAndQueue(requests, adding);
     const { seen, others } = await this.check(requests);

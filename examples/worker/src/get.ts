@@ -58,7 +58,7 @@ function decoderOf(contentType: string): TextDecoder {
   }
 }
 
-/** The reason of a failed request. `fetch` throws "fetch failed"; the cause of that error has the reason. */
+/** The reason of a failed request. `fetch` throws "fetch failed"; the cause of that error gives the reason. */
 function whyOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const { cause } = error;

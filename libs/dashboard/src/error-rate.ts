@@ -34,7 +34,7 @@ function rateWith(items: number, layers: readonly CurveLayer[], rate: PagedError
   let left = items;
   let sum = 0;
   for (const [i, { capacity, pages }] of layers.entries()) {
-    // The last layer takes the rest, even above its capacity.
+    // The last layer takes all remaining items, even above its capacity.
     const held = i === layers.length - 1 ? left : Math.min(left, capacity);
     sum += rate.at(held / pages);
     left -= held;

@@ -60,7 +60,9 @@ export async function start(): Promise<void> {
   }
 }
 
-/** Characters that a header can carry. For others, the browser would report that the service is unreachable. */
+/**
+ * Characters that a header can carry. For other characters, the browser would report that the service is unreachable.
+ */
 const CARRIED = /^[!-~]+$/;
 
 /**

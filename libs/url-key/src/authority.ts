@@ -29,8 +29,8 @@ function commonScheme(scheme: string, host: string): string {
 }
 
 /**
- * Removes `www.` from a host if at least two labels remain (`www.com` stays) and the rest would not lose another
- * `www.`. `www.www.a.b` stays, because the rule removes one `www.` and its result must be its own key.
+ * Removes `www.` from a host if at least two labels remain (`www.com` stays) and the remaining host would not lose
+ * another `www.`. `www.www.a.b` stays, because the rule removes one `www.` and its result must be its own key.
  */
 function withoutWww(host: string): string {
   if (!isWwwOfName(host)) return host;

@@ -72,8 +72,8 @@ function rulesOf(profile: NormalisedUrlProfile): Rule[] {
 const ROUNDS = 3;
 
 /**
- * The two rules on directories. Each can expose work for the other (`/a/index.html/`), so they alternate until neither
- * changes anything.
+ * The two rules on directories. Each rule can expose work for the other (`/a/index.html/`), so they alternate until
+ * neither changes anything.
  */
 function directoryRules({ stripDirIndex, stripTrailingSlash }: NormalisedUrlProfile): Rule[] {
   const rules: Rule[] = [];

@@ -1,7 +1,7 @@
 /**
  * The fast path. Nearly all real URLs are already canonical, and a regular expression proves that at a fraction of the
  * parser's cost. It may miss canonical URLs, but must never accept a URL that is not canonical. The parser (parse.ts)
- * handles the rest, and tests check that both give the same keys.
+ * handles all other URLs, and tests check that both give the same keys.
  */
 
 /**

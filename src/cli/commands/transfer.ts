@@ -110,7 +110,7 @@ interface Header {
   readonly name: string;
 }
 
-/** Reads the header of an export. `body` still has all bytes. The service checks the rest. */
+/** Reads the header of an export. `body` still yields all bytes. The service checks everything else. */
 async function opened(file: string, stream: Readable): Promise<{ header: Header; body: Readable }> {
   const chunks = (stream as AsyncIterable<Buffer>)[Symbol.asyncIterator]();
   let head: Buffer = Buffer.alloc(0);

@@ -10,7 +10,7 @@ import type { Chunks } from './runs.js';
 /** Decides by the first bytes of a source. Returns `undefined` if it needs more bytes. */
 type Look<T> = (head: Buffer) => T | undefined;
 
-/** Reads as many bytes as `look` needs to decide. `chunks` still has all bytes. */
+/** Reads as many bytes as `look` needs to decide. `chunks` still yields all bytes. */
 async function peek<T>(
   chunks: Chunks,
   look: Look<T>,

@@ -25,7 +25,7 @@ export interface Row {
 /** The progress before the first answer. */
 export const NOTHING: Progress = { bytes: 0, lines: 0, counts: new Map(), first: [], invalid: [] };
 
-/** How many lines are shown with their results. The result file has all of them. */
+/** How many lines are shown with their results. The result file contains all lines. */
 export const MOST_ROWS = 100;
 
 /** Counts the results of lines. */

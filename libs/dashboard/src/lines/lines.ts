@@ -35,7 +35,9 @@ export async function* linesOf(files: readonly Blob[], reading: Reading = {}): A
     for await (const part of partsOf(file, reading)) for (const line of part) yield line;
 }
 
-/** The lines of a file in arrays. One generator step for each line, at each level, would cost more than the rest. */
+/**
+ * The lines of a file in arrays. One generator step for each line, at each level, would cost more than all other work.
+ */
 async function* partsOf(
   file: Blob,
   { format = 'auto', onRead = () => undefined }: Reading,
@@ -46,7 +48,7 @@ async function* partsOf(
   let rest = '';
   for await (const text of textsOf(file, name, onRead)) {
     const raw = (rest + text).split('\n');
-    // Empty text marks the end of the file. The rest is then the last line.
+    // Empty text marks the end of the file. The remaining text is then the last line.
     rest = text === '' ? '' : (raw.pop() ?? '');
     const lines: Line[] = [];
     for (const each of raw) {

@@ -1,7 +1,7 @@
 import { whole } from '../format.js';
 import { Button } from './button.js';
 
-/** Shows the current page of a long list, and buttons for the others. */
+/** Shows the current page of a long list, and buttons for the other pages. */
 export function Pages({
   page,
   size,

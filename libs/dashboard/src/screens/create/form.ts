@@ -33,7 +33,7 @@ export type HostLimit = (typeof HOST_LIMITS)[number][0];
 /** Units for an age. */
 export const UNIT_SECONDS = { minutes: 60, hours: 3_600, days: 86_400 } as const;
 
-/** The rules of URL identity that users need most. The API has the others. */
+/** The rules of URL identity that users need most. The API offers the other rules, too. */
 export const RULES = [
   ['stripTracking', 'Ignore tracking parameters', 'utm_*, gclid, fbclid …'],
   ['stripSession', 'Ignore session ids', 'in the path and the query'],

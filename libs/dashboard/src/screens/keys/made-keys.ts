@@ -36,7 +36,7 @@ effect(() => {
 
 const ask = (event: BeforeUnloadEvent): void => event.preventDefault();
 
-// On every screen, the browser asks before it closes the page that has the only copy.
+// On every screen, the browser asks before it closes the page that holds the only copy.
 effect(() => {
   if (unkept.value.length > 0) addEventListener('beforeunload', ask);
   else removeEventListener('beforeunload', ask);

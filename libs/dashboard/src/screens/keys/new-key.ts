@@ -41,7 +41,7 @@ export function byteCount(text: string): number {
 /** Faults of form members. */
 export type KeyFaults = Readonly<Partial<Record<keyof KeyForm, string>>>;
 
-/** Faults that the page can find itself. The service finds the rest. */
+/** Faults that the page can find itself. The service finds all other faults. */
 export function faultsOfKey(form: KeyForm): KeyFaults {
   const { name, prefix, maxFilters, maxBytes, ends, endsAt } = form;
   const faults: { -readonly [K in keyof KeyFaults]: string } = {};

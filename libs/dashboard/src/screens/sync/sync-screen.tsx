@@ -14,7 +14,7 @@ import { useLooks, type Looks } from './looks.js';
 import { OpenForm } from './open-form.js';
 import { Outcome } from './outcome.js';
 
-/** Keeps the URLs of an input list and forgets the rest, in the steps of the service's sync. */
+/** Keeps the URLs of an input list and forgets all others, in the steps of the service's sync. */
 export function SyncScreen(subject: Subject): preact.JSX.Element {
   const { kind, name } = subject;
   const looks = useLooks(subject);

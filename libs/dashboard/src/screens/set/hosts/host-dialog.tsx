@@ -102,7 +102,7 @@ function localTime(iso: string): string {
   return new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
 }
 
-/** Faults that the page can find itself. The service finds the rest. */
+/** Faults that the page can find itself. The service finds all other faults. */
 function faultsOf(form: Form): Partial<Form> {
   const faults: { -readonly [K in keyof Form]?: string } = {};
   for (const [limit] of HOST_LIMITS) {
