@@ -20,7 +20,7 @@ import { buildVersion, OWN_VERSION, type Version } from './version.js';
 const WARM_UP_SECONDS = 2;
 const BENCH = fileURLToPath(new URL('main.js', import.meta.url));
 
-/** Groups whose service may be a different version. The others measure this build's libraries in this process. */
+/** Groups whose service may be a different version. All other groups measure this build's libraries in this process. */
 const GROUPS = [embeddedGroup, streamGroup, singleGroup, frameworkGroup, redisGroup, redisSingleGroup];
 
 /** Prints the difference of each figure between two versions or two results. */

@@ -17,7 +17,7 @@ export const singleGroup: Group = {
   name: 'embedded-single',
   measure: (options) =>
     withService({ profileDir: options.profileDir }, async (service) => {
-      // These run first, because they warm up the service for the others.
+      // These run first, because they warm up the service for the other rows.
       const halfLoad = [
         await halfLoadRow('embedded', service, options, 'add'),
         await halfLoadRow('embedded', service, options, 'check'),

@@ -159,7 +159,7 @@ describe('a job that cannot continue', () => {
     const { url, next } = night();
     expect(await unseen(verb, set.name, url)).toEqual(failed);
     next(urls(1, 1_500));
-    // The first call did the rest.
+    // The first call did all other lines.
     expect(await unseen(verb, set.name, url)).toMatchObject({
       ...anew,
       stdout: expect.stringContaining(`: 501 ${word}, `),

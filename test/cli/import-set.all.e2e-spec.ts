@@ -50,7 +50,7 @@ describe('import-set', () => {
   const unseenOf = async (name: string, urls: readonly string[]): Promise<number> =>
     (await client.visitedSet(name).check(urls)).filter((result) => result !== 'seen').length;
 
-  it('visits all URLs of the Redis set during a crawl, and the rest in a second call', async () => {
+  it('visits all URLs of the Redis set during a crawl, and all remaining URLs in a second call', async () => {
     const key = await setOf(listOf(MANY, urlAt));
     const name = await visitedSet();
     const command = await startCommand(importing(name, key), { env: env() });
@@ -130,7 +130,7 @@ describe('import-set', () => {
     expect(await client.visitedSet(name).describe()).toMatchObject({ items: MANY });
   });
 
-  it('names members that it refuses, and visits the others', async () => {
+  it('names members that it refuses, and visits all others', async () => {
     const key = await setOf([urlAt(1), 'no URL', Buffer.from([0xff, 0xfe]), urlAt(2)]);
     const name = await visitedSet();
     const { code, stdout, stderr } = await unseen(importing(name, key));

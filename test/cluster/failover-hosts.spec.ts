@@ -111,7 +111,7 @@ describe('a set with perHost, when a replica without the last writes takes over'
       ),
     );
 
-  it('loses the entries and the pace of each of them together, and keeps those of all others', async () => {
+  it('loses the entries and the pace of each host together, and keeps those of all other hosts', async () => {
     const filter = await makeFilter(store, hostOptions({ delayMs: DELAY_MS, maxLeased: 1 }, SPREAD));
     const victim = (CATALOGUE_AT + 1) % 3;
     const roles = [...EARLY, ...LATE];

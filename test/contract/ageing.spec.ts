@@ -70,7 +70,7 @@ describe.each([embedded, redis])('$name: filters that age', (fixture) => {
     expect(await store.describe(filter)).toMatchObject({ items: 0, nonZeroCells: 0, added: 500 });
   });
 
-  it('an add with a shorter age never shortens the rest of an item’s life', async () => {
+  it('an add with a shorter age never shortens an item’s remaining life', async () => {
     const filter = await make();
     const { store } = subject;
     await add(store, filter, ['short', 'long'], undefined, 2 * EPOCH_MS);

@@ -211,7 +211,7 @@ export function ageingContract(subject: Subject): void {
     });
 
     it.each(SHAPES)(
-      'sync: listed items stay, the rest goes, and forgotten items stay forgotten: %j',
+      'sync: listed items stay, unlisted ones go, and forgotten items stay forgotten: %j',
       async (options) => {
         const filter = await makeFilter(subject.store, options);
         const [listed, left, fresh, gone] = ['listed', 'left', 'fresh', 'gone'].map((name) =>

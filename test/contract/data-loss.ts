@@ -154,7 +154,7 @@ async function write(store: Store, name: string, keys: string[], acknowledged: M
   });
 }
 
-/** Ignores errors that a clear or drop during a call may cause. Throws all others. */
+/** Ignores errors that a clear or drop during a call may cause. Throws all other errors. */
 async function tolerant(act: () => Promise<void>): Promise<string> {
   try {
     await act();

@@ -453,7 +453,7 @@ export function queueExactDropsContract(subject: Subject): void {
   });
 }
 
-/** Ids of one entry with a different place: with that of another entry, or its first byte, or with one byte changed. */
+/** Ids of one entry with a different place: the place of another entry, or its first byte, or one byte changed. */
 function otherPlaces({ id }: QueueEntry, other: QueueEntry): string[] {
   const [bytes, others] = [id, other.id].map((text) => Buffer.from(text, 'base64url')) as [Buffer, Buffer];
   const [named, letter] = [bytes.subarray(0, 30), others.subarray(30, 31)];

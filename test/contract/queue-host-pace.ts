@@ -208,7 +208,7 @@ export function queueHostPaceContract(subject: Subject): void {
       const fourth = await calls.lease(filter, 10, 1);
       expect(payloads(fourth)).toEqual(urls('a', 1, 3));
       clock.advance(OVER_MS);
-      // The entry of the lease that has ended comes after the others.
+      // The entry whose lease has ended comes after the other entries.
       expect(await lease(filter)).toEqual(urls('a', 1, 4));
       await calls.forget(filter, [third!.payload]);
       expect(await calls.ack(filter, [third!])).toEqual([Settled.Unknown]);

@@ -11,7 +11,7 @@ export function queueLeasesContract(subject: Subject): void {
   const calls = new QueueCalls(subject);
 
   describe('extend', () => {
-    it('moves the ends of the named leases later or earlier, and of no others', async () => {
+    it('moves the ends of the named leases later or earlier, and those of no other leases', async () => {
       const filter = await makeFilter(subject.store, { kind: 'visited-set', segmentation: SEGMENTED });
       await discover(subject.store, filter, items(40));
       const leased = [...(await calls.lease(filter, 20)), ...(await calls.lease(filter, 20))];
@@ -266,7 +266,7 @@ export function queueLeasesContract(subject: Subject): void {
       const operation = keyed();
       const lease = (repeat: boolean) =>
         subject.store.queue.lease(filter, 2, LONG_MS, { ...operation, repeat });
-      // This attempt does not know of the others, as if it had looked before they found anything.
+      // This attempt does not know of the other attempts, as if it had looked before they found anything.
       let last: LeasedEntry[] = [];
       for (let n = 0; n < 20; n++) {
         await discover(subject.store, filter, [`url ${n}`, `another ${n}`]);

@@ -111,7 +111,7 @@ export function queueContract(subject: Subject): void {
     });
 
     it.each([1_000, 10])(
-      'answers with at most 1 MiB of payloads, in order, and the rest next time: %d in one lease',
+      'answers with at most 1 MiB of payloads, in order, and leaves the rest to the next lease: %d in one lease',
       async (max) => {
         const filter = await whole();
         const long = (n: number, bytes: number) => `${n}:`.padEnd(bytes, 'é') + '..';

@@ -10,7 +10,7 @@ import { Subject } from './subject.js';
 const SECOND_MS = 1_000;
 const HOUR_MS = 3_600_000;
 
-/** Long enough that the rest of a record hardly counts. */
+/** Long enough that the remaining bytes of a record hardly matter. */
 const FINGERPRINT = 'f'.repeat(1_000);
 const RECORDS_IN_BOUND = 20;
 
@@ -28,7 +28,7 @@ describe.each([embedded, redis])('$name: G5 how long operation records are kept'
     ...{ madeAt: now - agoMs, deadline: Date.now() + 20_000 },
   });
 
-  it('a caller’s key is kept for a day and the rest of the next, and no longer', async () => {
+  it('a caller’s key is kept for a day and the remainder of the next day, and no longer', async () => {
     const store = await opened();
     const filter = await makeFilter(store, { semantics: 'multiset' });
     const operation = keyed();

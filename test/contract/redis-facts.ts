@@ -117,7 +117,7 @@ export function redisFacts(subject: Subject<RedisHarness>): void {
     };
     const kept = items(200);
     await add(store, filter, kept);
-    // The lookup of absent items returns the counts of the segments that hold the new items, and of no others.
+    // The lookup of absent items returns the counts of the segments that hold the new items, and of no other segments.
     const removed = inSegment(0, kept);
     const others = inSegment(1, items(400, 'other')).slice(0, removed.length);
     await expectRefusal(add(store, filter, others), 'FILTER_FULL');

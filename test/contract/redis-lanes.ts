@@ -286,7 +286,7 @@ export function redisLanes(subject: Subject<RedisHarness>): void {
       await expectRefusal(subject.store.queue.lease(filter, 5, HELD_MS, keyed()), 'STORE_DATA_LOST');
     });
 
-    it('are lost data if the record of one of them is missing', async () => {
+    it('are lost data if the record of one lane is missing', async () => {
       const filter = await make({});
       await discover(subject.store, filter, hosts(3));
       const { key, client } = await keyOf(filter, 'queue:lanes');

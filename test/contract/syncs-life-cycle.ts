@@ -28,7 +28,7 @@ export function syncLifeCycleContract(subject: Subject): void {
     makeFilter(subject.store, { errorRate: 1e-7, ...options });
 
   describe('the life of a sync', () => {
-    it('a set has one at a time, a multiset has none, and an unknown id is not found', async () => {
+    it('a set has one sync at a time, a multiset has none, and an unknown id is not found', async () => {
       const filter = await make();
       const sync = await calls.open(filter);
       await expectRefusal(calls.open(filter), 'SYNC_EXISTS');

@@ -337,7 +337,7 @@ export function transferContract(subject: Subject): void {
         const found = await store.open(name, 'filter', { fresh: true });
         for (const outcome of outcomes) {
           if (outcome.status === 'fulfilled') expect(outcome.value.generation).toBe(found.generation);
-          // This one may have taken over from the other.
+          // This call may have taken over from the other one.
           else expect(outcome.reason).toMatchObject({ code: 'FILTER_BUSY' });
         }
       }

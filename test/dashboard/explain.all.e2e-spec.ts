@@ -138,7 +138,7 @@ describeInBrowser.each(['embedded', 'redis'])(`explanations, %s store${why}`, (s
     await crowded.create({ capacity: 400, errorRate: 0.1, growth: 'none', maxAgeSeconds: 86_400 });
     const urls = Array.from({ length: 700 }, (_, i) => `https://example.org/${i}`);
     const visited = await crowded.visit(urls);
-    // With so many URLs, some share all their counters with others.
+    // With so many URLs, some URLs share all their counters with other URLs.
     const forgotten = urls.filter((_, i) => visited[i] === 'new').slice(0, 90);
     await crowded.forget(forgotten);
     const { url } = (await crowded.explain(forgotten)).find(({ hidden }) => hidden)!;

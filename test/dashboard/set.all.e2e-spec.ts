@@ -191,7 +191,7 @@ describeInBrowser(`the dashboard${why}`, () => {
     expect(await valueOf(progress, 'Would stay')).toMatch(/^(\d,\d{3}) of \1 items$/);
     expect(await page.getByRole('table', { name: 'Layers' }).getByRole('row').count()).toBe(3);
     expect(await valueOf(page.getByRole('region', { name: 'Settings' }), 'Attempts')).toBe('1');
-    // The counters have a request of their own, which may end later than the others.
+    // The counters have a request of their own, which may end later than the other requests.
     const counters = page.getByRole('table', { name: 'Counters by value' });
     await counters.waitFor();
     expect(await counters.getByRole('row').count()).toBeGreaterThan(3);

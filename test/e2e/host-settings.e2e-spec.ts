@@ -66,7 +66,7 @@ describe.each(STORES)('the hosts of a set, over HTTP, $name store', ({ start }) 
     }
   });
 
-  it('show scheduled URLs, which are dropped with the others', async () => {
+  it('show scheduled URLs, which are dropped with all others', async () => {
     const name = await made();
     const host = 'a.example';
     const late = { urls: urls(host, 2), delaySeconds: 60 };

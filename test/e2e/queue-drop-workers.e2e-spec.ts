@@ -124,7 +124,7 @@ describe.each(STORES)('dropping URLs from the queue beside other calls, $name st
       expect(await set.list()).toEqual([]);
     });
 
-    it('gives both the counts of the attempt that ends first if that one finds only the rest', async () => {
+    it('gives both the counts of the attempt that ends first, even if that one finds only the remaining URLs', async () => {
       const set = await QueuedSet.create(app);
       await set.discover(...urls('a.example', 5));
       const { matched, dropped, forgotten } = await attempts(set, 'after', { limit: 2 });
@@ -135,7 +135,7 @@ describe.each(STORES)('dropping URLs from the queue beside other calls, $name st
     });
   });
 
-  it('forgets no URL that a worker acknowledges while it runs, and counts the others', async () => {
+  it('forgets no URL that a worker acknowledges while it runs, and counts all others', async () => {
     const set = await QueuedSet.create(app);
     const all = urls('a.example', 3_000);
     for (let at = 0; at < all.length; at += 1_000) await set.discover(...all.slice(at, at + 1_000));

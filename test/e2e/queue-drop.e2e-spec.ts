@@ -130,7 +130,7 @@ describe.each(STORES)('dropping URLs from the queue over HTTP, $name store', ({ 
     expect(await set.list()).toHaveLength(1);
   });
 
-  it('finishes the drop of a failed attempt, and counts only the rest', async () => {
+  it('finishes the drop of a failed attempt, and counts only the remaining URLs', async () => {
     const set = await QueuedSet.create(app);
     await set.discover(...urls('a.example', 1_500));
     const { queue } = app.app.get<Store>(Store);

@@ -6,7 +6,7 @@ import { STORES } from './stores.js';
 
 const ISO = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
-/** Expects a time that is at most ten minutes from the other. */
+/** Expects two times to be at most ten minutes apart. */
 function expectAbout(iso: string | undefined, at: number): void {
   expect(iso).toMatch(ISO);
   expect(Math.abs(Date.parse(iso ?? '') - at)).toBeLessThan(600_000);

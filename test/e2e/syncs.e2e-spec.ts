@@ -20,7 +20,7 @@ describe.each(STORES)('syncs of visited sets over HTTP, $name store', ({ start }
   });
   afterAll(() => app.close());
 
-  it('keep URLs that are listed or visited during the sync, and forget the rest', async () => {
+  it('keep URLs that are listed or visited during the sync, and forget all others', async () => {
     const set = await Synced.visitedSet(app);
     await set.batch('visit', urls(0, 100));
     const before = await set.describe();
@@ -511,7 +511,7 @@ describe.each(STORES)('settings and permissions of syncs, $name store', ({ start
     }
   });
 
-  it('need the scope write for lines, and the scope of clear for the rest', async () => {
+  it('need the scope write for lines, and the scope of clear for all other calls', async () => {
     const app = await start();
     try {
       const filter = await Synced.filter(app);

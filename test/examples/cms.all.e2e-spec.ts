@@ -185,7 +185,7 @@ describeExample(`examples/cms${why}`, () => {
       const [first] = await cms.articles();
       expect(first).toMatchObject({ title: 'A', version: 1 });
 
-      // The deletion is done, but its answer is withheld. Meanwhile someone else has the URL collected.
+      // The deletion is done, but its answer is withheld. In the meantime, another caller visits the URL.
       keeper.keeps = '/urls/forget';
       await cms.call('DELETE', `/articles/${first!.id}`);
       await until('the URL is forgotten', async () => (await set.check(url)) === 'unseen');
@@ -301,7 +301,7 @@ describeExample(`examples/cms${why}`, () => {
       expect(await set.check(draft.url)).toBe('unseen');
     });
 
-    it('is not stopped by any page or link from the others', async () => {
+    it('collects all other articles despite any bad page or link', async () => {
       const pages = new Map([
         [`/${'日'.repeat(600_000)}`, { status: 404 }],
         [

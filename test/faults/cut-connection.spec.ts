@@ -94,7 +94,7 @@ interface Figures {
   /** The number of places. */
   places: number;
   cuts: number;
-  /** Failed calls that the caller repeated. The store's own retries saved the others. */
+  /** Failed calls that the caller repeated. The store's own retries saved the other calls. */
   failed: number;
 }
 

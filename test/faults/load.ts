@@ -98,7 +98,7 @@ export class Load {
     expect((await insist(url, post('/v1/filters', body))).status).toBe(201);
   }
 
-  /** `prefix` separates the items of this load from the items of others. */
+  /** `prefix` separates the items of this load from those of other loads. */
   static start(url: () => string, filter: string, writers: number, prefix: string): Load {
     return new Load(url, filter, writers, prefix);
   }

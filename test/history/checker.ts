@@ -24,7 +24,7 @@ const SUBJECTS: readonly Subject[] = ['set', 'multiset'];
 /**
  * Checks a run: every answer alone, every item's calls for linearizability, the filters' descriptions against the items
  * found at the end, and the queue by its own rules. Items are independent, because the error rates are so low that no
- * item ever tests positive because of others.
+ * item ever tests positive because of other items.
  */
 export function checkHistory(history: History, losses?: Losses): Report {
   const violations: Violation[] = [

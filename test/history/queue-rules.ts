@@ -224,7 +224,7 @@ function acksOf(holds: readonly Hold[]) {
   return holds.flatMap(({ settlings }) => settlings.filter((told) => isFinal(told) && told.word === 'acked'));
 }
 
-/** Whether a lease may not count as an attempt, or the attempts may be counted anew after it. */
+/** Whether a lease may not count as an attempt, or whether attempts may be counted from zero again after it. */
 function mayBeUncounted({ settlings }: Hold): boolean {
   return settlings.some(
     (told) =>

@@ -12,7 +12,7 @@ import { QUEUE } from './queue-protocol.js';
 import { HOSTS, MAX_SECONDS, QueueWorkload } from './queue-workload.js';
 import { untilAnswered } from './until-answered.js';
 
-/** So low that no URL tests positive because of others, as in the filters of a run. */
+/** So low that no URL tests positive because of other URLs, as in the filters of a run. */
 const ERROR_RATE = 1e-9;
 /** In leases of a thousand: more than a run ever leaves. */
 const MOST_DRAINS = 100;

@@ -31,7 +31,7 @@ export interface RunOptions {
 }
 
 const SUBJECTS: readonly Subject[] = ['set', 'multiset'];
-/** An error rate so low that no item tests positive because of others. */
+/** An error rate so low that no item tests positive because of other items. */
 const SHAPE = { type: 'counting', errorRate: 1e-9, growth: 'auto' };
 const RECOVERY_MS = 60_000;
 const FINAL_BATCH = 500;

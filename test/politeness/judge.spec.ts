@@ -9,7 +9,7 @@ function request(page: string, beganMs: number, more: Partial<Request> = {}): Re
   return { host, path, agent: 'one', beganMs, endedMs: beganMs + 10, ...more };
 }
 
-/** Judges a crawl that should have requested the pages of its log, and maybe others. */
+/** Judges a crawl that should have requested the pages of its log, and perhaps more pages. */
 function judged(log: readonly Request[], { pages = pagesIn(log), kills = [[0, 0]] } = {}): string[] {
   const times = kills.map(([fromMs = 0, untilMs = 0]) => ({ fromMs, untilMs }));
   return judge(log, { delayMs: DELAY_MS, pages, kills: times });

@@ -35,8 +35,8 @@ export interface CallStep {
 }
 
 /**
- * The next event of a history. Numbers choose among the things that exist at that time, so a step has a meaning without
- * the others.
+ * The next event of a history. Numbers choose among the things that exist at that time, so a step makes sense without
+ * the other steps.
  */
 export type Step =
   | CallStep

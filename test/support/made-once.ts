@@ -15,7 +15,7 @@ export interface Making {
   /** The cache is in the folder `node_modules/.cache/unseen-KIND`. */
   readonly kind: string;
   readonly name: string;
-  /** All inputs, including the module that makes it. A change of any of them makes a new version. */
+  /** All inputs, including the module that makes it. A change of any input makes a new version. */
   readonly files: readonly string[];
   into(folder: string): Promise<void>;
 }

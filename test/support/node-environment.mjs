@@ -30,7 +30,7 @@ function onceInWorker(key, make) {
  *
  * - The global object is ordinary. Jest wraps it in a proxy, so each reference to a global (Math, Uint8Array, URL) goes
  *   through interceptors, and tests of pure computation took up to five times the CPU time.
- * - It disables each file's AsyncLocalStorages at the end. Node.js 20 visits all of them for each promise, so after a
+ * - It disables each file's AsyncLocalStorages at the end. Node.js 20 visits all storages for each promise, so after a
  *   hundred files tests with many promises took four times the CPU time.
  * - It names files that leave timers, connections or processes open, which keep the worker from exiting.
  */

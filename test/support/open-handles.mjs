@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** Handles that keep a process alive. A test file must close all of them. */
+/** Handles that keep a process alive. A test file must close all its handles. */
 const KINDS = ['Timeout', 'TCPSocketWrap', 'TCPServerWrap', 'PipeWrap', 'ProcessWrap', 'MessagePort'];
 const LOOK_MS = 20;
 /** Connections and processes need some time to end, especially on a busy machine. */

@@ -1,4 +1,6 @@
-/** The seed of random tests, the same in every run so that no test fails by chance. `SEED=… npm test` tries others. */
+/**
+ * The seed of random tests, the same in every run so that no test fails by chance. `SEED=… npm test` tries other seeds.
+ */
 export const SEED = Number(process.env['SEED'] ?? 20_171_117) | 0;
 
 /** A small seeded generator (mulberry32), good enough to choose test cases and the same on every machine. */

@@ -11,7 +11,7 @@ type Line =
   | { readonly sent: QueueOperation; readonly at: number }
   | { readonly attempts: readonly Omit<QueueAttempt, 'operation'>[] };
 
-/** Takes the closest of several readings: other processes may interrupt the rest. */
+/** Takes the closest of several readings, because other processes may interrupt a reading. */
 function clockOffset(): number {
   let best = { apart: Infinity, offset: 0 };
   for (let n = 0; n < READINGS && best.apart > CLOSE_MS; n++) {

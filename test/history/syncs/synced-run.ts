@@ -8,7 +8,7 @@ import type { SyncedAnswers, SyncedHistory, SyncedOperation, SyncedSet } from '.
 import { SYNCED } from './synced-protocol.js';
 import { SyncedWorkload } from './synced-workload.js';
 
-/** So low that no URL tests positive because of others, as in the filters of a run. */
+/** So low that no URL tests positive because of other URLs, as in the filters of a run. */
 const ERROR_RATE = 1e-9;
 /** The minimum age of a set. */
 const AGE_SECONDS = 10;
