@@ -339,8 +339,8 @@ export function importHides({ name }: Named, hidden: number, most: number): Stor
 }
 
 /**
- * The queue has `most` hosts in a segment, and there is no room for another one. `segments`: the number of segments
- * with such a limit.
+ * The queue has `most` hosts in a segment, and no room for another host. `segments`: the number of segments with such a
+ * limit.
  */
 export function noMoreHosts(filter: Named, most: number, segments = 1): StoreError {
   const where = segments > 1 ? ' in the segment of this host' : '';

@@ -49,9 +49,9 @@ export interface AddOptions extends Queued {
  * - Calls that the filter does not support throw TypeError: counters of a standard filter, payloads without a queue.
  *
  * A filter that grows has layers, and only the newest accepts new items. An item belongs to the oldest layer that
- * claims it, that is, where all its k cells are non-zero, and it stays there. This makes removals exact: in a closed
- * layer a cell at zero stays zero, because only items that the layer already claims are added to it. When an item was
- * stored, no older layer claimed it, so each of them has a zero cell for it, and always will.
+ * claims it (all its k cells there are non-zero), and it stays there. This makes removals exact: in a closed layer a
+ * cell at zero stays zero, because only items that the layer already claims are added to it. When an item was stored,
+ * no older layer claimed it, so each of them has a zero cell for it, and always will.
  */
 export interface Counters {
   /**

@@ -84,8 +84,8 @@ export class QueueState {
   }
 
   /**
-   * `headDiscoveredAt`: when the entry at the head was discovered, if there is one. `overdue`: entries that no longer
-   * are in these states, although they have not moved yet. It may be of an earlier commit.
+   * `headDiscoveredAt`: when the entry at the head was discovered, if there is one. `overdue`: entries that are no
+   * longer in these states, although they have not moved yet. It may be of an earlier commit.
    */
   stats(
     now: number,

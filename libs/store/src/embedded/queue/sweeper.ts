@@ -19,10 +19,10 @@ interface SweptSession extends SweptStore {
 }
 
 /**
- * Removes forgotten entries from queues that have marks (see ../../sweeping.ts), and what dropped hosts have left, in
- * the background, one slice per transaction. An entry is also checked whenever it moves, so one pass over the entries
- * that exist when a sweep begins is enough for the marks and drops of that moment. After a crash, all marks still
- * exist, and the sweep starts over.
+ * Removes forgotten entries from queues that have marks (see ../../sweeping.ts), and the leftovers of dropped hosts.
+ * Works in the background, one slice per transaction. An entry is also checked whenever it moves, so one pass over the
+ * entries that exist when a sweep begins is enough for the marks and drops of that moment. After a crash, all marks
+ * still exist, and the sweep starts over.
  *
  * Sets take turns, slice by slice, so no set waits for the whole sweep of another one.
  */

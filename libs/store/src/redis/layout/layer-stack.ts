@@ -8,7 +8,7 @@ import { full, hostsFull, type Named } from '../../refusals.js';
 /** Share of a layer at which the next one is created ahead of need. */
 const NEARLY_FULL = 0.9;
 
-/** The layer stack of a filter or of a sync, and what this process knows about it. */
+/** The layer stack of a filter or of a sync, and the knowledge of this process about it. */
 export class LayerStack {
   /** All planned layers, oldest first. */
   readonly plan: readonly [Layer, ...Layer[]];

@@ -62,7 +62,7 @@ queue.lanesOf({ARGV[9]})
 local lane = lanes[ARGV[9]]
 local held, from = heldIn(lane), lane.head
 if queue.owing and held > lane.scheduled and ARGV[10] ~= '${DROP_UNKEPT}' then
-  -- A failover may have lost what an earlier run has kept.
+  -- A failover may have lost entries that an earlier run has kept.
   local run = string.match(call('INFO', 'server'), 'run_id:(%x+)')
   if ARGV[10] ~= run .. ' ' .. ARGV[1] then return {'', tonumber(kept[2])} end
 end

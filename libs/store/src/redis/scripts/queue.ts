@@ -57,8 +57,8 @@ end
  * turn at the beginning of the lease, '' in its first script: see takeTurns.
  * Returns "<first lease> <entries> <flag> <last turn> <states>\n", then the entries as in the leases. Flag: 1 if there
  * is more to read, 2 if the next entry would exceed the bytes, 3 if further lanes may have entries, 4 if it has leased
- * nothing and the instance has to go on with steps of unclaimed.ts, else 0. States, for a repeat only, one character per
- * entry: LEASED if still held, '-' if the answer leaves the entry out.
+ * nothing and the instance has to continue the steps of unclaimed.ts, else 0. States, for a repeat only, one character
+ * per entry: LEASED if still held, '-' if the answer leaves the entry out.
  */
 export const leaseScript = forQueues((hosts) => ({
   name: 'unseenLease',

@@ -7,7 +7,10 @@ import type { RedisFilter } from '../layout/filter.js';
 import { LANES_PER_SCRIPT } from '../scripts/host-lanes.js';
 import type { Segments } from './segments.js';
 
-/** Approximate number of entries that one step of a sweep reads. In a per-host queue, each may be in another lane. */
+/**
+ * Approximate number of entries that one step of a sweep reads. In a per-host queue, each entry may be in a different
+ * lane.
+ */
 export const sweptPerScript = ({ perHost }: RedisFilter): number => (perHost ? LANES_PER_SCRIPT : 250);
 
 /**
