@@ -1,4 +1,7 @@
-/** The Python that runs what is written for Scrapy, with Scrapy's version, and whether it builds wheels; undefined if none imports it. */
+/**
+ * The Python that runs programs for Scrapy, with Scrapy's version, and whether it builds wheels; undefined if no Python
+ * imports Scrapy.
+ */
 export function findScrapy():
   | { readonly python: string; readonly version: string; readonly builds: boolean }
   | undefined;

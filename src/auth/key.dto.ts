@@ -32,7 +32,7 @@ function namesNoScope({ property, value }: ValidationArguments): string {
 
 const LIMIT = must(`be a whole number from 1 to ${Number.MAX_SAFE_INTEGER}`);
 
-/** A limit on what the key may create. */
+/** A limit on the filters and visited sets that the key may create. */
 function Limit(description: string): PropertyDecorator {
   const documented = { type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER, description } as const;
   const rules = [Optional(), IsInt(LIMIT), Min(1, LIMIT), Max(Number.MAX_SAFE_INTEGER, LIMIT)];

@@ -2,7 +2,7 @@ import { ApiProperty } from '@nestjs/swagger';
 import type { Principal } from '../request/principal.js';
 import { SCOPES, type Scope } from '../request/scope.js';
 
-/** The principal of the request, and what it may do. */
+/** The principal of the request, and its permissions. */
 export class MeView {
   @ApiProperty({
     description: '`key:` and the id of a key, `jwt:` and the subject of a token, or `anonymous`',

@@ -5,7 +5,7 @@ import type { LineBlock } from './line-blocks.js';
 
 const RESULT = { results: [true], counts: {} };
 
-/** Five blocks of one line, and a store that holds each until the test completes it. `events` records what happens. */
+/** Five blocks of one line, and a store that holds each until the test completes it. `events` records all steps. */
 function fiveBlocks() {
   const events: string[] = [];
   const inStore = new Map<number, { succeed: () => void; fail: () => void }>();

@@ -59,7 +59,7 @@ const MUTATION_CODES: readonly ErrorCode[] = [
   'FILTER_BUSY',
 ];
 
-/** A route that changes data. `kind` names what else is special about it. */
+/** A route that changes data. `kind` names its other special properties. */
 export function MutatingRoute(doc: RouteDoc, kind: Omit<RouteKind, 'mutates'> = {}): MethodDecorator {
   const codes = [...MUTATION_CODES, ...(doc.codes ?? [])];
   return applyDecorators(IDEMPOTENCY_KEY, route({ ...doc, codes }, { mutates: true, ...kind }));

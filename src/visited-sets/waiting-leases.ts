@@ -49,8 +49,8 @@ export class WaitingLeases {
   }
 
   /**
-   * Resolves with what `lease` finds within `waitMs`, or with no entries if the service ends or the client leaves
-   * before. Rejects with the error of `lease`.
+   * Resolves with the entries that `lease` finds within `waitMs`, or with no entries if the service ends or the client
+   * leaves earlier. Rejects with the error of `lease`.
    */
   async wait(filter: Filter, lease: Lease, waitMs: number, request: Request): Promise<LeasedEntry[]> {
     const { permit } = contextOf(request.raw);

@@ -9,7 +9,7 @@ export interface PageOptions extends CallOptions {
 
 const PAGE = 100;
 
-/** Reads the pages of a list. `query`: what the list shows. */
+/** Reads the pages of a list. `query`: its query parameters. */
 export async function* pagesOf<Page extends { readonly next?: string }>(
   requests: Requests,
   path: string,

@@ -125,7 +125,7 @@ export function interrupted(job: Job, isLeft: boolean): Interrupted {
   );
 }
 
-/** Reports what the command would change, by checks alone. */
+/** Reports the changes that the command would make. Only sends checks. */
 async function tryOut(
   context: Context,
   verb: ChangingVerb,

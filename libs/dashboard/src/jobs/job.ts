@@ -14,7 +14,7 @@ import { INVALID, type Action } from './action.js';
 import { ResultFile } from './result-file.js';
 import { NOTHING, Tally } from './tally.js';
 
-/** The files, and what to do with their lines. */
+/** The files, and the action on their lines. */
 export interface Work {
   readonly subject: Subject;
   /** The id of the sync that the lines are listed in. */

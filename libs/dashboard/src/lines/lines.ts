@@ -20,7 +20,7 @@ export interface Reading {
   readonly onRead?: (bytes: number) => void;
 }
 
-/** Longest line in characters, many times what the service accepts. */
+/** Longest line in characters, many times the limit of the service. */
 const MOST_LINE = 2 ** 20;
 
 /** The name of pasted text in errors. */
