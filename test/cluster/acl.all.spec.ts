@@ -35,7 +35,7 @@ describe('the documented Redis user of the service', () => {
 
   const url = (secret = password) => `redis://${username}:${secret}@127.0.0.1:${server.port}/1`;
 
-  it('can do everything, in another database too, and access no other Redis key', async () => {
+  it('can do everything, also in another database, and can access no other Redis key', async () => {
     const store = await open(url());
     const filter = await makeFilter(store);
     await add(store, filter, items(10));

@@ -133,7 +133,7 @@ export function redisChunks(subject: Subject<RedisHarness>): void {
       expect(now.chunks).toEqual({ 1: chunks[1] });
       expect(now.numbers).toMatchObject({ head: 1, headAt: 0, next: 2, waiting: 5 });
       expect(await calls.lease(filter, 4)).toHaveLength(4);
-      // This entry joins a chunk from which some were taken.
+      // This entry joins a chunk from which some entries were taken.
       await calls.discover(filter, ['b']);
       expect(payloads(await calls.lease(filter, 10))).toEqual([all.at(-1), 'b']);
       now = await stored(filter);

@@ -169,7 +169,7 @@ export function redisHosts(subject: Subject<RedisHarness>): void {
     const names = (count: number, prefix: string): string[] =>
       Array.from({ length: count }, (_, n) => `http://${prefix}${n}.example/`);
 
-    it('has each host that is there throughout, while others come and go', async () => {
+    it('has each host that exists throughout, while other hosts come and go', async () => {
       const filter = await makeFilter(subject.store, hostOptions({}, {}, 3));
       await discover(subject.store, filter, names(300, 'stays'));
       await discover(subject.store, filter, names(700, 'goes'));

@@ -182,7 +182,7 @@ export function syncsContract(subject: Subject): void {
         } else if (act < 80) {
           sync ??= await calls.open(filter);
           kept ??= new Set();
-          // An item that is listed and was not in the set is in it from then on.
+          // A listed item that was not in the set is in it from then on.
           const answers = await calls.keep(filter, sync, keys);
           keys.forEach((key, i) => {
             if (answers[i] !== Kept.Forgotten) kept?.add(key);

@@ -7,7 +7,7 @@ import { createFilter, inFlight, untilIdle } from './in-flight.js';
 
 const KIB = 1024;
 const MAX_BODY_BYTES = 128 * KIB;
-/** Many times what the limits below admit. */
+/** Many times more than the limits below admit. */
 const CONNECTIONS = 60;
 /** Sequential requests of the second caller. */
 const MODEST = 40;

@@ -184,7 +184,7 @@ describe.each(STORES)('streams over HTTP, $name store', ({ start }) => {
     });
   });
 
-  it('repeats a stream with its operation key without a change, and refuses another one', async () => {
+  it('repeats a stream with its operation key without a change, and refuses a different stream', async () => {
     const path = await createFilter(app, { semantics: 'multiset' });
     const body = numbered(1_500, (i) => `item ${i}`);
     const key = { 'idempotency-key': freshName('stream') };

@@ -12,7 +12,7 @@ import { startWorkers, type Team } from './workers.js';
 const HOSTS = 50;
 const PAGES_OF_HOST = 10;
 
-/** Services on one store, and what can be killed. */
+/** Services on one store, and their parts that can be killed. */
 export interface System {
   readonly services: readonly ServiceInstance[];
   /** Failures other than wrong answers. */

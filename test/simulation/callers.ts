@@ -147,7 +147,7 @@ export class Callers {
     );
   }
 
-  /** The host of a call, and what the call does to it. */
+  /** The host of a call, and the effect of the call on it. */
   private ofHost(
     { perHost }: FilterSpec,
     { host = 0, state, own, blockMs }: Partial<CallStep>,

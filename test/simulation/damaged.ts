@@ -21,7 +21,7 @@ import { openStore, pump, type Time } from './open-store.js';
 import type { Limits } from './limits.js';
 import { send } from './store-calls.js';
 
-/** Tables in which missing rows are detected, and in which altered rows are. */
+/** Tables in which missing rows are detected, and tables in which altered rows are detected. */
 const MISSED = ['states', 'blocks', 'journal', 'marks', 'removed', 'hidden'];
 const CHECKED = [
   'states',

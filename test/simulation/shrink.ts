@@ -8,7 +8,7 @@ export interface Shrunk {
 
 /**
  * Finds a shorter history that also fails, perhaps in another way: it leaves out smaller and smaller pieces as long as
- * the rest fails (delta debugging).
+ * the remaining history fails (delta debugging).
  */
 export async function shrink(plan: Plan): Promise<Shrunk> {
   let best: Shrunk = { plan, outcome: await runHistory(plan) };
