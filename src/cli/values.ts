@@ -8,7 +8,7 @@ const DECIMAL = /^\d{1,16}(?:\.\d{1,20})?(?:e[+-]?\d{1,3})?$/i;
 const TIME = /^(\d{1,9})(ms|s|m|h|d)?$/;
 const MS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 
-/** The largest number that `whole` can be asked for. */
+/** The largest number that `whole` supports. */
 export const MOST = Number.MAX_SAFE_INTEGER;
 
 /** A parser for whole numbers: `1000000`, `1_000_000`, `1e6`. */

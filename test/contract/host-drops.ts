@@ -11,7 +11,10 @@ const DAY_MS = 86_400_000;
 /** Entries of the dropped host in each state, enough that copying them takes a while. */
 const QUEUED = 600;
 
-/** Dropping hosts: during syncs, and the counts of the queue. The other tests of such drops are in host-settings.ts. */
+/**
+ * Dropping hosts during syncs, and its effect on the counts of the queue. The other tests of such drops are in
+ * host-settings.ts.
+ */
 export function hostDropsContract(subject: Subject): void {
   const calls = new HostCalls(subject);
   const syncs = new SyncCalls(subject);

@@ -144,7 +144,7 @@ describe('from store to store', () => {
   );
 
   it.each([redis, redisCluster])(
-    'an import in $name that another has taken over writes nothing more',
+    'an import in $name that another import has taken over writes nothing more',
     async ({ name }) => {
       const harness = side(name).harness as RedisHarness;
       const { store } = side(name);

@@ -42,8 +42,8 @@ if (new Uint8Array(Uint32Array.of(1).buffer)[0] !== 1)
   throw new Error('Unseen needs a little-endian machine');
 
 /**
- * Limit on the UTF-16 units, or bytes, of a block's keys, because the kernel's memory never shrinks. A longer key is a
- * block of one.
+ * Limit on the UTF-16 units, or bytes, of a block's keys, because the kernel's memory never shrinks. A longer key forms
+ * its own block.
  */
 const BLOCK_UNITS = 2 ** 18;
 

@@ -43,7 +43,7 @@ export class Growth {
   ) {}
 
   /**
-   * Tells `stack` of more layers than `known`: those that others have created, or else a new one. Throws
+   * Tells `stack` of more layers than `known`: those that other instances have created, or else a new one. Throws
    * QUOTA_EXCEEDED, STORE_FULL, or the error for a filter that is gone. No-op for a sync that has ended.
    */
   async grow(

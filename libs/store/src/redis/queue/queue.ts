@@ -33,7 +33,7 @@ const NEWLINE = 10;
 /** A segment's answer to a lease. */
 interface SegmentLease {
   readonly entries: LeasedEntry[];
-  /** Number of entries in the lease. A repeat returns only those that are still held. */
+  /** Number of entries in the lease. A repeat returns only the entries that are still held. */
   readonly given: number;
   readonly bytes: number;
   /** True if there is more to read. */
