@@ -39,7 +39,7 @@ export class KeysController {
   @Documented({
     access: 'admin',
     allNames: true,
-    summary: 'Replace a key by a new one; the old one expires later',
+    summary: 'Replace a key with a new one; the old key expires later',
     description:
       'The new key has the name, scopes, prefix, limits and lifetime of the old one. Only this ' +
       'answer shows its secret. The service creates the new key before it sets the end of the ' +

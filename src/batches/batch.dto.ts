@@ -89,8 +89,8 @@ export class DiscoveriesDto {
   @ApiPropertyOptional({
     ...BATCH_OPTIONS.delaySeconds,
     description:
-      'Delay before these URLs can be leased for the first time. They are visited at once, and count as `scheduled` until ' +
-      'then. In a set that ages, the delay must be shorter than the time that these URLs stay seen',
+      'Delay before these URLs can be leased for the first time. They become visited immediately, and count as `scheduled` ' +
+      'until then. In a set that ages, the delay must be shorter than the time that these URLs stay seen',
   })
   readonly delaySeconds?: number;
 }

@@ -42,7 +42,7 @@ export function MaxAgeOption(): PropertyDecorator {
       maximum: MAX_MAX_AGE_SECONDS,
       description:
         'For visited sets: forget URLs that were not visited or discovered for this many ' +
-        'seconds, or up to a thirteenth longer. Takes twice the memory. If absent, URLs stay ' +
+        'seconds. A URL may stay seen up to a thirteenth longer. Takes twice the memory. If absent, URLs stay ' +
         'seen until you forget them',
     }),
     Optional(),

@@ -23,7 +23,7 @@ export function OpenSyncRoute(missing: ErrorCode): MethodDecorator {
   return applyDecorators(
     MutatingRoute({
       access: 'admin',
-      summary: 'Open a sync, which keeps the items in a list and forgets all others',
+      summary: 'Open a sync: keep the items that you list, and forget all others',
       codes,
     }),
     ApiBody({ type: OpenSyncDto, required: false }),
@@ -50,7 +50,7 @@ export function CommitSyncRoute(missing: ErrorCode): MethodDecorator {
     MutatingRoute({
       access: 'admin',
       summary:
-        'Commit a sync: keep items that were listed, added since the opening, or in the queue at the opening, and ' +
+        'Commit a sync: keep items that were listed, added since the sync was opened, or queued when it was opened, and ' +
         'forget all others',
       codes: [...codesOf(missing), 'SYNC_ENDED', 'SYNC_WOULD_FORGET', 'STORE_FULL'],
     }),

@@ -30,8 +30,8 @@ export class HostsController {
     summary: 'List the hosts of a set with `perHost`',
     description:
       'Lists hosts with URLs in the queue, with URLs that count towards `maxUrls`, or with settings, in no particular ' +
-      'order. If other hosts come and go meanwhile, a host may be on two pages. A page may be shorter than `limit` ' +
-      'although more follow.',
+      'order. If hosts are added or removed while you read the pages, a host may be on two pages. A page may be shorter ' +
+      'than `limit` even if more follow.',
     codes: CODES,
   })
   @ApiOkResponse({ type: HostListView })
@@ -57,7 +57,7 @@ export class HostsController {
     summary: 'Replace the settings of a host, or block it',
     description:
       'For an absent member, the setting of the set applies. If a release has delayed the host for longer than its ' +
-      'delay, the host then waits for its delay only.',
+      '`delaySeconds`, this call shortens the wait to `delaySeconds`.',
     codes: [...CODES, 'STORE_FULL'],
   })
   @ApiOkResponse({ type: HostView })

@@ -62,8 +62,8 @@ export class DroppedQueuedView {
   @ApiProperty({
     ...COUNT,
     description:
-      'Number of URLs that this call dropped from the queue. Workers or other calls took the rest of the matching ' +
-      'URLs first. With `dryRun`: 0',
+      'Number of URLs that this call dropped from the queue: fewer than `matched` if workers or other calls took some ' +
+      'of them first. With `dryRun`: 0',
   })
   readonly dropped!: number;
   @ApiProperty({

@@ -64,7 +64,7 @@ export class QueueController {
   @HttpCode(200)
   @MutatingRoute({
     access: 'write',
-    summary: 'Acknowledge fetched URLs: they leave the queue, for good or for a time',
+    summary: 'Acknowledge fetched URLs: they leave the queue, permanently or for a set time',
     codes: CODES,
   })
   @ApiOkResponse({ type: AckedView, description: ONE_EACH })
@@ -155,7 +155,7 @@ export class QueueController {
     access: 'read',
     summary: 'List the URLs in the queue, in every state',
     description:
-      'A call reads a part of the queue. A page may be shorter than `limit`, or empty, although more follow. ' +
+      'A call reads a part of the queue. A page may be shorter than `limit`, or empty, even if more follow. ' +
       'A URL that changes its state while you read the pages, or whose lease is extended, may be listed twice or not ' +
       'at all. Any other URL is listed once. Forgotten and dropped URLs are not listed.',
     codes: CODES,
@@ -176,9 +176,9 @@ export class QueueController {
     description:
       `A call reads at most ${MAX_LOOKED} URLs of the queue. Repeat it with \`next\` as \`cursor\` until there is no ` +
       '`next`. Workers that have leased a dropped URL get `unknown` for its id. URLs that a worker leases or ' +
-      'acknowledges after the call has found them are neither dropped nor forgotten. If a first attempt failed ' +
-      'halfway, a repeat with the same `Idempotency-Key` drops the rest, and does not count the URLs that the first ' +
-      'attempt dropped.',
+      'acknowledges after the call has found them are neither dropped nor forgotten. If an attempt fails ' +
+      'halfway, a retry with the same `Idempotency-Key` drops the remaining URLs, but does not count the URLs that the ' +
+      'first attempt dropped.',
     codes: [...CODES, 'STORE_FULL'],
   })
   @ApiOkResponse({ type: DroppedQueuedView })

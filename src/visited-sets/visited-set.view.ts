@@ -18,7 +18,8 @@ export class QueueView {
   @ApiProperty({ type: 'integer', description: 'Dead letters' }) readonly dead!: number;
   @ApiProperty({
     type: 'integer',
-    description: 'Upper bound on how many of these were forgotten. They are counted for about a minute',
+    description:
+      'Upper bound on how many of these URLs were forgotten. The other counts include them for about a minute',
   })
   readonly forgotten!: number;
   @ApiProperty({

@@ -389,7 +389,7 @@ export type PlanOptions = {
    */
   growth?: 'auto' | 'none';
   /**
-   * For visited sets: forget URLs that were not visited or discovered for this many seconds, or up to a thirteenth longer. Takes twice the memory. If absent, URLs stay seen until you forget them
+   * For visited sets: forget URLs that were not visited or discovered for this many seconds. A URL may stay seen up to a thirteenth longer. Takes twice the memory. If absent, URLs stay seen until you forget them
    */
   maxAgeSeconds?: number;
   /**
@@ -627,7 +627,7 @@ export type CreateVisitedSet = {
    */
   growth?: 'auto' | 'none';
   /**
-   * For visited sets: forget URLs that were not visited or discovered for this many seconds, or up to a thirteenth longer. Takes twice the memory. If absent, URLs stay seen until you forget them
+   * For visited sets: forget URLs that were not visited or discovered for this many seconds. A URL may stay seen up to a thirteenth longer. Takes twice the memory. If absent, URLs stay seen until you forget them
    */
   maxAgeSeconds?: number;
   /**
@@ -693,7 +693,7 @@ export type Queue = {
    */
   dead: number;
   /**
-   * Upper bound on how many of these were forgotten. They are counted for about a minute
+   * Upper bound on how many of these URLs were forgotten. The other counts include them for about a minute
    */
   forgotten: number;
   /**
@@ -850,7 +850,7 @@ export type Discoveries = {
    */
   priority?: 'high' | 'normal' | 'low';
   /**
-   * Delay before these URLs can be leased for the first time. They are visited at once, and count as `scheduled` until then. In a set that ages, the delay must be shorter than the time that these URLs stay seen
+   * Delay before these URLs can be leased for the first time. They become visited immediately, and count as `scheduled` until then. In a set that ages, the delay must be shorter than the time that these URLs stay seen
    */
   delaySeconds?: number;
 };
@@ -1209,7 +1209,7 @@ export type DroppedQueued = {
    */
   matched: number;
   /**
-   * Number of URLs that this call dropped from the queue. Workers or other calls took the rest of the matching URLs first. With `dryRun`: 0
+   * Number of URLs that this call dropped from the queue: fewer than `matched` if workers or other calls took some of them first. With `dryRun`: 0
    */
   dropped: number;
   /**

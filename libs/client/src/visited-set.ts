@@ -110,7 +110,7 @@ export class VisitedSet extends Handle<
   readonly check: Verb<string, 'seen' | 'unseen' | 'invalid', CallOptions>;
   /** Forgets URLs and removes them from the queue. */
   readonly forget: Verb<string, 'forgotten' | 'absent' | 'saturated' | 'invalid', ChangeOptions>;
-  /** Removes fetched URLs from the queue, for good or for a time, by the ids of their leases. */
+  /** Removes fetched URLs from the queue, permanently or for a set time, by the ids of their leases. */
   readonly ack: Verb<string, 'acked' | 'expired' | 'unknown', AckOptions>;
   /** Returns leased URLs to the queue, by the ids of their leases. */
   readonly release: Verb<string, 'released' | 'expired' | 'unknown', ReleaseOptions>;
