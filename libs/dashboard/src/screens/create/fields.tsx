@@ -141,7 +141,7 @@ export function SetFields({ form, faults, change }: FieldsProps): preact.JSX.Ele
         ))}
       </fieldset>
       <p class="hint">
-        Safe sorts parameters and drops empty ones, Strict does neither. You cannot change these settings
+        Safe sorts parameters and drops empty ones; Strict does neither. You cannot change these settings
         later.
       </p>
     </>

@@ -24,7 +24,7 @@ export interface Form {
 export const HOST_LIMITS = [
   ['delaySeconds', 'Seconds between requests', 'From one lease of a host to the next', 'none'],
   ['maxLeased', 'Leased at a time', 'URLs of a host that workers have at a time', 'no limit'],
-  ['maxUrls', 'URLs of a host', 'Any more are “limited”: neither visited nor queued', 'no limit'],
+  ['maxUrls', 'URLs of a host', 'Further URLs are “limited”: neither visited nor queued', 'no limit'],
 ] as const;
 
 /** The API name of such a limit. */

@@ -176,7 +176,7 @@ function Bounds({
           />
         )}
       </Field>
-      <Field label="Maximum memory" hint="Of all of them together. Empty: no limit" error={faults.maxBytes}>
+      <Field label="Maximum memory" hint="For all sets together. Empty: no limit" error={faults.maxBytes}>
         {(props) => (
           <input
             {...props}

@@ -39,7 +39,7 @@ export function QueuePanel({
         <Figure name="Delayed" value={short(delayed)} />
         <Figure name="Scheduled" value={short(scheduled)} />
         <Figure name="Dead" value={short(dead)} tone={dead > 0 ? 'warn' : undefined} />
-        {forgotten > 0 && <Figure name="Forgotten among them" value={short(forgotten)} note="at most" />}
+        {forgotten > 0 && <Figure name="Of these, forgotten" value={short(forgotten)} note="at most" />}
       </dl>
       <div aria-live="polite">
         {done &&

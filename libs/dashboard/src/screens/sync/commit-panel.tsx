@@ -77,7 +77,7 @@ export function CommitPanel({ subject, sync, isListing, stop, refresh }: PanelPr
         {!shown && (
           <p>
             {preview
-              ? 'More lines were listed since. Preview again.'
+              ? 'More lines were listed after this preview. Preview again.'
               : 'Nothing is forgotten until you commit.'}
           </p>
         )}
