@@ -60,7 +60,7 @@ describePage(`the page of examples/cms${why}`, () => {
     await button('Look at the sources').click();
     await said('The sources have 0 links, 0 of them new.');
     await button('What would the nightly sync forget?').click();
-    await said('The sync would forget 0 of 2 URLs, 0 stale articles among them.');
+    await said('The sync would forget 0 of 2 URLs, including 0 stale articles.');
     await expectSentences();
   });
 
@@ -94,7 +94,7 @@ describePage(`the page of examples/cms${why}`, () => {
     expect((await cms.call('POST', '/sync/preview')).body).toMatchObject({ forgotten: 1 });
     await button('Sync now …').click();
     await dialog.getByRole('button', { name: 'Force the sync' }).click();
-    await said('Unseen forgot 1 of 1 URL, 1 stale article among them.');
+    await said('Unseen forgot 1 of 1 URL, including 1 stale article.');
     await expectSentences();
   });
 

@@ -162,7 +162,7 @@ describeExample(`examples/worker and its pages${why}`, () => {
         await other.create({ capacity: 1_000 });
         const refused = stage.start(program, [...QUICK, app.url, other.name, `${site.url}/0`]);
         expect(await refused.ended).toBe(1);
-        expect(refused.stderr()).toContain(`${other.name} exists without perHost.maxLeased 1`);
+        expect(refused.stderr()).toContain(`${other.name} exists, but its perHost.maxLeased is not 1`);
       }),
     );
 

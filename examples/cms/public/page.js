@@ -97,7 +97,7 @@ async function collect() {
 
 /** The amount that a sync forgets, worded to follow "It would forget" or "Forgot". */
 const amount = ({ forgotten, items, staleArticles }) =>
-  `${forgotten.toLocaleString('en')} of ${plural(items, 'URL')}, ${plural(staleArticles, 'stale article')} among them`;
+  `${forgotten.toLocaleString('en')} of ${plural(items, 'URL')}, including ${plural(staleArticles, 'stale article')}`;
 
 const titles = ({ articles, staleArticles }) => [
   ...articles.map(({ title, url }) => `${title} (${url})`),

@@ -94,7 +94,7 @@ export class Cms {
     await this.ready();
     const { done, forgotten, staleArticles, items } = await this.nightly.run();
     this.log(
-      `nightly sync: ${done ? 'forgot' : 'refused to forget'} ${forgotten} of ${items} URLs, ${staleArticles} stale articles among them`,
+      `nightly sync: ${done ? 'forgot' : 'refused to forget'} ${forgotten} of ${items} URLs, including ${staleArticles} stale articles`,
     );
     this.nextNight = nextAt(this.options.nightlyMinute, new Date());
   }

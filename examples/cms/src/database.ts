@@ -111,7 +111,10 @@ export class Database {
 
   private migrate(): void {
     const version = Number(this.get('PRAGMA user_version')?.['user_version']);
-    if (version > MIGRATIONS.length) throw new Error(`the database is of a newer version: ${version}`);
+    if (version > MIGRATIONS.length)
+      throw new Error(
+        `the database has version ${version}; this program supports versions up to ${MIGRATIONS.length}`,
+      );
     for (const [i, migration] of MIGRATIONS.entries()) {
       if (i < version) continue;
       this.transaction(() => {

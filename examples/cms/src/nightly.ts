@@ -55,7 +55,7 @@ export class Nightly {
     try {
       // The service itself keeps URLs that are visited from now on, and URLs in the queue.
       for await (const { invalid } of sync.keep(this.articles.liveUrls(now), { signal }).blocks())
-        if (invalid.size > 0) this.log(`sync: ${invalid.size} URLs of articles are not valid`);
+        if (invalid.size > 0) this.log(`sync: ${invalid.size} article URLs are not valid`);
       const stale = await this.staleButSeen(now);
       const {
         wouldForget,

@@ -8,7 +8,7 @@ export const USAGE = `npm start -- [options]
   --capacity N        capacity of a new set; it grows when full (100000)
   --max-age SECONDS   age of a new set: an article is collected again after this time (never)
   --source URL        a page that links to articles; may be repeated
-  --every SECONDS     pause between two checks of the sources (300)
+  --every SECONDS     pause between checks of the sources (300)
   --live SECONDS      how long an article is live if its upload does not say (7776000, 90 days)
   --concurrency N     concurrent fetches (2)
   --nightly HH:MM     local time of the nightly sync (03:00)

@@ -5,7 +5,7 @@ import { UnseenRequestManager, type VisitedWhen } from './unseen-request-manager
 
 const USAGE = `npm start -- [options] URL...
 
-Crawls the sites of the URLs, each on its own host. Every run fetches the URLs themselves to find new links.
+Crawls the site of each URL, without leaving its host. Every run fetches these URLs again to find new links.
 
   --set NAME       the visited set (crawl)
   --capacity N     capacity of a new set (1000000)

@@ -293,7 +293,7 @@ def prepare(service: Service, options: argparse.Namespace) -> Dict[str, Any]:
             raise
         if service.describe().get("perHost", {}).get("maxLeased") != 1:
             raise ValueError(
-                f"{options.set} exists without perHost.maxLeased 1, so workers could send parallel requests to a host"
+                f"{options.set} exists, but its perHost.maxLeased is not 1, so workers could send parallel requests to a host"
             ) from error
         log(f"{options.set} exists and is used as it is")
     service.discover([{"url": url, "payload": '{"depth":0}'} for url in options.starts])

@@ -21,7 +21,7 @@ async function prepare(set: VisitedSet, { attempts, starts, delaySeconds }: Opti
     const found = await set.describe();
     if (!('perHost' in found) || found.perHost?.maxLeased !== 1)
       throw new Error(
-        `${set.name} exists without perHost.maxLeased 1, so workers could send parallel requests to a host`,
+        `${set.name} exists, but its perHost.maxLeased is not 1, so workers could send parallel requests to a host`,
         {
           cause: error,
         },
