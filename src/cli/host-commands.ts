@@ -10,7 +10,7 @@ export function addHosts(program: Command, run: Runner): void {
     .description('list the hosts of a visited set with --per-host, change their limits, and drop them');
   hosts
     .command('list', { isDefault: true })
-    .description('list the hosts with their numbers of URLs')
+    .description('list the hosts and how many URLs each one has')
     .argument('<set>')
     .action(run(listHosts));
   hosts

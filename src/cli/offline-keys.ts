@@ -88,7 +88,7 @@ function operatorName(): string {
 
 function line(key: ListedKeyView): string {
   const { id, name, scopes, createdAt, expiresAt } = key;
-  const times = [`made ${createdAt}`, `expires ${expiresAt ?? 'never'}`];
+  const times = [`created ${createdAt}`, `expires ${expiresAt ?? 'never'}`];
   return [id, scopes.join(','), names(key), ...times, name].join('  ');
 }
 

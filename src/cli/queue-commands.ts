@@ -22,7 +22,7 @@ export function addQueue(program: Command, run: Runner): void {
       .argument('<set>')
       .addOption(new Option('--state <state>', 'only URLs in this state').choices(STATES))
       .option('--host <host>', 'only URLs of this host, in a set with --per-host')
-      .option('--prefix <prefix>', 'only URLs that begin like this, such as https://example.org/archive/');
+      .option('--prefix <prefix>', 'only URLs with this prefix, such as https://example.org/archive/');
   selecting(queue.command('list', { isDefault: true }))
     .description('list the URLs in the queue with their states')
     .option('--limit <n>', 'number of URLs to print (default: all)', whole(1, MOST))

@@ -33,7 +33,7 @@ export function addSets(program: Command, run: Runner): void {
         decimal(0, 1),
       )
       .addOption(
-        new Option('--type <type>', 'create a filter of any strings, of this type').choices([
+        new Option('--type <type>', 'create a filter of this type, for any strings').choices([
           'counting',
           'standard',
         ]),

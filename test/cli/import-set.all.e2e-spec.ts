@@ -66,7 +66,7 @@ describe('import-set', () => {
     await crawl;
     expect(first).toMatchObject({
       code: 0,
-      stdout: expect.stringMatching(/were added meanwhile: run it again/),
+      stdout: expect.stringMatching(/were added during the import: run it again/),
     });
     expect(await unseenOf(name, listOf(MANY, urlAt))).toBe(0);
     expect(await unseen(importing(name, key))).toMatchObject({

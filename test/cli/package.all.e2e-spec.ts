@@ -78,7 +78,7 @@ describe('the package, installed in an empty folder', () => {
       });
       expect(made.stdout).toMatch(/^unseen_[0-9a-f]{16}_[\w-]{43}\n$/);
       const listed = await call(['keys', 'list'], { UNSEEN_API_KEY });
-      expect(listed.stdout).toMatch(/^[0-9a-f]{16} {2}read,write {2}all names {2}made .* {2}reader$/m);
+      expect(listed.stdout).toMatch(/^[0-9a-f]{16} {2}read,write {2}all names {2}created .* {2}reader$/m);
       const [, id = ''] = /^(\w+) .*reader$/m.exec(listed.stdout) ?? [];
       expect((await call(['keys', 'revoke', id], { UNSEEN_API_KEY })).stdout).toBe(`key ${id} is revoked\n`);
       await expect(call(['list'], { UNSEEN_API_KEY: made.stdout.trim() })).rejects.toMatchObject({ code: 4 });

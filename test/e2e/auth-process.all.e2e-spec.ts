@@ -186,7 +186,7 @@ describe('npm run keys', () => {
       await service.advance(KEYS_LIFETIME_MS);
       expect(await status()).toBe(200);
       expect((await keys(env, 'list')).stdout).toMatch(
-        / {2}read,write {2}names acme-… {2}filters 0 of 1 {2}bytes 0 of 1000000 {2}made .* {2}expires never {2}a b\n$/,
+        / {2}read,write {2}names acme-… {2}filters 0 of 1 {2}bytes 0 of 1000000 {2}created .* {2}expires never {2}a b\n$/,
       );
       await keys(env, 'revoke', key.slice(7, 23));
       await service.advance(KEYS_LIFETIME_MS);

@@ -44,7 +44,7 @@ export async function importSet(context: Context, name: string, options: ImportS
     );
     const again =
       grown > 0
-        ? `; ${number(grown)} members were added meanwhile: run it again when nothing writes to the SET`
+        ? `; ${number(grown)} members were added during the import: run it again when nothing writes to the SET`
         : '';
     const told = { verb: 'import-set', name, counts, grown, seconds: Number(seconds.toFixed(3)) };
     await tell(context, told, `${label}: ${words(counts)} (${time(seconds)})${again}`);

@@ -24,7 +24,7 @@ export async function listKeys(context: Context): Promise<Exit> {
   for (const key of await context.client.keys()) {
     const { id, name, scopes, prefix, createdAt, expiresAt } = key;
     const names = prefix === undefined ? 'all names' : `names ${prefix}…`;
-    const times = `made ${createdAt}  expires ${expiresAt ?? 'never'}`;
+    const times = `created ${createdAt}  expires ${expiresAt ?? 'never'}`;
     await tell(context, key, `${id}  ${scopes.join(',')}  ${names}  ${times}  ${name}`);
   }
   return Exit.Done;

@@ -32,7 +32,7 @@ export async function exportTo(context: Context, name: string, file: string): Pr
     await tell(
       context,
       { verb: 'export', name, file, bytes: written },
-      `${name} is in ${file}: ${bytes(written)}`,
+      `exported ${name} to ${file}: ${bytes(written)}`,
     );
     return Exit.Done;
   } catch (error) {
