@@ -38,10 +38,10 @@ export function assertSpread({
 }: Pick<Geometry, 'hashScheme' | 'segments' | 'spread'>): void {
   if (hashScheme !== HOST_HASH_SCHEME) {
     if (spread === undefined) return;
-    throw new RangeError(`hash scheme ${hashScheme} has no spread, not ${spread}`);
+    throw new RangeError(`hash scheme ${hashScheme} must have no spread, not ${spread}`);
   }
   if (spread !== undefined && Number.isInteger(spread) && spread >= 1 && segments % spread === 0) return;
-  throw new RangeError(`spread must divide the ${segments} segments, not be ${spread}`);
+  throw new RangeError(`spread must divide the number of segments (${segments}), but is ${spread}`);
 }
 
 /** Two words of the hash of a host by its name, under HOST_HASH_SCHEME: see Positions.host. */

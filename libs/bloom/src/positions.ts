@@ -87,7 +87,8 @@ export function* positionsByBlock(
   seed: Uint8Array,
   geometry: Geometry,
 ): Generator<undefined, Positions, undefined> {
-  if (seed.length !== SEED_BYTES) throw new RangeError(`a seed has ${SEED_BYTES} bytes, not ${seed.length}`);
+  if (seed.length !== SEED_BYTES)
+    throw new RangeError(`a seed must have ${SEED_BYTES} bytes, not ${seed.length}`);
   assertKnown(geometry.hashScheme);
   assertSpread(geometry);
   const byHost = geometry.hashScheme === HOST_HASH_SCHEME;

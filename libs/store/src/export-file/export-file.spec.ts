@@ -275,15 +275,23 @@ describe('a forged header', () => {
     ],
     ['a layer that is not an object', { layers: [7] }, 'a layer of the header must be an object'],
     ['an unknown hash scheme', geometry({ hashScheme: 99 }), 'hash scheme 99 is unknown to this version'],
-    ['a spread under a different scheme', geometry({ spread: 1 }), 'hash scheme 2 has no spread, not 1'],
-    ['no spread', geometry({ hashScheme: 3 }), 'spread must divide the 2 segments, not be undefined'],
+    [
+      'a spread under a different scheme',
+      geometry({ spread: 1 }),
+      'hash scheme 2 must have no spread, not 1',
+    ],
+    [
+      'no spread',
+      geometry({ hashScheme: 3 }),
+      'spread must divide the number of segments (2), but is undefined',
+    ],
     ['spread 0', geometry({ hashScheme: 3, spread: 0 }), 'spread must be a whole number from 1 to'],
     ['spread 65', geometry({ hashScheme: 3, segments: 65, spread: 65 }), 'from 1 to 64, not 65'],
     ['spread 1.5', geometry({ hashScheme: 3, spread: 1.5 }), 'spread must be a whole number from 1 to'],
     [
       'a spread of more than the segments',
       geometry({ hashScheme: 3, spread: 4 }),
-      'must divide the 2 segments',
+      'must divide the number of segments (2)',
     ],
     [
       'a spread without layers',
