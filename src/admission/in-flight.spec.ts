@@ -91,7 +91,7 @@ describe('the share of one caller', () => {
     expect(bodies.map((permit) => permit.cover(16)?.message ?? 'covered')).toEqual([
       'covered',
       'covered',
-      expect.stringContaining('leaves part of that to other callers'),
+      expect.stringContaining('reserves part of that for other callers'),
       expect.stringContaining('64 bytes of bodies'),
     ]);
     expect(admitted(inFlight, 'requests', 'b').cover(16)).toBeUndefined();
@@ -106,7 +106,7 @@ describe('the share of one caller', () => {
     expect(permit.caller).toBe('key:a');
     fill(inFlight, 'key:a');
     const late = admitted(inFlight, 'requests', 'address:192.0.2.1');
-    expect(late.chargeTo('key:a')?.message).toContain('to other callers');
+    expect(late.chargeTo('key:a')?.message).toContain('for other callers');
     late.over();
     permit.over();
     expect(inFlight.count('requests')).toBe(31);

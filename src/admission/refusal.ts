@@ -37,7 +37,7 @@ export function overloaded({ bound, ofCaller }: Refusal, bounds: Bounds): Proble
   return new ProblemError('OVERLOADED', `${words}${ofCaller ? PARTS[bound] : ''}; retry later`);
 }
 
-const LEFT = ', and leaves part of that to other callers';
+const LEFT = ', and reserves part of that for other callers';
 const HALF = ', and at most half of that for one caller';
 
 /** The share of one caller, as the error states it. */

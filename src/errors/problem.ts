@@ -69,9 +69,9 @@ export class ProblemError extends Error {
   }
 }
 
-/** VALIDATION_FAILED for one member that must be absent. */
+/** VALIDATION_FAILED for one member that the request must not have. */
 export function unwanted(member: string, value: unknown, because: string): ProblemError {
-  return invalid(`#/${member}`, `${member} must be absent, not ${show(value)}, because ${because}`);
+  return invalid(`#/${member}`, `${member} is not allowed (got ${show(value)}): ${because}`);
 }
 
 /** VALIDATION_FAILED for one member. */

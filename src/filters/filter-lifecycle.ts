@@ -187,7 +187,7 @@ export class FilterLifecycle {
 function droppedSince({ kind, name }: Pick<FilterSpec, 'kind' | 'name'>, error: unknown): unknown {
   const problem = inWordsOf(kind, name, error);
   if (!(problem instanceof ProblemError) || problem.httpStatus !== 404) return problem;
-  const detail = `this operation created "${name}", which was deleted since; create it again with another Idempotency-Key`;
+  const detail = `this operation created "${name}", which has since been deleted; create it again with another Idempotency-Key`;
   return new ProblemError(problem.code, detail, { cause: error });
 }
 

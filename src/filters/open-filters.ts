@@ -44,9 +44,10 @@ export class OpenFilters {
 export function inWordsOf(kind: FilterKind, name: string, error: unknown): unknown {
   if (!(error instanceof StoreError)) return error;
   if (error.code === 'STORE_DATA_LOST' && !error.isPublic) {
+    const words = kind === 'filter' ? 'filter' : 'visited set';
     return new ProblemError(
       'STORE_DATA_LOST',
-      `the store has lost data of "${name}". Restore the data, or clear or delete "${name}"`,
+      `the store has lost data of ${words} "${name}". Restore the data, or clear or delete the ${words}`,
       { cause: error },
     );
   }

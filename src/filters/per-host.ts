@@ -87,5 +87,5 @@ export function perHostView({ delayMs, ...limits }: PerHost): {
 /** Throws VALIDATION_FAILED if a call has an option for hosts, but the set has no `perHost`. */
 export function refuseHostOption({ name, perHost }: Filter, member: string, value: unknown): void {
   if (perHost || value === undefined) return;
-  throw unwanted(member, value, `visited set ${name} was created without perHost`);
+  throw unwanted(member, value, `visited set "${name}" was created without perHost`);
 }

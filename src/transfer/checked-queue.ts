@@ -47,7 +47,7 @@ function assertHashes(entries: readonly QueuedItem[], keys: readonly string[], {
     const own = entry.host === undefined ? undefined : hostWords(entry.host, seed);
     if (own && (own[0] !== host?.[2 * n] || own[1] !== host?.[2 * n + 1])) {
       const url = show(Buffer.from(entry.payload).toString());
-      throw new ExportFileError(`the host of a queue entry is not that of its URL, ${url}`);
+      throw new ExportFileError(`the host of a queue entry is not the host of its URL, ${url}`);
     }
     const words = new DataView(entry.hash.buffer, entry.hash.byteOffset, entry.hash.byteLength);
     for (let word = 0; word < 4; word++) {

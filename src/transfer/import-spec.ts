@@ -14,7 +14,7 @@ export function importSpec(header: ExportHeader, kind: FilterKind, name = header
       header.kind === 'filter'
         ? ['a filter', '/v1/filters/import']
         : ['a visited set', '/v1/visited-sets/import'];
-    throw invalid('#/kind', `the export is of ${is}: import it by POST ${path}`);
+    throw invalid('#/kind', `the export contains ${is}: import it with POST ${path}`);
   }
   if (!NAME_PATTERN.test(name)) throw invalid('#/name', `name must ${NAME_REQUIREMENT}, not ${show(name)}`);
   const { type, semantics, capacity, errorRate, geometry, layers, seed } = header;

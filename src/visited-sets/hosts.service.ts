@@ -35,7 +35,7 @@ export class HostsService {
       if (found) return hostView(found);
       throw new ProblemError(
         'HOST_NOT_FOUND',
-        `visited set ${name} has no host ${show(host)}: it has no URLs in the queue, no count, and no settings`,
+        `visited set "${name}" has no host ${show(host)}: it has no URLs in the queue, no count, and no settings`,
       );
     });
   }
@@ -45,7 +45,7 @@ export class HostsService {
     return this.on(name, async (filter, hosts) => {
       const host = this.identity.hostIn(filter, text);
       if (dto.maxUrls !== undefined && filter.perHost?.maxUrls === undefined)
-        throw unwanted('maxUrls', dto.maxUrls, `visited set ${name} was created without perHost.maxUrls`);
+        throw unwanted('maxUrls', dto.maxUrls, `visited set "${name}" was created without perHost.maxUrls`);
       return hostView(await hosts.set(filter, host, settings, operation));
     });
   }
@@ -62,7 +62,7 @@ export class HostsService {
       if (!filter.perHost)
         throw invalid(
           '#/name',
-          `visited set ${name} was created without perHost; create one with perHost to manage hosts`,
+          `visited set "${name}" was created without perHost; create one with perHost to manage hosts`,
         );
       return action(filter, this.store.hosts);
     });

@@ -41,8 +41,8 @@ export class ListCursor {
     if (this.seal(inner) === cursor) return inner;
     throw invalid(
       '#/cursor',
-      `cursor must ${REQUIREMENT}, not ${show(cursor)}, which belongs to another list, to another selection, or to ` +
-        'the set before it was cleared; to read the first page, leave cursor out',
+      `cursor must ${REQUIREMENT}, not ${show(cursor)}: it belongs to another list or selection, or the set has been ` +
+        'cleared since. To read the first page, leave out cursor',
     );
   }
 

@@ -42,7 +42,7 @@ export function refuseDelay(
   const seconds = delayMs / 1_000;
   const [limit, of] =
     ttlMs === undefined
-      ? [maxAgeSeconds, `maxAgeSeconds of visited set ${name}`]
+      ? [maxAgeSeconds, `maxAgeSeconds of visited set "${name}"`]
       : [ttlMs / 1_000, 'ttlSeconds of the request'];
   if (seconds < limit) return;
   throw invalid('#/delaySeconds', `delaySeconds must be less than ${limit}, the ${of}, not ${seconds}`);
@@ -51,6 +51,10 @@ export function refuseDelay(
 /** Throws VALIDATION_FAILED if URLs of the set cannot be scheduled again, for the same reason. */
 export function refuseAgain({ name, maxAgeSeconds }: Filter, againAfterSeconds: number | undefined): void {
   if (maxAgeSeconds === undefined || againAfterSeconds === undefined) return;
-  const why = 'its URLs come back when they are discovered after their age';
-  throw unwanted('againAfterSeconds', againAfterSeconds, `visited set ${name} has maxAgeSeconds: ${why}`);
+  const why = 'its URLs come back when they are discovered after they expire';
+  throw unwanted(
+    'againAfterSeconds',
+    againAfterSeconds,
+    `visited set "${name}" has maxAgeSeconds, so ${why}`,
+  );
 }

@@ -245,10 +245,9 @@ function refuseUnclear(all: true | undefined, { state, host, prefix }: EntrySele
   if (!all && !part)
     throw invalid(
       '#/all',
-      'all must be true, but is missing: without state, host and prefix, this call drops the whole queue',
+      'all must be true, but is missing: a call without state, host and prefix drops the whole queue',
     );
-  if (all && part)
-    throw unwanted('all', all, `${part[0]} is ${show(part[1])}: it selects a part of the queue`);
+  if (all && part) throw unwanted('all', all, `${part[0]} ${show(part[1])} selects only a part of the queue`);
 }
 
 /**

@@ -14,12 +14,12 @@ export function refuseTtl({ name, maxAgeSeconds }: Filter, ttlMs: number | undef
   if (ttlMs === undefined) return;
   const seconds = ttlMs / 1_000;
   if (maxAgeSeconds === undefined) {
-    throw unwanted('ttlSeconds', seconds, `visited set ${name} has no maxAgeSeconds`);
+    throw unwanted('ttlSeconds', seconds, `visited set "${name}" has no maxAgeSeconds`);
   }
   if (seconds > maxAgeSeconds) {
     throw invalid(
       '#/ttlSeconds',
-      `ttlSeconds must be at most ${maxAgeSeconds}, the maxAgeSeconds of visited set ${name}, not ${seconds}`,
+      `ttlSeconds must be at most ${maxAgeSeconds}, the maxAgeSeconds of visited set "${name}", not ${seconds}`,
     );
   }
 }

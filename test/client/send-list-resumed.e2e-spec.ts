@@ -208,7 +208,7 @@ describe('a list that is resumed', () => {
     });
     const others = ['another', ...items(2_499, 1)];
     const changed = [
-      [items(999), 'the list has changed: only 999 entries are left'],
+      [items(999), 'the list has changed: it now has only 999 entries, but 1000 were already processed'],
       [others, 'the list has changed: the first 1000 entries differ'],
       [[...items(1_000), ...others], 'the list has changed: the entries after the first 1000 differ'],
     ] as const;

@@ -63,7 +63,7 @@ describe('the documented Redis user of the service', () => {
         (await settledError(store.drop(filter.name, filter.kind, keyed())));
       expect([failed?.code, failed?.message]).toEqual([
         'STORE_UNAVAILABLE',
-        expect.stringContaining(`Redis refuses: its user ${says}`),
+        expect.stringContaining(`Redis denies permission: its user ${says}`),
       ]);
     } finally {
       await client.call('ACL', 'SETUSER', username, right);

@@ -247,7 +247,7 @@ describe.each([embedded, redis])('$name: filters that age', (fixture) => {
     }
     expect(refused).toMatchObject({
       code: 'STORE_FULL',
-      message: `visited set ${filter.name} records ${most} forgotten items whose counters other items keep above zero, and the limit is ${most}; nothing was changed. Retry when some of them have expired`,
+      message: `visited set "${filter.name}" records ${most} forgotten items whose counters other items keep above zero, and the limit is ${most}; nothing was changed. Retry when some of them have expired`,
       isPublic: true,
     });
     expect((await subject.store.describe(filter)).age).toMatchObject({ hidden: most });

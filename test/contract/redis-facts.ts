@@ -351,7 +351,7 @@ export function redisFacts(subject: Subject<RedisHarness>): void {
       await expectRefusal(call, 'FILTER_NOT_FOUND');
     await expect(store.drop(filter.name, filter.kind, hasty)).rejects.toMatchObject({
       code: 'FILTER_BUSY',
-      message: `visited set ${filter.name} is being created; retry`,
+      message: `visited set "${filter.name}" is being created; retry`,
     });
     expect(await keysOf(subject, filter)).not.toEqual([]);
     await rewriteEntry(subject, filter.name, (entry) => ({ ...entry, since: 0 }));

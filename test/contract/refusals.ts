@@ -29,7 +29,7 @@ const REFUSALS: readonly Refusal[] = [
     kind: 'FILTER_NOT_FOUND',
     call: (store) =>
       verb === 'open' ? store.open('nobody', 'filter') : store[verb]('nobody', 'filter', made()),
-    text: () => 'filter nobody does not exist',
+    text: () => 'filter "nobody" does not exist',
   })),
   {
     when: 'another filter under a name',
@@ -40,28 +40,28 @@ const REFUSALS: readonly Refusal[] = [
         made(),
       ),
     text: (name) =>
-      `${name} already exists with different parameters: capacity is 10, not 11; maxAttempts is unset, not 3; urlProfile is unset, not {"base":"safe"}. Choose another name, or GET it to see all its parameters`,
+      `filter "${name}" already exists with different parameters: capacity is 10, not 11; maxAttempts is unset, not 3; urlProfile is unset, not {"base":"safe"}. Choose another name, or GET it to see all its parameters`,
   },
   {
     when: 'a visited set under the name of a filter',
     kind: 'FILTER_EXISTS',
     call: (store, { name }) => store.create(filterSpec({ name, kind: 'visited-set' }), made()),
     text: (name) =>
-      `${name} already exists: it is a filter, not a visited set. Choose another name, or GET it to see all its parameters`,
+      `filter "${name}" already exists, and a visited set cannot have the same name. Choose another name, or GET it to see all its parameters`,
   },
   {
     when: 'an import under a name that exists',
     kind: 'FILTER_EXISTS',
     call: async (store, filter) => importFile(store, await exportFile(store, filter), made(), filter.name),
     text: (name) =>
-      `${name} already exists as a counting filter with semantics "set", capacity 10, errorRate 0.000001; an import does not overwrite it. Choose another name, or GET it to see all its parameters`,
+      `filter "${name}" already exists with type counting, semantics "set", capacity 10, errorRate 0.000001; an import does not overwrite it. Choose another name, or GET it to see all its parameters`,
   },
   {
     when: 'items beyond twice the capacity',
     kind: 'FILTER_FULL',
     call: (store, filter) => add(store, filter, ['a', 'b', 'item 1']),
     text: (name) =>
-      `filter ${name} holds 20 items, and 2 more would exceed twice its capacity of 10; none of them was added. Remove items, or sync it with a larger capacity`,
+      `filter "${name}" holds 20 items, and 2 more would exceed twice its capacity of 10; none of them was added. Remove items, or sync it with a larger capacity`,
   },
   ...(['add', 'create', 'drop'] as const).map((verb): Refusal => ({
     when: `an id used for another ${verb}`,
@@ -82,7 +82,7 @@ const REFUSALS: readonly Refusal[] = [
     call: (store, filter) =>
       verb === 'remove' ? remove(store, filter, ['a'], old()) : store.drop(filter.name, filter.kind, old()),
     text: () =>
-      'the record of Idempotency-Key old has expired, so the service cannot tell whether the request ran; this attempt changed nothing. If the request did not run, send it without the key',
+      'the record of Idempotency-Key old has expired, so the service cannot tell whether the request ran; this attempt changed nothing. If you know that the request did not run, send it without the key',
   })),
   ...(['count', 'remove'] as const).map((verb): Refusal => ({
     when: `${verb} in a standard filter`,
@@ -146,7 +146,7 @@ export function refusalsContract(subject: Subject): void {
       ]) {
         await expect(call()).rejects.toMatchObject({
           code: 'STORE_DATA_LOST',
-          message: `filter ${filter.name} has lost data: part of it is missing, truncated or outdated. Restore the data, or clear or delete the filter`,
+          message: `filter "${filter.name}" has lost data: part of it is missing, truncated or outdated. Restore the data, or clear or delete the filter`,
           isPublic: true,
         });
       }
@@ -156,7 +156,7 @@ export function refusalsContract(subject: Subject): void {
       const filter = await makeFilter(subject.store, { semantics: 'multiset' });
       await expect(new SyncCalls(subject).open(filter)).rejects.toMatchObject({
         code: 'SYNC_UNSUPPORTED',
-        message: `filter ${filter.name} is a multiset and cannot be synced: a list does not say how many times it holds an item. Remove items one by one, or clear the filter`,
+        message: `filter "${filter.name}" is a multiset and cannot be synced: a list does not say how many times each item was added. Remove items one by one, or clear the filter`,
       });
     });
 
@@ -172,7 +172,7 @@ export function refusalsContract(subject: Subject): void {
         errorRate: 1e-6,
         segmentation: SEGMENTED,
       });
-      const called = `${word} ${filter.name}`;
+      const called = `${word} "${filter.name}"`;
       const messageOf = (call: Promise<unknown>): Promise<string> =>
         call.then(
           () => 'no error',
@@ -181,7 +181,7 @@ export function refusalsContract(subject: Subject): void {
       await add(store, filter, items(20));
       expect(await messageOf(add(store, filter, ['a', 'b']))).toContain(`${called} holds 20 items`);
       expect(await messageOf(store.open(`${filter.name}.not`, kind))).toBe(
-        `${word} ${filter.name}.not does not exist`,
+        `${word} "${filter.name}.not" does not exist`,
       );
       expect(await messageOf(calls.get(filter, { id: 'none' }))).toBe(
         `${called} has no sync none; GET the ${word} to see its sync`,

@@ -164,7 +164,7 @@ describe('from store to store', () => {
       );
       await expect(slow).rejects.toMatchObject({
         code: 'FILTER_BUSY',
-        message: `visited set ${spec.name} was claimed by another request during the import; retry`,
+        message: `visited set "${spec.name}" was claimed by another request during the import; retry`,
       });
       const winner = await store.open(spec.name, 'filter', { fresh: true });
       expect(await store.describe(winner)).toMatchObject({ items: 0, nonZeroCells: 0 });

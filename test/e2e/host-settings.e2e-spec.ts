@@ -123,7 +123,7 @@ describe.each(STORES)('the hosts of a set, over HTTP, $name store', ({ start }) 
       status: 404,
       body: {
         code: 'HOST_NOT_FOUND',
-        detail: `visited set ${name} has no host "nobody.example": it has no URLs in the queue, no count, and no settings`,
+        detail: `visited set "${name}" has no host "nobody.example": it has no URLs in the queue, no count, and no settings`,
       },
     });
     expect(await on('DELETE', name, 'nobody.example')).toMatchObject({ status: 200, body: { dropped: 0 } });
@@ -220,7 +220,7 @@ describe.each(STORES)('the hosts of a set, over HTTP, $name store', ({ start }) 
     expect(await on('PUT', name, 'a.example', { maxUrls: 5 })).toMatchObject({
       status: 400,
       body: {
-        detail: `maxUrls must be absent, not 5, because visited set ${name} was created without perHost.maxUrls`,
+        detail: `maxUrls is not allowed (got 5): visited set "${name}" was created without perHost.maxUrls`,
       },
     });
   });
@@ -241,7 +241,7 @@ describe.each(STORES)('the hosts of a set, over HTTP, $name store', ({ start }) 
 
   it('refuses an unknown set, and a set without perHost', async () => {
     const name = await made({});
-    const detail = `visited set ${name} was created without perHost; create one with perHost to manage hosts`;
+    const detail = `visited set "${name}" was created without perHost; create one with perHost to manage hosts`;
     for (const [method, path] of [
       ['GET', ''],
       ...['GET', 'PUT', 'DELETE'].map((one) => [one, '/a.example']),

@@ -256,7 +256,7 @@ describe.each(STORES)('sets with perHost, over HTTP, $name store', ({ start }) =
       [
         { perHost: {}, type: 'standard' },
         '#/perHost',
-        'perHost must be absent, not an object, because only visited sets have it',
+        'perHost is not allowed (got an object): only visited sets have it',
       ],
     ])('refuses %j', async (more, pointer, detail) => {
       expect(await plan(more)).toMatchObject({
@@ -274,7 +274,7 @@ describe.each(STORES)('sets with perHost, over HTTP, $name store', ({ start }) =
     ])('refuses %s with %j', async (verb, body, member, value) => {
       const name = freshName('h');
       await create(name, undefined);
-      const detail = `${member} must be absent, not ${value}, because visited set ${name} was created without perHost`;
+      const detail = `${member} is not allowed (got ${value}): visited set "${name}" was created without perHost`;
       expect(await call(app, 'POST', `${SETS}/${name}/queue/${verb}`, body)).toMatchObject({
         status: 400,
         body: { code: 'VALIDATION_FAILED', detail, errors: [{ pointer: `#/${member}`, detail }] },

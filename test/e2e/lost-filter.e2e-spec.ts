@@ -66,7 +66,7 @@ describe.each(LOSING)('a filter whose data is lost, %s store', (_, start) => {
       status: 503,
       body: {
         code: 'STORE_DATA_LOST',
-        detail: `${word} ${name} has lost data: part of it is missing, truncated or outdated. Restore the data, or clear or delete the ${word}`,
+        detail: `${word} "${name}" has lost data: part of it is missing, truncated or outdated. Restore the data, or clear or delete the ${word}`,
       },
     });
 

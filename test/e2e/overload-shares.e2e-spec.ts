@@ -11,7 +11,7 @@ const MAX_STREAMS = 3;
 const REFUSED = {
   status: 503,
   body: expect.stringContaining(
-    'the service takes at most 3 streamed bodies and exports at a time (MAX_STREAMS), and leaves part of that to other callers',
+    'the service takes at most 3 streamed bodies and exports at a time (MAX_STREAMS), and reserves part of that for other callers',
   ),
 };
 

@@ -189,22 +189,22 @@ describe.each(STORES)('dropping URLs from the queue over HTTP, $name store', ({ 
   });
 
   it.each([
-    [{}, 'all must be true, but is missing: without state, host and prefix, this call drops the whole queue'],
+    [{}, 'all must be true, but is missing: a call without state, host and prefix drops the whole queue'],
     [{ dryRun: true, forget: true }, 'all must be true, but is missing'],
     [{ all: false }, 'all must be true, not false'],
     [
       { all: true, state: 'dead' },
-      'all must be absent, not true, because state is "dead": it selects a part of the queue',
+      'all is not allowed (got true): state "dead" selects only a part of the queue',
     ],
-    [{ all: true, host: 'a.example' }, 'all must be absent, not true, because host is "a.example"'],
-    [{ all: true, prefix: 'https://a' }, 'all must be absent, not true, because prefix is "https://a"'],
+    [{ all: true, host: 'a.example' }, 'all is not allowed (got true): host "a.example"'],
+    [{ all: true, prefix: 'https://a' }, 'all is not allowed (got true): prefix "https://a"'],
     [{ all: true, forget: 'yes' }, 'forget must be true or false, not "yes"'],
     [{ all: true, dryRun: 1 }, 'dryRun must be true or false, not 1'],
     [{ all: true, limit: 10_001 }, 'limit must be a whole number from 1 to 10000, not 10001'],
     [{ prefix: 5 }, 'prefix must begin with http:// or https:// and the first character of a host, not 5'],
     [{ prefix: 'https://?' }, 'not "https://?"'],
     [{ host: 5 }, 'host must be a string, not 5'],
-    [{ host: 'a.example' }, 'host must be absent, not "a.example", because visited set'],
+    [{ host: 'a.example' }, 'host is not allowed (got "a.example"): visited set'],
     [{ state: ['dead'] }, 'not an array of 1'],
     [{ all: true, cursor: '' }, 'cursor must be the `next` of the previous answer, not ""'],
     [{ all: true, url: 'x' }, '"url" is not a member'],

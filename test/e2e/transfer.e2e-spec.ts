@@ -240,7 +240,7 @@ describe.each(STORES)('export and import on $name', ({ start }) => {
     const name = freshName('crawl');
     await call(app, 'POST', '/v1/visited-sets', { name, capacity: 10 });
     const visitedSet = await download(app, `/v1/visited-sets/${name}/export`);
-    expect(await refused(visitedSet)).toContain('import it by POST /v1/visited-sets/import');
+    expect(await refused(visitedSet)).toContain('import it with POST /v1/visited-sets/import');
     const filter = await download(app, `/v1/filters/${await smallFilter(app)}/export`);
     const answer = await upload(app, `/v1/visited-sets/import?name=${freshName()}`, filter);
     expect(answer).toMatchObject({ status: 400, body: { code: 'VALIDATION_FAILED' } });

@@ -13,7 +13,7 @@ const RULES = [
   ...['lease', 'ack', 'release', 'extend', 'dead-letters', 'put-back', 'purge', 'drained'],
   ...['open-sync', 'keep', 'get-sync', 'sync committed', 'sync abandoned, since a caller abandoned it'],
   'sync abandoned, since no request used it for too long',
-  'sync abandoned, since more items were removed meanwhile than it can record',
+  'sync abandoned, since more items were removed during the sync than it can record',
   ...['repeated add', 'repeated remove', 'repeated discover', 'repeated lease', 'repeated release'],
   ...['repeated create', 'repeated clear', 'repeated drop', 'repeated keep', 'repeated open-sync'],
   ...['refused: STALE', 'refused: FILTER_NOT_FOUND', 'refused: FILTER_FULL', 'refused: SYNC_ENDED'],

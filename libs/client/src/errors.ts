@@ -25,7 +25,7 @@ export class UnreachableError extends UnseenError {}
 /** A list cannot be resumed, because its source no longer starts with the entries that were sent. */
 export class ChangedListError extends UnseenError {
   constructor(
-    /** The difference, such as `only 10 entries are left`. */
+    /** The difference, such as `the first 10 entries differ`. */
     readonly detail: string,
     options?: ErrorOptions,
   ) {

@@ -89,5 +89,6 @@ async function* digestedBlocks<Listed>(
     else if (!checkpoints.isSaved) await checkpoints.keep({});
     yield { from, entries, digest: digest.text() };
   }
-  if (end < skip) throw new ChangedListError(`only ${end} entries are left`);
+  if (end < skip)
+    throw new ChangedListError(`it now has only ${end} entries, but ${skip} were already processed`);
 }

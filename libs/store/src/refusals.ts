@@ -30,28 +30,29 @@ export type Named = Pick<Filter, 'name' | 'kind'>;
 const KINDS = { filter: 'filter', 'visited-set': 'visited set' } as const;
 
 /** The name of a filter in messages. */
-export const called = ({ kind, name }: Named): string => `${KINDS[kind]} ${name}`;
+export const called = ({ kind, name }: Named): string => `${KINDS[kind]} "${name}"`;
 
 export function notFound(missing: Named): StoreError {
   return new StoreError('FILTER_NOT_FOUND', `${called(missing)} does not exist`);
 }
 
 /** `how` says why the existing filter is in the way. */
-function exists(name: string, how: string): StoreError {
+function exists(existing: Named, how: string): StoreError {
   return new StoreError(
     'FILTER_EXISTS',
-    `${name} already exists${how}. Choose another name, or GET it to see all its parameters`,
+    `${called(existing)} already exists${how}. Choose another name, or GET it to see all its parameters`,
   );
 }
 
 /** A creation failed because another filter has the name. */
 export function otherExists(existing: Existing & Named, wanted: Chosen): StoreError {
-  const { name, kind } = existing;
-  if (kind !== wanted.kind) return exists(name, `: it is a ${KINDS[kind]}, not a ${KINDS[wanted.kind]}`);
+  const { kind } = existing;
+  if (kind !== wanted.kind)
+    return exists(existing, `, and a ${KINDS[wanted.kind]} cannot have the same name`);
   const found = differences(existing, wanted).map(
     ({ parameter, ...values }) => `${parameter} is ${shown(values.existing)}, not ${shown(values.wanted)}`,
   );
-  return exists(name, ` with different parameters: ${found.join('; ')}`);
+  return exists(existing, ` with different parameters: ${found.join('; ')}`);
 }
 
 /** A value of a parameter in a message. */
@@ -62,10 +63,10 @@ function shown(json = 'unset'): string {
 /** An import failed because the name is taken. */
 export function taken({ name, kind, ...existing }: Named & Chosen): StoreError {
   const { type, semantics, capacity, errorRate } = existing;
-  const what = kind === 'filter' ? `a ${type} filter with semantics "${semantics}"` : 'a visited set';
+  const what = kind === 'filter' ? `type ${type}, semantics "${semantics}", ` : '';
   return exists(
-    name,
-    ` as ${what}, capacity ${capacity}, errorRate ${errorRate}; an import does not overwrite it`,
+    { name, kind },
+    ` with ${what}capacity ${capacity}, errorRate ${errorRate}; an import does not overwrite it`,
   );
 }
 
@@ -118,7 +119,7 @@ export function keyReused({ id }: Operation): StoreError {
 export function keyExpired({ id }: Operation): StoreError {
   return new StoreError(
     'IDEMPOTENCY_KEY_EXPIRED',
-    `the record of Idempotency-Key ${id} has expired, so the service cannot tell whether the request ran; this attempt changed nothing. If the request did not run, send it without the key`,
+    `the record of Idempotency-Key ${id} has expired, so the service cannot tell whether the request ran; this attempt changed nothing. If you know that the request did not run, send it without the key`,
   );
 }
 
@@ -284,7 +285,7 @@ export function syncEnded(
 export function syncUnsupported(filter: Named): StoreError {
   return new StoreError(
     'SYNC_UNSUPPORTED',
-    `${called(filter)} is a multiset and cannot be synced: a list does not say how many times it holds an item. Remove items one by one, or clear the filter`,
+    `${called(filter)} is a multiset and cannot be synced: a list does not say how many times each item was added. Remove items one by one, or clear the filter`,
   );
 }
 
@@ -305,8 +306,8 @@ export function syncWouldForget(
 export const ABANDONED = {
   caller: 'a caller abandoned it',
   idle: 'no request used it for too long',
-  forgets: 'more items were removed meanwhile than it can record',
-  full: 'it had no room for the items added meanwhile',
+  forgets: 'more items were removed during the sync than it can record',
+  full: 'it had no room for the items added during the sync',
   memory: 'the store had no memory for it',
   lost: 'the store lost part of its data',
   opening: 'the service stopped while opening it',
@@ -330,10 +331,10 @@ export function hidingFull(filter: Named, hidden: number, most: number): StoreEr
 }
 
 /** The error of an import whose export has `hidden` hidden items. The limit is `most`. */
-export function importHides({ name }: Named, hidden: number, most: number): StoreError {
+export function importHides(filter: Named, hidden: number, most: number): StoreError {
   return new StoreError(
     'STORE_FULL',
-    `the export records at least ${hidden} forgotten items, and ${name} may record at most ${most}; nothing was imported. Export it again when some of them have expired`,
+    `the export records at least ${hidden} forgotten items, and ${called(filter)} may record at most ${most}; nothing was imported. Export it again when some of them have expired`,
     { isPublic: true },
   );
 }
@@ -352,11 +353,11 @@ export function noMoreHosts(filter: Named, most: number, segments = 1): StoreErr
 }
 
 /** An import failed because the export has `hosts` hosts in a segment, and the limit is `most`. See noMoreHosts. */
-export function importHosts({ name }: Named, hosts: number, most: number, segments = 1): StoreError {
+export function importHosts(filter: Named, hosts: number, most: number, segments = 1): StoreError {
   const where = segments > 1 ? ' in a segment' : '';
   return new StoreError(
     'STORE_FULL',
-    `the export has at least ${hosts} hosts${where}, and the queue of ${name} may have at most ${most}; nothing was imported. Settle or purge the last entries of some hosts, and export it again`,
+    `the export has at least ${hosts} hosts${where}, and the queue of ${called(filter)} may have at most ${most}; nothing was imported. Settle or purge the last entries of some hosts, and export it again`,
     { isPublic: true },
   );
 }

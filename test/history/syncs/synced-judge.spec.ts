@@ -151,7 +151,7 @@ const CASES: readonly Case[] = [
     wrong: look({
       id: S,
       state: 'abandoned',
-      reason: 'more items were removed meanwhile than it can record',
+      reason: 'more items were removed during the sync than it can record',
     }),
     right: abandon(),
   },

@@ -147,7 +147,9 @@ describe('an export with many hosts', () => {
     const imported = other.transfer.import({ ...spec, name: 'copy' }, given(parts), operation());
     await expect(imported).rejects.toMatchObject({
       code: 'STORE_FULL',
-      message: expect.stringMatching(/at least 4 hosts, and the queue of copy may have at most 3;/),
+      message: expect.stringMatching(
+        /at least 4 hosts, and the queue of visited set "copy" may have at most 3;/,
+      ),
     });
     await expect(other.open('copy', 'visited-set')).rejects.toMatchObject({ code: 'FILTER_NOT_FOUND' });
   });

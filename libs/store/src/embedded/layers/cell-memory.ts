@@ -34,7 +34,10 @@ function noMemory(geometry: Geometry, cause: unknown): StoreError {
 export function assertAvailable(bytes: number): void {
   const available = process.availableMemory();
   if (bytes <= available) return;
-  throw new StoreError('STORE_FULL', `the counters take ${bytes} bytes of memory, and ${available} are free`);
+  throw new StoreError(
+    'STORE_FULL',
+    `the counters need ${bytes} bytes of memory, but only ${available} are free`,
+  );
 }
 
 /**

@@ -36,7 +36,8 @@ export function finalError(error: unknown, clustered: boolean): Error | undefine
   }
   if (PASSING.test(message)) return undefined;
   if (NOT_LET_IN.test(message)) return unavailable('Redis refuses the credentials', error);
-  if (NOT_PERMITTED.test(message)) return unavailable(`Redis refuses: ${notPermitted(message)}`, error);
+  if (NOT_PERMITTED.test(message))
+    return unavailable(`Redis denies permission: ${notPermitted(message)}`, error);
   if (/^MISCONF\b/.test(message))
     return unavailable('Redis refuses writes, because it cannot save its data to disk (MISCONF)', error);
   return error;

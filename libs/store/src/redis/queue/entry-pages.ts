@@ -94,7 +94,7 @@ function* unpack(filter: RedisFilter, bytes: Buffer): Generator<QueueEntry, void
     const place = bytes.subarray(at + 1, placeEnd);
     const letter = String.fromCharCode(place.readUInt8());
     const state = ENTRY_STATES.find((each) => WALKED[each].letter === letter);
-    if (!state) throw new Error('a script returned an entry in no state');
+    if (!state) throw new Error('a script returned an entry without a state');
     const dueAt = bytes.readUIntBE(placeEnd, TIME_BYTES);
     const reasonAt = placeEnd + TIME_BYTES + 2;
     const reasonEnd = reasonAt + bytes.readUInt16BE(reasonAt - 2);
