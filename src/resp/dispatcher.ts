@@ -36,7 +36,7 @@ export class Dispatcher {
     try {
       if (unit.kind === 'items') await this.runItems(unit, session);
       else if (unit.kind === 'single') await this.runOne(unit, session);
-      // Strangers learn nothing about commands.
+      // A client without credentials learns nothing about commands.
       else if (session.isLockedOut) await session.caller(unit.commandName);
       if (unit.kind === 'refused') throw unit.problem;
     } catch (error) {

@@ -19,7 +19,9 @@ export class Operations {
     return deadlineIn(this.config.requestTimeoutMs);
   }
 
-  /** The operation of a command on `target`. Nobody learns its id, so its fingerprint need not cover its items. */
+  /**
+   * The operation of a command on `target`. No client learns its id, so its fingerprint need not cover its items.
+   */
   of(command: string, target: string, { quota }: Principal): Operation {
     const checksum = crc32(target, crc32(command));
     return { ...madeOperation(checksum, this.clock.now()), deadline: this.deadline(), quota };

@@ -44,6 +44,8 @@ const MOST_NAME = 32;
 export class RunReader {
   /** A command that did not join the run before it. */
   private ahead: RespCommand | undefined;
+  /** The fault after a run. It is thrown after the run, whose commands are complete. */
+  private fault: unknown;
 
   constructor(
     private readonly parser: CommandParser,
@@ -69,9 +71,20 @@ export class RunReader {
   }
 
   private take(): RespCommand | undefined {
-    const { ahead } = this;
+    const { ahead, fault } = this;
+    if (fault !== undefined) throw fault;
     this.ahead = undefined;
     return ahead ?? this.parser.next();
+  }
+
+  /** The next command for a run. Undefined at a fault, too. */
+  private takeMore(): RespCommand | undefined {
+    try {
+      return this.parser.next();
+    } catch (error) {
+      this.fault = error;
+      return undefined;
+    }
   }
 
   private join(first: RespCommand, command: ItemCommand, commandName: string): ItemRun {
@@ -80,7 +93,7 @@ export class RunReader {
     const run: ItemRun = { kind: 'items', command, commandName, target, bytes, span: [], begins: [0] };
     this.add(run, first);
     for (;;) {
-      const next = this.parser.next();
+      const next = this.takeMore();
       if (next === undefined) return run;
       if (!isAlike(first, next) || !this.adds(run, next)) {
         this.ahead = next;

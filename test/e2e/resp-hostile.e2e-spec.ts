@@ -56,6 +56,20 @@ describe.each(STORES)('hostile clients of the Redis protocol, $name store', ({ s
     expect(inFlight(app)).toEqual(NOTHING);
   });
 
+  it('answers a batch before a fault that follows it', async () => {
+    const client = await connect();
+    const name = freshName('filter');
+    await client.call('CF.RESERVE', name, '1000');
+    const add = respCommand('CF.ADD', name, 'a');
+    const replies = await client.send(Buffer.concat([add, add, Buffer.from('GET / HTTP/1.1\r\n')])).closed();
+    expect(replies).toEqual([
+      ':1\r\n',
+      ':1\r\n',
+      '-ERR Protocol error: a command must be an array of bulk strings\r\n',
+    ]);
+    expect(await (await connect()).call('CF.COUNT', name, 'a')).toBe(':2\r\n');
+  });
+
   it('counts the bytes of incomplete commands, and refuses them beyond the limit', async () => {
     const clients = await Promise.all([connect(), connect()]);
     for (const client of clients)
