@@ -4,6 +4,7 @@ import json
 import logging
 import sys
 import threading
+import time
 import uuid
 from typing import Any, AsyncIterator, Dict, Iterator, List
 
@@ -193,28 +194,26 @@ class LooksBeforeAcknowledging(HoldsFirst):
     def open(self, spider: Spider) -> Any:
         opened = super().open(spider)
         ack, queue = self._visited.ack, self._visited.queue
-        looked, self.acknowledged = threading.Event(), threading.Event()
+        looked, acknowledging = threading.Event(), threading.Event()
 
         def look() -> Any:
             counts = queue()
-            # Holds the answer only if the crawl has more leases than those that it holds to its end.
-            if len(self._leases) > 1 and not looked.is_set():
+            # Holds the answer only if the crawl has more leases than the one that it holds to its end.
+            if not looked.is_set() and (len(self._leases) > 1 or acknowledging.is_set()):
                 self.stats.inc_value("looked_before")
                 looked.set()
-                self.acknowledged.wait(LONGEST)
+                end = time.monotonic() + LONGEST
+                while (len(self._leases), self._asking) != (1, 1) and time.monotonic() < end:
+                    time.sleep(0.01)
             return counts
 
         def acknowledge(*given: Any) -> Any:
+            acknowledging.set()
             looked.wait(LONGEST)
             return ack(*given)
 
         self._visited.queue, self._visited.ack = look, acknowledge
         return opened
-
-    def _acknowledged(self, *given: Any) -> None:
-        super()._acknowledged(*given)
-        if len(self._leases) == 1 and self._asking == 1:
-            self.acknowledged.set()
 
 
 class LeasesAgain(Scheduler):
