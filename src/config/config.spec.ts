@@ -115,6 +115,13 @@ describe('settings', () => {
     expect(read).toThrow(new RegExp(`^${name} is "${value.trim()}"; it must be .+$`));
   });
 
+  it('refuse one port for both protocols', () => {
+    expect(() => readConfig({ RESP_PORT: '3000' })).toThrow(
+      'RESP_PORT and PORT are both 3000; the Redis protocol needs a port of its own',
+    );
+    expect(readConfig({ PORT: '0', RESP_PORT: '0' })).toMatchObject({ port: 0, respPort: 0 });
+  });
+
   it('refuse settings that have no effect on the chosen store', () => {
     expect(() => readConfig({ EMBEDDED_FSYNC: 'true', REDIS_URL: 'redis://h' })).toThrow(
       'EMBEDDED_FSYNC is set, but has no effect without STORE=embedded',

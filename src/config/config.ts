@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import { allowedHosts, authMode, oidcSettings, webOrigins, type OidcSettings } from './auth.js';
 import { admissionSettings, type AdmissionSettings } from './admission.js';
-import { SettingReader, type Environment } from './reader.js';
+import { ConfigError, SettingReader, type Environment } from './reader.js';
 import { redisSettings, type RedisSettings } from './redis.js';
 
-export { ConfigError } from './reader.js';
+export { ConfigError };
 
 const MIB = 1024 * 1024;
 
@@ -100,11 +100,16 @@ export function readConfig(env: Environment): Config {
   const store = read.oneOf('STORE', ['embedded', 'redis'], redis ? 'redis' : 'embedded');
   const embeddedFsync = read.oneOf('EMBEDDED_FSYNC', ['true', 'false'], 'false') === 'true';
   if (store !== 'embedded') read.refuseWithout('EMBEDDED_FSYNC', 'STORE=embedded', 'false');
+  const port = read.whole('PORT', 3000, 0, 65_535);
+  const respPort = read.optionalWhole('RESP_PORT', 0, 65_535);
+  if (respPort === port && port !== 0) {
+    throw new ConfigError(`RESP_PORT and PORT are both ${port}; the Redis protocol needs a port of its own`);
+  }
   const maxBodyBytes = read.whole('MAX_BODY_BYTES', 4 * MIB, 1_024, 1_024 * MIB);
   return {
     host,
-    port: read.whole('PORT', 3000, 0, 65_535),
-    respPort: read.optionalWhole('RESP_PORT', 0, 65_535),
+    port,
+    respPort,
     store,
     dataDir: read.text('DATA_DIR', './data'),
     embeddedFsync,

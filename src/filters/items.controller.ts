@@ -41,7 +41,7 @@ export class ItemsController {
     const onlyAbsent = flagOptionIn(request, 'onlyAbsent');
     return this.batches.mutate(
       request,
-      (items: Keys, operation: Operation) => this.items.add(name, items, operation, onlyAbsent),
+      (items: Keys, operation: Operation) => this.items.add(name, items, operation, { onlyAbsent }),
       () => this.items.open(name),
     );
   }

@@ -23,6 +23,15 @@ const COUNT: Verdicts = Array.from({ length: 16 }, (_, n) => ({
   result: n,
 }));
 
+/** Throws if the call is not for filters such as this one. A name may get another filter between two calls. */
+export type Accept = (filter: Filter) => void;
+
+export interface AddItems {
+  /** Adds to a multiset only items that are not present. */
+  readonly onlyAbsent?: boolean | undefined;
+  readonly accept?: Accept;
+}
+
 /**
  * Executes the routes `items/*`, for a JSON batch or one block of a stream. Throws FILTER_NOT_FOUND and the errors of
  * the port.
@@ -43,22 +52,26 @@ export class ItemsService {
     return counting(await this.open(name));
   }
 
-  /** `onlyAbsent`: adds to a multiset only items that are not present. */
-  add(name: string, items: Keys, operation: Operation, onlyAbsent?: boolean): Promise<BatchResult> {
-    return this.filters.withFilter(name, 'filter', async (filter) =>
+  add(
+    name: string,
+    items: Keys,
+    operation: Operation,
+    { onlyAbsent, accept }: AddItems = {},
+  ): Promise<BatchResult> {
+    return this.on(name, accept, async (filter) =>
       tally(await this.membership.add(filter, items, operation, { onlyAbsent }), ADD),
     );
   }
 
-  check(name: string, items: Keys, deadline: number): Promise<BatchResult> {
-    return this.filters.withFilter(name, 'filter', async (filter) =>
+  check(name: string, items: Keys, deadline: number, accept?: Accept): Promise<BatchResult> {
+    return this.on(name, accept, async (filter) =>
       tally(await this.membership.check(filter, items, deadline), CHECK),
     );
   }
 
   /** Throws REMOVAL_UNSUPPORTED for a standard filter. */
-  remove(name: string, items: Keys, operation: Operation): Promise<BatchResult> {
-    return this.filters.withFilter(name, 'filter', async (filter) =>
+  remove(name: string, items: Keys, operation: Operation, accept?: Accept): Promise<BatchResult> {
+    return this.on(name, accept, async (filter) =>
       tally(await this.membership.remove(counting(filter), items, operation), REMOVE),
     );
   }
@@ -71,10 +84,21 @@ export class ItemsService {
   }
 
   /** Throws REMOVAL_UNSUPPORTED for a standard filter. */
-  count(name: string, items: Keys, deadline: number): Promise<BatchResult> {
-    return this.filters.withFilter(name, 'filter', async (filter) =>
+  count(name: string, items: Keys, deadline: number, accept?: Accept): Promise<BatchResult> {
+    return this.on(name, accept, async (filter) =>
       tally(await this.membership.count(counting(filter), items, deadline), COUNT),
     );
+  }
+
+  private on<T>(
+    name: string,
+    accept: Accept | undefined,
+    action: (filter: Filter) => Promise<T>,
+  ): Promise<T> {
+    return this.filters.withFilter(name, 'filter', (filter) => {
+      accept?.(filter);
+      return action(filter);
+    });
   }
 }
 

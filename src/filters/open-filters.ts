@@ -13,9 +13,9 @@ export class OpenFilters {
   constructor(@Inject(Store) private readonly store: Store) {}
 
   /** Throws FILTER_NOT_FOUND or VISITED_SET_NOT_FOUND, depending on the kind. */
-  async open(name: string, kind: FilterKind): Promise<Filter> {
+  async open(name: string, kind: FilterKind, options?: { fresh?: boolean }): Promise<Filter> {
     try {
-      return await this.store.open(name, kind);
+      return await this.store.open(name, kind, options);
     } catch (error) {
       throw inWordsOf(kind, name, error);
     }

@@ -131,6 +131,33 @@ describe('the parser of commands', () => {
     expect(faultOf(input)).toBe(fault);
   });
 
+  it('skips empty lines after the first command', () => {
+    const ping = '*1\r\n$4\r\nPING\r\n';
+    const input = Buffer.from(`${ping}\r\n\r\n${ping}\r\n`);
+    for (let cut = 0; cut <= input.length; cut++) {
+      expect(parsed([input.subarray(0, cut), input.subarray(cut)])).toHaveLength(2);
+    }
+    expect(faultOf(`\r\n${ping}`)).toBe('a command must be an array of bulk strings');
+    expect(faultOf(`${ping}\rx`)).toBe('a command must be an array of bulk strings');
+  });
+
+  it('reads nothing after a fault', () => {
+    const parser = new CommandParser(LIMITS);
+    parser.push(Buffer.from('*1\r\n$1001\r\n*1\r\n$4\r\nPING\r\n'));
+    const fault = 'an argument may have at most 1000 bytes here, not 1001';
+    expect(() => parser.next()).toThrow(fault);
+    expect(() => parser.next()).toThrow(fault);
+  });
+
+  it('keeps no memory between commands', () => {
+    const parser = new CommandParser({ ...LIMITS, maxArgumentBytes: 2 ** 20, maxCommandBytes: 2 ** 21 });
+    const input = encode([Buffer.alloc(2 ** 20, 'x')]);
+    for (const piece of [input.subarray(0, 1_000), input.subarray(1_000)]) parser.push(piece);
+    expect(parser.next()).toBeDefined();
+    expect(parser.next()).toBeUndefined();
+    expect(parser['bytes']).toHaveLength(0);
+  });
+
   it('refuses a command that would exceed the limit, before its argument arrives', () => {
     const limits = { ...LIMITS, maxCommandBytes: 50 };
     expect(faultOf('*3\r\n$20\r\naaaaaaaaaaaaaaaaaaaa\r\n$20\r\n', limits)).toBe(

@@ -42,12 +42,19 @@ export class CommandParser {
   /** Number of arguments of the current command; 0 before its first line is read. */
   private arguments = 0;
   private span: number[] = [];
+  private fault: unknown;
+  private taken = 0;
 
   constructor(public limits: CommandLimits) {}
 
   /** Number of bytes of commands that `next` has not returned yet. */
   get unreadBytes(): number {
     return this.end - this.start;
+  }
+
+  /** Number of commands that `next` has returned. */
+  get commands(): number {
+    return this.taken;
   }
 
   /** Adds input. Commands that `next` returned before stay unchanged. */
@@ -66,10 +73,25 @@ export class CommandParser {
     this.end += chunk.length;
   }
 
-  /** The next command, or undefined until more input arrives. Throws ProtocolFault. */
+  /** The next command, or undefined until more input arrives. Throws ProtocolFault, and then always the same. */
   next(): RespCommand | undefined {
+    if (this.fault !== undefined) throw this.fault;
+    try {
+      return this.read();
+    } catch (error) {
+      this.fault = error;
+      throw error;
+    }
+  }
+
+  private read(): RespCommand | undefined {
     if (this.arguments === 0) {
-      if (this.at === this.end) return undefined;
+      if (this.skipEmptyLines()) return undefined;
+      if (this.at === this.end) {
+        // An idle connection keeps no memory.
+        this.replace(EMPTY, 0);
+        return undefined;
+      }
       const { maxArguments } = this.limits;
       const count = this.header(STAR, 'a command must be an array of bulk strings');
       if (count === undefined) return undefined;
@@ -84,7 +106,23 @@ export class CommandParser {
     this.start = this.at;
     this.arguments = 0;
     this.span = [];
+    this.taken++;
     return command;
+  }
+
+  /**
+   * Skips empty lines between commands, which some clients send and Redis ignores. Returns true if one may be
+   * incomplete.
+   */
+  private skipEmptyLines(): boolean {
+    const { bytes, end } = this;
+    while (this.taken > 0 && this.at < end && bytes[this.at] === CR) {
+      if (this.at + 1 === end) return true;
+      if (bytes[this.at + 1] !== LF) return false;
+      this.at += 2;
+      this.start = this.at;
+    }
+    return false;
   }
 
   /** Reads one argument. Returns false if it is incomplete. */

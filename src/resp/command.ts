@@ -74,6 +74,12 @@ export class CommandArguments {
     return this.command.span.length / 2 - 1;
   }
 
+  /** Number of bytes of the command. */
+  get length(): number {
+    const { span } = this.command;
+    return (span.at(-1) as number) - (span[0] as number);
+  }
+
   /** Argument `index` as UTF-8. */
   text(index: number): string {
     return this.decoded(index, 'utf8');
@@ -89,6 +95,7 @@ export class CommandArguments {
     return index < this.count ? this.bytes(index).toUpperCase() : '';
   }
 
+  /** All arguments, as UTF-8. */
   all(): string[] {
     return Array.from({ length: this.count }, (_, index) => this.text(index));
   }

@@ -138,7 +138,9 @@ function clientName(name: string): string {
 
 /** Clients ask for descriptions of commands, and work without them. */
 function command(args: CommandArguments): Reply {
-  return args.word(0) === 'DOCS' ? (write) => write.map(0) : (write) => write.array(0);
+  const subcommand = args.word(0);
+  if (subcommand === 'COUNT') return (write) => write.integer(0);
+  return subcommand === 'DOCS' ? (write) => write.map(0) : (write) => write.array(0);
 }
 
 function info(args: CommandArguments): Reply {

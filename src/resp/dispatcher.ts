@@ -5,7 +5,7 @@ import { toProblem } from '../http/to-problem.js';
 import { nextRequestId } from '../request/context.js';
 import type { Command, ItemResult } from './command.js';
 import { CONNECTION_COMMANDS } from './connection-commands.js';
-import { writeProblem } from './error-reply.js';
+import { RespError, writeProblem } from './error-reply.js';
 import { FilterCommands } from './filter-commands.js';
 import { Gate } from './gate.js';
 import { ITEM_COMMANDS } from './item-commands.js';
@@ -33,7 +33,9 @@ export class Dispatcher {
 
   /** Writes the replies to `session.write`. Never rejects. */
   async execute(unit: Unit, session: Session): Promise<void> {
+    await this.gate.turn(session, bytesOf(unit));
     try {
+      assertOutside(session, unit.commandName);
       if (unit.kind === 'items') await this.runItems(unit, session);
       else if (unit.kind === 'single') await this.runOne(unit, session);
       // A client without credentials learns nothing about commands.
@@ -58,7 +60,7 @@ export class Dispatcher {
       (await command.run(args, session))(write);
     } else {
       const { access, run, targets } = command;
-      const entry = { access, commands: 1, bytes: 0, targets: targets?.(args) ?? [] };
+      const entry = { access, commands: 1, targets: targets?.(args) ?? [] };
       const { result, refusal } = await this.gate.pass({ ...entry, session, commandName }, (caller) =>
         run(args, { caller, command: commandName }),
       );
@@ -69,11 +71,10 @@ export class Dispatcher {
   }
 
   private async runItems(run: ItemRun, session: Session): Promise<void> {
-    const { command, commandName, span, begins } = run;
+    const { command, commandName, begins } = run;
     const commands = begins.length - 1;
-    const bytes = (span.at(-1) as number) - (span[0] as number);
     const access = command.verb === 'add' || command.verb === 'remove' ? 'write' : 'read';
-    const entry = { session, commandName, access, commands, bytes, targets: [] } as const;
+    const entry = { session, commandName, access, commands, targets: [] } as const;
     const {
       result = [],
       within,
@@ -115,4 +116,28 @@ export class Dispatcher {
     this.metrics.count(this.commands.has(commandName) ? commandName : 'unknown', problem.code, commands);
     this.reporter.report(problem, nextRequestId());
   }
+}
+
+const ENDS_TRANSACTION: readonly string[] = ['EXEC', 'DISCARD', 'RESET', 'QUIT'];
+
+/**
+ * Refuses the commands of a transaction. Clients send them after MULTI without waiting for its answer, and take them
+ * as not executed if EXEC fails.
+ */
+function assertOutside(session: Session, commandName: string): void {
+  const { inTransaction } = session;
+  if (commandName === 'MULTI') session.inTransaction = true;
+  if (!inTransaction) return;
+  if (!ENDS_TRANSACTION.includes(commandName)) {
+    throw new RespError('ERR', 'not executed, because MULTI is not supported; send DISCARD to go on');
+  }
+  session.inTransaction = false;
+  if (commandName === 'EXEC')
+    throw new RespError('EXECABORT', 'MULTI is not supported: nothing was executed');
+}
+
+/** Bytes of the arguments of a unit. */
+function bytesOf(unit: Unit): number {
+  if (unit.kind === 'items') return (unit.span.at(-1) as number) - (unit.span[0] as number);
+  return unit.kind === 'single' ? unit.args.length : 0;
 }

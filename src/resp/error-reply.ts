@@ -34,8 +34,25 @@ export function syntaxError(detail: string): RespError {
   return new RespError('ERR', `syntax error: ${detail}`);
 }
 
-/** Writes a problem as an error reply: the word, and the detail that HTTP answers. */
+/** Writes a problem as an error reply: the word, and the detail that HTTP answers where it fits. */
 export function writeProblem(write: ReplyWriter, problem: ProblemError): void {
   const word = problem instanceof RespError ? problem.word : (WORDS[problem.code] ?? problem.code);
-  write.error(word, masked(problem.message));
+  write.error(word, detailOf(problem));
+}
+
+/** The details of some errors name parts of HTTP that commands and replies do not have. */
+function detailOf(problem: ProblemError): string {
+  const { code, message, headers } = problem;
+  switch (problem instanceof RespError ? undefined : code) {
+    case 'RATE_LIMITED':
+      return `too many commands (RATE_LIMIT); wait for ${headers['retry-after']} s`;
+    case 'UNAUTHENTICATED':
+      return 'send a valid API key or token with AUTH or HELLO';
+    case 'STORE_UNAVAILABLE':
+      return 'the store is unavailable, and a command that changes data may have run';
+    case 'INTERNAL_ERROR':
+      return 'the service failed because of a defect; its log has the cause';
+    default:
+      return masked(message);
+  }
 }

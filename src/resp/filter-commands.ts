@@ -18,10 +18,13 @@ import {
 import { RespError, syntaxError } from './error-reply.js';
 import { Operations } from './operations.js';
 import { ok, type Reply, type ReplyWriter } from './reply-writer.js';
-import { Targets } from './targets.js';
+import { assertName, Targets } from './targets.js';
 
 /** Error rate of filters that CF.RESERVE creates, because the command has no argument for it. */
 export const CF_ERROR_RATE = 0.01;
+
+/** Maximum number of names in EXISTS, DEL and UNLINK. */
+const MOST_NAMES = 100;
 
 /** A figure of a filter: null if the filter does not have it. */
 type Figures = readonly (readonly [label: string, value: number | null])[];
@@ -50,10 +53,10 @@ export class FilterCommands {
     'BF.INFO': { ...read(1, 2), run: (args, { caller }) => this.bloomInfo(args, caller) },
     'BF.CARD': { ...read(1, 1), run: (args, { caller }) => this.card(args.text(0), 'MBbloom--', caller) },
     SCARD: { ...read(1, 1), run: (args, { caller }) => this.card(args.text(0), 'set', caller) },
-    EXISTS: { ...read(1), run: (args, { caller }) => this.exists(args.all(), caller) },
+    EXISTS: { ...read(1), run: (args, { caller }) => this.exists(namesIn(args), caller) },
     TYPE: { ...read(1, 1), run: (args, { caller }) => this.type(args.text(0), caller) },
-    DEL: { ...admin(1, (args) => args.all()), run: (args, call) => this.drop(args.all(), call) },
-    UNLINK: { ...admin(1, (args) => args.all()), run: (args, call) => this.drop(args.all(), call) },
+    DEL: { ...admin(1, namesIn), run: (args, call) => this.drop(namesIn(args), call) },
+    UNLINK: { ...admin(1, namesIn), run: (args, call) => this.drop(namesIn(args), call) },
   };
 
   constructor(
@@ -129,6 +132,7 @@ export class FilterCommands {
   /** Deletes filters and visited sets. Names that do not exist do not count. */
   private async drop(names: readonly string[], { caller, command }: DataCall): Promise<Reply> {
     let count = 0;
+    names.forEach(assertName);
     for (const name of names) {
       const filter = await this.targets.find(name, caller);
       if (filter === undefined) continue;
@@ -178,6 +182,12 @@ function writeFigure(write: ReplyWriter, value: number | null): void {
   else write.integer(value);
 }
 
+/** The names that a command lists. Each costs as much as a command of its own. */
+function namesIn(args: CommandArguments): string[] {
+  if (args.count <= MOST_NAMES) return args.all();
+  throw new RespError('ERR', `a command may list at most ${MOST_NAMES} names, not ${args.count}`);
+}
+
 function sizeIn(args: CommandArguments, capacityAt: number) {
   return { name: args.text(0), capacity: numberIn(args, capacityAt), errorRate: CF_ERROR_RATE };
 }
@@ -185,7 +195,7 @@ function sizeIn(args: CommandArguments, capacityAt: number) {
 /** A number in decimal notation. The checks of the created filter refuse numbers out of range. */
 function numberIn(args: CommandArguments, index: number): number {
   const text = args.text(index);
-  if (/^\d+(\.\d+)?(e-?\d{1,3})?$/i.test(text)) return Number(text);
+  if (/^(\d+(\.\d*)?|\.\d+)(e-?\d{1,3})?$/i.test(text)) return Number(text);
   throw new RespError('ERR', `argument ${index + 1} must be a number, not ${show(text)}`);
 }
 

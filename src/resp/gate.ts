@@ -21,8 +21,6 @@ export interface Entry {
   readonly commandName: string;
   readonly access: Scope;
   readonly commands: number;
-  /** Bytes of the arguments, for the share of this caller in a turn of the event loop. */
-  readonly bytes: number;
   /** The names that the audit log shows. */
   readonly targets: readonly string[];
 }
@@ -48,7 +46,12 @@ export class Gate {
     private readonly lifecycle: Lifecycle,
   ) {}
 
-  /** Runs `work` in its turn. Throws UNAUTHENTICATED, FORBIDDEN, OVERLOADED, and the errors of `work`. */
+  /** Resolves in the turn of this caller. Each command costs at least one call, also one that is refused. */
+  turn({ chargedTo }: Session, bytes: number): Promise<void> {
+    return new Promise((resolve) => this.turns.begin(chargedTo, bytes, resolve));
+  }
+
+  /** Runs `work`. Throws UNAUTHENTICATED, FORBIDDEN, OVERLOADED, and the errors of `work`. */
   async pass<T>(entry: Entry, work: Work<T>): Promise<Passed<T>> {
     const { session, access, commandName } = entry;
     const caller = await session.caller(commandName);
@@ -68,7 +71,7 @@ export class Gate {
   }
 
   private async admit<T>(entry: Entry, caller: Principal, work: Work<T>): Promise<Passed<T>> {
-    const { session, commandName, access, commands, bytes } = entry;
+    const { session, commandName, access, commands } = entry;
     authoriseScope(caller, access, commandName);
     if (this.lifecycle.shuttingDown) {
       throw new ProblemError('OVERLOADED', 'the service is shutting down; retry');
@@ -80,7 +83,6 @@ export class Gate {
       const counted = await this.rateLimit?.countAll(callerOf(caller, session.remote), commands);
       const { within = commands, ...refused } = counted ?? {};
       if (within === 0) return { result: undefined, within, ...refused };
-      await new Promise<void>((resolve) => this.turns.begin(chargedTo, bytes, resolve));
       return { result: await work(caller, within), within, ...refused };
     } finally {
       permit.over();

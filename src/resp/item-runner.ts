@@ -14,7 +14,7 @@ import { UrlsService } from '../visited-sets/urls.service.js';
 import type { ItemResult } from './command.js';
 import { Operations } from './operations.js';
 import type { ItemRun } from './run-reader.js';
-import { Targets } from './targets.js';
+import { assertType, Targets } from './targets.js';
 
 /** A range of a run's items. */
 interface Range {
@@ -111,7 +111,7 @@ export class ItemRunner {
 
   /** Executes a range as one batch. */
   private async act(
-    { command: { verb, onlyAbsent }, commandName, target, bytes, span }: ItemRun,
+    { command: { verb, onlyAbsent, type }, commandName, target, bytes, span }: ItemRun,
     { from, to }: Range,
     { kind }: Filter,
     caller: Principal,
@@ -121,12 +121,13 @@ export class ItemRunner {
     if (kind === 'filter') {
       const part = from === 0 && 2 * to === span.length ? span : span.slice(2 * from, 2 * to);
       const keys: Keys = { bytes, span: Uint32Array.from(part), length: to - from };
-      if (verb === 'check') result = await items.check(target, keys, operations.deadline());
-      else if (verb === 'count') result = await items.count(target, keys, operations.deadline());
+      const accept = (filter: Filter): void => assertType(filter, type);
+      if (verb === 'check') result = await items.check(target, keys, operations.deadline(), accept);
+      else if (verb === 'count') result = await items.count(target, keys, operations.deadline(), accept);
       else {
         const operation = operations.of(commandName, target, caller);
-        if (verb === 'remove') result = await items.remove(target, keys, operation);
-        else result = await items.add(target, keys, operation, onlyAbsent);
+        if (verb === 'remove') result = await items.remove(target, keys, operation, accept);
+        else result = await items.add(target, keys, operation, { onlyAbsent, accept });
       }
       this.metrics.countItems(verb, result.counts);
     } else {
@@ -145,7 +146,7 @@ export class ItemRunner {
   /** Puts an error into the results of each call with an invalid URL. */
   private refuse(
     results: ItemResult[],
-    { bytes, span, begins }: ItemRun,
+    { command, bytes, span, begins }: ItemRun,
     { from }: Range,
     refused: NonNullable<BatchResult['invalid']>,
   ): void {
@@ -156,8 +157,8 @@ export class ItemRunner {
       const begin = begins[call] as number;
       if (results[begin] instanceof Error) continue;
       const shown = show(bytes.toString('utf8', span[2 * item], span[2 * item + 1]));
-      const others =
-        (begins[call + 1] as number) - begin > 1 ? '; the valid URLs of this call were handled' : '';
+      const isAlone = command.verb === 'check' || (begins[call + 1] as number) - begin === 1;
+      const others = isAlone ? '' : '; the valid URLs of this call were handled';
       results[begin] = invalid('#', `${shown} is not a URL for this set (${reason})${others}`);
     }
   }

@@ -1,6 +1,6 @@
 const TRANSFER =
   'use GET …/export and POST …/import over HTTP, or the commands "unseen export" and "unseen import"';
-const ORDER = 'each command is atomic by itself, and commands that arrive together run in order';
+const ORDER = 'commands that arrive together run in order, but not as a transaction';
 const LIST = 'filters cannot list their items; list filters with GET /v1/filters over HTTP';
 const NO_VALUES = 'Unseen keeps sets and filters, not values';
 const NO_EVENTS = 'Unseen sends no events';

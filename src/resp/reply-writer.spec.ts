@@ -33,7 +33,22 @@ describe('replies', () => {
 
   it.each<[ProblemError, string]>([
     [new ProblemError('VALIDATION_FAILED', 'bad'), '-ERR bad\r\n'],
-    [new ProblemError('UNAUTHENTICATED', 'who'), '-NOAUTH who\r\n'],
+    [
+      new ProblemError('UNAUTHENTICATED', 'of HTTP'),
+      '-NOAUTH send a valid API key or token with AUTH or HELLO\r\n',
+    ],
+    [
+      new ProblemError('RATE_LIMITED', 'of HTTP', { headers: { 'retry-after': '3' } }),
+      '-RATE_LIMITED too many commands (RATE_LIMIT); wait for 3 s\r\n',
+    ],
+    [
+      new ProblemError('STORE_UNAVAILABLE', 'of HTTP'),
+      '-STORE_UNAVAILABLE the store is unavailable, and a command that changes data may have run\r\n',
+    ],
+    [
+      new ProblemError('INTERNAL_ERROR', 'of HTTP'),
+      '-INTERNAL_ERROR the service failed because of a defect; its log has the cause\r\n',
+    ],
     [new ProblemError('FORBIDDEN', 'no'), '-NOPERM no\r\n'],
     [new ProblemError('FILTER_NOT_FOUND', 'filter "x"'), '-ERR not found: filter "x"\r\n'],
     [new ProblemError('STORE_FULL', 'full'), '-OOM full\r\n'],

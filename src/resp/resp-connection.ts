@@ -19,8 +19,9 @@ const STRANGER: CommandLimits = {
 const MOST_OPTIONS = 16;
 /** Bytes of an incomplete command that do not count as bytes in flight: about as much as the kernel holds anyway. */
 const FREE_BYTES = 64 * 1024;
-/** Replies are sent once they have this many bytes, or when no more commands have arrived. */
+/** Replies are sent once they have this many bytes or this age, or when no more commands have arrived. */
 const FLUSH_BYTES = 16 * 1024;
+const FLUSH_MS = 50;
 const STAR = 0x2a;
 
 export type ConnectionConfig = Pick<
@@ -48,8 +49,11 @@ export class RespConnection {
   /** Bytes of an incomplete command that count as bytes in flight. */
   private held = 0;
   private heldBy: string | undefined;
-  /** Runs while a command is incomplete. */
+  /** Ends the connection if a command stays incomplete for too long. */
   private overdue: NodeJS.Timeout | undefined;
+  /** When the incomplete command is overdue, and the number of commands before it. */
+  private dueAt = 0;
+  private dueAfter = -1;
 
   constructor(
     private readonly socket: Socket,
@@ -91,7 +95,7 @@ export class RespConnection {
   private receive(chunk: Buffer): void {
     if (this.ended) return;
     // A web page, or a client of another protocol, must not get its bytes read as commands.
-    if (this.parser.unreadBytes === 0 && !this.working && chunk[0] !== STAR) {
+    if (this.parser.commands === 0 && this.parser.unreadBytes === 0 && chunk[0] !== STAR) {
       this.socket.destroy();
       return;
     }
@@ -103,13 +107,16 @@ export class RespConnection {
   /** Executes the commands that have arrived. */
   private async work(): Promise<void> {
     this.working = true;
+    clearTimeout(this.overdue);
     const { session, socket } = this;
+    let flushAt = performance.now() + FLUSH_MS;
     try {
-      // The limits of the input depend on it.
-      await session.refresh();
-      for (let unit = this.next(); unit; unit = this.next()) {
+      for (let unit = await this.next(); unit; unit = await this.next()) {
         await this.parts.dispatcher.execute(unit, session);
-        if (session.write.length >= FLUSH_BYTES) await this.flush();
+        if (session.write.length >= FLUSH_BYTES || performance.now() >= flushAt) {
+          await this.flush();
+          flushAt = performance.now() + FLUSH_MS;
+        }
         if (session.ending || socket.destroyed) break;
       }
       await this.flush();
@@ -123,7 +130,9 @@ export class RespConnection {
     else socket.resume();
   }
 
-  private next(): Unit | undefined {
+  private async next(): Promise<Unit | undefined> {
+    // The limits of the input depend on it.
+    await this.session.refresh();
     this.parser.limits = this.session.isLockedOut ? STRANGER : this.limits;
     return this.reader.next();
   }
@@ -156,7 +165,12 @@ export class RespConnection {
     const rest = parser.unreadBytes;
     this.hold(rest > FREE_BYTES ? rest : 0);
     if (rest === 0 || this.socket.destroyed) return;
-    this.overdue = setTimeout(() => this.socket.destroy(), parts.config.requestTimeoutMs);
+    const now = performance.now();
+    if (this.dueAfter !== parser.commands) {
+      this.dueAfter = parser.commands;
+      this.dueAt = now + parts.config.requestTimeoutMs;
+    }
+    this.overdue = setTimeout(() => this.socket.destroy(), Math.max(0, this.dueAt - now));
   }
 
   private hold(bytes: number): void {

@@ -44,8 +44,6 @@ const MOST_NAME = 32;
 export class RunReader {
   /** A command that did not join the run before it. */
   private ahead: RespCommand | undefined;
-  /** The fault after a run. It is thrown after the run, whose commands are complete. */
-  private fault: unknown;
 
   constructor(
     private readonly parser: CommandParser,
@@ -71,18 +69,16 @@ export class RunReader {
   }
 
   private take(): RespCommand | undefined {
-    const { ahead, fault } = this;
-    if (fault !== undefined) throw fault;
+    const { ahead } = this;
     this.ahead = undefined;
     return ahead ?? this.parser.next();
   }
 
-  /** The next command for a run. Undefined at a fault, too. */
+  /** The next command for a run. Undefined at a fault, which the next `take` throws: the run is complete. */
   private takeMore(): RespCommand | undefined {
     try {
       return this.parser.next();
-    } catch (error) {
-      this.fault = error;
+    } catch {
       return undefined;
     }
   }

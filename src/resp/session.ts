@@ -4,7 +4,7 @@ import type { Authenticator } from '../auth/authenticator.js';
 import { Unauthenticated } from '../auth/unauthenticated.js';
 import type { Connection } from '../http/connection.js';
 import { nextRequestId } from '../request/context.js';
-import { ANONYMOUS, type Principal } from '../request/principal.js';
+import type { Principal } from '../request/principal.js';
 import { RespError } from './error-reply.js';
 import { ReplyWriter } from './reply-writer.js';
 
@@ -18,7 +18,11 @@ export class Session {
   name = '';
   /** The connection ends once its replies are sent. */
   ending = false;
+  /** MULTI was refused. The client may have sent the commands of the transaction already. */
+  inTransaction = false;
   private principal: Principal | undefined;
+  /** Whether the last command without credentials was let in. */
+  private isOpen = false;
 
   constructor(
     /** The address of the client. */
@@ -30,13 +34,18 @@ export class Session {
 
   /** True if its commands are surely refused for lack of credentials. */
   get isLockedOut(): boolean {
-    return this.principal === undefined && !this.authenticator.isOpen();
+    return this.principal?.credential === undefined && !this.isOpen;
   }
 
-  /** Finds out whether commands need credentials, if that is not known any more. */
+  /** Finds out whether commands need credentials, if they were refused so far. */
   async refresh(): Promise<void> {
-    // An error concerns the commands that follow, which report it.
-    if (this.isLockedOut) await this.authenticator.authenticate([]).catch(() => undefined);
+    if (!this.isLockedOut) return;
+    try {
+      await this.authenticator.authenticate([]);
+      this.isOpen = true;
+    } catch {
+      // The error concerns the commands that follow, which report it.
+    }
   }
 
   /** The caller that the resources of the connection are charged to, as for requests. */
@@ -51,17 +60,21 @@ export class Session {
    */
   async caller(command: string): Promise<Principal> {
     const { principal } = this;
-    if (principal?.credential === undefined) {
-      if (this.authenticator.isOpen()) return ANONYMOUS;
-      return this.orAudit(command, this.authenticator.authenticate([]));
-    }
     try {
+      if (principal?.credential === undefined) {
+        const anonymous = await this.orAudit(command, this.authenticator.authenticate([]));
+        this.isOpen = true;
+        return anonymous;
+      }
       await this.orAudit(command, this.authenticator.confirm(principal));
+      return principal;
     } catch (error) {
-      if (error instanceof Unauthenticated) this.principal = undefined;
+      if (error instanceof Unauthenticated) {
+        this.principal = undefined;
+        this.isOpen = false;
+      }
       throw error;
     }
-    return principal;
   }
 
   /** Sets the credentials of the connection. Throws WRONGPASS, and keeps the earlier ones, if they are not valid. */
@@ -83,6 +96,7 @@ export class Session {
   reset(): void {
     this.principal = undefined;
     this.name = '';
+    this.inTransaction = false;
     this.write.protocol = 2;
   }
 

@@ -26,34 +26,33 @@ export class Targets {
 
   /** The filter of the type, as far as the caller sees it. Throws WRONGTYPE, or a "not found" of the type's kind. */
   async open(name: string, type: KeyType, caller: Principal): Promise<Filter> {
+    assertName(name);
     const kind = type === 'set' ? 'visited-set' : 'filter';
-    const filter = await this.find(name, caller, kind);
+    if (!isVisible(caller, name)) throw notFound(kind, name);
+    const known = await this.search(name, kind, false);
+    if (known && keyTypeOf(known) === type) return known;
+    // Another instance may have replaced the filter.
+    const filter = await this.search(name, kind, true);
     if (filter === undefined) throw notFound(kind, name);
-    const found = keyTypeOf(filter);
-    if (found === type) return filter;
-    throw new RespError(
-      'WRONGTYPE',
-      `Operation against a key holding the wrong kind of value: "${name}" has the type ${found}; use ${COMMANDS_OF[found]}`,
-    );
+    assertType(filter, type);
+    return filter;
   }
 
-  /** Undefined if no filter has the name, or if the caller does not see it. `likely`: the kind to try first. */
-  async find(
-    name: string,
-    caller: Principal,
-    likely: FilterKind = 'visited-set',
-  ): Promise<Filter | undefined> {
-    if (!NAME_PATTERN.test(name)) {
-      throw invalid('#/name', `name must ${NAME_REQUIREMENT}, not ${show(name)}`);
-    }
-    if (!isVisible(caller, name)) return undefined;
+  /** The filter with the name as it is now. Undefined if there is none, or if the caller does not see it. */
+  async find(name: string, caller: Principal): Promise<Filter | undefined> {
+    assertName(name);
+    return isVisible(caller, name) ? this.search(name, 'visited-set', true) : undefined;
+  }
+
+  /** `likely`: the kind to try first. */
+  private async search(name: string, likely: FilterKind, fresh: boolean): Promise<Filter | undefined> {
     const first = this.kinds.get(name) ?? likely;
-    return (await this.openAs(name, first)) ?? this.openAs(name, OTHER[first]);
+    return (await this.openAs(name, first, fresh)) ?? this.openAs(name, OTHER[first], fresh);
   }
 
-  private async openAs(name: string, kind: FilterKind): Promise<Filter | undefined> {
+  private async openAs(name: string, kind: FilterKind, fresh: boolean): Promise<Filter | undefined> {
     try {
-      const filter = await this.filters.open(name, kind);
+      const filter = await this.filters.open(name, kind, { fresh });
       if (this.kinds.get(name) !== kind) this.learn(name, kind);
       return filter;
     } catch (error) {
@@ -66,4 +65,20 @@ export class Targets {
     if (this.kinds.size >= MOST_KNOWN) this.kinds.clear();
     this.kinds.set(name, kind);
   }
+}
+
+/** Throws VALIDATION_FAILED. */
+export function assertName(name: string): void {
+  if (NAME_PATTERN.test(name)) return;
+  throw invalid('#/name', `name must ${NAME_REQUIREMENT}, not ${show(name)}`);
+}
+
+/** Throws WRONGTYPE. */
+export function assertType(filter: Filter, type: KeyType): void {
+  const found = keyTypeOf(filter);
+  if (found === type) return;
+  throw new RespError(
+    'WRONGTYPE',
+    `Operation against a key holding the wrong kind of value: "${filter.name}" has the type ${found}; use ${COMMANDS_OF[found]}`,
+  );
 }

@@ -7,8 +7,7 @@ import { startProcess, type ServiceProcess } from '../support/service-process.js
 import { until } from '../support/until.js';
 import { STORES } from './stores.js';
 
-const NOAUTH =
-  '-NOAUTH credentials are missing or not valid; send a valid API key or token: Authorization: Bearer …\r\n';
+const NOAUTH = '-NOAUTH send a valid API key or token with AUTH or HELLO\r\n';
 const WRONGPASS = '-WRONGPASS the key is not valid; send a valid API key or token\r\n';
 const PONG = '+PONG\r\n';
 const OK = '+OK\r\n';

@@ -89,6 +89,15 @@ describe.each(STORES)('hostile clients of the Redis protocol, $name store', ({ s
     expect(await client.send('*2\r\n$4\r\nECHO\r\n$5\r\nab').closed()).toEqual([]);
   });
 
+  it('disconnects a client that sends a command byte by byte for too long', async () => {
+    const client = await RespClient.connect(slow.respPort);
+    client.send('*2\r\n$4\r\nECHO\r\n$5000\r\n');
+    await until('it is disconnected', async () => {
+      if (!client.socket.destroyed) client.send('x');
+      return client.socket.destroyed;
+    });
+  });
+
   it('disconnects a client that never reads, and counts its unread replies until then', async () => {
     const client = await RespClient.connect(slow.respPort, false);
     const reply = respCommand('ECHO', 'x'.repeat(60_000));
@@ -100,8 +109,12 @@ describe.each(STORES)('hostile clients of the Redis protocol, $name store', ({ s
     send();
     await until('replies wait', async () => inFlight(slow)['answers']! > 0);
     expect(inFlight(slow)['answers']).toBeLessThan(MIB);
-    // The client notices the end by its commands, which the service has not read.
-    await client.closed();
+    // The client does not read, so it cannot see the end.
+    await until('the connection is closed', async () => {
+      const metrics = await (await fetch(`${slow.url}/metrics`)).text();
+      return /^unseen_resp_connections 0$/m.test(metrics);
+    });
+    client.destroy();
     await untilIdle(slow);
   });
 

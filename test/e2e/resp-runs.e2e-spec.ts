@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { call, freshName, type TestApp } from '../support/app.js';
+import { call, freshName, startApp, type TestApp } from '../support/app.js';
+import { startRedis } from '../support/redis-server.js';
 import { RespClient, respCommand } from '../support/resp-client.js';
 import { untilIdle } from './in-flight.js';
 import { BOTH_STORES } from './stores.js';
@@ -31,6 +32,38 @@ describe.each(BOTH_STORES)('pipelined commands, $name store', ({ start }) => {
   it('may be large even if the first command of a service without keys is', async () => {
     const items = Array.from({ length: 50 }, (_, i) => `item ${i}`);
     expect(await client.call('CF.MEXISTS', 'absent', ...items)).toMatch(/^-ERR not found: /);
+  });
+
+  it('are not executed after MULTI', async () => {
+    const name = await reserved();
+    const replies = await client.pipeline([
+      ['MULTI'],
+      ['CF.ADD', name, 'a'],
+      ['CF.ADD', name, 'b'],
+      ['PING'],
+      ['EXEC'],
+      ['CF.MEXISTS', name, 'a', 'b'],
+      ['MULTI'],
+      ['DISCARD'],
+      ['CF.ADD', name, 'a'],
+    ]);
+    const refused = '-ERR not executed, because MULTI is not supported; send DISCARD to go on\r\n';
+    expect(replies.slice(1, 4)).toEqual([refused, refused, refused]);
+    expect(replies[4]).toBe('-EXECABORT MULTI is not supported: nothing was executed\r\n');
+    expect(replies[5]).toBe('*2\r\n:0\r\n:0\r\n');
+    expect(replies[8]).toBe(YES);
+  });
+
+  it('delete all names or none, and at most 100 at a time', async () => {
+    const name = await reserved();
+    expect(await client.call('DEL', name, 'a name')).toMatch(/^-ERR name must /);
+    const names = Array.from({ length: 101 }, () => name);
+    for (const command of ['DEL', 'UNLINK', 'EXISTS']) {
+      expect(await client.call(command, ...names)).toBe(
+        '-ERR a command may list at most 100 names, not 101\r\n',
+      );
+    }
+    expect(await client.call('EXISTS', ...names.slice(1))).toBe(':100\r\n');
   });
 
   it('are answered in order, each with its own result', async () => {
@@ -174,3 +207,44 @@ describe.each(BOTH_STORES)('pipelined commands, $name store', ({ start }) => {
     expect(await client.call('PING', 'é')).toBe('$2\r\né\r\n');
   });
 });
+
+it('a command sees the filter that another instance has put in the place of the one it knew', async () => {
+  const redis = await startRedis();
+  const [one, other] = [await startOn(redis.url), await startOn(redis.url)];
+  try {
+    const [mine, theirs] = [await RespClient.connect(one.respPort), await RespClient.connect(other.respPort)];
+    const name = freshName();
+    const replace = async (...create: string[]): Promise<void> => {
+      await theirs.call('DEL', name);
+      expect(await theirs.call(...create)).toBe('+OK\r\n');
+    };
+    await replace('CF.RESERVE', name, '100');
+    expect(await mine.call('CF.ADD', name, 'a')).toBe(YES);
+    await replace('BF.RESERVE', name, '0.01', '100');
+    expect(await mine.call('CF.ADD', name, 'b')).toMatch(/^-WRONGTYPE /);
+    expect(await mine.call('BF.EXISTS', name, 'b')).toBe(NO);
+    await replace('CF.RESERVE', name, '100');
+    expect(await mine.call('CF.ADD', name, 'c')).toBe(YES);
+    await theirs.call('DEL', name);
+    expect(
+      await mine.pipeline([
+        ['TYPE', name],
+        ['EXISTS', name],
+      ]),
+    ).toEqual(['+none\r\n', NO]);
+    const set = { name, capacity: 100 };
+    expect((await call(other, 'POST', '/v1/visited-sets', set)).status).toBe(201);
+    expect(await mine.call('SADD', name, 'https://example.org/')).toBe(YES);
+    await replace('CF.RESERVE', name, '100');
+    expect(await mine.call('CF.ADD', name, 'd')).toBe(YES);
+    for (const client of [mine, theirs]) client.destroy();
+  } finally {
+    await one.close();
+    await other.close();
+    await redis.stop();
+  }
+});
+
+function startOn(url: string): Promise<TestApp> {
+  return startApp({ REDIS_URL: url, RESP_PORT: '0' });
+}

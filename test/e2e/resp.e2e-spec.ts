@@ -166,8 +166,9 @@ describe.each(BOTH_STORES)('the Redis protocol, $name store', ({ start }) => {
     await expect(redis.get('x')).rejects.toThrow('ERR GET is not supported: Unseen keeps sets and filters');
     await expect(command('CF.SCANDUMP', 'x', 0)).rejects.toThrow('ERR CF.SCANDUMP is not supported: use GET');
     await expect(redis.multi({ pipeline: false })).rejects.toThrow(
-      'ERR MULTI is not supported: each command',
+      'ERR MULTI is not supported: commands that arrive together',
     );
+    await expect(command('DISCARD')).rejects.toThrow('ERR DISCARD is not supported: ');
     await expect(command('NO.SUCH', 'x')).rejects.toThrow('ERR unknown command "NO.SUCH"');
     await expect(command('CF.ADD', 'x')).rejects.toThrow(
       "ERR wrong number of arguments for 'cf.add' command",
