@@ -103,7 +103,7 @@ describe('the parser of commands', () => {
     );
   });
 
-  it('reads a command of many pieces without a copy for each of them', () => {
+  it('reads a command that arrives in many pieces without a copy for each piece', () => {
     const limits = { ...LIMITS, maxArgumentBytes: 2 ** 21, maxCommandBytes: 2 ** 22 };
     const input = encode([Buffer.alloc(2 ** 20, 'x'), Buffer.from('end')]);
     const pieces = Array.from({ length: Math.ceil(input.length / 7) }, (_, i) =>

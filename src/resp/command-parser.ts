@@ -12,7 +12,9 @@ export interface CommandLimits {
   readonly maxCommandBytes: number;
 }
 
-/** The input is not a command, or is one beyond a limit. Nothing after it can be read, so the connection must close. */
+/**
+ * The input is not a command, or a command exceeds a limit. No later input can be read, so the connection must close.
+ */
 export class ProtocolFault extends Error {}
 
 const STAR = 0x2a;
@@ -21,13 +23,13 @@ const CR = 0x0d;
 const LF = 0x0a;
 const ZERO = 0x30;
 const EMPTY = Buffer.alloc(0);
-/** No limit has more digits. */
+/** Every number within the limits has at most this many digits. */
 const MOST_DIGITS = 10;
 const LEAST_ROOM = 64 * 1024;
 
 /**
  * Splits the input of a connection into commands: arrays of bulk strings, the only form that clients send. The first
- * byte of each command must be `*`, so a request of a web page ends at its first byte.
+ * byte of each command must be `*`, so a request from a web page is refused at its first byte.
  *
  * It remembers each argument of an incomplete command, and copies each byte at most twice on average, so a client that
  * sends single bytes costs no more than their receipt.

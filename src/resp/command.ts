@@ -9,17 +9,17 @@ import type { Session } from './session.js';
 /** The number of arguments that a command takes, without its name. */
 export interface Arity {
   readonly least: number;
-  /** Absent: no limit but that of the connection. */
+  /** Absent: only the limit of the connection applies. */
   readonly most?: number;
 }
 
 /** The types that `TYPE` answers, as Redis and RedisBloom name them. Each has its own commands. */
 export type KeyType = 'set' | 'MBbloom--' | 'MBbloomCF';
 
-/** One item's result of the service: see ItemsService and UrlsService. An error if the item could not be added. */
+/** The service's result for one item (see ItemsService and UrlsService), or an error if the item could not be added. */
 export type ItemResult = string | number | boolean | Error;
 
-/** The results of a batch. One call of a command has those from index `from` to `to`, exclusive. */
+/** The results of a batch. Those of one call are at the indexes from `from` to `to`, exclusive. */
 export interface ItemResults {
   readonly all: readonly ItemResult[];
   readonly from: number;
@@ -31,7 +31,7 @@ export interface ItemCommand extends Arity {
   readonly kind: 'items';
   readonly type: KeyType;
   readonly verb: 'add' | 'check' | 'remove' | 'count';
-  /** Adds only items that are absent, to a filter that counts each item otherwise. */
+  /** Adds only absent items, even if the filter counts copies of an item. */
   readonly onlyAbsent?: true;
   /** Index of the first item among the arguments. Throws RespError for options that are not valid. */
   readonly firstItem: (args: CommandArguments) => number;
@@ -40,7 +40,7 @@ export interface ItemCommand extends Arity {
   readonly answer: (write: ReplyWriter, results: ItemResults) => void;
 }
 
-/** What a command on whole filters gets besides its arguments. */
+/** The context of a command on whole filters. */
 export interface DataCall {
   readonly caller: Principal;
   /** Names the command, for operations and the audit log. */

@@ -4,7 +4,7 @@ import { RespError, syntaxError, wrongArity } from './error-reply.js';
 import { ok, type Reply } from './reply-writer.js';
 import type { Session } from './session.js';
 
-/** The version of Redis whose protocol this is. Clients read it to choose features. */
+/** The version of Redis that the protocol matches. Clients read it to choose features. */
 const REDIS_VERSION = '7.0.0';
 
 /** Lines of INFO by section. Clients wait while `loading` is not 0. */
@@ -31,7 +31,7 @@ export const CONNECTION_COMMANDS: Readonly<Record<string, ConnectionCommand>> = 
   INFO: { ...CONNECTION, least: 0, run: info },
 };
 
-/** `HELLO [2|3 [AUTH user key] [SETNAME name]]`: nothing changes if a part of it fails. */
+/** `HELLO [2|3 [AUTH user key] [SETNAME name]]`: if any part fails, nothing changes. */
 async function hello(args: CommandArguments, session: Session): Promise<Reply> {
   const { write } = session;
   const version = args.count === 0 ? write.protocol : Number(args.text(0));
@@ -118,7 +118,7 @@ function client(args: CommandArguments, session: Session): Reply {
       needs(0);
       return (write) =>
         write.bulk(`id=${session.id} addr=${session.remote} name=${session.name} resp=${write.protocol}\n`);
-    // Names of client libraries, and hints about memory: accepted, and not used.
+    // Names of client libraries, and hints about memory: accepted, but ignored.
     case 'SETINFO':
       needs(2);
       return ok;
@@ -136,7 +136,7 @@ function clientName(name: string): string {
   throw new RespError('ERR', `a client name must be at most 128 visible ASCII characters, not ${show(name)}`);
 }
 
-/** Clients ask for descriptions of commands, and work without them. */
+/** Clients ask for descriptions of commands, but work without them. */
 function command(args: CommandArguments): Reply {
   const subcommand = args.word(0);
   if (subcommand === 'COUNT') return (write) => write.integer(0);

@@ -3,7 +3,7 @@ import type { ErrorCode } from '../errors/error-codes.js';
 import { ProblemError } from '../errors/problem.js';
 import type { ReplyWriter } from './reply-writer.js';
 
-/** The code words that Redis has for our errors. Other errors have their own code as the word. */
+/** Redis's code words for our errors. For all other errors, the word is our error code. */
 const WORDS: Partial<Readonly<Record<ErrorCode, string>>> = {
   VALIDATION_FAILED: 'ERR',
   UNAUTHENTICATED: 'NOAUTH',
@@ -15,7 +15,7 @@ const WORDS: Partial<Readonly<Record<ErrorCode, string>>> = {
   STORE_FULL: 'OOM',
 };
 
-/** A problem for which Redis has a code word of its own, or with a word that clients look for. */
+/** A problem whose code word is Redis's own, or one that clients look for. */
 export class RespError extends ProblemError {
   constructor(
     readonly word: string,

@@ -140,7 +140,7 @@ export class FilterCommands {
         await this.lifecycle.drop(name, filter.kind, this.operations.of(command, name, caller));
         count++;
       } catch (error) {
-        // Another caller was faster.
+        // Another caller has already dropped it.
         if (!(error instanceof ProblemError && error.httpStatus === 404)) throw error;
       }
     }
@@ -153,7 +153,7 @@ export class FilterCommands {
   }
 }
 
-/** A new layer is 2.7 times as large as the last; clients expect a whole number. */
+/** A new layer is 2.7 times as large as the last one, but clients expect a whole number. */
 const EXPANSION = 3;
 
 /** The names of BF.INFO's figures, in the order of its reply. */

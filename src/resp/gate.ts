@@ -15,7 +15,7 @@ import type { Principal } from '../request/principal.js';
 import type { Scope } from '../request/scope.js';
 import type { Session } from './session.js';
 
-/** Commands on data that want to run: one, or the calls of a run. */
+/** Commands on data that ask for permission to run: one command, or the calls of a run. */
 export interface Entry {
   readonly session: Session;
   readonly commandName: string;
@@ -25,10 +25,10 @@ export interface Entry {
   readonly targets: readonly string[];
 }
 
-/** Work for `commands` of the commands of an entry. */
+/** Work for the first `commands` commands of an entry. */
 type Work<T> = (caller: Principal, commands: number) => Promise<T>;
 
-/** The outcome of an entry: that of its work, and the error of the commands beyond the rate limit. */
+/** The outcome of an entry: the result of its work, and the error for commands that exceed the rate limit. */
 export interface Passed<T> {
   readonly result: T | undefined;
   readonly within: number;

@@ -3,7 +3,7 @@ import { RespError, syntaxError, wrongArity, writeProblem } from './error-reply.
 import { ProblemError } from '../errors/problem.js';
 import type { ReplyWriter } from './reply-writer.js';
 
-/** The results of the services that mean yes: added, present or removed. */
+/** The results of the services that mean "yes": added, present or removed. */
 const YES: ReadonlySet<ItemResult> = new Set<ItemResult>([true, 'new', 'removed', 'forgotten']);
 /** The same for checks, in which `seen` means yes. */
 const PRESENT: ReadonlySet<ItemResult> = new Set<ItemResult>([true, 'seen']);
@@ -55,7 +55,7 @@ function sum(write: ReplyWriter, { all, from, to }: ItemResults): void {
 
 const afterName = (): number => 1;
 
-/** The options of an insertion before `ITEMS`. The ones for creation are refused, because nothing is created. */
+/** The options of an insertion, which precede `ITEMS`. Options for creation are refused, because nothing is created. */
 const afterItems =
   (name: string) =>
   (args: CommandArguments): number => {

@@ -22,7 +22,7 @@ interface Range {
   readonly to: number;
 }
 
-/** The names of the verbs in metrics: those of the same routes of HTTP. */
+/** The names of the verbs in metrics, which are those of the equivalent HTTP routes. */
 const URL_VERBS = { add: 'visit', check: 'check-url', remove: 'forget', count: '' } as const;
 
 /** Runs the calls of a run as one batch. */
@@ -38,8 +38,8 @@ export class ItemRunner {
   ) {}
 
   /**
-   * The results of the first `calls` calls, one per item. The first item of a call that fails has its error. Throws an
-   * error of the whole run, before any change.
+   * The results of the first `calls` calls, one per item. If a call fails, the result of its first item is the error.
+   * Throws, before any change, an error that concerns the whole run.
    */
   async run(run: ItemRun, calls: number, caller: Principal): Promise<ItemResult[]> {
     const { target, command, begins } = run;
@@ -51,14 +51,14 @@ export class ItemRunner {
     return results;
   }
 
-  /** The ranges of calls whose items are valid. Puts an error into the results of each other call. */
+  /** The ranges of calls whose items are valid. Puts an error into the results of every other call. */
   private sound(run: ItemRun, calls: number, filter: Filter, results: ItemResult[]): Range[] {
     const { bytes, span, begins } = run;
     const end = begins[calls] as number;
     const text = bytes.subarray(span[0], span[2 * end - 1]);
     const isText = isUtf8(text);
     const { maxItemBytes } = this.config;
-    // A URL is judged by the rules of its set, which also name what is wrong.
+    // The rules of the set check a URL, and name its fault.
     const isUrl = filter.kind === 'visited-set';
     const ranges: Range[] = [];
     let from = 0;
@@ -83,7 +83,10 @@ export class ItemRunner {
     return ranges;
   }
 
-  /** Fills in the results of a range. If the filter has no room for all of it, each call, and then each item, is tried. */
+  /**
+   * Fills in the results of a range. If the filter has no room for the whole range, tries each call, and then each
+   * item.
+   */
   private async fill(
     results: ItemResult[],
     run: ItemRun,

@@ -11,8 +11,8 @@ const NOT_ASCII = /[^\0-\x7f]/;
 const LINE_BREAKS = /[\r\n]+/g;
 
 /**
- * Collects the replies of a connection, in order. Types that RESP 2 does not have become the type that Redis uses for
- * them there. The text is Latin-1: one character per byte.
+ * Collects the replies of a connection, in order. Values of types that RESP 2 lacks are written as the types that Redis
+ * uses instead. The text is Latin-1: one character per byte.
  */
 export class ReplyWriter {
   protocol: Protocol = 2;

@@ -82,7 +82,7 @@ export class RespConnection {
     });
   }
 
-  /** Ends the connection when the running commands are answered. */
+  /** Ends the connection once the running commands have been answered. */
   end(): void {
     this.session.ending = true;
     if (!this.working) this.close();

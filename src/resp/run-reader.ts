@@ -98,7 +98,10 @@ export class RunReader {
     }
   }
 
-  /** Adds a call. Returns false if it is not valid, or has no room in the run. It then begins the next unit. */
+  /**
+   * Adds a call. Returns false if the call is invalid or the run has no room for it; the call then begins the next
+   * unit.
+   */
   private adds(run: ItemRun, call: RespCommand): boolean {
     const { least, most = Infinity } = run.command;
     const count = call.span.length / 2 - 1;
@@ -111,7 +114,7 @@ export class RunReader {
     }
   }
 
-  /** Adds the items of a call. Throws RespError, or VALIDATION_FAILED for too many. */
+  /** Adds the items of a call. Throws RespError, or VALIDATION_FAILED for too many items. */
   private add(run: ItemRun, call: RespCommand): void {
     const first = run.command.firstItem(new CommandArguments(call));
     const { span } = call;

@@ -24,7 +24,7 @@ export class Targets {
 
   constructor(private readonly filters: OpenFilters) {}
 
-  /** The filter of the type, as far as the caller sees it. Throws WRONGTYPE, or a "not found" of the type's kind. */
+  /** The filter of the type, if the caller may see it. Throws WRONGTYPE, or a "not found" of the type's kind. */
   async open(name: string, type: KeyType, caller: Principal): Promise<Filter> {
     assertName(name);
     const kind = type === 'set' ? 'visited-set' : 'filter';
