@@ -15,7 +15,7 @@ import { RequestPermit } from './request-permit.js';
 import { contextOf, nextRequestId } from '../request/context.js';
 import type { Turns } from './turns.js';
 
-/** Minimum interval between two log lines on refusals, so that the log does not add to an overload. */
+/** Minimum interval between two log lines about refusals, so that logging does not add to an overload. */
 const LOG_EVERY_MS = 10_000;
 
 export interface AdmissionOptions {
@@ -67,7 +67,8 @@ export class AdmissionControl implements Guard {
   }
 
   /**
-   * Admits or refuses the request when its turn on the connection comes; `start` runs in its turn of the event loop.
+   * Admits or refuses the request when its turn on the connection comes; `start` runs now or in a later turn of the
+   * event loop.
    */
   private take(request: IncomingMessage, response: ServerResponse, start: () => void): void {
     const { socket } = request;

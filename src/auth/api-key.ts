@@ -10,7 +10,7 @@ export interface ApiKey {
   /** Empty if the key may use all names. */
   readonly prefix: string;
   /**
-   * The key may create a filter or visited set only while fewer than this exist under its prefix; undefined: no limit.
+   * Maximum number of filters and visited sets under the key's prefix when it creates one; undefined: no limit.
    */
   readonly maxFilters: number | undefined;
   /** The same limit for bytes of cells. */

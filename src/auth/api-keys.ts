@@ -5,7 +5,7 @@ import { Cached } from './cached.js';
 import { digestSecret, type KeyText } from './key-text.js';
 
 /**
- * How long this instance may accept a key that another one has revoked, or not know a key that another one has created.
+ * How long this instance may accept a key after another one revoked it, or not know a key after another one created it.
  */
 export const KEYS_LIFETIME_MS = 2_000;
 
@@ -22,11 +22,11 @@ export type Verdict =
  * the store a call each, whether their key ids are known or made up.
  */
 export class ApiKeys {
-  /** Until the clock's `monotonic()` reaches this, no keys exist, as far as this instance can know. */
+  /** Until the clock's `monotonic()` reaches this, this instance assumes that no keys exist. */
   noneUntil = -Infinity;
   /** Number of keys created by this instance. */
   private made = 0;
-  /** When this instance last accepted each key, in ms since the epoch. It has no more ids than there are keys. */
+  /** When this instance last accepted each key, in ms since the epoch. It has at most one entry for each key. */
   private readonly used = new Map<string, number>();
   private readonly known: Cached<ReadonlyMap<string, ApiKey | undefined>>;
 

@@ -68,8 +68,8 @@ export class AuditLog {
   }
 
   /**
-   * Logs a call by a principal without permission. `unreported` counts this principal's calls without a line since its
-   * last line.
+   * Logs a call by a principal without permission. `unreported` is the number of this principal's calls that were not
+   * logged since its last line.
    */
   refusedAdminCall(principal: Principal, audited: AuditedCall, status: number | undefined): void {
     const unreported = this.refusedCalls.take(principal.id);

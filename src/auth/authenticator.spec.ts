@@ -147,7 +147,7 @@ describe('credentials of a long request', () => {
     await expect(authenticator.confirm(principal)).rejects.toMatchObject({ reason: 'expired key' });
   });
 
-  it('are confirmed until the token expires, and always if anonymous, without a call of the store', async () => {
+  it('are confirmed until the token expires, and always if anonymous, without a call to the store', async () => {
     const { authenticator, list } = await letIn();
     const token = { ...ANONYMOUS, credential: { validUntil: time + 3_600_000 } };
     time += 3_599_999;

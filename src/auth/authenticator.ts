@@ -25,7 +25,7 @@ export class Authenticator {
     private readonly clock: Clock,
   ) {}
 
-  /** True if requests surely need no credentials, without a call of the store. */
+  /** True if requests surely need no credentials, without a call to the store. */
   isOpen(): boolean {
     return this.mode === 'none' || (this.seen === 'no keys' && this.clock.monotonic() < this.keys.noneUntil);
   }
@@ -42,7 +42,7 @@ export class Authenticator {
   async authenticate(authorizations: readonly string[]): Promise<Principal> {
     if (this.isOpen() || (this.mode === 'open' && (await this.hasNoKeys()))) return ANONYMOUS;
     const [authorization, ...others] = authorizations;
-    // With two headers, a proxy in front may have checked the other one.
+    // If a request has two headers, a proxy in front may have checked the other one.
     if (others.length > 0) throw new Unauthenticated('several Authorization headers');
     if (authorization === undefined) throw new Unauthenticated('no credentials');
     const credentials = BEARER.exec(authorization)?.[1];
@@ -90,7 +90,10 @@ export class Authenticator {
     return this.seen === 'no keys';
   }
 
-  /** Notes the result of a read. A read from before the first key was created may end after one that saw it. */
+  /**
+   * Notes the result of a read. A read that began before the first key was created may end after a read that saw that
+   * key.
+   */
   private note(found: 'keys' | 'no keys'): void {
     if (this.seen === 'keys' || this.seen === found) return;
     this.seen = found;

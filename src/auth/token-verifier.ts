@@ -65,7 +65,7 @@ export class TokenVerifier {
   }
 }
 
-/** Reads the scopes of this service from a claim: a text with spaces, as in OAuth, or a list. */
+/** Reads the scopes of this service from a claim: a text separated by spaces, as in OAuth, or a list. */
 function scopesOf(claim: unknown): Scope[] {
   const words: unknown[] = typeof claim === 'string' ? claim.split(' ') : Array.isArray(claim) ? claim : [];
   return SCOPES.filter((scope) => words.includes(SCOPE_BEGIN + scope));

@@ -3,11 +3,11 @@ import { show } from '../errors/show.js';
 import type { BatchOption, Request } from '../request/request.js';
 import { LineInput } from './line-input.js';
 
-/** A whole number in a query, in its only spelling. */
+/** A whole number in a query, in the only accepted spelling. */
 const WHOLE = /^(0|[1-9]\d{0,9})$/;
 
 /**
- * The value of an option of a batch: from the query, read by `parse`, or from the JSON body. Undefined if neither has
+ * The value of a batch option: from the query, parsed by `parse`, or from the JSON body. Undefined if neither has
  * it. Throws VALIDATION_FAILED if both have it.
  */
 export function optionIn(

@@ -6,7 +6,8 @@ import { jsonBatch } from './entries.js';
 /** Maximum number of entries that one request can have explained. */
 export const MOST_EXPLAINED = 100;
 /**
- * Maximum total length in characters, unless one entry may be longer: the answer may repeat each entry for every rule.
+ * Maximum total length in characters, or the limit for one entry if that is higher. The answer may repeat each entry
+ * for every rule.
  */
 const MOST_CHARACTERS = 65_536;
 

@@ -14,8 +14,8 @@ export const BYTE_ORDER_MARK = '\ufeff';
 const OBJECT_BYTES = 64;
 
 /**
- * Maximum bytes of a line as sent. JSON may write a byte as six (`\u0041`), and adds two quotes. A line of text may end
- * with a CR, and the first one may begin with a byte order mark.
+ * Maximum bytes of a line as sent. In JSON, one byte may take six (`\u0041`), and the quotes add two. A line of text
+ * may end with a CR, and the first one may begin with a byte order mark.
  */
 export function maxLineBytes(format: LineFormat, maxItemBytes: number, maxPayloadBytes = 0): number {
   if (format === 'ndjson' && maxPayloadBytes > 0) return (maxItemBytes + maxPayloadBytes) * 6 + OBJECT_BYTES;

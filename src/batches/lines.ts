@@ -7,7 +7,10 @@ import { LongLine } from './long-line.js';
 export interface LengthLimits {
   /** Maximum bytes of a line as sent. */
   readonly maxLineBytes: number;
-  /** A longer line becomes an item longer than this (see LongLine); if undefined, it is a fault. */
+  /**
+   * A longer line becomes an item longer than this (see LongLine). If this is undefined, a line that is too long is a
+   * fault.
+   */
   readonly cutTo?: number | undefined;
 }
 

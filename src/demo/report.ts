@@ -1,8 +1,8 @@
 import type { Checked, Comparison } from './comparison.js';
 
 /**
- * Bytes per entry of a Redis SET of hexadecimal SHA-1 fingerprints, as crawlers use today. Measured with Redis 7.0.15
- * at 10^6 entries. The report only multiplies this figure.
+ * Bytes per entry of a Redis SET that holds hexadecimal SHA-1 fingerprints, as crawlers use today. Measured with Redis
+ * 7.0.15 at 10^6 entries. The report only multiplies this figure.
  */
 export const SHA1_ENTRY_BYTES = 88;
 

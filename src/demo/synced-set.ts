@@ -32,7 +32,7 @@ export class SyncedSet {
     output: ProgressOutput,
     signal: AbortSignal,
   ): Promise<SyncedSet> {
-    // Fails immediately if the service is unavailable, while other client methods would retry.
+    // Fails immediately if the service is unavailable, although other client methods retry.
     await client.ready({ signal });
     const set = client.visitedSet(`demo-${randomUUID()}`);
     // The set need not grow, because the number of URLs is known.
@@ -60,7 +60,7 @@ export class SyncedSet {
   }
 
   /**
-   * Sends URLs with a call of the set or of its sync. `take` gets the result of each URL and its index. Returns the
+   * Sends URLs with a method of the set or of its sync. `take` gets the result of each URL and its index. Returns the
    * duration in seconds.
    */
   async pass(

@@ -23,7 +23,7 @@ export class VisitedSet {
     output: ProgressOutput,
     signal: AbortSignal,
   ): Promise<VisitedSet> {
-    // Fails immediately if the service is unavailable, while other client methods would retry.
+    // Fails immediately if the service is unavailable, although other client methods retry.
     await client.ready({ signal });
     const set = client.visitedSet(`demo-${randomUUID()}`);
     // The set need not grow, because the number of URLs is known.

@@ -1,7 +1,7 @@
 /**
  * The time that work on large bodies may take in each turn of the event loop, for all requests together: until a turn
- * ends, the process answers no request. Such work asks the budget before each piece, and continues in the same step,
- * because during an `await` other work could get the same permission. Once the budget of a turn is spent, work waits in
+ * ends, the process answers no request. Such work asks the budget before each piece, and does not `await` before that
+ * piece, because other work could meanwhile get the same permission. Once the budget of a turn is spent, work waits in
  * a queue, and each following turn belongs to the first in the queue. So a turn takes at most the budget and one piece,
  * for any number of requests.
  */

@@ -22,9 +22,9 @@ export class OpenFilters {
   }
 
   /**
-   * Runs `action` on the filter as it is now. If a call of the store finds that a clear or a commit has replaced it,
-   * that call changes nothing, and the action runs again. Positions and URL keys belong to a generation, so the action
-   * must compute them itself. An action of several calls must remember what it has done.
+   * Runs `action` on the filter as it is now. If a call to the store finds that a clear or a commit has replaced the
+   * filter, that call changes nothing, and the action runs again. Positions and URL keys belong to a generation, so the
+   * action must compute them itself. An action of several calls must remember what it has done.
    */
   async withFilter<T>(name: string, kind: FilterKind, action: (filter: Filter) => Promise<T>): Promise<T> {
     for (let attempt = 1; ; attempt++) {
@@ -38,7 +38,7 @@ export class OpenFilters {
 }
 
 /**
- * Rewords an error of the store for callers. The port knows only filters, and some of its messages for lost data may
+ * Rewords an error of the store for callers. The port knows only filters, and some of its messages about lost data may
  * name keys of the store. Callers get the name of the filter or set instead.
  */
 export function inWordsOf(kind: FilterKind, name: string, error: unknown): unknown {

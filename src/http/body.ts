@@ -78,7 +78,7 @@ export function useBodyParsers(
   }
 }
 
-/** Larger than the limits need, so that a batch with slightly too many items gets an error with the limit. */
+/** Leaves headroom above the item limits, so that a slightly oversized batch gets an error that states the limit. */
 const PARTS_AN_ITEM = 4;
 const OTHER_PARTS = 1_000;
 

@@ -66,7 +66,7 @@ export class Connection {
     this.onBusy = onBusy;
   }
 
-  /** Counts a piece of work for the connection that has begun or ended. */
+  /** Counts a piece of work that has begun or ended for the connection. */
   setBusy(busy: boolean): void {
     const before = this.works;
     this.works += busy ? 1 : -1;
@@ -100,7 +100,8 @@ export class Connection {
 
   /**
    * Begins no further exchange, and calls `last` when all complete requests are answered, or immediately if there are
-   * none. Returns false if this is impossible, because an answer has begun to a request that will never be complete.
+   * none. Returns false if this is impossible because the service has begun to answer a request that will never be
+   * complete.
    */
   endWith(last: () => void): boolean {
     if (this.last) return true;

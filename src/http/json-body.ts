@@ -29,7 +29,7 @@ export async function readWhole(payload: IncomingMessage, options: WholeBodyOpti
   if (isThere) return readArrived(payload, options);
   const chunks = await readArriving(payload, options);
   if (chunks.length === 1) return chunks[0] as Buffer;
-  // Joining the chunks takes long enough to ask the budget first.
+  // Joining the chunks may take long, so it asks the budget first.
   if (turn.isSpent()) await turn.next();
   return Buffer.concat(chunks);
 }

@@ -7,7 +7,7 @@ const REPLACEMENT = Buffer.from('\ufffd');
  * fast.
  */
 const STEP_BYTES = 2 ** 14;
-/** A character has at most four bytes, so the start of the one that a step would cut is among the last four. */
+/** A character has at most four bytes, so a character that a step would cut starts within the last four. */
 const MARGIN_BYTES = 4;
 
 /** The first byte that is not part of a character, in bytes that are not valid UTF-8. */

@@ -24,7 +24,7 @@ describe('generated operation ids', () => {
     for (const key of ['', 'x'.repeat(43), id.toUpperCase(), `${id} `, ` ${id}`, id.slice(7), randomUUID()]) {
       expect(readMadeId(key)).toBeUndefined();
     }
-    // A UUID of version 7 that earlier code took for a generated id, as happened with one in 16 million.
+    // A UUID of version 7 that earlier code mistook for a generated id, as it did for one in 16 million.
     expect(readMadeId('018bcfe5-687b-7b9c-8e21-adbeefa60b16')).toBeUndefined();
     for (let i = 0; i < 1_000; i++) {
       expect(readMadeId(randomBytes(18).toString('hex'))).toBeUndefined();

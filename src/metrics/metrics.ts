@@ -14,7 +14,7 @@ const DURATION_BUCKETS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 
  */
 @Injectable()
 export class Metrics {
-  /** Other rooms register their metrics here. */
+  /** Other parts of the service register their metrics here. */
   readonly registry = new Registry();
   private readonly requests = new TalliedCounter(
     new Counter({

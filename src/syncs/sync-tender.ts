@@ -14,7 +14,7 @@ import { Store } from '../store/store.token.js';
 
 const MOST_MS = 10_000;
 const LEAST_MS = 1_000;
-/** The service abandons an idle sync late, by at most this share of its idle time. */
+/** The service may abandon an idle sync late, by at most this share of the allowed idle time. */
 const SHARE_OF_IDLE = 1 / 4;
 
 /** Maintains the store's syncs periodically, until the service begins to end. */

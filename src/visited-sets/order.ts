@@ -30,8 +30,8 @@ function isPriority(value: unknown): value is Priority {
 }
 
 /**
- * Throws VALIDATION_FAILED if URLs of a set that ages could expire before their delay ends. They could be discovered
- * again then, and the queue would have them twice.
+ * Throws VALIDATION_FAILED if URLs of a set that ages could expire before their delay ends. Such URLs could be
+ * discovered again, and the queue would hold them twice.
  */
 export function refuseDelay(
   { name, maxAgeSeconds }: Filter,

@@ -34,7 +34,7 @@ import { decodeQueued } from './queued-url.js';
 import { UrlIdentity } from './url-identity.js';
 
 /**
- * Characters of URLs with their payloads after which an answer ends. A page of the store may exceed it by its own
+ * An answer ends after this many characters of URLs and payloads. A page of the store may exceed this by its own
  * length.
  */
 const ENOUGH_LISTED = 2 ** 20;
@@ -63,7 +63,7 @@ interface Progress {
   ended: boolean;
 }
 
-/** Answers of `remove` for entries that are done with. */
+/** Answers of `remove` for entries that need no further work. */
 const SETTLED: readonly (number | undefined)[] = [Removed.Removed, Removed.Moved];
 
 /** The entries that a caller selects, and the cursors of their list. */

@@ -3,7 +3,7 @@ import { wholeOptionIn } from '../batches/batch-options.js';
 import { invalid, unwanted } from '../errors/problem.js';
 import type { Request } from '../request/request.js';
 
-/** How many ms the URLs of a request stay seen; undefined if it does not say. Throws VALIDATION_FAILED. */
+/** How many ms the URLs of a request stay seen; undefined if the request does not say. Throws VALIDATION_FAILED. */
 export function ttlOf(request: Request): number | undefined {
   const seconds = wholeOptionIn(request, 'ttlSeconds', 1);
   return seconds && seconds * 1_000;

@@ -63,7 +63,7 @@ export class WaitingLeases {
     const left = new AbortController();
     const leave = (): void => left.abort();
     const cancel = after(this.clock, waitMs, leave);
-    // A client that has ended its side may have left entirely, and only sending the answer would show which.
+    // A client that has ended its side may have left entirely; only sending the answer would show whether it has.
     socket.once('end', leave).once('close', leave);
     try {
       return await this.waitersOf(filter).wait(lease, left.signal);

@@ -38,7 +38,7 @@ export function keepingOf(
   return { folder: stateFolder, restart };
 }
 
-/** The names of the sources, in a form that is the same in every current folder. */
+/** The names of the sources, in a form that does not depend on the current folder. */
 export function identityOf(sources: readonly string[]): readonly string[] {
   return sources.map((name) => (name === STDIN || isRemote(name) ? name : resolve(name)));
 }

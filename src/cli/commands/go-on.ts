@@ -4,7 +4,7 @@ import type { Job } from '../jobs/job.js';
 import { STDIN } from '../sources/names.js';
 import type { Context } from './context.js';
 
-/** A job cannot resume, for a reason that it found before it read its sources. */
+/** A job cannot resume, for a reason that was found before its sources were read. */
 export class CannotGoOn extends Error {}
 
 export interface Going<T> {
