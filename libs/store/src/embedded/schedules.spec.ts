@@ -97,7 +97,7 @@ describe('the scheduled entries that a sync did not keep', () => {
     expect(await exported(store, filter)).toEqual(keys(2));
   });
 
-  it('are not exported even if their removal is broken off', async () => {
+  it('are not exported even if their removal is interrupted', async () => {
     const store = await bench.open();
     const { filter } = await committed(store);
     // As after a failed commit.

@@ -193,7 +193,7 @@ export class ExportFileReader {
   }
 }
 
-/** How far ahead the clock may have been that stamped the pages of a filter that ages, in ms. */
+/** How far ahead the clock that stamped the pages of an ageing filter may have been, in ms. */
 const MOST_AHEAD_MS = 86_400_000;
 
 /** Throws if a page is from the far future: since a filter's time never goes back, such a page would stop it. */

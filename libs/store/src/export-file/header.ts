@@ -62,8 +62,7 @@ export function encodeHeader(header: ExportHeader): Buffer {
 }
 
 /**
- * Limit on the number of segments smaller than MIN_BYTES_OF_MANY: finding cluster slots for them takes time quadratic
- * in it.
+ * Limit on the number of segments smaller than MIN_BYTES_OF_MANY: finding their cluster slots takes quadratic time.
  */
 const MANY_SEGMENTS = 1_024;
 const MIN_BYTES_OF_MANY = 2 ** 20;

@@ -65,8 +65,8 @@ export interface RedisStoreOptions extends ConnectionOptions {
   /** Time without a call after which a sync is abandoned, in ms. */
   readonly syncIdleMs?: number;
   /**
-   * Limit on the removals from a filter that are noted while a sync is open. After some more, the sync is abandoned. If
-   * hosts choose the segments, each segment notes as many, and the sum is checked later.
+   * Limit on the removals from a filter that are noted while a sync is open. Somewhat beyond it, the sync is abandoned.
+   * If hosts choose the segments, each segment notes as many, and the sum is checked later.
    */
   readonly maxSyncForgets?: number;
   /**

@@ -99,8 +99,8 @@ export class EmbeddedHosts implements Hosts {
   }
 
   /**
-   * Drops the entries, and deletes the first rows of those that waited. `more`: rows are left. `copying`: the id of a
-   * sync that has yet to keep the entries; then this changes nothing.
+   * Drops the entries, and deletes the first rows of those that waited. `more`: true if more rows remain to be deleted.
+   * `copying`: the id of a sync that must keep the entries first; if present, nothing was changed.
    */
   private dropEntries(
     filter: Filter,

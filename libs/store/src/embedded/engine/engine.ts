@@ -127,9 +127,9 @@ export class Engine {
   }
 
   /**
-   * Resolves once the entries that the last commit of a sync of this filter has made void are removed. If a failed
-   * commit breaks the removal off, waits for the next removal. Throws STORE_UNAVAILABLE at the deadline, or if changes
-   * fail; the removal continues.
+   * Resolves once all entries that the filter's last committed sync has made void are removed. If a failed commit
+   * interrupts the removal, waits for the next removal. Throws STORE_UNAVAILABLE at the deadline, or if changes fail;
+   * the removal continues.
    */
   async unkeptRemoved(filter: Filter, deadline = Infinity): Promise<void> {
     for (;;) {

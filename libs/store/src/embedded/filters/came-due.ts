@@ -17,7 +17,7 @@ import { addSyncRow, SyncRow } from './sync-rows.js';
 const BIRTH_BYTES = 6;
 const NAME_BYTES = BIRTH_BYTES + HASH_BYTES;
 
-/** True if entries that come due are to be noted. `row`: the number of their row in the index of due entries. */
+/** True if entries that come due must be noted. `row`: the number of their row in the index of due entries. */
 export function notesCameDue({ sync }: FilterState, row: number): boolean {
   return sync !== undefined && row < sync.nextDelayed;
 }

@@ -48,7 +48,7 @@ export class SyncState {
   /** See came-due.ts: the queue's `nextDelayed` when the sync was opened. */
   nextDelayed = 0;
   readonly removals = new HashTable();
-  /** 1 once all entries that were in the queue at the opening are kept. */
+  /** 1 once the sync keeps all entries that were in the queue when it was opened. */
   copied = 0;
   /** Milliseconds since the epoch. */
   calledAt: number;

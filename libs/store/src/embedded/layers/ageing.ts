@@ -47,7 +47,7 @@ export class Ageing {
   }
 
   /**
-   * Number of epochs after the current one in which an item is live that was added at `at` for the maximum age. At
+   * Number of epochs after the current one in which an item that was added at `at` for the maximum age is live. At
    * least 0.
    */
   lastsSince(at: number): number {

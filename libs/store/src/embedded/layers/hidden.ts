@@ -12,9 +12,9 @@ export interface HiddenChange {
 }
 
 /**
- * Items of layers that age which were forgotten while other items kept all their cells live: exactly, by hash. An item
- * stays hidden up to the last epoch in which its cells, as they were when it was forgotten, are all live. After that,
- * no cell is live because of the item's own additions.
+ * The items of ageing layers that were forgotten while other items kept all their cells live, recorded exactly, by
+ * hash. An item stays hidden up to the last epoch in which its cells, as they were when it was forgotten, are all live.
+ * After that, no cell is live because of the item's own additions.
  */
 export class Hidden {
   /** By the last epoch of hiding, modulo CYCLE. */

@@ -109,7 +109,7 @@ export class DueIndex {
   }
 
   /**
-   * The first row that is due. A row that is due so late that the clock must have been set back since counts, too,
+   * The first row that is due. A row whose time is so late that the clock must have been set back also counts as due,
    * unless its entries are scheduled. If no such row exists, this is remembered until a row is added or time has
    * passed.
    */

@@ -134,7 +134,7 @@ function nameOf({ entry: { hash, birth } }: Item): Buffer {
   return name;
 }
 
-/** The number of entries in a row that earlier pages have looked at. */
+/** The number of a row's entries that earlier pages have looked at. */
 function seenIn(items: readonly Item[], { left = 0, last }: Place): number {
   const named = last ? items.findIndex((item) => nameOf(item).equals(last)) : -1;
   return Math.max(named + 1, items.length - left);

@@ -21,7 +21,7 @@ export interface HostOf {
   readonly name: string;
 }
 
-/** The rows of each level are numbered from its own multiple of this on. */
+/** The rows of each level are numbered from a different multiple of this. */
 export const ROWS_OF_LEVEL = 2 ** 48;
 
 /** The key of a row of a lane's log. */

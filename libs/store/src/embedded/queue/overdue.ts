@@ -11,7 +11,7 @@ const ROWS_READ = 250;
 export type Overdue = Record<'leased' | DelayedState, number>;
 
 /**
- * Number of entries in each state that are due and have not moved yet, as far as a limited number of rows tell. Entries
+ * Number of entries in each state that are due and have not moved yet, counted in a limited number of rows. Entries
  * of dropped hosts do not count. Reads outside transactions, so its counts may be those of an earlier commit.
  */
 export function overdue(store: LaneStore, state: FilterState, now: number): Overdue {

@@ -55,8 +55,8 @@ export class Sweeper {
   }
 
   /**
-   * Call it when a sync was committed: lanes of hosts without entries are deleted unless it kept URLs of these hosts.
-   * After a crash, they are deleted when they are used.
+   * Call it when a sync was committed. Lanes of hosts without entries are then deleted, unless the sync kept URLs of
+   * these hosts. After a crash, they are deleted when they are used.
    */
   renewLanes(state: FilterState): void {
     if (!knowsHosts(state) || state.filter.perHost.maxUrls === undefined) return;

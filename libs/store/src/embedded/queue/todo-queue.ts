@@ -279,7 +279,7 @@ export class TodoQueue {
     this.state.queue[state] += entries.length;
   }
 
-  /** Returns the number of entries that it moves. Adds those that an open sync has to note to `cameDue`. */
+  /** Returns the number of entries that it moves. Adds the entries that an open sync must note to `cameDue`. */
   private endDelay(due: Due, cameDue: Entry[]): number {
     this.due.remove(due);
     const entries = entriesOf(due.value);

@@ -18,7 +18,9 @@ import type { Session } from '../engine/session.js';
 import { abandonSync } from './end-sync.js';
 import { notedOf } from '../filters/removals.js';
 
-/** True if entries that leave the queue now may have been in it at the opening of the sync without being kept yet. */
+/**
+ * True if entries that leave the queue now may have been in it when the sync was opened, and are perhaps not kept yet.
+ */
 export const isCopying = (state: FilterState): state is Syncing => state.sync?.copied === 0;
 
 /** Some items of an input list or of a queue. */

@@ -111,7 +111,7 @@ interface Adding {
 }
 
 /**
- * Adds items. A layer that has its full share is closed when the next item arrives that would be new in it. The last
+ * Adds items. A layer that has its full share is closed when the next item that would be new in it arrives. The last
  * layer takes all remaining items.
  */
 export function addTo(frame: Frame, stack: StackName, { skip, left, lasts, only, then }: Adding): string {

@@ -35,7 +35,7 @@ export class LayerStack {
     this.openSeen = new Uint8Array(segments);
   }
 
-  /** Number of layers that this process knows to exist. A script that needs another says so. */
+  /** Number of layers that this process knows to exist. A script that needs another layer says so. */
   get made(): number {
     return this.there;
   }

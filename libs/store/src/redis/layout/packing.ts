@@ -25,9 +25,9 @@ const LANE_COST = 2;
 const READS_PER_CHANGE = 2;
 
 /**
- * Number of layers that scripts are sized for, if the filter grows. Sizing for six would make scripts a quarter as long
- * and cost a third more per item while only one layer exists, as in most filters. With six layers, a script takes twice
- * its budget.
+ * Number of layers that scripts are sized for, if the filter grows. Scripts sized for six would be a quarter as long,
+ * and each item would cost a third more while only one layer exists, as in most filters. With six layers, a script
+ * takes twice its budget.
  */
 const LAYERS_COSTED = 2;
 

@@ -50,8 +50,8 @@ export class LanesReader extends QueueReader {
   }
 
   /**
-   * Like `once`, but reads only the waiting entries of one lane. It skips each other place in which the lane has no
-   * entries, and otherwise reads the entries of all lanes there.
+   * Like `once`, but reads only the waiting entries of one lane. It skips every other place in which the lane has no
+   * entries, and reads the entries of all lanes in the remaining places.
    */
   async *onceIn(id: Buffer): AsyncGenerator<QueuePage, void, undefined> {
     const read = async (): Promise<Lane | undefined> => (await this.lanes('lane', id)).lanes[0];
@@ -92,8 +92,8 @@ export class LanesReader extends QueueReader {
 
   /**
    * All lanes that exist when this begins: first the lanes that have turns, in this order, and then all others. A lane
-   * whose turn changes in the meantime may appear twice. A turn is never used again, so a lane that did not come with
-   * the turns has a later one, or none.
+   * whose turn changes in the meantime may appear twice. A turn is never used again, so a lane that was not read with
+   * the turns has a later turn, or none.
    */
   async *hosts(filter: Pick<Filter, 'maxAgeSeconds' | 'base'>): AsyncGenerator<QueuePage, void, undefined> {
     let kind: 'turns' | 'lanes' = 'turns';

@@ -8,7 +8,7 @@ const DISCOVERED_AT = 10;
 const HASH_AT = 14;
 const LENGTH_AT = 30;
 
-/** The parts of an entry that tell it from all others of its queue. */
+/** The parts of an entry that distinguish it from all others in its queue. */
 export type Born = Pick<EntryName, 'birth' | 'hash'>;
 
 /** A queue entry as stored: see scripts/queue-state.ts. */

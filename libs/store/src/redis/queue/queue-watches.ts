@@ -107,7 +107,7 @@ export class QueueWatches {
     const first = Math.min(...dueIn.map((ms) => (ms < 0 ? LOOK_MS : ms)));
     if (first === 0 && wakes) this.wake(watch);
     const wait = first === 0 ? LOOK_MS : Math.min(LOOK_MS, first + TICK_MS);
-    // Another check may have been in progress.
+    // Another check may already be in progress.
     watch.rest();
     watch.rest = after(this.connection.clock, wait, () => void this.look(watch));
   }

@@ -43,8 +43,7 @@ interface SegmentLease {
   /** True if another script may find more, under a record of its own: this one has read as many lanes as it may. */
   readonly goesOn: boolean;
   /**
-   * True if it has leased nothing, and this instance has to remove the scheduled entries that the commit of a sync
-   * left.
+   * True if it has leased nothing, and this instance must remove the scheduled entries that the commit of a sync left.
    */
   readonly takesOver: boolean;
   /** In a per-host queue, the last turn at the beginning of the lease in this segment. */

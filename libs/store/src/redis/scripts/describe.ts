@@ -25,7 +25,7 @@ export const COLUMNS = [
 
 /**
  * If there is a queue, these numbers follow: see QueueStats. Due entries count as waiting. `oldestSeconds`: -1 if no
- * entry waits. `unswept`: 1 if entries may be left for a sweep. `late`: 1 if the instance has to go on with the steps of
+ * entry waits. `unswept`: 1 if entries may be left for a sweep. `late`: 1 if the instance must continue the steps of
  * another one (unclaimed.ts).
  */
 export const QUEUE_COLUMNS = [

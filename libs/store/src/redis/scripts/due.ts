@@ -25,8 +25,8 @@ export const MAY_BE_DUE = `(${MAY_COME_BACK} or ${MAY_BE_ON_TIME})`;
 
 /**
  * `queue.moveDue` brings back due entries in the order of their times, scheduled ones last, up to the limits above. It
- * sets `queue.due` to no later than the first remaining time, or to 0 if none remains, and likewise
- * `queue.scheduledAt`. Returns whether more entries may be due. Needs marks, bringBack and leases.
+ * sets `queue.due` and `queue.scheduledAt` each to no later than the first remaining time of its kind, or to 0 if none
+ * remains. Returns whether more entries may be due. Needs marks, bringBack and leases.
  */
 export const moveDue = (hosts: boolean): string => `
 local function move(from, to, state)

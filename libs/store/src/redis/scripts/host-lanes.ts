@@ -5,7 +5,8 @@ import { APPEND, chunkOf, takeFrom } from './lanes.js';
 
 /*
  * Lua on the lanes of an open per-host queue: one lane for each host. Its entries have the second word of the host's
- * hash (4 bytes) before the payload, and the first word is that of the item's hash. Both are the id of the lane.
+ * hash (4 bytes) before the payload, and the first word is that of the item's hash. These two words are the id of the
+ * lane.
  *
  *   lanes          id of the lane (8 bytes) -> the record of the lane (lane-records.ts)
  *   due            turn (6 bytes) .. id -> when the lane may be leased from, in the queue's time
@@ -19,10 +20,10 @@ import { APPEND, chunkOf, takeFrom } from './lanes.js';
  * longer than its delay. Meta has these numbers for it: `seenAt`, the clock at the last change, and `aheadMs`, how far
  * the queue's time is ahead of the clock; also `turn`, the last turn, and `waiting`, the waiting entries of all lanes.
  *
- * Dropping the entries of a lane sets a clock in its record (lane-records.ts), and stops counting them; they are
- * dismissed wherever they turn up. Meta has these numbers for it: `dropped`, the last of these clocks; `sweptDrop`, up
- * to which of them sweeps have dismissed all entries, and `sweepingDrop`, up to which of them the current sweep does;
- * `delayedVoid`, `scheduledVoid` and `deadVoid`, the entries and dead letters among them that were dropped.
+ * Dropping the entries of a lane sets a clock in its record (lane-records.ts), and they stop counting. Every script
+ * that meets one of them dismisses it. Meta has these numbers for it: `dropped`, the last of these clocks; `sweptDrop`,
+ * up to which of them sweeps have dismissed all entries, and `sweepingDrop`, up to which of them the current sweep
+ * does; `delayedVoid`, `scheduledVoid` and `deadVoid`, the entries and dead letters among them that were dropped.
  */
 
 /**

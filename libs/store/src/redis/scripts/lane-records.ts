@@ -53,7 +53,10 @@ export const LANE_GROUPS = [
 
 const [SETTINGS] = LANE_GROUPS;
 
-/** `lane.groups` once a number of a group was set, until the record is packed: some of the groups are not all 0. */
+/**
+ * Value of `lane.groups` after a number of a group was set, until the record is packed: some groups may have numbers
+ * other than 0.
+ */
 const ANY_GROUP = 255;
 
 type LaneNumber = (typeof LANE_NUMBERS)[number] | (typeof LANE_GROUPS)[number][number];

@@ -8,7 +8,7 @@ import { HEAD_BYTES, HOST_BYTES, LEASE_ENTRIES, newLogs } from './queue-state.js
  *
  * A change appends chunks of its own. It rewrites the last chunk only if that is still small. Taking entries from the
  * head chunk moves `headAt` and rewrites nothing. A chunk without waiting entries is deleted, and its number is never
- * used again, so a sweep and an export can stop in the middle and continue. A sweep leaves gaps in the numbers.
+ * used again, so a sweep or an export can stop halfway and continue. A sweep leaves gaps in the numbers.
  *
  * Each priority has such a log. The lane itself is the log of normal entries. `lane.logs` has those of high (1) and low
  * (2) ones; this number follows the lane's id in the ids of these logs. A lane without such entries may lack them.

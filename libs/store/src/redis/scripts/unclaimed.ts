@@ -5,10 +5,11 @@ import { ALLOW_OOM, NOW } from './script.js';
  * The commit of a sync removes scheduled entries whose items the new layers do not claim, in steps: an instance reads
  * some entries, checks their items, and marks those that are not claimed as forgotten.
  *
- * A commit sets the number `checking` of an ordered queue to the clock, and the last step sets it to 0. In between, no
- * scheduled entry comes due, so that the instance meets them all, and a new item voids an earlier entry of that item.
- * If no instance makes a step until `checkingTill` (ms), which each step moves, the next lease or description makes its
- * instance go on: another instance has died, or a failover has lost its last step. An export does not wait for that.
+ * A commit sets the number `checking` of an ordered queue to the clock, and the last step sets it to 0. Until then, no
+ * scheduled entry comes due, so that the instance finds all of them, and a new item voids an earlier entry of that
+ * item. If no instance makes a step until `checkingTill` (ms), which each step moves, the next lease or description
+ * makes its instance continue: the other instance has died, or a failover has lost its last step. An export does not
+ * wait for that.
  */
 
 /** How long an instance may take for a step, in ms. */
@@ -52,7 +53,7 @@ end`;
 /** Lua: whether no instance has made a step in time. After NOW. */
 export const IS_LATE = `(queue.checking > 0 and (queue.checkingTill <= now or queue.checkingTill > now + ${STEP_MS}))`;
 
-/** Lua: ends a script with `answer` if its instance has to go on with the steps of another one. After NOW. */
+/** Lua: ends a script with `answer` if its instance must continue the steps of another one. After NOW. */
 export const takeOver = (answer: string): string => `
 if ${IS_LATE} then
   queue.set('checkingTill', now + ${STEP_MS})

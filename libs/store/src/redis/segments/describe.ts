@@ -23,7 +23,7 @@ interface Described {
   readonly stats: FilterStats;
   /** The segments whose queues need a sweep. */
   readonly unswept: readonly number[];
-  /** True if scheduled entries that the commit of a sync left have to be removed. */
+  /** True if scheduled entries that the commit of a sync left must be removed. */
   readonly late: boolean;
 }
 

@@ -32,7 +32,7 @@ interface Parts {
 
 /**
  * Removes scheduled entries whose items a committed sync has forgotten: see scripts/unclaimed.ts. Entries that came due
- * while the sync was open are removed, too, unless the sync has their items. Entries are told by their births and
+ * while the sync was open are removed, too, unless the sync has their items. Entries are identified by their births and
  * hashes: in a set that ages, an item may have expired while a later entry of it waits, which was never scheduled.
  */
 export class Unclaimed {

@@ -155,7 +155,9 @@ export class RedisSource implements SegmentSource {
     return (script, args) => this.readPage(script, segment, keys, args);
   }
 
-  /** The queue of a segment of the filter. The lanes of hosts, which come last, are read `withHosts` only. */
+  /**
+   * The queue of a segment of the filter. The lanes of hosts, which come last, are read only if `withHosts` is true.
+   */
   private async *queueOf(segment: number, withHosts: boolean): AsyncGenerator<QueuePage, void, undefined> {
     const { perHost } = this.filter;
     const lanes = perHost && this.lanesOf(segment);

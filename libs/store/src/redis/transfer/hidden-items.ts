@@ -39,7 +39,7 @@ export class HiddenItems {
   ): Promise<T & { readonly hidden: readonly HiddenItem[] }> {
     const before = this.last?.segment === segment ? this.last : await this.read(segment);
     const cells = await read();
-    // Without a removal since, an item that is hidden now was hidden before.
+    // If nothing was removed since, an item that is hidden now was also hidden before.
     const after = cells.removals === before.removals ? undefined : await this.read(segment);
     // An item may have been shown or hidden between the two readings, so the export hides the items of both.
     const hidden = new Map(before.pieces.get(piece));
