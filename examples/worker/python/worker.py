@@ -245,8 +245,8 @@ class Worker:
         given_up = not self._options.forever and self._options.attempts <= task.attempt < self._max_attempts
         seconds = 0 if later.host else later.seconds
         if given_up:
-            # The delay grows with the running time. Otherwise, URLs would return before the others are done, without
-            # end.
+            # The delay grows with the running time. Otherwise, URLs that were given up would keep returning before the
+            # others are done.
             ran = math.ceil(time.monotonic() - self._begun)
             seconds = min(self.LONGEST_DELAY_SECONDS, max(self.GIVEN_UP_SECONDS, ran, seconds))
         try:

@@ -23,7 +23,7 @@ export async function get<T>(
     return await read(await fetch(url, { headers, redirect, signal: ending.signal }));
   } catch (error) {
     if (ending.signal.aborted) throw ending.signal.reason;
-    // fetch and the reader of a body throw a TypeError. Errors of `read` itself pass.
+    // fetch and the reader of a body throw a TypeError. Errors of `read` itself pass through.
     throw error instanceof TypeError ? new Error(whyOf(error), { cause: error }) : error;
   } finally {
     clearTimeout(timer);

@@ -22,7 +22,7 @@ export interface Positions extends Places {
 
 /**
  * Positions for `count` items with k cells each, all zero, for the caller to fill in. They share one buffer, which is
- * cheaper to allocate than four. `hosts`: with `host`.
+ * cheaper to allocate than four. `hosts`: whether they have `host`.
  */
 export function blankPositions(count: number, hashes: number, hosts = false): Positions {
   const buffer = new ArrayBuffer(count * (24 + 2 * hashes));

@@ -1,6 +1,6 @@
 const FIRST_MS = 100;
 const MOST_MS = 5_000;
-/** Spreads the retries of clients that were told the same delay. */
+/** Spreads the retries of clients that the service told the same delay. */
 const SPREAD_MS = 250;
 
 /**

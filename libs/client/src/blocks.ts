@@ -67,7 +67,7 @@ async function* blocksOfAsync<Entry>(
   let ended = false;
   const read = (): Promise<IteratorResult<Given<Entry>>> => {
     const next = reader.next();
-    // The error is handled later, in order. A source that has failed is not closed.
+    // The error is handled later, after the entries before it. A source that has failed is not closed.
     next.catch(() => (ended = true));
     return next;
   };

@@ -90,7 +90,7 @@ export class AccessError extends ServiceError {}
 export class NotFoundError extends ServiceError {}
 /** The call conflicts with the current state: for example, another filter has this name, or a sync has ended. */
 export class ConflictError extends ServiceError {}
-/** A sync would forget more than it may. Usually its input list is incomplete. */
+/** A sync would forget more items than its limit allows. Usually its input list is incomplete. */
 export class WouldForgetError extends ConflictError {}
 /** The filter, the store, the memory limit, or the quota has no room. */
 export class FullError extends ServiceError {}

@@ -117,7 +117,7 @@ export class JoinedCalls<Entry, Result> {
       );
       places.forEach((place, i) => batch[place]?.resolve(answer[i] as Result));
     } catch (error) {
-      // This does not affect callers whose entries were refused already.
+      // This does not affect callers whose entries have already been refused.
       for (const { reject } of batch) reject(error as Error);
     }
   }

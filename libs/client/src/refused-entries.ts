@@ -42,7 +42,7 @@ export async function sendAccepted<Entry, Answer>(
   return { answer: undefined, places };
 }
 
-/** The errors of `count` entries by index, or undefined if something else is wrong. */
+/** The errors of `count` entries by index, or undefined if the refusal has another cause. */
 function faultsByPlace(
   { code, detail, errors }: ValidationError,
   count: number,

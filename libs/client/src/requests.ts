@@ -184,7 +184,7 @@ function mayRepeat({ repeatable, body }: Call, error: unknown): error is UnseenE
 /** Maximum delay of a timer. */
 const MOST_MS = 2 ** 31 - 1;
 
-/** Why a fetch failed. Node.js says so in the cause; browsers do not. */
+/** Why a fetch failed. Node.js gives the reason in the cause; browsers give none. */
 function causeOf(error: unknown): string {
   const { cause, message } = error as { cause?: { message?: string; code?: string }; message?: string };
   return (

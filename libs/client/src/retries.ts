@@ -54,7 +54,8 @@ export class Retries {
     const countAttempt = asked?.countAttempt ?? true;
     const hostDelay = knowsHosts && asked?.host === true;
     if (countAttempt && this.isGivenUp(attempt)) {
-      // The delay grows with the running time. Otherwise, URLs would return before the others are done, without end.
+      // The delay grows with the running time. Otherwise, URLs that were given up would keep returning before the
+      // others are done.
       const ranSeconds = Math.ceil((performance.now() - this.begunMs) / 1_000);
       const delaySeconds = Math.min(LONGEST_DELAY_SECONDS, Math.max(GIVEN_UP_SECONDS, ranSeconds, delay));
       return { release: { reason, delaySeconds, ...(hostDelay && { hostDelaySeconds: delay }) } };

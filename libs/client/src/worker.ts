@@ -124,7 +124,7 @@ export class Worker {
   /** Leases up to `max` URLs. Releases URLs that arrive after a stop. */
   private async lease(max: number): Promise<readonly Held[]> {
     const { leaseSeconds, untilEmpty, waitSeconds } = this.options;
-    // With `untilEmpty`, a long wait would only delay the end.
+    // With `untilEmpty`, a long wait would only delay the worker's end.
     const asked = { max, leaseSeconds, waitSeconds: untilEmpty ? Math.min(1, waitSeconds) : waitSeconds };
     const idempotencyKey = randomKey();
     const untilMs = this.leaseEnd();

@@ -115,7 +115,7 @@ function AwayBanner(): preact.JSX.Element {
 }
 
 /**
- * Polls the service, and shows that it is polling. Without this, screens that do not poll would not notice its return.
+ * Polls the service, so that screens that do not poll also notice when it is available again. Shows that it is polling.
  */
 function Asking(): preact.JSX.Element {
   usePoll('away', (signal) => client.value.filters({ pageSize: 1, signal }).next());

@@ -31,7 +31,7 @@ export interface Entry {
   readonly described: Described;
 }
 
-/** Whether the store has lost its data. Then the description has no numbers. */
+/** Whether the store has lost the data, so that the description has no numbers. */
 export function isLost(described: Described): described is LostFilter | LostVisitedSet {
   return 'state' in described;
 }

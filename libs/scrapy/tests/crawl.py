@@ -277,7 +277,7 @@ def run(urls: List[str], settings: Dict[str, Any], behaviour: Dict[str, Any]) ->
     all_settings = {
         "SCHEDULER": "scrapy_unseen.Scheduler",
         "LOG_LEVEL": "INFO",
-        # Omits the parts whose modules install a reactor: see tests/parts.py.
+        # Leaves out the parts whose modules install a reactor: see tests/parts.py.
         "EXTENSIONS": {"scrapy.extensions.telnet.TelnetConsole": None},
         "DOWNLOAD_HANDLERS": {"ftp": None},
         "RETRY_TIMES": 1,

@@ -18,7 +18,7 @@ export interface Action {
   readonly words?: Readonly<Record<string, string>>;
   /** Explanations of words that are not self-explanatory. */
   readonly meanings?: Readonly<Record<string, string>>;
-  /** Tells users about the lines that were done before a stop. */
+  /** Text for users about the lines that were done before the job was stopped. */
   readonly afterStop?: string;
   /** Whether this error ends the job. Otherwise users can retry. */
   readonly endsWith?: (error: Error) => boolean;

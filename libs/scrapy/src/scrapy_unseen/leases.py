@@ -30,8 +30,8 @@ class Leases:
     """
     A lease is done when all its requests are done. It may be acknowledged when the service has answered the batch with
     the last of its links. If a batch fails, any page that was open then may have links that are not in the queue. The
-    crawl holds the leases of these pages until it ends or only waits for other crawls. The next crawl fetches these
-    pages again.
+    crawl holds the leases of these pages until it ends, or until it has nothing left to do but wait for other crawls.
+    The next crawl fetches these pages again.
     """
 
     def __init__(self) -> None:
@@ -150,7 +150,8 @@ class Leases:
         return keys
 
     def take_idle(self) -> Ends:
-        """When all pages are fetched, takes the leases that would be held to the end. Those in ``done`` stay held."""
+        """When all pages are fetched, takes the leases that would be held to the end. The leases in ``done`` stay
+        held."""
         others = self._failed | self._unasked | set(self._postponed)
         held = [lease for lease, count in self._requests.items() if not count and lease not in others]
         return Ends(sorted(self._unasked), held, self._remove_all(held))

@@ -59,8 +59,8 @@ class Run:
 
     def was_unasked(self, fingerprint: bytes) -> bool:
         """
-        Whether this run has scheduled a request without a check, although the service reports it as new. The service
-        knows it from now on.
+        Whether this run has scheduled a request without a check, although the service reports it as new. From now on,
+        the service knows the request.
         """
         return self._unasked.drop(fingerprint)
 

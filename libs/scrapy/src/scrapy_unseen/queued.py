@@ -59,13 +59,13 @@ class QueuedScheduler(Scheduler):
         self._finished = False
         #: Requests of leases that the engine is processing.
         self._fetching: Set[Request] = set()
-        #: Whether the queue may have pages: since the last lease, pages were queued, or other crawls had leases.
+        #: Whether the queue may have pages, because pages were queued since the last lease, or other crawls had leases.
         self._may_have_more = True
         #: Whether a page was seen since the last lease: another crawl may have queued it in between.
         self._seen_since = False
         #: Whether a lease is in progress or scheduled.
         self._filling = False
-        #: Whether another call was in progress at any time since the crawl last looked at the counts of the queue.
+        #: Whether any other call was in progress since the crawl last read the counts of the queue.
         self._overlapped = False
         self._lease_failed = self._extend_failed = False
         self._timers: Dict[str, Any] = {}
@@ -229,7 +229,7 @@ class QueuedScheduler(Scheduler):
         self._lease_failed = False
         self._filling = bool(self._timers.get("poll"))
         if self._leases.has_done():
-            # The service may have been unavailable for their acknowledgement.
+            # The service may have been unavailable when they were to be acknowledged.
             self._flush_later()
         if urls:
             self._may_have_more = True
@@ -279,9 +279,9 @@ class QueuedScheduler(Scheduler):
 
     def _put_off_held(self) -> None:
         """
-        Releases held pages early if this crawl only waits for other crawls, because these may wait for it in turn.
-        Counts that overlap with another call of this crawl, such as an acknowledgement, may include leases that it has
-        ended. The crawl would mistake these for leases of other crawls.
+        Releases held pages early if this crawl has nothing left to do but wait for other crawls, which may in turn wait
+        for it. Counts that overlap with another call of this crawl, such as an acknowledgement, may include leases that
+        it has ended. The crawl would mistake these for leases of other crawls.
         """
         slot = slot_of(self.crawler)
         busy = self._asking or self._overlapped or self._waiting or len(self) or self._ending

@@ -51,7 +51,8 @@ class Service:
         if api_key:
             self._headers["Authorization"] = f"Bearer {api_key}"
         self._timeout = timeout
-        #: The last call timed out. Until a call is answered, one call a second tries, with a shorter time limit.
+        #: The last call timed out. Until a call is answered, only one call a second is tried, with a shorter time
+        #: limit.
         self._away = False
         self._why = ""
         self._next_try = 0.0

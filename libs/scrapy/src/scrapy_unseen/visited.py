@@ -85,9 +85,9 @@ class Visited:
 
     def discover(self, keys: Sequence[Key], payloads: Sequence[Optional[str]], priorities: Sequence[int]) -> List[str]:
         """
-        Visits keys, and adds unseen URLs with a payload to the queue: those with a ``priority`` above 0 before others, and
-        those below 0 behind them. Returns ``queued`` for these, ``new`` for other unseen keys, ``seen``, and ``limited``
-        for URLs of a host with ``maxUrls`` in the set, which are neither visited nor queued.
+        Visits keys, and adds unseen URLs with a payload to the queue: those with a ``priority`` above 0 before all
+        others, and those below 0 after all others. Returns ``queued`` for these, ``new`` for other unseen keys,
+        ``seen``, and ``limited`` for URLs of a host with ``maxUrls`` in the set, which are neither visited nor queued.
         """
         results: Dict[int, str] = {}
         queued = [i for i, payload in enumerate(payloads) if payload is not None]

@@ -3,7 +3,7 @@ import { duration, time, whole } from '../../format.js';
 import { Bar } from '../../ui/bar.js';
 import { DataTable } from '../../ui/data-table.js';
 
-/** When a set that ages will forget its URLs. */
+/** Shows when a set that ages will forget its URLs. */
 export function AgePanel({ age }: { readonly age: Age }): preact.JSX.Element {
   const { expiring, epochSeconds, hidden } = age;
   const most = Math.max(1, ...expiring.map(({ items }) => items));

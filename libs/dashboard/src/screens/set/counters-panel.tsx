@@ -12,7 +12,7 @@ import { Pending } from '../../ui/notice.js';
 /** Each request samples other pages, so it is repeated only when the user asks. */
 const EVERY_MS = 600_000;
 
-/** How many counters have each value. */
+/** Shows how many counters have each value. */
 export function CountersPanel({ kind, name }: Subject): preact.JSX.Element {
   const polled = usePoll<LayerCounters[]>(
     `counters of ${kind}/${name}`,

@@ -7,7 +7,7 @@ import { Chart, type Line } from '../../ui/chart.js';
 /** Lowest rate in the chart. Lower rates add no information. */
 const LEAST = 1e-15;
 
-/** Where the set is between empty and full, and its error rate. */
+/** Shows the error rates of the set from empty to full, and its place among them now. */
 export function CurvePanel({ described }: { readonly described: Whole }): preact.JSX.Element {
   const { items, estimatedErrorRate, errorRate } = described;
   const rooms = described.layers.map(({ capacity }) => capacity).join();

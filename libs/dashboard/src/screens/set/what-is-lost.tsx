@@ -4,7 +4,7 @@ import { useLeaving } from '../../leaving.js';
 import { client } from '../../session.js';
 import { entriesIn, handleOf, isLost, queueOf, type Described, type Subject } from '../../sets.js';
 
-/** The loss that a clear or delete would cause, by current numbers. It is the text of a paragraph. */
+/** The data that a clear or delete would lose, in current numbers. It is the text of a paragraph. */
 export function WhatIsLost({ kind, name }: Subject): preact.JSX.Element {
   const [described, setDescribed] = useState<Described>();
   const leaving = useLeaving();

@@ -154,7 +154,7 @@ function queued(described: Described): number {
   return queue ? entriesIn(queue) : 0;
 }
 
-/** Copies the stream in parts. Throws if the source breaks off. */
+/** Copies the stream in parts. Throws if the source fails. */
 async function copy(
   source: ReadableStream<Uint8Array>,
   target: Target,
