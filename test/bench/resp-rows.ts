@@ -15,7 +15,7 @@ const ITEMS = 200_000;
 const ROUNDS = 5;
 const SINGLES = 5_000;
 
-/** Commands in the order in which they run in a round, and the reply to each: they leave the filter empty. */
+/** The commands of a round in order, each with its reply. Together, they leave the filter empty. */
 const CASES = [
   { command: 'CF.ADD', filter: 'counts', hits: true },
   { command: 'CF.EXISTS', filter: 'counts', hits: true },
@@ -30,8 +30,8 @@ const CASES = [
 const OF_REDIS = ['SADD', 'SISMEMBER', 'SREM'];
 
 /**
- * The Redis protocol: commands in pipelines of 1,000, and one at a time, beside the same checks in HTTP batches, and
- * beside a set in Redis.
+ * Measures the Redis protocol, with commands in pipelines of 1,000 and one at a time, beside the same checks in HTTP
+ * batches and beside a set in Redis.
  */
 export const respGroup: Group = {
   name: 'resp',

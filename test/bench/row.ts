@@ -74,7 +74,7 @@ export interface Group {
 }
 
 export interface BenchOptions {
-  /** Does a fraction of the work in one round. That shows that everything works, not how fast. */
+  /** Does a fraction of the work in one round, which shows that everything works, but not how fast. */
   readonly quick: boolean;
   /** How long the measured processes work before the measurement. */
   readonly warmUpSeconds: number;

@@ -112,8 +112,8 @@ async function halfLoadRow(store: string, service: Service, options: BenchOption
     name: `${store}/single-${verb}-half-load`,
     itemsPerSecond: times.length / (rounds * each),
     latency,
-    // Calls that were due while every connection waited. They would have been the slowest, and no latency includes
-    // them.
+    // Calls that were due while every connection waited. They would have been the slowest calls, and no latency
+    // includes them.
     figures: [{ name: 'unsent', value: unsent / (rounds * each), unit: '/s' }],
     targets: [atMost('p99 of one call', latency.p99, P99_MS, 'ms')],
   };

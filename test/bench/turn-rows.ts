@@ -19,7 +19,9 @@ const KEPT = 5;
  * Each turn is measured this many times, and the minimum counts, because a garbage collection is not part of the work.
  */
 const REPETITIONS = 3;
-/** The search sends bodies with a quarter of the bytes: work that is slow in them is slow in whole ones. */
+/**
+ * The search sends bodies with a quarter of the bytes, because work that is slow in small bodies is slow in whole ones.
+ */
 const SEARCH_SHARE = 1 / 4;
 const ANSWER_MS = 600_000;
 

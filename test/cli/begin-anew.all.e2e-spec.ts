@@ -66,7 +66,7 @@ describe('a job that cannot continue', () => {
     const { url, next } = night();
     expect(await unseen('sync', set.name, url)).toEqual(failed);
     expect(await checkpoints()).toHaveLength(1);
-    // The next night comes within the idle time of the sync.
+    // The next run comes within the idle time of the sync.
     next(urls(1, 1_500));
     expect(await unseen('sync', set.name, url)).toMatchObject({
       ...anew,
@@ -159,7 +159,7 @@ describe('a job that cannot continue', () => {
     const { url, next } = night();
     expect(await unseen(verb, set.name, url)).toEqual(failed);
     next(urls(1, 1_500));
-    // The first call did all other lines.
+    // The first call processed all other lines.
     expect(await unseen(verb, set.name, url)).toMatchObject({
       ...anew,
       stdout: expect.stringContaining(`: 501 ${word}, `),

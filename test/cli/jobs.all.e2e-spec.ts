@@ -73,7 +73,7 @@ describe('a job of the command line', () => {
       while (last === undefined) {
         const running = await begin(args);
         const signal = random.pick(['SIGKILL', 'SIGKILL', 'SIGINT', 'SIGTERM'] as const);
-        // In mid-answer, so that part of the job is done without the command knowing.
+        // In the middle of an answer, so that part of the job is done before the command knows of it.
         if (ends < ENDS) await endAfter(running, random.below(15_000), signal);
         const ended = await running.ended;
         if (ended.code === 0) last = ended;

@@ -264,7 +264,7 @@ describe('a set with perHost, when a replica without the last writes takes over'
       expect(own).toHaveLength(waiting + leased);
       expect([delayed, dead]).toEqual([0, 0]);
       expect(leased).toBeLessThanOrEqual(1);
-      // A host has a turn, or a lease whose end gives it one.
+      // Each host has a turn, or a lease whose end gives it a turn.
       expect(nextAt > 0).toBe(waiting > 0 && leased === 0);
       expect(nextAt).toBeLessThanOrEqual(clock.now() + PACE_MS);
     }
@@ -280,7 +280,7 @@ describe('a set with perHost, when a replica without the last writes takes over'
     expect(lost.size).toBeGreaterThan(10);
     expect([...lost].filter((url) => !doomed.has(hostOf(url)))).toEqual([]);
 
-    // Leases whose acknowledgement is lost end by themselves.
+    // A lease whose acknowledgement is lost ends by itself.
     clock.advance(HELD_MS);
     const visits: Visit[] = [];
     await crawl(

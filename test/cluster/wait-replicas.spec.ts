@@ -95,7 +95,7 @@ describe('a change is answered once a replica has it', () => {
   it('and not before: it waits for a stalled replica, and continues with it', async () => {
     const patient = await open(1, PATIENCE_MS);
     const filter = await makeFilter(patient);
-    // After this, the server has the script.
+    // After this call, the server has the script.
     await add(patient, filter, ['first']);
     process.kill(replica.pid, 'SIGSTOP');
     let answered = false;

@@ -201,7 +201,9 @@ describe.each([embedded, redis])('$name: filters that age', (fixture) => {
     const { store } = subject;
     const permanent = items(60, 'permanent');
     const hot = items(20, 'hot');
-    /** Items with their own counts. An item that tested positive when it was added has none to remove or keep (G8). */
+    /**
+     * Items with their own counts. An item that tested positive when it was added has no counts to remove or keep (G8).
+     */
     const counted = new Set<string>();
     let hidden = 0;
     let forgotten = 0;
@@ -473,7 +475,7 @@ describe.each([embedded, redis])('$name: filters that age', (fixture) => {
     expect(Math.abs((await subject.store.describe(copy)).items - 100)).toBeLessThan(10);
   });
 
-  it('describes how many items live until which epoch', async () => {
+  it('describes how many items live until each epoch', async () => {
     const filter = await make({ capacity: 5_000 });
     const { store } = subject;
     for (const ttl of [1, 5, AGE])

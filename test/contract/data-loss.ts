@@ -139,7 +139,7 @@ export function dataLossContract(subject: Subject): void {
   });
 }
 
-/** Adds the keys to the current generation, and records which one that is. */
+/** Adds the keys to the current generation, and records that generation. */
 async function write(store: Store, name: string, keys: string[], acknowledged: Map<string, string[]>) {
   await tolerant(async () => {
     const filter = await store.open(name, 'filter');

@@ -28,7 +28,7 @@ const STEP_MS = 50;
 const STEPS = 80;
 /** Entries of all lanes. */
 const ALL = 80;
-/** Enough calls to bring back all entries that are due: Redis moves some with each. */
+/** Enough calls to bring back all entries that are due: Redis moves some with each call. */
 const DUE_CALLS = 20;
 /**
  * Entries of the same lane that come due in one change have no defined order, so scheduled entries come due between the

@@ -194,7 +194,7 @@ export function lifeCycleContract(subject: Subject): void {
       for (const call of calls) await expectRefusal(call(), 'FILTER_NOT_FOUND');
     });
 
-    it('makes old handles stale once the name is used again', async () => {
+    it('makes old handles stale once another filter has the name', async () => {
       const { store } = subject;
       const old = await makeFilter(store);
       await store.drop(old.name, 'filter', made());

@@ -32,7 +32,10 @@ export function queueExactDropsContract(subject: Subject): void {
   const held = (filter: Filter) => leased.get(filter)!;
   const released = async (filter: Filter, delayMs = 0) =>
     calls.release(filter, await lease(filter), { delayMs });
-  /** Has the queue notice which entries have come back. A change does so in its segments, which hosts choose. */
+  /**
+   * Makes the queue notice the entries that have come back. A change does this only in its own segments, which hosts
+   * choose.
+   */
   const overdue = async (filter: Filter) => {
     clock.advance(2 * HELD_MS);
     await discover(subject.store, filter, urls('a', 1, 1_000));

@@ -57,7 +57,7 @@ export function queuePagesContract(subject: Subject): void {
       // The leases of the second and the third were extended by a second.
       const isExtended = ({ payload }: LeasedEntry): boolean =>
         held.slice(1, 3).some((entry) => entry.payload === payload);
-      /** When entries of a lease come back. Entries of one segment do so at the same time. */
+      /** When entries of a lease come back; entries of one segment come back at the same time. */
       const endsOf = (entries: readonly LeasedEntry[]): number[] => {
         const segments = filter.perHost ? calls.bySegment(payloads(entries)) : [payloads(entries)];
         return segments.flatMap((some) => {

@@ -42,7 +42,7 @@ export function queueScheduleContract(subject: Subject): void {
       },
     );
 
-    it('queues at once if the delay is 0', async () => {
+    it('queues immediately if the delay is 0', async () => {
       const filter = await make();
       await calls.discover(filter, ['a'], { delayMs: 0 });
       expect(await calls.queueOf(filter)).toMatchObject({ ...NONE, waiting: 1 });

@@ -142,7 +142,7 @@ export function redisHosts(subject: Subject<RedisHarness>): void {
   });
 
   describe('the lanes of hosts on Redis after a sync', () => {
-    it('are deleted if they count nothing', async () => {
+    it('are deleted if all their counts are zero', async () => {
       const syncs = new SyncCalls(subject);
       const filter = await calls.make({ maxUrls: 5 });
       await discover(

@@ -67,12 +67,12 @@ export function syncDropsContract(subject: Subject): void {
       await commit;
     });
 
-    it('are in no export that begins after their drop was broken off', async () => {
+    it('are in no export that begins after their drop was interrupted', async () => {
       const filter = await brokenDrop(options);
       expect(new Set(await subject.harness.still(() => exported(filter)))).toEqual(new Set(kept));
     });
 
-    it('never come due, even if their drop is broken off and takes more than a minute', async () => {
+    it('never come due, even if their drop is interrupted and takes more than a minute', async () => {
       const filter = await brokenDrop(options);
       clock.advance(LONG_MS);
       // Some of the entries that are dropped last, and some that are dropped first.

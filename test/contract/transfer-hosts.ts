@@ -20,7 +20,7 @@ export function transferHostsContract(subject: Subject): void {
   const exported = (filter: Filter) => subject.harness.still(() => exportFile(subject.store, filter));
   const copy = async (filter: Filter): Promise<Filter> =>
     importFile(subject.store, await exported(filter), made(), nameOf(filter));
-  /** A copy whose lanes are changed on the way. */
+  /** A copy whose lanes are changed during the transfer. */
   const copyWith = async (filter: Filter, change: (host: QueuedHost) => readonly QueuedHost[]) => {
     const { header, parts } = await readFile(await exported(filter));
     const changed = parts.map((part): Part => {

@@ -88,7 +88,7 @@ describeInBrowser(`a store that becomes unavailable behind a running service${wh
       await dialog.getByRole('button', { name: 'Clear' }).click();
       await making.page.getByRole('button', { name: 'Create the filter' }).click();
       for (const { page } of [list, clearing, making, adding]) await missed(page);
-      // The shown data stays, and polling continues.
+      // The page keeps showing its data, and keeps polling.
       expect(await list.page.getByRole('link', { name: 'bag' }).count()).toBe(1);
       expect(await making.page.getByRole('button', { name: 'Creating …' }).isDisabled()).toBe(true);
       await adding.page

@@ -451,7 +451,7 @@ describe('the service’s output at LOG_LEVEL=trace', () => {
         expect(await one.exit()).toBe(0);
       }
       const output = [service, hasty].map((one) => one.stdout() + one.stderr()).join('') + made.stderr;
-      // The service did log something, at the finest level.
+      // The service has logged lines of the finest level.
       expect(output).toMatch(/"level":(10|20),/);
       expect(output).toContain('STORE_UNAVAILABLE');
       const secrets = {

@@ -209,7 +209,7 @@ describe('a call that continues after its client disconnects', () => {
     await redis.stop();
   });
 
-  it('keeps its place, so that retries do not pile up calls of the store', async () => {
+  it('keeps its place, so that retries do not pile up calls to the store', async () => {
     const items = await createFilter(app);
     process.kill(redis.pid, 'SIGSTOP');
     try {

@@ -74,7 +74,7 @@ describe.each(STORES)('the cursors of the lists of a queue, $name store', ({ sta
     expect(await set.drop({ ...selection, cursor })).toEqual({ matched: 2, dropped: 2 });
   });
 
-  it('are names in the list of sets, so any name will do', async () => {
+  it('are names in the list of sets, so any name is valid', async () => {
     const { name } = await filled();
     expect(await call(app, 'GET', `/v1/visited-sets?limit=1&cursor=${name}`)).toMatchObject({ status: 200 });
   });

@@ -121,7 +121,7 @@ describe.each(STORES)('dropping URLs from the queue over HTTP, $name store', ({ 
     expect(await set.list()).toHaveLength(2);
   });
 
-  it('answers the repeat of a call without a key like the call', async () => {
+  it('answers the repeat of a call without a key like the first attempt', async () => {
     const set = await QueuedSet.create(app);
     await set.discover(...urls('a.example', 3));
     const { body, headers } = await set.post('queue/drop', { all: true });

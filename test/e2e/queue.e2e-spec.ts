@@ -394,7 +394,7 @@ describe('leases that wait', () => {
   });
 
   it('are answered when the service ends', async () => {
-    // Without an answer at the end, the connection would be cut before the lease's wait ends.
+    // If the end of the service did not answer the lease, the connection would be cut before the lease's wait ends.
     const app = await startApp({ SHUTDOWN_GRACE_MS: '15000' });
     const set = await VisitedSet.create(app);
     const waiting = set.lease(1, { waitSeconds: 30 });

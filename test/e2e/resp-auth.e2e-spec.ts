@@ -37,7 +37,7 @@ describe.each(STORES)('access over the Redis protocol, $name store', ({ start })
     return client;
   };
 
-  it('needs a key for every command but those that send one or end the connection', async () => {
+  it('needs a key for every command except those that send a key or end the connection', async () => {
     const client = await connect();
     const replies = await client.pipeline([
       ['PING'],
@@ -116,7 +116,7 @@ describe.each(STORES)('access over the Redis protocol, $name store', ({ start })
     expect(await owner.call('CF.MEXISTS', name, 'a', 'b', 'c', 'd')).toBe('*4\r\n:1\r\n:0\r\n:1\r\n:0\r\n');
   });
 
-  it('requires the scopes of the same routes of HTTP', async () => {
+  it('requires the scopes of the equivalent HTTP routes', async () => {
     const name = freshName();
     const [read, write, all] = [await connect(reader), await connect(writer), await connect(admin)];
     expect(await all.call('CF.RESERVE', name, '1000')).toBe(OK);
@@ -190,7 +190,7 @@ describe.each(STORES)('access over the Redis protocol, $name store', ({ start })
 });
 
 describe.each(STORES)('limits over the Redis protocol, $name store', ({ start }) => {
-  it('counts each command against the rate limit, and lets the first ones of a run pass', async () => {
+  it('counts each command against the rate limit, and lets the first commands of a run pass', async () => {
     const app = await start({ RESP_PORT: '0', RATE_LIMIT: '40' });
     try {
       const client = await RespClient.connect(app.respPort);
@@ -206,7 +206,7 @@ describe.each(STORES)('limits over the Redis protocol, $name store', ({ start })
         Array.from({ length: 400 }, (_, i) => ['CF.ADD', name, `item ${i}`]),
       );
       const words = replies.map((reply) => reply.split(' ')[0]);
-      // The first ones pass, and the others do not, unless the next second begins meanwhile.
+      // The first commands pass and the others do not, unless the next second begins during the run.
       expect(words[0]).toBe(':1\r\n');
       expect(new Set(words)).toEqual(new Set([':1\r\n', '-RATE_LIMITED']));
       expect(await client.call('PING')).toBe(PONG);

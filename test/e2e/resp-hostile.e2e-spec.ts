@@ -118,7 +118,7 @@ describe.each(STORES)('hostile clients of the Redis protocol, $name store', ({ s
     await untilIdle(slow);
   });
 
-  it('closes idle connections when it shuts down, and answers what it has begun', async () => {
+  it('closes idle connections when it shuts down, and answers commands that it has begun', async () => {
     const own = await start({ RESP_PORT: '0' });
     const [idle, busy] = [await RespClient.connect(own.respPort), await RespClient.connect(own.respPort)];
     const name = freshName();
@@ -133,7 +133,7 @@ describe.each(STORES)('hostile clients of the Redis protocol, $name store', ({ s
     expect(new Set(rest)).toEqual(new Set([':1\r\n']));
   });
 
-  it('replaces the longest idle connection beyond the limit, for both protocols together', async () => {
+  it('replaces the connection that has been idle longest, of either protocol, once the limit is reached', async () => {
     const own = await start({ RESP_PORT: '0', MAX_CONNECTIONS: '2' });
     try {
       const first = await RespClient.connect(own.respPort);

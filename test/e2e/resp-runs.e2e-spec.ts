@@ -95,7 +95,7 @@ describe.each(BOTH_STORES)('pipelined commands, $name store', ({ start }) => {
     ).toEqual([NO, YES, YES, ':2\r\n', '+PONG\r\n', NO, YES, YES, NO, NO, YES, YES]);
   });
 
-  it('of one command go to the filter that each of them names', async () => {
+  it('of one command reach the filter that each of them names', async () => {
     const [one, other] = [await reserved(), await reserved()];
     expect(
       await client.pipeline([
@@ -109,7 +109,7 @@ describe.each(BOTH_STORES)('pipelined commands, $name store', ({ start }) => {
     ).toEqual([YES, YES, YES, NO, YES, NO]);
   });
 
-  it('fail alone if an item or the command is not valid', async () => {
+  it('fail alone if an item or the command is invalid', async () => {
     const name = await reserved();
     const replies = await client.pipeline([
       ['CF.ADD', name, 'a'],
@@ -137,7 +137,7 @@ describe.each(BOTH_STORES)('pipelined commands, $name store', ({ start }) => {
     ]);
   });
 
-  it('succeed as far as they fit if the filter is full', async () => {
+  it('succeed until the filter is full', async () => {
     const name = await reserved(10, 'EXPANSION', '0');
     const items = Array.from({ length: 40 }, (_, i) => `item ${i}`);
     const replies = await client.pipeline(items.map((item) => ['CF.ADD', name, item]));

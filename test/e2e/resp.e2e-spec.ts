@@ -162,7 +162,7 @@ describe.each(BOTH_STORES)('the Redis protocol, $name store', ({ start }) => {
     await expect(command('CF.RESERVE', freshName(), 0)).rejects.toThrow('ERR capacity must be');
   });
 
-  it('refuses by name each command that has no meaning here, and says what to use', async () => {
+  it('refuses each command that has no meaning here, and names the alternative', async () => {
     await expect(redis.get('x')).rejects.toThrow('ERR GET is not supported: Unseen keeps sets and filters');
     await expect(command('CF.SCANDUMP', 'x', 0)).rejects.toThrow('ERR CF.SCANDUMP is not supported: use GET');
     await expect(redis.multi({ pipeline: false })).rejects.toThrow(

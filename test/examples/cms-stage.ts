@@ -62,7 +62,7 @@ export class Cms {
     });
   }
 
-  /** Starts another process on the same data, or on the data in the subfolder `beside`. */
+  /** Starts another process on the same data, or, with `beside`, on the data in that subfolder. */
   again(beside = ''): Running {
     const data = join(this.dataFolder, beside);
     return startProgram(CMS, this.example, ['--port', '0', '--data', data, ...this.args]);

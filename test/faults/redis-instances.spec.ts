@@ -226,7 +226,7 @@ describe('an instance that meets a sync while another opens it', () => {
     expect(await stored(filter, HELD)).toEqual([...all(LISTED, 1), ...all(HELD.slice(40), 0)]);
   });
 
-  it('does not give it up when a call reports late that there was none', async () => {
+  it('does not abandon it when a call reports late that no sync was open', async () => {
     const filter = await make();
     const handle = await one.open(filter.name, filter.kind);
     const { id } = await open(filter);
@@ -349,7 +349,7 @@ describe('an instance that is paused while another ends a sync', () => {
     await expectRefusal(keep(one, handle, id, items(100, 'more')), 'SYNC_ENDED');
   });
 
-  it('between its reads of the catalogue and a segment: no data is lost, and its handle is stale', async () => {
+  it('between its reads of the catalogue and of a segment: no data is lost, and its handle is stale', async () => {
     const filter = await make();
     const handle = RedisFilter.of(await one.open(filter.name, filter.kind));
     const { id } = await open(filter);

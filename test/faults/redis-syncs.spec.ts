@@ -327,7 +327,7 @@ describe('a host that is dropped before a sync has copied the queue', () => {
     expect(await commit(one, filter, sync!.id)).toMatchObject({ state: 'committed' });
   });
 
-  it('is dropped if the sync has been abandoned, but not everywhere', async () => {
+  it('is dropped if the sync has been abandoned, but not in every segment', async () => {
     const filter = await queued();
     const entry = await entryOf(filter);
     const ended = await one.syncs.get(await current(one, filter), entry.sync!.id);

@@ -100,8 +100,8 @@ describe(`generated requests to every route (SEED=${SEED} FUZZ_RUNS=${RUNS})`, (
         expect([kind, await metric(url, `unseen_in_flight_requests{kind="${kind}"}`)]).toEqual([kind, 0]);
       }
       expect(await metric(url, 'unseen_in_flight_bytes')).toBe(0);
-      // Otherwise the test has tried nothing, because one fault refused most requests. It expects only statuses that
-      // occur dozens of times, so that no seed fails here. 201 and 422 occur once in a thousand.
+      // Otherwise one fault caused most requests to be refused, and the test has tried nothing. It expects only
+      // statuses that occur dozens of times, so that no seed fails here. 201 and 422 occur once in a thousand.
       expect(statuses.get(200)).toBeGreaterThan(RUNS / 10);
       expect([...statuses.keys()]).toEqual(expect.arrayContaining([204, 400, 404, 409, 415]));
       expect(service.child.exitCode).toBeNull();

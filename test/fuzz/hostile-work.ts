@@ -75,7 +75,8 @@ export class HostileWork {
   }
 
   /**
-   * Work that is slow or has many parallel parts, in an order that works. Each step returns the text of its answer.
+   * Work that is slow or has many parallel parts, in an order in which each step can succeed. Each step returns the
+   * text of its answer.
    */
   steps(name: string, { long, short, batch }: Amounts): Record<string, () => Promise<string>> {
     let file: Buffer = Buffer.alloc(0);

@@ -20,7 +20,7 @@ export interface AttemptOf<Op, Answers> {
   readonly answers?: Answers;
   /** Status and code of an error, or the failure of the connection. */
   readonly note?: string;
-  /** The reason why no correct service gives this answer in any state. */
+  /** Why no correct service can give this answer in any state. */
   readonly wrong?: string;
 }
 
@@ -29,7 +29,7 @@ export interface Fault {
   readonly kind: string;
   readonly start: number;
   readonly end: number;
-  /** The time when a master died and a replica took over by `end`. The master's last writes may be lost. */
+  /** The time when a master died; a replica took over by `end`. The master's last writes may be lost. */
   readonly diedAt?: number;
   /** The time since which that replica may have received nothing. Absent: it lagged only as in normal work. */
   readonly heldAt?: number | undefined;

@@ -48,7 +48,7 @@ async function main(): Promise<void> {
   }
 }
 
-/** The first `count` URLs that a visited set accepts, without duplicates by identity. */
+/** The first `count` URLs that a visited set accepts, no two of which have the same identity. */
 function distinct(urls: readonly string[], count: number): string[] {
   const profile = compileProfile(normaliseProfile('safe'));
   const byKey = new Map<string, string>();
