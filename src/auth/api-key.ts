@@ -13,7 +13,7 @@ export interface ApiKey {
    * Maximum number of filters and visited sets under the key's prefix when it creates one; undefined: no limit.
    */
   readonly maxFilters: number | undefined;
-  /** The same limit for bytes of cells. */
+  /** The same limit for the bytes of their cells. */
   readonly maxBytes: number | undefined;
   /** SHA-256 of the secret. */
   readonly digest: Buffer;

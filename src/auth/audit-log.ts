@@ -24,7 +24,7 @@ export interface AuditedCall {
   readonly target?: unknown;
 }
 
-/** The call that a request makes. Its target is in the path, or in the body, as far as it was read. */
+/** The call that a request makes. Its target is in the path, or in the part of the body that was read. */
 export function auditedCall(request: Request): AuditedCall {
   const { auditTarget } = contextOf(request.raw);
   const { name, id } = request.params as { name?: string; id?: string };

@@ -31,7 +31,7 @@ export class Authenticator {
   }
 
   /**
-   * Tells `onChange` whether requests need no credentials, as far as this instance knows: now, and after each change.
+   * Tells `onChange`, now and after each change, whether this instance believes that requests need no credentials.
    */
   watch(onChange: (open: boolean) => void): void {
     this.onChange = onChange;

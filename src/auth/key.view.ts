@@ -70,7 +70,8 @@ export function keyView({
 }
 
 /**
- * The same, for lists. `usage` is the usage of the key's prefix, if it has one; `lastUsed` is in ms since the epoch.
+ * Converts a key to its view in lists. `usage` is the usage of the key's prefix, if it has one; `lastUsed` is in ms
+ * since the epoch.
  */
 export function listedKeyView(
   key: ApiKey,

@@ -15,7 +15,7 @@ interface BegunBlock {
 /** Runs the blocks of a stream, and prepares the next block while one is in the store. */
 export class BlocksAhead {
   private stopped = false;
-  /** The last block with items that was begun. */
+  /** The last block with items that has been started. */
   private last: Promise<unknown> = Promise.resolve();
 
   constructor(

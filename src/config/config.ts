@@ -85,7 +85,7 @@ export function environmentWith(more: Readonly<Record<string, string>>): NodeJS.
 
 export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 
-/** Reads the environment of the process. No other code does. Throws ConfigError. */
+/** Reads the environment of the process. No other code reads it. Throws ConfigError. */
 export function configFromEnvironment(): Config {
   return readConfig(process.env);
 }

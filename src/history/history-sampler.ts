@@ -29,7 +29,7 @@ export const WINDOW_MS = 6 * 3_600_000;
 const POINTS = WINDOW_MS / INTERVAL_MS;
 /** Maximum number of filters watched. Each costs the store one description per minute, and the process 34 KiB. */
 export const MOST_WATCHED = 500;
-/** Size of a page of filters. It is small, because a store may have to read each filter of a page. */
+/** Size of a page of filters. It is small, because a store may need to read each filter of a page. */
 const PAGE = 100;
 /** The share of a minute that a round over MOST_WATCHED filters takes if the store answers immediately. */
 const BUSY_SHARE = 0.9;

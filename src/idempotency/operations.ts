@@ -23,7 +23,7 @@ const VISIBLE_ASCII = /^[!-~]{1,255}$/;
  *
  * The fingerprint distinguishes a repeat from a reuse of the key for another request. With a caller's key, which may be
  * repeated for a day, it is a cryptographic digest. With a generated id, it is a CRC-32, because it is computed for
- * every request, and only has to detect mistakes of the one client that got the id.
+ * every request, and must only detect mistakes of the one client that got the id.
  */
 export function operationOf(request: Request): Operation {
   const context = contextOf(request.raw);

@@ -13,7 +13,8 @@ export interface CommandLimits {
 }
 
 /**
- * The input is not a command, or a command exceeds a limit. No later input can be read, so the connection must close.
+ * The input is not a command, or a command exceeds a limit. The parser cannot read any later input, so the connection
+ * must close.
  */
 export class ProtocolFault extends Error {}
 

@@ -13,7 +13,7 @@ export interface Arity {
   readonly most?: number;
 }
 
-/** The types that `TYPE` answers, as Redis and RedisBloom name them. Each has its own commands. */
+/** The types that `TYPE` answers, as Redis and RedisBloom name them. Each type has its own commands. */
 export type KeyType = 'set' | 'MBbloom--' | 'MBbloomCF';
 
 /** The service's result for one item (see ItemsService and UrlsService), or an error if the item could not be added. */

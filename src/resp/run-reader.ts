@@ -42,7 +42,7 @@ const MOST_NAME = 32;
 
 /** Reads the commands of a connection, and joins those that can run as one batch. */
 export class RunReader {
-  /** A command that did not join the run before it. */
+  /** A command that was read after a run but did not join it. */
   private ahead: RespCommand | undefined;
 
   constructor(

@@ -79,7 +79,7 @@ interface Reading {
   readonly cursor: string | undefined;
 }
 
-/** Shows people the entries of a queue, wherever they are, and drops them. */
+/** Shows people the entries of a queue, in any state, and drops them. */
 @Injectable()
 export class QueueEntriesService {
   constructor(
@@ -142,7 +142,7 @@ export class QueueEntriesService {
     });
   }
 
-  /** Makes the calls of an operation, unless an earlier attempt has made them all. Then returns its answer. */
+  /** Makes the calls of an operation. If an earlier attempt has made all of them, returns its answer instead. */
   private async once<T>(filter: Filter, operation: Operation, calls: () => Promise<T>): Promise<T> {
     const { queue } = this.store;
     const end = { ...operation, id: `${operation.id} end` };

@@ -11,7 +11,7 @@ export interface LineVerb {
   readonly words?: Readonly<Record<string, string>>;
 }
 
-/** The name that counts entries that were not accepted. */
+/** The name under which refused entries are counted. */
 export const REFUSED = 'refused';
 
 /** Adds items to a filter, with the result names of visited sets. */

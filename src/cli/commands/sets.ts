@@ -16,7 +16,7 @@ export interface CreateOptions {
   readonly urlProfile?: string;
   readonly maxAttempts?: number;
   readonly maxAge?: number;
-  /** Whether the set gets `perHost`. Each limit for hosts implies it. */
+  /** Whether the set gets `perHost`. Any limit for hosts implies it. */
   readonly perHost?: boolean;
   /** In seconds. */
   readonly perHostDelay?: number;

@@ -71,7 +71,7 @@ function connect(url: string): Redis {
     connectTimeout: CONNECT_MS,
     maxRetriesPerRequest: ATTEMPTS,
     retryStrategy: (attempt) => Math.min(100 * 2 ** attempt, LONGEST_WAIT_MS),
-    // It needs a permission that does not exist in Redis 7.0.
+    // Sending client info needs a permission that does not exist in Redis 7.0.
     disableClientInfo: true,
   });
   // Each command reports its own error.
