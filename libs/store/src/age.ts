@@ -6,7 +6,7 @@ import { type Geometry, itemsPerPageFromFill, pageBytes, STAMP_BYTES } from '#bl
  * modulo CYCLE. A page begins with its stamp (4 bytes, little-endian), the epoch up to which its expired cells have
  * been emptied. The stamp turns the lower half of a cell back into a full epoch number. A cell whose last epoch has
  * passed counts as zero. Before a cell's last epoch becomes ambiguous, a change in the page empties its expired cells
- * and stamps it again. There is no other sweep.
+ * and stamps it again. Nothing else sweeps expired cells.
  *
  * A cell's last epoch is the latest of all items that use it, so no item is forgotten early. Once that epoch has
  * passed, no live item uses the cell, and it can be emptied safely.

@@ -1,4 +1,4 @@
-/** Callers that ask for the work of one name while it runs share it. `running` has the work that runs. */
+/** Callers that ask for the work of the same name while it runs share that work. `running` has the work that runs. */
 export function shared<T>(
   running: Map<string, Promise<T>>,
   name: string,

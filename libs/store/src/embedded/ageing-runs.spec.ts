@@ -77,6 +77,6 @@ it('a set that ages has the same URLs, hidden items and room in each run after a
       await seenIn(store, filter, asked),
     ]);
   }
-  // All have expired.
+  // All items have expired.
   expect((await seenIn(killed, filter, asked)).rooms).toEqual([SHARE, SHARE, SHARE]);
 });

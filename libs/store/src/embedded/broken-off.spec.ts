@@ -45,7 +45,7 @@ describe('a change that fails after it has written data', () => {
     const visited = await createFilter(store, { name: 'visited', kind: 'visited-set' });
     const counted = await createFilter(store, { name: 'counted', semantics: 'multiset' });
     await store.counters.add(visited, positions(visited, keys(2)), operation(), { payloads: keys(2) });
-    // The first can be queued, the second cannot.
+    // The first payload can be queued, but the second cannot.
     const payloads = [...keys(1, 2), undefined as unknown as string];
 
     const batches = Array.from({ length: 20 }, (_, i) => keys(10, i * 10));
@@ -257,7 +257,7 @@ describe('a change of the same filter right after a failed one', () => {
     const store = await bench.open();
     const visited = await createFilter(store, { kind: 'visited-set' });
     await store.counters.add(visited, positions(visited, keys(2)), operation(), { payloads: keys(2) });
-    // The first can be queued, the second cannot.
+    // The first payload can be queued, but the second cannot.
     const payloads = [...keys(1, 2), undefined as unknown as string];
     const breakOff = () =>
       store.counters.add(visited, positions(visited, keys(2, 2)), operation(), { payloads });

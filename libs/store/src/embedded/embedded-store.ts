@@ -67,7 +67,7 @@ export interface EmbeddedOptions {
   readonly maxSyncForgets?: number;
   /**
    * Limit on the hidden items of a filter that ages: forgotten items whose cells other items keep live. They are noted
-   * until they expire. One more is refused.
+   * until they expire. Forgetting one more is refused.
    */
   readonly maxHidden?: number;
   readonly clock?: Clock;

@@ -147,7 +147,7 @@ describe('a dropped host', () => {
     await store.queue.lease(filter, 300, SWEEP_AFTER_MS / 4, operation(), { maxPerHost: 300 });
     await store.hosts.drop(filter, HOST, operation());
     clock.advance(SWEEP_AFTER_MS / 2);
-    // A description reads a limited number of rows. Behind them, it does not see that leases have ended.
+    // A description reads a limited number of rows. It does not see that the leases after these rows have ended.
     expect(await counts()).toMatchObject({ waiting: 0, leased: 2 });
     clock.advance(SWEEP_AFTER_MS / 2);
     await until('they are gone', async () => rowsOf(store, 'leases') === 2);
@@ -171,7 +171,7 @@ describe('a dropped host', () => {
       const reads = jest.spyOn(bench.databaseOf(store).lanes, 'get');
       const { waiting, [state]: held } = (await store.describe(filter)).queue!;
       expect(reads.mock.calls.length).toBeLessThanOrEqual(250);
-      // A description does not see that the others are due.
+      // A description does not see that the other entries are due.
       expect(waiting).toBeGreaterThan(100);
       expect(held).toBeGreaterThan(0);
       expect(waiting + held).toBe(1_000);

@@ -59,7 +59,7 @@ describe('the scheduled entries that a sync did not keep', () => {
     const clock = new MovedClock();
     const store = await bench.open({ clock });
     const { filter, end } = await committed(store);
-    // Of the last row, which is removed last.
+    // Items of the last row, which is removed last.
     const last = keys(2, MANY - 2);
     const added = store.counters.add(filter, positions(filter, last), operation(), { payloads: last });
     const { scheduled } = await countsOf(store, filter);

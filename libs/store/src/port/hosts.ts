@@ -24,8 +24,8 @@ export interface HostSettings {
 export interface HostView extends HostSettings {
   readonly name: string;
   /**
-   * Entries by state. As in QueueStats, forgotten entries count until the queue reaches them. Unlike there, entries
-   * whose lease or delay has ended may still count as leased or delayed.
+   * Entries by state. As in QueueStats, forgotten entries count until the queue reaches them. Unlike in QueueStats,
+   * entries whose lease or delay has ended may still count as leased or delayed.
    */
   readonly waiting: number;
   readonly leased: number;
@@ -73,11 +73,11 @@ export interface Hosts {
 
   /**
    * Drops the entries of a host, wherever they are: they are never leased again, and settling them or putting them back
-   * answers Settled.Unknown, or Settled.Expired once the queue has removed them. Their URLs stay visited, even after the
-   * commit of an open sync. So the drop may have to wait until that sync has kept these entries (embedded: all entries
-   * of the queue). The host keeps its pace and settings. Returns the number of entries that it dropped. As in HostView,
-   * this may include entries that were forgotten or dropped one by one, until the queue has removed them; each store
-   * removes them at different times.
+   * answers Settled.Unknown, or Settled.Expired once the queue has removed them. Their URLs stay visited, even after
+   * the commit of an open sync. So the drop may need to wait until that sync has kept these entries (embedded: all
+   * entries of the queue). The host keeps its pace and settings. Returns the number of entries that it dropped. As in
+   * HostView, this may include entries that were forgotten or dropped one by one, until the queue has removed them;
+   * each store removes them at different times.
    */
   drop(filter: Filter, host: string, operation: Operation): Promise<number>;
 }

@@ -33,8 +33,8 @@ export interface Usage {
 export const PREFIX_ENDS = '._:-';
 
 /**
- * Limits on the number and the bytes of all filters and visited sets whose names begin with `prefix`, no matter which
- * caller created them. A filter counts from the moment its creation or import begins until it is gone; clearing it
+ * Limits on the number and the bytes of all filters and visited sets whose names begin with `prefix`, regardless of the
+ * caller that created them. A filter counts from the moment its creation or import begins until it is gone; clearing it
  * changes nothing. Filters created without a quota count too, but are never refused.
  */
 export interface Quota {

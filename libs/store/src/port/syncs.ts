@@ -86,11 +86,11 @@ export const Kept = {
  *   if that takes too long, soon after, and always before the commit. Entries that are acknowledged or purged before
  *   that are kept, too. If the new layers have no room for them, the store abandons the sync;
  * - scheduled entries are not kept. The commit removes those whose items the new layers do not claim: a set could not
- *   forget a URL that it crawls again and again otherwise. It also drops entries that came due meanwhile, wherever they
- *   are by then, unless the new layers claim their items. In a set that ages, this includes entries whose items were
- *   listed and have expired since. Entries that come due before all others are kept may be kept, too. No dropped entry
- *   comes due and no later export has it, however long the drop takes, and even if the instance that drops it dies. No
- *   sync opens before the last commit has dropped these entries.
+ *   forget a URL that it crawls again and again otherwise. It also drops entries that came due during the sync, in
+ *   whatever state they are by then, unless the new layers claim their items. In a set that ages, this includes entries
+ *   whose items were listed and have expired since. Entries that come due before all others are kept may be kept, too.
+ *   No dropped entry comes due and no later export has it, however long the drop takes, and even if the instance that
+ *   drops it dies. No sync opens before the last commit has dropped these entries.
  *
  * A commit replaces the filter's own layers with the new ones; for each item this happens at one moment. Handles that
  * were opened before become stale (StaleFilterError), since positions may differ. Abandoning drops the new layers;

@@ -214,8 +214,8 @@ function assertRoomToHide(state: FilterState, positions: Positions, most: number
 }
 
 /**
- * Allocates layers of the sync for a batch that may need them, and returns a function that opens one per call. Abandons
- * the sync if it has no room for the batch.
+ * Allocates layers of the sync for a batch that may need them, and returns a function that opens one layer per call.
+ * Abandons the sync if it has no room for the batch.
  */
 function roomBesideSync(
   session: Session,

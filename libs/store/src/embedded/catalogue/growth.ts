@@ -15,8 +15,8 @@ const NEARLY_FULL = 0.9;
 const RETRY_MS = 1_000;
 
 /**
- * Allocates the next `needed` layers for a batch that may need them. Returns a function that opens one per call. Throws
- * STORE_FULL if there is no memory for a layer, and QUOTA_EXCEEDED if it would exceed `quota`; then nothing has
+ * Allocates the next `needed` layers for a batch that may need them. Returns a function that opens one layer per call.
+ * Throws STORE_FULL if there is no memory for a layer, and QUOTA_EXCEEDED if it would exceed `quota`; then nothing has
  * changed.
  */
 export function layersFor(

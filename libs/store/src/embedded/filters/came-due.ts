@@ -6,12 +6,12 @@ import { addSyncRow, SyncRow } from './sync-rows.js';
 
 /*
  * The scheduled entries that came due while a sync was open. The commit drops those whose items the sync does not
- * claim, wherever they are by then. Rows name entries, not only their items: in a set that ages, an item may have
- * expired while a later entry of it waits, which was never scheduled.
+ * claim, in any state. Rows name entries, not only their items: in a set that ages, an item may have expired while a
+ * later entry of it waits, which was never scheduled.
  *
- * Only entries that were scheduled when the sync was opened are noted. An entry that was scheduled later is noted
- * already, or its item was kept with the queue or added meanwhile. So each entry is noted at most once, however often
- * it comes due.
+ * Only entries that were scheduled when the sync was opened are noted. An entry that was scheduled later has already
+ * been noted, or its item was kept with the queue or added during the sync. So each entry is noted at most once,
+ * however often it comes due.
  */
 
 const BIRTH_BYTES = 6;

@@ -7,8 +7,8 @@ import { addSyncRow, SyncRow, syncRows } from './sync-rows.js';
 
 /*
  * The items removed since a sync was opened, exactly, by hash: an input list that is sent later must not bring them
- * back. Memory has them in a table. The database has rows of the items that each batch removed or added again, and a
- * start reads them.
+ * back. In memory, they are in a table. In the database, each batch has rows of the items that it removed or added
+ * again, which a start reads.
  */
 
 /** The values in the table. */
@@ -58,7 +58,7 @@ export function dropRemovals(database: Database, state: FilterState, positions: 
   writeRows(database, state, sync, SyncRow.Added, positions, items.subarray(0, count));
 }
 
-/** One byte per item: 1 if it is noted as removed. Undefined if none is. */
+/** One byte per item: 1 if it is noted as removed. Undefined if no item is noted. */
 export function notedOf({ noted, removals }: SyncState, { hash, count }: Positions): Uint8Array | undefined {
   if (noted === 0) return undefined;
   const found = new Uint8Array(count);

@@ -82,7 +82,7 @@ function addUnlisted(state: Syncing, positions: Positions, lasts: number, grow: 
   };
 }
 
-/** Adds to both. The answers come from the filter's own layers. */
+/** Adds items to both kinds of layers. The answers come from the filter's own layers. */
 function addToBoth(
   { stack, sync }: Syncing,
   positions: Positions,

@@ -16,7 +16,7 @@ export function indexesOf(values: Uint8Array, value: number): Uint32Array {
 
 export function countOf(values: Uint8Array, value: number): number {
   let count = 0;
-  // By index: an iterator of a typed array takes four times as long.
+  // Iterates by index, because an iterator of a typed array takes four times as long.
   for (let i = 0; i < values.length; i++) count += Number(values[i] === value);
   return count;
 }

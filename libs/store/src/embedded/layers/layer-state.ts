@@ -15,7 +15,7 @@ export class LayerState {
   readonly blockBytes: number;
   /** For each block: 1 if its cells differ from the checkpointed ones. */
   readonly dirty: Uint8Array;
-  /** For each block: 1 if it was ever checkpointed. Loading leaves the others at zero. */
+  /** For each block: 1 if it was ever checkpointed. Loading leaves all other blocks at zero. */
   readonly written: Uint8Array;
   readonly tally: LayerTally = { items: 0, nonZeroCells: 0, saturatedCells: 0 };
   /** Items of each run of segments, if there are several (Geometry.spread). Their sum is at least `tally.items`. */

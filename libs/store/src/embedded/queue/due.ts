@@ -54,7 +54,7 @@ export class DueIndex {
   private readonly count = Buffer.alloc(4);
   /** Changes of counts that are not written yet. */
   private readonly changes = new Map<string, CountChange>();
-  /** The count that was changed last. Usually it is changed again. */
+  /** The count that was changed last, and is usually changed next. */
   private last: CountChange | undefined;
 
   constructor(

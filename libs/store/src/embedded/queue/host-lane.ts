@@ -49,7 +49,7 @@ export class HostLane implements Lane {
   keptBase = 0;
   /** Nothing is leased before this time, in ms since the epoch, by the clock. */
   blockedUntil = 0;
-  /** Own limits, each plus one. 0: the limit of the set. */
+  /** The host's own limits, each plus one; 0 stands for the limit of the set. */
   private ownDelayMs = 0;
   private ownMaxLeased = 0;
   private ownMaxUrls = 0;

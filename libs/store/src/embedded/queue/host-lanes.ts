@@ -139,7 +139,7 @@ export class HostLanes {
     return this.state.queue.unsweptDrops > 0 && entry.birth <= this.ofEntry(entry).dropped;
   }
 
-  /** Returns true, and no longer counts the entry as stored, if it was dropped. It counts in no state. */
+  /** Returns true, and no longer counts the entry as stored, if it was dropped. The entry counts in no state. */
   dismiss(entry: Entry): boolean {
     if (!this.isDropped(entry)) return false;
     this.use(this.ofEntry(entry)).voided--;

@@ -23,7 +23,7 @@ export class LaneRecords {
   private readonly lanes = new Map<number, HostLane[]>();
   /** Number of records that were looked up. */
   read = 0;
-  /** The lane that was used last. Usually it is used again. */
+  /** The lane that was used last, and is usually used next. */
   private last: { readonly first: number; readonly second: number; readonly lane: HostLane } | undefined;
 
   constructor(

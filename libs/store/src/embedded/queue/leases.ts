@@ -40,7 +40,7 @@ export class Leases {
   private readonly size: number;
   /** The portions used since the last flush: callers name entries in any order. */
   private readonly open = new Map<string, Portion>();
-  /** The portion that was used last. Usually it is used again. */
+  /** The portion that was used last, and is usually used next. */
   private last: Portion | undefined;
 
   constructor(

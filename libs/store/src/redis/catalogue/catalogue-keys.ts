@@ -5,7 +5,7 @@ import type { Connection } from '../connection/connection.js';
 import { CATALOGUE } from '../layout/keys.js';
 import { countUsageScript, makeHashScript, makeNamesScript } from '../scripts/catalogue.js';
 
-/** The answer of a script that changed nothing because the usage has to be counted first. */
+/** The answer of a script that changed nothing because the usage must be counted first. */
 export const UNCOUNTED = 'UNCOUNTED';
 
 const KINDS: readonly FilterKind[] = ['filter', 'visited-set'];

@@ -201,7 +201,7 @@ export class SyncChanges {
 
   /**
    * Deletes the lanes of a segment that count nothing after the sync. If another run of the server answers in between,
-   * it may miss some lanes. Each of these takes a place until its host is used again.
+   * it may miss some lanes. Each missed lane takes a place until its host is used again.
    */
   private async renewLanes(entry: CatalogueEntry, tag: string, deadline: number): Promise<void> {
     const { geometry, base = 0, perHost, tags } = entry;

@@ -17,7 +17,7 @@ export interface CellKind {
   visit(place: Place, lasts: string): string;
   /** After visit, as Lua: whether the item is new to these layers. */
   isNew(place: Place): string;
-  /** After visit, as Lua: whether the add has to write the item. */
+  /** After visit, as Lua: whether the add must write the item. */
   isStale(frame: Frame, place: Place): string;
   /** Local variables of a pass that changes the layer. */
   locals(place: Place): string;

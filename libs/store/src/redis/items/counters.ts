@@ -120,9 +120,9 @@ export class RedisCounters implements Counters {
   }
 
   /**
-   * True if an earlier attempt has added items and so passed the limit; this one then has to complete it. The chunks of
-   * a segment run in order, so the first chunk has the first record there. Every segment is asked, because the earlier
-   * attempt may have reached only one of them.
+   * True if an earlier attempt has added items, and so passed the limit; this attempt must then complete it. The chunks
+   * of a segment run in order, so the first chunk has the first record there. Every segment is asked, because the
+   * earlier attempt may have reached only one of them.
    */
   private async wasBegun(filter: RedisFilter, positions: Positions, operation: Operation): Promise<boolean> {
     if (!operation.repeat) return false;

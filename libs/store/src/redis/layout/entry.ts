@@ -26,7 +26,10 @@ export interface Grown {
    * Server time in ms when a deletion of those keys began, for lack of memory. Until it ends, no call creates any.
    */
   readonly undoing?: number;
-  /** Time at which a layer was last begun. It makes the entry differ from the entry of an attempt that was undone. */
+  /**
+   * Time at which the creation of a layer last began. It makes the entry differ from the entry of an attempt that was
+   * undone.
+   */
   readonly grewAt?: number;
 }
 

@@ -101,7 +101,7 @@ return call('HSET', usage, '', '${COUNTED}')`,
  * the name among those, 5 record field ('' for no record), 6 record, 7 window in ms, 8 maximum bytes of records in a
  * window, 9 prefix of a quota ('' for none), 10 and 11 its filters and bytes ('' for no limit). The field '' of current
  * and previous has the start of the window in ms, and the bytes of its records.
- * Returns 1 if set, 0 if the entry has changed since, 'UNCOUNTED' if the usage has to be counted first, or the current
+ * Returns 1 if set, 0 if the entry has changed since, 'UNCOUNTED' if the usage must be counted first, or the current
  * usage {filters, bytes} if the change would exceed the quota.
  */
 export const catalogueSetScript: Script = {

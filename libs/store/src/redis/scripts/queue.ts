@@ -51,14 +51,14 @@ end
 `;
 
 /**
- * lease: takes entries from the head of the queue and hides them for a while, in leases of LEASE_ENTRIES.
- * ARGV: 9 attempts that make a dead letter (0: no limit), 10 entries, or 0 to answer a repeat only, 11 lease in ms, 12
- * bytes of payloads, 13 '1' if the first entry may have more. If the queue is per-host: 14 entries of each, 15 the last
- * turn at the beginning of the lease, '' in its first script: see takeTurns.
- * Returns "<first lease> <entries> <flag> <last turn> <states>\n", then the entries as in the leases. Flag: 1 if there
- * is more to read, 2 if the next entry would exceed the bytes, 3 if further lanes may have entries, 4 if it has leased
- * nothing and the instance has to continue the steps of unclaimed.ts, else 0. States, for a repeat only, one character
- * per entry: LEASED if still held, '-' if the answer leaves the entry out.
+ * lease: takes entries from the head of the queue and hides them for a while, in leases of LEASE_ENTRIES. ARGV: 9
+ * attempts that make a dead letter (0: no limit), 10 entries, or 0 to answer a repeat only, 11 lease in ms, 12 bytes of
+ * payloads, 13 '1' if the first entry may have more. If the queue is per-host: 14 entries of each, 15 the last turn at
+ * the beginning of the lease, '' in its first script: see takeTurns. Returns "<first lease> <entries> <flag> <last
+ * turn> <states>\n", then the entries as in the leases. Flag: 1 if there is more to read, 2 if the next entry would
+ * exceed the bytes, 3 if further lanes may have entries, 4 if it has leased nothing and the instance must continue the
+ * steps of unclaimed.ts, else 0. States, for a repeat only, one character per entry: LEASED if still held, '-' if the
+ * answer leaves the entry out.
  */
 export const leaseScript = forQueues((hosts) => ({
   name: 'unseenLease',

@@ -33,7 +33,7 @@ local function readLog(log, number, at, rewrites, name)
   if number < log.head or number == log.head and at < log.headAt then
     overtaken, number, at = true, log.head, log.headAt
   elseif number > log.next then
-    -- The lane was empty in the meantime, and began anew.
+    -- The lane was empty in the meantime, and its numbers started over.
     number, at = log.head, log.headAt
   end
   at = math.max(at, 0)

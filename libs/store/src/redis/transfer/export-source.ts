@@ -17,7 +17,7 @@ import type { Views } from '../catalogue/views.js';
 
 /**
  * Maximum number of rounds of the last two steps of `queue`, if entries keep passing through the whole queue. Few
- * entries do this, so hardly any are missed.
+ * entries do this, so almost none are missed.
  */
 const ROUNDS = 10;
 
