@@ -177,8 +177,8 @@ export class Articles {
   }
 
   /**
-   * Stores an article that the crawler has fetched. A repeat does no harm. Does not replace the live upload of a
-   * person, or an article whose deletion is pending. Returns the id of the article if it was stored.
+   * Stores an article that the crawler has fetched. Repeating the call does no harm. Does not replace the live upload
+   * of a person, or an article whose deletion is pending. Returns the id of the article if it was stored.
    */
   collect(draft: Draft): number | undefined {
     return this.database.transaction(() => {

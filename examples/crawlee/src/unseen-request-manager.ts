@@ -68,7 +68,7 @@ const REPEATABLE_MS = 23 * 3_600_000;
  * A request manager for Crawlee that asks Unseen which URLs are new and adds those to a request queue.
  *
  * Does not check requests that are more than a URL: with their own `uniqueKey`, with a method other than GET, or with a
- * fragment that counts. Only the queue handles these.
+ * fragment that counts. Only the queue handles such requests.
  */
 export class UnseenRequestManager implements IRequestManager {
   /** Number of calls that are adding requests. */

@@ -13,8 +13,8 @@ import { verb } from './verbs.js';
 /** Options of `add`. */
 export interface AddOptions extends ChangeOptions {
   /**
-   * In a multiset: adds only items that are absent, and does not count the others. Default: false. A filter with the
-   * semantics `set` always adds like this.
+   * In a multiset: adds only items that are absent, and does not count items that are present. Default: false. A filter
+   * with the semantics `set` always adds like this.
    */
   readonly onlyAbsent?: boolean;
 }

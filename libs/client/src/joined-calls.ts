@@ -105,8 +105,8 @@ export class JoinedCalls<Entry, Result> {
   }
 
   /**
-   * Sends a batch. If the service refuses single entries, only their callers get the error, and the others are sent
-   * again.
+   * Sends a batch. If the service refuses single entries, only their callers get the error, and all other entries are
+   * sent again.
    */
   private async settle(batch: readonly Waiting<Entry, Result>[]): Promise<void> {
     try {

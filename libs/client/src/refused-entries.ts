@@ -16,8 +16,8 @@ export interface Accepted<Answer> {
 }
 
 /**
- * Sends a batch. Passes entries that the service refuses to `refuse` and sends the others again. Throws any other
- * error.
+ * Sends a batch. Passes entries that the service refuses to `refuse` and sends all other entries again. Throws any
+ * other error.
  */
 export async function sendAccepted<Entry, Answer>(
   entries: readonly Entry[],

@@ -81,8 +81,8 @@ export class Retries {
   }
 
   /**
-   * Whether a URL that fails at this attempt stays for another run. After the last attempt of its set it is a dead
-   * letter.
+   * Whether a URL that fails at this attempt stays for another run. After the last attempt that its set allows, the URL
+   * is a dead letter.
    */
   private isGivenUp(attempt: number): boolean {
     const { untilEmpty, tries = this.maxAttempts === Infinity ? DEFAULT_TRIES : Infinity } = this;

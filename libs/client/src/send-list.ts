@@ -7,7 +7,7 @@ import type { Given, ListedIn, ListVerb, SendListOptions } from './send-list-opt
 
 /**
  * Sends a list of any length. Each entry is executed once even if calls are retried, because each block has its own
- * Idempotency-Key. If the service refuses an entry, the entry is reported and the others are sent. The source may also
+ * Idempotency-Key. If the service refuses an entry, the entry is reported and all others are sent. The source may also
  * yield arrays of entries, which is faster, and BadEntry objects. Up to `ahead` blocks are in memory, plus the block
  * that is being read.
  *

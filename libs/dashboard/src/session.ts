@@ -10,7 +10,7 @@ const SCOPES: readonly Scope[] = ['read', 'write', 'admin'];
 /** Kept in sessionStorage, so it ends with the tab. */
 const STORED = 'unseen-key';
 
-/** Why the user has to sign in. */
+/** Why the user must sign in. */
 export type SignInReason = 'needed' | 'wrong' | 'ended' | 'left' | 'now needed';
 
 type State =

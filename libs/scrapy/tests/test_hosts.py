@@ -74,7 +74,7 @@ class HostsTest(unittest.TestCase):
         self.site.busy["/page/2"] = "3600"
         stats = crawl(self.urls(), self.settings())
         self.assertEqual(stats.get("finish_reason"), "finished", stats["log"][-3000:])
-        # Which of the others it had already fetched depends on its speed. The remaining pages wait as well.
+        # The number of other pages that it had already fetched depends on its speed. The remaining pages wait as well.
         postponed = stats.get("unseen/postponed")
         self.assertEqual((stats.get("item_scraped_count"), stats.get("unseen/left")), (2 * PAGES - postponed, postponed))
         self.assertEqual(self.queue()["delayed"], postponed)

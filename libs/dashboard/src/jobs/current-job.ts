@@ -2,7 +2,7 @@ import { effect, signal } from '@preact/signals';
 import { session } from '../session.js';
 import { Job, type Work } from './job.js';
 
-/** The job of this tab. It continues while another screen is shown, and waits while the user has to sign in. */
+/** The job of this tab. It continues while another screen is shown, and waits while the user must sign in. */
 export const currentJob = signal<Job | undefined>(undefined);
 
 /** Starts a job, unless one is in progress. */

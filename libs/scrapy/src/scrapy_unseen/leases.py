@@ -128,7 +128,7 @@ class Leases:
             self._again.pop(lease, None)
 
     def again(self, leases: Iterable[str]) -> Again:
-        """Which of these leases have pages that come back."""
+        """The leases among these whose pages come back."""
         after = {lease: self._again[lease] for lease in leases if lease in self._again}
         return Again(after, [key for lease in after for key in self._targets.get(lease, ())])
 
