@@ -18,7 +18,7 @@ async function rowsOf(store: string, port: number, _: Workers, options: BenchOpt
   const count = options.quick ? QUICK_URLS : (options.size ?? BASE_SIZE);
   const set = new QueueClient(port, 'hosts-error-rate', 1);
   await set.create(count, ERROR_RATE, { perHost: {} });
-  // Mixed, as a crawl finds them. Host 0 is the large one.
+  // The URLs of all hosts are mixed, as a crawl finds them. Host 0 is the large one.
   const stored = hostLines(0, count, (i) => (i % 10 < 9 ? 0 : i), count);
   const { new: added = 0 } = await set.stream('discover', stored);
   assertSetUp(added > 0.98 * count, `${added} of ${count} URLs are stored`);

@@ -38,7 +38,7 @@ describe('a list that is sent safely', () => {
     const bag = await bagOf();
     const list: (string | BadEntry)[] = items(4_500);
     const long = (i: number): string => 'x'.repeat(9_000 + i);
-    // More than one refusal can name.
+    // More entries than one refusal can name.
     for (let i = 0; i < 150; i++) list[2_000 + 2 * i] = long(i);
     list[2_001] = new BadEntry('not in UTF-8');
     list[0] = '';
@@ -197,7 +197,7 @@ describe('a list that is sent safely', () => {
     expect(letGo).toHaveLength(3);
     expect(saved).toMatchObject({ entries: 3_000, counts: { true: 3_000 } });
     expect(closed).toBe(true);
-    // Stopped before it starts.
+    // A list that is stopped before it starts.
     await expect(resumeList(bag.add, source(), { stop: stop.signal })).rejects.toThrow('enough');
     const { add } = new UnseenClient({ url: app.url }).filter(bag.name);
     expect(await resumeList(add, items(9_000), { from: saved })).toMatchObject({ counts: { true: 9_000 } });

@@ -259,7 +259,7 @@ describe('a worker', () => {
     const options = { ...SOON, waitSeconds: 1 };
     const working = new Worker(set, async ({ url }) => void done.push(url), options).run();
     await until('the worker has done the rest', async () => done.length === 1);
-    // A worker with nothing left would end when its lease call returns empty. This one asks again.
+    // A worker with nothing left would end when its lease call returns empty. This worker asks again.
     const look = jest.spyOn(set, 'describe');
     await leasesWaiting(app, 1);
     app.advance(1_000);

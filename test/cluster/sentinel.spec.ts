@@ -126,7 +126,7 @@ describe('a failover that a Sentinel reports while the client looks up the maste
       let told = false;
       client.once('connecting', () => {
         told = true;
-        // As ioredis's FailoverDetector does.
+        // Does the same as ioredis's FailoverDetector.
         (Reflect.get(client, 'connector') as { disconnect(): void }).disconnect();
       });
       client.disconnect(true);

@@ -63,7 +63,7 @@ export function hostsContract(subject: Subject): void {
         const total = 10 * Math.floor(capacity / (1 + 0.9 * (spread - 1)) / 10);
         const big = pagesOf('big.example', 0.9 * total);
         const small = hostsOf(0.1 * total, 'small');
-        // Mixed, as a crawl finds them.
+        // The URLs of all hosts are mixed, as a crawl finds them.
         const urls = small.flatMap((url, n) => [url, ...big.slice(9 * n, 9 * n + 9)]);
         expect(new Set(big.map((url) => runOf(filter, url))).size).toBe(1);
         await inBatches(discover, store, filter, urls);

@@ -74,7 +74,7 @@ export function limitsContract(subject: Subject): void {
         expect((await store.describe(filter)).items).toBe(Math.max(0, model.tally.items));
         lowest = Math.min(lowest, model.tally.items);
       }
-      // The model does not stop at zero. This proves that a bound was needed.
+      // The model does not stop at zero. This proves that the bound was needed.
       expect(lowest).toBeLessThan(0);
     });
   });

@@ -11,7 +11,7 @@ export class Walk {
   readonly model = new QueueModel(3);
   private readonly ids = new Map<string, string>();
   private made = 0;
-  /** The entries, some steps ago. */
+  /** The entries as they were some steps ago. */
   private listed: QueueEntry[] = [];
 
   constructor(

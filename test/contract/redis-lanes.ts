@@ -140,7 +140,7 @@ export function redisLanes(subject: Subject<RedisHarness>): void {
       await discover(subject.store, filter, hosts(count));
       const taken = await calls.lease(filter, count, HELD_MS);
       await subject.store.hosts.drop(filter, 'h1.example', keyed());
-      // One or two of each lease.
+      // One or two entries of each lease.
       const some = taken.filter((_, n) => n % (LEASE_ENTRIES - 1) === 0);
       const most = await mostRead(filter, async () => {
         expect(await calls.extend(filter, some, HELD_MS)).toEqual(some.map(() => Settled.Done));

@@ -172,7 +172,7 @@ export function redisSyncQueue(subject: Subject<RedisHarness>): void {
           const due = await queue.lease(now, 100);
           expect(due).toHaveLength(15);
           expect(await queue.ack(now, due, HOUR_MS)).toEqual(due.map(() => Settled.Done));
-          // The copy has kept the others.
+          // The copy has kept the other entries.
           const noted = new Set([...hashesOf(filter, old), ...(round > 0 ? hashesOf(filter, delayed) : [])]);
           expect(await notes()).toHaveLength(noted.size);
           expect(new Set((await notes()).map((note) => note.slice(12)))).toEqual(noted);

@@ -79,7 +79,7 @@ export function syncQueueContract(subject: Subject): void {
       expect(await calls.check(filter, items(30))).toEqual([...all(items(10), 0), ...all(items(20), 1)]);
       const now = await calls.current(filter);
       expect(payloads(await queue.lease(now, 100)).sort()).toEqual(items(30).slice(10).sort());
-      // Discovered again, they are new.
+      // If they are discovered again, they are new.
       expect(await queue.discover(now, items(10))).toEqual(all(items(10), 1));
     });
 

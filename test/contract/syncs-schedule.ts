@@ -17,7 +17,7 @@ const SETS: FilterOptions[] = [
   hostOptions({ maxUrls: 1_000 }, { growsTo: Infinity }),
 ];
 
-/** Some URLs for each name. The name is also the name of their host. */
+/** Some URLs for each name, which is also the name of their host. */
 function urlsOf<Name extends string>(count: number, ...names: Name[]): Record<Name, string[]> {
   return Object.fromEntries(names.map((name) => [name, urls(name, count)])) as Record<Name, string[]>;
 }

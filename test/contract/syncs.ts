@@ -80,7 +80,7 @@ export function syncsContract(subject: Subject): void {
         expect(await calls.check(filter, ['before', 'after', 'absent', 'saved', 'other'])).toEqual([
           0, 0, 0, 0, 1,
         ]);
-        // Visited again, it is in the set and may be listed.
+        // Once it is visited again, it is in the set and may be listed.
         expect(await calls.add(filter, ['saved', 'absent'])).toEqual([1, 1]);
         expect(await calls.keep(filter, sync, ['saved'])).toEqual([Kept.Present]);
         expect(await calls.get(filter, sync)).toMatchObject({ items: 3, kept: 3, listed: 3 });

@@ -93,7 +93,7 @@ describe.each(STORES)('dropping URLs from the queue beside other calls, $name st
   });
 
   describe.each([false, true])('in two overlapping attempts of one call, forget: %s', (forget) => {
-    /** Makes both attempts. The second one runs while the first one is about to drop a page or has just dropped it. */
+    /** Makes two attempts. The second one runs while the first one is about to drop a page or has just dropped it. */
     const attempts = async (set: QueuedSet, when: 'before' | 'after', more: object = {}) => {
       const { queue, counters } = app.app.get<Store>(Store);
       const asked = [{ all: true, forget, ...more }, freshName('key')] as const;

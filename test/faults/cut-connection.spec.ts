@@ -94,7 +94,7 @@ interface Figures {
   /** The number of places. */
   places: number;
   cuts: number;
-  /** Failed calls that the caller repeated. The store's own retries saved the other calls. */
+  /** Number of failed calls that the caller repeated; the store's own retries saved all other calls. */
   failed: number;
 }
 
@@ -242,7 +242,7 @@ function alone(filter: Filter): Filter {
   return filter;
 }
 
-/** Adds to or removes from a multiset filter, two items at a time. A model does the same. */
+/** Adds to or removes from a multiset filter, two items at a time. A model makes the same changes. */
 async function cells(act: 'add' | 'remove'): Promise<Subject<number[]>> {
   const filter = alone(await makeFilter(direct, { semantics: 'multiset', capacity: 1_000, errorRate: 0.2 }));
   const model = new CounterModel(filter);

@@ -25,7 +25,7 @@ export class Wire {
 
   constructor(private readonly port: number) {}
 
-  /** Sends `bytes` and reads `expected` answers, fewer if the service closes. Throws if it does neither. */
+  /** Sends `bytes` and reads `expected` answers, fewer if the service closes. Throws if neither happens. */
   async exchange(bytes: Buffer, expected = 1): Promise<Exchange> {
     const socket = this.socket?.writable ? this.socket : connect(this.port, '127.0.0.1');
     this.socket = socket;
@@ -55,7 +55,7 @@ export class Wire {
         }
         if (answers.length >= expected) finish(false);
       });
-      // A reset ends the connection, too. Bytes read before it count.
+      // A reset ends the connection, too. Bytes that were read before the reset count.
       socket.on('error', () => undefined).on('close', () => finish(true));
       socket.write(bytes);
     });

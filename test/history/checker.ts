@@ -12,7 +12,7 @@ export interface Report {
   readonly itemsChecked: number;
   /** The number of queue entries. 0 if no client used the queue. */
   readonly entriesChecked: number;
-  /** Items whose histories were too long to search. They prove nothing. */
+  /** Items whose histories were too long to search. Such histories prove nothing. */
   readonly undecided: number;
   /** Absent if no sets were synced. */
   readonly synced?: SyncedReport;

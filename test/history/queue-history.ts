@@ -67,7 +67,7 @@ export interface QueueHistory {
    * failed.
    */
   readonly drainedFrom?: number;
-  /** In a set with `perHost`. They hold until `liftedFrom`. */
+  /** In a set with `perHost`. The limits hold until `liftedFrom`. */
   readonly perHost?: HostLimits;
   readonly liftedFrom?: number;
 }

@@ -20,8 +20,8 @@ export interface QueueReport {
 
 /**
  * Checks the answers to the workers on a queue: every answer alone, every operation's repeats, and every entry's
- * history by the rules. An operation without an answer may have taken effect at any time, or never. So may an answered
- * one, if a failover may have lost it.
+ * history by the rules. An operation without an answer may have taken effect at any time, or never. The same applies to
+ * an answered operation, if a failover may have lost it.
  */
 export function judgeQueue(
   { attempts, ...run }: QueueHistory,

@@ -3,7 +3,7 @@ import { UnseenClient, Worker } from '#client';
 import { PYTHON_PROGRAM, startProgram, type Program, type Running } from '../examples/worker-programs.js';
 import { FOLDER, scrapy } from '../scrapy/suites.js';
 
-/** How many workers of each kind a crawl has. */
+/** Number of workers of each kind in a crawl. */
 export interface Team {
   readonly typescript: number;
   readonly python: number;

@@ -43,7 +43,7 @@ const RECORDED: ReadonlySet<Verb> = new Set(MUTATIONS);
 
 /** Compares each answer with the states during its call. */
 export class Judge implements Observer, Listener {
-  /** True once all faults have ended. From then on, no fault excuses a failed call. */
+  /** True once all faults have ended. After that, no fault excuses a failed call. */
   isOver = false;
   readonly truth: Truth;
   private readonly pending = new Map<number, Attempt>();

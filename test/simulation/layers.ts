@@ -211,7 +211,7 @@ export class AgedLayers implements LayersModel {
     return (this.hidden.get(item) ?? -1) >= this.epoch;
   }
 
-  /** The number of epochs for which cells claim an item. Undefined if they don't. */
+  /** The number of epochs for which cells claim an item. Undefined if the cells do not claim it. */
   private claimedFor(item: string): number | undefined {
     const left = this.placesOf(item).map((place) => (this.live(place)?.last ?? -Infinity) - this.epoch);
     return Math.min(...left) < 0 ? undefined : Math.min(...left);

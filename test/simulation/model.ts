@@ -183,7 +183,7 @@ function inSet(set: SetModel, call: Call, answer: unknown): unknown {
   }
 }
 
-/** The entries that are still where they were listed. The first of several ids of an item counts. */
+/** The entries that are still in the places in which they were listed. The first of several ids of an item counts. */
 function listedIn({ queue }: SetModel, { verb, listed, generation }: Call): (Entry | undefined)[] {
   const found = new Set<string>();
   return listed.map(({ item, place, ...one }) => {

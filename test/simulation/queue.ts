@@ -147,7 +147,7 @@ export class QueueModel {
     const { isVague, vagueUntil, mayWaitUntil } = lane;
     this.void(dropped);
     this.hasDropped = true;
-    // None of them counts any more. Those that were forgotten earlier may have delayed the host.
+    // None of these entries counts any more. Those that were forgotten earlier may have delayed the host.
     Object.assign(lane, { isVague: isVague && Math.max(vagueUntil, mayWaitUntil) > this.now, vagueUntil });
     return { least: dropped.length, most: isVague ? Infinity : dropped.length };
   }

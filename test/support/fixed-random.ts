@@ -1,7 +1,7 @@
 import { SEED_BYTES } from '#bloom';
 import { SYSTEM_RANDOM, type RandomSource } from '#store';
 
-/** `FILTER_SEED=… npm test` tries other collisions. */
+/** `FILTER_SEED=… npm test` tries another seed, and so other collisions. */
 const { FILTER_SEED = 'unseen' } = process.env;
 
 /** The seed of every filter in tests, except in tests of seeds. */

@@ -141,7 +141,7 @@ export class Conductor {
     this.lead();
     const answers = seen(await this.perform({ verb: 'open' }));
     if (answers?.code === undefined) return answers?.state === 'open' ? answers.id : undefined;
-    // The opening of this sync was not answered. Ends it, whatever the result.
+    // The opening of this sync was not answered. Ends the sync, regardless of the result.
     if (answers.id !== undefined)
       await this.end(answers.id, this.random.pick(['commit', 'abandon'] as const));
     return undefined;

@@ -31,8 +31,8 @@ export interface SyncedReport {
 
 /**
  * Checks the answers to the clients of synced sets, by rules that apply to every order of the calls. A call without an
- * answer may have taken effect at any time since it was sent, or never. So may an answered one, if a failover may have
- * lost it.
+ * answer may have taken effect at any time since it was sent, or never. The same applies to an answered call, if a
+ * failover may have lost it.
  */
 export function judgeSynced(
   { sets, attempts }: SyncedHistory,
