@@ -76,9 +76,9 @@ export class Authenticator {
   }
 
   /**
-   * True if the service requires no credentials. An operator who creates a key wants it to be required. So the first
-   * key closes the service for good, even if that key is revoked later. The service accepts no request until the store
-   * has answered once that it has no keys.
+   * True if the service requires no credentials. An operator who creates a key expects the service to require it. So
+   * the first key closes the service for good, even if that key is revoked later. The service accepts no request until
+   * the store has answered once that it has no keys.
    */
   private async hasNoKeys(): Promise<boolean> {
     if (this.seen === 'keys') return false;

@@ -11,7 +11,7 @@ import { ProblemError } from '../errors/problem.js';
 import { isKeyUrl, type OidcSettings } from '../config/auth.js';
 
 const FETCH_TIMEOUT_MS = 5_000;
-/** Maximum size of a configuration or a key set. Usual ones have a few KiB. */
+/** Maximum size of a configuration or a key set. Most have a few KiB. */
 const MAX_ANSWER_BYTES = 1_024 * 1_024;
 /** Pause between requests to the issuer after an unusable answer. */
 const PAUSE_MS = 1_000;

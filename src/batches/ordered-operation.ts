@@ -1,7 +1,7 @@
 import type { Operation } from '#store';
 
 /**
- * An operation that must wait for the one before it, such as a block of a stream. The service may already prepare it,
+ * An operation that must wait for the previous one, such as a block of a stream. The service may already prepare it,
  * but must not send it to the store.
  */
 export interface OrderedOperation extends Operation {

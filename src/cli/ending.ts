@@ -30,7 +30,7 @@ export class Ending extends Error {
 }
 
 /**
- * The arguments are invalid, or something local cannot be read or written. The message names it and what is allowed.
+ * The arguments are invalid, or something local cannot be read or written. The message names it and the allowed values.
  */
 export class UsageError extends Ending {
   override readonly name = 'UsageError';

@@ -29,8 +29,8 @@ export interface Config extends AdmissionSettings {
    */
   readonly auth: 'keys' | 'open' | 'none';
   /**
-   * Lower-case names that a Host header may have besides the loopback ones. If empty, `keys` allows any name and `none`
-   * any address.
+   * Lower-case names that a Host header may have besides the names of loopback. If empty, `keys` allows any name and
+   * `none` any address.
    */
   readonly allowedHosts: readonly string[];
   /** Origins whose web pages may use the service. */

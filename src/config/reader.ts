@@ -1,6 +1,6 @@
 import { show } from '../errors/show.js';
 
-/** An invalid setting. The message names the variable, its value and what is allowed. */
+/** An invalid setting. The message names the variable, its value and the allowed values. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
 }
@@ -63,7 +63,7 @@ export class SettingReader {
     );
   }
 
-  /** Refuses a setting that has no effect, because an operator who changes its default expects one. */
+  /** Refuses a setting that would have no effect, because an operator who changes its default expects an effect. */
   refuseWithout(name: string, needed: string, fallback?: string): void {
     if (this.text(name, fallback) === fallback) return;
     throw new ConfigError(`${name} is set, but has no effect without ${needed}`);

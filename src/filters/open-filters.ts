@@ -24,7 +24,7 @@ export class OpenFilters {
   /**
    * Runs `action` on the filter as it is now. If a call to the store finds that a clear or a commit has replaced the
    * filter, that call changes nothing, and the action runs again. Positions and URL keys belong to a generation, so the
-   * action must compute them itself. An action of several calls must remember what it has done.
+   * action must compute them itself. An action of several calls must remember the calls that it has made.
    */
   async withFilter<T>(name: string, kind: FilterKind, action: (filter: Filter) => Promise<T>): Promise<T> {
     for (let attempt = 1; ; attempt++) {

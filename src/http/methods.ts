@@ -9,8 +9,8 @@ interface KnownPath {
 
 /**
  * Answers 405 with Allow, before reading the body, if a known path does not have the method. Fastify would answer 404.
- * Call it before routes are registered, and after the hooks that check who may know the path. A route for each other
- * method of each path would have the same effect, but take a fifth of the start time.
+ * Call it before routes are registered, and after the hooks that decide whether the caller may know the path. A route
+ * for each other method of each path would have the same effect, but take a fifth of the start time.
  */
 export function refuseOtherMethods(server: FastifyInstance): void {
   const known = new Map<string, KnownPath>();

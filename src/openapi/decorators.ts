@@ -22,7 +22,7 @@ interface RouteDoc {
   readonly codes?: readonly ErrorCode[];
 }
 
-/** Documents a route of the API: who may use it, what it does and how it fails. */
+/** Documents a route of the API: its callers, its effect and its errors. */
 export function Documented(doc: RouteDoc, kind: RouteKind = {}): MethodDecorator {
   return route(doc, kind);
 }

@@ -63,8 +63,8 @@ const SCHEME = {
 } as const;
 
 /**
- * Adds what decorators cannot express: who may use a route, its error answers by code, and the stream forms of batch
- * routes.
+ * Adds the parts that decorators cannot express: the callers of a route, its error answers by code, and the stream
+ * forms of batch routes.
  */
 export function completeOperations(document: OpenAPIObject): OpenAPIObject {
   const schemas = { ...document.components?.schemas, Problem: PROBLEM };

@@ -29,7 +29,7 @@ const MOST_NAMES = 100;
 /** A figure of a filter: null if the filter does not have it. */
 type Figures = readonly (readonly [label: string, value: number | null])[];
 
-/** The commands on whole filters. They do what the routes for filters do. */
+/** The commands on whole filters. They have the same effects as the routes for filters. */
 @Injectable()
 export class FilterCommands {
   /** The commands, by name. */

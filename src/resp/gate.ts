@@ -35,7 +35,7 @@ export interface Passed<T> {
   readonly refusal?: ProblemError;
 }
 
-/** Does for commands what the hooks of HTTP do for requests, by the same parts and in the same order. */
+/** Does the work of the HTTP hooks for commands, with the same parts and in the same order. */
 @Injectable()
 export class Gate {
   constructor(

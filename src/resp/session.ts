@@ -77,7 +77,10 @@ export class Session {
     }
   }
 
-  /** Sets the credentials of the connection. Throws WRONGPASS, and keeps the earlier ones, if they are not valid. */
+  /**
+   * Sets the credentials of the connection. Throws WRONGPASS, and keeps the earlier credentials, if these are not
+   * valid.
+   */
   async authenticate(credentials: string, command: string): Promise<void> {
     try {
       const answer = this.authenticator.authenticate([`Bearer ${credentials}`]);

@@ -252,7 +252,7 @@ function refuseUnclear(all: true | undefined, { state, host, prefix }: EntrySele
 
 /**
  * The step of an operation that drops these entries. Its id depends on them, so a repeat that finds other entries does
- * not get the answer for the first ones.
+ * not get the answer for the first entries.
  */
 function stepOf(operation: Operation, ids: readonly string[]): Operation {
   const digest = createHash('sha256').update(ids.join()).digest('base64url').slice(0, 22);

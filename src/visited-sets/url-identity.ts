@@ -15,7 +15,7 @@ import { invalid } from '../errors/problem.js';
 import { show } from '../errors/show.js';
 import { PORTION, turn } from '../event-loop/turn.js';
 
-/** A batch of URLs by identity: parallel arrays of the valid URLs, and the reasons why the other ones are invalid. */
+/** A batch of URLs by identity: parallel arrays of the valid URLs, and the reasons why the other URLs are invalid. */
 export interface IdentifiedUrls {
   readonly keys: readonly string[];
   /** The valid URLs as the caller sent them, with their payloads. */

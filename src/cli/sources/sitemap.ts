@@ -88,7 +88,7 @@ class SitemapReader {
     if (this.root === undefined) throw this.failure('it has no elements');
   }
 
-  /** Returns what has been read since the last call. */
+  /** Returns the parts that were read since the last call. */
   take(): SitemapPart[] {
     this.part();
     const { parts } = this;

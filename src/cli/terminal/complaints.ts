@@ -3,7 +3,10 @@ import { number, type Progress } from './progress.js';
 
 const SHOWN = 20;
 
-/** Writes entries that were not accepted to stderr, one per line: the first ones, and how many more follow. */
+/**
+ * Writes entries that were not accepted to stderr, one per line: the first entries, and the number of those that
+ * follow.
+ */
 export class Complaints {
   private count = 0;
 
