@@ -96,7 +96,7 @@ export function cannotGrow(filters: number): string {
   return `${filters === 1 ? 'a filter is' : `${filters} filters are`} nearly full, and the store has no memory for another layer`;
 }
 
-/** `doing` says what keeps the filter busy, as in "is being deleted". */
+/** `doing` is the reason why the filter is busy, such as "is being deleted". */
 export function busy(filter: Named, doing: string): StoreError {
   return new StoreError('FILTER_BUSY', `${called(filter)} ${doing}; retry`);
 }

@@ -8,7 +8,7 @@ const HOUR_MS = 3_600_000;
 /** Resolves when all due timers have rung. */
 const dueRung = (clock: MovedClock): Promise<void> =>
   new Promise((resolve) => {
-    // Two turns, because a due timer schedules the one that rings.
+    // Two turns, because a due timer schedules the timer that rings.
     after(clock, 0, () => after(clock, 0, resolve));
   });
 

@@ -36,7 +36,8 @@ export function walkDataFile(
 /**
  * Every commit writes the root of the main tree, so a meta page is damaged if its commit is older than its root.
  * Commits that a power loss has undone are an exception. When LMDB goes back to a commit, it writes that commit into
- * both meta pages, under its own number and the one before. The root of a later commit may be missing from the file.
+ * both meta pages, under its own number and the previous number. The root of a later commit may be missing from the
+ * file.
  */
 function assertOfItsCommit(pages: DataPages, { main, commit }: Meta, chosen: Meta): void {
   const undone = commit > chosen.commit || (commit < chosen.commit && main.root === chosen.main.root);

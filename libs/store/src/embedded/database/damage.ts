@@ -18,7 +18,7 @@ const OF_A_GENERATION: ReadonlySet<string> = new Set([
   'hidden',
   'records',
 ]);
-/** The key of the scope of the operations on names. */
+/** The key of the scope for operations on names. */
 const NAMES = '00'.repeat(GENERATION_BYTES);
 
 /**

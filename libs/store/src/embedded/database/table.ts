@@ -8,7 +8,7 @@ const SEAL_BYTES = 8;
 export const RowState = { Whole: 0, ValueDamaged: 1, KeyDamaged: 2 } as const;
 export type RowState = (typeof RowState)[keyof typeof RowState];
 
-/** A row whose bytes differ from the written ones. */
+/** A row whose bytes differ from those that were written. */
 export class DamagedRow extends Error {
   constructor(
     readonly table: string,

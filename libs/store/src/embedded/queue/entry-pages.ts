@@ -26,8 +26,8 @@ const STATES: Readonly<Record<EntryTable, readonly EntryState[]>> = {
 
 /**
  * Where a page begins: at the row with this key or, if it is gone, at the next row. At most `left` entries of this row
- * are still to be read, and only those after `last`. A row only ever loses entries, so if some are gone, none of the
- * remaining ones is skipped. If both `last` and an entry after it are gone, entries may be listed twice.
+ * are still to be read, and only those after `last`. A row only loses entries, so if some are gone, none of the
+ * remaining entries is skipped. If both `last` and an entry after it are gone, entries may be listed twice.
  */
 interface Place {
   readonly table: EntryTable;

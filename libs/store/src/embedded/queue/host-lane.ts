@@ -226,7 +226,7 @@ export interface Period {
   readonly number: number;
   /** When it ends, in the queue's time; 0 if time does not end it. */
   readonly end: number;
-  /** Number of the filter's first layer: a committed sync changes what counts. */
+  /** Number of the filter's first layer: a committed sync changes the URLs that count. */
   readonly base: number;
 }
 

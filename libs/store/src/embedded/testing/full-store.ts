@@ -85,8 +85,8 @@ function add(store: EmbeddedStore, filter: Filter, from: number): Promise<Uint8A
 }
 
 /**
- * Asks a filled store all questions. The last ones change it. `known` has the answers of the undamaged store, for ids
- * that the store may no longer return.
+ * Asks a filled store all questions. The last questions change it. `known` has the answers of the undamaged store, for
+ * ids that the store may no longer return.
  */
 export async function facts(store: EmbeddedStore, known?: Model): Promise<Fact[]> {
   const found: Fact[] = [];

@@ -84,7 +84,7 @@ export class ReplicatedWrites {
     this.waiting.delete(node);
   }
 
-  /** Takes the writes that have arrived for a node. Later ones form a new batch. */
+  /** Takes the writes that have arrived for a node. Later writes form a new batch. */
   private take(node: Redis): Waiting[] {
     const batch = this.waiting.get(node) ?? [];
     this.waiting.set(node, []);

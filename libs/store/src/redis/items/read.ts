@@ -11,7 +11,7 @@ const READS: Readonly<
   >
 > = {
   check: { stacks: ['own', 'sync'], order: 'newest first' },
-  // The oldest layer that claims an item has its count. Newer ones claim it only as a false positive.
+  // The oldest layer that claims an item has its count. Newer layers claim it only as a false positive.
   count: { stacks: ['own', 'sync'], order: 'oldest first' },
   listed: { stacks: ['sync'], order: 'newest first' },
 };

@@ -58,7 +58,7 @@ end
 /**
  * `walks.w`: waiting entries of all lanes, in a scan over their records with one bucket of the hash per step. A cursor
  * is valid only in the run of the server that gave it: in another, it starts over. Within a bucket, lanes are in order.
- * If the lanes before the one to continue with have changed, the bucket is read again from its first lane.
+ * If the lanes before the next lane have changed, the bucket is read again from its first lane.
  */
 const WALK_LANES = `
 local function precedes(a, b)

@@ -11,7 +11,8 @@ import { HEAD_BYTES, HOST_BYTES, LEASE_ENTRIES, newLogs } from './queue-state.js
  * used again, so a sweep or an export can stop halfway and continue. A sweep leaves gaps in the numbers.
  *
  * Each priority has such a log. The lane itself is the log of normal entries. `lane.logs` has those of high (1) and low
- * (2) ones; this number follows the lane's id in the ids of these logs. A lane without such entries may lack them.
+ * (2) ones; the ids of these logs are the lane's id, followed by this number. A lane without such entries may lack
+ * them.
  *
  * The record of a lane: `head` and `next` of each log (the number of its first chunk, and the number for its next new
  * chunk), `headAt` (bytes taken from the head chunk), `waiting` (entries of all logs, including forgotten ones).

@@ -111,7 +111,7 @@ if recalled then return {recalled, tonumber(kept[2])} end
 `;
 
 /**
- * Lua: whether the current records can become the previous ones. This must not happen while the slot is moving to
+ * Lua: whether the current records can become the previous records. This must not happen while the slot is moving to
  * another node: a script that names a missing key, even for a moment, would fail halfway. During a move, both nodes
  * refuse a command on two keys if one is missing.
  */

@@ -90,7 +90,7 @@ export class SyncEnds {
   }
 
   /**
-   * Waits until a commit has ended or the deadline passes. In the latter case the commit continues, and the result has
+   * Waits until a commit has ended or the deadline passes. At the deadline, the commit continues, and the result has
    * state `committing`.
    */
   async committed(filter: RedisFilter, id: string, deadline: number): Promise<Sync> {

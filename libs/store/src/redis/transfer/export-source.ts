@@ -149,7 +149,7 @@ export class RedisSource implements SegmentSource {
     return new LanesReader(this.pagesOf(segment));
   }
 
-  /** Runs scripts that read pages of the queue of a segment of the filter. */
+  /** Runs scripts that read pages of a segment's queue. */
   pagesOf(segment: number): ReadPage {
     const keys = queueKeys(segmentKeysOf(this.filter, segment));
     return (script, args) => this.readPage(script, segment, keys, args);
