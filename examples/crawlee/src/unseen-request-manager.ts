@@ -309,8 +309,8 @@ export class UnseenRequestManager implements IRequestManager {
       for (const [i, result] of (await this.visitOnce(entry)).entries()) {
         const request = requests[i];
         if (request === undefined) continue;
-        // Unseen decides what is new. The queue still contains handled requests whose URLs were forgotten, so each new
-        // request gets its own key.
+        // Unseen decides which requests are new. The queue still contains handled requests whose URLs were forgotten,
+        // so each new request gets its own key.
         if (result === 'new') fresh.push(withKey(request, visitedKey(request, `${key}.${i}`)));
         else if (result === 'seen') added.push(present(request));
         else invalid.push(request);

@@ -22,7 +22,7 @@ export interface Service {
 
 /**
  * The common methods of filters and visited sets. A handle is only a name: you can create it before the filter exists.
- * `Options`: the options of `create`. `Description`: what `describe` returns.
+ * `Options`: the options of `create`. `Description`: the result of `describe`.
  */
 export abstract class Handle<Options extends object, Description> {
   /** Starts with `/v1`. */

@@ -63,8 +63,8 @@ export class Sync<Word extends string> {
   }
 
   /**
-   * Forgets all entries that were not listed, and resolves when the sync is committed. With `dryRun`, only shows what
-   * it would forget. Throws WouldForgetError if this is more than the sync may forget.
+   * Forgets all entries that were not listed, and resolves when the sync is committed. With `dryRun`, only shows the
+   * effect. Throws WouldForgetError if this is more than the sync may forget.
    */
   async commit(
     asked: CommitSync = {},

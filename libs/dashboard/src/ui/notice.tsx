@@ -60,7 +60,7 @@ export function wordsOf(error: Error): string {
   return `${error.message}.`;
 }
 
-/** Says that a list is empty, and what to do about it. */
+/** Says that a list is empty, and how to fill it. */
 export function Empty({
   title,
   children,

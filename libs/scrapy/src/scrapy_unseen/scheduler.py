@@ -39,7 +39,7 @@ Asked = Tuple[Request, Key]
 class Scheduler(ScrapyScheduler):
     """
     ``SCHEDULER = "scrapy_unseen.Scheduler"``. Requests wait for up to ``UNSEEN_BATCH_DELAY`` and are checked together.
-    New requests go to Scrapy's own queues. Seen ones are counted and signalled as ``request_dropped``.
+    New requests go to Scrapy's own queues. Seen requests are counted and signalled as ``request_dropped``.
     """
 
     # Scrapy declares these as optional, but every scheduler has them.

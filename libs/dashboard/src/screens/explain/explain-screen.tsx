@@ -44,7 +44,7 @@ export function ExplainScreen({
 function AskForm({ asked, label }: { readonly asked: string; readonly label: string }): preact.JSX.Element {
   const [text, setText] = useState(asked);
   // A link or the back button changed the address. Keep the field, which has the focus. An effect after paint would
-  // overwrite what the user types.
+  // overwrite the text that the user types.
   useLayoutEffect(() => setText(asked), [asked]);
   const submit = (event: Event): void => {
     event.preventDefault();
