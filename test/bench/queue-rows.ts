@@ -221,7 +221,7 @@ async function rowsOf(
   ];
 }
 
-/** The most common alternative: a set of known URLs and a list of waiting ones. */
+/** The most common alternative: a set of known URLs and a list of waiting URLs. */
 async function listRows(redis: RedisInstance, { urls, rounds }: Work): Promise<Row[]> {
   const queue = new ListQueue(redis.client);
   const discovers: Measured[] = [];

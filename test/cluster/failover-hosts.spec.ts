@@ -24,7 +24,7 @@ const SPREAD = {
 };
 const CATALOGUE_AT = masterOf(CATALOGUE.filters);
 
-/** Hosts of the first test, named for what happens to them. Before the replica stops: */
+/** Hosts of the first test, named for their fates. Before the replica stops: */
 const EARLY = ['held', 'paced', 'putOff', 'blocked'] as const;
 /** After that: */
 const LATE = [

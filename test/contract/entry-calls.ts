@@ -76,7 +76,7 @@ export class EntryCalls extends HostCalls {
     return [...(await this.of.store.counters.remove(filter, positions, operation, ids))];
   }
 
-  /** Queues entries, `each` of them in each state. One lease holds the leased ones. */
+  /** Queues entries, `each` of them in each state. One lease holds all leased entries. */
   async fill(
     filter: Filter,
     each: number,

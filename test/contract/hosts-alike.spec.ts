@@ -32,7 +32,7 @@ const ALL = 80;
 const DUE_CALLS = 20;
 /**
  * Entries of the same lane that come due in one change have no defined order, so scheduled entries come due between the
- * other ones.
+ * other entries.
  */
 const BETWEEN_MS = UNIT_MS / 2;
 

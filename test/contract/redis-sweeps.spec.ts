@@ -119,7 +119,7 @@ describe('sweeps of several instances on one Redis', () => {
     await swept(store, filter);
   });
 
-  it('are begun by an instance that describes the set, if the one that removed has ended', async () => {
+  it('are begun by an instance that describes the set, if the instance that removed has ended', async () => {
     const ended = await open();
     const filter = await filled(ended);
     await remove(ended, filter, ['item 1']);
@@ -131,7 +131,7 @@ describe('sweeps of several instances on one Redis', () => {
     await swept(store, filter);
   });
 
-  it('are begun by an instance that describes the set, if the one that dropped a host has ended', async () => {
+  it('are begun by an instance that describes the set, if the instance that dropped a host has ended', async () => {
     const ended = await open();
     const filter = await makeFilter(ended, hostOptions({}, { maxAttempts: 1 }));
     const lease = (store: RedisStore, max: number) => store.queue.lease(filter, max, HELD_MS, keyed());
@@ -150,7 +150,7 @@ describe('sweeps of several instances on one Redis', () => {
         async (name) => (await client.keys(`unseen:{${filter.generation}.*:queue:${name}`))[0]!,
       ),
     );
-    /** The members of each key besides the one that keeps it from being empty. */
+    /** The members of each key, except the member that keeps it from being empty. */
     const stored = async () => [
       (await client.hlen(chunks!)) - 1,
       (await client.hlen(leases!)) - 1,

@@ -224,7 +224,7 @@ export function syncScheduleContract(subject: Subject): void {
       expect(await syncs.check(filter, items(40))).toEqual(items(40).map((_, n) => (n < 20 ? 1 : 0)));
     });
 
-    it('drops listed ones that expire before the commit in a set that ages', async () => {
+    it('drops listed entries that expire before the commit in a set that ages', async () => {
       const filter = await make({ maxAgeSeconds: 86_400, segmentation: SEGMENTED });
       await calls.discover(filter, items(10), { delayMs: 23 * HOUR_MS });
       const sync = await syncs.open(filter);

@@ -97,7 +97,7 @@ describeInBrowser(`transfers and deletions${why}`, () => {
     await tab.leave(400, 401, 403, 409);
   });
 
-  it('show what would be lost, and require the name', async () => {
+  it('show the data that would be lost, and require the name', async () => {
     const set = client.visitedSet(freshName('crawl'));
     await set.create({ capacity: 1_000 });
     await set.discover(URLS);

@@ -39,8 +39,8 @@ type Modest = () => Promise<Answer>;
 const check: Modest = () => call(app, 'POST', `${items}/check`, { items: ['x'] }, other.headers);
 
 /**
- * Expects the service to answer every call of the second caller, no matter what the first one does. Runs `between`
- * before each call.
+ * Expects the service to answer every call of the second caller, regardless of the calls of the first one. Runs
+ * `between` before each call.
  */
 async function expectServed(ask: Modest, between = (): void => undefined): Promise<void> {
   const statuses: number[] = [];

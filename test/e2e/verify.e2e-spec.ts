@@ -51,7 +51,7 @@ describe('npm run verify', () => {
     });
   });
 
-  it('exits with 1 on data that the service refuses to start on; both say what to do', async () => {
+  it('exits with 1 on data that the service refuses to start on; both name the remedy', async () => {
     await fill();
     await damage();
     const remedy =

@@ -80,7 +80,7 @@ describePage(`the page of examples/cms${why}`, () => {
     expect(await cms.articles()).toHaveLength(2);
   });
 
-  it('asks before it syncs, and forces only what the user confirmed', async () => {
+  it('asks before it syncs, and forces a sync only if the user confirmed it', async () => {
     const one = (await cms.byUrl('https://example.org/one'))!;
     await cms.call('PATCH', `/articles/${one.id}`, { liveUntil: '2020-01-01T00:00:00Z' });
     await cms.call('DELETE', `/articles/${(await cms.articles()).find(({ title }) => title === 'Long')!.id}`);

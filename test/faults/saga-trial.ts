@@ -117,7 +117,7 @@ export const cutOff: Fault = async ({ operation }, { store, proxy }, command, ca
   return answer === 'FILTER_BUSY' ? 'STORE_UNAVAILABLE' : answer;
 };
 
-/** A Redis, and instances of the store on it. Each treats the unfinished work of earlier ones as dead. */
+/** A Redis, and instances of the store on it. Each instance treats the unfinished work of earlier instances as dead. */
 export class Trial {
   /** The operation of the change under test. */
   operation = keyed();

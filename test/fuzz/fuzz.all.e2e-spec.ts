@@ -10,7 +10,7 @@ import { Wire } from './wire.js';
 
 /**
  * Requests to the embedded store. Redis gets a fifth as many. FUZZ_RUNS=100000 sends more, SEED=… repeats the same
- * ones.
+ * requests.
  */
 const RUNS = Number(process.env.FUZZ_RUNS ?? 2_000);
 const MS_PER_RUN = 100;
@@ -37,7 +37,7 @@ async function start(
   return { service, url: await service.url() };
 }
 
-/** Recreates what requests have deleted. Every name except one is then in use. */
+/** Recreates the filters that requests have deleted. Every name except one is then in use. */
 async function makeAll(url: string): Promise<void> {
   const sizing = { capacity: 10_000, errorRate: 0.001 };
   for (const name of NAMES.filter((one) => one !== 'absent')) {

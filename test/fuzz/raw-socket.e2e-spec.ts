@@ -48,7 +48,7 @@ const get = (headers: string, target = '/healthz'): string => `GET ${target} HTT
 const check = (headers: string, body: string): string =>
   `POST ${path}/check HTTP/1.1\r\n${HOST}Content-Type: application/json\r\n${headers}\r\n${body}`;
 
-/** Bytes that are refused, with the status of the answer. The service never reads what follows them. */
+/** Bytes that are refused, with the status of the answer. The service never reads the bytes that follow them. */
 const REFUSED: readonly (readonly [string, () => string])[] = [
   // Request smuggling: two readers of one connection must not disagree about where a body ends.
   ['Transfer-Encoding and Content-Length', () => check(`Transfer-Encoding: chunked\r\n${LENGTH}`, CHUNKED)],

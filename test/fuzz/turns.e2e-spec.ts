@@ -6,7 +6,7 @@ import { statusOf } from '../support/status-of.js';
 import { HostileWork } from './hostile-work.js';
 import { KNOWN, randomShape } from './shapes.js';
 
-/** Number of random shapes. SHAPES=2000 tries more, SEED=… repeats the same ones. */
+/** Number of random shapes. SHAPES=2000 tries more, SEED=… repeats the same shapes. */
 const RUNS = Number(process.env.SHAPES ?? 5);
 const SHARE = 1 / 32;
 /** Long time limits, because this test is not about them. */

@@ -17,7 +17,7 @@ export interface Exchange {
 }
 
 /**
- * A connection that sends bytes unchanged, because HTTP clients refuse to send what these tests try. It reconnects
+ * A connection that sends bytes unchanged, because HTTP clients refuse to send such requests. It reconnects
  * after the service has closed it.
  */
 export class Wire {

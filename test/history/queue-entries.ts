@@ -97,7 +97,7 @@ class Entries {
       const told = { event, word: event.results?.[i] };
       if (verb === 'discover') this.entry(url, id, told);
       else if (told.word !== 'absent') this.url(url).forgets.push(told);
-      // The second execution may later have forgotten the URL, no matter what the first one found.
+      // The second execution may later have forgotten the URL, regardless of the result of the first one.
       if (verb === 'forget' && this.mayBeAnew(event))
         this.url(url).forgets.push({ event: { ...event, end: Infinity }, word: undefined });
     });

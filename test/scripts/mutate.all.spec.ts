@@ -39,7 +39,7 @@ describe('scripts/mutate.mjs', () => {
     expect(Number.parseInt(stdout)).toBeGreaterThan(300);
   });
 
-  it('names mutations whose text is missing, or that do not say what they break', () => {
+  it('names mutations whose text is missing, or that do not name the rule that they break', () => {
     const gone = `${HEAD}# gone\nbreaks: G1\n@@ ${FOLD}\n-  no such line\n`;
     expect(mutateBy(gone, '--check')).toMatchObject({
       status: 1,

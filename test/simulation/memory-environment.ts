@@ -118,7 +118,7 @@ export interface Put {
   readonly isNew: boolean;
 }
 
-/** The tables whose new rows show what a transaction did. */
+/** The tables whose new rows show the effects of a transaction. */
 const TOLD: ReadonlySet<string> = new Set(['records', 'dead', 'log', 'leases']);
 
 /** Observes an environment. */

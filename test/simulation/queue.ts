@@ -346,8 +346,8 @@ export class QueueModel {
   }
 
   /**
-   * Returns due entries to the waiting ones, in the order in which they are due. If one change cannot move all, it
-   * moves the first ones.
+   * Returns due entries to the waiting ones, in the order in which they are due. If one change cannot move all entries,
+   * it moves the first entries.
    */
   moveDue(): void {
     const due = this.entries.filter(({ place }) => 'until' in place && place.until <= this.now);

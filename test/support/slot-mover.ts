@@ -10,7 +10,7 @@ import { moveSlots } from './redis-slots.js';
 const HALF_WAY_MS = 15;
 /** A pause between rounds, in ms, in which all slots stay put and calls make progress. */
 const REST_MS = 50;
-/** The newest filters are the ones that tests use or create. */
+/** The newest filters are those that tests use or create. */
 const NEWEST = 2;
 
 /** Keeps moving the slots of the catalogue and of the newest filters from master to master in a running cluster. */

@@ -8,7 +8,8 @@ export interface Contender {
   /** Stable, because it is part of row names. */
   readonly name: string;
   /**
-   * The share of the stream that it processes, relative to the fastest. The slow ones would take minutes for all of it.
+   * The share of the stream that it processes, relative to the fastest. Slow contenders would take minutes for all of
+   * it.
    */
   readonly share: number;
   /** Items per call. */
