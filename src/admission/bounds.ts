@@ -9,8 +9,8 @@ export const BOUNDED = ['requests', 'streams', 'probes', 'bytes', 'answers'] as 
 export type Bounded = (typeof BOUNDED)[number];
 
 /**
- * The resource that one request counts as. A stream does not count as a request, because it mostly waits for its
- * sender.
+ * The resource that one request counts as. A stream does not count as a request, because most of the time it waits for
+ * its sender.
  */
 export type RequestKind = Extract<Bounded, 'requests' | 'streams' | 'probes'>;
 

@@ -14,7 +14,7 @@ export class RateLimit {
     if (refusal) throw refusal;
   }
 
-  /** Counts several requests of `caller`. The first `within` of them may run. The others get `refusal`. */
+  /** Counts several requests of `caller`. The first `within` of them may run. All later calls get `refusal`. */
   async countAll(caller: string, requests: number): Promise<{ within: number; refusal?: ProblemError }> {
     const { within, waitMs } = await this.limiter.take(caller, requests);
     if (waitMs === 0) return { within };

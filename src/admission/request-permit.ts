@@ -127,7 +127,7 @@ export class RequestPermit implements Permit {
     if (--this.uses === 0) this.count(-1);
   }
 
-  /** Ends the permit. Call this when the client has received the answer, or never will. */
+  /** Ends the permit. Call this when the client has received the answer, or will never receive it. */
   over(): void {
     this.answered(0);
     if (this.unread > 0) this.inFlight.add('answers', -this.unread, this.caller);

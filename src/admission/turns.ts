@@ -22,8 +22,8 @@ interface Backlog {
  * that it can read, while no connection is accepted (Node accepts one per turn) and no request is refused.
  *
  * Callers share the bytes by start-time fair queueing (Goyal, Vin and Cheng 1996). Work is due when its caller's
- * earlier work is done, counted in bytes, but no earlier than the work begun last. The work that is due first comes
- * next. So a caller that sends little waits for one piece of work of each other caller, not for their queues.
+ * earlier work is done, counted in bytes, but no earlier than the work that began last. The work that is due first
+ * comes next. So a caller that sends little waits for one piece of work of each other caller, not for their queues.
  */
 export class Turns {
   private readonly backlogs = new Map<string | undefined, Backlog>();

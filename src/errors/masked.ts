@@ -8,7 +8,7 @@ const API_KEY = new RegExp(String.raw`(unseen_(?:(?:${BREAK})*[0-9a-f]){16}(?:${
  * it.
  */
 const TOKEN = new RegExp(String.raw`\beyJ${PART}(\.${PART}\.(?:${PART})?)?`, 'g');
-/** Up to the last "@" before the host ends, because URL parsers count earlier ones as part of the password. */
+/** Up to the last "@" before the host ends, because URL parsers count an earlier "@" as part of the password. */
 const USERINFO = new RegExp(String.raw`(\/\/)(?:[^\s/?#"\\]|${BREAK})*@`, 'g');
 
 /** A text without recognisable API keys, tokens, and userinfo, for a log, an answer or a screen. */

@@ -6,7 +6,7 @@ import { callerOf } from '../request/caller.js';
 /** Maximum number of requests that wait on one connection behind the current one. */
 export const MOST_WAITING = 100;
 
-/** `answered` is true if the answer was sent completely; if not, it never will be. */
+/** `answered` is true if the whole answer was sent; otherwise, it will never be sent. */
 type Over = (answered: boolean) => void;
 
 /** `ends` collects callbacks that run once, when the exchange has ended. */

@@ -7,7 +7,8 @@ import type { Reply, Request } from '../request/request.js';
 import type { Headers } from './security-headers.js';
 
 /**
- * Parameters may be longer than any name, so that a long name gets the error for names, not the one for unknown routes.
+ * Parameters may be longer than any name, so that a long name gets the error for names, not the error for unknown
+ * routes.
  */
 export const ROUTER_OPTIONS = { maxParamLength: 1_024 };
 

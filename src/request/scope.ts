@@ -1,4 +1,4 @@
-/** Permissions of credentials, in ascending order. Each scope includes the ones before it. */
+/** Permissions of credentials, in ascending order. Each scope includes all earlier scopes. */
 export const SCOPES = ['read', 'write', 'admin'] as const;
 
 export type Scope = (typeof SCOPES)[number];

@@ -22,7 +22,7 @@ function OwnLimit(minimum: number, maximum: number, description: string): Proper
   );
 }
 
-/** The settings of one host. They replace all earlier ones. */
+/** The settings of one host. They replace all earlier settings. */
 export class HostSettingsDto {
   @OwnLimit(0, MAX_LEASE_MS / 1_000, 'Time between two leases of the host. 0: none')
   readonly delaySeconds?: number;

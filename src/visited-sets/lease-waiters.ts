@@ -50,7 +50,7 @@ export class LeaseWaiters {
       const waiter: Waiter = { lease, answer, fail, left: false };
       this.waiters.add(waiter);
       left.addEventListener('abort', () => this.leave(waiter), { once: true });
-      // An entry may have arrived between the attempt that found nothing and the watch.
+      // An entry may have arrived after the attempt that found nothing and before the watch began.
       this.wake();
     });
   }

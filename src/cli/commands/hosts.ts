@@ -4,7 +4,7 @@ import { number } from '../terminal/progress.js';
 import { tell, type Context } from './context.js';
 import { findSet } from './found.js';
 
-/** The settings of a host. They replace all earlier ones. */
+/** The settings of a host. They replace all earlier settings. */
 export interface HostOptions {
   /** In seconds. */
   readonly delay?: number;

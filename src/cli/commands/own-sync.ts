@@ -7,7 +7,7 @@ import { CannotGoOn } from './go-on.js';
 const ABANDON_MS = 5_000;
 
 /**
- * Returns the sync of a job: the one that an earlier call opened, or a new one. Waits for a commit in progress to end.
+ * Returns the sync of a job: the sync that an earlier call opened, or a new one. Waits for a commit in progress to end.
  * Throws CannotGoOn if the sync was abandoned or committed: the input list of a committed sync says nothing about URLs
  * visited since then.
  */
