@@ -155,7 +155,7 @@ describe('a row of a queue that goes missing or is damaged while the store runs'
 
     const lease = () => store.queue.lease(visited, 1, 60_000, operation());
     await expect(lease()).rejects.toMatchObject({ code: 'STORE_DATA_LOST' });
-    // At once: the disk works, so no call has to wait.
+    // Succeeds immediately, because the disk works and no call must wait.
     const add = () => store.counters.add(counted, positions(counted, keys(5)), keyed('add'));
     expect([...(await add())]).toEqual(keys(5).map(() => 1));
     await expect(lease()).rejects.toMatchObject({ code: 'STORE_DATA_LOST' });

@@ -84,7 +84,7 @@ export interface SegmentSource {
  *
  * If the filter grows, all this applies to the open layer, which is therefore read first and held in memory while the
  * queue is read. Closed layers are read after it. They get no new items, and their cells at zero stay zero. So in the
- * export, too, the oldest layer that claims an item is the one that contains it.
+ * export, too, an item is in the oldest layer that claims it.
  */
 export async function* exportParts(
   filter: Pick<Filter, 'capacity' | 'errorRate' | 'geometry' | 'layers' | 'kind' | 'semantics'>,

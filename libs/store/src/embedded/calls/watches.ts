@@ -42,7 +42,7 @@ export class Watches {
   }
 
   /**
-   * Call this when more entries wait. In a per-host queue, a host that got a turn wakes the watchers.
+   * Call this when entries were queued. In a per-host queue, a host that got a turn wakes the watchers.
    */
   joined(filter: Filter): void {
     if (filter.perHost) this.reschedule(filter);

@@ -68,7 +68,7 @@ export class Room implements TakenRoom {
   }
 }
 
-/** Usage of the filters under a prefix, including filters in creation, without the one named `except`. */
+/** Usage of the filters under a prefix, including filters in creation, without the filter named `except`. */
 export function usageOf({ filters, rooms }: Memory, prefix: string, except?: string): Usage {
   const counts = (name: string): boolean => name !== except && name.startsWith(prefix);
   // One name may have several rooms.

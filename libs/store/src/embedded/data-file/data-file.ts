@@ -93,7 +93,7 @@ export function readPageNumber(bytes: Buffer, at: number): number {
 }
 
 /**
- * The meta pages of an open file, and the one that LMDB will choose. Undefined if the file is new. Throws
+ * The meta pages of an open file, and the page that LMDB will choose. Undefined if the file is new. Throws
  * DataFileError.
  */
 export function readMetas(fd: number): { chosen: Meta; metas: readonly Meta[] } | undefined {

@@ -72,7 +72,8 @@ export class Session {
     const { strayRecords } = session.memory;
     if (lost.length + strayRecords.length > 0) {
       await session.commits.run(() => {
-        // Saved now, because the sign of a loss, such as a gap in the journal, may be gone after the next checkpoint.
+        // Saved now, because the evidence of a loss, such as a gap in the journal, may be gone after the next
+        // checkpoint.
         for (const state of lost) session.save(state);
         for (const key of strayRecords.splice(0)) database.journal.removeSync(key);
       });

@@ -4,7 +4,7 @@ import { SATURATED } from './packed-cells.js';
 
 /*
  * Cells of filters that age: see age.ts. An item is `k` cells of the page that begins at byte `page`. The current epoch
- * is `epoch`, or the one in `expiring`, which counts cells by their last epoch.
+ * is `epoch`, or the epoch in `expiring`, which counts cells by their last epoch.
  */
 
 const COUNTER_UNIT = CYCLE;

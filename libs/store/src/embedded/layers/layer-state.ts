@@ -13,7 +13,7 @@ export class LayerState {
   readonly pageBytes: number;
   /** The last block of a segment may be shorter. No page straddles two blocks. */
   readonly blockBytes: number;
-  /** For each block: 1 if its cells differ from the checkpointed ones. */
+  /** For each block: 1 if its cells differ from the checkpointed cells. */
   readonly dirty: Uint8Array;
   /** For each block: 1 if it was ever checkpointed. Loading leaves all other blocks at zero. */
   readonly written: Uint8Array;

@@ -58,7 +58,7 @@ export class DeadLetters {
     );
   }
 
-  /** At most `limit` dead letters after the one with this number, without those that were forgotten. */
+  /** At most `limit` dead letters after this number, without forgotten ones. */
   page(limit: number, after: number, lives: (entry: Entry) => boolean): DeadLetterPage {
     const most = Math.min(limit, this.database.sizes.lettersPerPage);
     const looked = this.from(after + 1, most + 1);

@@ -205,7 +205,7 @@ export class TodoQueue {
     return this.settle(ids, now, (lease, held) => this.leases.extend(lease, held, until));
   }
 
-  /** Dead letters after the one with this number. */
+  /** Dead letters after this number. */
   deadLetters(limit: number, after: number): DeadLetterPage {
     return this.letters.page(limit, after, (entry) => !this.isForgotten(entry));
   }

@@ -218,7 +218,7 @@ class Making {
     await this.write(({ purger }) => purger.generation(this.state.key), false).catch(() => undefined);
   }
 
-  /** Opens the next layer. It counts towards the quota like a new filter. */
+  /** Opens the next layer. The layer counts towards the quota like a new filter. */
   private async openLayer(number: number): Promise<LayerState> {
     const { next, layers } = this.state.stack;
     if (!next || number !== layers.length) throw new RangeError(`an import has no layer ${number} now`);

@@ -28,7 +28,7 @@ export const isStale = (since: number, now: number): boolean => now - since > ST
  * An instance that takes over from a dead one starts the same change, or one that retires the dead instance's keys.
  */
 export interface CatalogueChange {
-  /** The entry during the change. Absent if it already says so: this call then continues the change. */
+  /** The entry during the change. Absent if the entry already announces the change: this call then continues it. */
   readonly announced?: CatalogueEntry | undefined;
   readonly deadline: number;
   /** Quota for the announced entry. */

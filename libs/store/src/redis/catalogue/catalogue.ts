@@ -100,8 +100,9 @@ export class Catalogue {
   }
 
   /**
-   * Sets an entry (undefined deletes it) if it is still the one that was read. Returns the stored text, which is empty
-   * for a deleted entry, or undefined if the entry had changed. Throws QUOTA_EXCEEDED if it would exceed the quota.
+   * Sets an entry (undefined deletes it) if it is still the entry that was read. Returns the stored text, which is
+   * empty for a deleted entry, or undefined if the entry had changed. Throws QUOTA_EXCEEDED if it would exceed the
+   * quota.
    */
   async set(
     read: EntryRead,

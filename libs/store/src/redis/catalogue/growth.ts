@@ -228,8 +228,8 @@ export class Growth {
   }
 
   /**
-   * The entry while the next layer is created; undefined if it already says so. Throws STORE_FULL if another call is
-   * deleting the layer's keys for lack of memory.
+   * The entry while the next layer is created; undefined if the entry already announces this. Throws STORE_FULL if
+   * another call is deleting the layer's keys for lack of memory.
    */
   private async announced(
     filter: RedisFilter,

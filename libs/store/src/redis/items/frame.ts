@@ -64,7 +64,7 @@ export type StackName = 'own' | 'sync';
 /** With more hashes, the unrolled loop needs its own function, because a Lua function has 250 registers. */
 const MOST_STRAIGHT = 16;
 
-/** Numbers of KEYS and ARGV before the named ones: see checkSegment and FIND_RECORD in scripts/script.ts. */
+/** Numbers of KEYS and ARGV before the named arguments: see checkSegment and FIND_RECORD in scripts/script.ts. */
 const READS_HAVE = { keys: 2, args: 2 };
 const CHANGES_HAVE = { keys: 4, args: 8 };
 

@@ -113,7 +113,7 @@ export class LayerStack {
     return this.plan[0].geometry.spread !== undefined;
   }
 
-  /** Room of a segment in its open layer and the later ones, each up to the segment's share of the capacity. */
+  /** Room of a segment in its open and later layers, each up to the segment's share of the capacity. */
   roomIn(segment: number): number {
     let room = 0;
     for (let layer = this.openSeen[segment] as number; layer < this.plan.length; layer++) {
@@ -123,9 +123,9 @@ export class LayerStack {
   }
 
   /**
-   * Number of items that can still be added. If the filter grows, that is the room in its open layers and the later
-   * ones; the last layer's capacity is shared by all segments. The last layer may hold more than its capacity, because
-   * several instances add in parallel, or because items of a filter that ages are estimates.
+   * Number of items that can still be added. If the filter grows, that is the room in its open and later layers; all
+   * segments share the capacity of the last layer. The last layer may hold more than its capacity, because several
+   * instances add in parallel, or because items of a filter that ages are estimates.
    */
   get room(): number {
     if (!this.grows) return Math.max(0, 2 * this.plan[0].capacity - this.items);
