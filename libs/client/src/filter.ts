@@ -21,7 +21,10 @@ export interface AddOptions extends ChangeOptions {
 
 /** A filter of strings, with the methods of a Set. */
 export class Filter extends Handle<Omit<CreateFilter, 'name'>, FilterDescription | LostFilter> {
-  /** Adds items. `true`: the item was absent. A multiset counts the item in any case, unless `onlyAbsent` is true. */
+  /**
+   * Adds items. `true`: the item was absent. A multiset counts the item even if it was present, unless `onlyAbsent` is
+   * true.
+   */
   readonly add: Verb<string, boolean, AddOptions>;
   /** Checks whether items are present. */
   readonly has: Verb<string, boolean, CallOptions>;

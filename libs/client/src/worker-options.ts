@@ -31,7 +31,7 @@ export interface WorkerOptions {
    */
   readonly untilEmpty?: boolean;
   /**
-   * With `untilEmpty`: a URL that fails at this attempt or later stays in the queue for another run. Default: the
+   * With `untilEmpty`: a URL that fails at this attempt or a later one stays in the queue for another run. Default: the
    * `maxAttempts` of the set, or 5.
    */
   readonly tries?: number;

@@ -22,7 +22,7 @@ const REASONS: ReadonlyMap<unknown, Away> = new Map<unknown, Away>([
   ['STORE_UNAVAILABLE', 'store'],
   ['OVERLOADED', 'busy'],
 ]);
-/** Calls that the service answers without its store. Their success does not show that the store is back. */
+/** Calls that the service answers without its store. Their success does not show that the store is available again. */
 const WITHOUT_STORE = /\/v1\/(?:me|plan)$/;
 
 /** `fetch` that also tracks whether the service is available, and calls `rejected` when it rejects the key. */

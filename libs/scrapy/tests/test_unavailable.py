@@ -194,7 +194,7 @@ class UnavailableTest(unittest.TestCase):
                 self.relay.open()
             if not back.is_set() and number > 5 and is_there(found):
                 back.set()
-            # New pages until the service has answered again, and all earlier ones.
+            # New pages until the service has answered again, and all earlier pages.
             more = [] if back.is_set() else [f"/page/{number + 1}"]
             return [*(f"/page/{i}" for i in range(number + 1)), *more]
 
