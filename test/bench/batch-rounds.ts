@@ -3,7 +3,7 @@ import { measured, type Measured, type Workers } from './measured.js';
 import { assertSetUp } from './row.js';
 import { BATCH } from './workload.js';
 
-/** The four cases of a filter's work. Each prepares the next. */
+/** The four cases of a filter's work. Each case prepares the next. */
 export const CASES = ['add-new', 'add-present', 'check', 'remove'] as const;
 export type Case = (typeof CASES)[number];
 export type Rounds = Record<Case, Measured[]>;

@@ -82,7 +82,7 @@ describe('blocks that are sent ahead', () => {
       },
     });
     await settled();
-    // The second call fails first. The service still answers the first one.
+    // The second call fails before the first one is answered. The service still answers the first one.
     state.calls[1]?.fail(LOST);
     await settled();
     expect(told).toEqual([]);

@@ -386,7 +386,7 @@ export function redisFacts(subject: Subject<RedisHarness>): void {
     expect(await keysOf(subject, filter)).toEqual([]);
   });
 
-  // It moves the clock.
+  // This suite moves the clock.
   redisHosts(subject);
 }
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 /** One of the two programs of the example. */
 export interface Program {
   readonly name: string;
-  /** Why it cannot run, or empty. */
+  /** The reason why it cannot run, or an empty string. */
   readonly why: string;
   command(folder: string): readonly [string, ...string[]];
 }

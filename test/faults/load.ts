@@ -43,7 +43,7 @@ export async function send(url: string, { method, path, body, key }: Request): P
   return { status: response.status, body: text === '' ? undefined : (JSON.parse(text) as unknown) };
 }
 
-/** Sends until it succeeds. */
+/** Sends the request until it succeeds. */
 export async function insist(url: string, request: Request): Promise<Reply> {
   let reply: Reply | undefined;
   await until(`${request.method} ${request.path} succeeds`, async () => {

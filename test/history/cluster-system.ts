@@ -41,7 +41,7 @@ class Shard {
 
   /**
    * Kills the master, and loses the writes that its replica has not received in the last `lagMs`.
-   * Returns when it died.
+   * Returns the time when it died.
    */
   async fail(lagMs: number, answers: Answers): Promise<Death> {
     const heldAt = performance.now();

@@ -13,7 +13,7 @@ export interface Run {
   readonly faults: readonly string[];
   /** Whether the queue has limits for each host. Default: no. */
   readonly byHost?: boolean;
-  /** The data that a failover may lose. None by default. */
+  /** The data that a failover may lose. By default, none. */
   readonly losses?: Losses;
 }
 

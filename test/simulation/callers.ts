@@ -24,7 +24,7 @@ const NEEDED: Partial<Record<Verb, Verb>> = {
 
 const PROFILE = { stripParameters: ['utm_source'] };
 const RECORDED: ReadonlySet<Verb> = new Set(MUTATIONS);
-/** Rarer than other calls, and therefore repeated more often. */
+/** These calls are rarer than others, and are therefore repeated more often. */
 const SETTLING: ReadonlySet<Verb> = new Set([
   'ack',
   'release',

@@ -52,7 +52,7 @@ export function expectedNow(
     return known ? asAnswered(call, known.value) : named ? refused('FILTER_EXISTS') : undefined;
   if (verb === 'drop' || verb === 'clear')
     return known ? asAnswered(call, known.value) : named ? undefined : refused('FILTER_NOT_FOUND');
-  // A sync is read after it was opened, and may be gone by then. Dropping a host may take several changes.
+  // A sync is read after its opening, and may be gone by then. Dropping a host may take several changes.
   const isWhole =
     verb !== 'drop-host' && (verb !== 'open-sync' || named?.filter.generation === call.generation);
   const isSure = known && !isRepeat && isWhole;

@@ -31,7 +31,7 @@ export class Listing {
     this.hasMoved ||= queue.lanes.all.some(({ isVague }) => isVague);
   }
 
-  /** Where a listed entry was seen. Undefined if it was seen in several places. */
+  /** The place in which a listed entry was seen. Undefined if it was seen in several places. */
   placeOf(item: string, birth: number, state: EntryState): string | undefined {
     const [place, ...others] = this.places.get(nameOf(item, birth, state)) ?? [];
     return others.length === 0 ? place : undefined;

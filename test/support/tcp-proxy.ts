@@ -227,7 +227,7 @@ class Tunnel {
     return true;
   }
 
-  /** Ends both sides. Data already written still arrives. */
+  /** Ends both sides. Data that was already written still arrives. */
   cut(): void {
     this.isCut = true;
     // Reads and discards the remaining data, so that the ends are noticed.
