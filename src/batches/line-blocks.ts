@@ -210,7 +210,7 @@ function parseLines(lines: readonly string[]): unknown[] {
     const values = JSON.parse(`[${lines.join(',\n')}]`) as unknown[];
     if (values.length === lines.length && values.every((value) => typeof value === 'string')) return values;
   } catch {
-    // Parse line by line, to find the bad one.
+    // Parse line by line, to find the bad line.
   }
   return lines.map(parseLine);
 }

@@ -8,8 +8,8 @@ import type { Headers } from './security-headers.js';
 
 /**
  * Answers bytes that are not a valid HTTP request (broken syntax, or headers that are too large or too slow) on the
- * socket itself, because Fastify has no request to reply to. First answers earlier complete requests: they may have
- * been executed, and an error instead of their answers would say otherwise.
+ * socket itself, because Fastify has no request to reply to. Answers earlier complete requests first, because they may
+ * have been executed, and an error instead of their answers would deny that.
  */
 export function answerClientError(error: Error & { code?: string }, socket: Socket, headers: Headers): void {
   const answer = (): void => {

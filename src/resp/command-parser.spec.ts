@@ -64,7 +64,7 @@ describe('the parser of commands', () => {
     );
   });
 
-  it('throws nothing but a protocol fault for any input, cut anywhere', () => {
+  it('throws only protocol faults for any input, cut anywhere', () => {
     const word = fc.constantFrom(
       '*',
       '$',

@@ -78,7 +78,7 @@ function isOver(error: unknown): boolean {
   );
 }
 
-/** Adds to the error how to abandon the sync that blocks this one. */
+/** Adds a hint to the error: how to abandon the sync that blocks this one. */
 function withAdvice(error: unknown, name: string): unknown {
   if (!(error instanceof ServiceError) || error.code !== 'SYNC_EXISTS') return error;
   return new Ending(Exit.Refused, `${error.message}; to abandon it, run: unseen sync ${name} --abandon`);

@@ -121,7 +121,7 @@ export async function* exportParts(
       yield* partsOf(newest, reader.piecesOf(newest)[n] ?? 0, cells, held);
     snapshot.layerItems.forEach((items, layer) => (layerItems[layer] = (layerItems[layer] ?? 0) + items));
   }
-  // The counts include changes in segments after these were read; the cells do not.
+  // The counts include changes that segments got after they were read; the cells do not.
   let items = 0;
   for (const [layer, counted] of layerItems.entries()) {
     const { least, most } = (held[layer] as ItemsHeld).bounds(total);

@@ -41,7 +41,7 @@ export class Space {
     return this.lacking;
   }
 
-  /** Throws STORE_FULL if the last check found no room and, once that is stale, a new check finds none either. */
+  /** Throws STORE_FULL if the last check found no room. If that result is stale, checks again first. */
   async assert(): Promise<void> {
     if (!this.lacking) return;
     const recent = this.clock.monotonic() - this.checkedAt < RECHECK_MS;

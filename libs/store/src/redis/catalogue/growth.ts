@@ -24,8 +24,8 @@ const FREE_MS = 10_000;
 /**
  * Creates the next layer of a filter or sync. This is a change of the catalogue entry that another call may continue
  * immediately, since creating a key twice is harmless. Deleting the keys again when memory is short is a separate
- * change. During it, no call may begin to create keys. A call that had begun before deletes the keys that it has
- * created since.
+ * change. During the deletion, no call may begin to create keys. A call that had begun before deletes the keys that it
+ * has created since.
  */
 export class Growth {
   /** By generation and first layer, since several handles may share them. */
