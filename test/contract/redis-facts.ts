@@ -77,7 +77,7 @@ export function redisFacts(subject: Subject<RedisHarness>): void {
       const filter = await makeFilter(store, { capacity, errorRate: 1e-9, segmentation: SEGMENTED });
       const keys = items(2 * capacity - 20);
       const { segment } = positionsOf(keys, filter.seed, filter.geometry);
-      // A caller's key is claimed in the first segment, which works. The batch's first item is in a broken one.
+      // A caller's key is claimed in the first segment, which is intact. The batch's first item is in a broken one.
       const broken = segment.find((one) => one !== 0)!;
       const batch = keys
         .map((key, i) => ({ key, breaks: segment[i] === broken }))
