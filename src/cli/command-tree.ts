@@ -103,7 +103,7 @@ function addTransfers(program: Command, run: Runner): void {
     .action(run(importFrom));
   program
     .command('import-set')
-    .description('add the members of a Redis SET, while others keep writing to it')
+    .description('add the members of a Redis SET, even while other programs write to it')
     .argument('<name>', 'a visited set for URLs, or a filter for fingerprints')
     .requiredOption('--redis <url>', 'URL of the Redis server, redis:// or rediss://')
     .requiredOption('--key <key>', 'Redis key of the SET')

@@ -19,8 +19,8 @@ export function addHosts(program: Command, run: Runner): void {
     .argument('<set>')
     .argument('<host>')
     .option('--delay <time>', 'time between two leases of the host, or 0', seconds(0, 86_400))
-    .option('--leased <n>', 'limit on its URLs that are leased at a time', whole(1, 2 ** 31))
-    .option('--urls <n>', 'limit on its URLs in the set', whole(1, 2 ** 31))
+    .option('--leased <n>', 'maximum number of its URLs leased at a time', whole(1, 2 ** 31))
+    .option('--urls <n>', 'maximum number of its URLs in the set', whole(1, 2 ** 31))
     .option('--blocked-until <time>', 'lease none of its URLs before this time, such as 2030-01-31T12:00:00Z')
     .action(run(setHost));
   hosts

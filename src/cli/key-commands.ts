@@ -9,7 +9,7 @@ import { MOST, whole } from './values.js';
 export function addKeys(program: Command, run: Runner): void {
   const keys = program
     .command('keys')
-    .description('manage API keys in the running service or, with --offline, in its store')
+    .description('manage API keys through the running service, or with --offline directly in its store')
     .option('--offline', 'open the store directly; stop the service first if the store is embedded');
   const either =
     (online: Act, offline: (...args: never[]) => OfflineKeys) =>

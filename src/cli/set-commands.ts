@@ -48,12 +48,8 @@ export function addSets(program: Command, run: Runner): void {
       .option('--max-attempts <n>', 'leases after which a URL becomes a dead letter', whole(1, 1_000_000))
       .option('--per-host', 'lease from hosts in turn; each of the following options implies it')
       .option('--per-host-delay <time>', 'time between two leases of a host, such as 2s', seconds(1, 86_400))
-      .option(
-        '--per-host-leased <n>',
-        'limit on the URLs of a host that are leased at a time',
-        whole(1, 2 ** 31),
-      )
-      .option('--per-host-urls <n>', 'limit on the URLs of a host in the set', whole(1, 2 ** 31)),
+      .option('--per-host-leased <n>', 'maximum number of URLs of a host leased at a time', whole(1, 2 ** 31))
+      .option('--per-host-urls <n>', 'maximum number of URLs of a host in the set', whole(1, 2 ** 31)),
   ).action(run(create));
   program.command('list').description('list all visited sets and filters').action(run(list));
   program

@@ -1,5 +1,4 @@
 import { InvalidArgumentError } from 'commander';
-import { show } from '../errors/show.js';
 
 // Parsers for option values. They throw errors of commander, which names the option.
 
@@ -17,7 +16,7 @@ export function whole(min: number, max: number): (text: string) => number {
     const plain = text.replaceAll('_', '');
     const number = WHOLE.test(plain) || DECIMAL.test(plain) ? Number(plain) : NaN;
     if (Number.isSafeInteger(number) && number >= min && number <= max) return number;
-    throw new InvalidArgumentError(`It must be a whole number from ${min} to ${max}, not ${show(text)}.`);
+    throw new InvalidArgumentError(`It must be a whole number from ${min} to ${max}.`);
   };
 }
 
@@ -26,7 +25,7 @@ export function decimal(min: number, max: number): (text: string) => number {
   return (text) => {
     const number = DECIMAL.test(text) ? Number(text) : NaN;
     if (number >= min && number <= max) return number;
-    throw new InvalidArgumentError(`It must be a number from ${min} to ${max}, not ${show(text)}.`);
+    throw new InvalidArgumentError(`It must be a number from ${min} to ${max}.`);
   };
 }
 
@@ -36,8 +35,6 @@ export function seconds(min: number, max: number): (text: string) => number {
     const [, digits, unit = 's'] = TIME.exec(text) ?? [];
     const value = digits === undefined ? NaN : (Number(digits) * MS[unit as keyof typeof MS]) / 1_000;
     if (Number.isInteger(value) && value >= min && value <= max) return value;
-    throw new InvalidArgumentError(
-      `It must be a time such as 30s, 90m or 2h, of ${min} to ${max} seconds, not ${show(text)}.`,
-    );
+    throw new InvalidArgumentError(`It must be from ${min} to ${max} seconds; write it as 30s, 90m or 2h.`);
   };
 }

@@ -71,9 +71,11 @@ describe('the command line', () => {
       ].map(({ stdout }) => (JSON.parse(stdout) as { memoryBytes: number }).memoryBytes);
       expect([shape, planned]).toEqual([shape, created]);
     }
-    expect((await unseen(['clear', name, '--dry-run'])).stdout).toContain('would be cleared: 3 items');
+    expect((await unseen(['clear', name, '--dry-run'])).stdout).toContain(
+      `would clear visited set ${name} (3 items, `,
+    );
     expect(await client.visitedSet(name).describe()).toMatchObject({ items: 3 });
-    expect((await unseen(['clear', name])).stdout).toContain('cleared: it had 3 items');
+    expect((await unseen(['clear', name])).stdout).toContain(`cleared visited set ${name} (3 items, `);
     expect(await client.visitedSet(name).describe()).toMatchObject({ items: 0 });
     expect(await unseen(['drop', name, '--quiet'])).toEqual({ code: 0, stdout: '', stderr: '' });
     await expect(client.visitedSet(name).describe()).rejects.toMatchObject({ status: 404 });
@@ -236,7 +238,11 @@ describe('the command line', () => {
       ],
       [['nothing'], 2, /unknown command 'nothing'/],
       [['create', 'x'], 2, /required option '--capacity <items>'/],
-      [['create', 'x', '--capacity', 'many'], 2, /whole number from 1 to \d+, not "many"/],
+      [
+        ['create', 'x', '--capacity', 'many'],
+        2,
+        /'many' is invalid\. It must be a whole number from 1 to \d+\./,
+      ],
       [
         ['create', 'x y', '--capacity', '5'],
         4,
@@ -252,8 +258,16 @@ describe('the command line', () => {
         4,
         /^unseen: no visited set or filter is called "nobody"; create it with unseen create\n$/,
       ],
-      [['visit', 'nobody', '--parallel', '17'], 2, /whole number from 1 to 16, not "17"/],
-      [['work', 'nobody', '--exec', 'true', '--lease', '0'], 2, /of 1 to 86400 seconds, not "0"/],
+      [
+        ['visit', 'nobody', '--parallel', '17'],
+        2,
+        /'17' is invalid\. It must be a whole number from 1 to 16\./,
+      ],
+      [
+        ['work', 'nobody', '--exec', 'true', '--lease', '0'],
+        2,
+        /'0' is invalid\. It must be from 1 to 86400 seconds/,
+      ],
     ];
     for (const [args, code, says] of cases) {
       const ended = await unseen(args);

@@ -62,7 +62,7 @@ describe.each(STORES)('the command line and hosts, $name store', ({ start }) => 
     });
     expect(await unseen(['create', 'x', '--capacity', '5', '--per-host-delay', '0'])).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining('of 1 to 86400 seconds, not "0"'),
+      stderr: expect.stringContaining(`'0' is invalid. It must be from 1 to 86400 seconds`),
     });
   });
 
@@ -92,7 +92,7 @@ describe.each(STORES)('the command line and hosts, $name store', ({ start }) => 
     });
     expect(await unseen(drop)).toMatchObject({
       code: 0,
-      stdout: `hosts drop ${set.name} a.example: 2 URLs left the queue; they stay visited\n`,
+      stdout: `hosts drop ${set.name} a.example: dropped 2 URLs from the queue, but not from the visited set\n`,
     });
     const json = (await unseen(['hosts', 'list', set.name, '--json'])).stdout.trim().split('\n');
     expect(json.map((line) => JSON.parse(line) as object)).toContainEqual(

@@ -64,9 +64,9 @@ describe.each(STORES)('the command line, order and time, $name store', ({ start 
     const again = ['work', name, '--exec', 'true', '--again-after'];
     for (const [args, stderr] of [
       [['discover', name, '--priority', 'urgent'], 'Allowed choices are high, normal, low'],
-      [['discover', name, '--delay', '3651d'], 'of 0 to 315360000 seconds, not "3651d"'],
+      [['discover', name, '--delay', '3651d'], `'3651d' is invalid. It must be from 0 to 315360000 seconds`],
       [['visit', name, '--priority', 'low'], "unknown option '--priority'"],
-      [[...again, '0'], 'of 1 to 315360000 seconds, not "0"'],
+      [[...again, '0'], `'0' is invalid. It must be from 1 to 315360000 seconds`],
       [[...again, '1d'], `--again-after does not apply to ${name}, which has --max-age`],
     ] as const)
       expect(await unseen(args)).toMatchObject({ code: 2, stderr: expect.stringContaining(stderr) });

@@ -80,7 +80,7 @@ describe.each(STORES)('the command line and the queue, $name store', ({ start })
       stdout: `queue drop ${set.name} would drop 2 URLs; nothing was changed\n`,
     });
     expect(await queue(...drop, '--state', 'dead')).toMatchObject({
-      stdout: `queue drop ${set.name}: 1 URLs left the queue; they stay visited\n`,
+      stdout: `queue drop ${set.name}: dropped 1 URL from the queue, but not from the visited set\n`,
     });
     expect(await queue(...drop, '--forget', '--json')).toMatchObject({
       code: 0,
@@ -91,7 +91,7 @@ describe.each(STORES)('the command line and the queue, $name store', ({ start })
       'unseen',
     ]);
     expect(await queue('drop', set.name, '--all', '--forget')).toMatchObject({
-      stdout: `queue drop ${set.name}: 1 URLs left the queue; 1 of them were forgotten\n`,
+      stdout: `queue drop ${set.name}: dropped 1 URL from the queue, and forgot 1\n`,
     });
   });
 

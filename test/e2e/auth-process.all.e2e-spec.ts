@@ -206,7 +206,7 @@ describe('npm run keys', () => {
       { DATA_DIR: service.dataDir },
       ...['create', '--name', 'x', '--scope', 'read', '--prefix', 'a-', '--max-filters', 'many'],
     );
-    const number = 'must be a whole number from 1 to 9007199254740991, not "many"';
+    const number = "'many' is invalid. It must be a whole number from 1 to 9007199254740991.";
     expect(many).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining(number) });
     expect(ended).toEqual({ code: 4, stdout: '', stderr });
     await service.clean();

@@ -1,7 +1,7 @@
 import type { AddOptions, Checkpoint, DiscoverOptions, Priority } from '#client';
 import { Exit, Interrupted } from '../ending.js';
 import { Job, type Counts } from '../jobs/job.js';
-import { number, time } from '../terminal/progress.js';
+import { counted, number, time } from '../terminal/progress.js';
 import { tell, type Context } from './context.js';
 import { goOn } from './go-on.js';
 import { feed, identityOf, keepingOf, sourcesOf, type Fed, type FeedOptions, type JobFlags } from './feed.js';
@@ -117,7 +117,7 @@ function countsCopies({ description }: Found, { onlyAbsent = false }: CallOption
 
 /** `isLeft` is true if the job left a checkpoint. */
 export function interrupted(job: Job, isLeft: boolean): Interrupted {
-  const far = `interrupted after ${number(job.checkpoint.entries)} lines`;
+  const far = `interrupted after ${counted(job.checkpoint.entries, 'line')}`;
   return new Interrupted(
     isLeft
       ? `${far}; run the same command again to continue`

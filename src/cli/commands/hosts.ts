@@ -1,6 +1,6 @@
 import { NotFoundError, type Host, type HostSettings, type VisitedSet } from '#client';
 import { Exit } from '../ending.js';
-import { number } from '../terminal/progress.js';
+import { counted, number } from '../terminal/progress.js';
 import { tell, type Context } from './context.js';
 import { findSet } from './found.js';
 
@@ -49,12 +49,12 @@ export async function dropHost(
   const { handle } = await findSet(context.client, name, 'hosts drop');
   if (dryRun) {
     const held = await heldBy(handle, host);
-    const line = `hosts drop ${name} ${host} would drop ${number(held)} URLs; nothing was changed`;
+    const line = `hosts drop ${name} ${host} would drop ${counted(held, 'URL')}; nothing was changed`;
     await tell(context, { verb: 'hosts drop', name, host, dryRun: true, dropped: held }, line);
     return Exit.Done;
   }
   const dropped = await handle.hosts.drop(host);
-  const line = `hosts drop ${name} ${host}: ${number(dropped)} URLs left the queue; they stay visited`;
+  const line = `hosts drop ${name} ${host}: dropped ${counted(dropped, 'URL')} from the queue, but not from the visited set`;
   await tell(context, { verb: 'hosts drop', name, host, dropped }, line);
   return Exit.Done;
 }
@@ -90,7 +90,7 @@ function lineOf({
     blockedUntil === undefined ? [] : [`blocked until ${blockedUntil}`],
     delaySeconds === undefined ? [] : [`delay ${delaySeconds} s`],
     maxLeased === undefined ? [] : [`at most ${number(maxLeased)} leased`],
-    maxUrls === undefined ? [] : [`at most ${number(maxUrls)} URLs`],
+    maxUrls === undefined ? [] : [`at most ${counted(maxUrls, 'URL')}`],
   ].flat();
   return [host, ...counts, ...more].join('  ');
 }

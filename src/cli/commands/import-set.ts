@@ -2,7 +2,7 @@ import { Interrupted, UsageError, type Exit } from '../ending.js';
 import { show } from '../../errors/show.js';
 import { Job } from '../jobs/job.js';
 import { RedisSet } from '../sources/redis-set.js';
-import { number, time } from '../terminal/progress.js';
+import { counted, number, time } from '../terminal/progress.js';
 import { partialOr, withAll, words } from './change.js';
 import { tell, type Context } from './context.js';
 import { feed } from './feed.js';
@@ -32,7 +32,7 @@ export async function importSet(context: Context, name: string, options: ImportS
       (error: unknown) => {
         if (!(error instanceof Interrupted)) throw error;
         throw new Interrupted(
-          `interrupted after ${number(job.checkpoint.entries)} members; run the same command again to continue`,
+          `interrupted after ${counted(job.checkpoint.entries, 'member')}; run the same command again to continue`,
         );
       },
     );

@@ -1,6 +1,6 @@
 import type { QueuedUrl } from '#client';
 import { Exit, UsageError } from '../ending.js';
-import { number } from '../terminal/progress.js';
+import { counted, number } from '../terminal/progress.js';
 import { tell, type Context } from './context.js';
 import { findSet } from './found.js';
 
@@ -45,10 +45,10 @@ export async function dropQueued(
   const asked = { ...selection, ...(all && { all }), ...(forget && { forget }), ...(dryRun && { dryRun }) };
   const counts = await handle.dropQueued(asked, { signal: context.interruption.soft });
   const { matched, dropped, forgotten } = counts;
-  const after = forgotten === undefined ? 'they stay visited' : `${number(forgotten)} of them were forgotten`;
+  const after = forgotten === undefined ? 'but not from the visited set' : `and forgot ${number(forgotten)}`;
   const line = dryRun
-    ? `queue drop ${name} would drop ${number(matched)} URLs; nothing was changed`
-    : `queue drop ${name}: ${number(dropped)} URLs left the queue; ${after}`;
+    ? `queue drop ${name} would drop ${counted(matched, 'URL')}; nothing was changed`
+    : `queue drop ${name}: dropped ${counted(dropped, 'URL')} from the queue, ${after}`;
   await tell(context, { verb: 'queue drop', name, ...(dryRun && { dryRun }), ...counts }, line);
   return Exit.Done;
 }

@@ -1,7 +1,7 @@
 import type { CreateFilter, CreateVisitedSet, PerHost, PlanOptions, Queue, UrlProfile } from '#client';
 import { Exit, UsageError } from '../ending.js';
 import { show } from '../../errors/show.js';
-import { bytes, number } from '../terminal/progress.js';
+import { bytes, counted, number } from '../terminal/progress.js';
 import { tell, type Context } from './context.js';
 import { find, type Found } from './found.js';
 
@@ -32,7 +32,7 @@ export async function create(context: Context, name: string, options: CreateOpti
   if (type !== undefined) {
     if ([urlProfile, maxAttempts, maxAge, perHost].some((option) => option !== undefined))
       throw new UsageError(
-        '--url-profile, --max-attempts, --max-age and --per-host apply to visited sets only, not with --type',
+        '--url-profile, --max-attempts, --max-age and --per-host apply to visited sets only: leave them out with --type',
       );
     if (errorRate === undefined) throw new UsageError('a filter needs --error-rate');
     const filter = { ...others, type, errorRate, ...(semantics !== undefined && { semantics }) };
@@ -80,7 +80,7 @@ function profileIn(text: string): 'safe' | UrlProfile {
 }
 
 function sizes({ capacity, errorRate, memoryBytes }: Found['description']): string {
-  return `${number(capacity)} items at an error rate of ${errorRate}, ${bytes(memoryBytes)}`;
+  return `${counted(capacity, 'item')} at an error rate of ${errorRate}, ${bytes(memoryBytes)}`;
 }
 
 type Whole = Extract<Found['description'], { readonly items: number }>;
@@ -107,7 +107,7 @@ function queueOf({ waiting, scheduled }: Queue): string {
 
 /** The number of items and the capacity, over all layers. */
 function fillOf({ items, capacity, layers }: Whole): string {
-  if (layers.length === 1) return `${number(items)} of ${number(capacity)} items`;
+  if (layers.length === 1) return `${number(items)} of ${counted(capacity, 'item')}`;
   const grown = layers.reduce((sum, layer) => sum + layer.capacity, 0);
   return `${number(items)} of ${number(grown)} items (grown from ${number(capacity)})`;
 }
@@ -136,14 +136,18 @@ export async function empty(
 ): Promise<Exit> {
   const { kind, handle, description } = await find(context.client, name);
   const items = 'items' in description ? description.items : undefined;
-  const held = `${items === undefined ? 'lost data' : `${number(items)} items`}, ${bytes(description.memoryBytes)}`;
+  const held = `${items === undefined ? 'data lost' : counted(items, 'item')}, ${bytes(description.memoryBytes)}`;
   const done = verb === 'clear' ? 'cleared' : 'dropped';
   if (dryRun) {
-    await tell(context, { verb, name, dryRun: true, items }, `${kind} ${name} would be ${done}: ${held}`);
+    await tell(
+      context,
+      { verb, name, dryRun: true, items },
+      `would ${verb === 'clear' ? 'clear' : 'drop'} ${kind} ${name} (${held}); nothing was changed`,
+    );
     return Exit.Done;
   }
   await (verb === 'clear' ? handle.clear() : handle.drop());
-  await tell(context, { verb, name, items }, `${kind} ${name} ${done}: it had ${held}`);
+  await tell(context, { verb, name, items }, `${done} ${kind} ${name} (${held})`);
   return Exit.Done;
 }
 

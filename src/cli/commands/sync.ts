@@ -1,7 +1,7 @@
 import { AccessError, ServiceError, UnavailableError, type CommittedSync } from '#client';
 import { Ending, Exit, Interrupted, UsageError } from '../ending.js';
 import { Job } from '../jobs/job.js';
-import { number, time } from '../terminal/progress.js';
+import { counted, number, time } from '../terminal/progress.js';
 import { interrupted, partialOr, refusedIn, withAll, words } from './change.js';
 import { tell, type Context } from './context.js';
 import { feed, identityOf, keepingOf, sourcesOf, type FeedOptions, type JobFlags } from './feed.js';
@@ -169,7 +169,7 @@ async function report(
 ): Promise<Exit> {
   const counts = withAll(['kept', 'new', 'forgotten'], job.checkpoint);
   const figures = { forgets: wouldForget, items, ...(dryRun && { dryRun: true, refused }) };
-  const forgets = `${number(wouldForget)} of ${number(items)} items`;
+  const forgets = `${number(wouldForget)} of ${counted(items, 'item')}`;
   const tooMany = refused === true ? ', more than allowed' : '';
   const said = dryRun ? `would forget ${forgets}${tooMany}; nothing was changed` : `forgot ${forgets}`;
   const line = `sync ${name}: ${said}; listed: ${words(counts)} (${time(seconds)})`;

@@ -97,6 +97,11 @@ export function number(value: number): string {
   return value.toLocaleString('en');
 }
 
+/** A number and its noun: 1 item, 2 items. */
+export function counted(value: number, noun: string): string {
+  return `${number(value)} ${noun}${value === 1 ? '' : 's'}`;
+}
+
 const UNITS = ['B', 'kB', 'MB', 'GB', 'TB', 'PB'];
 
 export function bytes(value: number): string {
