@@ -24,7 +24,7 @@ const SCOPE_LIST = must(SCOPES_REQUIREMENT);
 
 /** The message for a list of scopes that has an unknown one. */
 function namesNoScope({ property, value }: ValidationArguments): string {
-  if (value === undefined) return `${property} must ${SCOPES_REQUIREMENT}, but is missing`;
+  if (value === undefined) return `${property} is missing; it must ${SCOPES_REQUIREMENT}`;
   const words: readonly unknown[] = Array.isArray(value) ? value : [value];
   const wrong = words.find((word) => !SCOPES.some((scope) => scope === word));
   return `${property} must ${SCOPES_REQUIREMENT}; ${show(wrong)} is not one of them`;

@@ -20,8 +20,8 @@ export class AdditionsDto extends ItemsDto {
   @ApiPropertyOptional({
     ...BATCH_OPTIONS.onlyAbsent,
     description:
-      'For multisets: add only items that are not present, and do not count the others. Of several equal items in one ' +
-      'request, only the first can be new. Filters with the semantics `set` always add like this',
+      'For multisets: add only items that are not present, and do not count the others. If a request repeats an item, ' +
+      'only its first occurrence can be new. Filters with the semantics `set` always add like this',
   })
   readonly onlyAbsent?: boolean;
 }

@@ -66,7 +66,7 @@ function discoveryFault(entry: object | null): string | undefined {
 
 /** Shows a wrong member of an entry. */
 function butNot(value: unknown): string {
-  return value === undefined ? ', but it is missing' : `, not ${show(value)}`;
+  return value === undefined ? ', but has none' : `, not ${show(value)}`;
 }
 
 const ENTRY_KINDS: Readonly<Record<Entries, string>> = {
@@ -111,7 +111,7 @@ export function jsonBatch(
   const { [member]: batch } = jsonObject(body, new Set([member, ...options]));
   const { maxItems, maxItemBytes } = limits;
   const fault = (what: string): Error => refused([{ pointer: `#/${member}`, detail: `${member}${what}` }]);
-  if (batch === undefined) throw fault(' must be an array of strings; it is missing');
+  if (batch === undefined) throw fault(' is missing; it must be an array of strings');
   if (!Array.isArray(batch)) throw fault(` must be an array of strings, not ${show(batch)}`);
   if (batch.length > maxItems) throw fault(` must have at most ${maxItems} entries, not ${batch.length}`);
   const faults: Fault[] = [];

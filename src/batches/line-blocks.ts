@@ -171,8 +171,9 @@ function readLines(
     const fault =
       value === undefined ? 'must be a JSON string' : entryFault(value, limits.entries, limits.maxItemBytes);
     if (fault !== undefined) {
-      const problem = new ProblemError('VALIDATION_FAILED', `${fault}; the line is ${show(lines[i])}`);
-      return atLine(from + i, problem);
+      const line = from + i;
+      const detail = `line ${line} ${fault}; it is ${show(lines[i])}`;
+      return { line, problem: new ProblemError('VALIDATION_FAILED', detail, { line }) };
     }
     items.push(value as Discovery);
   }

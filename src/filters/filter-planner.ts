@@ -31,7 +31,9 @@ export class FilterPlanner {
     if (growth !== 'auto')
       throw invalid(
         '#/growth',
-        `growth must be "auto" for a set with perHost, ${growth === undefined ? 'but is missing' : `not "${growth}"`}`,
+        growth === undefined
+          ? 'growth is missing; it must be "auto" for a set with perHost'
+          : `growth must be "auto" for a set with perHost, not "${growth}"`,
       );
     return this.within(dto, { ...segmentation, spread: runs });
   }

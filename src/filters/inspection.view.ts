@@ -60,8 +60,8 @@ export class LayerFindingView {
 const ANSWER = {
   enum: ['seen', 'unseen'],
   description:
-    'Whether a layer claims the item, and the item is not hidden. During a sync this is the ' +
-    'answer of the layers from before the sync',
+    'Whether a layer claims the item, and the item is not hidden. During a sync, only the layers that existed ' +
+    'before it are checked',
 } as const;
 
 const HIDDEN = {

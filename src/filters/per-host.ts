@@ -30,9 +30,9 @@ export class PerHostView {
 
   @Limit(
     'maxUrls',
-    'Maximum number of URLs of a host that are discovered and not forgotten. `discover` answers `limited` for any ' +
-      'more. After the commit of a sync, all URLs that it keeps count. In a set that ages, the count restarts with ' +
-      'each period of `maxAgeSeconds`. Absent: no limit',
+    'Maximum number of URLs of a host that are discovered and not forgotten. `discover` answers `limited` for ' +
+      'further URLs. After a sync is committed, every URL that it kept counts towards the limit. In a set that ages, ' +
+      'the count restarts with each period of `maxAgeSeconds`. Absent: no limit',
   )
   readonly maxUrls?: number;
 }

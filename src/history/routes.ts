@@ -11,8 +11,8 @@ export function HistoryRoute(missing: ErrorCode): MethodDecorator {
       access: 'read',
       summary: 'Get the history of the last hours, minute by minute',
       description:
-        'The instance that answers keeps the history in memory: at most six hours, and nothing from ' +
-        'before its start or the last clear. It watches at most 500 filters.',
+        'The instance that answers keeps at most six hours in memory, and nothing from before it started or ' +
+        'before the last clear. It watches at most 500 filters.',
       codes: [missing],
     }),
     ApiOkResponse({ type: HistoryView }),

@@ -102,7 +102,7 @@ export function BatchRoute(given: BatchDoc): MethodDecorator {
 
 const EXPLAIN =
   'Shows where an answer comes from. It reads the counters and changes nothing. During a ' +
-  'sync it reads the layers from before the sync. It needs the scope `admin` because it ' +
+  'sync, it reads only the layers that existed before the sync. It needs the scope `admin` because it ' +
   'shows where items are stored.';
 
 /** A route that explains the results for a few entries. */
@@ -120,7 +120,7 @@ export function CountersRoute(missing: ErrorCode): MethodDecorator {
       summary: 'Count how many counters of a sample have each value',
       description:
         'Reads at most 256 pages, drawn at random for each call, or all pages of a small filter. ' +
-        'During a sync it reads the layers from before the sync.',
+        'During a sync, it reads only the layers that existed before the sync.',
       codes: [missing, 'STORE_DATA_LOST', 'FILTER_BUSY'],
     },
     {},

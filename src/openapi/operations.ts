@@ -166,4 +166,4 @@ const STREAM_ANSWER =
   'The answer to a stream. One line per 1,000 input lines: `{"from", "results", "invalid"?}`. `from` is the number of ' +
   'the first of these lines, counted from 1 and including empty lines. `results` has one element per item, and none for an ' +
   'empty line. `index` in `invalid` is an index in `results`. Blocks of empty lines have no answer line. The last line is ' +
-  '`{"done": true, "counts"}`, or `{"error": problem, "line"}`; then all answers before it remain valid.';
+  '`{"done": true, "counts"}` or, after a failure, `{"error": problem, "line"}`. The answers before a failure remain valid.';

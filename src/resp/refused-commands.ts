@@ -32,6 +32,6 @@ export const REFUSED: ReadonlyMap<string, string> = new Map<string, string>([
     (name) => [name, 'a filter keeps its name; import an export of it under another name'] as const,
   ),
   ...['CONFIG', 'SHUTDOWN', 'SAVE', 'BGSAVE', 'CLUSTER', 'REPLICAOF', 'ACL'].map(
-    (name) => [name, 'set the service up by its settings (docs/settings.md)'] as const,
+    (name) => [name, 'configure the service with its settings (docs/settings.md)'] as const,
   ),
 ]);

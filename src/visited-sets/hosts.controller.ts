@@ -29,7 +29,7 @@ export class HostsController {
     access: 'read',
     summary: 'List the hosts of a set with `perHost`',
     description:
-      'Lists hosts with URLs in the queue, with URLs that count towards `maxUrls`, or with settings, in no particular ' +
+      'Lists hosts that have queued URLs, URLs that count towards `maxUrls`, or their own settings, in no particular ' +
       'order. If hosts are added or removed while you read the pages, a host may be on two pages. A page may be shorter ' +
       'than `limit` even if more follow.',
     codes: CODES,

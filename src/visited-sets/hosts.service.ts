@@ -35,7 +35,7 @@ export class HostsService {
       if (found) return hostView(found);
       throw new ProblemError(
         'HOST_NOT_FOUND',
-        `visited set "${name}" has no host ${show(host)}: it has no URLs in the queue, no count, and no settings`,
+        `host ${show(host)} is unknown to visited set "${name}": the host has no queued URLs, no count and no settings`,
       );
     });
   }

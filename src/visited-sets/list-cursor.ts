@@ -41,8 +41,8 @@ export class ListCursor {
     if (this.seal(inner) === cursor) return inner;
     throw invalid(
       '#/cursor',
-      `cursor must ${REQUIREMENT}, not ${show(cursor)}: it belongs to another list or selection, or the set has been ` +
-        'cleared since. To read the first page, leave out cursor',
+      `cursor must ${REQUIREMENT}, not ${show(cursor)}. A cursor is valid only for the same list and selection, and ` +
+        'until the set is cleared. To start again, leave out cursor',
     );
   }
 

@@ -51,7 +51,7 @@ export function refuseDelay(
 /** Throws VALIDATION_FAILED if URLs of the set cannot be scheduled again, for the same reason. */
 export function refuseAgain({ name, maxAgeSeconds }: Filter, againAfterSeconds: number | undefined): void {
   if (maxAgeSeconds === undefined || againAfterSeconds === undefined) return;
-  const why = 'its URLs come back when they are discovered after they expire';
+  const why = 'its URLs come back only if they expire and are then discovered again';
   throw unwanted(
     'againAfterSeconds',
     againAfterSeconds,

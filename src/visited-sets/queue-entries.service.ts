@@ -245,7 +245,7 @@ function refuseUnclear(all: true | undefined, { state, host, prefix }: EntrySele
   if (!all && !part)
     throw invalid(
       '#/all',
-      'all must be true, but is missing: a call without state, host and prefix drops the whole queue',
+      'all is missing: to drop the whole queue, set all to true; otherwise select URLs with state, host or prefix',
     );
   if (all && part) throw unwanted('all', all, `${part[0]} ${show(part[1])} selects only a part of the queue`);
 }

@@ -30,8 +30,8 @@ export class QueuedUrlView {
     required: false,
     format: 'date-time',
     description:
-      'When the URL joined the queue: the time of its discovery or, if it was scheduled since, of its last return. ' +
-      'Absent while it is scheduled',
+      'When the URL joined the queue: when it was discovered or, if it has been scheduled since then, when it last ' +
+      'came back. Absent while it is scheduled',
   })
   readonly queuedAt?: string;
   @ApiProperty({

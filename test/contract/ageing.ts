@@ -193,7 +193,7 @@ export function ageingContract(subject: Subject): void {
       });
       const name = `late-${randomUUID()}`;
       await expect(importFile(store, await file(late), made(), name)).rejects.toThrow(
-        /a page is of epoch 4294967295, more than a day ahead of the clock/,
+        /a page has epoch 4294967295, more than a day ahead of the clock/,
       );
       await expectRefusal(store.open(name, 'visited-set', { fresh: true }), 'FILTER_NOT_FOUND');
     });

@@ -167,7 +167,7 @@ describe('batches', () => {
 
   it.each([
     ['no array', { items: 'a' }, '#/items', 'items must be an array'],
-    ['absent', {}, '#/items', 'items must be an array'],
+    ['absent', {}, '#/items', 'items is missing; it must be an array'],
     ['a number', { items: ['a', 7] }, '#/items/1', '[1] must be a string'],
     ['null', { items: [null] }, '#/items/0', '[0] must be a string'],
     ['an array', { items: [['a']] }, '#/items/0', '[0] must be a string'],

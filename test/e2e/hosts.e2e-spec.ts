@@ -251,7 +251,7 @@ describe.each(STORES)('sets with perHost, over HTTP, $name store', ({ start }) =
       [
         { perHost: {}, growth: undefined },
         '#/growth',
-        'growth must be "auto" for a set with perHost, but is missing',
+        'growth is missing; it must be "auto" for a set with perHost',
       ],
       [
         { perHost: {}, type: 'standard' },

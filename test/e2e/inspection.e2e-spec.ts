@@ -157,7 +157,7 @@ describe.each(STORES)('the cells of filters, $name store', ({ name: store, start
   });
 
   it.each<[unknown, string]>([
-    [{}, 'must be an array of strings; it is missing'],
+    [{}, 'is missing; it must be an array of strings'],
     [[], 'must be a JSON object'],
     ['"a"', 'must be a JSON object'],
     [{ items: 'a' }, 'must be an array of strings, not "a"'],

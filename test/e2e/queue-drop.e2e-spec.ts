@@ -189,8 +189,11 @@ describe.each(STORES)('dropping URLs from the queue over HTTP, $name store', ({ 
   });
 
   it.each([
-    [{}, 'all must be true, but is missing: a call without state, host and prefix drops the whole queue'],
-    [{ dryRun: true, forget: true }, 'all must be true, but is missing'],
+    [
+      {},
+      'all is missing: to drop the whole queue, set all to true; otherwise select URLs with state, host or prefix',
+    ],
+    [{ dryRun: true, forget: true }, 'all is missing: to drop the whole queue, set all to true'],
     [{ all: false }, 'all must be true, not false'],
     [
       { all: true, state: 'dead' },

@@ -230,8 +230,8 @@ describe.each(STORES)('the queue over HTTP, $name store', ({ start }) => {
     ['release', { ids: [], delaySeconds: 86_401 }, 'delaySeconds must be a whole number from 0 to 86400'],
     ['release', { ids: [], reason: 'é'.repeat(129) }, 'at most 256 bytes in UTF-8'],
     ['release', { ids: [], countAttempt: 'no' }, 'countAttempt must be true or false'],
-    ['extend', { ids: [] }, 'leaseSeconds must be a whole number from 1 to 86400, but is missing'],
-    ['extend', { leaseSeconds: 1 }, 'ids must be an array of strings; it is missing'],
+    ['extend', { ids: [] }, 'leaseSeconds is missing; it must be a whole number from 1 to 86400'],
+    ['extend', { leaseSeconds: 1 }, 'ids is missing; it must be an array of strings'],
     ['dead-letters/purge', { ids: 'x' }, 'ids must be an array of strings'],
     ['ack', { ids: [], reason: 'x' }, 'reason'],
   ])('refuses %s with %j', async (route, body, why) => {

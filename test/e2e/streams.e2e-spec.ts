@@ -165,7 +165,7 @@ describe.each(STORES)('streams over HTTP, $name store', ({ start }) => {
       line: 1_500,
       error: { code: 'VALIDATION_FAILED', line: 1_500, status: 400 },
     });
-    expect(lines[2]?.error?.detail).toContain('line 1500: must be a JSON string');
+    expect(lines[2]?.error?.detail).toContain('line 1500 must be a JSON string; it is ');
     const check = await call(app, 'POST', `${path}/check`, { items: ['item 0', 'item 1498', 'after'] });
     expect(check.body).toEqual({ results: [true, true, false] });
   });

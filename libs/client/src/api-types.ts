@@ -372,7 +372,7 @@ export type PerHost = {
    */
   maxLeased?: number;
   /**
-   * Maximum number of URLs of a host that are discovered and not forgotten. `discover` answers `limited` for any more. After the commit of a sync, all URLs that it keeps count. In a set that ages, the count restarts with each period of `maxAgeSeconds`. Absent: no limit
+   * Maximum number of URLs of a host that are discovered and not forgotten. `discover` answers `limited` for further URLs. After a sync is committed, every URL that it kept counts towards the limit. In a set that ages, the count restarts with each period of `maxAgeSeconds`. Absent: no limit
    */
   maxUrls?: number;
 };
@@ -443,7 +443,7 @@ export type Additions = {
    */
   items: Array<string>;
   /**
-   * For multisets: add only items that are not present, and do not count the others. Of several equal items in one request, only the first can be new. Filters with the semantics `set` always add like this
+   * For multisets: add only items that are not present, and do not count the others. If a request repeats an item, only its first occurrence can be new. Filters with the semantics `set` always add like this
    */
   onlyAbsent?: boolean;
 };
@@ -522,7 +522,7 @@ export type LayerFinding = {
 
 export type ExplainedItem = {
   /**
-   * Whether a layer claims the item, and the item is not hidden. During a sync this is the answer of the layers from before the sync
+   * Whether a layer claims the item, and the item is not hidden. During a sync, only the layers that existed before it are checked
    */
   answer: 'seen' | 'unseen';
   /**
@@ -962,7 +962,7 @@ export type ExplainedUrl = {
    */
   rules?: Array<UrlStep>;
   /**
-   * Whether a layer claims the item, and the item is not hidden. During a sync this is the answer of the layers from before the sync
+   * Whether a layer claims the item, and the item is not hidden. During a sync, only the layers that existed before it are checked
    */
   answer?: 'seen' | 'unseen';
   /**
@@ -1143,7 +1143,7 @@ export type QueuedUrl = {
    */
   attempt: number;
   /**
-   * When the URL joined the queue: the time of its discovery or, if it was scheduled since, of its last return. Absent while it is scheduled
+   * When the URL joined the queue: when it was discovered or, if it has been scheduled since then, when it last came back. Absent while it is scheduled
    */
   queuedAt?: string;
   /**

@@ -187,7 +187,7 @@ const MOST_IDLE = 100;
 function checked<Result>(answer: BatchAnswer<Result>, entries: number, path: string): BatchAnswer<Result> {
   const { results } = (answer as BatchAnswer<Result> | null | undefined) ?? {};
   if (Array.isArray(results) && results.length === entries) return answer;
-  throw new AnswerError(`POST ${path} of ${entries} entries did not return one result per entry`);
+  throw new AnswerError(`POST ${path} with ${entries} entries did not return one result per entry`);
 }
 
 /** Throws RangeError. */

@@ -168,7 +168,7 @@ function shown(text: string | URL): string {
 function visible(apiKey: string): string {
   const key = apiKey.trim();
   if (/^[\x21-\x7e]*$/.test(key)) return key;
-  throw new TypeError('apiKey must contain only visible ASCII characters, without spaces and line breaks');
+  throw new TypeError('apiKey must contain only visible ASCII characters, without spaces or line breaks');
 }
 
 function milliseconds(name: string, value: number): number {

@@ -210,7 +210,7 @@ function refuseFuture(
     const stamp = stampOf(cells, page);
     if (stamp <= latest) continue;
     throw new ExportFileError(
-      `a page is of epoch ${stamp}, more than a day ahead of the clock; the latest allowed epoch is ${latest}`,
+      `a page has epoch ${stamp}, more than a day ahead of the clock; the latest allowed epoch is ${latest}`,
     );
   }
 }

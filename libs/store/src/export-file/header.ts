@@ -225,7 +225,7 @@ function refuseOtherLayers({ layers, geometry, capacity, errorRate }: ExportHead
       spread === geometry.spread;
     if (!same || segments % geometry.segments !== 0 || segments < before) {
       throw new ExportFileError(
-        'every layer must have the hash scheme, hashes, page size and spread of the first layer, a multiple of its segments, and no fewer segments than the layer before',
+        'every layer must have the hash scheme, hashes, page size and spread of the first layer; its number of segments must be a multiple of that of the first layer, and at least that of the layer before',
       );
     }
     before = segments;

@@ -29,8 +29,7 @@ export function oneOf<T>(json: JsonObject, name: string, allowed: readonly T[]):
 
 /** The message does not repeat strings, because one of them is secret. */
 function refused(name: string, requirement: string, value: unknown): ExportFileError {
+  if (value === undefined) return new ExportFileError(`${name} is missing; it must ${requirement}`);
   const shown = typeof value === 'number' || value === 'another string' ? `not ${value}` : 'but is not';
-  return new ExportFileError(
-    `${name} must ${requirement}, ${value === undefined ? 'but is missing' : shown}`,
-  );
+  return new ExportFileError(`${name} must ${requirement}, ${shown}`);
 }

@@ -27,7 +27,11 @@ export function allocateSegment(geometry: Geometry): Uint8Array {
 
 function noMemory(geometry: Geometry, cause: unknown): StoreError {
   const bytes = filterBytes(geometry);
-  return new StoreError('STORE_FULL', `the machine has no memory for ${bytes} bytes of counters`, { cause });
+  return new StoreError(
+    'STORE_FULL',
+    `the machine does not have enough memory for ${bytes} bytes of counters`,
+    { cause },
+  );
 }
 
 /** Throws STORE_FULL if the machine has less than `bytes` of free memory. */

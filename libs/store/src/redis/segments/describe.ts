@@ -222,7 +222,7 @@ function readRow(reply: unknown, { stack }: RedisFilter, { queued, ages }: Descr
   ];
   const width = LAYER_COLUMNS.length + (ages ? CYCLE : 0);
   if (numbers.length !== columns.length + stack.plan.length * width) {
-    throw new Error(`unexpected reply of a script: ${String(reply).slice(0, 80)}`);
+    throw new Error(`unexpected reply from a script: ${String(reply).slice(0, 80)}`);
   }
   const row = Object.fromEntries(columns.map((name, n) => [name, numbers[n]])) as unknown as Numbers &
     Readonly<Record<(typeof AGE_COLUMNS)[number] | 'open', number>>;

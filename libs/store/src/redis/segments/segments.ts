@@ -292,7 +292,7 @@ function decode<T>(
     return { answers, items, sweep: sweep === 1 };
   }
   if ((reply === 'REUSED' || reply === 'EXPIRED') && operation) throw refusal(reply, operation);
-  throw new Error(`unexpected reply of a script: ${String(reply).slice(0, 80)}`);
+  throw new Error(`unexpected reply from a script: ${String(reply).slice(0, 80)}`);
 }
 
 function lackIn(reply: unknown): Lack | undefined {

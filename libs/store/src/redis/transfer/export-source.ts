@@ -202,7 +202,7 @@ export class RedisSource implements SegmentSource {
       const reply = await this.connection.run(script, keys, values, deadline, true);
       if (Array.isArray(reply)) return reply as unknown[];
       if (String(reply) !== 'LOST')
-        throw new Error(`unexpected reply of a script: ${String(reply).slice(0, 80)}`);
+        throw new Error(`unexpected reply from a script: ${String(reply).slice(0, 80)}`);
       view = await this.views.look(view, deadline);
     }
   }

@@ -240,7 +240,7 @@ export class RedisImport {
       throw importHosts(entry, Number(hosts), Math.ceil(this.limits.maxHosts / length), length);
     }
     if (reply === 'LOST') throw busy(entry, 'was claimed by another request during the import');
-    throw new Error(`unexpected reply of a script: ${String(reply).slice(0, 80)}`);
+    throw new Error(`unexpected reply from a script: ${String(reply).slice(0, 80)}`);
   }
 
   private get deadline(): number {
