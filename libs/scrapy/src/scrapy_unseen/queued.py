@@ -190,7 +190,7 @@ class QueuedScheduler(Scheduler):
                 self._leases.remove_target(request, key)
             self._seen_since |= result == "seen"
             if result == "limited":
-                logger.debug("Dropped a request, because the set has maxUrls pages of its host: %s", request)
+                logger.debug("Dropped a request, because the set already has maxUrls pages of its host: %s", request)
                 self.stats.inc_value("unseen/limited", spider=self.spider)
                 self._signal_dropped(request)
             elif result == "queued":

@@ -493,8 +493,8 @@ class Scheduler(ScrapyScheduler):
         if count:
             self.stats.inc_value("unseen/given_back", count, spider=self.spider)
             logger.warning(
-                "%d pages were found but not fetched%s. The set has forgotten them, and a later run fetches them only if it finds "
-                "them again on a page that it fetches%s",
+                "%d pages were found but not fetched%s. The set has forgotten them: a later run fetches them only if it "
+                "finds them again%s",
                 count,
                 *self._GIVEN_BACK,
             )

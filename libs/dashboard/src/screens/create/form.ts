@@ -23,7 +23,7 @@ export interface Form {
 /** The limits for each host: API name, label, hint, and text of an empty field. */
 export const HOST_LIMITS = [
   ['delaySeconds', 'Seconds between requests', 'From one lease of a host to the next', 'none'],
-  ['maxLeased', 'Leased at a time', 'URLs of a host that workers have at a time', 'no limit'],
+  ['maxLeased', 'Leased at a time', 'Maximum number of URLs of a host that workers hold at once', 'no limit'],
   ['maxUrls', 'URLs of a host', 'Further URLs are “limited”: neither visited nor queued', 'no limit'],
 ] as const;
 

@@ -107,10 +107,10 @@ function reasonFor({ answer, layers }: Finding, kind: Kind): string {
   const unit = kind === 'sets' ? 'URL' : 'item';
   if (answer === 'seen') {
     const claiming = layers.find(({ claims }) => claims);
-    const where = layers.length > 1 && claiming ? `In layer ${claiming.layer + 1} all` : 'All';
+    const where = layers.length > 1 && claiming ? `In layer ${claiming.layer + 1}, all` : 'All';
     const k = whole(claiming?.counters.length ?? 0);
-    return `${where} of its ${k} counters are above zero. It was added, or others raised all of them by chance.`;
+    return `${where} of its ${k} counters are above zero. Either the ${unit} was added, or others raised all of them by chance.`;
   }
-  const each = layers.length > 1 ? 'In each layer at' : 'At';
+  const each = layers.length > 1 ? 'In each layer, at' : 'At';
   return `${each} least one of its counters is zero. The ${unit} is certainly absent.`;
 }

@@ -19,7 +19,7 @@ export function MakeActions({
         <Failure
           error={error}
           what="No key was created"
-          unsure="Creation status unknown, and the list may have a new key"
+          unsure="Creation status unknown: check the list for a new key"
         />
       )}
       <div class="actions">

@@ -43,8 +43,8 @@ export function CurvePanel({ described }: { readonly described: Whole }): preact
         logarithmicFrom={LEAST}
       />
       <p class="hint">
-        You are here: {short(items)} items, and an error rate of {share(estimatedErrorRate)} by the counters
-        in use.
+        You are here: {short(items)} items, with an error rate of {share(estimatedErrorRate)}, estimated from
+        the counters in use.
       </p>
     </section>
   );

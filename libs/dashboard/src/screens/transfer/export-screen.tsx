@@ -103,7 +103,7 @@ function ExportPanel({
         {memoryBytes >= LARGE &&
           (streams
             ? 'You choose the file, and the browser writes to it as data arrives.'
-            : 'This browser keeps the whole export in memory and temporary files before it saves it, so you need that much free space. With curl, or with a browser that lets pages write to files, you do not.')}
+            : 'This browser keeps the whole export in memory and temporary files before it saves it, so you need that much free space. Curl, and browsers that let pages write to files, do not need that space.')}
       </p>
       <div aria-live="polite">
         <Progress state={state} most={memoryBytes} />

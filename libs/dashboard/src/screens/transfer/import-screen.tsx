@@ -79,7 +79,7 @@ export function ImportScreen(): preact.JSX.Element {
         {fault && <Failure error={fault} what="This file cannot be imported" />}
         {chosen && <Described chosen={chosen} />}
         {chosen && !isRunning && (
-          <Field label="Name" hint="Change it if the name is already taken">
+          <Field label="Name" hint="Change the name if it is already taken">
             {(props) => (
               <input
                 {...props}
