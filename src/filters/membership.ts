@@ -11,8 +11,8 @@ export class Membership {
   constructor(@Inject(Store) private readonly store: Store) {}
 
   /**
-   * Returns one of Added per key. Unless a multiset counts every key, only the first of equal keys is new, even if the store works in
-   * parallel. The port explains the options.
+   * Returns one of Added per key. Unless a multiset counts every key, only the first of equal keys is new, even if the
+   * store works in parallel. The port explains the options.
    */
   async add(
     filter: Filter,

@@ -57,9 +57,10 @@ export interface Counters {
   /**
    * `set`: stores the items that are not present (some cell is zero). `multiset`: counts every item or, with
    * `onlyAbsent`, adds as a `set` does: nothing changes for an item that a layer claims, and a second copy of an item in
-   * the batch is present. A counter at 15 stays at 15. Returns Added.New for items that were not present. Throws FILTER_FULL, before any change, if the
-   * filter would hold more than twice its capacity, or, if it grows, more than the capacity of its last layer in that
-   * layer.
+   * the batch is present. A counter at 15 stays at 15. Returns Added.New for items that were not present.
+   *
+   * Throws FILTER_FULL, before any change, if the filter would hold more than twice its capacity, or, if it grows, more
+   * than the capacity of its last layer in that layer.
    *
    * A filter that grows counts an item in the oldest layer that claims it, and stores it in the newest layer if none
    * does. A layer is closed when it reaches its capacity, or when one segment reaches its share of it, even in the

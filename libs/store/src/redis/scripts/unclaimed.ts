@@ -63,9 +63,9 @@ end`;
 
 /**
  * A step that removes entries from before the commit.
- * KEYS: 3 and on, the queue's. ARGV: 3 births (6 bytes) and hashes of entries whose items are not claimed, 4 id of the server's run in the first
- * step, or '' in that; 5 '1' in the last step. Returns the id of this run, or '' if all are removed. In another run, it
- * changes nothing: a failover may have lost earlier steps.
+ * KEYS: 3 and on, the queue's. ARGV: 3 births (6 bytes) and hashes of entries whose items are not claimed, 4 id of the
+ * server's run in the first step, or '' in that; 5 '1' in the last step. Returns the id of this run, or '' if all are
+ * removed. In another run, it changes nothing: a failover may have lost earlier steps.
  */
 export const removeUnclaimedScript = forQueues((hosts) => ({
   name: 'unseenRemoveUnclaimed',
