@@ -45,7 +45,7 @@ export class CommandParser {
   /** Number of arguments of the current command; 0 before its first line is read. */
   private arguments = 0;
   private span: number[] = [];
-  private fault: unknown;
+  private fault: ProtocolFault | undefined;
   private taken = 0;
 
   constructor(public limits: CommandLimits) {}
@@ -82,7 +82,7 @@ export class CommandParser {
     try {
       return this.read();
     } catch (error) {
-      this.fault = error;
+      if (error instanceof ProtocolFault) this.fault = error;
       throw error;
     }
   }

@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net';
+import { SYSTEM_CLOCK } from '#store';
 import type { InFlight } from '../admission/in-flight.js';
 import { overloaded } from '../admission/refusal.js';
 import type { Config } from '../config/config.js';
@@ -109,13 +110,13 @@ export class RespConnection {
     this.working = true;
     clearTimeout(this.overdue);
     const { session, socket } = this;
-    let flushAt = performance.now() + FLUSH_MS;
+    let flushAt = SYSTEM_CLOCK.monotonic() + FLUSH_MS;
     try {
       for (let unit = await this.next(); unit; unit = await this.next()) {
         await this.parts.dispatcher.execute(unit, session);
-        if (session.write.length >= FLUSH_BYTES || performance.now() >= flushAt) {
+        if (session.write.length >= FLUSH_BYTES || SYSTEM_CLOCK.monotonic() >= flushAt) {
           await this.flush();
-          flushAt = performance.now() + FLUSH_MS;
+          flushAt = SYSTEM_CLOCK.monotonic() + FLUSH_MS;
         }
         if (session.ending || socket.destroyed) break;
       }
@@ -165,7 +166,7 @@ export class RespConnection {
     const rest = parser.unreadBytes;
     this.hold(rest > FREE_BYTES ? rest : 0);
     if (rest === 0 || this.socket.destroyed) return;
-    const now = performance.now();
+    const now = SYSTEM_CLOCK.monotonic();
     if (this.dueAfter !== parser.commands) {
       this.dueAfter = parser.commands;
       this.dueAt = now + parts.config.requestTimeoutMs;
