@@ -42,6 +42,14 @@ function crash() {
   process.kill(process.pid, 'SIGKILL');
 }
 
+const PATIENCE_SECONDS = 3_600;
+
+/** The answer of a proxy in front of a service that stays away for longer than the client waits. */
+function unavailable(detail) {
+  const body = JSON.stringify({ status: 503, code: 'OVERLOADED', detail, requestId: 'r' });
+  return new Response(body, { status: 503, headers: { 'retry-after': String(2 * PATIENCE_SECONDS) } });
+}
+
 /** The scenarios, by name. */
 class Scenarios {
   /** Number of calls to the service, by the last part of the path. */
@@ -58,7 +66,8 @@ class Scenarios {
       set: { name: this.set, capacity: 100_000 },
       service: {
         url: this.service,
-        timeoutMs: 2_000,
+        // Longer than a slow machine needs.
+        timeoutMs: PATIENCE_SECONDS * 1_000,
         fetch: (input, init) => {
           const verb = String(input).split('/').at(-1);
           this.calls[verb] = (this.calls[verb] ?? 0) + 1;
@@ -188,7 +197,7 @@ class Scenarios {
     const manager = await this.open();
     this.between = async (verb, call) => {
       await call();
-      throw new TypeError(`the answer to ${verb} is lost`);
+      return unavailable(`the answer to ${verb} is lost`);
     };
     const error = await failure(manager.addRequestsBatched(urls(5)));
     const finished = await failure(manager.isFinished());
@@ -202,7 +211,7 @@ class Scenarios {
     const manager = await this.open();
     let visits = 0;
     this.between = (verb, call) => {
-      if (verb === 'visit' && ++visits > 1) throw new TypeError('away');
+      if (verb === 'visit' && ++visits > 1) return unavailable('away');
       return call();
     };
     const crawler = new CheerioCrawler({

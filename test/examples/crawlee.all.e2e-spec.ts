@@ -288,7 +288,7 @@ describeExample(`the example crawlee${why}`, () => {
     });
 
     it('a call whose answer is lost is an error, and the next call queues the visited URLs', async () => {
-      const error = expect.stringMatching(/^UnreachableError: .*\/urls\/visit/);
+      const error = expect.stringMatching(/^UnavailableError: .*\/urls\/visit/);
       expect(await answer('lost')).toEqual({
         error,
         // The run must not end as if nothing were missing.
@@ -302,7 +302,7 @@ describeExample(`the example crawlee${why}`, () => {
     it('a run fails if requests could not be added in the background', async () => {
       expect(await answer('background')).toEqual({
         fresh: 5,
-        error: expect.stringMatching(/^UnreachableError: /),
+        error: expect.stringMatching(/^UnavailableError: /),
       });
     });
 
