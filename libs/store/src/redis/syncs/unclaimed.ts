@@ -66,15 +66,17 @@ export class Unclaimed {
       run = await step([]);
       if (run === '') return;
       let removed = 0;
+      let isSameRun = true;
       for await (const entries of this.scheduledIn(filter, segment)) {
         const unclaimed = await this.unclaimed(filter, entries);
-        // Makes the step even without entries, so that no entry comes due in the meantime. If another run answers it,
-        // another run also answers the last step.
-        await step(unclaimed);
+        // Makes the step even without entries, so that no entry comes due in the meantime. Another run changes nothing.
+        // A slot may move away and back, so the last step may be answered by the first run again.
+        isSameRun = (await step(unclaimed)) === run;
+        if (!isSameRun) break;
         removed += unclaimed.length;
       }
       if (removed > 0) this.parts.sweeper.marked(filter, [segment]);
-      if ((await step([], true)) === '') return;
+      if (isSameRun && (await step([], true)) === '') return;
     }
   }
 
