@@ -168,10 +168,13 @@ export function hostSettingsContract(subject: Subject): void {
       const filter = await make({});
       await discover(subject.store, filter, urls('a', 1));
       await set(filter, 'a', { blockedUntil: clock.now() + DELAY_MS });
-      clock.advance(-10 * DELAY_MS);
-      expect(await calls.take(filter)).toEqual([]);
-      clock.advance(2 * DELAY_MS);
-      expect(await calls.take(filter)).toEqual([]);
+      // If a slot moves, a call may be repeated. A repeat from before the records began is refused.
+      await subject.harness.still(async () => {
+        clock.advance(-10 * DELAY_MS);
+        expect(await calls.take(filter)).toEqual([]);
+        clock.advance(2 * DELAY_MS);
+        expect(await calls.take(filter)).toEqual([]);
+      });
       clock.advance(9 * DELAY_MS);
       expect(await calls.take(filter)).toEqual(urls('a', 1));
     });

@@ -91,18 +91,21 @@ export function queueHostPaceContract(subject: Subject): void {
       let filter = await make({ delayMs: DELAY_MS });
       await discover(subject.store, filter, urls('a', 3));
       expect(await lease(filter)).toHaveLength(1);
-      try {
-        clock.advance(-100 * DELAY_MS);
-        await lease(filter);
-        clock.advance(DELAY_MS);
-        expect(await lease(filter)).toEqual(urls('a', 1, 1));
-        filter = await calls.reopened(filter);
-        expect(await lease(filter)).toEqual([]);
-        clock.advance(DELAY_MS);
-        expect(await lease(filter)).toEqual(urls('a', 1, 2));
-      } finally {
-        clock.advance(100 * DELAY_MS);
-      }
+      // If a slot moves, a call may be repeated. A repeat from before the records began is refused.
+      await subject.harness.still(async () => {
+        try {
+          clock.advance(-100 * DELAY_MS);
+          await lease(filter);
+          clock.advance(DELAY_MS);
+          expect(await lease(filter)).toEqual(urls('a', 1, 1));
+          filter = await calls.reopened(filter);
+          expect(await lease(filter)).toEqual([]);
+          clock.advance(DELAY_MS);
+          expect(await lease(filter)).toEqual(urls('a', 1, 2));
+        } finally {
+          clock.advance(100 * DELAY_MS);
+        }
+      });
     });
 
     it('wakes a waiting lease when it ends', async () => {

@@ -202,9 +202,12 @@ export function queueScheduleContract(subject: Subject): void {
       const of = (payload: string) => leased.filter((entry) => entry.payload === payload);
       await calls.ack(filter, of('scheduled'), 2 * DAY_MS);
       await calls.release(filter, of('released'), { delayMs: DAY_MS });
-      clock.advance(-DAY_MS);
-      // A delay that is so far ahead must come from a clock that was set back.
-      expect(payloads(await calls.lease(filter, 2))).toEqual(['released']);
+      // If a slot moves, a call may be repeated. A repeat from before the records began is refused.
+      await subject.harness.still(async () => {
+        clock.advance(-DAY_MS);
+        // A delay that is so far ahead must come from a clock that was set back.
+        expect(payloads(await calls.lease(filter, 2))).toEqual(['released']);
+      });
       clock.advance(2 * DAY_MS);
       expect(payloads(await calls.lease(filter, 2, HELD_MS)).filter((one) => one === 'scheduled')).toEqual(
         [],
