@@ -115,7 +115,7 @@ describeInBrowser.each(['embedded', 'redis'])(`explanations, %s store${why}`, (s
     await grown.create({ type: 'counting', capacity: 50, errorRate: 1e-6, growth: 'auto' });
     await grown.add(Array.from({ length: 80 }, (_, i) => `item ${i}`));
     const tab = await visit(browser, app.url, '#/filters/grown/explain?item=item 79');
-    await tab.page.getByText('In layer 2 all').waitFor();
+    await tab.page.getByText('In layer 2, all').waitFor();
     await tab.page.getByText('layer 1 does not claim it').waitFor();
     const names = await tab.page.getByRole('heading', { name: /^Layer/ }).allInnerTexts();
     await tab.goTo('#/filters/grown');
