@@ -2,9 +2,12 @@ import { it } from '@jest/globals';
 import { movingCluster } from '../support/moving-cluster.js';
 import { until } from '../support/until.js';
 import { add, items, makeFilter, SEGMENTED } from './calls.js';
+import { redisMovedSteps } from './redis-moved-steps.js';
 import { storeContract } from './store-contract.js';
 
 storeContract(movingCluster, (subject) => {
+  redisMovedSteps(subject);
+
   it('all of the above ran while slots moved: with redirects and TRYAGAIN', async () => {
     const { harness, store } = subject;
     const { mover } = harness;
