@@ -2,6 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { positionsOf } from '#bloom';
 import { clock } from '../support/clock.js';
 import { add, check, deadline, expectRefusal, items, made, makeFilter, SEGMENTED } from './calls.js';
+import { hostOptions } from './host-calls.js';
 import type { Subject } from './subject.js';
 
 const ROOMY = { capacity: 100, errorRate: 1e-6, segmentation: SEGMENTED } as const;
@@ -28,6 +29,23 @@ export function roomContract(subject: Subject): void {
       await add(other, theirs, items(190));
       clock.advance(1_100);
       await expectRefusal(add(subject.store, own, items(20, 'more')), 'FILTER_FULL');
+    });
+
+    it('refuses a batch of many hosts before any change or not at all, even next to another batch', async () => {
+      const { store, spread } = subject;
+      const options = { capacity: 2_000, growsTo: 1 };
+      const filter = await makeFilter(store, hostOptions({ maxUrls: 1 }, options, spread));
+      const batches = ['a', 'b'].map((name) =>
+        items(1_200, name).map((_, n) => `http://${name}${n}.example/`),
+      );
+      const outcomes = await Promise.all(
+        batches.map((batch) => add(store, filter, batch).catch((error: unknown) => error)),
+      );
+      for (const [n, batch] of batches.entries()) {
+        const isAdded = Array.isArray(outcomes[n]);
+        if (!isAdded) expect(outcomes[n]).toMatchObject({ code: 'FILTER_FULL' });
+        expect(await check(store, filter, batch)).toEqual(batch.map(() => (isAdded ? 1 : 0)));
+      }
     });
   });
 

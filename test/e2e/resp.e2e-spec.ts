@@ -235,4 +235,38 @@ describe.each(BOTH_STORES)('the Redis protocol, $name store', ({ start }) => {
     ]);
     await client.closed();
   });
+
+  it('adds all URLs of a pipeline to a set with maxUrls or none, even if two clients fill the set', async () => {
+    // The set has one layer.
+    const own = await start({ RESP_PORT: '0', MAX_FILTER_BYTES: '100000' });
+    const connect = (): Promise<RespClient> => RespClient.connect(own.respPort);
+    try {
+      const [name, each] = [freshName(), 500];
+      const set = { name, capacity: 2_000, errorRate: 1e-9, perHost: { maxUrls: 1 } };
+      expect((await call(own, 'POST', '/v1/visited-sets', set)).status).toBe(201);
+      const pipelines = ['a', 'b'].map((client) =>
+        ['x', 'y', 'z'].map((command) =>
+          Array.from({ length: each }, (_, n) => `http://${client}${command}${n}.example/`),
+        ),
+      );
+      // A pipeline runs as one batch, which has more hosts than one change of the embedded store takes.
+      const replies = await Promise.all(
+        pipelines.map(async (pipeline) => {
+          const client = await connect();
+          return client.pipeline(pipeline.map((urls) => ['SADD', name, ...urls]));
+        }),
+      );
+      const client = await connect();
+      for (const [n, urls] of pipelines.flat().entries()) {
+        const found = await client.call('SMISMEMBER', name, ...urls);
+        const present = found.split(':1').length - 1;
+        const reply = replies.flat()[n]!;
+        // A few URLs may test positive, because the set is beyond its capacity.
+        if (reply.startsWith('-FILTER_FULL ')) expect(present).toBeLessThan(each / 10);
+        else expect([present, Number(reply.slice(1)) > each * 0.9]).toEqual([each, true]);
+      }
+    } finally {
+      await own.close();
+    }
+  });
 });

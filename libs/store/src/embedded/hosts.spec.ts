@@ -3,7 +3,7 @@ import { until } from '../../../../test/support/until.js';
 import { Added, type Filter, type Part } from '../port/index.js';
 import type { EmbeddedStore } from './embedded-store.js';
 import { operation, positions } from './testing/fixtures.js';
-import { create, discover, HostBench, lease, LEASE_MS, urls } from './testing/host-sets.js';
+import { create, discover, HostBench, lease, LEASE_MS, pages, urls } from './testing/host-sets.js';
 
 const bench = new HostBench();
 afterEach(() => bench.tidy());
@@ -115,6 +115,22 @@ describe('a batch of many hosts', () => {
     const found = await store.counters.check(filter, positions(filter, urls(30)), Infinity);
     expect([...found]).toEqual(urls(30).map(() => 0));
   });
+
+  it.each([1, 2])(
+    'is added as a whole even if another batch takes its room between its changes: %d layers',
+    async (layers) => {
+      const store = await open({ hostsPerChange: 2 });
+      const filter = await create(store, {}, 10, { layers });
+      const { New } = Added;
+      // Three hosts are two changes. The second one does not fit after the other batch, which fills the first layer.
+      const last = filter.layers!.at(-1)!.capacity;
+      const large = [...urls(2), ...pages('h2', layers === 1 ? last - 2 : last + 1)];
+      const other = pages('other', 8);
+      const answers = await Promise.all([large, other].map((batch) => discover(store, filter, batch)));
+      expect(answers).toEqual([large.map(() => New), other.map(() => New)]);
+      await expect(discover(store, filter, urls(1, 9))).rejects.toMatchObject({ code: 'FILTER_FULL' });
+    },
+  );
 });
 
 describe('an export with many hosts', () => {

@@ -106,7 +106,7 @@ export class EmbeddedCounters implements Counters {
     return all;
   }
 
-  /** Adds a part of a batch. The first part is refused if the filter has no room for the whole batch. */
+  /** Adds a part of a batch. If the filter has no room for the whole batch, the first part is refused, no later one. */
   private addPart(
     filter: Filter,
     whole: Positions,
@@ -123,7 +123,7 @@ export class EmbeddedCounters implements Counters {
           const limited = queue?.limited(positions, () => checkBatch(scope, positions));
           const admitted = limited ? selectCopied(positions, indexesOf(limited, 0)) : positions;
           if (from === 0 && to < whole.count) layersNeeded(scope, whole);
-          const needed = layersNeeded(scope, admitted);
+          const needed = layersNeeded(scope, admitted, from > 0);
           const own = needed ? layersFor(scope, scope.stack, session.memory, needed, quota) : undefined;
           const sync = roomBesideSync(session, scope, admitted, quota);
           const outcome = addBatch(scope, admitted, { grow: { own, sync }, ttlMs, onlyAbsent });

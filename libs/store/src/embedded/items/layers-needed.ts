@@ -11,13 +11,17 @@ import { countOf, indexesOf } from './subsets.js';
  * The number of layers that the filter may have to add for the batch. Throws FILTER_FULL if the batch's new items would
  * bring the filter above twice its capacity or, if it grows, above the capacity of its last layer. If there are several
  * runs of segments, each run has its own share of these limits.
+ *
+ * With `begun`, it never throws: an earlier part of the batch was added when there was room for all parts. If other
+ * calls have taken the room since, the last layer takes more items than it should.
  */
-export function layersNeeded({ filter, stack }: FilterState, positions: Positions): number {
+export function layersNeeded({ filter, stack }: FilterState, positions: Positions, begun = false): number {
   const rooms = roomsIn(stack, filter);
   if (positions.count <= Math.min(...rooms)) return 0;
   const fresh = freshIn(stack, positions);
   const needed = layersToHold(stack, fresh, rooms);
   if (needed !== undefined) return needed;
+  if (begun) return stack.plan.length - stack.layers.length;
   if (!stack.open.runs) throw full(filter, stack.sums().items, sumOf(fresh));
   const later = sharesFrom(stack, rooms.length);
   const run = fresh.findIndex((items, n) => items > (rooms[n] as number) + later);

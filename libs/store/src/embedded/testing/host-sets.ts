@@ -32,16 +32,22 @@ export async function create(
   store: EmbeddedStore,
   perHost: PerHost,
   capacity = 10_000,
-  more: { readonly maxAttempts?: number } = {},
+  { layers: count = 1, ...more }: { readonly maxAttempts?: number; readonly layers?: number } = {},
 ): Promise<Filter> {
   const spec = filterSpec(store, { kind: 'visited-set', errorRate: 1e-9, capacity, ...more });
-  const layers = planLayers({ ...spec, cellBits: 4 }, { ...store.segmentation, spread: 1 }, 1);
+  const segmentation = { ...store.segmentation, spread: 1 };
+  const [first, ...others] = planLayers({ ...spec, cellBits: 4 }, segmentation, Infinity);
+  const layers = [first, ...others.slice(0, count - 1)] as const;
   return (await store.create({ ...spec, geometry: layers[0].geometry, layers, perHost }, operation())).filter;
 }
 
 /** One URL of each of `count` hosts, from number `from` on. */
 export const urls = (count: number, from = 0, page = ''): string[] =>
   Array.from({ length: count }, (_, n) => `http://h${from + n}.example/${page}`);
+
+/** Some URLs of a host. */
+export const pages = (host: string, count: number): string[] =>
+  Array.from({ length: count }, (_, n) => `http://${host}.example/${n}`);
 
 export async function discover(
   store: EmbeddedStore,
