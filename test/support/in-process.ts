@@ -19,6 +19,7 @@ export const {
   InFlight,
   KeysService,
   RequestPermit,
+  RespMetrics,
   RespServer,
   Store,
   SyncTender,

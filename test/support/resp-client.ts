@@ -33,6 +33,11 @@ export class RespClient {
     return client;
   }
 
+  /** The number of replies that have arrived and were not taken. */
+  get arrived(): number {
+    return this.replies.length;
+  }
+
   send(...parts: readonly (string | Buffer)[]): this {
     for (const part of parts) this.socket.write(part);
     return this;

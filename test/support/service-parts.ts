@@ -8,6 +8,7 @@ export { readConfig } from '../../src/config/config.js';
 export { turn } from '../../src/event-loop/turn.js';
 export { HistorySampler } from '../../src/history/history-sampler.js';
 export { shutDown } from '../../src/http/shutdown.js';
+export { RespMetrics } from '../../src/resp/resp-metrics.js';
 export { RespServer } from '../../src/resp/resp-server.js';
 export { Clock } from '../../src/store/clock.token.js';
 export { Store } from '../../src/store/store.token.js';
