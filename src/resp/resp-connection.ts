@@ -20,7 +20,7 @@ const STRANGER: CommandLimits = {
 const MOST_OPTIONS = 16;
 /** Bytes of an incomplete command that do not count as bytes in flight: about as much as the kernel holds anyway. */
 const FREE_BYTES = 64 * 1024;
-/** Replies are sent once they have this many bytes or this age, or when no more commands have arrived. */
+/** Replies are sent once they have this many bytes, after at most this time, or when no more commands have arrived. */
 const FLUSH_BYTES = 16 * 1024;
 const FLUSH_MS = 50;
 const STAR = 0x2a;
@@ -110,14 +110,12 @@ export class RespConnection {
     this.working = true;
     clearTimeout(this.overdue);
     const { session, socket } = this;
-    let flushAt = SYSTEM_CLOCK.monotonic() + FLUSH_MS;
+    // The replies of earlier commands do not wait for a command that takes long.
+    const sending = setInterval(() => this.send(), FLUSH_MS);
     try {
       for (let unit = await this.next(); unit; unit = await this.next()) {
         await this.parts.dispatcher.execute(unit, session);
-        if (session.write.length >= FLUSH_BYTES || SYSTEM_CLOCK.monotonic() >= flushAt) {
-          await this.flush();
-          flushAt = SYSTEM_CLOCK.monotonic() + FLUSH_MS;
-        }
+        if (session.write.length >= FLUSH_BYTES || socket.writableNeedDrain) await this.flush();
         if (session.ending || socket.destroyed) break;
       }
       await this.flush();
@@ -125,6 +123,7 @@ export class RespConnection {
     } catch (error) {
       this.refuse(error);
     } finally {
+      clearInterval(sending);
       this.working = false;
     }
     if (session.ending || this.ended) this.close();
@@ -138,11 +137,18 @@ export class RespConnection {
     return this.reader.next();
   }
 
-  /** Sends the replies. Waits until the client has read them if it is slow. */
-  private async flush(): Promise<void> {
+  /** Sends the replies so far. */
+  private send(): void {
     const { socket, session } = this;
     const text = session.write.take();
-    if (text === '' || socket.destroyed || socket.write(text, 'latin1')) return;
+    if (text !== '' && !socket.destroyed) socket.write(text, 'latin1');
+  }
+
+  /** Sends the replies. Waits until the client has read them if it is slow. */
+  private async flush(): Promise<void> {
+    this.send();
+    const { socket, session } = this;
+    if (!socket.writableNeedDrain) return;
     const { inFlight, config } = this.parts;
     const unread = socket.writableLength;
     const caller = session.chargedTo;
@@ -191,14 +197,14 @@ export class RespConnection {
 
   /** Answers input that cannot be read, and ends the connection. */
   private refuse(error: unknown): void {
-    const { session, socket, parts } = this;
+    const { session, parts } = this;
     session.ending = true;
     const isFault = error instanceof ProtocolFault;
     parts.dispatcher.refuse(
       session,
       isFault ? new RespError('ERR', `Protocol error: ${error.message}`) : error,
     );
-    if (!socket.destroyed) socket.write(session.write.take(), 'latin1');
+    this.send();
   }
 
   private close(): void {

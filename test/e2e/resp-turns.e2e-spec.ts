@@ -1,8 +1,8 @@
 import { setImmediate } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { call, type TestApp } from '../support/app.js';
+import { call, freshName, type TestApp } from '../support/app.js';
 import { makeKey, type TestKey } from '../support/credentials.js';
-import { RespMetrics } from '../support/in-process.js';
+import { RespMetrics, Store } from '../support/in-process.js';
 import { RespClient, respCommand } from '../support/resp-client.js';
 import { STORES } from './stores.js';
 
@@ -99,5 +99,26 @@ describe.each(STORES)('turns over the Redis protocol, $name store', ({ start }) 
     expect([pong, health.status]).toEqual([PONG, 200]);
     const rest = await stranger.answers(FLOOD - 1);
     expect(new Set([...first, ...rest])).toEqual(new Set([NOAUTH]));
+  });
+
+  it('send the replies of earlier commands while a later one of the pipeline waits for the store', async () => {
+    const client = await connect(open);
+    const name = freshName();
+    expect(await client.call('CF.RESERVE', name, '1000')).toBe('+OK\r\n');
+    const { counters } = open.app.get<Store>(Store);
+    const add = counters.add.bind(counters);
+    let goOn = (): void => undefined;
+    const replied = new Promise<void>((resolve) => (goOn = resolve));
+    const adding = jest.spyOn(counters, 'add').mockImplementationOnce(async (...args) => {
+      await replied;
+      return add(...args);
+    });
+    const ping = respCommand('PING');
+    client.send(Buffer.concat([ping, respCommand('CF.ADD', name, 'a'), ping]));
+    expect(await client.answers(1)).toEqual([PONG]);
+    expect(client.arrived).toBe(0);
+    goOn();
+    expect(await client.answers(2)).toEqual([':1\r\n', PONG]);
+    adding.mockRestore();
   });
 });
