@@ -116,8 +116,7 @@ function client(args: CommandArguments, session: Session): Reply {
       return (write) => write.integer(session.id);
     case 'INFO':
       needs(0);
-      return (write) =>
-        write.bulk(`id=${session.id} addr=${session.remote} name=${session.name} resp=${write.protocol}\n`);
+      return (write) => write.bulk(clientInfo(session));
     // Names of client libraries, and hints about memory: accepted, but ignored.
     case 'SETINFO':
       needs(2);
@@ -129,6 +128,15 @@ function client(args: CommandArguments, session: Session): Reply {
     default:
       throw new RespError('ERR', `CLIENT ${show(args.text(0))} is not supported`);
   }
+}
+
+/** Older versions of redis-py fail if a field is absent. The figures that this service does not have are 0. */
+function clientInfo({ id, remote, ageSeconds, name, write }: Session): string {
+  const buffers = 'qbuf=0 qbuf-free=0 argv-mem=0 obl=0 oll=0 omem=0 tot-mem=0';
+  return (
+    `id=${id} addr=${remote} name=${name} age=${ageSeconds} idle=0 db=0 sub=0 psub=0 multi=-1 ` +
+    `${buffers} resp=${write.protocol}\n`
+  );
 }
 
 function clientName(name: string): string {

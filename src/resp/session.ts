@@ -1,4 +1,5 @@
 import { randomInt } from 'node:crypto';
+import { SYSTEM_CLOCK } from '#store';
 import { AuditLog } from '../auth/audit-log.js';
 import type { Authenticator } from '../auth/authenticator.js';
 import { Unauthenticated } from '../auth/unauthenticated.js';
@@ -20,6 +21,7 @@ export class Session {
   ending = false;
   /** MULTI was refused. The client may have sent the commands of the transaction already. */
   inTransaction = false;
+  private readonly openedAt = SYSTEM_CLOCK.monotonic();
   private principal: Principal | undefined;
   /** Whether the last command without credentials was let in. */
   private isOpen = false;
@@ -31,6 +33,10 @@ export class Session {
     private readonly authenticator: Authenticator,
     private readonly audit: AuditLog,
   ) {}
+
+  get ageSeconds(): number {
+    return Math.floor((SYSTEM_CLOCK.monotonic() - this.openedAt) / 1_000);
+  }
 
   /** True if its commands are surely refused for lack of credentials. */
   get isLockedOut(): boolean {

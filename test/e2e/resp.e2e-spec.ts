@@ -186,6 +186,12 @@ describe.each(BOTH_STORES)('the Redis protocol, $name store', ({ start }) => {
     expect(await redis.client('SETNAME', 'crawler')).toBe('OK');
     expect(await redis.client('GETNAME')).toBe('crawler');
     expect(await redis.client('SETINFO', 'LIB-NAME', 'ioredis')).toBe('OK');
+    expect(await redis.client('INFO')).toMatch(
+      new RegExp(
+        '^id=\\d+ addr=127\\.0\\.0\\.1 name=crawler age=\\d+ idle=0 db=0 sub=0 psub=0 multi=-1 ' +
+          'qbuf=0 qbuf-free=0 argv-mem=0 obl=0 oll=0 omem=0 tot-mem=0 resp=[23]\\n$',
+      ),
+    );
     expect(await redis.info()).toContain('redis_version:7.0.0\r\n');
     expect(await command('COMMAND', 'DOCS')).toEqual([]);
     await expect(command('CLIENT', 'TRACKING', 'ON')).rejects.toThrow(
