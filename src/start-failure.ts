@@ -5,7 +5,7 @@ const SYSTEM: Readonly<Record<string, string>> = {
   EADDRINUSE:
     'another program is listening on this address; change HOST, PORT or RESP_PORT, or stop that program',
   EADDRNOTAVAIL: 'this machine does not have this address; change HOST',
-  EACCES: 'this user lacks the permission; use a PORT of 1024 or more, or change the owner of DATA_DIR',
+  EACCES: 'permission denied for this user; use a PORT of 1024 or above, or change the owner of DATA_DIR',
   ENOTFOUND: 'this host name is unknown; change HOST',
 };
 

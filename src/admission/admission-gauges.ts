@@ -18,7 +18,7 @@ export function registerAdmissionGauges(inFlight: InFlight, registry: Registry):
   });
   new Gauge({
     name: 'unseen_in_flight_bytes',
-    help: 'Bytes of bodies that requests in flight hold',
+    help: 'Bytes of request bodies held by requests in flight',
     registers,
     collect() {
       this.set(inFlight.count('bytes'));
@@ -34,7 +34,7 @@ export function registerAdmissionGauges(inFlight: InFlight, registry: Registry):
   });
   new Counter({
     name: 'unseen_refused_total',
-    help: 'Requests refused with OVERLOADED, by the limit that was reached',
+    help: 'Requests refused with OVERLOADED, by limit',
     labelNames: ['bound'],
     registers,
     collect() {

@@ -38,7 +38,7 @@ export function overloaded({ bound, ofCaller }: Refusal, bounds: Bounds): Proble
 }
 
 const LEFT = ', and reserves part of that for other callers';
-const HALF = ', and at most half of that for one caller';
+const HALF = ', and at most half of that per caller';
 
 /** The share of one caller, as the error states it. */
 const PARTS: Readonly<Record<Bounded, string>> = {

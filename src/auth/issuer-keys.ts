@@ -48,8 +48,7 @@ export class IssuerKeys {
     } catch (cause) {
       if (TOKEN_FAULTS.some((fault) => cause instanceof fault)) throw cause;
       if (this.clock.monotonic() >= this.restUntil) this.restUntil = this.clock.monotonic() + PAUSE_MS;
-      const detail =
-        'the service cannot check tokens now, because it cannot fetch the keys of their issuer; retry';
+      const detail = "the service can't check tokens now, because it can't fetch their issuer's keys; retry";
       throw new ProblemError('OVERLOADED', detail, { cause });
     }
   }
@@ -74,7 +73,7 @@ export class IssuerKeys {
     const url = `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`;
     const signal = AbortSignal.timeout(FETCH_TIMEOUT_MS);
     const response = await this.fetch(url, { redirect: 'manual', signal });
-    if (response.status !== 200) throw new Error(`${url} answers ${response.status}`);
+    if (response.status !== 200) throw new Error(`${url} returned status ${response.status}`);
     const configuration = (await response.json()) as { issuer?: unknown; jwks_uri?: unknown } | null;
     if (configuration?.issuer !== issuer)
       throw new Error(`the configuration at ${url} belongs to another issuer`);
@@ -85,7 +84,8 @@ export class IssuerKeys {
 
   /** Pauses after a failure, so that callers cannot flood the issuer by sending tokens. */
   private async fetch(url: string, options: RequestInit): Promise<Response> {
-    if (this.clock.monotonic() < this.restUntil) throw new Error(`${url} failed just now`);
+    if (this.clock.monotonic() < this.restUntil)
+      throw new Error(`a request to ${url} failed recently; not retrying yet`);
     const response = await fetch(url, options);
     return new Response(await bodyOf(response, url), response);
   }

@@ -5,7 +5,7 @@ import type { ApiKey } from './api-key.js';
 
 /** A key in lists, without its secret. */
 export class KeyView {
-  @ApiProperty({ description: '16 hex digits, a part of the key' }) readonly id!: string;
+  @ApiProperty({ description: '16 hex digits, part of the key' }) readonly id!: string;
   @ApiProperty() readonly name!: string;
   @ApiProperty({ enum: SCOPES, isArray: true }) readonly scopes!: readonly Scope[];
   @ApiProperty({ required: false, description: 'Absent: all names' }) readonly prefix?: string;

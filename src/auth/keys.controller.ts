@@ -41,9 +41,9 @@ export class KeysController {
     allNames: true,
     summary: 'Replace a key with a new one; the old key expires later',
     description:
-      'The new key has the name, scopes, prefix, limits and lifetime of the old one. Only this ' +
-      'answer shows its secret. The service creates the new key before it sets the end of the ' +
-      'old one, so after a failure both are valid. Every request creates another key.',
+      "The new key has the old key's name, scopes, prefix, limits and lifetime. Only this " +
+      'answer shows its secret. The service creates the new key before it makes the old one ' +
+      'expire, so after a failure, both are valid. Every request creates another key.',
     codes: ['KEY_NOT_FOUND', 'STORE_FULL'],
   })
   @ApiBody({ type: RotateKeyDto, required: false })
@@ -62,7 +62,7 @@ export class KeysController {
     access: 'admin',
     allNames: true,
     summary: 'Revoke an API key',
-    description: 'This instance refuses the key immediately, other instances within two seconds.',
+    description: 'This instance refuses the key immediately, and other instances within two seconds.',
     codes: ['KEY_NOT_FOUND'],
   })
   @ApiNoContentResponse({ description: 'Revoked' })

@@ -11,7 +11,7 @@ export class MeController {
   @Get()
   @Documented({
     access: 'read',
-    summary: 'Get the permissions of the caller',
+    summary: "Get the caller's permissions",
     description:
       'Describes the credentials of this request. If the service requires none, it describes ' +
       'an anonymous caller.',

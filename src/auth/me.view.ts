@@ -5,10 +5,10 @@ import { SCOPES, type Scope } from '../request/scope.js';
 /** The principal of the request, and its permissions. */
 export class MeView {
   @ApiProperty({
-    description: '`key:` and the id of a key, `jwt:` and the subject of a token, or `anonymous`',
+    description: "`key:` and the key's id, `jwt:` and the token's subject, or `anonymous`",
   })
   readonly id!: string;
-  @ApiProperty({ description: 'The name given to the key, or the subject of the token' })
+  @ApiProperty({ description: "The key's name, or the token's subject" })
   readonly name!: string;
   @ApiProperty({
     enum: SCOPES,

@@ -20,8 +20,8 @@ export class AdditionsDto extends ItemsDto {
   @ApiPropertyOptional({
     ...BATCH_OPTIONS.onlyAbsent,
     description:
-      'For multisets: add only items that are not present, and do not count the others. If a request repeats an item, ' +
-      'only its first occurrence can be new. Filters with the semantics `set` always add like this',
+      'For multisets: add only absent items, and do not count the others. If a request repeats an item, ' +
+      'only its first occurrence can be new. Filters with `set` semantics always add like this',
   })
   readonly onlyAbsent?: boolean;
 }
@@ -30,7 +30,7 @@ export class UrlsDto {
   @ApiProperty({
     ...BATCH,
     description:
-      'At most 10,000 strings. A string of more than 8 KiB (UTF-8) is invalid. The operator ' +
+      'At most 10,000 strings. A string longer than 8 KiB (UTF-8) is invalid. The operator ' +
       'can change both limits',
     example: ['https://example.org/a?b=1', 'https://example.org/'],
   })
@@ -69,7 +69,7 @@ export class DiscoveriesDto {
     type: 'array',
     items: { oneOf: [{ type: 'string' }, URL_WITH_PAYLOAD] },
     description:
-      'At most 10,000 URLs, with or without a payload. A URL of more than 8 KiB (UTF-8) is ' +
+      'At most 10,000 URLs, with or without a payload. A URL longer than 8 KiB (UTF-8) is ' +
       'invalid. The operator can change both limits',
     example: ['https://example.org/a?b=1', { url: 'https://example.org/', payload: '{"depth":1}' }],
   })
@@ -82,7 +82,7 @@ export class DiscoveriesDto {
     ...BATCH_OPTIONS.priority,
     description:
       'The queue hands out URLs with a higher priority first. A set with `perHost` does this for each host. A URL that ' +
-      'is already visited keeps the priority of its entry',
+      "is already visited keeps its entry's priority",
   })
   readonly priority?: Priority;
 

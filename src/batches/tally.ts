@@ -23,7 +23,7 @@ export function tally(bytes: Uint8Array, verdicts: Verdicts): BatchResult {
   for (let i = 0; i < bytes.length; i++) {
     const byte = bytes[i] as number;
     const verdict = verdicts[byte];
-    if (verdict === undefined) throw new RangeError(`the store answered ${byte} for item ${i}`);
+    if (verdict === undefined) throw new RangeError(`the store returned ${byte} for item ${i}`);
     results[i] = verdict.result;
     tallies[byte] = (tallies[byte] as number) + 1;
   }

@@ -47,7 +47,7 @@ export function commandTree(interruption: Interruption, outcome: Outcome): Comma
   program
     .description('Have we seen this URL? The command line of the Unseen service')
     .version(VERSION)
-    .option('--url <url>', 'URL of the service')
+    .option('--url <url>', 'service URL')
     .option('--json', 'print results as JSON, one per line')
     .option('--quiet', 'print no results and no progress; only set the exit status')
     .addHelpText('after', ENVIRONMENT)
@@ -105,7 +105,7 @@ function addTransfers(program: Command, run: Runner): void {
     .command('import-set')
     .description('add the members of a Redis SET, even while other programs write to it')
     .argument('<name>', 'a visited set for URLs, or a filter for fingerprints')
-    .requiredOption('--redis <url>', 'URL of the Redis server, redis:// or rediss://')
+    .requiredOption('--redis <url>', 'Redis server URL, redis:// or rediss://')
     .requiredOption('--key <key>', 'Redis key of the SET')
     .option('--parallel <calls>', 'number of parallel calls', whole(1, 16), 4)
     // Loads the Redis client only for this command.
@@ -121,33 +121,31 @@ function fed(command: Command): Command {
   return command
     .argument('[sources...]', SOURCES)
     .addOption(
-      new Option('--format <format>', 'format of the sources')
-        .choices(['auto', 'lines', 'sitemap'])
-        .default('auto'),
+      new Option('--format <format>', 'source format').choices(['auto', 'lines', 'sitemap']).default('auto'),
     )
     .option('--parallel <calls>', 'number of parallel calls', whole(1, 16), 4);
 }
 
 /** Descriptions of the commands that change data. */
 const CHANGES: Readonly<Record<ChangingVerb, string>> = {
-  discover: 'visit the URLs of the sources and queue the new ones',
-  visit: 'visit the URLs of the sources',
-  forget: 'forget the URLs of the sources',
-  add: 'add the items of the sources to a filter',
-  remove: 'remove the items of the sources from a filter',
+  discover: 'visit URLs from the sources and queue the new ones',
+  visit: 'visit URLs from the sources',
+  forget: 'forget URLs from the sources',
+  add: 'add items from the sources to a filter',
+  remove: "remove the sources' items from a filter",
 };
 
 function addChanges(program: Command, run: Runner): void {
   const kept = (command: Command): Command =>
     fed(command)
-      .option('--checkpoint <file>', 'file that keeps the progress of this job')
-      .option('--no-checkpoint', 'keep no checkpoint')
+      .option('--checkpoint <file>', 'file for the progress of this job')
+      .option('--no-checkpoint', 'save no checkpoint')
       .option('--restart', 'start over and overwrite the checkpoint');
   for (const [verb, description] of Object.entries(CHANGES) as [ChangingVerb, string][]) {
     const command = kept(program.command(verb).description(description).argument('<name>'));
     if (verb === 'forget' || verb === 'remove')
       command.option('--dry-run', 'print what the command would remove, and change nothing');
-    if (verb === 'add') command.option('--only-absent', 'in a multiset, add only items that are absent');
+    if (verb === 'add') command.option('--only-absent', 'in a multiset, add only absent items');
     if (verb === 'discover')
       command
         .addOption(
@@ -171,7 +169,7 @@ function addChanges(program: Command, run: Runner): void {
   kept(
     program
       .command('sync')
-      .description('keep the URLs or items of the sources and forget all others')
+      .description('keep the URLs or items in the sources and forget all others')
       .argument('<name>'),
   )
     .option('--capacity <items>', 'new capacity, applied on commit', whole(1, MOST))
@@ -193,7 +191,7 @@ function addQuestions(program: Command, run: Runner): void {
   fed(
     program
       .command('check')
-      .description('print the URLs or items of the sources that are unseen')
+      .description('print the unseen URLs or items from the sources')
       .argument('<name>'),
   )
     .option('--seen', 'print the seen ones instead')
@@ -204,12 +202,7 @@ function addQuestions(program: Command, run: Runner): void {
     .argument('<set>')
     .requiredOption('--exec <command>', 'command that gets the URL as its last argument and in $UNSEEN_ITEM')
     .option('--parallel <n>', 'number of parallel commands', whole(1, 1_000), 1)
-    .option(
-      '--lease <time>',
-      'time after which other workers get the URLs of a worker that died',
-      seconds(1, 86_400),
-      60,
-    )
+    .option('--lease <time>', "time until other workers get a dead worker's URLs", seconds(1, 86_400), 60)
     .option(
       '--delay <time>',
       'delay before a failed URL is retried (default: 1 s, doubled each time)',
@@ -223,7 +216,7 @@ function addQuestions(program: Command, run: Runner): void {
     .option('--until-empty', 'exit when the queue is empty, except for URLs that keep failing')
     .option(
       '--tries <n>',
-      'with --until-empty: attempts before it skips a failing URL (default: --max-attempts of the set, or 5)',
+      "with --until-empty: attempts before it skips a failing URL (default: the set's --max-attempts, or 5)",
       whole(1, 1_000_000),
     )
     .action(run(work));

@@ -7,7 +7,7 @@ import { seconds, whole } from './values.js';
 export function addHosts(program: Command, run: Runner): void {
   const hosts = program
     .command('hosts')
-    .description('list the hosts of a visited set with --per-host, change their limits, and drop them');
+    .description('list the hosts in a visited set with --per-host, change their limits, and drop them');
   hosts
     .command('list', { isDefault: true })
     .description('list the hosts and how many URLs each one has')
@@ -15,17 +15,17 @@ export function addHosts(program: Command, run: Runner): void {
     .action(run(listHosts));
   hosts
     .command('set')
-    .description('replace the settings of a host; without options, the settings of the set apply')
+    .description("replace a host's settings; without options, the set's settings apply")
     .argument('<set>')
     .argument('<host>')
-    .option('--delay <time>', 'time between two leases of the host, or 0', seconds(0, 86_400))
+    .option('--delay <time>', 'time between two leases from the host, or 0', seconds(0, 86_400))
     .option('--leased <n>', 'maximum number of its URLs leased at a time', whole(1, 2 ** 31))
     .option('--urls <n>', 'maximum number of its URLs in the set', whole(1, 2 ** 31))
     .option('--blocked-until <time>', 'lease none of its URLs before this time, such as 2030-01-31T12:00:00Z')
     .action(run(setHost));
   hosts
     .command('drop')
-    .description('drop the URLs of a host from the queue; they stay visited')
+    .description("drop a host's URLs from the queue; they stay visited")
     .argument('<set>')
     .argument('<host>')
     .option('--dry-run', 'print what the command would drop, and change nothing')

@@ -23,7 +23,7 @@ export function addKeys(program: Command, run: Runner): void {
   keys
     .command('create')
     .description('create a key and print it; it cannot be shown again')
-    .requiredOption('--name <name>', 'label of the key, for people')
+    .requiredOption('--name <name>', 'label for people')
     .requiredOption('--scope <scope...>', 'read, write (includes read) or admin (includes write)')
     .option('--prefix <prefix>', 'allow only names that begin with this prefix')
     .option('--max-filters <n>', 'limit on filters and visited sets under the prefix', whole(1, MOST))

@@ -14,14 +14,12 @@ const STATES = Object.keys({
 
 /** Adds the commands on the URLs in the queue of a set. */
 export function addQueue(program: Command, run: Runner): void {
-  const queue = program
-    .command('queue')
-    .description('list the URLs in the queue of a visited set, and drop them');
+  const queue = program.command('queue').description("list the URLs in a visited set's queue, and drop them");
   const selecting = (command: Command): Command =>
     command
       .argument('<set>')
       .addOption(new Option('--state <state>', 'only URLs in this state').choices(STATES))
-      .option('--host <host>', 'only URLs of this host, in a set with --per-host')
+      .option('--host <host>', 'only URLs from this host, in a set with --per-host')
       .option('--prefix <prefix>', 'only URLs with this prefix, such as https://example.org/archive/');
   selecting(queue.command('list', { isDefault: true }))
     .description('list the URLs in the queue with their states')

@@ -13,7 +13,7 @@ export function addSets(program: Command, run: Runner): void {
       .addOption(
         new Option(
           '--growth <growth>',
-          'auto: open more layers at the capacity; none: refuse items at twice the capacity',
+          'auto: add layers when full; none: refuse items at twice the capacity',
         ).choices(['auto', 'none']),
       )
       .option(
@@ -47,9 +47,13 @@ export function addSets(program: Command, run: Runner): void {
       .option('--url-profile <profile>', 'rules that decide which URLs are the same page: a name, or JSON')
       .option('--max-attempts <n>', 'leases after which a URL becomes a dead letter', whole(1, 1_000_000))
       .option('--per-host', 'lease from hosts in turn; each of the following options implies it')
-      .option('--per-host-delay <time>', 'time between two leases of a host, such as 2s', seconds(1, 86_400))
-      .option('--per-host-leased <n>', 'maximum number of URLs of a host leased at a time', whole(1, 2 ** 31))
-      .option('--per-host-urls <n>', 'maximum number of URLs of a host in the set', whole(1, 2 ** 31)),
+      .option(
+        '--per-host-delay <time>',
+        'time between two leases from a host, such as 2s',
+        seconds(1, 86_400),
+      )
+      .option('--per-host-leased <n>', 'maximum number of URLs leased at a time per host', whole(1, 2 ** 31))
+      .option('--per-host-urls <n>', 'maximum number of URLs per host in the set', whole(1, 2 ** 31)),
   ).action(run(create));
   program.command('list').description('list all visited sets and filters').action(run(list));
   program

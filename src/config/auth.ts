@@ -69,7 +69,7 @@ export function oidcSettings(read: SettingReader): OidcSettings | undefined {
   }
   if (issuer === undefined && audience === undefined && jwksUrl === undefined) return undefined;
   const missing = issuer === undefined ? 'OIDC_ISSUER' : 'OIDC_AUDIENCE';
-  throw new ConfigError(`${missing} is not set: OIDC_ISSUER and OIDC_AUDIENCE must be set together`);
+  throw new ConfigError(`${missing} is not set: set both OIDC_ISSUER and OIDC_AUDIENCE, or neither`);
 }
 
 /** Requires HTTPS, because anyone on the network could replace keys sent over plain HTTP. */

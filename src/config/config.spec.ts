@@ -117,7 +117,7 @@ describe('settings', () => {
 
   it('refuse one port for both protocols', () => {
     expect(() => readConfig({ RESP_PORT: '3000' })).toThrow(
-      'RESP_PORT and PORT are both 3000; the Redis protocol needs a port of its own',
+      'RESP_PORT and PORT are both 3000; the Redis protocol needs its own port',
     );
     expect(readConfig({ PORT: '0', RESP_PORT: '0' })).toMatchObject({ port: 0, respPort: 0 });
   });

@@ -103,7 +103,7 @@ export function readConfig(env: Environment): Config {
   const port = read.whole('PORT', 3000, 0, 65_535);
   const respPort = read.optionalWhole('RESP_PORT', 0, 65_535);
   if (respPort === port && port !== 0) {
-    throw new ConfigError(`RESP_PORT and PORT are both ${port}; the Redis protocol needs a port of its own`);
+    throw new ConfigError(`RESP_PORT and PORT are both ${port}; the Redis protocol needs its own port`);
   }
   const maxBodyBytes = read.whole('MAX_BODY_BYTES', 4 * MIB, 1_024, 1_024 * MIB);
   return {

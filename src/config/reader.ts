@@ -58,7 +58,7 @@ export class SettingReader {
     const value = this.text(name, undefined);
     if (value === undefined || isRedisUrl(value)) return value;
     throw new ConfigError(
-      `${name} is not a URL of Redis (its value is not shown); ` +
+      `${name} is not a Redis URL (its value is not shown); ` +
         'it must be redis://[user:password@]host[:port][/db], with a number as db',
     );
   }

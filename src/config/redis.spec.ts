@@ -10,7 +10,7 @@ const CERT = 'test/data/tls/client.pem';
 const KEY = 'test/data/tls/client.key';
 
 const NO_URL =
-  /^REDIS_URL is not a URL of Redis \(its value is not shown\); it must be redis:.*, with a number as db$/;
+  /^REDIS_URL is not a Redis URL \(its value is not shown\); it must be redis:.*, with a number as db$/;
 
 const read = (env: Environment) => redisSettings(new SettingReader(env));
 const cluster = { REDIS_CLUSTER: 'a:1' };
@@ -67,8 +67,8 @@ describe('settings of Redis', () => {
   it.each<[Environment, RegExp]>([
     [{ REDIS_URL: 'redis://h', ...cluster }, /^REDIS_URL and REDIS_CLUSTER are set/],
     [{ ...cluster, ...sentinel }, /^REDIS_CLUSTER and REDIS_SENTINEL are set/],
-    [{ REDIS_SENTINEL: 'a:1' }, /^REDIS_SENTINEL and REDIS_SENTINEL_MASTER must be set together/],
-    [{ REDIS_SENTINEL_MASTER: 'a' }, /^REDIS_SENTINEL and REDIS_SENTINEL_MASTER must be set together/],
+    [{ REDIS_SENTINEL: 'a:1' }, /^set both REDIS_SENTINEL and REDIS_SENTINEL_MASTER, or neither/],
+    [{ REDIS_SENTINEL_MASTER: 'a' }, /^set both REDIS_SENTINEL and REDIS_SENTINEL_MASTER, or neither/],
     [{ REDIS_SENTINEL_PASSWORD: 'hidden' }, /^REDIS_SENTINEL_PASSWORD is set, but/],
     [{ ...sentinel, REDIS_SENTINEL_USERNAME: 'u' }, /^REDIS_SENTINEL_USERNAME is set, but/],
     [
@@ -100,7 +100,7 @@ describe('settings of Redis', () => {
     [{ REDIS_URL: 'redis://h', REDIS_TLS_CA: CA }, /^REDIS_TLS_CA is set, but has no effect without TLS/],
     [
       { ...cluster, REDIS_TLS: 'true', REDIS_TLS_CERT: CERT },
-      /^REDIS_TLS_CERT and REDIS_TLS_KEY must be set together/,
+      /^set both REDIS_TLS_CERT and REDIS_TLS_KEY, or neither/,
     ],
     [
       { ...cluster, REDIS_WAIT_REPLICAS: '-1' },

@@ -48,9 +48,7 @@ function sentinelSettings(read: SettingReader): RedisSettings['sentinel'] {
   const nodes = read.list('REDIS_SENTINEL', NODE, NODES);
   const master = read.text('REDIS_SENTINEL_MASTER', undefined);
   if (nodes.length > 0 !== (master !== undefined)) {
-    throw new ConfigError(
-      'REDIS_SENTINEL and REDIS_SENTINEL_MASTER must be set together; set both or neither',
-    );
+    throw new ConfigError('set both REDIS_SENTINEL and REDIS_SENTINEL_MASTER, or neither');
   }
   const username = read.text('REDIS_SENTINEL_USERNAME', undefined);
   const password = read.text('REDIS_SENTINEL_PASSWORD', undefined);
@@ -76,7 +74,7 @@ function credentials(read: SettingReader, place: string | undefined) {
   if (place !== 'REDIS_CLUSTER' && place !== 'REDIS_SENTINEL') {
     if (username !== undefined || password !== undefined) {
       throw new ConfigError(
-        'REDIS_USERNAME and REDIS_PASSWORD apply only to REDIS_CLUSTER and REDIS_SENTINEL; put the credentials of a single server into REDIS_URL',
+        'REDIS_USERNAME and REDIS_PASSWORD apply only to REDIS_CLUSTER and REDIS_SENTINEL; for a single server, put the credentials into REDIS_URL',
       );
     }
     return {};
@@ -98,7 +96,7 @@ function tlsSettings(read: SettingReader, url: string | undefined): RedisSetting
     return pemFile(read, name);
   });
   if ((cert === undefined) !== (key === undefined)) {
-    throw new ConfigError('REDIS_TLS_CERT and REDIS_TLS_KEY must be set together; set both or neither');
+    throw new ConfigError('set both REDIS_TLS_CERT and REDIS_TLS_KEY, or neither');
   }
   if (!encrypted) return undefined;
   return { ...(ca !== undefined && { ca }), ...(cert !== undefined && key !== undefined && { cert, key }) };
@@ -119,7 +117,7 @@ function pemFile(read: SettingReader, name: string): string | undefined {
   }
   if (!text.includes('-----BEGIN ')) {
     throw new ConfigError(
-      `${name} is ${JSON.stringify(path)}, which has no PEM block in it; it must be a PEM file`,
+      `${name} is ${JSON.stringify(path)}, which has no PEM block; it must be a PEM file`,
     );
   }
   return text;

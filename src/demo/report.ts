@@ -25,14 +25,14 @@ export function report(input: ReportInput): string {
   const times = (exactBytes / memoryBytes).toFixed(1);
   return [
     '',
-    `${input.title} through a visited set made for ${whole(distinct)} URLs at error rate ${errorRate}`,
+    `${input.title} through a visited set for ${whole(distinct)} URLs at error rate ${errorRate}`,
     '',
     row('given', discovered.given, 'lines, with repetitions'),
     row('  invalid', discovered.invalid, 'not an http or https URL'),
     row('  new', discovered.fresh, `an exact set says ${whole(distinct)}`),
     row('  seen', discovered.seen),
-    row('  false positives', discovered.falsePositives.size, 'answered seen, but new'),
-    row('  false negatives', discovered.falseNegatives, 'answered new, but seen'),
+    row('  false positives', discovered.falsePositives.size, 'reported as seen, but new'),
+    row('  false negatives', discovered.falseNegatives, 'reported as new, but seen'),
     row('forgotten', forgotten.forgotten, `of ${whole(forgotten.stale)} stale URLs, every fifth`),
     row('  false positives', checked.falsePositives, `still seen, of ${whole(forgotten.stale)} forgotten`),
     row('  false negatives', checked.falseNegatives, kept(checked)),

@@ -85,7 +85,7 @@ export class SyncedSet {
   }
 
   private get opened(): Sync<'kept' | 'new' | 'forgotten' | 'invalid'> {
-    if (!this.sync) throw new DemoError('the service opened no sync');
+    if (!this.sync) throw new DemoError('no sync is open');
     return this.sync;
   }
 }

@@ -14,7 +14,7 @@ export const ERRORS = {
   VALIDATION_FAILED: { status: 400, title: 'The request is not valid' },
   UNAUTHENTICATED: { status: 401, title: 'Credentials are missing or not valid' },
   FORBIDDEN: { status: 403, title: 'The request is not allowed' },
-  QUOTA_EXCEEDED: { status: 403, title: 'The request exceeds the quota of the prefix' },
+  QUOTA_EXCEEDED: { status: 403, title: "The request exceeds this prefix's quota" },
   FILTER_NOT_FOUND: { status: 404, title: 'Filter not found' },
   VISITED_SET_NOT_FOUND: { status: 404, title: 'Visited set not found' },
   SYNC_NOT_FOUND: { status: 404, title: 'Sync not found' },
@@ -40,7 +40,7 @@ export const ERRORS = {
   STORE_UNAVAILABLE: { status: 503, title: 'The store is unavailable', retryAfter: 1 },
   STORE_DATA_LOST: {
     status: 503,
-    title: 'The store has lost data of this filter or visited set',
+    title: 'The store has lost data for this filter or visited set',
     retryAfter: 30,
   },
   OVERLOADED: { status: 503, title: 'The service is overloaded', retryAfter: 1 },

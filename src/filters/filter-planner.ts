@@ -73,7 +73,7 @@ export class FilterPlanner {
     if (bytes <= maxFilterBytes) return;
     throw new ProblemError(
       'FILTER_TOO_LARGE',
-      `the filter would take ${humanBytes(bytes)} (${bytes} bytes); MAX_FILTER_BYTES allows ${humanBytes(maxFilterBytes)}. Ask for less capacity or a higher errorRate`,
+      `the filter would take ${humanBytes(bytes)} (${bytes} bytes); MAX_FILTER_BYTES allows ${humanBytes(maxFilterBytes)}. Ask for a lower capacity or a higher errorRate`,
     );
   }
 

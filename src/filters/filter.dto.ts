@@ -22,8 +22,8 @@ export function GrowthOption(byDefault: Growth): PropertyDecorator {
       enum: [...GROWTHS],
       default: byDefault,
       description:
-        '`auto`: at its capacity the filter opens another layer, 2.7 times as large, up to six layers within ' +
-        '`MAX_FILTER_BYTES`. `errorRate` applies to all layers together. `none`: the filter answers `FILTER_FULL` at ' +
+        '`auto`: when the filter is full, it adds another layer, 2.7 times as large, up to six layers within ' +
+        '`MAX_FILTER_BYTES`. All layers share `errorRate`. `none`: adds get `FILTER_FULL` at ' +
         'twice its capacity',
     }),
     Optional(),
@@ -114,8 +114,8 @@ export class ListQueryDto {
   @Matches(PAGE_PATTERN, PAGE)
   readonly limit?: string;
 
-  @ApiPropertyOptional({ description: '`next` of the previous page' })
+  @ApiPropertyOptional({ description: '`next` from the previous page' })
   @Optional()
-  @Matches(NAME_PATTERN, must('be the `next` of the previous page'))
+  @Matches(NAME_PATTERN, must('be the `next` from the previous page'))
   readonly cursor?: string;
 }

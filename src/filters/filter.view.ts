@@ -23,7 +23,10 @@ export function eitherOf(view: Type<object>, lost: Type<object>): ApiPropertyOpt
 /** The geometry of a filter. */
 export class GeometryView {
   @ApiProperty({ type: 'integer' }) readonly segments!: number;
-  @ApiProperty({ type: 'integer', description: 'Counters per page. All counters of an item are in one page' })
+  @ApiProperty({
+    type: 'integer',
+    description: 'Counters per page. An item has all its counters in one page',
+  })
   readonly pageSize!: number;
   @ApiProperty({ type: 'integer', description: 'Counters per item' }) readonly hashes!: number;
   @ApiProperty({
@@ -33,7 +36,7 @@ export class GeometryView {
       'version 0.1',
   })
   readonly hashScheme!: number;
-  @ApiProperty({ type: 'integer', description: 'Counters of the whole filter' }) readonly counters!: number;
+  @ApiProperty({ type: 'integer', description: 'Counters in the whole filter' }) readonly counters!: number;
 }
 
 class SizedView {
@@ -43,7 +46,7 @@ class SizedView {
   @ApiProperty({ enum: ['auto', 'none'] }) readonly growth!: Growth;
   @ApiProperty({ type: GeometryView, description: 'Geometry of the first layer' })
   readonly geometry!: GeometryView;
-  @ApiProperty({ type: 'integer', description: 'Bytes of all layers' }) readonly memoryBytes!: number;
+  @ApiProperty({ type: 'integer', description: 'Bytes in all layers' }) readonly memoryBytes!: number;
 }
 
 /** A layer that a filter may grow to. */
@@ -91,7 +94,7 @@ class FilterDescriptionView extends SizedView {
 export class FilterView extends FilterDescriptionView {
   @ApiProperty({
     type: 'integer',
-    description: 'Adds answered `new`, minus removals that left the item absent',
+    description: 'Number of adds that returned `new`, minus removals that removed the last copy of an item',
   })
   readonly items!: number;
   @ApiProperty({ minimum: 0, maximum: 1, description: 'Share of counters that are not zero' })
@@ -104,8 +107,10 @@ export class FilterView extends FilterDescriptionView {
   readonly overCapacity!: boolean;
   @ApiProperty({ type: [LayerView], description: 'One layer, or more if the filter has grown' })
   readonly layers!: LayerView[];
-  @ApiProperty({ type: 'integer', description: 'Items answered `new`' }) readonly added!: number;
-  @ApiProperty({ type: 'integer', description: 'Items answered as not new' }) readonly duplicate!: number;
+  @ApiProperty({ type: 'integer', description: 'Number of adds that returned `new`' })
+  readonly added!: number;
+  @ApiProperty({ type: 'integer', description: 'Number of adds that did not return `new`' })
+  readonly duplicate!: number;
   @ApiProperty({ type: 'integer', description: 'Removals that changed the filter' })
   readonly removed!: number;
   @ApiProperty({ type: 'integer', description: 'Removals that changed nothing' }) readonly refused!: number;
@@ -116,7 +121,7 @@ export class FilterView extends FilterDescriptionView {
 export class LostFilterView extends FilterDescriptionView {
   @ApiProperty({
     enum: ['lost'],
-    description: '`lost`: every call but clear and delete answers `STORE_DATA_LOST`',
+    description: '`lost`: every call but clear and delete gets `STORE_DATA_LOST`',
   })
   readonly state!: 'lost';
 }
@@ -124,7 +129,7 @@ export class LostFilterView extends FilterDescriptionView {
 @ApiExtraModels(FilterView, LostFilterView)
 export class FilterListView {
   @ApiProperty(eitherOf(FilterView, LostFilterView)) readonly filters!: (FilterView | LostFilterView)[];
-  @ApiProperty({ required: false, description: 'Cursor of the next page. Absent on the last page' })
+  @ApiProperty({ required: false, description: 'Cursor for the next page. Absent on the last page' })
   readonly next?: string;
 }
 

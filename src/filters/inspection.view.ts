@@ -3,7 +3,7 @@ import type { Filter, Finding, LayerSample } from '#store';
 
 /** The cells of some pages of a layer. */
 export class LayerCountersView {
-  @ApiProperty({ type: 'integer', description: 'Pages of the layer' }) readonly pages!: number;
+  @ApiProperty({ type: 'integer', description: 'Pages in the layer' }) readonly pages!: number;
   @ApiProperty({ type: 'integer', description: 'Pages that were read: at most 256 in all layers' })
   readonly sampledPages!: number;
   @ApiProperty({
@@ -34,7 +34,7 @@ export class FoundCounterView {
 export class LayerFindingView {
   @ApiProperty({ type: 'integer', description: 'Number of the layer. 0 is the oldest' })
   readonly layer!: number;
-  @ApiProperty({ type: 'integer', description: 'Segment of the layer' }) readonly segment!: number;
+  @ApiProperty({ type: 'integer', description: 'Segment in the layer' }) readonly segment!: number;
   @ApiProperty({ type: 'integer', description: 'Page in the segment' }) readonly page!: number;
   @ApiProperty({
     enum: ['u1', 'u4', 'u8'],
@@ -45,7 +45,7 @@ export class LayerFindingView {
   @ApiProperty({ required: false, description: 'Redis store: the Redis key that holds the segment' })
   readonly redisKey?: string;
   @ApiProperty({ description: 'All counters are above zero' }) readonly claims!: boolean;
-  @ApiProperty({ type: [FoundCounterView], description: 'The k counters of the item' })
+  @ApiProperty({ type: [FoundCounterView], description: "The item's k counters" })
   readonly counters!: FoundCounterView[];
   @ApiProperty({
     required: false,

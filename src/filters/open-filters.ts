@@ -47,7 +47,7 @@ export function inWordsOf(kind: FilterKind, name: string, error: unknown): unkno
     const words = kind === 'filter' ? 'filter' : 'visited set';
     return new ProblemError(
       'STORE_DATA_LOST',
-      `the store has lost data of ${words} "${name}". Restore the data, or clear or delete the ${words}`,
+      `the store has lost data for ${words} "${name}". Restore the data, or clear or delete the ${words}`,
       { cause: error },
     );
   }

@@ -22,15 +22,15 @@ function Limit(member: Member, description: string): PropertyDecorator {
 
 /** How the queue of a visited set treats each host: in a body, and in a description. */
 export class PerHostView {
-  @Limit('delaySeconds', 'Time between two leases of a host. Absent: none')
+  @Limit('delaySeconds', 'Time between two leases from a host. Absent: none')
   readonly delaySeconds?: number;
 
-  @Limit('maxLeased', 'Maximum number of URLs of a host that are leased at a time. Absent: no limit')
+  @Limit('maxLeased', 'Maximum number of URLs per host that are leased at a time. Absent: no limit')
   readonly maxLeased?: number;
 
   @Limit(
     'maxUrls',
-    'Maximum number of URLs of a host that are discovered and not forgotten. `discover` answers `limited` for ' +
+    'Maximum number of URLs per host that are discovered and not forgotten. `discover` returns `limited` for ' +
       'further URLs. After a sync is committed, every URL that it kept counts towards the limit. In a set that ages, ' +
       'the count restarts with each period of `maxAgeSeconds`. Absent: no limit',
   )

@@ -19,18 +19,18 @@ export class SyncView {
   @ApiProperty({ description: 'New error rate, applied on commit' }) readonly errorRate!: number;
   @ApiProperty({
     type: 'integer',
-    description: 'Items listed so far, except those answered `invalid` or `forgotten`',
+    description: 'Items listed so far, except `invalid` and `forgotten` ones',
   })
   readonly listed!: number;
-  @ApiProperty({ type: 'integer', description: 'Listed items that were answered `new`' })
+  @ApiProperty({ type: 'integer', description: 'Listed items that got `new`' })
   readonly new!: number;
   @ApiProperty({ type: 'integer', description: 'Items that the commit would forget, or has forgotten' })
   readonly wouldForget!: number;
-  @ApiProperty({ type: 'integer', description: 'Items of the filter, except items that only the sync has' })
+  @ApiProperty({ type: 'integer', description: 'Items in the filter, except those that only the sync has' })
   readonly items!: number;
   @ApiProperty({
     type: 'integer',
-    description: 'Bytes of the layers that the sync fills. 0 once it has finished',
+    description: 'Bytes in the layers that the sync fills. 0 once it has finished',
   })
   readonly memoryBytes!: number;
   @ApiProperty({ required: false, description: 'Why the sync was abandoned' }) readonly reason?: string;

@@ -111,7 +111,7 @@ export class HistorySampler implements OnApplicationBootstrap, BeforeApplication
     } catch (error) {
       if (error instanceof StoreError || this.end.signal.aborted) return;
       if (!this.failing)
-        this.logger.warn({ err: error }, 'the service could not record the history of filters');
+        this.logger.warn({ err: error }, "the service could not record the filters' history");
       this.failing = true;
     }
   }

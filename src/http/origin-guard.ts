@@ -60,13 +60,13 @@ export class OriginGuard {
     if (origin !== undefined && !isOwn(origin, host)) {
       throw new ProblemError(
         'FORBIDDEN',
-        `web pages of origin ${show(origin)} may not call this service; the operator can add it to CORS_ORIGINS`,
+        `web pages from origin ${show(origin)} may not call this service; the operator can add it to CORS_ORIGINS`,
       );
     }
     if (site === 'cross-site')
       throw new ProblemError(
         'FORBIDDEN',
-        'web pages of another site may not call this service; the operator can add their origin to CORS_ORIGINS',
+        'web pages from another site may not call this service; the operator can add their origin to CORS_ORIGINS',
       );
   }
 }

@@ -11,7 +11,7 @@ const PRIVATE: ReadonlyMap<StoreErrorCode, string> = new Map<StoreErrorCode, str
   ['STORE_UNAVAILABLE', 'the store is unavailable; retry with the same Idempotency-Key'],
   [
     'STORE_DATA_LOST',
-    'the store has lost data of this filter or visited set. Restore the data, or clear or delete the filter or visited set',
+    'the store has lost data for this filter or visited set. Restore the data, or clear or delete the filter or visited set',
   ],
   ['STORE_FULL', 'the store is full; give it more space, or delete filters or visited sets'],
 ]);

@@ -39,7 +39,7 @@ export class FilterGauges {
         (filter, stats) => capacityOf(filter, stats),
       ],
       [
-        gauge('layers', 'Layers of the filter: more than one if it has grown'),
+        gauge('layers', 'Layers in the filter: more than one if it has grown'),
         (_, stats) => stats.layers.length,
       ],
       [gauge('syncs', 'Syncs that are open or committing, at most one'), (_, { sync }) => (sync ? 1 : 0)],

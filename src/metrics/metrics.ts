@@ -41,7 +41,7 @@ export class Metrics {
   );
   private readonly errors = new Counter({
     name: 'unseen_errors_total',
-    help: 'Error answers by code',
+    help: 'Errors by code',
     labelNames: ['code'],
     registers: [this.registry],
   });

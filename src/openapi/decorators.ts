@@ -49,7 +49,7 @@ const IDEMPOTENCY_KEY = ApiHeader({
   required: false,
   description:
     '1 to 255 visible ASCII characters. A repeat with the same key gets the same answer and ' +
-    'changes nothing. If absent, the service generates one. Every answer returns it, including errors.',
+    'changes nothing. If absent, the service generates one. Every response returns it, including errors.',
   schema: { type: 'string', minLength: 1, maxLength: 255, pattern: '^[!-~]+$' },
 });
 
@@ -117,7 +117,7 @@ export function CountersRoute(missing: ErrorCode): MethodDecorator {
   return route(
     {
       access: 'read',
-      summary: 'Count how many counters of a sample have each value',
+      summary: 'Count how many counters in a sample have each value',
       description:
         'Reads at most 256 pages, drawn at random for each call, or all pages of a small filter. ' +
         'During a sync, it reads only the layers that existed before the sync.',

@@ -73,13 +73,13 @@ export function operationId(controller: string, method: string): string {
 
 /** Groups of routes, in reading order. */
 export const TAGS = [
-  { name: 'Visited sets', description: 'Sets of the URLs that a crawler has seen' },
-  { name: 'URLs', description: 'Visit, check and forget the URLs of a visited set' },
-  { name: 'Queue', description: 'The URLs of a visited set that wait to be fetched' },
-  { name: 'Hosts', description: 'The hosts of a visited set with `perHost`' },
+  { name: 'Visited sets', description: 'Sets of URLs that a crawler has seen' },
+  { name: 'URLs', description: 'Visit, check and forget URLs in a visited set' },
+  { name: 'Queue', description: 'URLs that wait to be fetched' },
+  { name: 'Hosts', description: 'Hosts in a visited set with `perHost`' },
   { name: 'Syncs', description: 'Keep the items in a list, and forget all others' },
   { name: 'Filters', description: 'Filters of strings' },
-  { name: 'Items', description: 'Add, check, remove and count the items of a filter' },
+  { name: 'Items', description: 'Add, check, remove and count items in a filter' },
   { name: 'Operation', description: 'Health and metrics' },
   { name: 'Keys', description: 'API keys and permissions' },
 ] as const;

@@ -16,7 +16,7 @@ export class RespMetrics {
     this.commands = new TalliedCounter(
       new Counter({
         name: 'unseen_resp_commands_total',
-        help: 'Commands of the Redis protocol by outcome: ok, or the code of the error',
+        help: 'Redis protocol commands by outcome: ok, or the error code',
         labelNames: ['command', 'outcome'],
         registers,
         collect: flush,
@@ -25,7 +25,7 @@ export class RespMetrics {
     const count = (): number => this.connections;
     new Gauge({
       name: 'unseen_resp_connections',
-      help: 'Open connections of the Redis protocol',
+      help: 'Open Redis protocol connections',
       registers,
       collect() {
         this.set(count());

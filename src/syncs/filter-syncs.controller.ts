@@ -54,7 +54,7 @@ export class FilterSyncsController {
     verb: 'keep',
     entries: 'items',
     access: 'write',
-    summary: 'Send items of the list to keep',
+    summary: 'Send items to keep',
     mutates: true,
     body: ItemsDto,
     answer: KeptItemsView,

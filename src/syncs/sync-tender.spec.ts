@@ -34,7 +34,7 @@ describe('maintenance of syncs', () => {
     fails = true;
     for (let n = 0; n < 3; n++) await tender.tend();
     expect([tries, lines.length]).toEqual([3, 1]);
-    expect(lines[0]).toMatchObject({ msg: 'maintenance of syncs failed', err: { message: 'no store' } });
+    expect(lines[0]).toMatchObject({ msg: 'sync maintenance failed', err: { message: 'no store' } });
     fails = false;
     await tender.tend();
     fails = true;

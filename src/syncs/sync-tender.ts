@@ -58,7 +58,7 @@ export class SyncTender implements OnApplicationBootstrap, BeforeApplicationShut
       await this.store.syncs.tend();
       this.failing = false;
     } catch (error) {
-      if (!this.failing) this.logger.warn({ err: error }, 'maintenance of syncs failed');
+      if (!this.failing) this.logger.warn({ err: error }, 'sync maintenance failed');
       this.failing = true;
     }
   }

@@ -12,7 +12,7 @@ export class CommittedSyncView extends SyncView {
   readonly maxForgetShare?: number;
   @ApiProperty({
     required: false,
-    description: 'With `dryRun`: whether the commit would answer `SYNC_WOULD_FORGET`',
+    description: 'With `dryRun`: whether the service would refuse the commit with `SYNC_WOULD_FORGET`',
   })
   readonly refused?: boolean;
 }

@@ -53,7 +53,7 @@ export class VisitedSetSyncsController {
     verb: 'keep-url',
     entries: 'urls',
     access: 'write',
-    summary: 'Send URLs of the list to keep',
+    summary: 'Send URLs to keep',
     mutates: true,
     body: UrlsDto,
     answer: KeptUrlsView,

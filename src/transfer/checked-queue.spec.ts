@@ -37,6 +37,6 @@ describe('a queue entry of an export', () => {
   it.each(['b.example', 'a.example:8080', 'A.example'])('is refused with the host %s', async (host) => {
     const checked = check('http://a.example:8080/x', 'http://a.example:8080/x', host);
     await expect(checked).rejects.toThrow(ExportFileError);
-    await expect(checked).rejects.toThrow(/the host of a queue entry is not the host of its URL/);
+    await expect(checked).rejects.toThrow(/a queue entry has a different host than its URL/);
   });
 });

@@ -47,13 +47,13 @@ function assertHashes(entries: readonly QueuedItem[], keys: readonly string[], {
     const own = entry.host === undefined ? undefined : hostWords(entry.host, seed);
     if (own && (own[0] !== host?.[2 * n] || own[1] !== host?.[2 * n + 1])) {
       const url = show(Buffer.from(entry.payload).toString());
-      throw new ExportFileError(`the host of a queue entry is not the host of its URL, ${url}`);
+      throw new ExportFileError(`a queue entry has a different host than its URL, ${url}`);
     }
     const words = new DataView(entry.hash.buffer, entry.hash.byteOffset, entry.hash.byteLength);
     for (let word = 0; word < 4; word++) {
       if (words.getUint32(word * 4) === hash[n * 4 + word]) continue;
       const url = show(Buffer.from(entry.payload).toString());
-      throw new ExportFileError(`the hash of a queue entry does not match its URL, ${url}`);
+      throw new ExportFileError(`a queue entry has a hash that does not match its URL, ${url}`);
     }
   }
 }

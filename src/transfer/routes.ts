@@ -22,7 +22,7 @@ export function ExportRoute({ summary, codes }: TransferDoc): MethodDecorator {
       schema: BINARY,
       description:
         'The export file, in the format of docs/export-format.md. It is complete if it has an end frame. ' +
-        'On failure the service closes the connection',
+        'On failure, the service closes the connection',
     }),
     Documented(
       { access: 'admin', summary, codes: ['STORE_DATA_LOST', 'FILTER_BUSY', ...codes] },

@@ -9,7 +9,7 @@ import { Optional } from '../validation/optional.js';
 import { IsTime, timeIn } from '../validation/time.js';
 import { limitsOf } from '../filters/per-host.js';
 
-const AS_SET = 'Absent: the setting of the set applies';
+const AS_SET = "Absent: the set's setting applies";
 
 function OwnLimit(minimum: number, maximum: number, description: string): PropertyDecorator {
   const rule = must(`be a whole number from ${minimum} to ${maximum}`);
@@ -24,22 +24,22 @@ function OwnLimit(minimum: number, maximum: number, description: string): Proper
 
 /** The settings of one host. They replace all earlier settings. */
 export class HostSettingsDto {
-  @OwnLimit(0, MAX_LEASE_MS / 1_000, 'Time between two leases of the host. 0: none')
+  @OwnLimit(0, MAX_LEASE_MS / 1_000, 'Time between two leases from the host. 0: none')
   readonly delaySeconds?: number;
 
-  @OwnLimit(1, MAX_PER_HOST, 'Maximum number of URLs of the host that are leased at a time')
+  @OwnLimit(1, MAX_PER_HOST, "Maximum number of the host's URLs that are leased at a time")
   readonly maxLeased?: number;
 
   @OwnLimit(
     1,
     MAX_PER_HOST,
-    'Maximum number of URLs of the host that are discovered and not forgotten. The set must have `maxUrls` too',
+    "Maximum number of the host's URLs that are discovered and not forgotten. The set must have `maxUrls` too",
   )
   readonly maxUrls?: number;
 
   @ApiPropertyOptional({
     format: 'date-time',
-    description: 'Workers cannot lease URLs of the host before this time. Absent: the host is not blocked',
+    description: "Workers can't lease the host's URLs before this time. Absent: the host is not blocked",
   })
   @Optional()
   @IsTime()

@@ -6,7 +6,7 @@ const COUNT = { type: 'integer' } as const;
 const OWN = {
   required: false,
   type: 'integer',
-  description: 'Own setting. Absent: the setting of the set applies',
+  description: "The host's own setting. Absent: the set's setting applies",
 } as const;
 
 /** A host of a set with `perHost`. */
@@ -35,7 +35,7 @@ export class HostView {
   @ApiProperty({
     required: false,
     format: 'date-time',
-    description: 'Workers cannot lease a URL before this time. Absent if the host is not blocked',
+    description: "Workers can't lease a URL before this time. Absent if the host is not blocked",
   })
   readonly blockedUntil?: string;
   @ApiProperty(OWN) readonly delaySeconds?: number;
@@ -45,7 +45,7 @@ export class HostView {
 
 export class HostListView {
   @ApiProperty({ type: [HostView] }) readonly hosts!: HostView[];
-  @ApiProperty({ required: false, description: 'Cursor of the next page. Absent on the last page' })
+  @ApiProperty({ required: false, description: 'Cursor for the next page. Absent on the last page' })
   readonly next?: string;
 }
 

@@ -27,7 +27,7 @@ export class HostsController {
   @Get()
   @Documented({
     access: 'read',
-    summary: 'List the hosts of a set with `perHost`',
+    summary: 'List the hosts in a set with `perHost`',
     description:
       'Lists hosts that have queued URLs, URLs that count towards `maxUrls`, or their own settings, in no particular ' +
       'order. If hosts are added or removed while you read the pages, a host may be on two pages. A page may be shorter ' +
@@ -54,9 +54,9 @@ export class HostsController {
   @HOST
   @MutatingRoute({
     access: 'write',
-    summary: 'Replace the settings of a host, or block it',
+    summary: "Replace a host's settings, or block it",
     description:
-      'For an absent member, the setting of the set applies. If a release has delayed the host for longer than its ' +
+      "For an absent member, the set's setting applies. If a release has delayed the host for longer than its " +
       '`delaySeconds`, this call shortens the wait to `delaySeconds`.',
     codes: [...CODES, 'STORE_FULL'],
   })
@@ -74,7 +74,7 @@ export class HostsController {
   @HOST
   @MutatingRoute({
     access: 'write',
-    summary: 'Drop the URLs of a host from the queue',
+    summary: "Drop a host's URLs from the queue",
     description: 'They stay visited, and the host keeps its delay and its settings.',
     codes: CODES,
   })

@@ -35,7 +35,7 @@ export class HostsService {
       if (found) return hostView(found);
       throw new ProblemError(
         'HOST_NOT_FOUND',
-        `host ${show(host)} is unknown to visited set "${name}": the host has no queued URLs, no count and no settings`,
+        `host ${show(host)} is unknown to visited set "${name}": it has no queued URLs, no count and no settings`,
       );
     });
   }

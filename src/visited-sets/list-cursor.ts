@@ -8,8 +8,9 @@ import { must } from '../validation/must.js';
 import { Optional } from '../validation/optional.js';
 
 const PATTERN = /^[A-Za-z0-9_-]{1,1000}$/;
-const REQUIREMENT = 'be the `next` of the previous answer';
-const DESCRIPTION = '`next` of the previous answer. Valid with the same selection, until the set is cleared';
+const REQUIREMENT = 'be the `next` from the previous answer';
+const DESCRIPTION =
+  '`next` from the previous answer. Valid with the same selection, until the set is cleared';
 const SEAL_LENGTH = 8;
 
 /** The member `cursor` of a request for a page. */
@@ -41,7 +42,7 @@ export class ListCursor {
     if (this.seal(inner) === cursor) return inner;
     throw invalid(
       '#/cursor',
-      `cursor must ${REQUIREMENT}, not ${show(cursor)}. A cursor is valid only for the same list and selection, and ` +
+      `cursor must ${REQUIREMENT}, not ${show(cursor)}. A cursor is valid only for the same list and selection, and only ` +
         'until the set is cleared. To start again, leave out cursor',
     );
   }

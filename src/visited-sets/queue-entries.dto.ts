@@ -25,7 +25,7 @@ export class EntrySelectionDto {
   @ApiPropertyOptional({
     type: 'string',
     example: 'example.org',
-    description: 'Only URLs of this host. For a set with `perHost`',
+    description: 'Only URLs from this host. For a set with `perHost`',
   })
   @Optional()
   @IsString(must('be a string'))
@@ -36,8 +36,8 @@ export class EntrySelectionDto {
     pattern: PREFIX.source,
     example: 'https://example.org/archive/',
     description:
-      'Only URLs that begin with this text, compared with the URLs as they were queued. End a host with `/`: ' +
-      '`https://example.org` also begins `https://example.organic/`',
+      'Only URLs, as they were queued, that begin with this text. End a host with `/`, because ' +
+      '`https://example.org` also matches `https://example.organic/`',
   })
   @Optional()
   @Matches(PREFIX, must('begin with http:// or https:// and the first character of a host'))

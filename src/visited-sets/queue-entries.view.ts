@@ -11,17 +11,17 @@ const NEXT = {
 export class QueuedUrlView {
   @ApiProperty({
     description:
-      'Identifies the URL at its current place in the queue. If the state of the URL changes, so does this id. ' +
+      "Identifies the URL at its current place in the queue. If the URL's state changes, so does this id. " +
       'Leases and dead letters have different ids',
   })
   readonly id!: string;
   @ApiProperty({ description: 'As received' }) readonly url!: string;
-  @ApiProperty({ required: false, description: 'The payload of the URL. Absent if it has none' })
+  @ApiProperty({ required: false, description: "The URL's payload. Absent if it has none" })
   readonly payload?: string;
   @ApiProperty({
     enum: [...ENTRY_STATES],
     description:
-      '`waiting`: can be leased, or waits for the turn of its host. `leased`: hidden by a lease. `delayed`: released ' +
+      "`waiting`: can be leased, or waits for its host's turn. `leased`: hidden by a lease. `delayed`: released " +
       'with a delay. `scheduled`: comes back at a set time. `dead`: a dead letter',
   })
   readonly state!: string;
@@ -38,13 +38,13 @@ export class QueuedUrlView {
     required: false,
     format: 'date-time',
     description:
-      'When the URL can be leased again: the end of its lease or of its delay, or its scheduled time. Absent for ' +
+      'When the URL can be leased again: the end of its lease or delay, or its scheduled time. Absent for ' +
       '`waiting` and `dead`',
   })
   readonly dueAt?: string;
-  @ApiProperty({ required: false, description: 'For a dead letter: the reason of its last release' })
+  @ApiProperty({ required: false, description: 'For a dead letter: the reason for its last release' })
   readonly reason?: string;
-  @ApiProperty({ required: false, description: 'For a set with `perHost`: the host of the URL' })
+  @ApiProperty({ required: false, description: "For a set with `perHost`: the URL's host" })
   readonly host?: string;
 }
 

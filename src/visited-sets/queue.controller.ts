@@ -94,7 +94,7 @@ export class QueueController {
 
   @Post('extend')
   @HttpCode(200)
-  @MutatingRoute({ access: 'write', summary: 'Extend the leases of URLs', codes: CODES })
+  @MutatingRoute({ access: 'write', summary: 'Extend leases', codes: CODES })
   @ApiOkResponse({ type: ExtendedView, description: ONE_EACH })
   extend(
     @Param('name', NamePipe) name: string,
@@ -155,8 +155,8 @@ export class QueueController {
     access: 'read',
     summary: 'List the URLs in the queue, in every state',
     description:
-      'A call reads a part of the queue. A page may be shorter than `limit`, or empty, even if more follow. ' +
-      'A URL that changes its state while you read the pages, or whose lease is extended, may be listed twice or not ' +
+      'A call reads part of the queue. A page may be shorter than `limit`, or empty, even if more follow. ' +
+      'If a URL changes its state while you read the pages, or its lease is extended, it may be listed twice or not ' +
       'at all. Any other URL is listed once. Forgotten and dropped URLs are not listed.',
     codes: CODES,
   })
@@ -174,7 +174,7 @@ export class QueueController {
     access: 'write',
     summary: 'Drop URLs from the queue, in every state. They stay visited, unless `forget` is true',
     description:
-      `A call reads at most ${MAX_LOOKED} URLs of the queue. Repeat it with \`next\` as \`cursor\` until there is no ` +
+      `A call reads at most ${MAX_LOOKED} URLs in the queue. Repeat it with \`next\` as \`cursor\` until there is no ` +
       '`next`. Workers that have leased a dropped URL get `unknown` for its id. URLs that a worker leases or ' +
       'acknowledges after the call has found them are neither dropped nor forgotten. If an attempt fails ' +
       'halfway, a retry with the same `Idempotency-Key` drops the remaining URLs, but does not count the URLs that the ' +

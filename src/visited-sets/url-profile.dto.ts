@@ -31,7 +31,7 @@ export class UrlProfileDto implements Required<UrlProfileSpec> {
   @ApiPropertyOptional({
     type: 'integer',
     enum: [...TRACKING_VERSIONS],
-    description: 'Version of the list of `stripTracking`. Absent: the latest. Needs `stripTracking`',
+    description: 'Version of the `stripTracking` list. Absent: the latest. Needs `stripTracking`',
   })
   readonly trackingVersion!: (typeof TRACKING_VERSIONS)[number];
 
@@ -71,7 +71,7 @@ export class UrlProfileDto implements Required<UrlProfileSpec> {
   @Rule('Treats `user:password@a.b` as `a.b`')
   readonly stripUserinfo!: boolean;
 
-  @Rule('Drops the fragments `#!…` and `#/…`, too')
+  @Rule('Also drops the fragments `#!…` and `#/…`')
   readonly dropFragments!: boolean;
 
   @Rule('Keeps every fragment that is not empty. Not allowed with `dropFragments`')

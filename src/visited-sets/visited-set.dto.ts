@@ -109,7 +109,7 @@ export class LeaseDto {
     minimum: 1,
     maximum: MAX_LEASED_ENTRIES,
     description:
-      'For a set with `perHost`: maximum number of URLs of each host. Default: 1 if `perHost` has `delaySeconds`, ' +
+      'For a set with `perHost`: maximum number of URLs per host. Default: 1 if `perHost` has `delaySeconds`, ' +
       'else no limit',
   })
   @Optional()
@@ -175,9 +175,9 @@ export class ReleaseDto extends LeaseIdsDto {
     maximum: MAX_LEASE_SECONDS,
     default: 0,
     description:
-      'For a set with `perHost`: delay before any URL of the same hosts can be leased, for example the `Retry-After` ' +
-      'of an answer. It never shortens the delay of a host. An `expired` id does not delay its host; an `unknown` id ' +
-      'does if the URL was forgotten or dropped and its entry is still in the queue',
+      'For a set with `perHost`: delay before any URL from the same hosts can be leased, for example from the ' +
+      "`Retry-After` header. It never shortens a host's delay. An `expired` id does not delay its host. An `unknown` id " +
+      'does, if the URL was forgotten or dropped and its entry is still in the queue',
   })
   @Optional()
   @IsInt(DELAY_SECONDS)

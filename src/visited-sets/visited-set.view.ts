@@ -98,7 +98,7 @@ export class LostVisitedSetView extends LostFilterView {
 export class VisitedSetListView {
   @ApiProperty(eitherOf(VisitedSetView, LostVisitedSetView))
   readonly visitedSets!: (VisitedSetView | LostVisitedSetView)[];
-  @ApiProperty({ required: false, description: 'Cursor of the next page. Absent on the last page' })
+  @ApiProperty({ required: false, description: 'Cursor for the next page. Absent on the last page' })
   readonly next?: string;
 }
 
@@ -170,7 +170,7 @@ export class ForgottenView extends UrlResultsView {
   readonly results!: string[];
 }
 
-const PAYLOAD = { required: false, description: 'The payload of the URL. Absent if it has none' } as const;
+const PAYLOAD = { required: false, description: "The URL's payload. Absent if it has none" } as const;
 
 export class LeasedUrlView {
   @ApiProperty({ description: 'Identifies this lease' }) readonly id!: string;
@@ -200,13 +200,13 @@ export class DeadLetterView {
   @ApiProperty({ description: 'As received' }) readonly url!: string;
   @ApiProperty(PAYLOAD) readonly payload?: string;
   @ApiProperty({ type: 'integer', description: 'Number of leases' }) readonly attempt!: number;
-  @ApiProperty({ description: 'Reason of the last release, or "the lease ended"' })
+  @ApiProperty({ description: 'Reason for the last release, or "the lease ended"' })
   readonly reason!: string;
 }
 
 export class DeadLettersView {
   @ApiProperty({ type: [DeadLetterView] }) readonly urls!: DeadLetterView[];
-  @ApiProperty({ required: false, description: 'Cursor of the next page. Absent on the last page' })
+  @ApiProperty({ required: false, description: 'Cursor for the next page. Absent on the last page' })
   readonly next?: string;
 }
 

@@ -87,7 +87,7 @@ export class VisitedSetsController {
     access: 'admin',
     summary: 'Empty a visited set and its queue',
     description:
-      'In a set with `perHost`, this also removes the delays, counts, limits and blocks of single hosts. To keep limits ' +
+      "In a set with `perHost`, this also removes each host's delays, counts, limits and blocks. To keep limits " +
       'and blocks, list the hosts first, then set them again.',
     codes: ['VISITED_SET_NOT_FOUND', 'STORE_FULL'],
   })

@@ -2,7 +2,7 @@ import { barChart, type Bar } from './chart.js';
 import { totalCpu, type CpuPerItem, type Row } from './row.js';
 
 /** Also the alternative text of the image. */
-export const CHART_TITLE = 'CPU per item on the real mix: client, service and Redis together';
+export const CHART_TITLE = 'Total CPU per item on the real mix: client, service and Redis';
 
 const WORKLOAD = 'mix/';
 const PARTS = { client: 'client', service: 'service', server: 'Redis' } as const;

@@ -115,7 +115,7 @@ describe('a sync whose sources are incomplete', () => {
     [
       'a child without an entry',
       () => onSite('/index.xml', index(onSite('/b.xml', urlset()))),
-      /nothing: ".*\/b\.xml" is empty\. Fix/,
+      /forgotten: ".*\/b\.xml" is empty\. Fix/,
     ],
     [
       'a child that is empty',

@@ -143,7 +143,7 @@ describe('a job of the command line', () => {
     expect(await visit([])).toEqual(stderr('another process is running this job'));
     running.child.kill('SIGKILL');
     await running.ended;
-    expect(await run(args(await fileOf(urls(10))))).toEqual(stderr('is the checkpoint of another job'));
+    expect(await run(args(await fileOf(urls(10))))).toEqual(stderr('is a checkpoint for a different job'));
     // Stdin is read once, so the next call starts from the beginning.
     expect(await visit(urls(1_500).reverse())).toEqual(
       stderr('stdin cannot be read twice; run the command again to start over'),

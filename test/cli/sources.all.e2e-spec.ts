@@ -115,7 +115,7 @@ describe('the sources of the command line', () => {
         fileOf(
           '<?xml version="1.0"?><!DOCTYPE a [<!ENTITY x "y">]><urlset><url><loc>&x;</loc></url></urlset>',
         ),
-      ...([2, /it has a DOCTYPE/] as const),
+      ...([2, /it contains a DOCTYPE/] as const),
     ],
     [
       'elements that are not closed',

@@ -98,7 +98,7 @@ export function hostsContract(subject: Subject): void {
       const refused = [...elsewhere.slice(0, 2), ...pagesOf('big.example', 210).slice(200)];
       await expect(discover(store, filter, refused)).rejects.toMatchObject({
         ...{ name: 'StoreError', code: 'FILTER_FULL' },
-        message: expect.stringMatching(/room for \d+ more URLs of these hosts/),
+        message: expect.stringMatching(/room for \d+ more URLs from these hosts/),
       });
       expect(await check(store, filter, refused)).toEqual(refused.map(() => 0));
       expect(await discover(store, filter, elsewhere)).toEqual(elsewhere.map(() => 1));

@@ -73,7 +73,7 @@ export function quotaContract(subject: Subject): void {
         await store.create(named(prefix, 'a', { kind }), made(), quota);
         await expect(store.create(named(prefix, 'b', { kind }), made(), quota)).rejects.toMatchObject({
           code: 'QUOTA_EXCEEDED',
-          message: `prefix "${prefix}" has 2 of the 2 filters and visited sets that its quota allows; nothing was created. Delete filters of the prefix, or use a key with a larger quota`,
+          message: `prefix "${prefix}" has 2 of the 2 filters and visited sets that its quota allows; nothing was created. Delete filters under this prefix, or use a key with a larger quota`,
         });
         await expectRefusal(store.open(`${prefix}b`, kind, { fresh: true }), 'FILTER_NOT_FOUND');
         await store.drop(`${prefix}a`, kind, made());
@@ -90,7 +90,7 @@ export function quotaContract(subject: Subject): void {
       const more = filterBytes(large.geometry);
       await expect(store.create(large, made(), quota)).rejects.toMatchObject({
         code: 'QUOTA_EXCEEDED',
-        message: `this needs ${more} more bytes; prefix "${prefix}" uses ${BYTES} of the ${2 * BYTES} bytes that its quota allows; nothing was changed. Delete filters of the prefix, or use a key with a larger quota`,
+        message: `this needs ${more} more bytes; prefix "${prefix}" uses ${BYTES} of the ${2 * BYTES} bytes that its quota allows; nothing was changed. Delete filters under this prefix, or use a key with a larger quota`,
       });
       expect((await store.create(named(prefix, 'b'), made(), quota)).created).toBe(true);
       await expectRefusal(store.create(named(prefix, 'c'), made(), quota), 'QUOTA_EXCEEDED');

@@ -82,7 +82,7 @@ const REFUSALS: readonly Refusal[] = [
     call: (store, filter) =>
       verb === 'remove' ? remove(store, filter, ['a'], old()) : store.drop(filter.name, filter.kind, old()),
     text: () =>
-      'the record of Idempotency-Key old has expired, so the service cannot tell whether the request ran; this attempt changed nothing. If you know that the request did not run, send it without the key',
+      "the record of Idempotency-Key old has expired, so the service can't tell whether the request ran; this attempt changed nothing. If you know that the request did not run, send it without the key",
   })),
   ...(['count', 'remove'] as const).map((verb): Refusal => ({
     when: `${verb} in a standard filter`,

@@ -51,7 +51,7 @@ describeInBrowser(`a sync whose instance dies while it commits, redis store${why
     const syncing = await visit(browser, app.url, '#/sets/live/sync');
     for (const tab of [own, syncing]) {
       const panel = tab.page.getByRole('region', { name: 'Sync', exact: true });
-      await panel.getByText('committing, cannot be cancelled').waitFor();
+      await panel.getByText('committing, can’t be cancelled').waitFor();
       const text = (await panel.innerText()).replace(/\s+/g, ' ');
       expect(text).toMatch(/Listed 80 lines Stay 70 of 100 items .* Forgets 30 /);
       expect(await tab.inaccessible()).toEqual([]);
@@ -63,7 +63,7 @@ describeInBrowser(`a sync whose instance dies while it commits, redis store${why
     const list = await visit(browser, app.url);
     await list.page.getByRole('link', { name: 'live' }).waitFor();
     await syncing.page.getByText('Committed. 30 items forgotten. Of 80 lines listed, 10 were new.').waitFor();
-    await own.page.getByText('committing, cannot be cancelled').waitFor({ state: 'detached' });
+    await own.page.getByText('committing, can’t be cancelled').waitFor({ state: 'detached' });
     expect(await list.page.getByText('syncing', { exact: true }).count()).toBe(0);
     expect(await set.describe()).toMatchObject({ items: 80 });
     for (const tab of [own, syncing, list]) await tab.leave();

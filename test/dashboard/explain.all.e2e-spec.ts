@@ -29,7 +29,7 @@ describeInBrowser.each(['embedded', 'redis'])(`explanations, %s store${why}`, (s
     await page.getByLabel('URLs, one per line').fill('HTTPS://Example.org:443?b=2&a=1#top');
     await page.getByRole('button', { name: 'Check 1 URL' }).click();
     await page.getByRole('link', { name: /^Explain/ }).click();
-    await page.getByRole('heading', { name: 'Explain an answer of crawl' }).waitFor();
+    await page.getByRole('heading', { name: 'Explain an answer from crawl' }).waitFor();
     const answer = page.getByRole('status', { name: 'The answer' });
     await answer.getByText('seen', { exact: true }).waitFor();
     await page.locator('.key', { hasText: 'https://example.org/?a=1&b=2' }).waitFor();

@@ -132,7 +132,7 @@ describeInBrowser(`keys${why}`, () => {
     await expect(clientOf(admin.key).me()).rejects.toThrow(AccessError);
     // Users who may not manage keys see no link to them.
     await signIn(page, (await makeKey(app, 'write')).key);
-    await page.getByText('Your key cannot manage keys').waitFor();
+    await page.getByText('Your key can’t manage keys').waitFor();
     expect(await page.getByRole('link', { name: 'Keys' }).count()).toBe(0);
     expect(await tab.inaccessible()).toEqual([]);
     await tab.leave(401);

@@ -69,9 +69,9 @@ describeInBrowser(`the list${why}`, () => {
   it('searches and sorts, by keyboard too, and keeps both in the address', async () => {
     const { page } = tab;
     expect(await namesOf(page)).toEqual(['crawl', 'names', 'old-news']);
-    await page.getByRole('button', { name: 'Items of capacity' }).press('Enter');
+    await page.getByRole('button', { name: 'Items vs. capacity' }).press('Enter');
     expect((await namesOf(page)).at(-1)).toBe('old-news');
-    await page.getByRole('button', { name: 'Items of capacity' }).press('Enter');
+    await page.getByRole('button', { name: 'Items vs. capacity' }).press('Enter');
     expect((await namesOf(page))[0]).toBe('old-news');
     await page.getByRole('searchbox').fill('N');
     await page.getByRole('radio', { name: 'Filters' }).check();
@@ -154,7 +154,7 @@ describeInBrowser(`a very long list${why}`, () => {
       await page.getByText('201 to 300 of 1,999').waitFor();
       expect((await namesOf(page))[0]).toBe(nameOf(201));
 
-      await page.getByRole('button', { name: 'Items of capacity' }).click();
+      await page.getByRole('button', { name: 'Items vs. capacity' }).click();
       await page.getByText('1 to 100 of 1,999').waitFor();
       expect((await namesOf(page))[0]).toBe(nameOf(1_234));
       await page.getByRole('searchbox').fill('f19');

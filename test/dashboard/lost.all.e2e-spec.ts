@@ -6,7 +6,7 @@ import { describeInBrowser, sharedBrowser, visit, why, type Visit } from './brow
 const browser = sharedBrowser();
 
 const URLS = ['https://example.org/a', 'https://example.org/b'];
-const LOSS = 'The store has lost data of this visited set.';
+const LOSS = 'The store has lost data for this visited set.';
 
 describeInBrowser.each(LOSING)(`a set whose data is lost, %s store${why}`, (store, start) => {
   /** Checked once, because the page is the same on both stores. */
@@ -33,7 +33,7 @@ describeInBrowser.each(LOSING)(`a set whose data is lost, %s store${why}`, (stor
     const row = page.getByRole('row', { name: /^crawl / });
     await row.getByText('data lost', { exact: true }).waitFor();
     expect(await row.innerText()).toMatch(/–\s+of 1,000/);
-    await page.getByText('If the store has lost the data of a set').waitFor();
+    await page.getByText('If the store has lost a set’s data').waitFor();
     expect(await page.locator('.list tbody .name a').allInnerTexts()).toEqual(['crawl', 'old', 'whole']);
     const whole = page.getByRole('row', { name: /^whole / });
     expect(await whole.innerText()).toMatch(/2 of 1,000/);
@@ -98,7 +98,7 @@ describeInBrowser.each(LOSING)(`a set whose data is lost, %s store${why}`, (stor
     await page.getByRole('heading', { name: 'Sets and filters' }).waitFor();
     await page.getByRole('row', { name: /^crawl / }).waitFor();
     await page.getByRole('row', { name: /^old / }).waitFor({ state: 'detached' });
-    await page.getByText('If the data of a set is lost').waitFor({ state: 'detached' });
+    await page.getByText('If the store has lost a set’s data').waitFor({ state: 'detached' });
     await expect(client.visitedSet('old').describe()).rejects.toThrow('VISITED_SET_NOT_FOUND');
     await tab.leave(503);
   });

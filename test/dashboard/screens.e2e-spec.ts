@@ -138,7 +138,7 @@ describeInBrowser(`the screens of the dashboard${why}`, () => {
     await button(tab, 'Drop example.org').click();
     await dialog.getByText('4 URLs').waitFor();
     await dialog.getByRole('button', { name: 'Drop' }).click();
-    await hosts.getByText('4 URLs of example.org dropped.').waitFor();
+    await hosts.getByText('4 URLs from example.org dropped.').waitFor();
     expect(await polite.hosts.get('example.org')).toMatchObject({ waiting: 0, scheduled: 0, found: 4 });
     await tab.leave(401);
   });

@@ -66,7 +66,7 @@ describeInBrowser(`signing in${why}`, () => {
       expect(await page.getByRole('dialog').count()).toBe(0);
     }
     await tab.goTo('#/new');
-    await page.getByText('To create one you need a key').waitFor();
+    await page.getByText('To create one, you need a key').waitFor();
     await page.getByRole('heading', { name: 'Memory needed' }).waitFor();
     expect(await tab.inaccessible()).toEqual([]);
     await tab.leave(401, 403);

@@ -100,7 +100,7 @@ describeInBrowser(`the dashboard${why}`, () => {
     await page.getByLabel('Take turns between hosts').check();
     await page.getByLabel('Seconds between requests').fill('2.5');
     await page.getByLabel('Leased at a time').fill('1');
-    await page.getByLabel('URLs of a host').fill('1000');
+    await page.getByLabel('URLs per host').fill('1000');
     await page.getByRole('button', { name: 'Create the visited set' }).click();
     await page.getByText('Enter a whole number, or leave it empty').waitFor();
     expect(await page.evaluate('document.activeElement.name')).toBe('delaySeconds');

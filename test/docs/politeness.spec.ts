@@ -30,7 +30,7 @@ function bytesOn(masters: number, ofHost: number): number {
 describe('docs/politeness.md', () => {
   it('has the memory of a set with 90 % of its URLs in one host', () => {
     const [, three = '', six = ''] =
-      /90 % of the URLs in one host, a full set .* takes ([\d.]+) times as much memory on three masters, and ([\d.]+) times as much on six/.exec(
+      /90 % of the URLs from one host, a full set .* takes ([\d.]+) times as much memory on three masters, and ([\d.]+) times as much on six/.exec(
         PAGE,
       ) ?? [];
     const single = bytesOn(1, 0.9);

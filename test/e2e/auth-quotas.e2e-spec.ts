@@ -42,7 +42,7 @@ describe.each(STORES)('quotas, $name store', ({ start }) => {
   };
   const refusal = (detail: string) => ({
     status: 403,
-    body: { code: 'QUOTA_EXCEEDED', title: 'The request exceeds the quota of the prefix', detail },
+    body: { code: 'QUOTA_EXCEEDED', title: "The request exceeds this prefix's quota", detail },
   });
 
   it('limit filters and visited sets together, whichever key created them, and are shown with the usage', async () => {
@@ -58,7 +58,7 @@ describe.each(STORES)('quotas, $name store', ({ start }) => {
       status: 201,
     });
     const detail =
-      'prefix "acme-" has 3 of the 3 filters and visited sets that its quota allows; nothing was created. Delete filters of the prefix, or use a key with a larger quota';
+      'prefix "acme-" has 3 of the 3 filters and visited sets that its quota allows; nothing was created. Delete filters under this prefix, or use a key with a larger quota';
     expect(await as(key, 'POST', '/v1/filters', { name: 'acme-b', ...FILTER })).toMatchObject(
       refusal(detail),
     );
@@ -92,7 +92,7 @@ describe.each(STORES)('quotas, $name store', ({ start }) => {
       const made = await as(key, 'POST', '/v1/filters', { name, ...FILTER });
       expect(made).toMatchObject({ status: 201, body: { memoryBytes: bytes } });
     }
-    const detail = `this needs ${bytes} more bytes; prefix "bytes-" uses ${2 * bytes} of the ${2 * bytes} bytes that its quota allows; nothing was changed. Delete filters of the prefix, or use a key with a larger quota`;
+    const detail = `this needs ${bytes} more bytes; prefix "bytes-" uses ${2 * bytes} of the ${2 * bytes} bytes that its quota allows; nothing was changed. Delete filters under this prefix, or use a key with a larger quota`;
     expect(await as(key, 'POST', '/v1/filters', { name: 'bytes-c', ...FILTER })).toMatchObject(
       refusal(detail),
     );

@@ -123,7 +123,7 @@ describe.each(STORES)('the hosts of a set, over HTTP, $name store', ({ start }) 
       status: 404,
       body: {
         code: 'HOST_NOT_FOUND',
-        detail: `host "nobody.example" is unknown to visited set "${name}": the host has no queued URLs, no count and no settings`,
+        detail: `host "nobody.example" is unknown to visited set "${name}": it has no queued URLs, no count and no settings`,
       },
     });
     expect(await on('DELETE', name, 'nobody.example')).toMatchObject({ status: 200, body: { dropped: 0 } });

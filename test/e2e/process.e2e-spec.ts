@@ -45,7 +45,7 @@ describe('starting', () => {
     ],
     [{ AUTH: 'open' }, 'AUTH is "open"; it must be one of keys, none'],
     [{ HOST: '0.0.0.0' }, 'HOST is "0.0.0.0", which other machines may reach: set AUTH=keys'],
-    [{ REDIS_URL: 'http://user:secret@host' }, 'REDIS_URL is not a URL of Redis (its value is not shown)'],
+    [{ REDIS_URL: 'http://user:secret@host' }, 'REDIS_URL is not a Redis URL (its value is not shown)'],
   ])('refuses %j in one line', async (env, message) => {
     const service = await start(env);
     expect(await service.exit()).toBe(1);

@@ -25,7 +25,7 @@ describe.each(STORES)('the cursors of the lists of a queue, $name store', ({ sta
     body: {
       code: 'VALIDATION_FAILED',
       detail: expect.stringContaining(
-        `cursor must be the \`next\` of the previous answer, not ${JSON.stringify(cursor)}`,
+        `cursor must be the \`next\` from the previous answer, not ${JSON.stringify(cursor)}`,
       ),
       errors: [expect.objectContaining({ pointer: '#/cursor' })],
     },

@@ -209,7 +209,7 @@ describe.each(STORES)('dropping URLs from the queue over HTTP, $name store', ({ 
     [{ host: 5 }, 'host must be a string, not 5'],
     [{ host: 'a.example' }, 'host is not allowed (got "a.example"): visited set'],
     [{ state: ['dead'] }, 'not an array of 1'],
-    [{ all: true, cursor: '' }, 'cursor must be the `next` of the previous answer, not ""'],
+    [{ all: true, cursor: '' }, 'cursor must be the `next` from the previous answer, not ""'],
     [{ all: true, url: 'x' }, '"url" is not a member'],
   ])('refuses %j, and drops nothing', async (body, why) => {
     const set = await QueuedSet.create(app);

@@ -179,7 +179,7 @@ describe.each(STORES)('the list of URLs in the queue over HTTP, $name store', ({
       'state must be one of "waiting", "leased", "delayed", "scheduled", "dead", not "away"',
     ],
     [{ limit: '1001' }, 'limit must be a whole number from 1 to 1000, not "1001"'],
-    [{ cursor: '€' }, 'cursor must be the `next` of the previous answer'],
+    [{ cursor: '€' }, 'cursor must be the `next` from the previous answer'],
     [{ host: 'https://a.example/' }, 'host must be a name or an address without scheme'],
     [{ page: '2' }, '"page" is not a member'],
   ])('refuses %j', async (query, why) => {

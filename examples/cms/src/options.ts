@@ -12,7 +12,7 @@ export const USAGE = `npm start -- [options]
   --live SECONDS      how long an article is live if its upload does not say (7776000, 90 days)
   --concurrency N     concurrent fetches (2)
   --nightly HH:MM     local time of the nightly sync (03:00)
-  --patience SECONDS  how long an upload waits for Unseen before the CMS answers that it is pending (5)
+  --patience SECONDS  how long an upload waits for Unseen before the CMS reports it as pending (5)
   --data FOLDER       folder of the database (./data)
   --port N            port of the CMS on 127.0.0.1 (4000; 0: any free port)`;
 

@@ -95,7 +95,7 @@ export function createServer(cms: Cms, liveMs: number): FastifyInstance {
           ...upload,
           error:
             upload.article === undefined
-              ? 'The URL was seen: the crawler is collecting it, or it is stored under another spelling, or the set reports it as seen by mistake, as it does for 1 in 10,000 new URLs. Send "force": true to store it anyway.'
+              ? 'The URL was seen: the crawler is collecting it, or it is stored under another spelling, or the set wrongly reports it as seen, as it does for 1 in 10,000 new URLs. Send "force": true to store it anyway.'
               : `Article ${upload.article} already has this URL`,
         });
     }

@@ -27,10 +27,10 @@ def seconds(least: float, most: float) -> Callable[[str], float]:
 
 
 def read_options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description="A worker on the queue of a visited set.")
+    parser = argparse.ArgumentParser(description="A worker on a visited set's queue.")
     add = parser.add_argument
     add("service", metavar="SERVICE", help="such as http://127.0.0.1:3000 (UNSEEN_API_KEY: its API key)")
-    add("set", metavar="SET", help="the visited set; workers of one set share its queue")
+    add("set", metavar="SET", help="the visited set; workers on one set share its queue")
     add("starts", metavar="START", nargs="+", help="where the crawl starts")
     add("--concurrency", type=whole(1, 250), default=8, help="concurrent fetches (8)")
     add("--delay", type=whole(0, 3600), default=1, help="seconds between two requests to a host, for a new set (1)")
@@ -38,10 +38,10 @@ def read_options() -> argparse.Namespace:
     add("--host", action="append", default=[], help="also follow links to this host (the hosts of START)")
     add("--any-host", action="store_true", help="follow links to all hosts")
     add("--max-depth", type=whole(0, 1_000_000), default=math.inf, help="follow links at most N steps")
-    add("--max-bytes", type=whole(1, 100_000_000), default=2_000_000, help="maximum size of a page (2000000)")
-    add("--timeout", type=seconds(0.1, 3600), default=30.0, help="time limit of a fetch in seconds (30)")
+    add("--max-bytes", type=whole(1, 100_000_000), default=2_000_000, help="maximum page size (2000000)")
+    add("--timeout", type=seconds(0.1, 3600), default=30.0, help="time limit for a fetch in seconds (30)")
     add("--lease", type=whole(3, 86_400), default=60, help="seconds until a killed worker's URLs return (60)")
-    add("--attempts", type=whole(1, 1_000_000), default=8, help="maximum attempts of a URL (8)")
+    add("--attempts", type=whole(1, 1_000_000), default=8, help="maximum attempts per URL (8)")
     add("--retry", type=seconds(0, 3600), default=10.0, help="delay in seconds before a retry, doubled (10)")
     add("--forever", action="store_true", help="wait for more URLs when the queue is empty")
     options = parser.parse_args()

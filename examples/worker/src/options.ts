@@ -3,7 +3,7 @@ import { parseArgs } from 'node:util';
 export const USAGE = `npm start -- [options] SERVICE SET START...
 
   SERVICE  URL of Unseen, such as http://127.0.0.1:3000 (UNSEEN_API_KEY: its API key)
-  SET      the visited set; workers of one set share its queue
+  SET      the visited set; workers on one set share its queue
   START    one or more URLs where the crawl starts
 
   --concurrency N     concurrent fetches (8)
@@ -12,10 +12,10 @@ export const USAGE = `npm start -- [options] SERVICE SET START...
   --host HOST         also follow links to this host; may be repeated (the hosts of START)
   --any-host          follow links to all hosts
   --max-depth N       follow links at most N steps from START (no limit)
-  --max-bytes N       maximum size of a page; the rest is ignored (2000000)
-  --timeout SECONDS   time limit of a fetch (30)
+  --max-bytes N       maximum page size; the rest is ignored (2000000)
+  --timeout SECONDS   time limit for a fetch (30)
   --lease SECONDS     time until the URLs of a killed worker return to the queue (60)
-  --attempts N        maximum attempts of a URL (8)
+  --attempts N        maximum attempts per URL (8)
   --retry SECONDS     delay before a failed URL is retried, doubled each time (10)
   --forever           wait for more URLs when the queue is empty`;
 

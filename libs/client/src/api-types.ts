@@ -29,7 +29,7 @@ export type CreateKey = {
 
 export type NewKey = {
   /**
-   * 16 hex digits, a part of the key
+   * 16 hex digits, part of the key
    */
   id: string;
   name: string;
@@ -64,7 +64,7 @@ export type Usage = {
 
 export type ListedKey = {
   /**
-   * 16 hex digits, a part of the key
+   * 16 hex digits, part of the key
    */
   id: string;
   name: string;
@@ -109,11 +109,11 @@ export type RotateKey = {
 
 export type Me = {
   /**
-   * `key:` and the id of a key, `jwt:` and the subject of a token, or `anonymous`
+   * `key:` and the key's id, `jwt:` and the token's subject, or `anonymous`
    */
   id: string;
   /**
-   * The name given to the key, or the subject of the token
+   * The key's name, or the token's subject
    */
   name: string;
   /**
@@ -155,7 +155,7 @@ export type CreateFilter = {
   capacity: number;
   errorRate: number;
   /**
-   * `auto`: at its capacity the filter opens another layer, 2.7 times as large, up to six layers within `MAX_FILTER_BYTES`. `errorRate` applies to all layers together. `none`: the filter answers `FILTER_FULL` at twice its capacity
+   * `auto`: when the filter is full, it adds another layer, 2.7 times as large, up to six layers within `MAX_FILTER_BYTES`. All layers share `errorRate`. `none`: adds get `FILTER_FULL` at twice its capacity
    */
   growth?: 'auto' | 'none';
   name: string;
@@ -168,7 +168,7 @@ export type CreateFilter = {
 export type Geometry = {
   segments: number;
   /**
-   * Counters per page. All counters of an item are in one page
+   * Counters per page. An item has all its counters in one page
    */
   pageSize: number;
   /**
@@ -180,7 +180,7 @@ export type Geometry = {
    */
   hashScheme: number;
   /**
-   * Counters of the whole filter
+   * Counters in the whole filter
    */
   counters: number;
 };
@@ -215,11 +215,11 @@ export type Sync = {
    */
   errorRate: number;
   /**
-   * Items listed so far, except those answered `invalid` or `forgotten`
+   * Items listed so far, except `invalid` and `forgotten` ones
    */
   listed: number;
   /**
-   * Listed items that were answered `new`
+   * Listed items that got `new`
    */
   new: number;
   /**
@@ -227,11 +227,11 @@ export type Sync = {
    */
   wouldForget: number;
   /**
-   * Items of the filter, except items that only the sync has
+   * Items in the filter, except those that only the sync has
    */
   items: number;
   /**
-   * Bytes of the layers that the sync fills. 0 once it has finished
+   * Bytes in the layers that the sync fills. 0 once it has finished
    */
   memoryBytes: number;
   /**
@@ -250,7 +250,7 @@ export type Filter = {
    */
   geometry: Geometry;
   /**
-   * Bytes of all layers
+   * Bytes in all layers
    */
   memoryBytes: number;
   name: string;
@@ -261,7 +261,7 @@ export type Filter = {
   generation: string;
   createdAt: string;
   /**
-   * Adds answered `new`, minus removals that left the item absent
+   * Number of adds that returned `new`, minus removals that removed the last copy of an item
    */
   items: number;
   /**
@@ -285,11 +285,11 @@ export type Filter = {
    */
   layers: Array<Layer>;
   /**
-   * Items answered `new`
+   * Number of adds that returned `new`
    */
   added: number;
   /**
-   * Items answered as not new
+   * Number of adds that did not return `new`
    */
   duplicate: number;
   /**
@@ -316,7 +316,7 @@ export type LostFilter = {
    */
   geometry: Geometry;
   /**
-   * Bytes of all layers
+   * Bytes in all layers
    */
   memoryBytes: number;
   name: string;
@@ -327,7 +327,7 @@ export type LostFilter = {
   generation: string;
   createdAt: string;
   /**
-   * `lost`: every call but clear and delete answers `STORE_DATA_LOST`
+   * `lost`: every call but clear and delete gets `STORE_DATA_LOST`
    */
   state: 'lost';
 };
@@ -335,14 +335,14 @@ export type LostFilter = {
 export type FilterList = {
   filters: Array<Filter | LostFilter>;
   /**
-   * Cursor of the next page. Absent on the last page
+   * Cursor for the next page. Absent on the last page
    */
   next?: string;
 };
 
 export type LayerCounters = {
   /**
-   * Pages of the layer
+   * Pages in the layer
    */
   pages: number;
   /**
@@ -364,15 +364,15 @@ export type Counters = {
 
 export type PerHost = {
   /**
-   * Time between two leases of a host. Absent: none
+   * Time between two leases from a host. Absent: none
    */
   delaySeconds?: number;
   /**
-   * Maximum number of URLs of a host that are leased at a time. Absent: no limit
+   * Maximum number of URLs per host that are leased at a time. Absent: no limit
    */
   maxLeased?: number;
   /**
-   * Maximum number of URLs of a host that are discovered and not forgotten. `discover` answers `limited` for further URLs. After a sync is committed, every URL that it kept counts towards the limit. In a set that ages, the count restarts with each period of `maxAgeSeconds`. Absent: no limit
+   * Maximum number of URLs per host that are discovered and not forgotten. `discover` returns `limited` for further URLs. After a sync is committed, every URL that it kept counts towards the limit. In a set that ages, the count restarts with each period of `maxAgeSeconds`. Absent: no limit
    */
   maxUrls?: number;
 };
@@ -385,7 +385,7 @@ export type PlanOptions = {
   capacity: number;
   errorRate: number;
   /**
-   * `auto`: at its capacity the filter opens another layer, 2.7 times as large, up to six layers within `MAX_FILTER_BYTES`. `errorRate` applies to all layers together. `none`: the filter answers `FILTER_FULL` at twice its capacity
+   * `auto`: when the filter is full, it adds another layer, 2.7 times as large, up to six layers within `MAX_FILTER_BYTES`. All layers share `errorRate`. `none`: adds get `FILTER_FULL` at twice its capacity
    */
   growth?: 'auto' | 'none';
   /**
@@ -420,7 +420,7 @@ export type Plan = {
    */
   geometry: Geometry;
   /**
-   * Bytes of all layers
+   * Bytes in all layers
    */
   memoryBytes: number;
   /**
@@ -443,7 +443,7 @@ export type Additions = {
    */
   items: Array<string>;
   /**
-   * For multisets: add only items that are not present, and do not count the others. If a request repeats an item, only its first occurrence can be new. Filters with the semantics `set` always add like this
+   * For multisets: add only absent items, and do not count the others. If a request repeats an item, only its first occurrence can be new. Filters with `set` semantics always add like this
    */
   onlyAbsent?: boolean;
 };
@@ -491,7 +491,7 @@ export type LayerFinding = {
    */
   layer: number;
   /**
-   * Segment of the layer
+   * Segment in the layer
    */
   segment: number;
   /**
@@ -511,7 +511,7 @@ export type LayerFinding = {
    */
   claims: boolean;
   /**
-   * The k counters of the item
+   * The item's k counters
    */
   counters: Array<FoundCounter>;
   /**
@@ -557,7 +557,7 @@ export type UrlProfile = {
    */
   stripTracking?: boolean;
   /**
-   * Version of the list of `stripTracking`. Absent: the latest. Needs `stripTracking`
+   * Version of the `stripTracking` list. Absent: the latest. Needs `stripTracking`
    */
   trackingVersion?: 1;
   /**
@@ -609,7 +609,7 @@ export type UrlProfile = {
    */
   stripUserinfo?: boolean;
   /**
-   * Drops the fragments `#!…` and `#/…`, too
+   * Also drops the fragments `#!…` and `#/…`
    */
   dropFragments?: boolean;
   /**
@@ -623,7 +623,7 @@ export type CreateVisitedSet = {
   capacity: number;
   errorRate?: number;
   /**
-   * `auto`: at its capacity the filter opens another layer, 2.7 times as large, up to six layers within `MAX_FILTER_BYTES`. `errorRate` applies to all layers together. `none`: the filter answers `FILTER_FULL` at twice its capacity
+   * `auto`: when the filter is full, it adds another layer, 2.7 times as large, up to six layers within `MAX_FILTER_BYTES`. All layers share `errorRate`. `none`: adds get `FILTER_FULL` at twice its capacity
    */
   growth?: 'auto' | 'none';
   /**
@@ -712,7 +712,7 @@ export type VisitedSet = {
    */
   geometry: Geometry;
   /**
-   * Bytes of all layers
+   * Bytes in all layers
    */
   memoryBytes: number;
   name: string;
@@ -723,7 +723,7 @@ export type VisitedSet = {
   generation: string;
   createdAt: string;
   /**
-   * Adds answered `new`, minus removals that left the item absent
+   * Number of adds that returned `new`, minus removals that removed the last copy of an item
    */
   items: number;
   /**
@@ -747,11 +747,11 @@ export type VisitedSet = {
    */
   layers: Array<Layer>;
   /**
-   * Items answered `new`
+   * Number of adds that returned `new`
    */
   added: number;
   /**
-   * Items answered as not new
+   * Number of adds that did not return `new`
    */
   duplicate: number;
   /**
@@ -799,7 +799,7 @@ export type LostVisitedSet = {
    */
   geometry: Geometry;
   /**
-   * Bytes of all layers
+   * Bytes in all layers
    */
   memoryBytes: number;
   name: string;
@@ -810,7 +810,7 @@ export type LostVisitedSet = {
   generation: string;
   createdAt: string;
   /**
-   * `lost`: every call but clear and delete answers `STORE_DATA_LOST`
+   * `lost`: every call but clear and delete gets `STORE_DATA_LOST`
    */
   state: 'lost';
   /**
@@ -822,14 +822,14 @@ export type LostVisitedSet = {
 export type VisitedSetList = {
   visitedSets: Array<VisitedSet | LostVisitedSet>;
   /**
-   * Cursor of the next page. Absent on the last page
+   * Cursor for the next page. Absent on the last page
    */
   next?: string;
 };
 
 export type Discoveries = {
   /**
-   * At most 10,000 URLs, with or without a payload. A URL of more than 8 KiB (UTF-8) is invalid. The operator can change both limits
+   * At most 10,000 URLs, with or without a payload. A URL longer than 8 KiB (UTF-8) is invalid. The operator can change both limits
    */
   urls: Array<
     | string
@@ -846,7 +846,7 @@ export type Discoveries = {
    */
   ttlSeconds?: number;
   /**
-   * The queue hands out URLs with a higher priority first. A set with `perHost` does this for each host. A URL that is already visited keeps the priority of its entry
+   * The queue hands out URLs with a higher priority first. A set with `perHost` does this for each host. A URL that is already visited keeps its entry's priority
    */
   priority?: 'high' | 'normal' | 'low';
   /**
@@ -879,7 +879,7 @@ export type Discovered = {
 
 export type Visits = {
   /**
-   * At most 10,000 strings. A string of more than 8 KiB (UTF-8) is invalid. The operator can change both limits
+   * At most 10,000 strings. A string longer than 8 KiB (UTF-8) is invalid. The operator can change both limits
    */
   urls: Array<string>;
   /**
@@ -901,7 +901,7 @@ export type Visited = {
 
 export type Urls = {
   /**
-   * At most 10,000 strings. A string of more than 8 KiB (UTF-8) is invalid. The operator can change both limits
+   * At most 10,000 strings. A string longer than 8 KiB (UTF-8) is invalid. The operator can change both limits
    */
   urls: Array<string>;
 };
@@ -986,7 +986,7 @@ export type Lease = {
   max: number;
   leaseSeconds: number;
   /**
-   * For a set with `perHost`: maximum number of URLs of each host. Default: 1 if `perHost` has `delaySeconds`, else no limit
+   * For a set with `perHost`: maximum number of URLs per host. Default: 1 if `perHost` has `delaySeconds`, else no limit
    */
   maxPerHost?: number;
   /**
@@ -1005,7 +1005,7 @@ export type LeasedUrl = {
    */
   url: string;
   /**
-   * The payload of the URL. Absent if it has none
+   * The URL's payload. Absent if it has none
    */
   payload?: string;
   /**
@@ -1043,7 +1043,7 @@ export type Release = {
    */
   delaySeconds?: number;
   /**
-   * For a set with `perHost`: delay before any URL of the same hosts can be leased, for example the `Retry-After` of an answer. It never shortens the delay of a host. An `expired` id does not delay its host; an `unknown` id does if the URL was forgotten or dropped and its entry is still in the queue
+   * For a set with `perHost`: delay before any URL from the same hosts can be leased, for example from the `Retry-After` header. It never shortens a host's delay. An `expired` id does not delay its host. An `unknown` id does, if the URL was forgotten or dropped and its entry is still in the queue
    */
   hostDelaySeconds?: number;
   /**
@@ -1085,7 +1085,7 @@ export type DeadLetter = {
    */
   url: string;
   /**
-   * The payload of the URL. Absent if it has none
+   * The URL's payload. Absent if it has none
    */
   payload?: string;
   /**
@@ -1093,7 +1093,7 @@ export type DeadLetter = {
    */
   attempt: number;
   /**
-   * Reason of the last release, or "the lease ended"
+   * Reason for the last release, or "the lease ended"
    */
   reason: string;
 };
@@ -1101,7 +1101,7 @@ export type DeadLetter = {
 export type DeadLetters = {
   urls: Array<DeadLetter>;
   /**
-   * Cursor of the next page. Absent on the last page
+   * Cursor for the next page. Absent on the last page
    */
   next?: string;
 };
@@ -1123,7 +1123,7 @@ export type Purged = {
 
 export type QueuedUrl = {
   /**
-   * Identifies the URL at its current place in the queue. If the state of the URL changes, so does this id. Leases and dead letters have different ids
+   * Identifies the URL at its current place in the queue. If the URL's state changes, so does this id. Leases and dead letters have different ids
    */
   id: string;
   /**
@@ -1131,11 +1131,11 @@ export type QueuedUrl = {
    */
   url: string;
   /**
-   * The payload of the URL. Absent if it has none
+   * The URL's payload. Absent if it has none
    */
   payload?: string;
   /**
-   * `waiting`: can be leased, or waits for the turn of its host. `leased`: hidden by a lease. `delayed`: released with a delay. `scheduled`: comes back at a set time. `dead`: a dead letter
+   * `waiting`: can be leased, or waits for its host's turn. `leased`: hidden by a lease. `delayed`: released with a delay. `scheduled`: comes back at a set time. `dead`: a dead letter
    */
   state: 'waiting' | 'leased' | 'delayed' | 'scheduled' | 'dead';
   /**
@@ -1147,15 +1147,15 @@ export type QueuedUrl = {
    */
   queuedAt?: string;
   /**
-   * When the URL can be leased again: the end of its lease or of its delay, or its scheduled time. Absent for `waiting` and `dead`
+   * When the URL can be leased again: the end of its lease or delay, or its scheduled time. Absent for `waiting` and `dead`
    */
   dueAt?: string;
   /**
-   * For a dead letter: the reason of its last release
+   * For a dead letter: the reason for its last release
    */
   reason?: string;
   /**
-   * For a set with `perHost`: the host of the URL
+   * For a set with `perHost`: the URL's host
    */
   host?: string;
 };
@@ -1174,11 +1174,11 @@ export type DropQueued = {
    */
   state?: 'waiting' | 'leased' | 'delayed' | 'scheduled' | 'dead';
   /**
-   * Only URLs of this host. For a set with `perHost`
+   * Only URLs from this host. For a set with `perHost`
    */
   host?: string;
   /**
-   * Only URLs that begin with this text, compared with the URLs as they were queued. End a host with `/`: `https://example.org` also begins `https://example.organic/`
+   * Only URLs, as they were queued, that begin with this text. End a host with `/`, because `https://example.org` also matches `https://example.organic/`
    */
   prefix?: string;
   /**
@@ -1198,7 +1198,7 @@ export type DropQueued = {
    */
   limit?: number;
   /**
-   * `next` of the previous answer. Valid with the same selection, until the set is cleared
+   * `next` from the previous answer. Valid with the same selection, until the set is cleared
    */
   cursor?: string;
 };
@@ -1256,19 +1256,19 @@ export type Host = {
    */
   nextAt?: string;
   /**
-   * Workers cannot lease a URL before this time. Absent if the host is not blocked
+   * Workers can't lease a URL before this time. Absent if the host is not blocked
    */
   blockedUntil?: string;
   /**
-   * Own setting. Absent: the setting of the set applies
+   * The host's own setting. Absent: the set's setting applies
    */
   delaySeconds?: number;
   /**
-   * Own setting. Absent: the setting of the set applies
+   * The host's own setting. Absent: the set's setting applies
    */
   maxLeased?: number;
   /**
-   * Own setting. Absent: the setting of the set applies
+   * The host's own setting. Absent: the set's setting applies
    */
   maxUrls?: number;
 };
@@ -1276,26 +1276,26 @@ export type Host = {
 export type HostList = {
   hosts: Array<Host>;
   /**
-   * Cursor of the next page. Absent on the last page
+   * Cursor for the next page. Absent on the last page
    */
   next?: string;
 };
 
 export type HostSettings = {
   /**
-   * Time between two leases of the host. 0: none. Absent: the setting of the set applies
+   * Time between two leases from the host. 0: none. Absent: the set's setting applies
    */
   delaySeconds?: number;
   /**
-   * Maximum number of URLs of the host that are leased at a time. Absent: the setting of the set applies
+   * Maximum number of the host's URLs that are leased at a time. Absent: the set's setting applies
    */
   maxLeased?: number;
   /**
-   * Maximum number of URLs of the host that are discovered and not forgotten. The set must have `maxUrls` too. Absent: the setting of the set applies
+   * Maximum number of the host's URLs that are discovered and not forgotten. The set must have `maxUrls` too. Absent: the set's setting applies
    */
   maxUrls?: number;
   /**
-   * Workers cannot lease URLs of the host before this time. Absent: the host is not blocked
+   * Workers can't lease the host's URLs before this time. Absent: the host is not blocked
    */
   blockedUntil?: string;
 };
@@ -1353,11 +1353,11 @@ export type CommittedSync = {
    */
   errorRate: number;
   /**
-   * Items listed so far, except those answered `invalid` or `forgotten`
+   * Items listed so far, except `invalid` and `forgotten` ones
    */
   listed: number;
   /**
-   * Listed items that were answered `new`
+   * Listed items that got `new`
    */
   new: number;
   /**
@@ -1365,11 +1365,11 @@ export type CommittedSync = {
    */
   wouldForget: number;
   /**
-   * Items of the filter, except items that only the sync has
+   * Items in the filter, except those that only the sync has
    */
   items: number;
   /**
-   * Bytes of the layers that the sync fills. 0 once it has finished
+   * Bytes in the layers that the sync fills. 0 once it has finished
    */
   memoryBytes: number;
   /**
@@ -1381,7 +1381,7 @@ export type CommittedSync = {
    */
   maxForgetShare?: number;
   /**
-   * With `dryRun`: whether the commit would answer `SYNC_WOULD_FORGET`
+   * With `dryRun`: whether the service would refuse the commit with `SYNC_WOULD_FORGET`
    */
   refused?: boolean;
 };

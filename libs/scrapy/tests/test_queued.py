@@ -79,9 +79,9 @@ class QueuedTest(unittest.TestCase):
         self.assertEqual(stats.get("finish_reason"), "shutdown", stats["log"][-3000:])
         left = self.queue()["waiting"]
         self.assertEqual(stats["unseen/left"], left)
-        self.assertIn(f"{left} pages of set {self.settings['UNSEEN_SET']} are visited but not crawled", stats["log"])
+        self.assertIn(f"{left} pages in set {self.settings['UNSEEN_SET']} are visited but not crawled", stats["log"])
         again = self.crawl()
-        self.assertIn(f"has {left} pages of earlier runs", again["log"])
+        self.assertIn(f"has {left} pages from earlier runs", again["log"])
         self.assert_all_done(again)
         self.assertEqual(set(self.site.hits.values()), {1})
 
@@ -122,7 +122,7 @@ class QueuedTest(unittest.TestCase):
         left = self.queue()["waiting"]
         stats = crawl([], self.settings, name="other")
         self.assertEqual(stats.get("finish_reason"), "unseen_other_spider", stats["log"][-3000:])
-        self.assertIn("has pages of spider 'given', which 'other' cannot handle", stats["log"])
+        self.assertIn("has pages from spider 'given', which 'other' can't handle", stats["log"])
         self.assertEqual(self.queue()["waiting"], left)
 
     def test_a_run_that_leaves_pages_says_so(self) -> None:
@@ -210,7 +210,7 @@ class QueuedTest(unittest.TestCase):
         call("POST", f"/v1/visited-sets/{name}/queue/release", {"ids": [lease["id"]]})
         stats = self.crawl()
         self.assertEqual(stats.get("unseen/dead"), 1, stats["log"][-3000:])
-        self.assertIn(f"1 pages of set {name} are dead letters", stats["log"])
+        self.assertIn(f"1 pages in set {name} are dead letters", stats["log"])
 
     def test_an_unreadable_entry_holds_up_no_other_and_no_crawl(self) -> None:
         self.site.links = lambda path: ()

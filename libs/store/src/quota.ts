@@ -19,6 +19,6 @@ export function assertWithin(quota: Quota, used: Usage, added: Usage): void {
 function exceeded(message: string): StoreError {
   return new StoreError(
     'QUOTA_EXCEEDED',
-    `${message}. Delete filters of the prefix, or use a key with a larger quota`,
+    `${message}. Delete filters under this prefix, or use a key with a larger quota`,
   );
 }

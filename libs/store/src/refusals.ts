@@ -75,7 +75,7 @@ export function full(filter: Named & Pick<Filter, 'capacity' | 'layers'>, items:
   const { capacity, layers } = filter;
   const remove = filter.kind === 'filter' ? 'Remove items' : 'Forget URLs';
   const limit = layers
-    ? `the space in its newest layer and the layers that it can grow to (${layers.length} in all)`
+    ? `the space left in its newest layer and any layers it can still add (maximum number of layers: ${layers.length})`
     : `twice its capacity of ${capacity}`;
   return new StoreError(
     'FILTER_FULL',
@@ -87,7 +87,7 @@ export function full(filter: Named & Pick<Filter, 'capacity' | 'layers'>, items:
 export function hostsFull(filter: Named, room: number, more: number): StoreError {
   return new StoreError(
     'FILTER_FULL',
-    `${called(filter)} has room for ${room} more URLs of these hosts, but the batch has ${more} new ones; none of them was added. Forget URLs of these hosts, or sync the set with a larger capacity`,
+    `${called(filter)} has room for ${room} more URLs from these hosts, but the batch has ${more} new URLs; none of them was added. Forget URLs from these hosts, or sync the set with a larger capacity`,
   );
 }
 
@@ -119,7 +119,7 @@ export function keyReused({ id }: Operation): StoreError {
 export function keyExpired({ id }: Operation): StoreError {
   return new StoreError(
     'IDEMPOTENCY_KEY_EXPIRED',
-    `the record of Idempotency-Key ${id} has expired, so the service cannot tell whether the request ran; this attempt changed nothing. If you know that the request did not run, send it without the key`,
+    `the record of Idempotency-Key ${id} has expired, so the service can't tell whether the request ran; this attempt changed nothing. If you know that the request did not run, send it without the key`,
   );
 }
 
@@ -344,10 +344,10 @@ export function importHides(filter: Named, hidden: number, most: number): StoreE
  * limit.
  */
 export function noMoreHosts(filter: Named, most: number, segments = 1): StoreError {
-  const where = segments > 1 ? ' in the segment of this host' : '';
+  const where = segments > 1 ? " in this host's segment" : '';
   return new StoreError(
     'STORE_FULL',
-    `the queue of ${called(filter)} has ${most} hosts${where}, which is the limit; nothing was changed. Drop the entries of other hosts, or forget their URLs`,
+    `the queue of ${called(filter)} has ${most} hosts${where}, which is the limit; nothing was changed. Drop other hosts' entries, or forget their URLs`,
     { isPublic: true },
   );
 }

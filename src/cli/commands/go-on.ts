@@ -36,7 +36,9 @@ export async function goOn<T>(context: Context, going: Going<T>): Promise<T> {
     const why = job.resumed ? whyNot(error) : undefined;
     if (why === undefined) throw error;
     if (!isRepeatable)
-      throw new UsageError(`${why}: start over with --restart, which counts the finished lines again`);
+      throw new UsageError(
+        `${why}: start over with --restart; lines already processed are then counted twice`,
+      );
     await abandon?.();
     job.beginAnew();
     const isRead = !(error instanceof CannotGoOn);

@@ -137,7 +137,9 @@ function assertComplete(label: string, job: Job, empty: readonly string[]): void
     );
   if (faults.length === 0) return;
   const advice = 'Fix the sources, or commit anyway with --allow-incomplete';
-  throw new Incomplete(`${label} has forgotten nothing: ${faults.join('; ')}. ${advice}`);
+  throw new Incomplete(
+    `${label} stopped before the commit; nothing was forgotten: ${faults.join('; ')}. ${advice}`,
+  );
 }
 
 /** Abandons the open sync, even if another command opened it. */

@@ -146,6 +146,6 @@ function headerIn(file: string, head: Buffer): Header {
     const { kind, name } = JSON.parse(text) as Partial<Record<string, unknown>>;
     return { kind: String(kind), name: String(name) };
   } catch {
-    throw cannotRead(file, 'the header of the export is damaged');
+    throw cannotRead(file, "the export's header is damaged");
   }
 }

@@ -228,7 +228,7 @@ function ownSyncOf(state: JobState): OwnSync | undefined {
 function assertSame(found: JobState, { identity }: JobState, path: string): void {
   if (found.identity === identity) return;
   throw new UsageError(
-    `${show(path)} is the checkpoint of another job (${found.title}) or of other sources: name another file, or start over with --restart`,
+    `${show(path)} is a checkpoint for a different job (${found.title}) or for different sources. Pass a different file, or start over with --restart`,
   );
 }
 

@@ -86,7 +86,7 @@ async function asked<T>(call: () => Promise<T>): Promise<T> {
     const reason = reasonOf(error);
     const [, node] = /^MOVED \d+ (\S+)$/.exec(reason) ?? [];
     if (node !== undefined)
-      throw new UsageError(`another node of the cluster has the key; use --redis redis://${node}`);
+      throw new UsageError(`another cluster node has the key; use --redis redis://${node}`);
     if (error instanceof Error && error.name === 'ReplyError')
       throw new Ending(Exit.Refused, `Redis refused: ${reason}`);
     throw new Unreachable(`cannot read from Redis: ${reason}`);

@@ -75,7 +75,7 @@ class SitemapReader {
     this.parser.oncdata = (text) => this.text(text);
     // Sitemaps do not declare entities.
     this.parser.ondoctype = () => {
-      throw this.failure('it has a DOCTYPE, which sitemaps must not have');
+      throw this.failure('it contains a DOCTYPE, which is not allowed in a sitemap');
     };
   }
 

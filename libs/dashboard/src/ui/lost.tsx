@@ -9,7 +9,7 @@ export function Lost({ kind, name }: Subject): preact.JSX.Element {
   return (
     <Notice tone="bad">
       <p>
-        <strong>The store has lost data of this {KIND_NAMES[kind]}.</strong> The service refuses calls on it,
+        <strong>The store has lost data for this {KIND_NAMES[kind]}.</strong> The service refuses calls on it,
         because seen items could look new. To use it again, clear it, or delete it and import an export.
         {!isOwn && (
           <>

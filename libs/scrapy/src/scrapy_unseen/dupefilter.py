@@ -162,7 +162,7 @@ class DupeFilter(BaseDupeFilter):
             # A set that must be cleared first cannot be used yet.
             if self._options.on_error == "close" or self._options.clear_on_start:
                 raise
-            logger.error("Unseen cannot create the set now: %s", error)
+            logger.error("Unseen can't create the set now: %s", error)
 
     def _count(self, stat: str) -> None:
         stats: Any = getattr(self._crawler, "stats", None)

@@ -95,7 +95,7 @@ def _set_name(pattern: str, spider_name: str) -> str:
         return name
     suggestion = re.sub(r"[^A-Za-z0-9._:-]+", "-", name).strip("-._:")[:LONGEST_NAME] or "crawl"
     raise SettingError(
-        f'UNSEEN_SET is {name!r}, but the name of a set has 1 to {LONGEST_NAME} of A-Z, a-z, 0-9, ".", "_", ":" and "-". '
+        f'UNSEEN_SET is {name!r}, but a set name has 1 to {LONGEST_NAME} of A-Z, a-z, 0-9, ".", "_", ":" and "-". '
         f"Set UNSEEN_SET = {suggestion!r}, for example"
     )
 
@@ -124,7 +124,7 @@ def _again_after(settings: BaseSettings) -> int:
     if settings.get("UNSEEN_MAX_AGE") is not None:
         raise SettingError("UNSEEN_AGAIN_AFTER does not work with UNSEEN_MAX_AGE: pages of a set that ages come back when a crawl finds them")
     if _visited_when(settings) != "queued":
-        raise SettingError('UNSEEN_AGAIN_AFTER needs UNSEEN_VISITED_WHEN = "queued", because the queue of the set hands out the pages')
+        raise SettingError('UNSEEN_AGAIN_AFTER needs UNSEEN_VISITED_WHEN = "queued", because the set\'s queue hands out the pages')
     return again_after("UNSEEN_AGAIN_AFTER", value)
 
 

@@ -172,7 +172,7 @@ class QueuedScheduler(Scheduler):
             self._told_unqueued = True
             logger.warning(
                 "%s is kept in memory only and is lost if the crawl is killed. The queue stores GET requests over http and https "
-                "whose callback is a method of the spider, with at most 1,024 bytes of JSON beside the URL, and without dont_filter "
+                "whose callback is a spider method, with at most 1,024 bytes of JSON beside the URL, and without dont_filter "
                 "or unseen_discovery. Further such requests are counted in unseen/unqueued",
                 request,
             )
@@ -190,7 +190,7 @@ class QueuedScheduler(Scheduler):
                 self._leases.remove_target(request, key)
             self._seen_since |= result == "seen"
             if result == "limited":
-                logger.debug("Dropped a request, because the set already has maxUrls pages of its host: %s", request)
+                logger.debug("Dropped a request, because the set already has maxUrls pages from its host: %s", request)
                 self.stats.inc_value("unseen/limited", spider=self.spider)
                 self._signal_dropped(request)
             elif result == "queued":
@@ -353,13 +353,13 @@ class QueuedScheduler(Scheduler):
 
     def _not_leased(self, failure: Failure) -> None:
         if not self._lease_failed:
-            logger.error("Unseen cannot lease pages of set %s; they stay in its queue: %s", self._options.set_name, told(failure))
+            logger.error("Unseen can't lease pages from set %s; they stay in its queue: %s", self._options.set_name, told(failure))
         self._lease_failed = True
         self._poll()
 
     def _refuse(self, name: str) -> None:
         logger.error(
-            "The queue of set %s has pages of spider %r, which %r cannot handle. Run spider %r to crawl them. To run this one, set "
+            "The queue of set %s has pages from spider %r, which %r can't handle. Run spider %r to crawl them. To run this one, set "
             'another UNSEEN_SET, or UNSEEN_VISITED_WHEN = "scheduled", which uses the set without its queue',
             self._options.set_name,
             name,
@@ -517,7 +517,7 @@ class QueuedScheduler(Scheduler):
         return super()._keys_to_unmark(unfetched) if self._leases.of(unfetched) is None else []
 
     def _not_given_back(self, failure: Failure) -> None:
-        logger.error("Unseen did not release the leases of this crawl; they will expire: %s", told(failure))
+        logger.error("Unseen did not release this crawl's leases; they will expire: %s", told(failure))
 
     def _tell_start(self, queue: Dict[str, int]) -> None:
         if self._options.again_after and self._visited.ages:
@@ -529,7 +529,7 @@ class QueuedScheduler(Scheduler):
         left = queue["waiting"] + queue["leased"]
         if left:
             logger.info(
-                "The queue of set %s has %d pages of earlier runs, which this run crawls. Other crawls, or a killed crawl, have "
+                "The queue of set %s has %d pages from earlier runs, which this run crawls. Other crawls, or a killed crawl, have "
                 "leased %d of them for up to %d seconds",
                 self._options.set_name,
                 left,
@@ -542,7 +542,7 @@ class QueuedScheduler(Scheduler):
         self.stats.set_value("unseen/left", left, spider=self.spider)
         if left:
             logger.warning(
-                "%d pages of set %s are visited but not crawled. They are in its queue: run the spider again to crawl them",
+                "%d pages in set %s are visited but not crawled. They are in its queue: run the spider again to crawl them",
                 left,
                 self._options.set_name,
             )
@@ -551,7 +551,7 @@ class QueuedScheduler(Scheduler):
         if queue["dead"]:
             self.stats.set_value("unseen/dead", queue["dead"], spider=self.spider)
             logger.warning(
-                "%d pages of set %s are dead letters: they have used up their maxAttempts, and no run crawls them. List them at "
+                "%d pages in set %s are dead letters: they have used up their maxAttempts, and no run crawls them. List them at "
                 "/v1/visited-sets/%s/queue/dead-letters, then put them back or purge them",
                 queue["dead"],
                 self._options.set_name,

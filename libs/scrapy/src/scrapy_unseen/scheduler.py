@@ -449,7 +449,7 @@ class Scheduler(ScrapyScheduler):
     def _cannot_open(self, failure: Failure) -> Any:
         # A set that must be cleared first cannot be used yet.
         if failure.check(ServiceUnavailable) and self._options.on_error != "close" and not self._options.clear_on_start:
-            logger.error("Unseen cannot create the set now: %s", failure.value)
+            logger.error("Unseen can't create the set now: %s", failure.value)
             return None
         fail_opening(self.crawler)
         return failure

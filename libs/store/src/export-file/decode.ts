@@ -171,11 +171,11 @@ export class ExportFileReader {
     held: readonly ItemsHeld[],
   ): { counts: CallCounts; layerItems: number[] } {
     const json = parseJson(payload);
-    if (!isObject(json)) throw new ExportFileError('the end frame of the export must be a JSON object');
+    if (!isObject(json)) throw new ExportFileError("the export's end frame must be a JSON object");
     for (const [name, found] of Object.entries(totals)) whole(json, name, found, found);
     const sha256 = text(json, 'sha256', /^[0-9a-f]{64}$/);
     if (sha256 !== this.sha256.digest('hex'))
-      throw new ExportFileError('the SHA-256 of the export does not match its contents');
+      throw new ExportFileError("the export's SHA-256 does not match its contents");
     const count = (name: string) => whole(json, name, 0, Number.MAX_SAFE_INTEGER);
     const removed = count('removed');
     const layerItems = layerItemsOf(json, held, removed);
@@ -223,7 +223,7 @@ function layerItemsOf(
 ): number[] {
   const found = json['layerItems'];
   if (!Array.isArray(found) || found.length !== held.length) {
-    throw new ExportFileError(`layerItems of the end frame must be a list of ${held.length} numbers`);
+    throw new ExportFileError(`the end frame's layerItems must be a list of ${held.length} numbers`);
   }
   return held.map((layer, number) => {
     const { least, most } = layer.bounds({ removed });
@@ -240,7 +240,7 @@ function parseJson(payload: Buffer): unknown {
   try {
     return JSON.parse(payload.toString()) as unknown;
   } catch (cause) {
-    throw new ExportFileError('a frame of the export is not valid JSON', { cause });
+    throw new ExportFileError('a frame in the export is not valid JSON', { cause });
   }
 }
 

@@ -44,7 +44,7 @@ export function* decodeEntries(
       const { entry, end } = decodeEntry(payload, at, layout);
       const first = payload.readUInt32BE(at);
       if (segmentOf(first, payload.readUInt32BE(at + 4), geometry) !== segment) {
-        throw new ExportFileError(`a queue entry of segment ${segment} belongs to another segment`);
+        throw new ExportFileError(`a queue entry in segment ${segment} belongs to another segment`);
       }
       if (entry.host !== undefined && hostWords(entry.host, seed)[0] !== first)
         throw new ExportFileError('a queue entry has a hash that does not match its host');
@@ -90,7 +90,8 @@ function decodeEntry(
     throw new ExportFileError(
       `a dead letter has a reason of ${reason.length} bytes; the limit is ${MAX_REASON_BYTES}`,
     );
-  if (reason.length > 0 && scheduledAt > 0) throw new ExportFileError('a dead letter is scheduled');
+  if (reason.length > 0 && scheduledAt > 0)
+    throw new ExportFileError('a dead letter must not have a scheduled time');
   const payload = frame.subarray(payloadAt, hostAt);
   if (!isUtf8(payload) || !isUtf8(reason)) throw new ExportFileError('a queue entry is not valid UTF-8');
   const entry = {

@@ -256,16 +256,16 @@ describe('a forged header', () => {
     ['no segments', geometry({ segments: 0 }), 'segments'],
     ['2^31 segments', geometry({ segments: 2 ** 31 }), 'segments must be a whole number from 1 to 65536'],
     ['65536 small segments', geometry({ segments: 65_536 }), 'are too many; the limit is 1024'],
-    ['no layers', { layers: [] }, 'layers of the header must be a list of 1 to 6'],
-    ['seven layers', { layers: Array(7).fill(LAYER) }, 'layers of the header must be a list of 1 to 6'],
+    ['no layers', { layers: [] }, "the header's layers must be a list of 1 to 6"],
+    ['seven layers', { layers: Array(7).fill(LAYER) }, "the header's layers must be a list of 1 to 6"],
     ['layers of a different capacity', { layers: [{ ...LAYER, capacity: 11 }] }, 'the first layer must have'],
     [
       'a layer of fewer hashes',
       { layers: [LAYER, layer({ hashes: 5 })] },
-      'every layer must have the hash scheme',
+      'layers differ: each must match the first in hash scheme',
     ],
-    ['a layer of another page size', { layers: [LAYER, layer({ pageCells: 256 })] }, 'every layer must have'],
-    ['a layer of three segments', { layers: [LAYER, layer({ segments: 3 })] }, 'every layer must have'],
+    ['a layer of another page size', { layers: [LAYER, layer({ pageCells: 256 })] }, 'layers differ'],
+    ['a layer of three segments', { layers: [LAYER, layer({ segments: 3 })] }, 'layers differ'],
     ['a layer without a rate', { layers: [{ ...LAYER, errorRate: 0 }] }, 'errorRate'],
     ['a layer too small', { layers: [LAYER, { ...LAYER, capacity: 1_000 }] }, 'fewer than the capacity 1000'],
     [
@@ -273,7 +273,7 @@ describe('a forged header', () => {
       { layers: [LAYER, LAYER, LAYER] },
       'add up to 0.015, more than errorRate 0.01',
     ],
-    ['a layer that is not an object', { layers: [7] }, 'a layer of the header must be an object'],
+    ['a layer that is not an object', { layers: [7] }, 'each layer in the header must be an object'],
     ['an unknown hash scheme', geometry({ hashScheme: 99 }), 'hash scheme 99 is unknown to this version'],
     [
       'a spread under a different scheme',
@@ -300,7 +300,7 @@ describe('a forged header', () => {
     ],
     ['perHost without layers', { perHost: {} }, 'needs layers to have perHost'],
     ['perHost under a different scheme', { perHost: {}, layers: [LAYER] }, 'needs hash scheme 3'],
-    ['perHost that is not an object', { perHost: [1] }, 'perHost of the header must be an object'],
+    ['perHost that is not an object', { perHost: [1] }, "the header's perHost must be an object"],
     ['an unknown limit', { perHost: { maxUrl: 1 } }, 'has a limit that this version does not know'],
     [
       'a limit named like a method',
@@ -322,7 +322,7 @@ describe('a forged header', () => {
         ...geometry({ hashScheme: 3, spread: 2 }),
         layers: [layer({ hashScheme: 3, spread: 2 }), layer({ hashScheme: 3, spread: 1 })],
       },
-      'every layer must have',
+      'layers differ',
     ],
   ])('with %s is refused', async (_, changes, message) => {
     expect(await refusal(forged([['H', json({ ...headerJson, ...changes })]]))).toMatch(message);
@@ -366,9 +366,9 @@ describe('forged frames', () => {
     ['no header', [cells(0)], 'must be the header, not "C"'],
     ['two headers', [header, header], 'an unexpected frame of type "H"'],
     ['an unknown type', [header, ['Z', Buffer.of(1)] as const], 'an unexpected frame of type "Z"'],
-    ['no cells at all', [header], 'the export lacks counters of segment 0 of 2'],
-    ['a missing segment', [header, cells(0)], 'the export lacks counters of segment 1 of 2'],
-    ['missing cells', [header, cells(0), cells(1, 63)], 'the export lacks counters of segment 1 of 2'],
+    ['no cells at all', [header], 'the export lacks counters for segment 0 of 2'],
+    ['a missing segment', [header, cells(0)], 'the export lacks counters for segment 1 of 2'],
+    ['missing cells', [header, cells(0), cells(1, 63)], 'the export lacks counters for segment 1 of 2'],
     ['too many cells', [header, cells(0, 65)], 'more than 64 bytes'],
     ['segments out of order', [header, cells(1)], 'segment 1 is out of order'],
     ['a segment twice', [header, cells(0), cells(0)], 'segment 0 is out of order'],
@@ -401,7 +401,7 @@ describe('forged frames', () => {
     [
       'a dead letter that is scheduled',
       [header, queue(0, entry(0, Buffer.of(), 0, 0, Buffer.from('x'), 1))],
-      'a dead letter is scheduled',
+      'a dead letter must not have a scheduled time',
     ],
   ])('with %s are refused', async (_, frames, message) => {
     expect(await refusal(forged(frames, end))).toContain(message);

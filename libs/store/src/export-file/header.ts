@@ -110,7 +110,7 @@ function errorRateOf(json: Readonly<Record<string, unknown>>, least = MIN_ERROR_
   if (typeof errorRate === 'number' && errorRate >= least && errorRate <= MAX_ERROR_RATE) {
     return errorRate;
   }
-  throw new ExportFileError(`errorRate of the header must be from ${least} to ${MAX_ERROR_RATE}`);
+  throw new ExportFileError(`the header's errorRate must be from ${least} to ${MAX_ERROR_RATE}`);
 }
 
 const PER_HOST_LIMITS = { delayMs: MAX_LEASE_MS, maxLeased: MAX_PER_HOST, maxUrls: MAX_PER_HOST } as const;
@@ -119,11 +119,11 @@ const isLimit = (key: string): key is keyof PerHost => Object.hasOwn(PER_HOST_LI
 
 /** Refuses unknown members, because they may be limits that this version does not keep. */
 function perHostOf(json: unknown): PerHost {
-  if (!isObject(json)) throw new ExportFileError('perHost of the header must be an object');
+  if (!isObject(json)) throw new ExportFileError("the header's perHost must be an object");
   const perHost: { -readonly [K in keyof PerHost]: number } = {};
   for (const key of Object.keys(json)) {
     if (!isLimit(key))
-      throw new ExportFileError('perHost of the header has a limit that this version does not know');
+      throw new ExportFileError("the header's perHost has a limit that this version does not know");
     perHost[key] = whole(json, key, 1, PER_HOST_LIMITS[key]);
   }
   return perHost;
@@ -138,10 +138,10 @@ const ROUNDING = 1e-9;
 
 function layersOf(json: unknown, cellBits: Geometry['cellBits']): Layer[] {
   if (!Array.isArray(json) || json.length < 1 || json.length > MAX_LAYERS) {
-    throw new ExportFileError(`layers of the header must be a list of 1 to ${MAX_LAYERS}`);
+    throw new ExportFileError(`the header's layers must be a list of 1 to ${MAX_LAYERS}`);
   }
   return json.map((layer: unknown) => {
-    if (!isObject(layer)) throw new ExportFileError('a layer of the header must be an object');
+    if (!isObject(layer)) throw new ExportFileError('each layer in the header must be an object');
     return {
       capacity: whole(layer, 'capacity', 1, MAX_CAPACITY),
       errorRate: errorRateOf(layer, MIN_LAYER_RATE),
@@ -151,7 +151,7 @@ function layersOf(json: unknown, cellBits: Geometry['cellBits']): Layer[] {
 }
 
 function geometryOf(json: unknown, cellBits: Geometry['cellBits']): Geometry {
-  if (!isObject(json)) throw new ExportFileError('geometry of the header must be an object');
+  if (!isObject(json)) throw new ExportFileError("the header's geometry must be an object");
   whole(json, 'cellBits', cellBits, cellBits);
   const geometry: Geometry = {
     hashScheme: knownScheme(whole(json, 'hashScheme', 1, 2 ** 16)),
@@ -207,13 +207,11 @@ function refuseOtherLayers({ layers, geometry, capacity, errorRate }: ExportHead
   }
   const [first] = layers;
   if (first?.capacity !== capacity || !isDeepStrictEqual(first.geometry, geometry)) {
-    throw new ExportFileError('the first layer must have the capacity and the geometry of the header');
+    throw new ExportFileError("the first layer must have the header's capacity and geometry");
   }
   const rate = layers.reduce((sum, layer) => sum + layer.errorRate, 0);
   if (rate > errorRate * (1 + ROUNDING)) {
-    throw new ExportFileError(
-      `the error rates of the layers add up to ${rate}, more than errorRate ${errorRate}`,
-    );
+    throw new ExportFileError(`the layers' error rates add up to ${rate}, more than errorRate ${errorRate}`);
   }
   let before = 0;
   for (const layer of layers) {
@@ -225,7 +223,7 @@ function refuseOtherLayers({ layers, geometry, capacity, errorRate }: ExportHead
       spread === geometry.spread;
     if (!same || segments % geometry.segments !== 0 || segments < before) {
       throw new ExportFileError(
-        'every layer must have the hash scheme, hashes, page size and spread of the first layer; its number of segments must be a multiple of that of the first layer, and at least that of the layer before',
+        "layers differ: each must match the first in hash scheme, hashes, page size and spread; its segment count must be a multiple of the first layer's and no smaller than the previous layer's",
       );
     }
     before = segments;
@@ -239,7 +237,7 @@ function refuseImpossible(header: ExportHeader): void {
   refuseOtherLayers(header);
   fitting(() => assertPerHost(header));
   if (type === 'standard' && semantics !== 'set') {
-    throw new ExportFileError('semantics of the header must be "set" for a standard filter');
+    throw new ExportFileError(`the header's semantics must be "set" for a standard filter`);
   }
   const visitedSet = kind === 'visited-set';
   if (visitedSet && (type !== 'counting' || semantics !== 'set')) {

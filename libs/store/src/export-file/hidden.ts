@@ -11,7 +11,7 @@ export function decodeHidden(bytes: Buffer, { geometry }: ExportHeader, segment:
   return Array.from({ length: bytes.length / HIDDEN_BYTES }, (_, n) => {
     const hash = bytes.subarray(n * HIDDEN_BYTES, n * HIDDEN_BYTES + 16);
     if (segmentOf(hash.readUInt32BE(), hash.readUInt32BE(4), geometry) !== segment)
-      throw new ExportFileError(`a hidden item of segment ${segment} belongs to another segment`);
+      throw new ExportFileError(`a hidden item in segment ${segment} belongs to another segment`);
     return { hash, until: bytes.readUInt32BE(n * HIDDEN_BYTES + 16) };
   });
 }

@@ -23,7 +23,7 @@ export function* decodeHosts(
       const { host, end } = decodeHost(payload, at, header);
       const [first = 0] = hostWords(host.name, header.seed);
       if (segmentOf(first, 0, header.geometry) !== segment)
-        throw new ExportFileError(`a host of segment ${segment} belongs to another segment`);
+        throw new ExportFileError(`a host in segment ${segment} belongs to another segment`);
       hosts.push(host);
       at = end;
     }
@@ -72,7 +72,7 @@ function settingsAt(frame: Buffer, at: number): HostSettings {
 
 /** The name of a host from its bytes. It is empty for items that are not URLs. */
 export function hostName(bytes: Buffer): string {
-  if (!isUtf8(bytes)) throw new ExportFileError('the name of a host is not valid UTF-8');
+  if (!isUtf8(bytes)) throw new ExportFileError("a host's name is not valid UTF-8");
   return bytes.toString();
 }
 

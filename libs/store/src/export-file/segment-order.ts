@@ -75,7 +75,7 @@ export class SegmentOrder {
     const { segments } = this.header.geometry;
     if (this.layersWhole()) this.nextSegment();
     if (this.current === segments) return;
-    throw new ExportFileError(`the export lacks counters of segment ${this.current} of ${segments}`);
+    throw new ExportFileError(`the export lacks counters for segment ${this.current} of ${segments}`);
   }
 
   /** True if the current segment has all cells of at least one layer, and no incomplete layer. */
@@ -90,5 +90,5 @@ export class SegmentOrder {
 }
 
 function outOfOrder(segment: number): ExportFileError {
-  return new ExportFileError(`segment ${segment} is out of order, or not a segment of the filter`);
+  return new ExportFileError(`segment ${segment} is out of order, or not in the filter`);
 }

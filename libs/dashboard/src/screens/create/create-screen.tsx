@@ -60,7 +60,7 @@ export function CreateScreen(): preact.JSX.Element {
     <>
       <Crumbs />
       <Title text="New" />
-      {!may('admin') && <Notice tone="warn">To create one you need a key with the scope “admin”.</Notice>}
+      {!may('admin') && <Notice tone="warn">To create one, you need a key with the scope “admin”.</Notice>}
       <div class="split">
         <form ref={formRef} class="panel" onSubmit={(event) => void submit(event)} noValidate>
           <Choice legend="What" value={form.kind} options={KINDS} onChange={(kind) => change({ kind })} />

@@ -58,7 +58,7 @@ export function SizeFields({ form, faults, change }: FieldsProps): preact.JSX.El
       </div>
       <Check
         label="Grow when full"
-        hint="It opens more layers, each 2.7 times as large as the last. Otherwise it refuses items at twice its capacity."
+        hint="It adds layers, each 2.7 times as large as the last. Otherwise, it refuses items at twice its capacity."
         checked={form.grows}
         onChange={(grows) => change({ grows })}
       />
@@ -86,7 +86,7 @@ export function SetFields({ form, faults, change }: FieldsProps): preact.JSX.Ele
                 onInput={(event) => change({ maxAge: event.currentTarget.value })}
               />
               <select
-                aria-label="Unit of the age"
+                aria-label="Age unit"
                 value={form.maxAgeUnit}
                 onChange={(event) => change({ maxAgeUnit: event.currentTarget.value as Form['maxAgeUnit'] })}
               >
@@ -101,7 +101,7 @@ export function SetFields({ form, faults, change }: FieldsProps): preact.JSX.Ele
         </Field>
         <Field
           label="Attempts"
-          hint="After this many leases a URL becomes a dead letter. Empty: no limit"
+          hint="After this many leases, a URL becomes a dead letter. Empty: no limit"
           error={faults.maxAttempts}
         >
           {(props) => (
@@ -141,7 +141,7 @@ export function SetFields({ form, faults, change }: FieldsProps): preact.JSX.Ele
         ))}
       </fieldset>
       <p class="hint">
-        Safe sorts parameters and drops empty ones; Strict does neither. You cannot change these settings
+        Safe sorts parameters and drops empty ones. Strict does neither. You can’t change these settings
         later.
       </p>
     </>
@@ -154,7 +154,7 @@ function HostFields({ form, faults, change }: FieldsProps): preact.JSX.Element {
     <>
       <Check
         label="Take turns between hosts"
-        hint="Workers get URLs of different hosts in turn. The limits apply to all workers together."
+        hint="Workers get URLs from different hosts in turn. All workers share the limits."
         checked={byHost}
         onChange={(on) => change({ byHost: on })}
       />

@@ -22,9 +22,9 @@ export interface Form {
 
 /** The limits for each host: API name, label, hint, and text of an empty field. */
 export const HOST_LIMITS = [
-  ['delaySeconds', 'Seconds between requests', 'From one lease of a host to the next', 'none'],
-  ['maxLeased', 'Leased at a time', 'Maximum number of URLs of a host that workers hold at once', 'no limit'],
-  ['maxUrls', 'URLs of a host', 'Further URLs are “limited”: neither visited nor queued', 'no limit'],
+  ['delaySeconds', 'Seconds between requests', 'From one lease to the next, per host', 'none'],
+  ['maxLeased', 'Leased at a time', 'Maximum number of URLs per host that workers hold at once', 'no limit'],
+  ['maxUrls', 'URLs per host', 'Further URLs are “limited”: neither visited nor queued', 'no limit'],
 ] as const;
 
 /** The API name of such a limit. */

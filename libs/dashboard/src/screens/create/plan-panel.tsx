@@ -99,9 +99,9 @@ function Shape({ plan }: { readonly plan: Plan }): preact.JSX.Element {
       />
       {plannedLayers.length > 0 && (
         <>
-          <h3>Layers that it can grow to</h3>
+          <h3>Layers it can grow to</h3>
           <DataTable
-            caption="Layers that it can grow to"
+            caption="Layers it can grow to"
             columns={[
               { id: 'layer', title: 'Layer', cell: ({ at }) => at },
               { id: 'capacity', title: 'Items', numeric: true, cell: ({ layer }) => short(layer.capacity) },

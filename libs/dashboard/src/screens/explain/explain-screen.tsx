@@ -25,7 +25,7 @@ export function ExplainScreen({
         <a href={hashOf([kind, name, 'use'])}>{kind === 'sets' ? 'URLs' : 'Items'}</a>
       </Crumbs>
       <div class="head">
-        <Title text={`Explain an answer of ${name}`} />
+        <Title text={`Explain an answer from ${name}`} />
       </div>
       {may('admin') ? (
         <>

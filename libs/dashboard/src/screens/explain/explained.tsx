@@ -101,7 +101,7 @@ function Answer({ found, kind }: { readonly found: Finding; readonly kind: Kind 
 }
 
 const HIDDEN =
-  'It was forgotten, but other URLs keep all its counters above zero. The set keeps an exact list of such URLs, and answers “unseen” for them.';
+  'It was forgotten, but other URLs keep all its counters above zero. The set keeps an exact list of such URLs, and reports them as “unseen”.';
 
 function reasonFor({ answer, layers }: Finding, kind: Kind): string {
   const unit = kind === 'sets' ? 'URL' : 'item';

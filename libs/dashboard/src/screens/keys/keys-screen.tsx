@@ -19,8 +19,8 @@ export function KeysScreen(): preact.JSX.Element {
   return (
     <>
       <Title text="Keys" />
-      <Empty title="Your key cannot manage keys">
-        <p>To manage keys you need a key with the scope “admin” for all names.</p>
+      <Empty title="Your key can’t manage keys">
+        <p>To manage keys, you need a key with the scope “admin” for all names.</p>
       </Empty>
     </>
   );
@@ -124,8 +124,8 @@ function RevokeDialog({
   return (
     <Dialog title={`Revoke ${name}?`} onClose={onClose}>
       <p>
-        This instance refuses the key <code>{id}</code> immediately, other instances within two seconds. You
-        cannot undo this.
+        This instance refuses the key <code>{id}</code> immediately, and other instances within two seconds.
+        You can’t undo this.
       </p>
       {isOwn && (
         <Notice tone="warn">

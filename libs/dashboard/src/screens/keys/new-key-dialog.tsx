@@ -62,7 +62,7 @@ export function NewKeyDialog({
       <form ref={formRef} onSubmit={submit} noValidate>
         {isFirst && (
           <Notice tone="warn">
-            From then on the service requires a key. To create more keys here, you need one with the scope
+            From then on, the service requires a key. To create more keys here, you need one with the scope
             “admin” for all names.
           </Notice>
         )}
@@ -176,7 +176,7 @@ function Bounds({
           />
         )}
       </Field>
-      <Field label="Maximum memory" hint="For all sets together. Empty: no limit" error={faults.maxBytes}>
+      <Field label="Maximum memory" hint="Across all sets. Empty: no limit" error={faults.maxBytes}>
         {(props) => (
           <input
             {...props}

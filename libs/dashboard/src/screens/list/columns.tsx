@@ -37,7 +37,7 @@ export function columns(meter: RateMeter): readonly Column<Entry>[] {
     },
     {
       id: 'items',
-      title: 'Items of capacity',
+      title: 'Items vs. capacity',
       numeric: true,
       sorted: ({ described }) => (isLost(described) ? UNKNOWN : described.items / roomOf(described)),
       cell: (entry) => <Items entry={entry} />,

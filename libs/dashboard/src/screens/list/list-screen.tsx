@@ -167,8 +167,7 @@ function List({
       />
       {entries.some(({ described }) => isLost(described)) && (
         <p class="hint">
-          If the store has lost the data of a set, the service refuses calls on it until you clear or delete
-          it.
+          If the store has lost a set’s data, the service refuses calls on it until you clear or delete it.
         </p>
       )}
     </>

@@ -21,7 +21,7 @@ export function LayersPanel({ described }: { readonly described: Whole }): preac
             { id: 'layer', title: 'Layer', cell: ({ at }) => at },
             {
               id: 'items',
-              title: 'Items of capacity',
+              title: 'Items vs. capacity',
               numeric: true,
               cell: ({ layer, at }) => (
                 <>

@@ -24,7 +24,7 @@ export function Overview({
           tone={overCapacity ? 'bad' : undefined}
           note={`of ${whole(room)}, ${share(items / room)}`}
         >
-          <Bar value={items} most={room} tone={overCapacity ? 'bad' : 'plain'} label="Items of capacity" />
+          <Bar value={items} most={room} tone={overCapacity ? 'bad' : 'plain'} label="Items vs. capacity" />
         </Figure>
         <Figure
           name="Error rate now"

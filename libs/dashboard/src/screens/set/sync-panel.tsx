@@ -19,7 +19,7 @@ export function SyncPanel({
       <div class="head">
         <h2 id="sync">Sync</h2>
         <span class="summary">
-          {state === 'committing' ? 'committing, cannot be cancelled' : `open since ${time(openedAt)}`}
+          {state === 'committing' ? 'committing, can’t be cancelled' : `open since ${time(openedAt)}`}
         </span>
       </div>
       {state === 'committing' ? (

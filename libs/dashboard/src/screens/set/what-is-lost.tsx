@@ -13,7 +13,7 @@ export function WhatIsLost({ kind, name }: Subject): preact.JSX.Element {
     // If the request fails, the user can still clear or delete the set.
     void told.then(setDescribed, () => undefined);
   }, [kind, name, leaving]);
-  if (!described || isLost(described)) return <>This deletes everything in it. You cannot undo this.</>;
+  if (!described || isLost(described)) return <>This deletes everything in it. You can’t undo this.</>;
   const queue = queueOf(described);
   const queued = queue ? entriesIn(queue) : 0;
   return (
@@ -23,8 +23,8 @@ export function WhatIsLost({ kind, name }: Subject): preact.JSX.Element {
         {queue && ` and ${plural(queued, 'queue entry', 'queue entries')}`}
       </strong>{' '}
       will be lost for everyone who uses it
-      {described.sync && ', and so will the sync in progress'}. You cannot undo this; export it first to keep
-      a copy.
+      {described.sync && ', and so will the sync in progress'}. You can’t undo this. Export it first to keep a
+      copy.
     </>
   );
 }

@@ -123,7 +123,7 @@ export function CommitPanel({ subject, sync, isListing, stop, refresh }: PanelPr
           }}
         >
           This is more than the guard allows. Is the list complete? Forgotten items are new again for everyone
-          who uses the set, and you cannot undo this.
+          who uses the set, and you can’t undo this.
         </ConfirmByName>
       )}
       {asking === 'abandon' && (

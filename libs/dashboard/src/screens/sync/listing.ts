@@ -15,7 +15,7 @@ export function listingIn(kind: Kind, sync: string): Action {
       forgotten: 'forgotten since the sync was opened, and not kept',
       invalid: `not ${kind === 'sets' ? 'URLs' : 'items'}, and skipped`,
     },
-    afterStop: 'They stay listed. Do not commit until the rest is listed, too.',
+    afterStop: 'They stay listed. Do not commit until the rest is also listed.',
     // The sync has ended, or the set is gone.
     endsWith: (error) => error instanceof ConflictError || error instanceof NotFoundError,
   };

@@ -20,7 +20,7 @@ export function TakeOutDialog(props: DialogProps): preact.JSX.Element {
   const one = queues ? 'a URL' : 'an item';
   return (
     <Dialog title={`${action.text} ${what} of ${name}?`} onClose={onClose}>
-      <p>This cannot be undone.{queues && ' URLs that wait in the queue also leave it.'}</p>
+      <p>You can’t undo this.{queues && ' URLs that wait in the queue also leave it.'}</p>
       <p>
         {action.text} only {queues ? 'URLs' : 'items'} that were added. {oneIn(errorRate)} of all others looks
         as if it had been added. If you {action.text.toLowerCase()} such {one}, others that were added may be

@@ -47,7 +47,7 @@ export class Space {
     const recent = this.clock.monotonic() - this.checkedAt < RECHECK_MS;
     if (!recent) this.recheck ??= this.isLacking().finally(() => (this.recheck = undefined));
     if (recent || (await this.recheck))
-      throw new StoreError('STORE_FULL', 'the disk of the data directory is full');
+      throw new StoreError('STORE_FULL', "the data directory's disk is full");
   }
 
   /** True if so little space is free that it explains a failed write. */

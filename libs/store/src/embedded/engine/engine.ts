@@ -178,7 +178,7 @@ export class Engine {
 
   /** Warnings for the operator about the disk. */
   async warnings(): Promise<string[]> {
-    return (await this.space.isLow()) ? ['the disk of the data directory is almost full'] : [];
+    return (await this.space.isLow()) ? ["the data directory's disk is almost full"] : [];
   }
 
   /** Refuses new calls, waits for those in progress, checkpoints, and releases the directory. Idempotent. */
@@ -210,7 +210,7 @@ export class Engine {
   private async unavailable(error: CommitError): Promise<StoreError> {
     this.writesFail = true;
     return (await this.space.isLacking())
-      ? new StoreError('STORE_FULL', 'the disk of the data directory is full', { cause: error })
+      ? new StoreError('STORE_FULL', "the data directory's disk is full", { cause: error })
       : new StoreError('STORE_UNAVAILABLE', error.message, { cause: error });
   }
 

@@ -18,7 +18,7 @@ export class CommitError extends Error {
 /** A change failed before it changed anything, so no other call is affected. This is a defect. */
 export class UnchangedError extends Error {
   constructor(cause: unknown) {
-    super('the answer of a change cannot be recorded', { cause });
+    super("a change's answer can't be recorded", { cause });
     this.name = 'UnchangedError';
   }
 }

@@ -65,7 +65,7 @@ function readRecord(database: Database, key: Buffer): Buffer | undefined {
     return database.records.get(key);
   } catch (error) {
     if (!(error instanceof DamagedRow)) throw error;
-    throw new StoreError('STORE_DATA_LOST', 'the record of this operation is damaged', { cause: error });
+    throw new StoreError('STORE_DATA_LOST', "this operation's record is damaged", { cause: error });
   }
 }
 

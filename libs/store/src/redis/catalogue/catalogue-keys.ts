@@ -24,10 +24,7 @@ export class CatalogueKeys {
       if (result !== UNCOUNTED) return result as Exclude<T, typeof UNCOUNTED>;
       this.areMade = false;
     }
-    throw new StoreError(
-      'STORE_UNAVAILABLE',
-      'Redis lost the usage of the prefixes twice during the call; retry',
-    );
+    throw new StoreError('STORE_UNAVAILABLE', "Redis lost the prefixes' usage twice during the call; retry");
   }
 
   /**
@@ -69,6 +66,6 @@ export class CatalogueKeys {
     );
     // The key may also have been created since the first check.
     if (!found.includes(1) || (await made()) === 1) return;
-    throw new StoreError('STORE_DATA_LOST', 'the catalogue of filters is missing: restore it');
+    throw new StoreError('STORE_DATA_LOST', 'the filter catalogue is missing: restore it');
   }
 }

@@ -12,12 +12,9 @@ describe('an unavailable Redis', () => {
     ["Stream isn't writeable and enableOfflineQueue options is false", 'the connection to Redis was lost'],
     ['Command timed out', 'Redis did not answer in time'],
     ["Socket timeout. Expecting data, but didn't receive any in 2000ms.", 'Redis did not answer in time'],
-    [
-      "Cluster isn't ready and enableOfflineQueue options is false",
-      'no node of the Redis cluster can be reached',
-    ],
-    ['Failed to refresh slots cache.', 'no node of the Redis cluster can be reached'],
-    ['None of startup nodes is available', 'no node of the Redis cluster can be reached'],
+    ["Cluster isn't ready and enableOfflineQueue options is false", 'no Redis cluster node can be reached'],
+    ['Failed to refresh slots cache.', 'no Redis cluster node can be reached'],
+    ['None of startup nodes is available', 'no Redis cluster node can be reached'],
     [
       'All sentinels are unreachable. Retrying from scratch after 50ms.',
       'no Sentinel can be reached, or none knows the master',

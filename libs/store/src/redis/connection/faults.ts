@@ -26,13 +26,10 @@ export function finalError(error: unknown, clustered: boolean): Error | undefine
   const { message } = error;
   if (/^OOM\b/.test(message)) return new StoreError('STORE_FULL', 'Redis is out of memory (maxmemory)');
   if (/^(WRONGTYPE|UNSEEN)\b/.test(message)) {
-    return new StoreError('STORE_DATA_LOST', 'another program changed a Redis key of the filter');
+    return new StoreError('STORE_DATA_LOST', "another program changed one of the filter's Redis keys");
   }
   if (/^MOVED\b/.test(message) && !clustered) {
-    return unavailable(
-      'this Redis server is a node of a cluster; name the nodes in REDIS_CLUSTER instead',
-      error,
-    );
+    return unavailable('this Redis server is a cluster node; name the nodes in REDIS_CLUSTER instead', error);
   }
   if (PASSING.test(message)) return undefined;
   if (NOT_LET_IN.test(message)) return unavailable('Redis refuses the credentials', error);
@@ -68,7 +65,7 @@ const CLIENT_WORDS: readonly (readonly [RegExp, string])[] = [
   [/^(Command timed out|Socket timeout)/, 'Redis did not answer in time'],
   [
     /^(Cluster isn't ready|Failed to refresh slots|None of startup nodes|Cluster is ended)/,
-    'no node of the Redis cluster can be reached',
+    'no Redis cluster node can be reached',
   ],
   [/^All sentinels are unreachable/, 'no Sentinel can be reached, or none knows the master'],
 ];
@@ -85,7 +82,7 @@ export function inOurWords(error: unknown): unknown {
 /** Redis 7.0 does not name the command if it is inside a script. */
 function notPermitted(message: string): string {
   const command = /'([\w|-]+)' command/.exec(message)?.[1];
-  return `its user may not run ${command ?? 'a command of a script, or may not use its key'}`;
+  return `its user may not run ${command ?? 'a command in a script, or may not use its key'}`;
 }
 
 /**

@@ -22,7 +22,7 @@ export async function perChunk(
       for (const chunk of chunks) {
         const { answers } = await run(chunk);
         if (answers.length !== chunk.indexes.length) {
-          throw new Error(`a script answered ${answers.length} items, not ${chunk.indexes.length}`);
+          throw new Error(`a script returned ${answers.length} results, not ${chunk.indexes.length}`);
         }
         chunk.indexes.forEach((index, n) => (results[index] = answers.charCodeAt(n) - 48));
       }

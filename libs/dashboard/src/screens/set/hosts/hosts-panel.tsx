@@ -78,7 +78,7 @@ export function HostsPanel({
           drop={async (idempotencyKey) => {
             const { hosts } = client.value.visitedSet(name);
             const count = await hosts.drop(dropping.host, { idempotencyKey });
-            finish(`${plural(count, 'URL')} of ${dropping.host} dropped.`);
+            finish(`${plural(count, 'URL')} from ${dropping.host} dropped.`);
           }}
           onClose={close}
         >
