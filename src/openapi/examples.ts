@@ -93,12 +93,12 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
     response: {
       urls: [
         {
-          id: 'AAAAAAAAAAAAAAEAALeL2hhz6K5j',
+          id: 'AF6dMgAAAAAAAAAAAAEAALeL2hhz6K5j',
           url: 'https://example.org/a?b=1',
           attempt: 1,
         },
         {
-          id: 'AAAAAAAAAAAAAAEAATTDOtK6pEjX',
+          id: 'AF6dMgAAAAAAAAAAAAEAATTDOtK6pEjX',
           url: 'https://example.org/',
           payload: '{"depth":1}',
           attempt: 1,
@@ -108,7 +108,7 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
   },
   extendLeases: {
     request: {
-      ids: ['AAAAAAAAAAAAAAEAALeL2hhz6K5j', 'AAAAAAAAAAAAAAEAATTDOtK6pEjX'],
+      ids: ['AF6dMgAAAAAAAAAAAAEAALeL2hhz6K5j', 'AF6dMgAAAAAAAAAAAAEAATTDOtK6pEjX'],
       leaseSeconds: 120,
     },
     response: {
@@ -117,7 +117,7 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
   },
   ackUrls: {
     request: {
-      ids: ['AAAAAAAAAAAAAAEAALeL2hhz6K5j'],
+      ids: ['AF6dMgAAAAAAAAAAAAEAALeL2hhz6K5j'],
     },
     response: {
       results: ['acked'],
@@ -125,7 +125,7 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
   },
   releaseUrls: {
     request: {
-      ids: ['AAAAAAAAAAAAAAEAATTDOtK6pEjX'],
+      ids: ['AF6dMgAAAAAAAAAAAAEAATTDOtK6pEjX'],
       delaySeconds: 0,
       reason: 'HTTP 503',
     },
@@ -137,7 +137,7 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
     response: {
       urls: [
         {
-          id: 'AQAAAAAAAAAAAAEAADTDOtK6pEjX',
+          id: 'AV6dMgAAAAAAAAAAAAEAADTDOtK6pEjX',
           attempt: 3,
           reason: 'HTTP 503',
           url: 'https://example.org/',
@@ -148,7 +148,7 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
   },
   putBackDeadLetters: {
     request: {
-      ids: ['AQAAAAAAAAAAAAEAADTDOtK6pEjX'],
+      ids: ['AV6dMgAAAAAAAAAAAAEAADTDOtK6pEjX'],
     },
     response: {
       results: ['put back'],
@@ -156,7 +156,7 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
   },
   purgeDeadLetters: {
     request: {
-      ids: ['AQAAAAAAAAAAAAIAADTDOtK6pEjX'],
+      ids: ['AV6dMgAAAAAAAAAAAAIAADTDOtK6pEjX'],
     },
     response: {
       results: ['purged'],

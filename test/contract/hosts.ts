@@ -214,7 +214,7 @@ export function hostsContract(subject: Subject): void {
       await discover(subject.store, filter, urls);
       const words = (url: string): number[] => [...positionsOf([url], filter.seed, filter.geometry).hash];
       const wordsIn = (id: string): number[] => {
-        const prefix = Buffer.from(decodeEntryId(id)!.hashPrefix);
+        const prefix = Buffer.from(decodeEntryId(filter.generation, id)!.hashPrefix);
         return [prefix.readUInt32BE(), prefix.readUInt32BE(4)];
       };
       /** The id with a different last byte of its hash. */

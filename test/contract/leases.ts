@@ -35,7 +35,7 @@ export function leasesContract(subject: Subject): void {
       'of a segment that does not exist are unknown to %s',
       async (verb) => {
         const filter = await makeFilter(subject.store, { kind: 'visited-set', errorRate: 1e-9 });
-        const id = encodeEntryId({
+        const id = encodeEntryId(filter.generation, {
           ...{ of: 'lease', segment: 4_000_000_000, number: 1, index: 0 },
           hashPrefix: new Uint8Array(8),
         });
@@ -48,12 +48,12 @@ export function leasesContract(subject: Subject): void {
       const filter = await makeFilter(subject.store, { kind: 'visited-set', errorRate: 1e-9 });
       await discover(subject.store, filter, ['a']);
       const [{ id } = { id: '' }] = await queue.lease(filter, 1, LONG_MS, made());
-      const named = decodeEntryId(id)!;
+      const named = decodeEntryId(filter.generation, id)!;
       const others = [
         { ...named, number: named.number + 1 },
         { ...named, hashPrefix: new Uint8Array(8) },
         { ...named, of: 'dead-letter' as const },
-      ].map(encodeEntryId);
+      ].map((parts) => encodeEntryId(filter.generation, parts));
       expect([...(await queue[verb](filter, [...others, id], made()))]).toEqual([
         ...others.map(() => Settled.Unknown),
         Settled.Done,

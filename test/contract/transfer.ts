@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { describe, expect, it } from '@jest/globals';
-import type { Filter, Part, Store } from '#store';
+import { Settled, type Filter, type Part, type Store } from '#store';
 import { clock } from '../support/clock.js';
 import { exportFile, importFile, readFile, specOf } from '../support/export-files.js';
 import { until } from '../support/until.js';
@@ -70,6 +70,10 @@ export async function leaseAll(store: Store, filter: Filter): Promise<string[]> 
   throw new Error('the queue has no end');
 }
 
+function idsOf(entries: readonly { readonly id: string }[]): string[] {
+  return entries.map(({ id }) => id);
+}
+
 export function transferContract(subject: Subject): void {
   const bytesOf: SegmentBytes = (filter, segment) => subject.harness.segmentBytes(filter, segment);
   const copy = async (filter: Filter, operation = made()) =>
@@ -115,6 +119,31 @@ export function transferContract(subject: Subject): void {
         .filter((url) => !gone.has(url))
         .map((url) => `${again.has(url) ? 2 : 1} ${url}`);
       expect(await leaseAll(store, copied)).toEqual(expected.sort());
+    });
+
+    it('settle no entry of a copy by the ids of the exported set', async () => {
+      const { queue } = subject.store;
+      const filter = await makeFilter(subject.store, { kind: 'visited-set', maxAttempts: 1 });
+      const urls = items(20);
+      await discover(subject.store, filter, urls);
+      const failed = await queue.lease(filter, 10, 600_000, made());
+      await queue.release(filter, idsOf(failed), made());
+      const copied = await copyOnce(filter);
+      const ids = { leased: [] as string[], dead: [] as string[] };
+      for (const each of [filter, copied]) {
+        const leased = await queue.lease(each, 20, 600_000, made());
+        expect(leased).toHaveLength(10);
+        const { entries } = await queue.deadLetters(each, 20);
+        expect(entries).toHaveLength(10);
+        if (each === filter) Object.assign(ids, { leased: idsOf(leased), dead: idsOf(entries) });
+      }
+      const unknown = Array.from({ length: 10 }, () => Settled.Unknown);
+      for (const verb of ['ack', 'release'] as const)
+        expect([...(await queue[verb](copied, ids.leased, made()))]).toEqual(unknown);
+      for (const verb of ['putBack', 'purge'] as const)
+        expect([...(await queue[verb](copied, ids.dead, made()))]).toEqual(unknown);
+      expect((await subject.store.describe(copied)).queue).toMatchObject({ leased: 10, dead: 10 });
+      expect([...(await queue.ack(filter, ids.leased, made()))]).toEqual(unknown.map(() => Settled.Done));
     });
 
     it('keep the order of the queue', async () => {

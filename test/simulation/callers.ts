@@ -211,7 +211,7 @@ export class Callers {
       this.filters.set(`${filter.generation} ${filter.base}`, filter);
     }
     for (const { id, payload } of leased ?? []) {
-      const { number = 0, index = 0 } = decodeEntryId(id) ?? {};
+      const { number = 0, index = 0 } = decodeEntryId(generation, id) ?? {};
       this.held.push({ set, id, generation, lease: number, index, item: payload });
     }
     for (const { id, payload } of letters ?? []) this.letters.push({ set, id, generation, item: payload });

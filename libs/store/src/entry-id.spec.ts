@@ -9,6 +9,7 @@ import {
   type EntryName,
 } from './entry-id.js';
 
+const GENERATION = '0123456789abcdef';
 const hashPrefix = Uint8Array.from({ length: 8 }, (_, i) => 0xf0 + i);
 const id = (parts: Partial<EntryId> = {}): EntryId => ({
   of: 'lease',
@@ -26,32 +27,37 @@ describe('the id of a queue entry', () => {
     id({ segment: 2 ** 32 - 1, number: 2 ** 48 - 1, index: 2 ** 16 - 1 }),
     id({ segment: 0, number: 0, index: 0, hashPrefix: new Uint8Array(8) }),
   ])('decodes to the parts that it was encoded from: %j', (parts) => {
-    const decoded = decodeEntryId(encodeEntryId(parts));
+    const decoded = decodeEntryId(GENERATION, encodeEntryId(GENERATION, parts));
     expect({ ...decoded, hashPrefix: Uint8Array.from(decoded!.hashPrefix) }).toEqual(parts);
   });
 
-  it.each(['', 'x', 'A'.repeat(27), 'A'.repeat(29), '+'.repeat(28), '_'.repeat(28), ' '.repeat(28)])(
+  it.each(['', 'x', 'A'.repeat(31), 'A'.repeat(33), '+'.repeat(32), '_'.repeat(32), ' '.repeat(32)])(
     'is never %j',
-    (text) => expect(decodeEntryId(text)).toBeUndefined(),
+    (text) => expect(decodeEntryId(GENERATION, text)).toBeUndefined(),
   );
 
   it('has one spelling', () => {
-    const text = encodeEntryId(id());
-    expect(text).toMatch(/^[A-Za-z0-9_-]{28}$/);
-    expect(encodeEntryId(decodeEntryId(text)!)).toBe(text);
+    const text = encodeEntryId(GENERATION, id());
+    expect(text).toMatch(/^[A-Za-z0-9_-]{32}$/);
+    expect(encodeEntryId(GENERATION, decodeEntryId(GENERATION, text)!)).toBe(text);
   });
 
   it.each([{ segment: 2 ** 32 }, { segment: -1 }, { number: 2 ** 48 }, { index: 2 ** 16 }])(
     'refuses a number that does not fit: %j',
-    (parts) => expect(() => encodeEntryId(id(parts))).toThrow('out of range'),
+    (parts) => expect(() => encodeEntryId(GENERATION, id(parts))).toThrow('out of range'),
   );
 
+  it('names nothing in a set of a different generation', () => {
+    expect(decodeEntryId('fedcba9876543210', encodeEntryId(GENERATION, id()))).toBeUndefined();
+  });
+
   it('refuses a hash prefix of a different length', () => {
-    expect(() => encodeEntryId(id({ hashPrefix: new Uint8Array(16) }))).toThrow('8 bytes, not 16');
+    expect(() => encodeEntryId(GENERATION, id({ hashPrefix: new Uint8Array(16) }))).toThrow(
+      '8 bytes, not 16',
+    );
   });
 });
 
-const GENERATION = '0123456789abcdef';
 const name = (parts: Partial<EntryName> = {}): EntryName => ({
   ...{ hash: Uint8Array.from({ length: 16 }, (_, i) => 0xf0 + i), birth: 7, hostWord: 5 },
   place: Uint8Array.of(1, 2, 3, 255),

@@ -31,24 +31,32 @@ export function hashPrefixOf(hash: Uint8Array, geometry: Pick<Geometry, 'hashSch
 }
 
 const OF = ['lease', 'dead-letter'] as const;
-const SEGMENT_AT = 1;
-const NUMBER_AT = 5;
-const INDEX_AT = 11;
-const HASH_AT = 13;
-/** 21 bytes fill 28 base64url characters exactly, so each id has one spelling. */
+const GENERATION_AT = 1;
+const ID_GENERATION_BYTES = 3;
+const SEGMENT_AT = GENERATION_AT + ID_GENERATION_BYTES;
+const NUMBER_AT = SEGMENT_AT + 4;
+const INDEX_AT = NUMBER_AT + 6;
+const HASH_AT = INDEX_AT + 2;
+/** 24 bytes fill 32 base64url characters exactly, so each id has one spelling. */
 const BYTES = HASH_AT + HASH_PREFIX_BYTES;
-const PATTERN = /^[A-Za-z0-9_-]{28}$/;
+const PATTERN = /^[A-Za-z0-9_-]{32}$/;
 
 /**
- * Kind (1 byte), segment (4), number (6), index (2) and hash prefix (8), big-endian, as base64url. Throws RangeError if
- * a number does not fit or the prefix has a different length.
+ * Encodes as base64url: the kind (1 byte), the first bytes of the generation (3), segment (4), number (6), index (2) and
+ * hash prefix (8), big-endian. An imported set has the hashes of the exported one and counts its leases from 1 again,
+ * but its generation differs, so an id of one set never settles the entry of the same item in the other. Throws
+ * RangeError if a number does not fit or the prefix has a different length.
  */
-export function encodeEntryId({ of, segment, number, index, hashPrefix }: EntryId): string {
+export function encodeEntryId(
+  generation: string,
+  { of, segment, number, index, hashPrefix }: EntryId,
+): string {
   if (hashPrefix.length !== HASH_PREFIX_BYTES) {
     throw new RangeError(`a hash prefix has ${HASH_PREFIX_BYTES} bytes, not ${hashPrefix.length}`);
   }
   const bytes = Buffer.allocUnsafe(BYTES);
   bytes[0] = OF.indexOf(of);
+  bytes.write(generation, GENERATION_AT, ID_GENERATION_BYTES, 'hex');
   bytes.writeUInt32BE(segment, SEGMENT_AT);
   bytes.writeUIntBE(number, NUMBER_AT, 6);
   bytes.writeUInt16BE(index, INDEX_AT);
@@ -56,12 +64,13 @@ export function encodeEntryId({ of, segment, number, index, hashPrefix }: EntryI
   return bytes.toString('base64url');
 }
 
-/** The parts of an id, or undefined for a string that `encodeEntryId` cannot have made. */
-export function decodeEntryId(id: string): EntryId | undefined {
+/** The parts of an id. Undefined for a string that `encodeEntryId` cannot have made for this generation. */
+export function decodeEntryId(generation: string, id: string): EntryId | undefined {
   if (!PATTERN.test(id)) return undefined;
   const bytes = Buffer.from(id, 'base64url');
   const of = OF[bytes[0] as number];
-  if (of === undefined) return undefined;
+  if (of === undefined || !generation.startsWith(bytes.toString('hex', GENERATION_AT, SEGMENT_AT)))
+    return undefined;
   return {
     of,
     segment: bytes.readUInt32BE(SEGMENT_AT),

@@ -108,7 +108,7 @@ export class EmbeddedQueue implements Queue {
 
   async deadLetters(filter: Filter, limit: number, after?: string): Promise<DeadLetterPage> {
     return this.engine.mutate((session) =>
-      new TodoQueue(session, session.memory.current(filter)).deadLetters(limit, deadLetterNumber(after)),
+      new TodoQueue(session, session.memory.current(filter)).deadLetters(limit, deadLetterNumber(after, filter)),
     );
   }
 

@@ -65,17 +65,17 @@ export class DeadLetters {
     const more = looked.length > most;
     const page = more ? looked.slice(0, -1) : looked;
     const last = page.at(-1);
-    const { geometry } = this.state.filter;
+    const { filter } = this.state;
     const entries = page
       .filter(({ entry }) => lives(entry))
       .map(({ number, reason, entry }) => ({
-        id: idOf('dead-letter', number, 0, entry, geometry),
+        id: idOf('dead-letter', number, 0, entry, filter),
         payload: entry.text,
         attempt: entry.attempt,
         reason,
       }));
     if (!more || !last) return { entries };
-    return { entries, next: idOf('dead-letter', last.number, 0, last.entry, geometry) };
+    return { entries, next: idOf('dead-letter', last.number, 0, last.entry, filter) };
   }
 
   private rowKey(number: number): Buffer {

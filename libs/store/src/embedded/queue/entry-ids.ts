@@ -1,5 +1,5 @@
-import type { Geometry } from '#bloom';
 import { encodeEntryId, decodeEntryId, hashPrefixOf, type EntryId } from '../../entry-id.js';
+import type { Filter } from '../../port/index.js';
 import type { Entry } from './entry.js';
 
 /** The embedded store has one queue per visited set, regardless of its segments. */
@@ -11,13 +11,14 @@ export function idOf(
   number: number,
   index: number,
   { hash }: Entry,
-  geometry: Geometry,
+  { generation, geometry }: Filter,
 ): string {
-  return encodeEntryId({ of, segment: SEGMENT, number, index, hashPrefix: hashPrefixOf(hash, geometry) });
+  const hashPrefix = hashPrefixOf(hash, geometry);
+  return encodeEntryId(generation, { of, segment: SEGMENT, number, index, hashPrefix });
 }
 
 /** True if the id can be of this entry. */
-export function isOf({ hashPrefix }: EntryId, { hash }: Entry, geometry: Geometry): boolean {
+export function isOf({ hashPrefix }: EntryId, { hash }: Entry, { geometry }: Filter): boolean {
   return hashPrefixOf(hash, geometry).every((byte, i) => byte === hashPrefix[i]);
 }
 
@@ -25,14 +26,19 @@ export function isOf({ hashPrefix }: EntryId, { hash }: Entry, geometry: Geometr
  * The entry that an id names. Undefined for an id that the store has not issued: numbers from `next` on are not in use
  * yet.
  */
-export function namedBy(id: string, of: EntryId['of'], next: number): EntryId | undefined {
-  const named = decodeEntryId(id);
+export function namedBy(
+  id: string,
+  of: EntryId['of'],
+  next: number,
+  { generation }: Filter,
+): EntryId | undefined {
+  const named = decodeEntryId(generation, id);
   const given = named?.of === of && named.segment === SEGMENT && named.number > 0 && named.number < next;
   return given ? named : undefined;
 }
 
 /** Number of the dead letter that an id names; 0 if it names none. */
-export function deadLetterNumber(id: string | undefined): number {
-  const named = id === undefined ? undefined : decodeEntryId(id);
+export function deadLetterNumber(id: string | undefined, { generation }: Filter): number {
+  const named = id === undefined ? undefined : decodeEntryId(generation, id);
   return named?.of === 'dead-letter' ? named.number : 0;
 }

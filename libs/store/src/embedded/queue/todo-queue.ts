@@ -313,13 +313,14 @@ export class TodoQueue {
     /** Gets entries that were forgotten or dropped. */
     forgotten: (entry: Entry) => void = () => undefined,
   ): Uint8Array {
+    const { filter, queue } = this.state;
     return Uint8Array.from(ids, (id) => {
-      const named = namedBy(id, 'lease', this.state.queue.nextLease);
+      const named = namedBy(id, 'lease', queue.nextLease, filter);
       if (!named) return Settled.Unknown;
       const { number, index } = named;
       const held = this.leases.at(number, index);
       if (!held) return Settled.Expired;
-      if (!isOf(named, held.entry, this.state.filter.geometry)) return Settled.Unknown;
+      if (!isOf(named, held.entry, filter)) return Settled.Unknown;
       if (this.isForgotten(held.entry)) {
         this.leases.remove(number, held);
         forgotten(held.entry);
@@ -332,10 +333,11 @@ export class TodoQueue {
   }
 
   private takeLetters(ids: readonly string[], take: (entry: Entry) => void): Uint8Array {
+    const { filter, queue } = this.state;
     return Uint8Array.from(ids, (id) => {
-      const named = namedBy(id, 'dead-letter', this.state.queue.nextDead);
+      const named = namedBy(id, 'dead-letter', queue.nextDead, filter);
       const letter = named && this.letters.get(named.number);
-      if (!letter || !isOf(named, letter.entry, this.state.filter.geometry)) return Settled.Unknown;
+      if (!letter || !isOf(named, letter.entry, filter)) return Settled.Unknown;
       this.letters.remove(letter);
       if (this.isForgotten(letter.entry)) return Settled.Unknown;
       take(letter.entry);
@@ -354,7 +356,7 @@ export class TodoQueue {
   }
 
   private leasedEntry(number: number, index: number, entry: Entry, attempt: number): LeasedEntry {
-    const id = idOf('lease', number, index, entry, this.state.filter.geometry);
+    const id = idOf('lease', number, index, entry, this.state.filter);
     return { id, payload: entry.text, attempt };
   }
 

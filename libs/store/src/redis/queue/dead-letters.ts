@@ -21,7 +21,7 @@ export async function readDeadLetters(
 ): Promise<DeadLetterPage> {
   const deadline = deadlineIn(timeoutMs);
   const entries: DeadLetter[] = [];
-  const from = after === undefined ? undefined : decodeEntryId(after);
+  const from = after === undefined ? undefined : decodeEntryId(filter.generation, after);
   let { segment, number } = from ?? { segment: 0, number: 0 };
   while (segment < filter.spread) {
     const wanted = Math.min(PER_SCRIPT, limit - entries.length);
@@ -40,7 +40,7 @@ export async function readDeadLetters(
     for (const letter of deadLetters(answers.subarray(end + 1), filter.perHost !== undefined)) {
       const { hash, payload, attempt } = letter.entry;
       const hashPrefix = hashPrefixOf(hash, filter.geometry);
-      const id = encodeEntryId({
+      const id = encodeEntryId(filter.generation, {
         of: 'dead-letter',
         segment,
         number: letter.number,

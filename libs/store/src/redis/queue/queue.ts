@@ -266,7 +266,7 @@ function perHostIn(
 /** Decodes the answer of leaseScript, up to the first `most` entries of the lease. */
 function readLease(
   answers: Buffer,
-  { geometry, perHost }: RedisFilter,
+  { generation, geometry, perHost }: RedisFilter,
   segment: number,
   most: number,
 ): SegmentLease {
@@ -282,7 +282,7 @@ function readLease(
     at += size;
     bytes += payload.length;
     if (n >= most || (states !== '' && states.charCodeAt(n) !== LEASED)) continue;
-    const id = encodeEntryId({
+    const id = encodeEntryId(generation, {
       of: 'lease',
       segment,
       number: first + Math.floor(n / LEASE_ENTRIES),

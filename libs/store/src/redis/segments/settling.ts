@@ -33,8 +33,8 @@ export async function settle(
   operation: Operation,
   { script, verb, of, args, hostArgs = [] }: Settling,
 ): Promise<Uint8Array> {
-  const { spread, maxAttempts = 0, geometry, perHost } = filter;
-  const named = ids.map(decodeEntryId);
+  const { generation, spread, maxAttempts = 0, geometry, perHost } = filter;
+  const named = ids.map((id) => decodeEntryId(generation, id));
   // Ids that name nothing in a segment of this filter are unknown and not sent.
   const known = Uint32Array.from(named.keys()).filter((i) => {
     const id = named[i];
