@@ -13,14 +13,14 @@ const specs = ROOTS.flatMap((root) =>
 
 /**
  * The specs beside the sources, except those that start a server or another process. A spec that starts a process
- * through another module fails here: it must import the module that starts the process itself.
+ * through another module fails here, because it must import the module that starts the process itself.
  *
  * @type {import('jest').Config}
  */
 export default {
   ...config,
   testRegex: '\\.spec\\.ts$',
-  // These specs only compute, and do not wait.
+  // These specs only compute, and don't wait.
   maxWorkers: '100%',
   roots: ROOTS.map((root) => `<rootDir>/${root}`),
   testPathIgnorePatterns: [

@@ -116,7 +116,7 @@ export default {
   // The kernel is AssemblyScript: its own tsconfig.json checks it.
   ignorePatterns: ['**/dist', '**/node_modules', 'coverage', 'data', 'libs/bloom/kernel'],
   overrides: [
-    // The packages of the examples may not be installed. The tests of the examples check their types.
+    // The examples' packages may not be installed. The examples' tests check their types.
     { files: ['**/*.ts', '**/*.tsx'], rules: UNTYPED },
     {
       files: ['**/*.ts', '**/*.tsx'],
@@ -135,7 +135,7 @@ export default {
       },
     },
     {
-      // Regular expressions that may take more than linear time. The dashboard reads only the input of its own user.
+      // Regular expressions that may take more than linear time. The dashboard reads only its own user's input.
       files: ['src/**/*.ts', 'libs/**/*.ts'],
       // The last file cuts a text to 1,024 characters before it looks for userinfo.
       excludeFiles: [TESTS, '**/testing/**', 'libs/dashboard/**', 'src/errors/show.ts'],
@@ -146,7 +146,7 @@ export default {
     },
     { files: ['libs/store/src/redis/**/*.ts'], rules: restrictImports(NEST) },
     { files: ['src/**/*.ts'], rules: restrictImports(REDIS_CLIENT) },
-    // Reads a Redis set of another program.
+    // Reads another program's Redis set.
     { files: ['src/cli/sources/redis-set.ts'], rules: restrictImports(NEST) },
     {
       files: ['src/**/*.ts', 'libs/store/src/**/*.ts'],
@@ -154,7 +154,7 @@ export default {
         TESTS,
         '**/testing/**',
         'libs/store/src/clock.ts',
-        // These measure real durations: of their own work, and of a turn of the event loop.
+        // These measure how long things really take, which are their own work and an event-loop turn.
         'src/cli/**',
         'src/demo/**',
         'src/event-loop/**',

@@ -2,8 +2,8 @@
  * Asks the registry for known vulnerabilities in the packages that the service runs with. Exits 1 and names them if any
  * is high or critical.
  *
- * If the registry does not respond, the script succeeds, but prints a conspicuous line on stderr so that this does not
- * pass for a check.
+ * If the registry doesn't respond, the script succeeds, but prints a conspicuous line on stderr so that nobody takes
+ * this for a check.
  */
 import { spawnSync } from 'node:child_process';
 
@@ -35,7 +35,7 @@ function nothingChecked(why) {
   console.error(`${rule}\n${words}\n${rule}`);
 }
 
-/** npm's output. It is not JSON if npm itself failed. */
+/** npm's output. It isn't JSON if npm itself failed. */
 function parse(text) {
   try {
     return JSON.parse(text);

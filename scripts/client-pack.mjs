@@ -1,6 +1,6 @@
 /**
- * Builds the TypeScript client and packs it as it is published: `node scripts/client-pack.mjs [FOLDER]`. Writes the
- * package to the folder (default: the current one) and prints its path.
+ * Builds the TypeScript client and packs it as it is published. Run it with `node scripts/client-pack.mjs [FOLDER]`.
+ * Writes the package to the folder (by default the current one) and prints its path.
  */
 import { spawnSync } from 'node:child_process';
 import { cp, mkdtemp, rm } from 'node:fs/promises';

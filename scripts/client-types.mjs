@@ -20,7 +20,7 @@ if (!process.argv.includes('--check')) {
   process.exitCode = 1;
 }
 
-/** The schemas of an OpenAPI document as TypeScript, without the types of requests and responses. */
+/** An OpenAPI document's schemas as TypeScript, without the types for requests and responses. */
 async function typesOf(file) {
   const { components, ...document } = JSON.parse(await readFile(file, 'utf8'));
   const output = await mkdtemp(join(tmpdir(), 'unseen-types-'));
@@ -33,7 +33,7 @@ async function typesOf(file) {
       logs: { level: 'silent', file: false },
     });
     const text = await readFile(join(output, 'types.gen.ts'), 'utf8');
-    // Without paths the generator adds a base URL, which the user of the client must set.
+    // Without paths the generator adds a base URL, which the client's user must set.
     return text.replace(/^\/\/.*\n+/, '').replace(/export type ClientOptions = \{[^}]*\};\n+/, '');
   } finally {
     await rm(output, { recursive: true, force: true });

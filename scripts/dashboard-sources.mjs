@@ -2,11 +2,13 @@ import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** The file in which a build stores the digest of the sources of the dashboard. */
+/** The file in which a build stores the digest of the dashboard's sources. */
 export const BUILT_FROM = join('dist', 'dashboard.sources');
 const FOLDERS = [join('libs', 'dashboard'), join('libs', 'client', 'src'), join('libs', 'bloom', 'src')];
 
-/** A digest of the files that the built dashboard consists of. Times of files do not show it: checkouts change them. */
+/**
+ * A digest of the files that the built dashboard consists of. File times don't show it, because checkouts change them.
+ */
 export function digestOfSources(root = '.') {
   const hash = createHash('sha256');
   for (const folder of FOLDERS) {

@@ -69,7 +69,7 @@ function ensureChromium() {
   console.log(`Chromium ${version}: ${path}`);
 }
 
-/** Installs missing packages of the examples, and prints which. Exits on failure. */
+/** Installs the examples' missing packages, and prints which. Exits on failure. */
 function ensureExamples() {
   for (const { name, folder, installed } of findExamples()) {
     if (!installed) {
@@ -81,7 +81,7 @@ function ensureExamples() {
   }
 }
 
-/** The reason why the server, if any, is not usable. */
+/** Why the server, if there is one, isn't usable. */
 export function redisComplaint(found) {
   return found
     ? `${found.path} is version ${found.version}, but the tests need ${OLDEST_MAJOR}.0 or newer`
@@ -118,7 +118,7 @@ const TOOLS = {
   examples: { ensure: ensureExamples, complaint: examplesComplaint },
 };
 
-/** The tools that the tests of a lane need (test/support/lanes.mjs). */
+/** The tools that a lane's tests need (test/support/lanes.mjs). */
 const TOOLS_OF_LANE = { core: ['redis', 'chromium'], all: Object.keys(TOOLS) };
 
 /** Installs the named tools, or all tools. Exits on failure. */
@@ -130,8 +130,8 @@ export function ensureTools(names) {
 }
 
 /**
- * Prints the missing tools of a lane. Exits if the tests cannot run without one: always for Redis, and for any tool
- * with CI=true. Tests that need other missing tools are skipped.
+ * Prints a lane's missing tools. Exits if the tests can't run without one, which is always so for Redis, and for any
+ * tool with CI=true. Tests that need other missing tools are skipped.
  */
 export function checkTools(lane) {
   let stopped = false;

@@ -2,7 +2,8 @@ import { spawnSync } from 'node:child_process';
 import { which } from './find-redis.mjs';
 
 /**
- * The headless shell comes first: it draws no windows and takes half the time of a whole browser, with the same pages.
+ * The headless shell comes first, because it draws no windows and takes half as long as a whole browser, with the same
+ * pages.
  */
 const PROGRAMS = [
   ...['chromium-headless-shell', 'chrome-headless-shell'],
@@ -10,7 +11,7 @@ const PROGRAMS = [
 ];
 
 /**
- * The browser for tests of the dashboard: `$CHROMIUM` if set, else the first known browser in the PATH.
+ * The browser for dashboard tests. It is `$CHROMIUM` if set, else the first known browser in the PATH.
  *
  * @returns {{ path: string, version: string } | undefined} undefined if none runs.
  */

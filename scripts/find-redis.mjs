@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { accessSync, constants, realpathSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 
-/** The oldest major version that has all commands of the store. */
+/** The oldest major version that has all the store's commands. */
 export const OLDEST_MAJOR = 7;
 
 const PROGRAMS = ['redis-server', 'valkey-server'];
@@ -21,7 +21,7 @@ export function findRedis() {
   return found.find(({ recent }) => recent) ?? found[0];
 }
 
-/** @returns {string | undefined} the full path of a program in the PATH. */
+/** @returns {string | undefined} a program's full path in the PATH. */
 export function which(program) {
   return (process.env.PATH ?? '')
     .split(delimiter)

@@ -18,7 +18,7 @@ print("builds")
 `;
 
 /**
- * The Python for Scrapy: the first of `$PYTHON`, `python3` and `/usr/bin/python3` that can import it.
+ * The Python for Scrapy. It is the first of `$PYTHON`, `python3` and `/usr/bin/python3` that can import it.
  *
  * @returns {{ python: string, version: string, builds: boolean } | undefined} the version is Scrapy's; `builds` tells
  *   whether it can build wheels. undefined if none can import it.

@@ -7,7 +7,7 @@ const { ignorePatterns: _, ...OPTIONS } = JSON.parse(
 );
 
 /**
- * Formats the text of a generated file like `npm run format`.
+ * Formats a generated file's text like `npm run format`.
  *
  * @param {string} file
  * @param {string} text

@@ -1,7 +1,7 @@
 /**
- * Computes the golden keys of URLs with another version of Node: `node scripts/golden-keys.mjs 24`. The keys of a
- * stored set must not depend on the version of Node that reads it. The npm package `node` provides the binary. Exits 1
- * if the download fails or a key differs.
+ * Computes the golden URL keys with another version of Node, as in `node scripts/golden-keys.mjs 24`. A stored set's
+ * keys must not depend on which version of Node reads it. The npm package `node` provides the binary. Exits 1 if the
+ * download fails or a key differs.
  */
 import { spawnSync } from 'node:child_process';
 

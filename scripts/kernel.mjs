@@ -1,6 +1,6 @@
 /**
  * Compiles libs/bloom/kernel and writes libs/bloom/src/kernel-binary.ts. With --check it writes nothing, and exits 1 if
- * that file does not match the sources.
+ * that file doesn't match the sources.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import asc from 'assemblyscript/asc';

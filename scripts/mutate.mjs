@@ -95,7 +95,7 @@ async function tryOne(mutation, copy) {
   return { verdict: 'survived', note: `\n${' '.repeat(21)}${mutation.path}: ${mutation.breaks}` };
 }
 
-/** The words of a command. A quoted part is one word. */
+/** A command's words. A quoted part is one word. */
 function wordsOf(command) {
   return [...command.matchAll(/"([^"]*)"|(\S+)/g)].map(([, quoted, bare]) => quoted ?? bare);
 }

@@ -2,7 +2,8 @@ import { spawnSync } from 'node:child_process';
 import { which } from './find-redis.mjs';
 
 /**
- * A package manager of the system: whether it needs root, and which command must precede the first installation.
+ * One of the system's package managers. Tells whether it needs root, and which command must precede the first
+ * installation.
  *
  * @typedef {{ program: string, root: boolean, update?: string[], install: string[] }} Manager
  */
@@ -21,7 +22,7 @@ const updated = new Set();
 /**
  * Installs a package with the system's package manager, and reports it.
  *
- * @param {Record<string, string[]>} names possible names of the package by package manager, best first. A name may list
+ * @param {Record<string, string[]>} names the package's possible names by package manager, best first. A name may list
  *   several packages, separated by spaces.
  * @returns {string | undefined} the reason for a failure, or undefined.
  */

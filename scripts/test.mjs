@@ -1,12 +1,11 @@
 /**
- * Checks the tools of a lane (test/support/lanes.mjs), then runs its tests.
+ * Checks a lane's tools (test/support/lanes.mjs), then runs its tests.
  *
  *   test.mjs                 the tests of `npm test`
  *   test.mjs all             the tests of `npm run test:all`
  *   test.mjs [all] PATH …    the tests below the paths, in either lane
  *
- * Other arguments go to Jest. LANE=all in the environment means the same as `all`, so that CI can run the command of
- * the README.
+ * Other arguments go to Jest. LANE=all in the environment means the same as `all`, so CI can run the README's command.
  */
 import { buildArgv, run } from 'jest';
 import { currentLane } from '../test/support/lanes.mjs';

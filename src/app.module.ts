@@ -19,7 +19,7 @@ import { SyncsModule } from './syncs/syncs.module.js';
 import { TransferModule } from './transfer/transfer.module.js';
 import { VisitedSetsModule } from './visited-sets/visited-sets.module.js';
 
-/** The limits that both doors of the service share: HTTP and the Redis protocol. */
+/** The limits shared by HTTP and the Redis protocol. */
 interface SharedLimits {
   readonly inFlight: InFlight;
   readonly turns: Turns;

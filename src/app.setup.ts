@@ -50,7 +50,7 @@ export async function createApp(config: Config): Promise<NestFastifyApplication>
   const answer: AnswerError = (error, request, reply) => app.get(ProblemFilter).answer(error, request, reply);
   const adapter = new FastifyAdapter({
     ...fastifyOptions(logger, headers, answer),
-    // The service has no Nest middleware, and the engine for it would check every request.
+    // The service has no Nest middleware, and Nest's engine for it would check every request.
     skipMiddie: true,
     serverFactory: (handle: RequestListener) => createHttpServer(handle, admission, connections, config),
   });
@@ -71,7 +71,7 @@ export async function createApp(config: Config): Promise<NestFastifyApplication>
   useRequestHooks(server, { config, headers, logger, ...watchers });
   // Before authentication: browsers send preflight requests without credentials.
   await useCors(server, config.corsOrigins, answer);
-  // Before authentication, too: the dashboard itself asks for the key.
+  // Also before authentication, because the dashboard itself asks for the key.
   leadBrowsersToDashboard(server);
   const authenticator = app.get(Authenticator);
   authenticator.watch((open) => {
@@ -83,7 +83,7 @@ export async function createApp(config: Config): Promise<NestFastifyApplication>
   countByCaller(server, callers);
   const rateLimit = app.get<RateLimit | null>(RateLimit);
   if (rateLimit) useRateLimit(server, rateLimit);
-  // After the check of route declarations, so that routes that it rejects are not added.
+  // After the check of route declarations, so that it doesn't add routes that the check rejects.
   routes.watch(server);
   // After CORS, which registers a route for all paths.
   refuseOtherMethods(server);

@@ -7,16 +7,16 @@ import { startFailure } from './start-failure.js';
 import { Store } from './store/store.token.js';
 
 /**
- * Both flags keep full collections rare. V8 counts the buffers of requests as growth of its heap. Without the first
- * flag, dead objects in the old generation keep such buffers alive; without the second, V8 starts a full collection
- * after every hundred batches. docs/decisions.md gives the measurements.
+ * Both flags keep full collections rare. V8 counts request buffers as heap growth. Without the first flag, dead objects
+ * in the old generation keep such buffers alive. Without the second, V8 starts a full collection after every hundred
+ * batches. docs/decisions.md has the measurements.
  */
 const V8_FLAGS = '--no-allocation-site-pretenuring --heap-growing-percent=200';
 
 async function main(): Promise<void> {
   setFlagsFromString(V8_FLAGS);
   const config = configFromEnvironment();
-  // Imported here, because the frameworks take a second to load, and an invalid setting is reported before that.
+  // Imported here because the frameworks take a second to load, and an invalid setting should be reported before that.
   const { createApp } = await import('./app.setup.js');
   const { shutdownOnSignals } = await import('./http/shutdown.js');
   const { RespServer } = await import('./resp/resp-server.js');
@@ -35,7 +35,7 @@ async function main(): Promise<void> {
   if (config.auth === 'keys' && !config.oidc) await warnOfNoKeys(app.get(ApiKeys));
 }
 
-/** Prints where the service listens, for people; logs are for machines. */
+/** Prints where the service listens, for people. Logs are for machines. */
 function announce(app: NestFastifyApplication, config: Config, respPort: number | undefined): void {
   const { address, family, port } = app.getHttpServer().address() as AddressInfo;
   const url = `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
@@ -58,7 +58,7 @@ async function warnOfStore(store: Store): Promise<void> {
   for (const complaint of complaints) process.stderr.write(`WARNING: ${complaint}\n`);
 }
 
-/** Warns if keys are required but none exists, because the first key cannot be created over HTTP. */
+/** Warns if keys are required but there are none, because the first key can't be created over HTTP. */
 async function warnOfNoKeys(keys: ApiKeys): Promise<void> {
   // A store that is not ready has already caused a warning.
   if (await keys.any().catch(() => true)) return;

@@ -9,7 +9,7 @@ const SYSTEM: Readonly<Record<string, string>> = {
   ENOTFOUND: 'this host name is unknown; change HOST',
 };
 
-/** The reason why the service cannot start, for the operator: one line for an expected error, a stack for a defect. */
+/** Why the service can't start, for the operator: one line for an expected error, a stack for a bug. */
 export function startFailure(error: unknown): string {
   if (error instanceof ConfigError || error instanceof StoreOpenError) return error.message;
   if (!(error instanceof Error)) return String(error);

@@ -5,8 +5,8 @@ import { brotliCompress, constants, gzip } from 'node:zlib';
 import { defineConfig } from 'vite';
 import { BUILT_FROM, digestOfSources } from '../../scripts/dashboard-sources.mjs';
 
-// Also for builds that start in a test or a developer's shell. Any other value compiles JSX for debugging, a quarter
-// larger.
+// Also for builds started in a test or a developer's shell. Any other value compiles JSX for debugging, which is a
+// quarter larger.
 process.env.NODE_ENV = 'production';
 
 const ROOT = import.meta.dirname;
@@ -21,7 +21,7 @@ export default defineConfig({
     emptyOutDir: true,
     // The first versions with light-dark(), which must not be rewritten.
     target: ['chrome123', 'firefox128', 'safari17.5'],
-    // The Content Security Policy of the page allows no inline code and no data: URLs.
+    // The page's Content Security Policy allows no inline code and no data: URLs.
     assetsInlineLimit: 0,
     modulePreload: false,
     reportCompressedSize: false,
@@ -29,11 +29,11 @@ export default defineConfig({
     rolldownOptions: { checks: { pluginTimings: false } },
   },
   experimental: {
-    // The page is …/dashboard, without a trailing slash, below any prefix that a proxy adds.
+    // The page is …/dashboard, without a trailing slash, below any prefix added by a proxy.
     renderBuiltUrl: (name, { hostType }) => (hostType === 'html' ? `dashboard/${name}` : { relative: true }),
   },
-  // `npm run dashboard:dev` shows changes immediately and uses the API of a running service. The proxy is an object,
-  // because a plain URL makes Vite change `Host`, and the service refuses requests whose `Origin` names another host.
+  // `npm run dashboard:dev` shows changes immediately and uses a running service's API. The proxy is an object, because
+  // a plain URL makes Vite change `Host`, and the service refuses requests whose `Origin` names another host.
   server: { proxy: { '/v1': { target: process.env.UNSEEN_URL ?? 'http://127.0.0.1:3000' } } },
   plugins: [
     { name: 'lines-only', enforce: 'pre', transform: withoutUnused },
@@ -43,7 +43,7 @@ export default defineConfig({
 });
 
 /**
- * Parts of uPlot that the dashboard does not use and a bundler cannot remove: properties that uPlot adds to itself
+ * Parts of uPlot that the dashboard doesn't use and a bundler can't remove: properties that uPlot adds to itself
  * (steps, bars, curves, table joins, time zones), and its legend.
  */
 const UNUSED = [

@@ -2,15 +2,14 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 
 /**
- * A rule of direction: no file of `target` may import a file of `from`, not even its types. Both are files or folders.
- * `except` names files of `from` that may be imported.
+ * A rule about import direction. No file in `target` may import a file from `from`, not even its types. Both are files
+ * or folders. `except` names files in `from` that may be imported.
  *
  * @typedef {{ target: string, from: string[], except?: string[], message: string }} Zone
  */
 
 /**
- * The rooms of a folder, floor by floor. A room imports only from lower floors. Rooms on one floor do not import each
- * other.
+ * A folder's rooms, floor by floor. A room imports only from lower floors. Rooms on one floor don't import each other.
  *
  * @param {string} folder
  * @param {string[][]} floors
@@ -45,7 +44,7 @@ const FLOORS = [
   ['errors', 'event-loop', 'assets'],
 ];
 
-/** The rooms of the Redis store. */
+/** The Redis store's rooms. */
 const REDIS_FLOORS = [
   ['index.ts', 'redis-store.ts', 'credentials.ts', 'rate-limiter.ts', 'cluster-key-slot.d.ts'],
   ['syncs'],
@@ -57,7 +56,7 @@ const REDIS_FLOORS = [
   ['scripts'],
 ];
 
-/** The rooms of the embedded store. */
+/** The embedded store's rooms. */
 const EMBEDDED_FLOORS = [
   ['index.ts', 'embedded-store.ts', 'verify-directory.ts'],
   ['calls'],
@@ -72,7 +71,7 @@ const EMBEDDED_FLOORS = [
   ['data-file', 'hashes'],
 ];
 
-/** Specs beside the rooms test all of them together. */
+/** Specs beside the rooms test them all together. */
 const isTest = (name) => name === 'testing' || name.endsWith('.spec.ts');
 
 const root = join(import.meta.dirname, '../..');

@@ -8,7 +8,7 @@ const EXTENSION = /\.[cm]?[jt]sx?$/;
 const SPEC = /\.(?:spec|e2e-spec)\.ts$/;
 
 /**
- * The path of a module from the root of the project. Undefined for packages and modules of Node.js.
+ * A module's path from the project root. Undefined for packages and Node.js modules.
  *
  * @param {string} file
  * @param {string} specifier
@@ -63,7 +63,7 @@ const importsGoDown = {
   },
 };
 
-/** A comparison with a clock. Its outcome depends on the speed of the machine. */
+/** A comparison with a clock. Its outcome depends on how fast the machine is. */
 const TIMED =
   "CallExpression[callee.property.name=/^toBe(Less|Greater)/]:has(CallExpression[callee.object.name=/^(performance|Date)$/][callee.property.name='now'])";
 

@@ -15,11 +15,11 @@ import { RequestPermit } from './request-permit.js';
 import { contextOf, nextRequestId } from '../request/context.js';
 import type { Turns } from './turns.js';
 
-/** Minimum interval between two log lines about refusals, so that logging does not add to an overload. */
+/** Minimum interval between log lines about refusals, so that logging doesn't add to an overload. */
 const LOG_EVERY_MS = 10_000;
 
 export interface AdmissionOptions {
-  /** Headers of every answer. */
+  /** Headers on every answer. */
   readonly headers: Headers;
   readonly logger: Logger;
   readonly callers: Callers;
@@ -29,7 +29,7 @@ export interface AdmissionOptions {
 
 /**
  * Answers requests that exceed a bound with OVERLOADED, after reading only their head. It runs before the HTTP
- * framework, because a refusal must cost far less than an answer; otherwise the refusals themselves overload the
+ * framework, because if a refusal didn't cost far less than an answer, the refusals themselves would overload the
  * service.
  */
 export class AdmissionControl implements Guard {
@@ -46,7 +46,7 @@ export class AdmissionControl implements Guard {
     );
   }
 
-  /** Passes the requests of `server` to `handle` as far as the bounds allow. */
+  /** Passes the server's requests to `handle` as far as the bounds allow. */
   guard(server: Server, handle: RequestListener): void {
     server.on('request', (request, response) => {
       this.take(request, response, () => handle(request, response));
@@ -56,7 +56,7 @@ export class AdmissionControl implements Guard {
     server.on('checkExpectation', (request, response) => {
       this.take(request, response, () => handle(request, response));
     });
-    // The client has not sent its body yet, and does not send it if the request is refused.
+    // The client hasn't sent its body yet, and won't if the request is refused.
     server.on('checkContinue', (request, response) => {
       response.shouldKeepAlive = false;
       this.take(request, response, () => {
@@ -67,7 +67,7 @@ export class AdmissionControl implements Guard {
   }
 
   /**
-   * Admits or refuses the request when its turn on the connection comes; `start` runs now or in a later turn of the
+   * Admits or refuses the request when its turn on the connection comes. `start` runs now or in a later turn of the
    * event loop.
    */
   private take(request: IncomingMessage, response: ServerResponse, start: () => void): void {
@@ -83,8 +83,7 @@ export class AdmissionControl implements Guard {
         return;
       }
       contextOf(request).permit = permit;
-      // Bytes that the kernel has taken no longer use our memory. An answer that all requests share is in memory only
-      // once.
+      // Bytes that the kernel has taken no longer use our memory. A shared answer is in memory only once.
       response.once('prefinish', () => permit.answered(sharedAnswer ? 0 : socket.writableLength));
       ends.push(() => permit.over());
       if (kind === 'probes') start();

@@ -4,7 +4,7 @@ import type { InFlight } from './in-flight.js';
 
 const REQUEST_KINDS: readonly RequestKind[] = ['requests', 'streams', 'probes'];
 
-/** Registers the gauges of requests and bytes in flight and the counter of refusals. They are read at each scrape. */
+/** Registers gauges for requests and bytes in flight and a counter for refusals. Each scrape reads them. */
 export function registerAdmissionGauges(inFlight: InFlight, registry: Registry): void {
   const registers = [registry];
   new Gauge({

@@ -9,15 +9,14 @@ export const BOUNDED = ['requests', 'streams', 'probes', 'bytes', 'answers'] as 
 export type Bounded = (typeof BOUNDED)[number];
 
 /**
- * The resource that one request counts as. A stream does not count as a request, because most of the time it waits for
- * its sender.
+ * The resource that a request counts as. A stream doesn't count as a request, because it mostly waits for its sender.
  */
 export type RequestKind = Extract<Bounded, 'requests' | 'streams' | 'probes'>;
 
 /** The maximum of each resource. */
 export type Bounds = Readonly<Record<Bounded, number>>;
 
-/** The amount of each resource in use. */
+/** How much of each resource is in use. */
 export type Counts = Record<Bounded, number>;
 
 export function noCounts(): Counts {
@@ -25,7 +24,7 @@ export function noCounts(): Counts {
 }
 
 /**
- * The bounds of the settings. The bound on probes has no setting, because operators decide how many probes they send.
+ * The bounds from the settings. The bound on probes has no setting, because operators decide how many probes they send.
  */
 export function boundsOf(settings: AdmissionSettings): Bounds {
   return {

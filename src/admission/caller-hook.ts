@@ -12,7 +12,7 @@ import type { Callers } from './callers.js';
 export function countByCaller(server: FastifyInstance, callers: Callers): void {
   server.addHook('onRequest', (request, _reply, done) => {
     const { permit, principal } = contextOf(request.raw);
-    // Public routes do not authenticate, so the request stays charged to the caller that its head suggested.
+    // Public routes don't authenticate, so the request stays charged to the caller that its head suggested.
     if (!permit || !principal) {
       done();
       return;

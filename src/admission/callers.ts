@@ -2,15 +2,14 @@ import { hash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Connection } from '../http/connection.js';
 
-/** Maximum number of credentials remembered. The oldest are forgotten first. */
+/** How many credentials it remembers. It forgets the oldest first. */
 const MOST_KNOWN = 10_000;
 
 const SCHEME = /^Bearer +/i;
 
 /**
- * Finds the caller that a request is charged to, from its head alone: the principal if its credentials were accepted
- * before, otherwise the address. This is only for counting; authentication still checks the credentials of each
- * request.
+ * Works out which caller to charge for a request, from its head alone: the principal if its credentials were accepted
+ * before, otherwise the address. This is only for counting. Authentication still checks each request's credentials.
  */
 export class Callers {
   private readonly known = new Map<string, string>();
@@ -42,9 +41,7 @@ export class Callers {
   }
 }
 
-/**
- * A digest, so that no credentials stay in memory. The scheme is left out, because it can be spelled in several ways.
- */
+/** A digest, so that no credentials stay in memory. Leaves out the scheme, because it has several spellings. */
 function digest(authorization: string): string {
   return hash('sha256', authorization.replace(SCHEME, ''), 'base64');
 }

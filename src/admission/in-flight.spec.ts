@@ -20,7 +20,7 @@ const counts = (inFlight: InFlight) => BOUNDED.map((of) => inFlight.count(of));
 const NOTHING = [0, 0, 0, 0, 0];
 
 describe('InFlight', () => {
-  it('admits requests up to each bound, names the bound that is reached, and counts refusals', () => {
+  it('admits requests up to each bound, names the bound it reaches, and counts refusals', () => {
     const inFlight = new InFlight(BOUNDS);
     admitted(inFlight, 'requests').cover(60);
     expect(admit(inFlight, 'requests', undefined, 41)).toBe(REFUSALS.bytes.all);
@@ -41,18 +41,18 @@ describe('InFlight', () => {
     admitted(inFlight, 'requests');
   });
 
-  it('does not reserve the bytes that a request announces', () => {
+  it('does not reserve a request’s announced bytes', () => {
     const inFlight = new InFlight(BOUNDS);
     expect(admit(inFlight, 'requests', undefined, 100)).toBeInstanceOf(RequestPermit);
     expect(admit(inFlight, 'requests', undefined, 100)).toBeInstanceOf(RequestPermit);
   });
 });
 
-describe('the share of one caller', () => {
+describe('one caller’s share', () => {
   const BOUND = 64;
   const wide = () => new InFlight({ ...BOUNDS, requests: BOUND, streams: 5 });
 
-  /** Admits requests of each caller in turn until all are refused. Returns how many each caller has. */
+  /** Admits each caller's requests in turn until all are refused. Returns how many each caller has. */
   function fill(inFlight: InFlight, ...callers: string[]): number[] {
     const taken = callers.map(() => 0);
     for (let round = 0; round < BOUND; round++) {
@@ -63,7 +63,7 @@ describe('the share of one caller', () => {
     return taken;
   }
 
-  it('is half of the bound for a single caller; equal shares leave as much for the next caller', () => {
+  it('is half of the bound for a single caller, and equal shares leave as much for the next caller', () => {
     expect(fill(wide(), 'a')).toEqual([32]);
     expect(fill(wide(), 'a', 'b')).toEqual([22, 21]);
     expect(fill(wide(), 'a', 'b', 'c')).toEqual([16, 16, 16]);
@@ -85,7 +85,7 @@ describe('the share of one caller', () => {
     for (let i = 0; i < BOUND; i++) admitted(inFlight, 'requests');
   });
 
-  it('limits bytes, too; a caller that holds nothing may send the largest body', () => {
+  it('also limits bytes, but a caller that holds nothing may send the largest body', () => {
     const inFlight = new InFlight({ ...BOUNDS, requests: 9, bytes: 64 });
     const bodies = [0, 1, 2, 3].map(() => admitted(inFlight, 'requests', 'a'));
     expect(bodies.map((permit) => permit.cover(16)?.message ?? 'covered')).toEqual([
@@ -112,7 +112,7 @@ describe('the share of one caller', () => {
     expect(inFlight.count('requests')).toBe(31);
   });
 
-  it('is half of the unread answers; above that, only this caller’s next request is refused', () => {
+  it('is half of the unread answers, and above that, only this caller’s next request is refused', () => {
     const inFlight = new InFlight({ ...BOUNDS, requests: 9 });
     const first = admitted(inFlight, 'requests', 'a');
     first.answered(50);

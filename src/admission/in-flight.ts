@@ -4,12 +4,11 @@ import { overloaded, REFUSALS, type Refusal } from './refusal.js';
 import { RequestPermit, type Admission, type Ledger } from './request-permit.js';
 
 /**
- * Counts the resources that requests in flight hold, in total and for each caller, against the bounds. Requests never
- * wait here: one that exceeds a bound is refused.
+ * Counts the resources that requests in flight hold, in total and per caller, against the bounds. Requests never wait
+ * here. One that exceeds a bound is refused.
  *
- * A caller may hold at most as much as remains free (dynamic thresholds, Choudhury and Hahne 1998). A single
- * caller gets half of the bound, two callers get a third each, and a new caller always finds a share of the same size
- * free.
+ * A caller may hold at most as much as is still free (dynamic thresholds, Choudhury and Hahne 1998). A single caller
+ * gets half of the bound, two callers get a third each, and an equal share always stays free for a new caller.
  */
 export class InFlight implements Ledger {
   private readonly taken = noCounts();
@@ -28,9 +27,7 @@ export class InFlight implements Ledger {
     return refusal ? this.refuse(refusal) : new RequestPermit(this, admission);
   }
 
-  /**
-   * The reason why `more` of a resource is not available, or undefined. A request that needs none of it is not refused.
-   */
+  /** Why `more` of a resource is not available, or undefined. Never refuses a request that needs none of it. */
   lack(of: Bounded, more: number, caller: string | undefined): Refusal | undefined {
     if (more === 0) return undefined;
     const free = this.bounds[of] - this.taken[of];
@@ -40,8 +37,8 @@ export class InFlight implements Ledger {
   }
 
   /**
-   * True if a caller holds more than half of a resource. This is possible for bytes that are already in memory, which
-   * cannot be refused.
+   * True if a caller holds more than half of a resource. This can happen with bytes that are already in memory, which
+   * can't be refused.
    */
   exceedsHalf(of: Bounded, caller: string | undefined): boolean {
     return caller !== undefined && this.heldBy(caller, of) > this.bounds[of] / 2;
@@ -57,7 +54,7 @@ export class InFlight implements Ledger {
     return overloaded(this.refuse(refusal), this.bounds);
   }
 
-  /** Adds `more` to the amount held, without a check of the bounds. `more` may be negative. */
+  /** Adds `more` to the amount held, without checking the bounds. `more` may be negative. */
   add(of: Bounded, more: number, caller: string | undefined): void {
     this.taken[of] += more;
     if (caller === undefined) return;
@@ -76,7 +73,7 @@ export class InFlight implements Ledger {
     return this.callers.size;
   }
 
-  /** Number of refusals by a bound since the start. */
+  /** How often a bound has caused a refusal since the start. */
   refused(by: Bounded): number {
     return this.refusals[by];
   }
@@ -85,7 +82,7 @@ export class InFlight implements Ledger {
     return this.callers.get(caller)?.[of] ?? 0;
   }
 
-  /** Answers already exist and cannot be refused, so their caller's next request is refused instead. */
+  /** Answers already exist and can't be refused, so their caller's next request is refused instead. */
   private lackOfReaders(caller: string | undefined): Refusal | undefined {
     if (caller !== undefined) {
       return this.exceedsHalf('answers', caller) ? REFUSALS.answers.caller : undefined;

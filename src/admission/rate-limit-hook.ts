@@ -19,7 +19,8 @@ export function useRateLimit(server: FastifyInstance, rateLimit: RateLimit): voi
 }
 
 /**
- * Keeps the request's permit during the count: clients that time out on a slow Redis and retry must not pile up calls.
+ * Keeps the request's permit during the count, because clients that time out on a slow Redis and retry must not pile up
+ * calls.
  */
 function counted(rateLimit: RateLimit, { raw, ip }: Request): Promise<void> {
   const { permit, principal } = contextOf(raw);

@@ -1,20 +1,20 @@
 import type { RateLimiter } from '#store';
 import { ProblemError } from '../errors/problem.js';
 
-/** Limits the requests per second of each caller. */
+/** Limits each caller's requests per second. */
 export class RateLimit {
   constructor(
     private readonly limiter: RateLimiter,
     private readonly perSecond: number,
   ) {}
 
-  /** Counts a request of `caller`. Throws RATE_LIMITED if the caller exceeds the limit. */
+  /** Counts one of the caller's requests. Throws RATE_LIMITED if the caller exceeds the limit. */
   async count(caller: string): Promise<void> {
     const { refusal } = await this.countAll(caller, 1);
     if (refusal) throw refusal;
   }
 
-  /** Counts several requests of `caller`. The first `within` of them may run. All later calls get `refusal`. */
+  /** Counts several of the caller's requests. The first `within` of them may run. All later calls get `refusal`. */
   async countAll(caller: string, requests: number): Promise<{ within: number; refusal?: ProblemError }> {
     const { within, waitMs } = await this.limiter.take(caller, requests);
     if (waitMs === 0) return { within };

@@ -2,7 +2,8 @@ import { ProblemError } from '../errors/problem.js';
 import type { Bounded, Bounds } from './bounds.js';
 
 /**
- * The reason for a refusal: the bound, and whether all callers together or only the caller of the request reached it.
+ * Why a request is refused: the bound, and whether it was reached by all callers together or by the request's own
+ * caller.
  */
 export interface Refusal {
   readonly bound: Bounded;
@@ -31,7 +32,7 @@ const WORDS: Readonly<Record<Bounded, string>> = {
   answers: 'bytes of unread answers at a time (MAX_BYTES_IN_FLIGHT)',
 };
 
-/** The error for a request that is refused. The request has not been executed. */
+/** The error for a refused request. The request has not run. */
 export function overloaded({ bound, ofCaller }: Refusal, bounds: Bounds): ProblemError {
   const words = `the service takes at most ${bounds[bound]} ${WORDS[bound]}`;
   return new ProblemError('OVERLOADED', `${words}${ofCaller ? PARTS[bound] : ''}; retry later`);
@@ -40,7 +41,7 @@ export function overloaded({ bound, ofCaller }: Refusal, bounds: Bounds): Proble
 const LEFT = ', and reserves part of that for other callers';
 const HALF = ', and at most half of that per caller';
 
-/** The share of one caller, as the error states it. */
+/** One caller's share, as the error states it. */
 const PARTS: Readonly<Record<Bounded, string>> = {
   requests: LEFT,
   streams: LEFT,

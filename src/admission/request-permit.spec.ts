@@ -31,7 +31,7 @@ describe('a permit', () => {
     expect(counts(inFlight)).toEqual(NOTHING);
   });
 
-  it('counts the bytes that a stream holds as they grow and shrink', () => {
+  it('counts a stream’s bytes as they grow and shrink', () => {
     const inFlight = new InFlight(BOUNDS);
     const permit = admitted(inFlight, 'streams');
     expect(permit.hold(500)).toBeUndefined();
@@ -51,7 +51,7 @@ describe('a permit', () => {
     expect(admitted(inFlight, 'streams', 'b').hold(50)).toBeUndefined();
   });
 
-  it('is kept until the exchange and all its work have ended, even by a failure', async () => {
+  it('is kept until the exchange and all its work have ended, even if they fail', async () => {
     const inFlight = new InFlight(BOUNDS);
     const permit = admitted(inFlight, 'requests');
     permit.cover(10);
@@ -64,7 +64,7 @@ describe('a permit', () => {
     expect(counts(inFlight)).toEqual(NOTHING);
   });
 
-  it('is taken again by work that begins after the exchange, and given back once each time', async () => {
+  it('is taken again by work that begins after the exchange, and given back exactly once each time', async () => {
     const inFlight = new InFlight(BOUNDS);
     const permit = admitted(inFlight, 'streams');
     permit.hold(30);
@@ -103,7 +103,7 @@ describe('a permit', () => {
     expect(counts(inFlight)).toEqual(NOTHING);
   });
 
-  it('counts for no caller if its client left during authentication', () => {
+  it('is charged to no caller if its client left during authentication', () => {
     const inFlight = new InFlight(BOUNDS);
     const permit = admitted(inFlight, 'requests', 'address');
     permit.over();

@@ -6,21 +6,21 @@ import { REFUSALS, type Refusal } from './refusal.js';
 /** The resources that a request needs. */
 export interface Admission {
   readonly kind: RequestKind;
-  /** Announced bytes of the body. They are checked but not reserved, because they may never arrive. */
+  /** The body's announced bytes. They are checked but not reserved, because they may never arrive. */
   readonly bytes: number;
-  /** The caller that the request is charged to. A request without a caller may use all that is free. */
+  /** The caller to charge. A request without a caller may use everything that is free. */
   readonly caller: string | undefined;
-  /** Notified when the request takes its place, and when it gives the place back. */
+  /** Notified when the request takes its place and gives it back. */
   readonly connection?: { setBusy(busy: boolean): void };
 }
 
 /** Counts the places and bytes that permits hold. */
 export interface Ledger {
-  /** The reason why `more` of a resource is not available, or undefined. */
+  /** Why `more` of a resource is not available, or undefined. */
   lack(of: Bounded, more: number, caller: string | undefined): Refusal | undefined;
   /** True if a caller holds more than half of a resource. */
   exceedsHalf(of: Bounded, caller: string | undefined): boolean;
-  /** Adds `more` to the amount held, without a check of the bounds. `more` may be negative. */
+  /** Adds `more` to the amount held, without checking the bounds. `more` may be negative. */
   add(of: Bounded, more: number, caller: string | undefined): void;
   /** Counts a refusal and returns the error for its caller. */
   problem(refusal: Refusal): ProblemError;
@@ -28,12 +28,12 @@ export interface Ledger {
 
 /**
  * The resources that one request holds while it is in flight. The request has a place while the service works on it,
- * but not while it waits long for its body or while its answer waits to be read. The store finishes a call even if its
- * client has left, and clients that time out and retry must not pile up calls. So the request keeps its place until all
- * its work has ended.
+ * but not while it waits long for its body, or while its answer waits for the client to read it. The store finishes a
+ * call even if its client has left, and clients that time out and retry must not pile up calls. So the request keeps
+ * its place until all its work has ended.
  */
 export class RequestPermit implements Permit {
-  /** The caller that the request is charged to, if any. */
+  /** The caller to charge, if any. */
   caller: string | undefined;
   /** Number of uses: the exchange until its answer is complete, and each piece of work in progress. */
   private uses = 1;
@@ -52,7 +52,7 @@ export class RequestPermit implements Permit {
 
   /** Charges the request to another caller from now on. Returns an error if that caller has no room for it. */
   chargeTo(caller: string | undefined): ProblemError | undefined {
-    // If it has no uses left, its client left during authentication, and the request no longer counts.
+    // Without uses left, the client has gone during authentication, and the request no longer counts.
     if (caller === this.caller || this.uses === 0) return undefined;
     const { kind } = this.admission;
     this.count(-1);
@@ -62,7 +62,7 @@ export class RequestPermit implements Permit {
     return refusal && this.inFlight.problem(refusal);
   }
 
-  /** Takes the missing bytes for a body of `bytes` in total. Returns an error if they are not available. */
+  /** Takes the missing bytes for a body with a total of `bytes`. Returns an error if they aren't available. */
   cover(bytes: number): ProblemError | undefined {
     const more = bytes - this.bytes;
     if (more <= 0) return undefined;
@@ -74,8 +74,8 @@ export class RequestPermit implements Permit {
   }
 
   /**
-   * Sets the bytes of body that the request holds now. They are already in memory, so they always count. Returns an
-   * error if they have grown and the caller then holds more than half of all bytes.
+   * Sets how many bytes of its body the request holds now. They are already in memory, so they always count. Returns an
+   * error if they have grown and the caller now holds more than half of all bytes.
    */
   hold(bytes: number): ProblemError | undefined {
     const more = bytes - this.bytes;
@@ -116,8 +116,8 @@ export class RequestPermit implements Permit {
   }
 
   /**
-   * Ends the work of the request: the answer is complete, and `unread` bytes of it wait in memory for the client. Only
-   * the first call has an effect.
+   * Ends the request's work: the answer is complete, and `unread` bytes of it wait in memory for the client. Only the
+   * first call has an effect.
    */
   answered(unread: number): void {
     if (this.isAnswered) return;
@@ -127,7 +127,7 @@ export class RequestPermit implements Permit {
     if (--this.uses === 0) this.count(-1);
   }
 
-  /** Ends the permit. Call this when the client has received the answer, or will never receive it. */
+  /** Ends the permit. Call this when the client has received the answer, or never will. */
   over(): void {
     this.answered(0);
     if (this.unread > 0) this.inFlight.add('answers', -this.unread, this.caller);

@@ -12,7 +12,7 @@ function classOf(headers: Record<string, string>, config = {}): object {
   return routes.classOf({ method: 'POST', url: '/n%61me?results=none', headers });
 }
 
-describe('the class of a request', () => {
+describe('a request’s class', () => {
   it.each([
     ['no body', {}, 'requests', 0],
     ['an empty body', { 'content-length': '0' }, 'requests', 0],
@@ -60,7 +60,7 @@ describe('the class of a request', () => {
     expect(classOf(headers, { probe: true })).toMatchObject({ kind: 'probes', bytes: 0 });
   });
 
-  it('is a request for an unknown route', () => {
+  it('is `requests` for an unknown route', () => {
     const headers = { 'content-type': 'text/plain', 'content-length': '500' };
     const routes = new Routes(1_000);
     expect(routes.classOf({ method: 'POST', url: '/nowhere', headers })).toMatchObject({

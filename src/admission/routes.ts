@@ -6,10 +6,10 @@ import { announcedBody } from '../request/announced-body.js';
 import { contextOf } from '../request/context.js';
 import type { RequestKind } from './bounds.js';
 
-/** The resources that a request needs, as far as its head and its route tell. */
+/** The resources that a request needs, as far as its head and route show. */
 export interface RequestClass {
   readonly kind: RequestKind;
-  /** Announced bytes of a JSON body. */
+  /** A JSON body's announced bytes. */
   readonly bytes: number;
   /** See FastifyContextConfig. */
   readonly sharedAnswer: boolean;
@@ -27,8 +27,8 @@ export class Routes {
 
   /**
    * Makes each route keep its request's permit while its controller works, even if the client has left. Call it before
-   * routes are registered, because it wraps their handlers. An interceptor of the framework would also work, but takes
-   * a fifth of the CPU time of a small request.
+   * routes are registered, because it wraps their handlers. The framework's interceptors would also work, but take a
+   * fifth of the CPU time of a small request.
    */
   watch(server: FastifyInstance): void {
     server.addHook('onRoute', (route) => {
@@ -45,8 +45,8 @@ export class Routes {
   }
 
   /**
-   * Classifies a request. An export is a stream. So is a body that is not JSON, if the route accepts one: it is read in
-   * blocks, and only the bytes held at a time count. A JSON body above `maxBodyBytes` is refused unread.
+   * Classifies a request. An export is a stream. So is a body that isn't JSON, if the route accepts one, because it is
+   * read in blocks, and only the bytes held at a time count. A JSON body above `maxBodyBytes` is refused unread.
    */
   classOf(request: Pick<IncomingMessage, 'method' | 'url' | 'headers'>): RequestClass {
     const { method = '', url = '', headers } = request;
@@ -64,5 +64,5 @@ export class Routes {
   }
 }
 
-/** The settings of a path without a route. */
+/** The settings for a path without a route. */
 const NONE: FastifyContextConfig = {};

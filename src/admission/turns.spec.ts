@@ -25,7 +25,7 @@ describe('Turns', () => {
     expect(started).toEqual([0, 1, 2, 3, 4]);
   });
 
-  it('limits requests without a body, too', async () => {
+  it('also limits requests without a body', async () => {
     const started = begin(new Turns(), ...new Array<number>(100).fill(0));
     expect(started).toHaveLength(32);
     await setImmediate();
@@ -47,7 +47,7 @@ describe('Turns', () => {
     expect(order).toEqual(['large', 'first', 'second', 'third']);
   });
 
-  it('shares bytes of work between callers: a caller that sends little waits for one piece of another’s work', async () => {
+  it('shares bytes of work between callers, so a caller that sends little waits for one piece of another’s work', async () => {
     const turns = new Turns();
     const order: string[] = [];
     for (let i = 0; i < 20; i++) turns.begin('greedy', 900 * KIB, () => order.push('greedy'));

@@ -1,16 +1,16 @@
-/** Bytes of bodies that one turn of the event loop begins: about 3,000 URLs, so 2 to 5 ms of work. */
+/** Bytes of bodies that one turn of the event loop begins. This is about 3,000 URLs, or 2 to 5 ms of work. */
 const BYTES_A_TURN = 256 * 1024;
-/** Cost of a request besides its body, as the number of body bytes that take the same time. */
+/** Cost of a request besides its body, in body bytes that take the same time. */
 const BYTES_A_REQUEST = 8 * 1024;
 
 interface Work {
   readonly cost: number;
-  /** The virtual time at which the work is due, in bytes begun. */
+  /** When the work is due, in virtual time: bytes begun. */
   readonly tag: number;
   readonly start: () => void;
 }
 
-/** The work of one caller, in order. */
+/** One caller's work, in order. */
 interface Backlog {
   readonly waiting: Work[];
   /** The earliest tag that its next work can have. */
@@ -19,11 +19,12 @@ interface Backlog {
 
 /**
  * Spreads work over turns of the event loop, and shares it between callers. Otherwise one turn would process everything
- * that it can read, while no connection is accepted (Node accepts one per turn) and no request is refused.
+ * that it can read, and meanwhile the service would accept no connection (Node accepts one per turn) and refuse no
+ * request.
  *
  * Callers share the bytes by start-time fair queueing (Goyal, Vin and Cheng 1996). Work is due when its caller's
- * earlier work is done, counted in bytes, but no earlier than the work that began last. The work that is due first
- * comes next. So a caller that sends little waits for one piece of work of each other caller, not for their queues.
+ * earlier work is done, counted in bytes, but no earlier than the work that began last. The work due first comes next.
+ * So a caller that sends little waits for one piece of work from each other caller, not for their queues.
  */
 export class Turns {
   private readonly backlogs = new Map<string | undefined, Backlog>();

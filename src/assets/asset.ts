@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 
-/** The bytes of a file, and a tag that changes with them. */
+/** A file's bytes, and a tag that changes with them. */
 export interface AssetContent {
   readonly bytes: Buffer;
   readonly tag: string;
 }
 
-/** A file that is read on first use and then kept in memory. All clients share one copy, even slow ones. */
+/** A file, read on first use and then kept in memory. All clients share one copy, even slow ones. */
 export class Asset {
   private content: Promise<AssetContent> | undefined;
 

@@ -9,9 +9,7 @@ export interface ApiKey {
   readonly scopes: readonly Scope[];
   /** Empty if the key may use all names. */
   readonly prefix: string;
-  /**
-   * Maximum number of filters and visited sets under the key's prefix when it creates one; undefined: no limit.
-   */
+  /** Maximum number of filters and visited sets under the key's prefix when it creates one. Undefined: no limit. */
   readonly maxFilters: number | undefined;
   /** The same limit for the bytes of their cells. */
   readonly maxBytes: number | undefined;
@@ -19,7 +17,7 @@ export interface ApiKey {
   readonly digest: Buffer;
   /** Milliseconds since the epoch. */
   readonly createdAt: number;
-  /** Milliseconds since the epoch; undefined: never. */
+  /** Milliseconds since the epoch. Undefined: never. */
   readonly expiresAt: number | undefined;
 }
 
@@ -28,7 +26,7 @@ export function encodeKey({ id, digest, ...rest }: ApiKey): Credential {
   return { id, value: JSON.stringify({ ...rest, sha256: digest.toString('hex') }) };
 }
 
-/** Undefined if the value is invalid. An unreadable key grants no access. */
+/** Returns undefined if the value is invalid. An unreadable key grants no access. */
 export function decodeKey({ id, value }: Credential): ApiKey | undefined {
   const kept = parse(value);
   if (!kept) return undefined;
@@ -49,7 +47,7 @@ export function decodeKey({ id, value }: Credential): ApiKey | undefined {
   return { id, name, scopes, prefix, maxFilters, maxBytes, digest, createdAt, expiresAt };
 }
 
-/** The quota of the key; undefined: no limits. */
+/** The key's quota. Undefined: no limits. */
 export function quotaOf({ prefix, maxFilters, maxBytes }: ApiKey): Quota | undefined {
   return maxFilters === undefined && maxBytes === undefined ? undefined : { prefix, maxFilters, maxBytes };
 }

@@ -56,7 +56,7 @@ class SlowStore {
 }
 
 describe('API keys', () => {
-  it('are read back as they were stored, without the secret', () => {
+  it('read back as stored, without the secret', () => {
     expect(decodeKey(encodeKey(key))).toEqual(key);
     expect(decodeKey(encodeKey({ ...key, prefix: '', expiresAt: 5 }))).toEqual({
       ...key,
@@ -101,7 +101,7 @@ describe('API keys', () => {
     expect(await keys.judge(text)).toEqual({ key: undefined, reason: 'expired key' });
   });
 
-  it('cost the store one call, for any number of made-up ids', async () => {
+  it('cost the store one call for any number of made-up ids', async () => {
     const store = new SlowStore();
     const keys = new ApiKeys(store, SYSTEM_CLOCK);
     await Promise.all(Array.from({ length: 1_000 }, () => keys.judge(makeKeyText())));
@@ -117,7 +117,7 @@ describe('API keys', () => {
     expect(await keys.revoke(key.id)).toBe(true);
     const late = keys.judge(text);
     store.release();
-    // A request that began before the revocation may be accepted, but not one that begins after it.
+    // A request that began before the key was revoked may be accepted, but not a later one.
     expect(await early).toEqual({ key });
     expect(await late).toMatchObject({ reason: 'unknown key' });
     expect(await keys.judge(text)).toMatchObject({ reason: 'unknown key' });

@@ -5,7 +5,7 @@ import { Cached } from './cached.js';
 import { digestSecret, type KeyText } from './key-text.js';
 
 /**
- * How long this instance may accept a key after another one revoked it, or not know a key after another one created it.
+ * How long this instance may still accept a key that another instance has revoked, or not know one that it has created.
  */
 export const KEYS_LIFETIME_MS = 2_000;
 
@@ -18,15 +18,15 @@ export type Verdict =
   | { readonly key: undefined; readonly reason: 'unknown key' | 'wrong secret' | 'expired key' };
 
 /**
- * The API keys in the store. One call reads all keys, and they are kept for KEYS_LIFETIME_MS. So requests do not cost
- * the store a call each, whether their key ids are known or made up.
+ * The API keys in the store. One call reads all keys, which are then cached for KEYS_LIFETIME_MS. So requests don't
+ * cost the store a call each, even with made-up key ids.
  */
 export class ApiKeys {
   /** Until the clock's `monotonic()` reaches this, this instance assumes that no keys exist. */
   noneUntil = -Infinity;
   /** Number of keys created by this instance. */
   private made = 0;
-  /** When this instance last accepted each key, in ms since the epoch. It has at most one entry for each key. */
+  /** When this instance last accepted each key, in ms since the epoch. At most one entry per key. */
   private readonly used = new Map<string, number>();
   private readonly known: Cached<ReadonlyMap<string, ApiKey | undefined>>;
 
@@ -42,7 +42,7 @@ export class ApiKeys {
     return (await this.known.get()).size > 0;
   }
 
-  /** Checks a key. An unknown id takes the same work as a known one. */
+  /** Checks a key. An unknown id takes as much work as a known one. */
   async judge({ id, secret }: KeyText): Promise<Verdict> {
     const key = (await this.known.get()).get(id);
     const right = timingSafeEqual(digestSecret(secret), key?.digest ?? NO_DIGEST);
@@ -54,7 +54,7 @@ export class ApiKeys {
     return this.verdictOn((await this.known.get()).get(id));
   }
 
-  /** When this process last accepted a key, in ms since the epoch; undefined: not since it started. */
+  /** When this process last accepted a key, in ms since the epoch. Undefined: not since it started. */
   lastUsed(id: string): number | undefined {
     return this.used.get(id);
   }
@@ -66,7 +66,7 @@ export class ApiKeys {
     this.known.forget();
   }
 
-  /** Replaces an existing key. Returns false, and stores nothing, if the key has been revoked. */
+  /** Replaces an existing key. If the key has been revoked, stores nothing and returns false. */
   async replace(key: ApiKey): Promise<boolean> {
     const replaced = await this.credentials.replace(encodeKey(key));
     this.known.forget();
@@ -82,7 +82,7 @@ export class ApiKeys {
   }
 
   /**
-   * Revokes a key. Returns false if it did not exist. This instance refuses the key from now on, others after at most
+   * Revokes a key. Returns false if it did not exist. This instance refuses the key from now on, others within
    * KEYS_LIFETIME_MS.
    */
   async revoke(id: string): Promise<boolean> {
@@ -96,7 +96,7 @@ export class ApiKeys {
     const until = this.clock.monotonic() + KEYS_LIFETIME_MS;
     const { made } = this;
     const found = await this.credentials.list();
-    // A read that began before a key was created may end after it.
+    // A read that began before this instance created a key may end afterwards.
     this.noneUntil = found.length === 0 && made === this.made ? until : -Infinity;
     return new Map(found.map((credential) => [credential.id, decodeKey(credential)]));
   }

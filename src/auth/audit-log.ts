@@ -16,15 +16,15 @@ export interface AuditedCall {
   readonly requestId: string;
   /** The HTTP method, or `RESP`. */
   readonly method: string;
-  /** The pattern of the route, or the command. */
+  /** The route's pattern, or the command. */
   readonly route: string;
-  /** The address of the client. */
+  /** The client's address. */
   readonly remote: string;
-  /** The name or id that the call is about, as far as it is known. */
+  /** The name or id that the call is about, if known. */
   readonly target?: unknown;
 }
 
-/** The call that a request makes. Its target is in the path, or in the part of the body that was read. */
+/** The call that a request makes. Its target comes from the path, or from the part of the body that was read. */
 export function auditedCall(request: Request): AuditedCall {
   const { auditTarget } = contextOf(request.raw);
   const { name, id } = request.params as { name?: string; id?: string };
@@ -38,16 +38,14 @@ export function auditedCall(request: Request): AuditedCall {
   };
 }
 
-/** Number of failed authentications logged per minute. An attacker who guesses keys must not fill the disk. */
+/** How many failed authentications to log per minute. An attacker who guesses keys must not fill the disk. */
 const FAILURES_A_MINUTE = 60;
-/**
- * Number of refused admin calls of one principal logged per minute, so that they do not hide calls of other principals.
- */
+/** How many of a principal's refused admin calls to log per minute, so that they don't hide other principals' calls. */
 const REFUSED_CALLS_A_MINUTE = 60;
 
 /**
- * Logs who did what: log lines with `audit: true`, in the service's log at every LOG_LEVEL but `silent`. They contain
- * ids and names, never secrets.
+ * Logs who did what: lines with `audit: true`, in the service's log at every LOG_LEVEL but `silent`. They contain ids
+ * and names, never secrets.
  */
 @Injectable()
 export class AuditLog {
@@ -60,16 +58,16 @@ export class AuditLog {
   }
 
   /**
-   * Logs a call of an admin route by a principal with permission, with any outcome. Each call has a line. If `status`
-   * is undefined, the client left before the answer was complete.
+   * Logs a call to an admin route by a principal with permission, whatever its outcome, with one line per call. If
+   * `status` is undefined, the client left before the answer was complete.
    */
   adminCall(principal: Principal, call: AuditedCall, status: number | undefined): void {
     this.logger.info({ ...adminCall(principal, call), status }, 'admin call');
   }
 
   /**
-   * Logs a call by a principal without permission. `unreported` is the number of this principal's calls that were not
-   * logged since its last line.
+   * Logs a call by a principal without permission. `unreported` is how many of this principal's calls were not logged
+   * since its last line.
    */
   refusedAdminCall(principal: Principal, audited: AuditedCall, status: number | undefined): void {
     const unreported = this.refusedCalls.take(principal.id);
@@ -78,7 +76,7 @@ export class AuditLog {
     this.logger.info(call, 'admin call');
   }
 
-  /** Logs missing or rejected credentials. `reason` is for operators; the caller does not see it. */
+  /** Logs missing or rejected credentials. `reason` is for operators, and the caller doesn't see it. */
   failedAuthentication(call: AuditedCall, reason: string): void {
     const unreported = this.failures.take();
     if (unreported === undefined) return;
@@ -93,7 +91,7 @@ export class AuditLog {
     this.logger.info({ ...calledBy(by), key }, 'key created');
   }
 
-  /** Logs the old key with its new end, and the id of the key that replaces it. */
+  /** Logs the old key with its new expiry, and the id of the key that replaces it. */
   keyRotated(by: Actor, key: KeyView, successor: string): void {
     this.logger.info({ ...calledBy(by), key, successor }, 'key rotated');
   }

@@ -10,8 +10,8 @@ import { authorise } from './authorise.js';
 import type { RequestAuthenticator } from './request-authenticator.js';
 
 /**
- * Authenticates and authorises each request before its body is read, and audits admin calls. From now on, a route that
- * does not declare its callers cannot be registered.
+ * Authenticates and authorises each request before its body is read, and audits admin calls. From now on, registering a
+ * route that doesn't declare its callers fails.
  */
 export function useAuthentication(
   server: FastifyInstance,
@@ -20,7 +20,7 @@ export function useAuthentication(
   audit: AuditLog,
 ): void {
   const auditCall = (principal: Principal, request: Request, reply: Reply, allowed: boolean): void => {
-    // Fastify's onResponse does not run if the client leaves before the answer is complete.
+    // Fastify's onResponse doesn't run if the client leaves before the answer is complete.
     connectionOf(request.raw.socket).whenOver(request.raw, (answered) => {
       const status = answered ? reply.statusCode : undefined;
       const call = auditedCall(request);

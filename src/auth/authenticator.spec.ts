@@ -9,7 +9,7 @@ import { Unauthenticated } from './unauthenticated.js';
 let time = 1_000;
 const clock: Clock = { now: () => time, monotonic: () => time };
 
-/** A store in memory that holds back its first list until `deliver` is called. */
+/** An in-memory store that holds back its first list until `deliver` is called. */
 function storeWithLateList(): { credentials: Credentials; deliver: () => void } {
   let kept: Credential[] = [];
   let lists = 0;
@@ -33,7 +33,7 @@ function storeWithLateList(): { credentials: Credentials; deliver: () => void } 
 }
 
 describe('a service that the first key has closed', () => {
-  it('is not opened again by a read that began before the key was created', async () => {
+  it('stays closed after a read that began before the key was created', async () => {
     const { credentials, deliver } = storeWithLateList();
     const keys = new ApiKeys(credentials, clock);
     const authenticator = new Authenticator('open', keys, undefined, clock);
@@ -64,7 +64,7 @@ describe('an open service', () => {
     await keys.add({ ...key, id, digest: digestSecret(secret), createdAt: 1, expiresAt: undefined });
   }
 
-  it('reads the keys before it accepts the first request, and again when the result is stale', async () => {
+  it('reads the keys before it accepts the first request, and again when they are stale', async () => {
     const { credentials, deliver } = storeWithLateList();
     deliver();
     const authenticator = new Authenticator('open', new ApiKeys(credentials, clock), undefined, clock);
@@ -109,7 +109,7 @@ describe('an open service', () => {
   });
 });
 
-describe('credentials of a long request', () => {
+describe('a long request’s credentials', () => {
   const rest = {
     name: 'ops',
     prefix: '',
@@ -131,7 +131,7 @@ describe('credentials of a long request', () => {
     return { authenticator, keys, principal, id: text.id, list };
   }
 
-  it('are confirmed from the keys in memory until the key is revoked', async () => {
+  it('are confirmed from memory until the key is revoked', async () => {
     const { authenticator, keys, principal, id, list } = await letIn();
     for (let i = 0; i < 1_000; i++) await authenticator.confirm(principal);
     expect(list.mock.calls.length).toBeLessThan(100);

@@ -9,12 +9,9 @@ import { Unauthenticated } from './unauthenticated.js';
 
 const BEARER = /^Bearer +([^\s]+)$/i;
 
-/** Identifies the principal of a request from its Authorization headers. */
+/** Identifies a request's principal from its Authorization headers. */
 export class Authenticator {
-  /**
-   * In mode `open`: the store's last answer on whether it has keys. Once this instance has seen a key, it stays at
-   * `keys`.
-   */
+  /** In mode `open`: whether the store had keys when last asked. Stays at `keys` once this instance has seen a key. */
   private seen: 'nothing' | 'no keys' | 'keys' = 'nothing';
   private onChange: ((open: boolean) => void) | undefined;
 
@@ -25,7 +22,7 @@ export class Authenticator {
     private readonly clock: Clock,
   ) {}
 
-  /** True if requests surely need no credentials, without a call to the store. */
+  /** True if it is certain, without a call to the store, that requests need no credentials. */
   isOpen(): boolean {
     return this.mode === 'none' || (this.seen === 'no keys' && this.clock.monotonic() < this.keys.noneUntil);
   }
@@ -38,7 +35,7 @@ export class Authenticator {
     onChange(this.mode === 'none' || this.seen === 'no keys');
   }
 
-  /** Throws Unauthenticated, or an error of the store or of the token issuer if one of them is unavailable. */
+  /** Throws Unauthenticated, or an error from the store or the token issuer if one of them is unavailable. */
   async authenticate(authorizations: readonly string[]): Promise<Principal> {
     if (this.isOpen() || (this.mode === 'open' && (await this.hasNoKeys()))) return ANONYMOUS;
     const [authorization, ...others] = authorizations;
@@ -52,8 +49,8 @@ export class Authenticator {
   }
 
   /**
-   * Checks the credentials of `principal` again during a long request. Throws Unauthenticated if they are no longer
-   * accepted. A key is looked up as in `authenticate`; a token is valid until it expires, and costs nothing to check.
+   * Checks the principal's credentials again during a long request. Throws Unauthenticated if they are no longer
+   * accepted. Looks up a key as in `authenticate`. A token is valid until it expires, and costs nothing to check.
    */
   async confirm({ credential }: Principal): Promise<void> {
     if (credential === undefined) return;
@@ -78,7 +75,7 @@ export class Authenticator {
   /**
    * True if the service requires no credentials. An operator who creates a key expects the service to require it. So
    * the first key closes the service for good, even if that key is revoked later. The service accepts no request until
-   * the store has answered once that it has no keys.
+   * the store has said once that it has no keys.
    */
   private async hasNoKeys(): Promise<boolean> {
     if (this.seen === 'keys') return false;

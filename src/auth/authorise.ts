@@ -12,8 +12,8 @@ const KINDS: readonly (readonly [path: string, kind: FilterKind])[] = [
 ];
 
 /**
- * Checks that a principal may use the route of its request and the name in its path. Throws FORBIDDEN. A name outside
- * the prefix gets the answer for a name that does not exist, without a look-up.
+ * Checks that a principal may use its request's route and the name in the path. Throws FORBIDDEN. A name outside the
+ * prefix gets the same answer as one that doesn't exist, without a look-up.
  */
 export function authorise(principal: Principal, request: Request): void {
   const { access, allNames } = request.routeOptions.config;
@@ -34,7 +34,7 @@ export function authorise(principal: Principal, request: Request): void {
     : new ProblemError('ROUTE_NOT_FOUND', 'this route does not exist; see /docs');
 }
 
-/** Throws FORBIDDEN if the principal does not have the scope for `use`, such as "this route". */
+/** Throws FORBIDDEN if the principal lacks the scope for `use`, such as "this route". */
 export function authoriseScope(principal: Principal, access: Scope, use: string): void {
   const least = SCOPES.indexOf(access);
   if (principal.scopes.some((scope) => SCOPES.indexOf(scope) >= least)) return;
@@ -44,7 +44,7 @@ export function authoriseScope(principal: Principal, access: Scope, use: string)
   );
 }
 
-/** False for a name outside the prefix: for this principal, such filters and visited sets do not exist. */
+/** False for a name outside the prefix. For this principal, such filters and visited sets don't exist. */
 export function isVisible({ prefix }: Principal, name: string): boolean {
   return name.startsWith(prefix);
 }

@@ -2,7 +2,7 @@ import type { Clock } from '#store';
 
 /**
  * A cached value. Once it is `lifetimeMs` old, counted from the start of its read, the next call reads it again.
- * Concurrent calls share one read. A failed read is not cached.
+ * Concurrent calls share one read. Doesn't cache a failed read.
  */
 export class Cached<T> {
   private current: { readonly value: Promise<T>; readonly since: number } | undefined;
@@ -24,7 +24,7 @@ export class Cached<T> {
     return next.value;
   }
 
-  /** Drops the cached result. Later calls do not get the result of a read that has already begun. */
+  /** Drops the cached result. Later calls won't get the result of a read that has already begun. */
   forget(): void {
     this.current = undefined;
   }

@@ -11,7 +11,7 @@ import { ProblemError } from '../errors/problem.js';
 import { isKeyUrl, type OidcSettings } from '../config/auth.js';
 
 const FETCH_TIMEOUT_MS = 5_000;
-/** Maximum size of a configuration or a key set. Most have a few KiB. */
+/** Maximum size of a configuration or a key set. Most are a few KiB. */
 const MAX_ANSWER_BYTES = 1_024 * 1_024;
 /** Pause between requests to the issuer after an unusable answer. */
 const PAUSE_MS = 1_000;
@@ -22,12 +22,10 @@ const MAX_AGE_MS = 600_000;
 
 type KeySet = ReturnType<typeof createRemoteJWKSet>;
 
-/** Errors that are faults of the token, not of the issuer. */
+/** Errors that are the token's fault, not the issuer's. */
 const TOKEN_FAULTS = [errors.JWKSNoMatchingKey, errors.JWKSMultipleMatchingKeys, errors.JOSENotSupported];
 
-/**
- * The signing keys of an issuer. They are fetched on first use, kept, and fetched again when the issuer uses a new key.
- */
+/** An issuer's signing keys. Fetched on first use, kept, and fetched again when the issuer uses a new key. */
 export class IssuerKeys {
   private keySet: Promise<KeySet> | undefined;
   private restUntil = -Infinity;
@@ -38,7 +36,8 @@ export class IssuerKeys {
   ) {}
 
   /**
-   * Finds the key that a token names. Throws JOSEError if it does not exist, OVERLOADED while the keys are unavailable.
+   * Finds the key that a token names. Throws JOSEError if it doesn't exist, and OVERLOADED while the keys are
+   * unavailable.
    */
   async find(header: JWTHeaderParameters, token: FlattenedJWSInput): Promise<CryptoKey> {
     try {
@@ -67,7 +66,7 @@ export class IssuerKeys {
     }
   }
 
-  /** Reads the URL of the keys from the issuer's configuration. */
+  /** Reads the keys' URL from the issuer's configuration. */
   private async discover(): Promise<string> {
     const { issuer } = this.settings;
     const url = `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`;
@@ -82,7 +81,7 @@ export class IssuerKeys {
     throw new Error(`the configuration at ${url} has no usable jwks_uri`);
   }
 
-  /** Pauses after a failure, so that callers cannot flood the issuer by sending tokens. */
+  /** Pauses after a failure, so that callers can't flood the issuer by sending tokens. */
   private async fetch(url: string, options: RequestInit): Promise<Response> {
     if (this.clock.monotonic() < this.restUntil)
       throw new Error(`a request to ${url} failed recently; not retrying yet`);
@@ -91,7 +90,7 @@ export class IssuerKeys {
   }
 }
 
-/** The decompressed body; null if the answer cannot have one. Throws if it exceeds MAX_ANSWER_BYTES. */
+/** The decompressed body, or null if the answer can't have one. Throws if it exceeds MAX_ANSWER_BYTES. */
 async function bodyOf({ body }: Response, url: string): Promise<Buffer<ArrayBuffer> | null> {
   if (body === null) return null;
   const chunks: Uint8Array[] = [];

@@ -3,12 +3,12 @@ import { createHash, randomBytes } from 'node:crypto';
 const ID_BYTES = 8;
 const SECRET_BYTES = 32;
 
-/** 43 characters of base64url are 32 bytes. */
+/** 43 base64url characters are 32 bytes. */
 const KEY = /^unseen_([0-9a-f]{16})_([A-Za-z0-9_-]{43})$/;
 
 /** The parts of an API key. Only its owner has the text with the secret. */
 export interface KeyText {
-  /** 16 hex digits; not secret. */
+  /** 16 hex digits. Not secret. */
   readonly id: string;
   readonly secret: string;
 }
@@ -36,8 +36,8 @@ export function parseKey(text: string): KeyText | undefined {
 }
 
 /**
- * SHA-256 of a secret's text, which the service stores instead of the secret. A slow hash would protect weak secrets;
- * these have 256 bits.
+ * SHA-256 of a secret's text, which the service stores instead of the secret. A slow hash would protect weak secrets,
+ * but these have 256 bits.
  */
 export function digestSecret(secret: string): Buffer {
   return createHash('sha256').update(secret).digest();

@@ -22,7 +22,7 @@ const NAME_PATTERN = /^[!-~]([ -~]{0,62}[!-~])?$/;
 const SCOPES_REQUIREMENT = 'be a list of "read", "write" and "admin"';
 const SCOPE_LIST = must(SCOPES_REQUIREMENT);
 
-/** The message for a list of scopes that has an unknown one. */
+/** The message for an unknown scope in a list. */
 function namesNoScope({ property, value }: ValidationArguments): string {
   if (value === undefined) return `${property} is missing; it must ${SCOPES_REQUIREMENT}`;
   const words: readonly unknown[] = Array.isArray(value) ? value : [value];
@@ -84,7 +84,7 @@ export class CreateKeyDto {
   readonly expiresAt?: string;
 }
 
-/** Longest time that a rotated key stays valid beside the new one: 30 days. */
+/** How long a rotated key may stay valid beside the new one: 30 days. */
 const MAX_OVERLAP_SECONDS = 2_592_000;
 export const DEFAULT_OVERLAP_SECONDS = 86_400;
 

@@ -70,7 +70,7 @@ export function keyView({
 }
 
 /**
- * Converts a key to its view in lists. `usage` is the usage of the key's prefix, if it has one; `lastUsed` is in ms
+ * Converts a key to its view in lists. `usage` is the usage under the key's prefix, if it has one. `lastUsed` is in ms
  * since the epoch.
  */
 export function listedKeyView(

@@ -27,8 +27,7 @@ export class KeysService {
   ) {}
 
   /**
-   * Creates a key. Only this answer contains the secret: the service does not store it, so even a repeat cannot show it
-   * again.
+   * Creates a key. Only this answer has the secret. The service doesn't store it, so even a repeat can't show it again.
    */
   async create(dto: CreateKeyDto, manager: Manager): Promise<NewKeyView> {
     const { name, scopes, prefix = '', maxFilters, maxBytes } = dto;
@@ -43,7 +42,7 @@ export class KeysService {
   }
 
   /**
-   * Replaces a key. The new key has the permissions and the lifetime of the old one, and the old one expires after
+   * Replaces a key. The new key has the old one's permissions and lifetime, and the old one expires after
    * `overlapSeconds`. One of the two is valid at any time, even if a step fails. Throws KEY_NOT_FOUND.
    */
   async rotate(id: string, dto: RotateKeyDto, manager: Manager): Promise<NewKeyView> {
@@ -55,7 +54,7 @@ export class KeysService {
     const made = await this.make({ ...old, createdAt: now, expiresAt }, manager);
     const end = Math.min(old.expiresAt ?? Infinity, now + overlapSeconds * 1_000);
     if (!(await this.keys.replace({ ...old, expiresAt: end }))) {
-      // The old key was revoked in the meantime, so its successor is revoked, too.
+      // The old key has been revoked in the meantime, so revoke its successor too.
       await this.revoke(made.id, manager);
       throw noKey(id);
     }
@@ -84,7 +83,7 @@ export class KeysService {
     };
   }
 
-  /** Revokes a key. Throws KEY_NOT_FOUND for an unknown id, so that a mistyped id does not look like a revoked key. */
+  /** Revokes a key. Throws KEY_NOT_FOUND for an unknown id, so that a mistyped id doesn't look like a revoked key. */
   async revoke(id: string, manager: Manager): Promise<void> {
     if (!(await this.keys.revoke(id))) throw noKey(id);
     this.audit.keyRevoked(manager, id);
@@ -95,7 +94,7 @@ function noKey(id: string): ProblemError {
   return new ProblemError('KEY_NOT_FOUND', `API key ${show(id)} does not exist; GET /v1/keys lists all keys`);
 }
 
-/** Throws VALIDATION_FAILED if a limit has no prefix: it would count the filters of all callers. */
+/** Throws VALIDATION_FAILED for a limit without a prefix, because it would count all callers' filters. */
 function refuseUnprefixed(dto: CreateKeyDto): void {
   if (dto.prefix !== undefined) return;
   for (const limit of ['maxFilters', 'maxBytes'] as const) {
@@ -105,7 +104,7 @@ function refuseUnprefixed(dto: CreateKeyDto): void {
   }
 }
 
-/** Throws VALIDATION_FAILED if the time does not exist or is in the past. */
+/** Throws VALIDATION_FAILED if the time doesn't exist or is in the past. */
 function timeAfter(now: number, text: string): number {
   const time = timeIn('expiresAt', text);
   if (time > now) return time;

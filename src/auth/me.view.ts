@@ -2,7 +2,7 @@ import { ApiProperty } from '@nestjs/swagger';
 import type { Principal } from '../request/principal.js';
 import { SCOPES, type Scope } from '../request/scope.js';
 
-/** The principal of the request, and its permissions. */
+/** The request's principal, and its permissions. */
 export class MeView {
   @ApiProperty({
     description: "`key:` and the key's id, `jwt:` and the token's subject, or `anonymous`",

@@ -6,7 +6,7 @@ import { AuditLog, auditedCall } from './audit-log.js';
 import { Authenticator } from './authenticator.js';
 import { Unauthenticated } from './unauthenticated.js';
 
-/** Identifies the principal of a request. Audits failures. */
+/** Identifies a request's principal. Audits failures. */
 @Injectable()
 export class RequestAuthenticator {
   private onRejected: ((authorization: string) => void) | undefined;
@@ -16,18 +16,18 @@ export class RequestAuthenticator {
     private readonly audit: AuditLog,
   ) {}
 
-  /** Calls `onRejected` with credentials that are not accepted, or no longer accepted. */
+  /** Calls `onRejected` with credentials that aren't accepted, or no longer are. */
   whenRejected(onRejected: (authorization: string) => void): void {
     this.onRejected = onRejected;
   }
 
-  /** Returns the principal of a request. Throws Unauthenticated, and the errors of Authenticator. */
+  /** Returns a request's principal. Throws Unauthenticated, and the same errors as Authenticator. */
   identify(request: Request): Promise<Principal> {
     const authorizations = request.raw.headersDistinct['authorization'] ?? [];
     return this.orAudit(request, this.authenticator.authenticate(authorizations));
   }
 
-  /** Checks the credentials of a long request again. Throws Unauthenticated if they are no longer accepted. */
+  /** Checks a long request's credentials again. Throws Unauthenticated if they are no longer accepted. */
   async confirm(request: Request): Promise<void> {
     const { principal } = contextOf(request.raw);
     if (principal) await this.orAudit(request, this.authenticator.confirm(principal));

@@ -8,18 +8,18 @@ import type { Principal } from '../request/principal.js';
 import { SCOPES, type Scope } from '../request/scope.js';
 import { Unauthenticated } from './unauthenticated.js';
 
-/** Only public-key signatures: with a shared secret, everyone who can check a token could also make one. */
+/** Only public-key signatures, because with a shared secret, everyone who can check a token could also make one. */
 const ALGORITHMS = [
   ...['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512'],
   ...['ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519'],
 ];
 const CLOCK_TOLERANCE_S = 10;
-/** The limit of OpenID Connect. */
+/** OpenID Connect's limit. */
 const LONGEST_SUBJECT = 255;
-/** Prefix that distinguishes this service's scopes from the scopes of other services. */
+/** Prefix that distinguishes this service's scopes from other services' scopes. */
 const SCOPE_BEGIN = 'unseen:';
 
-/** Checks the tokens of one issuer. */
+/** Checks one issuer's tokens. */
 export class TokenVerifier {
   private readonly keys: IssuerKeys;
 
@@ -30,7 +30,7 @@ export class TokenVerifier {
     this.keys = new IssuerKeys(settings, clock);
   }
 
-  /** Returns the principal of a token. Throws Unauthenticated; OVERLOADED while the issuer's keys are unavailable. */
+  /** Returns a token's principal. Throws Unauthenticated, and OVERLOADED while the issuer's keys are unavailable. */
   async verify(token: string): Promise<Principal> {
     const { issuer, audience } = this.settings;
     try {
@@ -65,13 +65,13 @@ export class TokenVerifier {
   }
 }
 
-/** Reads the scopes of this service from a claim: a text separated by spaces, as in OAuth, or a list. */
+/** Reads this service's scopes from a claim: a text separated by spaces, as in OAuth, or a list. */
 function scopesOf(claim: unknown): Scope[] {
   const words: unknown[] = typeof claim === 'string' ? claim.split(' ') : Array.isArray(claim) ? claim : [];
   return SCOPES.filter((scope) => words.includes(SCOPE_BEGIN + scope));
 }
 
-/** The reason in fixed words of the library, without text from the token. */
+/** The reason in the library's fixed words, without text from the token. */
 function reasonOf(error: unknown): string {
   if (error instanceof errors.JWTClaimValidationFailed || error instanceof errors.JWTExpired) {
     return `token: ${error.code} ${error.claim}`;

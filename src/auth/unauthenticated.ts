@@ -1,6 +1,6 @@
 import { ProblemError } from '../errors/problem.js';
 
-/** UNAUTHENTICATED. The message is the same for all faults, so that it does not help anyone guess credentials. */
+/** UNAUTHENTICATED. The message is the same for all faults, so that it doesn't help anyone guess credentials. */
 export class Unauthenticated extends ProblemError {
   /** `reason` is for the log. */
   constructor(readonly reason: string) {

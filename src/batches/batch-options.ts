@@ -7,7 +7,7 @@ import { LineInput } from './line-input.js';
 const WHOLE = /^(0|[1-9]\d{0,9})$/;
 
 /**
- * The value of a batch option: from the query, parsed by `parse`, or from the JSON body. Undefined if it is in neither.
+ * A batch option's value, from the query (parsed by `parse`) or from the JSON body. Undefined if it is in neither.
  * Throws VALIDATION_FAILED if it is in both.
  */
 export function optionIn(

@@ -29,32 +29,30 @@ import type { OrderedOperation } from './ordered-operation.js';
 import { PackedItems } from './packed-items.js';
 import { answerLines, streamEvents } from './stream-answer.js';
 
-/** The entries of a batch. Only the routes for discoveries get URLs with payloads. */
+/** A batch's entries. Only the routes for discoveries get URLs with payloads. */
 type Batch = Keys | readonly Discovery[];
 
 /**
  * Executes all entries of a JSON body in one call, and each block of a stream in its own call. `C` is the operation on
- * a route that changes data, and the deadline (ms since the epoch) on a route that reads.
+ * a route that changes data, or the deadline (ms since the epoch) on a route that reads.
  */
 export type Act<E extends Batch, C> = (entries: E, call: C) => Promise<BatchResult>;
 
 /** Runs the checks that can refuse a stream before its body is read. */
 export type Admit = () => Promise<unknown>;
 
-/** How to execute the batch of one request. */
+/** How to run one request's batch. */
 interface Task<E extends Batch, C> {
   readonly act: Act<E, C>;
   readonly admit: Admit;
   readonly whole: C;
   /** The call for a block. The block may reach the store once `ready` resolves. */
   readonly ofBlock: (block: LineBlock, ready: () => Promise<void>) => C | Promise<C>;
-  /** True if a repeat of the request must have the same blocks, because each block is an operation. */
+  /** True if each block is an operation, so that repeating the request must give the same blocks. */
   readonly wholeBlocks: boolean;
 }
 
-/**
- * Runs the batch of a request through the function of its route. A JSON body gets a JSON answer, and lines get lines.
- */
+/** Runs a request's batch through its route's function. A JSON body gets a JSON answer, and lines get lines. */
 @Injectable()
 export class BatchRunner {
   private readonly limits: BatchLimits;
@@ -69,7 +67,7 @@ export class BatchRunner {
     this.limits = batchLimits(config);
   }
 
-  /** Runs the batch of a route that changes data. */
+  /** Runs a batch on a route that changes data. */
   mutate<E extends Batch>(request: Request, act: Act<E, Operation>, admit: Admit): Promise<object> {
     const whole = operationOf(request);
     return this.run(request, {
@@ -88,7 +86,7 @@ export class BatchRunner {
     });
   }
 
-  /** Runs the batch of a route that reads. */
+  /** Runs a batch on a route that reads. */
   read<E extends Batch>(request: Request, act: Act<E, number>, admit: Admit): Promise<object> {
     return this.run(request, {
       act,
@@ -119,7 +117,7 @@ export class BatchRunner {
       body instanceof PackedItems
         ? await body.entries(this.limits)
         : jsonBatch(body, batch.entries, this.limits, batch.options);
-    // Only routes of items get packed items: see BATCH_READERS.
+    // Only routes for items get packed items (see BATCH_READERS).
     const result = await task.act(entries as E, task.whole);
     this.metrics.countItems(batch.verb, result.counts);
     return batch.entries === 'items' ? { results: result.results } : result;
@@ -138,7 +136,7 @@ export class BatchRunner {
       input.during(async () => {
         const ready = async (): Promise<void> => {
           await before;
-          // Checked before each block, because a stream may outlive its credentials.
+          // Before each block, because a stream may outlive its credentials.
           await this.authenticator.confirm(request);
         };
         const result = await act(block.items as Batch as E, await ofBlock(block, ready));
@@ -175,8 +173,8 @@ export class BatchRunner {
 }
 
 /**
- * True if the query asks for only the last line of a stream's answer (`?results=none`), for clients that send the whole
- * body before they read. Throws VALIDATION_FAILED.
+ * True if the query asks for only the last line of a stream's answer (`?results=none`). This is for clients that send
+ * the whole body before they read. Throws VALIDATION_FAILED.
  */
 function isLastLineOnly(query: unknown, options: readonly string[] = []): boolean {
   const { results } = jsonObject(query, new Set(['results', ...options]));

@@ -3,7 +3,7 @@ import type { Priority } from '#store';
 import { BATCH_OPTIONS } from '../openapi/batch-options.js';
 import { MAX_URL_PAYLOAD_BYTES, type Discovery } from './entries.js';
 
-// Shapes of bodies, only for the API description: jsonBatch() reads the bodies.
+// Shapes of bodies, only for the API description. jsonBatch() reads the bodies.
 
 const BATCH = { type: String, isArray: true } as const;
 
@@ -37,7 +37,7 @@ export class UrlsDto {
   readonly urls!: string[];
 }
 
-/** How long the URLs of a body stay seen. */
+/** How long a body's URLs stay seen. */
 const TtlSeconds = (): PropertyDecorator =>
   ApiPropertyOptional({
     ...BATCH_OPTIONS.ttlSeconds,

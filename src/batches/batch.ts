@@ -7,7 +7,7 @@ export interface InvalidEntry {
   readonly reason: string;
 }
 
-/** The outcome of a batch or of a block of a stream: one result per item, in order. */
+/** The outcome of a batch, or of one of a stream's blocks: one result per item, in order. */
 export interface BatchResult {
   readonly results: readonly (string | number | boolean)[];
   readonly counts: Counts;

@@ -33,7 +33,7 @@ async function settled(): Promise<void> {
 }
 
 describe('BlocksAhead', () => {
-  it('prepares only one block while the one before is in the store', async () => {
+  it('prepares only one block while the previous one is in the store', async () => {
     const { events, inStore, taken } = fiveBlocks();
     await taken.next();
     await settled();
@@ -58,7 +58,7 @@ describe('BlocksAhead', () => {
     expect(await taken.next()).toEqual({ done: true, value: undefined });
   });
 
-  it('sends the store no block after one that failed', async () => {
+  it('sends the store no block after a failed one', async () => {
     const { events, inStore, taken } = fiveBlocks();
     const { value } = await taken.next();
     await settled();

@@ -4,7 +4,7 @@ import { show } from '../errors/show.js';
 import type { BatchConfig } from '../request/request.js';
 import { jsonObject, refused } from '../validation/json-object.js';
 
-/** The limits of a batch. */
+/** A batch's limits. */
 export interface BatchLimits {
   readonly maxItems: number;
   /** UTF-8 bytes. */
@@ -26,18 +26,18 @@ export interface UrlWithPayload {
 
 export type Discovery = string | UrlWithPayload;
 
-/** Longest payload of a URL, in UTF-8 bytes. */
+/** Maximum length of a URL's payload, in UTF-8 bytes. */
 export const MAX_URL_PAYLOAD_BYTES = 1_024;
 
 /** True if an item has more than `bytes` bytes in UTF-8. */
 export function isLonger(item: string, bytes: number): boolean {
-  // UTF-8 needs one to three bytes per UTF-16 unit, so only items near the limit must be counted.
+  // UTF-8 needs one to three bytes per UTF-16 unit, so only items near the limit need counting.
   return item.length > bytes || (item.length * 3 > bytes && Buffer.byteLength(item) > bytes);
 }
 
 /**
- * The fault of one entry of a batch, with the limit; undefined if it is valid. A lone surrogate is invalid,
- * because encoding to UTF-8 would give all lone surrogates the same bytes.
+ * A batch entry's fault, with the limit, or undefined if the entry is valid. A lone surrogate is invalid, because all
+ * lone surrogates would get the same bytes in UTF-8.
  */
 export function entryFault(entry: unknown, entries: Entries, maxItemBytes: number): string | undefined {
   if (entries === 'discoveries' && typeof entry === 'object') return discoveryFault(entry);
@@ -50,7 +50,7 @@ export function entryFault(entry: unknown, entries: Entries, maxItemBytes: numbe
   return entry.isWellFormed() ? undefined : 'must be well-formed Unicode, without lone surrogates';
 }
 
-/** The fault of a URL that has a payload. */
+/** The fault of a URL with a payload. */
 function discoveryFault(entry: object | null): string | undefined {
   if (entry === null || Array.isArray(entry)) return `must be ${ENTRY_KINDS.discoveries}`;
   const { url, payload, ...others } = entry as Partial<Record<string, unknown>>;
@@ -64,7 +64,7 @@ function discoveryFault(entry: object | null): string | undefined {
   return `must have a payload of at most ${MAX_URL_PAYLOAD_BYTES} bytes in UTF-8, not ${bytes}`;
 }
 
-/** Shows a wrong member of an entry. */
+/** Shows an entry's wrong member. */
 function butNot(value: unknown): string {
   return value === undefined ? ', but has none' : `, not ${show(value)}`;
 }
@@ -76,7 +76,7 @@ const ENTRY_KINDS: Readonly<Record<Entries, string>> = {
   discoveries: 'a string, or an object of url and payload',
 };
 
-/** The member of a JSON body that contains the batch. */
+/** The JSON member with the batch. */
 const MEMBER = { items: 'items', urls: 'urls', ids: 'ids', discoveries: 'urls' } as const satisfies Record<
   Entries,
   string
@@ -86,7 +86,7 @@ const MEMBER = { items: 'items', urls: 'urls', ids: 'ids', discoveries: 'urls' }
 export const MAX_NAMED_FAULTS = 100;
 
 /**
- * The entries of a parsed body such as `{"urls": […]}`, which may also have `options`. Throws VALIDATION_FAILED, which
+ * The entries in a parsed body such as `{"urls": […]}`, which may also have `options`. Throws VALIDATION_FAILED, which
  * names the limits and the first MAX_NAMED_FAULTS invalid entries.
  */
 export function jsonBatch(
@@ -119,7 +119,7 @@ export function jsonBatch(
     const wrong = entryFault(batch[i], entries, maxItemBytes);
     if (wrong === undefined) continue;
     const shown = show(batch[i]);
-    // The fault of an object shows its wrong member.
+    // An object's fault already shows the wrong member.
     const value = entries === 'discoveries' && shown === 'an object' ? '' : `; it is ${shown}`;
     faults.push({ pointer: `#/${member}/${i}`, detail: `${member}[${i}] ${wrong}${value}` });
   }

@@ -3,7 +3,7 @@ import { Config } from '../config/config.js';
 import { invalid } from '../errors/problem.js';
 import { jsonBatch } from './entries.js';
 
-/** Maximum number of entries that one request can have explained. */
+/** Maximum number of entries to explain in one request. */
 export const MOST_EXPLAINED = 100;
 /**
  * Maximum total length in characters, or the limit for one entry if that is higher. The answer may repeat each entry
@@ -11,7 +11,7 @@ export const MOST_EXPLAINED = 100;
  */
 const MOST_CHARACTERS = 65_536;
 
-/** `@Body(FewEntriesPipe('items')) items: readonly string[]`: the entries that a request asks to explain. */
+/** `@Body(FewEntriesPipe('items')) items: readonly string[]`: the entries to explain. */
 export function FewEntriesPipe(entries: 'items' | 'urls'): Type<PipeTransform<unknown, readonly string[]>> {
   @Injectable()
   class Pipe implements PipeTransform<unknown, readonly string[]> {

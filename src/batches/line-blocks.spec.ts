@@ -49,7 +49,7 @@ describe('lineBlocks', () => {
     }
   });
 
-  it('counts lines, not items, to find where blocks begin', async () => {
+  it('finds where blocks begin by counting lines, not items', async () => {
     const text = `${'\n'.repeat(999)}a\nb\n`;
     const blocks = await blocksOf('text', [Buffer.from(text)]);
     expect(blocks).toEqual([
@@ -94,8 +94,8 @@ describe('lineBlocks', () => {
     }
   });
 
-  it('does not accept lines that are strings only if joined', async () => {
-    // Joined by commas alone, these lines would be two strings.
+  it('does not accept lines that are strings only when joined', async () => {
+    // Joined only by commas, these lines would be two strings.
     const blocks = await blocksOf('ndjson', [Buffer.from('"a\nb"\n"c","d"\n')]);
     expect(blocks).toMatchObject([{ from: 1, items: [], fault: { line: 1 } }]);
   });
@@ -148,7 +148,7 @@ describe('lineBlocks', () => {
       }
     });
 
-    it('takes no more memory than other lines, and hides no fault of a later line', async () => {
+    it('takes no more memory than other lines, and hides no fault in a later line', async () => {
       const limits = urlLimits('ndjson');
       const long = Buffer.from(`"${'x'.repeat(10_000)}"\n`);
       const notUtf8 = Buffer.concat([Buffer.alloc(700, 0xff), Buffer.from('\n')]);

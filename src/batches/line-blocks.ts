@@ -7,15 +7,15 @@ import { BYTE_ORDER_MARK, type LineFormat } from './line-format.js';
 import type { LineInput, LineLimits } from './line-input.js';
 
 /**
- * Number of lines that go to the store in one call. It is fixed, because the id of a block's operation depends on its
- * first line number.
+ * How many lines go to the store in one call. Fixed, because the id of a block's operation depends on its first line
+ * number.
  */
 export const BLOCK_LINES = 1_000;
 
 /** A block ends early if the sender pauses for this long. */
 export const PAUSE_MS = 20;
 
-/** Number of characters that are read before the next check of the turn's budget. */
+/** How many characters to read before checking the turn's budget again. */
 const PORTION_LENGTH = 16 * PORTION;
 
 /** The items of up to BLOCK_LINES lines. If a bad line follows them, `fault` is its error, and no block follows. */
@@ -37,15 +37,15 @@ export interface ItemLimits extends LineLimits {
   /** UTF-8 bytes. */
   readonly maxItemBytes: number;
   /**
-   * True if only lines end a block, never a pause. The operation of a block is identified by its lines, so a repeat of
-   * the stream must have the same blocks.
+   * True if only lines end a block, never a pause. A block's lines identify its operation, so a repeat of the stream
+   * must have the same blocks.
    */
   readonly wholeBlocks: boolean;
 }
 
 /**
  * Splits a streamed body into blocks. A block ends at a line whose number is a multiple of BLOCK_LINES, or earlier if
- * the sender pauses and `wholeBlocks` is false. Never throws: the last block reports the fault.
+ * the sender pauses and `wholeBlocks` is false. Never throws. Instead, the last block reports the fault.
  */
 export async function* lineBlocks(
   input: LineInput,
@@ -55,7 +55,7 @@ export async function* lineBlocks(
   const runs = input.lines(limits);
   let from = 1;
   let lines: string[] = [];
-  // Length of the last block yielded: it is in the store while the next one is read.
+  // Length of the last block yielded, which is in the store while the next one is read.
   let given = 0;
   const take = (count: number): Promise<LineBlock> => {
     const taken = lines.slice(0, count);
@@ -96,7 +96,7 @@ export async function* lineBlocks(
   }
 
   async function lastBlock(fault: ProblemError): Promise<LineBlock> {
-    // A repeat may get further, so it must find no operation for an incomplete block.
+    // A repeat may get further, so it must not find an operation for an incomplete block.
     if (wholeBlocks && OF_TIME.has(fault.code)) return { from, items: [], fault: atLine(from, fault) };
     const end = from + lines.length;
     const block = await take(lines.length);
@@ -104,7 +104,7 @@ export async function* lineBlocks(
   }
 }
 
-/** Errors that depend on when the lines arrive, not on their contents. */
+/** Errors that depend on when lines arrive, not on their contents. */
 const OF_TIME: ReadonlySet<ErrorCode> = new Set(['REQUEST_TIMEOUT', 'OVERLOADED']);
 
 function leftInBlock(from: number): number {
@@ -156,7 +156,7 @@ function portionEnd(lines: readonly string[], start: number): number {
   return end;
 }
 
-/** Appends the items of some lines to `items`; `from` is the number of the first line. Returns the first fault. */
+/** Appends some lines' items to `items`. `from` is the number of the first line. Returns the first fault. */
 function readLines(
   format: LineFormat,
   from: number,
@@ -201,17 +201,17 @@ function withoutCr(line: string): string {
 }
 
 /**
- * The values of NDJSON lines, `undefined` for invalid ones. All lines are parsed as one array, which takes half the
- * time of parsing them one by one. This is safe: a string cannot contain the line feed between two lines, so no string
- * spans two lines, and each line adds at least one value or makes the array invalid. So if all values are strings and
- * as many as the lines, each line is one string.
+ * The values of NDJSON lines, `undefined` for invalid ones. Parses all lines as one array, which takes half the time of
+ * parsing them one by one. This is safe. A string can't contain the line feed between two lines, so no string spans two
+ * lines, and each line adds at least one value or makes the array invalid. So if all values are strings, and there are
+ * as many as lines, each line is one string.
  */
 function parseLines(lines: readonly string[]): unknown[] {
   try {
     const values = JSON.parse(`[${lines.join(',\n')}]`) as unknown[];
     if (values.length === lines.length && values.every((value) => typeof value === 'string')) return values;
   } catch {
-    // Parse line by line, to find the bad line.
+    // Parses line by line, to find the bad line.
   }
   return lines.map(parseLine);
 }

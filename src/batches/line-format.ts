@@ -7,15 +7,15 @@ export const LINE_FORMATS: ReadonlyMap<string, LineFormat> = new Map([
   ['text/plain', 'text'],
 ]);
 
-/** At the start of a text, it only marks the text as UTF-8 and is not part of it. Some editors add it by default. */
+/** At the start of a text, it only marks the text as UTF-8, and isn't part of it. Some editors add it by default. */
 export const BYTE_ORDER_MARK = '\ufeff';
 
-/** Bytes of `{"url": "…", "payload": "…"}` without the two texts, with some white space. */
+/** Bytes of `{"url": "…", "payload": "…"}` without the two texts, but with some white space. */
 const OBJECT_BYTES = 64;
 
 /**
- * Maximum bytes of a line as sent. In JSON, one byte may take six (`\u0041`), and the quotes add two. A line of text
- * may end with a CR, and the first one may begin with a byte order mark.
+ * Maximum length of a line as sent, in bytes. In JSON, one byte may take six (`\u0041`), and the quotes add two. A line
+ * of text may end with a CR, and the first one may begin with a byte order mark.
  */
 export function maxLineBytes(format: LineFormat, maxItemBytes: number, maxPayloadBytes = 0): number {
   if (format === 'ndjson' && maxPayloadBytes > 0) return (maxItemBytes + maxPayloadBytes) * 6 + OBJECT_BYTES;

@@ -18,7 +18,7 @@ export class LineInput extends StreamedBody {
     super(payload, permit);
   }
 
-  /** The lines, in runs as they arrive. Never throws: the last run reports the fault. Call it once. */
+  /** The lines, in runs as they arrive. Never throws. Instead, the last run reports the fault. Call it once. */
   async *lines(limits: LineLimits): AsyncGenerator<Lines, void, undefined> {
     let rest: Buffer[] = [];
     let restBytes = 0;

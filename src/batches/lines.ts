@@ -5,12 +5,9 @@ import type { LineFormat } from './line-format.js';
 import { LongLine } from './long-line.js';
 
 export interface LengthLimits {
-  /** Maximum bytes of a line as sent. */
+  /** Maximum length of a line as sent, in bytes. */
   readonly maxLineBytes: number;
-  /**
-   * A longer line becomes an item longer than this (see LongLine). If this is undefined, a line that is too long is a
-   * fault.
-   */
+  /** A line that is too long becomes an item longer than this (see LongLine) or, if this is undefined, a fault. */
   readonly cutTo?: number | undefined;
 }
 
@@ -25,8 +22,7 @@ export function tooLong(maxLineBytes: number): ProblemError {
 }
 
 /**
- * Decodes whole lines; only the very last line may lack its line feed. The result for a line does not depend on its
- * run.
+ * Decodes whole lines. Only the very last line may lack its line feed. The result for a line doesn't depend on its run.
  */
 export function decodeLines(bytes: Buffer, format: LineFormat, limits: LengthLimits): Lines {
   const ascii = isAscii(bytes);

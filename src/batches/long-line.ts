@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import type { LineFormat } from './line-format.js';
 
 /**
- * The part that is kept of a line that is too long, while the rest is skipped. It becomes an item that is also too
- * long. Different lines become different items, so that the service can distinguish a repeat from another request.
+ * Keeps part of a line that is too long, and skips the rest. It becomes an item that is also too long. Different lines
+ * become different items, so that the service can tell a repeat from another request.
  */
 export class LongLine {
   private readonly digest = createHash('sha256');
@@ -26,7 +26,7 @@ export class LongLine {
     this.headBytes += kept.length;
   }
 
-  /** The beginning of the line, byte by byte, and a digest of the whole line, as a line of the format. Call it once. */
+  /** The beginning of the line, byte by byte, and a digest of the whole line, in the line's format. Call it once. */
   text(): string {
     const text = Buffer.concat(this.head).toString('latin1') + this.digest.digest('hex');
     return this.format === 'ndjson' ? JSON.stringify(text) : text;

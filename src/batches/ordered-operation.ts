@@ -1,8 +1,8 @@
 import type { Operation } from '#store';
 
 /**
- * An operation that must wait for the previous one, such as a block of a stream. The service may already prepare it,
- * but must not send it to the store.
+ * An operation that must wait for the previous one, such as a stream's block. The service may already prepare it, but
+ * must not send it to the store yet.
  */
 export interface OrderedOperation extends Operation {
   /** Resolves with the operation for the store when its turn comes. Rejects if it never comes. */

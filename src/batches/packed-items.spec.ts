@@ -16,7 +16,7 @@ function texts({ keys: { bytes, span, length } }: Pick<PackedItems, 'keys'>): st
   );
 }
 
-/** The items of a body, or the error that refuses it. */
+/** A body's items, or the error that refuses it. */
 async function outcome(body: unknown): Promise<readonly string[] | string> {
   try {
     const batch = body instanceof PackedItems ? await body.entries(LIMITS) : jsonBatch(body, 'items', LIMITS);
@@ -26,14 +26,14 @@ async function outcome(body: unknown): Promise<readonly string[] | string> {
   }
 }
 
-/** Texts that the test puts into bodies at wrong places. */
+/** Texts that the test puts in the wrong places of bodies. */
 const PIECES = [
   ...['{', '}', '[', ']', ':', ',', '"', '\\', 'x', '//', '""', '"a"', '"\\u0061"', '"items"', '"items":'],
   ...['"items":["b"],', ',"items":["b"]', '"x":1,', 'null', '1', '{}', '[]'],
   ...['\n', '\0', '\x7f', '\u00a0', '\u2028', '\ufeff'],
 ];
 
-/** Bodies of items. Most have a piece inserted, deleted, doubled or replaced at some place. */
+/** Bodies of items. Most have a piece inserted, deleted, doubled or replaced somewhere. */
 function bodies(): fc.Arbitrary<string> {
   const space = fc.constantFrom('', '', '', ' ', '\n', '\r\n\t ');
   const short = fc.oneof(fc.string({ maxLength: 7 }), fc.string({ unit: 'binary', maxLength: 2 }));

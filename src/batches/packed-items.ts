@@ -5,12 +5,12 @@ const HEAD = /^[ \t\n\r]*\{[ \t\n\r]*"items"[ \t\n\r]*:[ \t\n\r]*\[[ \t\n\r]*/;
 const MAX_HEAD_BYTES = 64;
 const TAIL = /^[ \t\n\r]*\}[ \t\n\r]*$/;
 
-/** Larger bodies are parsed, because the memory that packed bodies are read into never shrinks. */
+/** Larger bodies are parsed, because the memory for packed bodies never shrinks. */
 const MAX_BYTES = 2 ** 21;
 
 /**
- * A JSON body that has only items, none with an escape, like most bodies. The service uses it without creating a string
- * for each item.
+ * A JSON body with only items and no escapes, like most bodies. The service uses it without creating a string for each
+ * item.
  */
 export class PackedItems {
   private constructor(
@@ -19,7 +19,7 @@ export class PackedItems {
     readonly parse: () => Promise<unknown>,
   ) {}
 
-  /** Packs `raw`, which is valid UTF-8. Undefined for any other kind of body. */
+  /** Packs `raw`, which is valid UTF-8. Returns undefined for any other kind of body. */
   static of(raw: Buffer, parse: () => Promise<unknown>): PackedItems | undefined {
     if (raw.length > MAX_BYTES) return undefined;
     const head = HEAD.exec(raw.toString('latin1', 0, MAX_HEAD_BYTES))?.[0];
@@ -30,7 +30,7 @@ export class PackedItems {
     return new PackedItems({ bytes: raw, span, length: span.length / 2 }, parse);
   }
 
-  /** The packed items. A body beyond a limit is parsed, so that jsonBatch throws the error with its details. */
+  /** The packed items. Parses a body beyond a limit, so that jsonBatch throws the error with its details. */
   async entries(limits: BatchLimits): Promise<Keys> {
     return this.isWithin(limits) ? this.keys : jsonBatch(await this.parse(), 'items', limits);
   }

@@ -8,7 +8,7 @@ import type { LineInput } from './line-input.js';
 
 /** One step of a stream, with at most one line of the answer. */
 export interface StreamEvent {
-  /** The line without its line feed; absent if the step has none. */
+  /** The line without its line feed. Absent if the step has none. */
   readonly text?: string;
   /** Why the stream ended before any block was done. It is then the whole answer. */
   readonly refusal?: ProblemError;
@@ -23,9 +23,9 @@ export interface StreamOptions {
 }
 
 /**
- * Runs a stream block by block. While one block is in the store, the next one is read and prepared. The block after
- * that waits until the consumer has taken this one's event, which creates back-pressure. After a block fails, no later
- * block goes to the store. The lines before a bad line keep their answers. Never throws.
+ * Runs a stream block by block. While one block is in the store, reads and prepares the next one. The block after that
+ * waits until the consumer has taken this one's event, which creates back-pressure. After a block fails, no later block
+ * goes to the store. The lines before a bad line keep their answers. Never throws.
  */
 export async function* streamEvents(
   input: LineInput,

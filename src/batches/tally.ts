@@ -1,6 +1,6 @@
 import type { BatchResult } from './batch.js';
 
-/** The meaning of one byte of the store's answer. */
+/** The meaning of one byte in the store's answer. */
 export interface Verdict {
   /** The name in the counts. */
   readonly name: string;
@@ -16,7 +16,7 @@ export function named(...names: string[]): Verdicts {
   return names.map((name) => ({ name, result: name }));
 }
 
-/** Converts the store's bytes to results and counts. A verdict without items has the count 0. */
+/** Converts the store's bytes to results and counts. A verdict without items has count 0. */
 export function tally(bytes: Uint8Array, verdicts: Verdicts): BatchResult {
   const results = new Array<Verdict['result']>(bytes.length);
   const tallies = new Uint32Array(verdicts.length);

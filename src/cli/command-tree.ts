@@ -16,7 +16,7 @@ import type { Runner } from './runner.js';
 import { addSets } from './set-commands.js';
 import { decimal, MOST, seconds, whole } from './values.js';
 
-/** The result of a command, for the program. */
+/** A command's result, for the program. */
 export interface Outcome {
   exit: Exit;
   /** Resolves when all results are written. */
@@ -28,7 +28,7 @@ export interface Outcome {
 /** The same as in package.json. */
 export const VERSION = '0.1.0';
 
-/** The furthest ahead that the service schedules a URL: ten years of 365 days. */
+/** How far ahead the service schedules a URL at most: ten years of 365 days. */
 const MOST_SCHEDULED = 315_360_000;
 
 const ENVIRONMENT = `
@@ -126,7 +126,7 @@ function fed(command: Command): Command {
     .option('--parallel <calls>', 'number of parallel calls', whole(1, 16), 4);
 }
 
-/** Descriptions of the commands that change data. */
+/** Descriptions for commands that change data. */
 const CHANGES: Readonly<Record<ChangingVerb, string>> = {
   discover: 'visit URLs from the sources and queue the new ones',
   visit: 'visit URLs from the sources',

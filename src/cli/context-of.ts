@@ -6,19 +6,19 @@ import type { Interruption } from './interruption.js';
 import { Output } from './terminal/output.js';
 
 export const DEFAULT_URL = 'http://127.0.0.1:3000';
-/** Long enough for a restart of the service. */
+/** Long enough for the service to restart. */
 const PATIENCE_MS = 120_000;
 /** The line may show progress. */
 const CLEAR_LINE = '\r\u001b[K';
 
-/** Options of all commands. */
+/** Options for all commands. */
 export interface GlobalOptions {
   readonly url?: string;
   readonly json?: boolean;
   readonly quiet?: boolean;
 }
 
-/** The context of a command that calls the service. Throws UsageError for an invalid URL or key. */
+/** The context for a command that calls the service. Throws UsageError for an invalid URL or key. */
 export function contextOf(
   { url, json = false, quiet = false }: GlobalOptions,
   interruption: Interruption,

@@ -5,18 +5,18 @@ export const Exit = {
   Done: 0,
   /** `check` found nothing to print, or some items were refused. */
   Partial: 1,
-  /** The arguments are invalid, or a file cannot be read or written. */
+  /** The arguments are invalid, or a file can't be read or written. */
   Usage: 2,
   Unreachable: 3,
   Refused: 4,
-  /** A defect in the program. */
+  /** A bug in the program. */
   Defect: 70,
   Interrupted: 130,
 } as const;
 
 export type Exit = (typeof Exit)[keyof typeof Exit];
 
-/** An expected end of the program. The message is one line, for people. */
+/** An expected end of the program. The message is one line for people. */
 export class Ending extends Error {
   override readonly name: string = 'Ending';
 
@@ -30,7 +30,7 @@ export class Ending extends Error {
 }
 
 /**
- * The arguments are invalid, or something local cannot be read or written. The message names it and the allowed values.
+ * The arguments are invalid, or something local can't be read or written. The message names it and the allowed values.
  */
 export class UsageError extends Ending {
   override readonly name = 'UsageError';
@@ -40,7 +40,7 @@ export class UsageError extends Ending {
   }
 }
 
-/** Something could not be fetched from the web. */
+/** Something couldn't be fetched from the web. */
 export class Unreachable extends Ending {
   override readonly name = 'Unreachable';
 
@@ -58,10 +58,10 @@ export class Interrupted extends Ending {
   }
 }
 
-/** The exit status for an error; undefined for a defect. */
+/** The exit status for an error, or undefined for a bug. */
 export function exitOf(error: unknown): Exit | undefined {
   if (error instanceof Ending) return error.exit;
-  // The service did not answer, or was unavailable.
+  // The service didn't answer, or was unavailable.
   if ([UnreachableError, AnswerError, UnavailableError].some((type) => error instanceof type))
     return Exit.Unreachable;
   return error instanceof ServiceError ? Exit.Refused : undefined;
@@ -77,12 +77,12 @@ export function oneLine(text: string): string {
   return line.length > LONGEST ? `${line.slice(0, LONGEST)}…` : line;
 }
 
-/** The reason of a system or library error, without its stack. */
+/** Why a system or library call failed, without the stack. */
 export function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const { message, cause } = error;
   const code = 'code' in error && typeof error.code === 'string' ? error.code : undefined;
-  // fetch's error message gives no reason; the error's cause does.
+  // fetch's error message gives no reason, but the error's cause does.
   if (cause instanceof Error && ['fetch failed', 'terminated', ''].includes(message)) return reasonOf(cause);
   if (code?.startsWith('Z_') === true) return `the gzip data is corrupt: ${message}`;
   return message === '' ? (code ?? error.name) : message;

@@ -3,7 +3,7 @@ import { dropHost, listHosts, setHost } from './commands/hosts.js';
 import type { Runner } from './runner.js';
 import { seconds, whole } from './values.js';
 
-/** Adds the commands on the hosts of a set. */
+/** Adds the commands for a set's hosts. */
 export function addHosts(program: Command, run: Runner): void {
   const hosts = program
     .command('hosts')

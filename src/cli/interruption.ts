@@ -7,8 +7,8 @@ const LAST_MS = 5_000;
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 /**
- * The user's request to end the program. `soft` starts no new work and lets work in progress finish; `hard` cancels it.
- * The first signal is soft, and becomes hard after GRACE_MS; the second is hard immediately.
+ * The user's request to end the program. `soft` starts no new work and lets work in progress finish, and `hard` cancels
+ * it. The first signal is soft, and becomes hard after GRACE_MS. The second is hard immediately.
  */
 export class Interruption {
   private readonly softly = new AbortController();

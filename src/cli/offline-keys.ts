@@ -15,7 +15,7 @@ import type { ListedKeyView } from '../auth/key.view.js';
 import { KeysService } from '../auth/keys.service.js';
 import { Exit, UsageError } from './ending.js';
 
-/** A command on keys. The members of a key are validated like the members of a request. */
+/** A command for keys. A key's members are validated like those of a request. */
 export type OfflineKeys =
   | { readonly verb: 'list' }
   | { readonly verb: 'create'; readonly key: Readonly<Record<string, unknown>> }
@@ -65,8 +65,8 @@ async function manage(command: OfflineKeys, config: Config): Promise<void> {
 }
 
 /**
- * Throws if the data directory is missing: for list and revoke, that is a typing error, and opening the embedded store
- * would create the directory.
+ * Throws if the data directory is missing. For list and revoke, that is a typo, and opening the embedded store would
+ * create the directory.
  */
 async function assertData({ store, dataDir }: Config): Promise<void> {
   if (store !== 'embedded') return;
@@ -77,7 +77,7 @@ async function assertData({ store, dataDir }: Config): Promise<void> {
   );
 }
 
-/** Name of the operating system's user. In a container, the user may have only a number. */
+/** The operating system user's name. In a container, the user may have only a number. */
 function operatorName(): string {
   try {
     return userInfo().username;
@@ -92,7 +92,7 @@ function line(key: ListedKeyView): string {
   return [id, scopes.join(','), names(key), ...times, name].join('  ');
 }
 
-/** The names that a key may use, with their usage and its limits. */
+/** The names that a key may use, with their usage and limits. */
 function names({ prefix, maxFilters, maxBytes, usage }: ListedKeyView): string {
   if (prefix === undefined) return 'all names';
   const of = (limit: number | undefined): string => (limit === undefined ? '' : ` of ${limit}`);

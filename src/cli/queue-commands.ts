@@ -12,7 +12,7 @@ const STATES = Object.keys({
   dead: true,
 } satisfies Record<QueuedUrl['state'], true>);
 
-/** Adds the commands on the URLs in the queue of a set. */
+/** Adds the commands for URLs in a set's queue. */
 export function addQueue(program: Command, run: Runner): void {
   const queue = program.command('queue').description("list the URLs in a visited set's queue, and drop them");
   const selecting = (command: Command): Command =>

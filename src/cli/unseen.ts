@@ -7,7 +7,7 @@ import { commandTree, type Outcome } from './command-tree.js';
 const interruption = new Interruption();
 const outcome: Outcome = { exit: Exit.Done, flush: async () => undefined, listen: () => undefined };
 let ignore: (() => void) | undefined;
-// Not for commands that handle signals themselves, as the service does.
+// Not for commands that handle signals themselves, like the service.
 outcome.listen = () => (ignore = interruption.listen(() => process.exit(Exit.Interrupted)));
 
 try {
@@ -20,7 +20,7 @@ try {
 } finally {
   ignore?.();
 }
-// Exits although connections and sources may still be open.
+// Exits even if connections and sources are still open.
 if (ignore) process.exit();
 
 function ended(error: unknown): Exit {

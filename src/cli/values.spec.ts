@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { decimal, seconds, whole } from './values.js';
 
-describe('values of options', () => {
+describe('option values', () => {
   it.each([
     ['1000000', 1_000_000],
     ['1_000_000', 1_000_000],

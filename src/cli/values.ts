@@ -1,6 +1,6 @@
 import { InvalidArgumentError } from 'commander';
 
-// Parsers for option values. They throw errors of commander, which names the option.
+// Parsers for option values. They throw commander's errors, which name the option.
 
 const WHOLE = /^\d{1,16}$/;
 const DECIMAL = /^\d{1,16}(?:\.\d{1,20})?(?:e[+-]?\d{1,3})?$/i;

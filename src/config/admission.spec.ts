@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { readConfig } from './config.js';
 
-describe('settings of admission', () => {
+describe('admission settings', () => {
   it('have defaults, and no rate limit', () => {
     expect(readConfig({})).toMatchObject({
       maxRequestsInFlight: 64,

@@ -3,7 +3,7 @@ import { ConfigError, readConfig } from './config.js';
 
 const OIDC = { OIDC_ISSUER: 'https://issuer.example/realm', OIDC_AUDIENCE: 'unseen' };
 
-describe('settings of authentication', () => {
+describe('authentication settings', () => {
   it('require keys on any address if AUTH is "keys"', () => {
     for (const HOST of ['127.0.0.1', '0.0.0.0', '::']) {
       expect(readConfig({ HOST, AUTH: 'keys' })).toMatchObject({ auth: 'keys', allowedHosts: [] });

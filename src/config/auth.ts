@@ -5,7 +5,7 @@ import { ConfigError, type SettingReader } from './reader.js';
 
 /** An issuer of JSON Web Tokens, and which of its tokens the service accepts. */
 export interface OidcSettings {
-  /** The value of the `iss` claim. */
+  /** The `iss` claim's value. */
   readonly issuer: string;
   readonly audience: string;
   /** Undefined if the issuer's configuration gives it. */
@@ -16,7 +16,7 @@ export interface OidcSettings {
 
 export type AuthMode = 'keys' | 'open' | 'none';
 
-/** The mode that `AUTH` sets. If an issuer is set, the default is `keys`. */
+/** The mode set by `AUTH`. If an issuer is set, the default is `keys`. */
 export function authMode(read: SettingReader, host: string, hasIssuer: boolean): AuthMode {
   const auth = read.oneOf('AUTH', ['keys', 'none'], hasIssuer ? 'keys' : undefined);
   if (auth === 'none' && hasIssuer) {
@@ -32,8 +32,8 @@ export function authMode(read: SettingReader, host: string, hasIssuer: boolean):
 }
 
 /**
- * The configured names, and HOST. With AUTH=keys or none, it is empty if no name is configured, because the service may
- * have names that only its operator knows.
+ * The configured names, and HOST. With AUTH=keys or none, empty if no name is configured, because the service may have
+ * names that only its operator knows.
  */
 export function allowedHosts(read: SettingReader, host: string, auth: AuthMode): string[] {
   const names = read.list(
@@ -81,7 +81,7 @@ function keyUrl(read: SettingReader, name: string): string | undefined {
   );
 }
 
-/** True if an issuer's keys may be fetched from the URL. */
+/** True if the service may fetch an issuer's keys from the URL. */
 export function isKeyUrl(text: string): boolean {
   if (!URL.canParse(text) || /[?#]/.test(text)) return false;
   const { protocol, hostname, username, password } = new URL(text);

@@ -57,7 +57,7 @@ describe('settings', () => {
     expect(readConfig({ STORE: 'embedded', REDIS_URL: 'redis://h:1' })).toMatchObject({ store: 'embedded' });
   });
 
-  it('leave the service open on loopback addresses only', () => {
+  it('leave the service open only on loopback addresses', () => {
     for (const HOST of ['127.0.0.1', '127.1.2.3', '::1', 'localhost']) {
       expect(readConfig({ HOST })).toMatchObject({ auth: 'open' });
     }
@@ -74,7 +74,7 @@ describe('settings', () => {
     }
   });
 
-  it('accept more host names of the service', () => {
+  it('accept more host names for the service', () => {
     expect(readConfig({ HOST: '::1', ALLOWED_HOSTS: 'A.example, [FD00::1]' }).allowedHosts).toEqual([
       'a.example',
       '[fd00::1]',
@@ -122,7 +122,7 @@ describe('settings', () => {
     expect(readConfig({ PORT: '0', RESP_PORT: '0' })).toMatchObject({ port: 0, respPort: 0 });
   });
 
-  it('refuse settings that have no effect on the chosen store', () => {
+  it('refuse settings that have no effect with the chosen store', () => {
     expect(() => readConfig({ EMBEDDED_FSYNC: 'true', REDIS_URL: 'redis://h' })).toThrow(
       'EMBEDDED_FSYNC is set, but has no effect without STORE=embedded',
     );
@@ -134,7 +134,7 @@ describe('settings', () => {
     expect(readConfig(image)).toMatchObject({ store: 'redis' });
   });
 
-  it('refuse invalid URLs of Redis, and never show its password', () => {
+  it('refuse invalid Redis URLs, and never show the password', () => {
     expect(() => readConfig({ REDIS_URL: 'tcp://user:secret@a' })).toThrow(/^REDIS_URL (?!.*secret)/);
     expect(() => readConfig({ REDIS_URL: 'redis://user:secret%@a' })).toThrow(/^REDIS_URL (?!.*secret)/);
   });

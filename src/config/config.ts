@@ -15,22 +15,22 @@ export const DEFAULT_MAX_ITEM_BYTES = 8_192;
 export interface Config extends AdmissionSettings {
   readonly host: string;
   readonly port: number;
-  /** The port of the Redis protocol. Undefined: not open. */
+  /** The port for the Redis protocol. Undefined: not open. */
   readonly respPort: number | undefined;
   readonly store: 'embedded' | 'redis';
   readonly dataDir: string;
   readonly embeddedFsync: boolean;
-  /** Undefined if no setting names a Redis server. It contains passwords. */
+  /** Undefined if no setting names a Redis server. Contains passwords. */
   readonly redis: RedisSettings | undefined;
   readonly logLevel: (typeof LOG_LEVELS)[number];
   /**
-   * `keys`: the service requires credentials. `open`: it requires them once the store has keys; only on loopback.
-   * `none`: it never requires them; the operator must choose this explicitly.
+   * `keys`: the service requires credentials. `open`: it requires them once the store has keys (only on loopback).
+   * `none`: it never requires them, and the operator must choose this explicitly.
    */
   readonly auth: 'keys' | 'open' | 'none';
   /**
-   * Lower-case names that a Host header may have besides the names of loopback. If empty, `keys` allows any name and
-   * `none` any address.
+   * Lower-case names that a Host header may have, besides loopback names. If empty, `keys` allows any name and `none`
+   * any address.
    */
   readonly allowedHosts: readonly string[];
   /** Origins whose web pages may use the service. */
@@ -45,7 +45,7 @@ export interface Config extends AdmissionSettings {
   readonly requestTimeoutMs: number;
   readonly maxFilterBytes: number;
   readonly operationRecordBytes: number;
-  /** The service abandons a sync after this time without a call. */
+  /** How long a sync may go without a call before the service abandons it. */
   readonly syncIdleMs: number;
   /** Share of the items that a sync may forget, 0 to 1. A commit can override it. */
   readonly syncMaxForgetShare: number;
@@ -55,17 +55,17 @@ export interface Config extends AdmissionSettings {
 /** The Nest token of the settings. */
 export const Config = Symbol('Config');
 
-/** Settings of the command line from the environment. */
+/** Command-line settings from the environment. */
 export interface CommandLineEnvironment {
   /** UNSEEN_URL */
   readonly url: string | undefined;
   /** UNSEEN_API_KEY */
   readonly apiKey: string | undefined;
-  /** The folder for checkpoints, below XDG_STATE_HOME or HOME; undefined if there is neither. */
+  /** The folder for checkpoints, below XDG_STATE_HOME or HOME. Undefined if neither is set. */
   readonly stateFolder: string | undefined;
 }
 
-/** Reads the environment of the process for the command line. An empty value counts as absent. */
+/** Reads the process environment for the command line. An empty value counts as absent. */
 export function commandLineEnvironment(): CommandLineEnvironment {
   const { UNSEEN_URL, UNSEEN_API_KEY, XDG_STATE_HOME, HOME } = process.env;
   const text = (value: string | undefined): string | undefined => (value === '' ? undefined : value);
@@ -78,14 +78,14 @@ export function commandLineEnvironment(): CommandLineEnvironment {
   };
 }
 
-/** The environment of the process plus the given variables, for a child process. */
+/** The process environment plus the given variables, for a child process. */
 export function environmentWith(more: Readonly<Record<string, string>>): NodeJS.ProcessEnv {
   return { ...process.env, ...more };
 }
 
 export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 
-/** Reads the environment of the process. No other code reads it. Throws ConfigError. */
+/** Reads the process environment. No other code reads it. Throws ConfigError. */
 export function configFromEnvironment(): Config {
   return readConfig(process.env);
 }

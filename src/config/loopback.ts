@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 
-/** The prefix of IPv4 addresses as an IPv6 socket shows them. */
+/** The prefix that an IPv6 socket adds to IPv4 addresses. */
 const MAPPED = /^::ffff:/i;
 
 /** True if the host name or peer address is this machine: `localhost`, `::1`, or any address in 127.0.0.0/8. */

@@ -7,7 +7,7 @@ export class ConfigError extends Error {
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Typed access to the environment. Its errors say how to correct a setting. */
+/** Typed access to the environment. Errors say how to correct a setting. */
 export class SettingReader {
   constructor(private readonly env: Environment) {}
 
@@ -53,7 +53,7 @@ export class SettingReader {
     throw new ConfigError(`${name} is ${show(value)}; it must be ${allowed}`);
   }
 
-  /** Reads a URL of Redis. The error does not show the value, because it may contain a password. */
+  /** Reads a Redis URL. The error doesn't show the value, because it may contain a password. */
   url(name: string): string | undefined {
     const value = this.text(name, undefined);
     if (value === undefined || isRedisUrl(value)) return value;
@@ -63,7 +63,7 @@ export class SettingReader {
     );
   }
 
-  /** Refuses a setting that would have no effect, because an operator who changes its default expects an effect. */
+  /** Refuses a setting that would have no effect, because an operator who changes it expects one. */
   refuseWithout(name: string, needed: string, fallback?: string): void {
     if (this.text(name, fallback) === fallback) return;
     throw new ConfigError(`${name} is set, but has no effect without ${needed}`);

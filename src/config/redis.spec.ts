@@ -16,7 +16,7 @@ const read = (env: Environment) => redisSettings(new SettingReader(env));
 const cluster = { REDIS_CLUSTER: 'a:1' };
 const sentinel = { REDIS_SENTINEL: 'a:1,b:2', REDIS_SENTINEL_MASTER: 'main' };
 
-describe('settings of Redis', () => {
+describe('Redis settings', () => {
   let dir: string;
   beforeAll(() => {
     dir = mkdtempSync(join(tmpdir(), 'unseen-settings-'));

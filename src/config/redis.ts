@@ -2,13 +2,13 @@ import { readFileSync } from 'node:fs';
 import type { RedisStoreOptions } from '#store/redis';
 import { ConfigError, type SettingReader } from './reader.js';
 
-/** The address of Redis, and options for its use. */
+/** Redis' address, and options for its use. */
 export type RedisSettings = Omit<RedisStoreOptions, 'maxRecordBytes'>;
 
 /** The settings that name a Redis server. At most one of them may be set. */
 const PLACES = ['REDIS_URL', 'REDIS_CLUSTER', 'REDIS_SENTINEL'];
 
-/** Settings that are accepted without Redis if they have these values. */
+/** Settings accepted without Redis if they have these values. */
 const DEFAULTS = [
   ['REDIS_TIMEOUT_MS', '2000'],
   ['REDIS_WAIT_REPLICAS', '0'],
@@ -67,7 +67,7 @@ function sentinelSettings(read: SettingReader): RedisSettings['sentinel'] {
   };
 }
 
-/** Credentials for the servers of a cluster or behind Sentinels. A URL contains its own. */
+/** Credentials for the servers in a cluster or behind Sentinels. A URL has its own. */
 function credentials(read: SettingReader, place: string | undefined) {
   const username = read.text('REDIS_USERNAME', undefined);
   const password = read.text('REDIS_PASSWORD', undefined);

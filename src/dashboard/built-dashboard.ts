@@ -7,12 +7,12 @@ export interface BuiltAsset {
   readonly name: string;
   readonly type: string;
   readonly path: string;
-  /** Compressed versions of the file, best first. */
+  /** The file's compressed versions, best first. */
   readonly encodings: readonly { readonly name: string; readonly path: string }[];
 }
 
 export interface BuiltDashboard {
-  /** The path of the page. */
+  /** The page's path. */
   readonly page: string;
   readonly assets: readonly BuiltAsset[];
 }
@@ -28,7 +28,7 @@ const ENCODINGS = [
   { name: 'gzip', suffix: '.gz' },
 ];
 
-/** The output of `npm run build` for libs/dashboard; undefined if it is not built. */
+/** The output of `npm run build` for libs/dashboard, or undefined if it isn't built. */
 export function builtDashboard(): BuiltDashboard | undefined {
   const folder = join(packageFolder(), 'dist', 'dashboard');
   const page = join(folder, 'index.html');
@@ -46,7 +46,7 @@ export function builtDashboard(): BuiltDashboard | undefined {
   return { page, assets };
 }
 
-/** Finds the folder of package.json above this file, which runs from `src`, from `dist`, and bundled. */
+/** Finds the folder with package.json above this file, which runs from `src`, from `dist`, and bundled. */
 function packageFolder(): string {
   let folder = dirname(fileURLToPath(import.meta.url));
   while (!existsSync(join(folder, 'package.json')) && folder !== dirname(folder)) folder = dirname(folder);

@@ -20,12 +20,12 @@ const POLICY = [
   "trusted-types 'none'",
 ].join('; ');
 
-// The page contains no data of callers, and asks for the key itself.
+// The page contains no callers' data, and asks for the key itself.
 const OPEN = { config: { access: 'public', sharedAnswer: true } } as const;
 
 /**
- * Serves `/dashboard` and the files that it loads. Clients may cache these without limit, because their names change
- * with their contents.
+ * Serves `/dashboard` and the files that it loads. Clients may cache these forever, because their names change with
+ * their contents.
  */
 export function serveDashboard(server: FastifyInstance, logger: Logger): void {
   const built = builtDashboard();
@@ -58,7 +58,7 @@ export function serveDashboard(server: FastifyInstance, logger: Logger): void {
   }
 }
 
-/** Redirects browsers from `/` to the dashboard. For programs, `/` remains an unknown route. */
+/** Redirects browsers from `/` to the dashboard. For programs, `/` is still an unknown route. */
 export function leadBrowsersToDashboard(server: FastifyInstance): void {
   if (!builtDashboard()) return;
   server.addHook('onRequest', (request, reply, done) => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { encodingFor } from './encoding.js';
 
-describe('the encoding of an asset', () => {
+describe('an asset’s encoding', () => {
   it.each([
     ['gzip, deflate, br, zstd', 'br'],
     ['gzip', 'gzip'],

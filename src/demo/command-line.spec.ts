@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { readCommandLine } from './command-line.js';
 
-describe('the command line of the demo', () => {
+describe('the demo’s command line', () => {
   it('has a default for everything', () => {
     expect(readCommandLine([])).toEqual({ help: false, file: undefined, url: undefined, errorRate: 1e-4 });
   });

@@ -15,9 +15,9 @@ Streams a list of URLs, one per line, through a visited set, forgets every fifth
 
 export interface CommandLine {
   readonly help: boolean;
-  /** Undefined for the sample that is shipped. */
+  /** Undefined for the shipped sample. */
   readonly file: string | undefined;
-  /** The two input lists of a sync, instead of `file`. */
+  /** The two input lists for a sync, instead of `file`. */
   readonly sync?: { readonly old: string; readonly now: string };
   /** Undefined if the demo starts its own service. */
   readonly url: URL | undefined;

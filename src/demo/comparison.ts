@@ -2,7 +2,7 @@ import { DemoError } from './demo-error.js';
 import { Flag, type UrlList } from './url-list.js';
 import type { VisitedSet } from './visited-set.js';
 
-/** The results of a visited set for an input list, compared with the results of an exact set. */
+/** A visited set's results for an input list, compared with an exact set's. */
 export interface Comparison {
   readonly discovered: Discovered;
   readonly forgotten: Forgotten;
@@ -19,9 +19,9 @@ export interface Discovered extends Pass {
   readonly invalid: number;
   readonly fresh: number;
   readonly seen: number;
-  /** Positions of first occurrences with the result seen. These URLs are not stored. */
+  /** Positions of first occurrences that got `seen`. These URLs are not stored. */
   readonly falsePositives: ReadonlySet<number>;
-  /** Number of repeated URLs with the result new. */
+  /** Number of repeated URLs that got `new`. */
   readonly falseNegatives: number;
 }
 
@@ -34,11 +34,11 @@ export interface Forgotten extends Pass {
 /** Counts of distinct URLs. */
 export interface Checked extends Pass {
   readonly kept: number;
-  /** Number of forgotten URLs with the result seen. */
+  /** Number of forgotten URLs that got `seen`. */
   readonly falsePositives: number;
-  /** Number of kept URLs with the result unseen. */
+  /** Number of kept URLs that got `unseen`. */
   readonly falseNegatives: number;
-  /** The false negatives whose first occurrence had the result seen, so that they were never stored. */
+  /** How many of the false negatives were never stored, because their first occurrence got `seen`. */
   readonly neverStored: number;
 }
 

@@ -57,7 +57,7 @@ describe('the demo against a running service', () => {
     expect(discovered).toMatchObject({ given: 100_001, invalid: 100_000, fresh: 1 });
   });
 
-  it('counts a URL that is too long as invalid, like the service', async () => {
+  it('counts a URL that is too long as invalid, as the service does', async () => {
     const path = join(folder, 'too-long.txt');
     await writeFile(path, ['http://a.example/', `http://a.example/${'a'.repeat(9_000)}`].join('\n'));
     const list = await readUrlList(path, SILENT, NEVER);
@@ -65,12 +65,12 @@ describe('the demo against a running service', () => {
     expect(discovered).toMatchObject({ given: 2, invalid: 1, fresh: 1 });
   });
 
-  it('reports errors of the service', async () => {
+  it('reports errors from the service', async () => {
     const path = join(folder, 'too-many.txt');
     const lines = Array.from({ length: 2_500 }, (_, i) => `http://a.example/${i}`);
     await writeFile(path, lines.join('\n'));
     const list = await readUrlList(path, SILENT, NEVER);
-    // The set is full in the third block of 1,000 lines.
+    // The set fills up in the third block of 1,000 lines.
     const visited = await visitedSet(app.url, 1_100);
     await expect(compare(list, visited)).rejects.toThrow(/FILTER_FULL/);
     await visited.drop(NEVER);
@@ -156,7 +156,7 @@ describe('the demo with its own service', () => {
   it.each(['SIGINT', 'SIGTERM'] as const)('cleans up after %s', async (signal) => {
     const before = await leftovers();
     const child = demo();
-    // The demo has now read the input list, and the service is starting or in use.
+    // By now the demo has read the input list, and the service is starting or in use.
     const [first] = (await once(child.stderr, 'data')) as [Buffer];
     expect(first.toString()).toMatch(/^read +3,000 lines in /);
     child.kill(signal);

@@ -10,7 +10,7 @@ import { readUrlFile } from './url-file.js';
 import { readUrlList } from './url-list.js';
 import { VisitedSet } from './visited-set.js';
 
-/** The sample is shipped with the repository and with the image. This file runs from dist/src/demo. */
+/** The repository and the image include the sample. This file runs from dist/src/demo. */
 const SAMPLE = fileURLToPath(new URL('../../../test/data/debian-homepages-sample.txt', import.meta.url));
 const CLEAN_UP_MS = 10_000;
 const INTERRUPTED = 130;
@@ -28,7 +28,7 @@ try {
 } catch (error) {
   if (!(error instanceof DemoError || error instanceof UnseenError)) throw error;
   const hint = error instanceof UnreachableError ? '; start the service with "npm start"' : '';
-  // Clears a partly drawn progress bar before the message.
+  // First clears a partly drawn progress bar.
   process.stderr.write(`${process.stderr.isTTY ? '\r\x1b[K' : ''}demo: ${error.message}${hint}\n`);
   process.exitCode = interruption.signal.aborted ? INTERRUPTED : 1;
 }
@@ -60,8 +60,8 @@ async function run({ file, url, errorRate }: CommandLine, signal: AbortSignal): 
 }
 
 /**
- * Syncs one input list to another. Reads both before it starts anything. Fails if the sync lost a URL of the new input
- * list.
+ * Syncs one input list to another. Reads both before it starts anything. Fails if the sync lost a URL from the new
+ * input list.
  */
 async function runSync(
   { url, errorRate }: CommandLine,

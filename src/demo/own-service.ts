@@ -30,12 +30,13 @@ export class OwnService {
   }
 
   /**
-   * Resolves when the service accepts requests. Throws DemoError or the signal's reason; then it leaves nothing behind.
+   * Resolves when the service accepts requests. If it throws DemoError or the signal's reason, it leaves nothing
+   * behind.
    */
   static async start(signal: AbortSignal): Promise<OwnService> {
     const folder = await mkdtemp(join(tmpdir(), 'unseen-demo-'));
     const port = await freePort();
-    // The environment of the demo is not passed on, so that a REDIS_URL or LOG_LEVEL in it has no effect.
+    // Doesn't pass on the demo's environment, so that a REDIS_URL or LOG_LEVEL in it has no effect.
     const env = {
       HOST: '127.0.0.1',
       PORT: String(port),

@@ -3,20 +3,20 @@ const REDRAW_MS = 100;
 const LABEL_WIDTH = 10;
 
 /**
- * The stream that shows progress. On a terminal, the line is redrawn; any other output gets a line when a step ends.
+ * The stream that shows progress. On a terminal, the line is redrawn. Any other output gets a line when a step ends.
  */
 export interface ProgressOutput {
   readonly isTTY?: boolean;
   write(text: string): unknown;
 }
 
-/** The progress of one step. */
+/** One step's progress. */
 export class Progress {
   private done = 0;
   private drawnAt = 0;
   private readonly startedAt = performance.now();
 
-  /** `total` is the amount of work; undefined while it is unknown. */
+  /** `total` is the amount of work, or undefined while it is unknown. */
   constructor(
     private readonly output: ProgressOutput,
     private readonly label: string,

@@ -10,14 +10,14 @@ const LABEL_WIDTH = 24;
 const NUMBER_WIDTH = 11;
 
 export interface ReportInput extends Comparison {
-  /** The name of the input list. */
+  /** The input list's name. */
   readonly title: string;
   readonly distinct: number;
   readonly errorRate: number;
   readonly memoryBytes: number;
 }
 
-/** The final table of the demo. */
+/** The demo's final table. */
 export function report(input: ReportInput): string {
   const { discovered, forgotten, checked, distinct, errorRate, memoryBytes } = input;
   const exactBytes = distinct * SHA1_ENTRY_BYTES;

@@ -2,18 +2,17 @@ import type { SyncedSet } from './synced-set.js';
 import type { UrlFile } from './url-file.js';
 
 /**
- * The results of a visited set during a sync between two input lists, compared with an exact set. Counts of distinct
- * URLs.
+ * A visited set's results during a sync between two input lists, compared with an exact set's. Counts distinct URLs.
  */
 export interface SyncComparison {
-  /** Number of URLs of the old input list with the result seen. They are not stored. */
+  /** Number of URLs in the old input list that got `seen`. They are not stored. */
   readonly oldSeen: number;
   readonly listed: Listed;
-  /** The count that the sync itself reports. */
+  /** As the sync itself reports it. */
   readonly forgotten: number;
-  /** Number of URLs of the new input list that are unseen after the commit. It must be 0. */
+  /** Number of URLs in the new input list that are unseen after the commit. Must be 0. */
   readonly wronglyLost: number;
-  /** Number of URLs only in the old input list that are seen after the commit. */
+  /** Number of URLs that are only in the old input list, but seen after the commit. */
   readonly wronglyKept: number;
   readonly seconds: { readonly ingest: number; readonly list: number; readonly commit: number };
 }
@@ -21,9 +20,9 @@ export interface SyncComparison {
 interface Listed {
   readonly fresh: number;
   readonly kept: number;
-  /** Number of URLs with the result kept that an exact set of the old input list does not have. */
+  /** Number of URLs that got `kept`, although the old input list doesn't have them. */
   readonly wronglyKept: number;
-  /** Number of URLs with the result new that an exact set of the old input list has. */
+  /** Number of URLs that got `new`, although the old input list has them. */
   readonly wronglyNew: number;
 }
 
@@ -54,7 +53,7 @@ export async function compareSync(old: UrlFile, now: UrlFile, set: SyncedSet): P
   return { oldSeen, listed, forgotten, wronglyLost, wronglyKept, seconds: { ingest, list, commit } };
 }
 
-/** The URLs of one input list that another one does not have. */
+/** The URLs that are in one input list but not in the other. */
 export function* onlyIn(list: UrlFile, other: UrlFile): Generator<string> {
   for (const [key, url] of list.urls) if (!other.urls.has(key)) yield url;
 }

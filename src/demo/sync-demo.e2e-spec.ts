@@ -9,7 +9,7 @@ import { runSyncDemo } from './sync-demo.js';
 import { SyncedSet } from './synced-set.js';
 import { readUrlFile, type UrlFile } from './url-file.js';
 
-/** 500 URLs each. The input lists share 400 URLs. */
+/** 500 URLs each, of which 400 are in both. */
 const OLD = join('test', 'data', 'sync-old.txt');
 const NEW = join('test', 'data', 'sync-new.txt');
 const SILENT = { write: () => true };
@@ -22,7 +22,7 @@ const rowOf = (report: string, label: string): number | undefined => {
   return found === undefined ? undefined : Number(found.replaceAll(',', ''));
 };
 
-describe('the input lists of a sync', () => {
+describe('a sync’s input lists', () => {
   let folder: string;
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'unseen-lists-'));
@@ -86,7 +86,7 @@ describe('a sync between the shipped input lists', () => {
     const set = await SyncedSet.create(client, { capacity: old.urls.size, errorRate: 0.2 }, SILENT, NEVER);
     const { oldSeen, listed, wronglyKept, wronglyLost } = await compareSync(old, now, set);
     expect(wronglyLost).toBe(0);
-    // With an error rate of 0.2 and hundreds of URLs, zero errors are practically impossible.
+    // With an error rate of 0.2 and hundreds of URLs, having no errors is practically impossible.
     expect(oldSeen).toBeGreaterThan(0);
     expect(listed.wronglyKept + wronglyKept).toBeGreaterThan(0);
     expect(listed.kept + listed.fresh).toBe(500);

@@ -7,14 +7,14 @@ import type { UrlFile } from './url-file.js';
 
 const CLEAN_UP_MS = 10_000;
 
-/** The report of a sync, and whether it kept its promise. */
+/** A sync's report, and whether the sync kept its promise. */
 export interface SyncDemo {
   readonly report: string;
-  /** Number of URLs of the new input list that were lost. It must be 0. */
+  /** How many URLs from the new input list were lost. Must be 0. */
   readonly lost: number;
 }
 
-/** Runs a sync between two input lists in a service, and leaves nothing behind there. */
+/** Runs a sync between two input lists in a service, and leaves nothing behind. */
 export async function runSyncDemo(
   lists: { readonly old: UrlFile; readonly now: UrlFile; readonly errorRate: number },
   url: URL,

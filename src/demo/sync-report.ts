@@ -13,7 +13,7 @@ export interface SyncReportInput {
   readonly memory: SetMemory;
 }
 
-/** The final table of the demo of a sync. */
+/** The final table of the sync demo. */
 export function syncReport({ old, now, shared, errorRate, comparison, memory }: SyncReportInput): string {
   const { oldSeen, listed, forgotten, wronglyKept, wronglyLost, seconds } = comparison;
   const stale = old.urls.size - shared;

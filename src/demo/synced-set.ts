@@ -3,15 +3,15 @@ import type { CallOptions, Sync, UnseenClient, Verb, VisitedSet } from '#client'
 import { DemoError } from './demo-error.js';
 import { Progress, type ProgressOutput } from './progress.js';
 
-/** Memory of the set's counters, in bytes. */
+/** Memory for the set's counters, in bytes. */
 export interface SetMemory {
   readonly before: number;
-  /** While the sync is open, for both input lists together. */
+  /** While the sync is open, for both input lists. */
   during: number;
   after: number;
 }
 
-/** A visited set with a random name in a running service, which is synced once. The caller must drop it. */
+/** A visited set with a random name in a running service, synced once. The caller must drop it. */
 export class SyncedSet {
   readonly memory: SetMemory;
   private sync: Sync<'kept' | 'new' | 'forgotten' | 'invalid'> | undefined;
@@ -32,7 +32,7 @@ export class SyncedSet {
     output: ProgressOutput,
     signal: AbortSignal,
   ): Promise<SyncedSet> {
-    // Fails immediately if the service is unavailable, although other client methods retry.
+    // Fails immediately if the service is unavailable. Other client methods retry.
     await client.ready({ signal });
     const set = client.visitedSet(`demo-${randomUUID()}`);
     // The set need not grow, because the number of URLs is known.
@@ -60,8 +60,8 @@ export class SyncedSet {
   }
 
   /**
-   * Sends URLs with a method of the set or of its sync. `take` gets the result of each URL and its index. Returns the
-   * duration in seconds.
+   * Sends URLs with a method of the set or its sync. `take` gets each URL's result and index. Returns the duration in
+   * seconds.
    */
   async pass(
     label: string,
@@ -79,7 +79,7 @@ export class SyncedSet {
     return progress.end();
   }
 
-  /** Takes its own signal, because the signal of the set may have been aborted. */
+  /** Takes its own signal, because the set's signal may have been aborted. */
   drop(signal: AbortSignal): Promise<void> {
     return this.set.drop({ signal });
   }

@@ -5,21 +5,21 @@ import { DEFAULT_MAX_ITEM_BYTES } from '../config/config.js';
 import { DemoError } from './demo-error.js';
 import { Progress, type ProgressOutput } from './progress.js';
 
-/** The contents of a file of URLs. */
+/** The contents of a URL file. */
 export interface UrlFile {
   readonly path: string;
-  /** The distinct URLs in the order of the file, in their first spelling, by the URL key that the service uses. */
+  /** The distinct URLs in file order and in their first spelling, by the URL key that the service uses. */
   readonly urls: ReadonlyMap<string, string>;
-  /** Number of texts in the file, including repeated and invalid ones. */
+  /** How many texts the file has, including repeated and invalid ones. */
   readonly given: number;
   readonly invalid: number;
 }
 
-/** Number of texts read before the next check of the signal. */
+/** How many texts to read before checking the signal again. */
 const PORTION = 10_000;
 
 /**
- * Reads a list of URLs: one per line, or a JSON array, or a JSON object with the URLs as values. The npm package
+ * Reads a list of URLs: one per line, a JSON array, or a JSON object with the URLs as values. The npm package
  * all-the-package-repos has such an object, with null for missing URLs. Throws DemoError.
  */
 export async function readUrlFile(

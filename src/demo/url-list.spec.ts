@@ -56,7 +56,7 @@ describe('a list of URLs', () => {
     expect(await sent(list, (flags) => (flags & Flag.Stale) !== 0)).toBe(`${stale.join('\n')}\n`);
   });
 
-  it('reports what is wrong with a file', async () => {
+  it('reports faults in a file', async () => {
     await expect(readUrlList(join(folder, 'none'), SILENT, NEVER)).rejects.toThrow(
       'cannot read the list: ENOENT',
     );

@@ -5,23 +5,23 @@ import { DEFAULT_MAX_ITEM_BYTES } from '../config/config.js';
 import { DemoError } from './demo-error.js';
 import { Progress, type ProgressOutput } from './progress.js';
 
-/** Facts about a line from the exact set, as flags that are combined by OR. */
+/** Facts about a line from the exact set, as flags to combine with OR. */
 export const Flag = { Invalid: 0, Url: 1, First: 2, Stale: 4 } as const;
 
-/** An input list that has been read once and compared with an exact set. */
+/** An input list, read once and compared with an exact set. */
 export interface UrlList {
   readonly path: string;
-  /** The flags of each line that is not empty, one byte per line. */
+  /** The flags of each non-empty line, one byte per line. */
   readonly lineFlags: Uint8Array;
-  /** Number of distinct URLs, by the URL key that the service uses. */
+  /** How many distinct URLs there are, by the URL key that the service uses. */
   readonly distinct: number;
 }
 
 const STALE_EVERY = 5;
 
 /**
- * Reads an input list and sets the flags of each line by an exact set of URL keys, the reference for the service. Every
- * fifth distinct URL is stale, with all its repetitions. Throws DemoError.
+ * Reads an input list and sets each line's flags by an exact set of URL keys, which is the reference for the service.
+ * Every fifth distinct URL is stale, with all its repetitions. Throws DemoError.
  */
 export async function readUrlList(
   path: string,
@@ -52,7 +52,7 @@ export async function readUrlList(
   return { path, lineFlags: Uint8Array.from(lineFlags), distinct: staleByKey.size };
 }
 
-/** Reads the input list again, and yields the lines with wanted flags. Throws DemoError. */
+/** Reads the input list again, and yields the lines whose flags are wanted. Throws DemoError. */
 export async function* linesOf(list: UrlList, wanted: (flags: number) => boolean): AsyncGenerator<string> {
   let at = 0;
   for await (const lines of blocksOfLines(list.path)) {

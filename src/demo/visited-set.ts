@@ -13,7 +13,7 @@ export class VisitedSet {
     private readonly set: RemoteSet,
     private readonly output: ProgressOutput,
     private readonly signal: AbortSignal,
-    /** Memory of its counters, in bytes. */
+    /** Memory for its counters, in bytes. */
     readonly memoryBytes: number,
   ) {}
 
@@ -23,7 +23,7 @@ export class VisitedSet {
     output: ProgressOutput,
     signal: AbortSignal,
   ): Promise<VisitedSet> {
-    // Fails immediately if the service is unavailable, although other client methods retry.
+    // Fails immediately if the service is unavailable. Other client methods retry.
     await client.ready({ signal });
     const set = client.visitedSet(`demo-${randomUUID()}`);
     // The set need not grow, because the number of URLs is known.
@@ -32,8 +32,8 @@ export class VisitedSet {
   }
 
   /**
-   * Sends the wanted lines of an input list. `take` gets the flags and the result of each line, and its index among
-   * them. Returns lines per second of wall time.
+   * Sends an input list's wanted lines. `take` gets each line's flags, result, and index among them. Returns lines per
+   * second of wall time.
    */
   async pass(
     verb: 'discover' | 'forget' | 'check',
@@ -58,7 +58,7 @@ export class VisitedSet {
     return lineFlags.length / progress.end();
   }
 
-  /** Takes its own signal, because the signal of the visited set may have been aborted. */
+  /** Takes its own signal, because the visited set's signal may have been aborted. */
   drop(signal: AbortSignal): Promise<void> {
     return this.set.drop({ signal });
   }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { ERRORS, errorEntry, ERROR_CODES } from './error-codes.js';
 
-describe('the table of errors', () => {
+describe('the error table', () => {
   it('has the codes of the API, with their statuses', () => {
     expect(Object.fromEntries(Object.entries(ERRORS).map(([code, { status }]) => [code, status]))).toEqual({
       VALIDATION_FAILED: 400,

@@ -1,4 +1,4 @@
-/** The HTTP answer for a code. `title` is the same for every occurrence (RFC 9457); the detail differs. */
+/** The HTTP answer for a code. `title` is the same for every occurrence (RFC 9457), but the detail differs. */
 export interface ErrorEntry {
   readonly status: number;
   readonly title: string;
@@ -7,7 +7,7 @@ export interface ErrorEntry {
 }
 
 /**
- * All errors that the service answers. Codes are stable; titles and details may change. Tests compare the table in
+ * All errors that the service returns. Codes are stable, but titles and details may change. Tests compare the table in
  * docs/errors.md and the list in the OpenAPI document with this one.
  */
 export const ERRORS = {

@@ -1,4 +1,4 @@
-/** A line break in a secret that was pasted with it, as it is or as JSON escapes it. */
+/** A line break pasted with a secret, as it is or as JSON escapes it. */
 const BREAK = String.raw`[\n\r\t]|\\+[nrt]`;
 const PART = String.raw`(?:[\w-]|${BREAK})+`;
 
@@ -11,7 +11,7 @@ const TOKEN = new RegExp(String.raw`\beyJ${PART}(\.${PART}\.(?:${PART})?)?`, 'g'
 /** Up to the last "@" before the host ends, because URL parsers count an earlier "@" as part of the password. */
 const USERINFO = new RegExp(String.raw`(\/\/)(?:[^\s/?#"\\]|${BREAK})*@`, 'g');
 
-/** A text without recognisable API keys, tokens, and userinfo, for a log, an answer or a screen. */
+/** Removes recognisable API keys, tokens and userinfo from a text for a log, an answer or a screen. */
 export function masked(text: string): string {
   return text
     .replace(API_KEY, '$1***')

@@ -2,13 +2,13 @@ import { errorEntry, type ErrorCode } from './error-codes.js';
 import { masked } from './masked.js';
 import { show } from './show.js';
 
-/** A fault in one member of a request: an RFC 6901 pointer as a URI fragment, and a sentence. */
+/** A fault in one of a request's members: an RFC 6901 pointer as a URI fragment, and a sentence. */
 export interface Fault {
   readonly pointer: string;
   readonly detail: string;
 }
 
-/** The body of an error answer: RFC 9457 with `code` and `requestId`, and with `errors` and `line` where they help. */
+/** An error answer's body: RFC 9457 with `code` and `requestId`, and with `errors` and `line` where they help. */
 export interface ProblemBody {
   readonly type: string;
   readonly title: string;
@@ -22,12 +22,12 @@ export interface ProblemBody {
 
 export interface ProblemOptions extends ErrorOptions {
   readonly errors?: readonly Fault[];
-  /** The line of a streamed body with the fault, counted from 1. */
+  /** The faulty line of a streamed body, counted from 1. */
   readonly line?: number;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** An error that callers get as it is. Any other thrown error is a defect. */
+/** An error that callers get as it is. Any other thrown error is a bug. */
 export class ProblemError extends Error {
   readonly errors: readonly Fault[] | undefined;
   readonly line: number | undefined;

@@ -58,7 +58,7 @@ describe('show', () => {
     expect(show('http://[::1]')).toBe('"http://[::1]"');
   });
 
-  // A search that restarts at each character would take minutes and time out.
+  // A search that restarted at each character would take minutes and time out.
   it.each([':', '//a:', 'a:b', '-eyJ', '\neyJ', 'eyJ.', 'eyJ.eyJ.', 'unseen_', '\\', '//\n@'])(
     'masks a long text of %j in one pass',
     (part) => {

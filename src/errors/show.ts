@@ -1,7 +1,7 @@
 import { masked } from './masked.js';
 
 const LONGEST = 80;
-/** Number of characters to read: enough to find the end of any userinfo. */
+/** How many characters to read. Enough to find the end of any userinfo. */
 const HEAD = 1024;
 
 /**
@@ -11,14 +11,12 @@ const HEAD = 1024;
  */
 const AUTHORITY = /(:[/\\]*|[/\\]{2,})((?:[^/?#\\:]|:(?![/\\]))*)/g;
 
-/**
- * A user and the beginning of a password in a URL that a line break has cut. It is not a port, which has only digits.
- */
+/** A user and the beginning of a password in a URL that a line break has cut. Not a port, which has only digits. */
 const USER_CUT = /([/\\]{2})(?=[^/?#\\@[]*$)[^:]*:(?!\d*$)[^]*/;
 
 /**
- * A value as error messages show it: with userinfo, keys and tokens masked, escaped, cut at 80 characters. It is safe
- * for any JSON value.
+ * A value as error messages show it: with userinfo, keys and tokens masked, escaped, cut at 80 characters. Safe for any
+ * JSON value.
  */
 export function show(value: unknown): string {
   if (typeof value === 'string') return showString(value);

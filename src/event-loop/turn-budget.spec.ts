@@ -13,7 +13,7 @@ function budgetWithClock(): { budget: TurnBudget; work: (ms: number) => void } {
   return { budget, work: (ms) => (now += ms) };
 }
 
-/** Resolves in an I/O callback: there, the event loop runs its immediates before it polls for more I/O. */
+/** Resolves in an I/O callback, because there the event loop runs its immediates before it polls for more I/O. */
 async function afterIo(): Promise<void> {
   const { port1, port2 } = new MessageChannel();
   const arrived = once(port2, 'message');
@@ -27,7 +27,7 @@ async function ask(budget: TurnBudget): Promise<void> {
   if (budget.isSpent()) await budget.next();
 }
 
-describe('the budget of a turn', () => {
+describe('a turn’s budget', () => {
   it('allows work until it is spent, and again in the next turn', async () => {
     const { budget, work } = budgetWithClock();
     for (let i = 0; i < BUDGET_MS; i++) {
@@ -54,7 +54,7 @@ describe('the budget of a turn', () => {
     };
     await afterIo();
     const all = Promise.all(Array.from({ length: workers }, (_, number) => worker(number)));
-    // This runs after the budget's own immediate of each turn.
+    // This runs after the budget's own immediate in each turn.
     for (let most = 3 * workers * pieces; done.length < workers && most > 0; most--) {
       await setImmediate();
       turns.unshift(0);

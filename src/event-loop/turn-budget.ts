@@ -1,16 +1,16 @@
 /**
- * The time that work on large bodies may take in each turn of the event loop, for all requests together: until a turn
- * ends, the process answers no request. Such work asks the budget before each piece, and does not `await` before that
- * piece, because other work could meanwhile get the same permission. Once the budget of a turn is spent, work waits in
- * a queue, and each following turn belongs to the first in the queue. So a turn takes at most the budget and one piece,
- * for any number of requests.
+ * The time that work on large bodies, across all requests, may take in each turn of the event loop, because until a
+ * turn ends, the process answers no request. Such work asks the budget before each piece, and doesn't `await` before
+ * that piece, because other work could get the same permission in the meantime. Once a turn's budget is spent, work
+ * waits in a queue, and each following turn belongs to the first in the queue. So a turn takes at most the budget plus
+ * one piece, for any number of requests.
  */
 export class TurnBudget {
   private readonly waiting: (() => void)[] = [];
-  /** When this turn's budget is spent, by the clock; undefined before the first call in a turn. */
+  /** When this turn's budget is spent, by the clock. Undefined before the first call in a turn. */
   private spentAt: number | undefined;
 
-  /** `ms` is the budget of each turn, by a clock in milliseconds. */
+  /** `ms` is each turn's budget, by a clock in milliseconds. */
   constructor(
     private readonly ms: number,
     private readonly clock: () => number = () => performance.now(),
@@ -23,7 +23,7 @@ export class TurnBudget {
     return false;
   }
 
-  /** Resolves in a later turn, whose budget belongs to this caller: first come, first served. */
+  /** Resolves in a later turn, whose budget belongs to this caller. First come, first served. */
   next(): Promise<void> {
     return new Promise((resolve) => this.waiting.push(resolve));
   }
@@ -35,7 +35,7 @@ export class TurnBudget {
 
   /**
    * The first immediate after an I/O callback runs before the loop polls for more I/O. Waiting work starts in the
-   * immediate after that one; otherwise it would get a second budget in the same turn.
+   * immediate after that one, because otherwise it would get a second budget in the same turn.
    */
   private endOfFirst(): void {
     if (this.waiting.length === 0) this.spentAt = undefined;

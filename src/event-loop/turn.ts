@@ -3,13 +3,13 @@ import { TurnBudget } from './turn-budget.js';
 const MS_A_TURN = 10;
 
 /**
- * Bytes or characters that may be processed without asking. The rules for URLs or JSON need at most a few milliseconds
- * for them.
+ * How many bytes or characters work may process without asking. The rules for URLs or JSON take at most a few
+ * milliseconds for them.
  */
 export const PORTION = 8 * 1024;
 
 /**
- * The budget of the process's event loop: `if (turn.isSpent()) await turn.next();` before each piece after the first
+ * The budget for the process's event loop: `if (turn.isSpent()) await turn.next();` before each piece after the first
  * PORTION.
  */
 export const turn = new TurnBudget(MS_A_TURN);

@@ -29,13 +29,13 @@ export interface Described {
   readonly stats: FilterStats;
 }
 
-/** A filter in a list. Without `stats`, its data is lost. */
+/** A filter in a list. If `stats` is absent, its data is lost. */
 export interface Listed {
   readonly filter: Filter;
   readonly stats?: FilterStats;
 }
 
-/** The life cycle of filters of both kinds. The services of each kind create the views. */
+/** The life cycle of both kinds of filters. Each kind's services create the views. */
 @Injectable()
 export class FilterLifecycle {
   constructor(
@@ -48,7 +48,7 @@ export class FilterLifecycle {
 
   /**
    * Creates a filter. `created` is false if the same filter already exists. Throws FORBIDDEN, FILTER_TOO_LARGE,
-   * FILTER_EXISTS, QUOTA_EXCEEDED, and the errors of the port.
+   * FILTER_EXISTS, QUOTA_EXCEEDED, and port errors.
    */
   async create(
     { growth, ...spec }: Omit<FilterSpec, 'geometry' | 'layers' | 'seed'> & { readonly growth: Growth },
@@ -71,8 +71,8 @@ export class FilterLifecycle {
   }
 
   /**
-   * Creates a filter with the contents of an export. Throws FORBIDDEN, FILTER_TOO_LARGE, QUOTA_EXCEEDED, the errors of
-   * `parts`, and the errors of the port.
+   * Creates a filter with an export's contents. Throws FORBIDDEN, FILTER_TOO_LARGE, QUOTA_EXCEEDED, errors from
+   * `parts`, and port errors.
    */
   async import(
     spec: FilterSpec,
@@ -100,8 +100,8 @@ export class FilterLifecycle {
   }
 
   /**
-   * A page of the caller's filters, and the cursor of the next page. Leaves out filters that were dropped during the
-   * call. A filter whose data is lost does not hide the others.
+   * A page of the caller's filters, and the cursor for the next page. Leaves out filters that were dropped during the
+   * call. A filter whose data is lost doesn't hide the others.
    */
   async list(
     kind: FilterKind,
@@ -131,7 +131,7 @@ export class FilterLifecycle {
     return this.describe(filter);
   }
 
-  /** Undefined if the filter was dropped. */
+  /** Returns undefined if the filter was dropped. */
   private async describeListed(filter: Filter): Promise<Listed | undefined> {
     try {
       return await this.describe(filter);
@@ -142,7 +142,7 @@ export class FilterLifecycle {
     }
   }
 
-  /** The spec without the layers that would exceed MAX_FILTER_BYTES. */
+  /** The spec without layers that would exceed MAX_FILTER_BYTES. */
   private bounded(spec: FilterSpec): FilterSpec {
     let bytes = 0;
     const layers = spec.layers?.filter(({ geometry }, number) => {
@@ -152,7 +152,7 @@ export class FilterLifecycle {
     return layers ? { ...spec, layers } : spec;
   }
 
-  /** Throws FILTER_TOO_LARGE if the export has cells in a layer that the limit does not allow. */
+  /** Throws FILTER_TOO_LARGE if the export has cells in a layer beyond the limit. */
   private async *refuseBeyond(
     parts: AsyncIterable<Part>,
     layers: number,
@@ -181,7 +181,7 @@ export class FilterLifecycle {
 }
 
 /**
- * The error of a repeated creation. A repeat changes nothing, even if the filter of the first attempt has been dropped
+ * The error for a repeated creation. A repeat changes nothing, even if the first attempt's filter has been dropped
  * since.
  */
 function droppedSince({ kind, name }: Pick<FilterSpec, 'kind' | 'name'>, error: unknown): unknown {

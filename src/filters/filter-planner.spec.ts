@@ -5,7 +5,7 @@ import type { Config } from '../config/config.js';
 import type { Store } from '../store/store.token.js';
 import { FilterPlanner } from './filter-planner.js';
 
-/** The segmentation of a cluster, where new filters have at least four segments. */
+/** A cluster's segmentation, with at least four segments in new filters. */
 const CLUSTER: Segmentation = { maxSegmentBytes: 2 ** 20, minSegments: 4, minSegmentBytes: 1_024 };
 
 function planner(segmentation: Segmentation, maxFilterBytes = 2 ** 30, runs = 1): FilterPlanner {
@@ -25,7 +25,7 @@ function filterOf(growth: 'auto' | 'none', segmentation: Segmentation): Filter {
   return spec as Filter;
 }
 
-describe.each(['auto', 'none'] as const)('the plan of a sync, growth %s', (growth) => {
+describe.each(['auto', 'none'] as const)('a sync’s plan, growth %s', (growth) => {
   const filter = filterOf(growth, CLUSTER);
   const ONE = { ...CLUSTER, minSegments: 1 };
 
@@ -60,31 +60,25 @@ describe.each(['auto', 'none'] as const)('the plan of a sync, growth %s', (growt
 it.each([
   [1, { ...CLUSTER, minSegments: 1 }],
   [3, { ...CLUSTER, minSegments: 12 }],
-])(
-  'a set with perHost keeps the URLs of a host together, in one run for each of %d servers',
-  (runs, where) => {
-    for (const capacity of [1, 100_000, 10_000_000]) {
-      const sizing = { type: 'counting', capacity, errorRate: 0.001, growth: 'auto' } as const;
-      const { geometry, layers = [] } = planner(where, 2 ** 40, runs).plan({ ...sizing, perHost: {} });
-      expect(layers[0]?.geometry).toEqual(geometry);
-      for (const layer of layers)
-        expect(layer.geometry).toMatchObject({ hashScheme: HOST_HASH_SCHEME, spread: runs });
-      if (capacity === 1) expect(geometry.segments).toBe(runs);
-      expect(planner(where, 2 ** 40, runs).plan(sizing).geometry).not.toHaveProperty('spread');
-    }
-  },
-);
-
-it.each([1, 100_000, 10_000_000])(
-  'the plan of a sync keeps the run of each host, for %d items',
-  (capacity) => {
-    const filter = filterOf('auto', { ...CLUSTER, spread: 3 });
-    const byHost = { ...filter, geometry: { ...filter.geometry, hashScheme: HOST_HASH_SCHEME } };
-    const { geometry, layers = [] } = planner(CLUSTER).planSync(byHost, { capacity });
+])('a set with perHost keeps a host’s URLs together, in one run for each of %d servers', (runs, where) => {
+  for (const capacity of [1, 100_000, 10_000_000]) {
+    const sizing = { type: 'counting', capacity, errorRate: 0.001, growth: 'auto' } as const;
+    const { geometry, layers = [] } = planner(where, 2 ** 40, runs).plan({ ...sizing, perHost: {} });
     expect(layers[0]?.geometry).toEqual(geometry);
-    for (const layer of layers) {
-      expect(layer.geometry).toMatchObject({ hashScheme: HOST_HASH_SCHEME, spread: 3 });
-      expect(layer.geometry.segments % 3).toBe(0);
-    }
-  },
-);
+    for (const layer of layers)
+      expect(layer.geometry).toMatchObject({ hashScheme: HOST_HASH_SCHEME, spread: runs });
+    if (capacity === 1) expect(geometry.segments).toBe(runs);
+    expect(planner(where, 2 ** 40, runs).plan(sizing).geometry).not.toHaveProperty('spread');
+  }
+});
+
+it.each([1, 100_000, 10_000_000])('a sync’s plan keeps each host’s run, for %d items', (capacity) => {
+  const filter = filterOf('auto', { ...CLUSTER, spread: 3 });
+  const byHost = { ...filter, geometry: { ...filter.geometry, hashScheme: HOST_HASH_SCHEME } };
+  const { geometry, layers = [] } = planner(CLUSTER).planSync(byHost, { capacity });
+  expect(layers[0]?.geometry).toEqual(geometry);
+  for (const layer of layers) {
+    expect(layer.geometry).toMatchObject({ hashScheme: HOST_HASH_SCHEME, spread: 3 });
+    expect(layer.geometry.segments % 3).toBe(0);
+  }
+});

@@ -7,11 +7,11 @@ import { Store } from '../store/store.token.js';
 import { humanBytes } from './bytes.js';
 import type { PlanDto } from './filter.dto.js';
 
-/** The parameters that determine the size of a filter, besides `perHost`. */
+/** The parameters that determine a filter's size, besides `perHost`. */
 type Asked = Omit<PlanDto, 'perHost'>;
 type Planned = Pick<FilterSpec, 'geometry' | 'layers'>;
 
-/** Plans the geometry of filters. */
+/** Plans filter geometries. */
 @Injectable()
 export class FilterPlanner {
   constructor(
@@ -20,8 +20,8 @@ export class FilterPlanner {
   ) {}
 
   /**
-   * For a filter that grows, plans all layers that fit MAX_FILTER_BYTES. With `perHost`, it keeps hosts together.
-   * Throws VALIDATION_FAILED for members that contradict each other.
+   * For a filter that grows, plans all layers that fit into MAX_FILTER_BYTES. With `perHost`, keeps each host's URLs
+   * together. Throws VALIDATION_FAILED for members that contradict each other.
    */
   plan({ perHost, ...dto }: Asked & Pick<FilterSpec, 'perHost'>): Planned {
     const { segmentation, runs } = this.store;
@@ -40,8 +40,8 @@ export class FilterPlanner {
 
   /**
    * Plans the layers that a sync fills. They grow as the filter does, and may have a different capacity or error rate.
-   * Each item keeps its hash and its segment: so the plan has the filter's hash scheme, and a multiple of the segments
-   * that the filter was created with. Throws FILTER_TOO_LARGE.
+   * Each item keeps its hash and its segment, so the plan has the filter's hash scheme, and a multiple of the segments
+   * with which the filter was created. Throws FILTER_TOO_LARGE.
    */
   planSync(filter: Filter, asked: Partial<Pick<PlanDto, 'capacity' | 'errorRate'>>): SyncPlan {
     const { capacity = filter.capacity, errorRate = filter.errorRate } = asked;

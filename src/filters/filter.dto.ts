@@ -15,7 +15,7 @@ export type Growth = 'auto' | 'none';
 
 const GROWTHS: readonly Growth[] = ['auto', 'none'];
 
-/** Decorates the member of a body that decides whether a filter grows. */
+/** Decorates the body member that decides whether a filter grows. */
 export function GrowthOption(byDefault: Growth): PropertyDecorator {
   return applyDecorators(
     ApiPropertyOptional({
@@ -33,7 +33,7 @@ export function GrowthOption(byDefault: Growth): PropertyDecorator {
 
 const MAX_AGE = must(`be a whole number from ${MIN_MAX_AGE_SECONDS} to ${MAX_MAX_AGE_SECONDS}`);
 
-/** Decorates the member of a body that sets the age of a visited set. */
+/** Decorates the body member that sets a visited set's age. */
 export function MaxAgeOption(): PropertyDecorator {
   return applyDecorators(
     ApiPropertyOptional({
@@ -52,7 +52,7 @@ export function MaxAgeOption(): PropertyDecorator {
   );
 }
 
-/** The parameters that decide the size of a filter. */
+/** The parameters that decide a filter's size. */
 export class SizeDto {
   @ApiProperty({
     enum: ['counting', 'standard'],
@@ -77,7 +77,7 @@ export class SizeDto {
   readonly growth?: Growth;
 }
 
-/** The parameters of a plan: for a filter, or for a visited set with an age or with `perHost`. */
+/** The parameters for a plan: for a filter, or for a visited set with an age or `perHost`. */
 export class PlanDto extends SizeDto {
   @MaxAgeOption()
   readonly maxAgeSeconds?: number;
@@ -104,7 +104,7 @@ export class CreateFilterDto extends SizeDto {
 export const MAX_PAGE = 1_000;
 export const DEFAULT_PAGE = 100;
 
-/** Size of a page. It is a pattern, because query parameters are strings. */
+/** Page size. A pattern, because query parameters are strings. */
 export const PAGE_PATTERN = /^([1-9]\d{0,2}|1000)$/;
 export const PAGE = must(`be a whole number from 1 to ${MAX_PAGE}`);
 

@@ -14,13 +14,13 @@ import type { Growth } from './filter.dto.js';
 import { PerHostView } from './per-host.js';
 import { SyncView, syncView } from './sync.view.js';
 
-/** A list of filters, including filters whose data is lost. Name both views in ApiExtraModels. */
+/** A list of filters, including those whose data is lost. Name both views in ApiExtraModels. */
 export function eitherOf(view: Type<object>, lost: Type<object>): ApiPropertyOptions {
   const schemas = [view, lost].map((type) => ({ $ref: getSchemaPath(type) }));
   return { type: 'array', items: { oneOf: schemas } };
 }
 
-/** The geometry of a filter. */
+/** A filter's geometry. */
 export class GeometryView {
   @ApiProperty({ type: 'integer' }) readonly segments!: number;
   @ApiProperty({
@@ -49,7 +49,7 @@ class SizedView {
   @ApiProperty({ type: 'integer', description: 'Bytes in all layers' }) readonly memoryBytes!: number;
 }
 
-/** A layer that a filter may grow to. */
+/** A layer to which a filter may grow. */
 export class PlannedLayerView {
   @ApiProperty({ type: 'integer', description: 'Number of items at which the next layer opens' })
   readonly capacity!: number;
@@ -71,7 +71,7 @@ export class PlanView extends SizedView {
   readonly plannedLayers?: PlannedLayerView[];
 }
 
-/** A layer of a filter, oldest first. New items go to the last one. */
+/** A filter's layer, oldest first. New items go to the last one. */
 export class LayerView {
   @ApiProperty({ type: 'integer' }) readonly capacity!: number;
   @ApiProperty({ type: 'integer' }) readonly items!: number;
@@ -82,7 +82,7 @@ export class LayerView {
   @ApiProperty({ type: 'integer' }) readonly memoryBytes!: number;
 }
 
-/** The members that do not change within a generation. */
+/** The members that don't change within a generation. */
 class FilterDescriptionView extends SizedView {
   @ApiProperty() readonly name!: string;
   @ApiProperty({ enum: ['set', 'multiset'] }) readonly semantics!: Semantics;
@@ -165,7 +165,7 @@ function descriptionView(filter: Filter): Plain<FilterDescriptionView> {
   };
 }
 
-/** A filter whose data is lost, as lists show it: everything known without the data. */
+/** A filter whose data is lost, as lists show it, with everything known without the data. */
 export function lostFilterView(filter: Filter): Plain<LostFilterView> {
   return { ...descriptionView(filter), state: 'lost' };
 }

@@ -9,7 +9,7 @@ import { ItemsService } from './items.service.js';
 import { Membership } from './membership.js';
 import { OpenFilters } from './open-filters.js';
 
-/** Standard and counting filters, and the parts of them that visited sets use. */
+/** Standard and counting filters, and their parts that visited sets use. */
 @Module({
   controllers: [FiltersController, PlanController, ItemsController],
   providers: [

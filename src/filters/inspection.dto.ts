@@ -1,7 +1,7 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { MOST_EXPLAINED } from '../batches/few-entries.pipe.js';
 
-// Shapes of bodies, only for the API description: FewEntriesPipe reads the bodies.
+// Shapes of bodies, only for the API description. FewEntriesPipe reads the bodies.
 
 const FEW = {
   type: String,

@@ -6,9 +6,7 @@ import { Store } from '../store/store.token.js';
 import { countersView, findingView, type CountersView, type ExplainedItemsView } from './inspection.view.js';
 import { OpenFilters } from './open-filters.js';
 
-/**
- * Shows people the contents of a filter, and why it gives a result. Throws FILTER_NOT_FOUND and the errors of the port.
- */
+/** Shows people a filter's contents, and why it gives a result. Throws FILTER_NOT_FOUND and port errors. */
 @Injectable()
 export class InspectionService {
   constructor(

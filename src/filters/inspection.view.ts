@@ -1,7 +1,7 @@
 import { ApiProperty } from '@nestjs/swagger';
 import type { Filter, Finding, LayerSample } from '#store';
 
-/** The cells of some pages of a layer. */
+/** The cells in some of a layer's pages. */
 export class LayerCountersView {
   @ApiProperty({ type: 'integer', description: 'Pages in the layer' }) readonly pages!: number;
   @ApiProperty({ type: 'integer', description: 'Pages that were read: at most 256 in all layers' })
@@ -75,7 +75,7 @@ const LAYERS: { type: [typeof LayerFindingView]; description: string } = {
   description: 'Layers, oldest first',
 };
 
-/** The cells of an item, and the result. */
+/** An item's cells, and the result. */
 class FindingView {
   @ApiProperty(ANSWER) readonly answer!: 'seen' | 'unseen';
   @ApiProperty(HIDDEN) readonly hidden?: true;
@@ -98,7 +98,7 @@ export class UrlStepView {
   @ApiProperty() readonly after!: string;
 }
 
-/** An invalid URL has only `url` and `invalid`; a valid one has all other members. */
+/** An invalid URL has only `url` and `invalid`. A valid one has all other members. */
 export class ExplainedUrlView {
   @ApiProperty({ description: 'As received' }) readonly url!: string;
   @ApiProperty({ required: false, description: 'Why the URL has no key' }) readonly invalid?: string;

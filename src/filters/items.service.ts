@@ -7,7 +7,7 @@ import { ProblemError } from '../errors/problem.js';
 import { Membership } from './membership.js';
 import { OpenFilters } from './open-filters.js';
 
-// The index is the answer byte of the port.
+// The index is the port's answer byte.
 const ADD: Verdicts = [
   { name: 'duplicate', result: false },
   { name: 'new', result: true },
@@ -23,18 +23,17 @@ const COUNT: Verdicts = Array.from({ length: 16 }, (_, n) => ({
   result: n,
 }));
 
-/** Throws if the call is not for filters such as this one. A name may get another filter between two calls. */
+/** Throws if the call is not for such a filter. Between two calls, a name may get another filter. */
 export type Accept = (filter: Filter) => void;
 
 export interface AddItems {
-  /** Adds to a multiset only items that are not present. */
+  /** Adds only absent items to a multiset. */
   readonly onlyAbsent?: boolean | undefined;
   readonly accept?: Accept;
 }
 
 /**
- * Executes the routes `items/*`, for a JSON batch or one block of a stream. Throws FILTER_NOT_FOUND and the errors of
- * the port.
+ * Executes the routes `items/*`, for a JSON batch or one of a stream's blocks. Throws FILTER_NOT_FOUND and port errors.
  */
 @Injectable()
 export class ItemsService {
@@ -76,7 +75,7 @@ export class ItemsService {
     );
   }
 
-  /** Adds items to the input list of a sync. */
+  /** Adds items to a sync's input list. */
   keep(name: string, sync: string, items: Keys, operation: Operation): Promise<BatchResult> {
     return this.filters.withFilter(name, 'filter', async (filter) =>
       tally(await this.membership.keep(filter, sync, items, operation), KEEP),

@@ -1,6 +1,6 @@
 import { ApiProperty } from '@nestjs/swagger';
 
-// Shapes of answers, only for the API description: tally() creates the answers.
+// Shapes of answers, only for the API description. tally() creates the answers.
 
 export class BooleansView {
   @ApiProperty({ type: [Boolean] }) readonly results!: boolean[];

@@ -5,14 +5,14 @@ import { whenInTurn, type OrderedOperation } from '../batches/ordered-operation.
 import { turn } from '../event-loop/turn.js';
 import { Store } from '../store/store.token.js';
 
-/** Connects positions and counters: takes the keys of items, and returns one byte per item, as the port defines it. */
+/** Connects positions and counters: takes items' keys, and returns one byte per item, as defined by the port. */
 @Injectable()
 export class Membership {
   constructor(@Inject(Store) private readonly store: Store) {}
 
   /**
-   * Returns one of Added per key. Unless a multiset counts every key, only the first of equal keys is new, even if the
-   * store works in parallel. The port explains the options.
+   * Returns one of Added per key. Unless a multiset counts every key, only the first among equal keys is new, even if
+   * the store works in parallel. The port explains the options.
    */
   async add(
     filter: Filter,
@@ -49,10 +49,7 @@ export class Membership {
     return this.store.counters.remove(filter, positions, await whenInTurn(operation), ids);
   }
 
-  /**
-   * Returns Kept.… per key, for the sync with this id. Each of several equal keys counts separately. `hosts`: see
-   * Counters.add.
-   */
+  /** Returns Kept.… per key, for the sync with this id. Counts equal keys separately. `hosts`: see Counters.add. */
   async keep(
     filter: Filter,
     id: string,
@@ -69,7 +66,7 @@ export class Membership {
   }
 }
 
-/** The answers for a batch, from those for its folded form. If an item is limited, so are its copies. */
+/** A batch's answers, from those for its folded form. If an item is limited, so are its copies. */
 function unfolded({ original, folded }: Folded, answers: Uint8Array): Uint8Array {
   const limited = answers.includes(Added.Limited);
   const bytes = new Uint8Array(folded.length).fill(Added.Present);
@@ -79,7 +76,7 @@ function unfolded({ original, folded }: Folded, answers: Uint8Array): Uint8Array
   return bytes;
 }
 
-/** The positions of keys in a filter. For many or long keys, this takes several turns of the event loop. */
+/** The keys' positions in a filter. For many or long keys, this takes several turns of the event loop. */
 async function positionsIn({ seed, geometry }: Filter, keys: Keys): Promise<Positions> {
   const blocks = positionsByBlock(keys, seed, geometry);
   for (;;) {

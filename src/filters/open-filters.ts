@@ -4,7 +4,7 @@ import { notFound } from '../errors/not-found.js';
 import { ProblemError } from '../errors/problem.js';
 import { Store } from '../store/store.token.js';
 
-/** Number of attempts for a call. It fails if the filter is cleared during each attempt. */
+/** How often to try a call. It fails if the filter is cleared during each attempt. */
 const ATTEMPTS = 3;
 
 /** Opens filters by name, and repeats calls on stale generations. */
@@ -24,7 +24,7 @@ export class OpenFilters {
   /**
    * Runs `action` on the filter as it is now. If a call to the store finds that a clear or a commit has replaced the
    * filter, that call changes nothing, and the action runs again. Positions and URL keys belong to a generation, so the
-   * action must compute them itself. An action of several calls must remember the calls that it has made.
+   * action must compute them itself. An action that makes several calls must remember which it has made.
    */
   async withFilter<T>(name: string, kind: FilterKind, action: (filter: Filter) => Promise<T>): Promise<T> {
     for (let attempt = 1; ; attempt++) {
@@ -38,8 +38,8 @@ export class OpenFilters {
 }
 
 /**
- * Rewords an error of the store for callers. The port knows only filters, and some of its messages about lost data may
- * name keys of the store. Callers get the name of the filter or set instead.
+ * Rewords a store error for callers. The port knows only filters, and some of its messages about lost data may name the
+ * store's keys. Callers get the name of the filter or set instead.
  */
 export function inWordsOf(kind: FilterKind, name: string, error: unknown): unknown {
   if (!(error instanceof StoreError)) return error;

@@ -20,7 +20,7 @@ function Limit(member: Member, description: string): PropertyDecorator {
   return ApiPropertyOptional({ type: 'integer', minimum: 1, maximum: MOST[member], description });
 }
 
-/** How the queue of a visited set treats each host: in a body, and in a description. */
+/** How a visited set's queue treats each host: in a body, and in a description. */
 export class PerHostView {
   @Limit('delaySeconds', 'Time between two leases from a host. Absent: none')
   readonly delaySeconds?: number;
@@ -37,7 +37,7 @@ export class PerHostView {
   readonly maxUrls?: number;
 }
 
-/** Decorates the member of a body that gives the queue a lane for each host. */
+/** Decorates the body member that gives the queue a lane for each host. */
 export function PerHostOption(): PropertyDecorator {
   return applyDecorators(
     ApiPropertyOptional({
@@ -51,7 +51,7 @@ export function PerHostOption(): PropertyDecorator {
   );
 }
 
-/** Reads the member `perHost` of a body. Throws VALIDATION_FAILED. */
+/** Reads a body's member `perHost`. Throws VALIDATION_FAILED. */
 export function perHostOf(input: unknown): PerHost {
   if (typeof input !== 'object' || input === null || Array.isArray(input))
     throw invalid('#/perHost', `perHost must be an object, not ${show(input)}`);

@@ -3,7 +3,7 @@ import { forgottenBy, type Sync, type SyncState } from '#store';
 
 const STATES: readonly SyncState[] = ['open', 'committing', 'committed', 'abandoned'];
 
-/** A sync of a filter or visited set. A finished sync has the figures of its end. */
+/** A sync of a filter or visited set. A finished sync has its final figures. */
 export class SyncView {
   @ApiProperty({ example: '9f3c1e0a7b5d2468' }) readonly id!: string;
   @ApiProperty({

@@ -85,8 +85,8 @@ function samplerOf(
 const points = (sampler: HistorySampler, name: string): number | undefined =>
   sampler.of(name)?.ring.from(0).length;
 
-describe('the history of filters', () => {
-  it('samples one filter after the other, once per round', async () => {
+describe('filter histories', () => {
+  it('samples one filter after another, once per round', async () => {
     const store = new Names();
     for (const name of ['a', 'b']) store.filters.set(name, '1');
     store.sets.set('z', '1');
@@ -115,11 +115,11 @@ describe('the history of filters', () => {
     const { lists } = store;
     for (let n = 0; n < 10_000; n++) store.filters.set(`more-${n}`, '1');
     await sampler.round(0);
-    // Without a free place, the round does not list filters.
+    // Without a free place, the round doesn't list filters.
     expect([store.described.length, store.lists]).toEqual([2 * MOST_WATCHED, lists]);
   });
 
-  it('keeps the filters that it watches despite new ones, and fills a place that becomes free', async () => {
+  it('keeps watching its filters despite new ones, and fills a place that becomes free', async () => {
     const store = new Names();
     for (let n = 0; n < MOST_WATCHED; n++) store.filters.set(`old-${n}`, '1');
     const { sampler } = samplerOf(store);
@@ -188,13 +188,13 @@ describe('the history of filters', () => {
     expect(store.described).toEqual(['a', 'b', 'c']);
   });
 
-  it('takes a point of each filter every minute', async () => {
+  it('takes a point for each filter every minute', async () => {
     const store = new Names();
     store.filters.set('a', '1');
     const clock = new MovedClock();
     const { sampler, lifecycle } = samplerOf(store, clock);
     sampler.onApplicationBootstrap();
-    // A minute that ends during a round does not start another round.
+    // A minute that ends during a round doesn't start another round.
     await until('there are three points', async () => {
       clock.advance(INTERVAL_MS);
       return points(sampler, 'a') === 3;

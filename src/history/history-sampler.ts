@@ -29,14 +29,14 @@ export const WINDOW_MS = 6 * 3_600_000;
 const POINTS = WINDOW_MS / INTERVAL_MS;
 /** Maximum number of filters watched. Each costs the store one description per minute, and the process 34 KiB. */
 export const MOST_WATCHED = 500;
-/** Size of a page of filters. It is small, because a store may need to read each filter of a page. */
+/** Filters per page. Small, because a store may need to read each filter on a page. */
 const PAGE = 100;
-/** The share of a minute that a round over MOST_WATCHED filters takes if the store answers immediately. */
+/** How much of a minute a round over MOST_WATCHED filters takes if the store answers immediately. */
 const BUSY_SHARE = 0.9;
 const SLOT_MS = (BUSY_SHARE * INTERVAL_MS) / MOST_WATCHED;
 const KINDS: readonly FilterKind[] = ['visited-set', 'filter'];
 
-/** The points of one generation of a filter. */
+/** The points for one of a filter's generations. */
 export interface History {
   readonly kind: FilterKind;
   readonly generation: string;
@@ -47,7 +47,7 @@ export interface History {
 
 /**
  * Records the state of at most MOST_WATCHED filters once a minute. A round pauses between filters to spread the load. A
- * slow round delays the next one. If the store does not answer, the history has a gap.
+ * slow round delays the next one. If the store doesn't answer, the history has a gap.
  */
 @Injectable()
 export class HistorySampler implements OnApplicationBootstrap, BeforeApplicationShutdown {
@@ -73,13 +73,13 @@ export class HistorySampler implements OnApplicationBootstrap, BeforeApplication
     void this.round();
   }
 
-  /** Resolves when no round is in progress, because the store is closed next. */
+  /** Resolves when no round is in progress, because next the store is closed. */
   async beforeApplicationShutdown(): Promise<void> {
     this.stop();
     await this.running;
   }
 
-  /** The history of the filter with this name, if any. */
+  /** The history for this filter name, if any. */
   of(name: string): History | undefined {
     return this.histories.get(name);
   }
@@ -90,7 +90,7 @@ export class HistorySampler implements OnApplicationBootstrap, BeforeApplication
   }
 
   /**
-   * Takes a point of each filter, unless a round is in progress. Never throws. `slotMs` is the time for each filter.
+   * Takes a point for each filter, unless a round is in progress. Never throws. `slotMs` is the time for each filter.
    */
   round(slotMs = SLOT_MS): Promise<void> {
     this.running ??= this.try(slotMs).finally(() => {
@@ -143,8 +143,8 @@ export class HistorySampler implements OnApplicationBootstrap, BeforeApplication
   }
 
   /**
-   * Yields watched filters first, then other filters while places are free: new filters never end the history of
-   * watched ones.
+   * Yields watched filters first, then others while places are free, so that new filters never end a watched one's
+   * history.
    */
   private async *filters(): AsyncGenerator<Filter> {
     const seen = new Set<string>();
@@ -172,7 +172,7 @@ export class HistorySampler implements OnApplicationBootstrap, BeforeApplication
     this.full = seen.size === MOST_WATCHED;
   }
 
-  /** Throws STORE_UNAVAILABLE, which ends the round, because further calls would only time out. */
+  /** Throws STORE_UNAVAILABLE, which ends the round, because more calls would only time out. */
   private async sample(filter: Filter): Promise<void> {
     try {
       const stats = await this.store.describe(filter);

@@ -5,7 +5,7 @@ import { Optional } from '../validation/optional.js';
 
 const LEAST_SECONDS = 60;
 export const MOST_SECONDS = 21_600;
-/** A whole number from 60 to 21,600. It is a pattern, because query parameters are strings. */
+/** A whole number from 60 to 21,600. A pattern, because query parameters are strings. */
 const SECONDS_PATTERN = /^(?:[6-9]\d|[1-9]\d{2,3}|1\d{4}|20\d{3}|21[0-5]\d{2}|21600)$/;
 
 export class HistoryQueryDto {

@@ -7,7 +7,7 @@ import { HistorySampler, INTERVAL_MS } from './history-sampler.js';
 import { MOST_SECONDS, type HistoryQueryDto } from './history.dto.js';
 import { pointView, type HistoryView } from './history.view.js';
 
-/** The history of filters, as this instance has recorded it. */
+/** Filter histories, as recorded by this instance. */
 @Injectable()
 export class HistoryService {
   constructor(
@@ -16,7 +16,7 @@ export class HistoryService {
     @Inject(Clock) private readonly clock: Clock,
   ) {}
 
-  /** Throws FILTER_NOT_FOUND or VISITED_SET_NOT_FOUND, and the errors of the port. */
+  /** Throws FILTER_NOT_FOUND or VISITED_SET_NOT_FOUND, and port errors. */
   async of(name: string, kind: FilterKind, { seconds }: HistoryQueryDto): Promise<HistoryView> {
     // Not from a cache, because another instance may have cleared the filter.
     const { generation } = await this.store.open(name, kind, { fresh: true }).catch((error: unknown) => {

@@ -9,7 +9,7 @@ export class QueuePointView {
   @ApiProperty({ type: 'integer' }) readonly dead!: number;
 }
 
-/** A filter or visited set at one time. It has the same members as its description. */
+/** A filter or visited set at one time. Has the same members as its description. */
 export class PointView {
   @ApiProperty({ format: 'date-time' }) readonly at!: string;
   @ApiProperty({ type: 'integer' }) readonly items!: number;

@@ -1,4 +1,4 @@
-/** The figures of a point, each in its own column; `at` is in ms since the epoch. */
+/** A point's figures, each in its own column. `at` is in ms since the epoch. */
 const COLUMNS = [
   ...(['at', 'items', 'fill', 'estimatedErrorRate', 'added', 'duplicate', 'removed', 'refused'] as const),
   ...(['waiting', 'leased', 'delayed', 'scheduled', 'dead'] as const),
@@ -8,7 +8,7 @@ type Column = (typeof COLUMNS)[number];
 
 export type Point = Readonly<Record<Column, number>>;
 
-/** The last points of a filter, oldest first. All its memory is allocated at the start. */
+/** A filter's last points, oldest first. All memory is allocated at the start. */
 export class PointRing {
   private readonly columns: Readonly<Record<Column, Float64Array>>;
   private length = 0;
@@ -25,7 +25,7 @@ export class PointRing {
     this.length = Math.min(this.length + 1, this.size);
   }
 
-  /** The points that are not older than `time`, in ms since the epoch. */
+  /** Points no older than `time`, in ms since the epoch. */
   from(time: number): Point[] {
     const first = this.next - this.length + this.size;
     const places = Array.from({ length: this.length }, (_, n) => (first + n) % this.size);

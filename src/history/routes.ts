@@ -4,7 +4,7 @@ import type { ErrorCode } from '../errors/error-codes.js';
 import { Documented } from '../openapi/decorators.js';
 import { HistoryView } from './history.view.js';
 
-/** The history route of both kinds. `missing` is the error if the name does not exist. */
+/** The history route for both kinds. `missing` is the error if the name doesn't exist. */
 export function HistoryRoute(missing: ErrorCode): MethodDecorator {
   return applyDecorators(
     Documented({

@@ -22,11 +22,11 @@ export interface StreamedKind {
 
 export interface BodyReaders {
   readonly streamed: readonly StreamedKind[];
-  /** Packs a JSON body of items, so that it need not be parsed; undefined if it must be parsed. */
+  /** Packs a JSON body of items, so that it need not be parsed. Undefined if it must be parsed. */
   readonly packed: (raw: Buffer, parse: () => Promise<unknown>) => object | undefined;
 }
 
-/** Media types of an export file, whose header gives its kind. */
+/** Media types for an export file, whose header says which kind it is. */
 export const EXPORT_TYPES = ['application/vnd.unseen.filter', 'application/octet-stream'] as const;
 
 const EXPORTS: StreamedKind = {
@@ -36,8 +36,8 @@ const EXPORTS: StreamedKind = {
 };
 
 /**
- * Replaces Fastify's parsers. A JSON body is read completely, and its bytes are kept for the fingerprint. A streamed
- * body is passed on unread.
+ * Replaces Fastify's parsers. Reads a JSON body completely, and keeps its bytes for the fingerprint. Passes on a
+ * streamed body unread.
  */
 export function useBodyParsers(
   server: FastifyInstance,

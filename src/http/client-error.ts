@@ -7,9 +7,9 @@ import { nextRequestId } from '../request/context.js';
 import type { Headers } from './security-headers.js';
 
 /**
- * Answers bytes that are not a valid HTTP request (broken syntax, or headers that are too large or too slow) on the
+ * Answers bytes that aren't a valid HTTP request (broken syntax, or headers that are too large or too slow) on the
  * socket itself, because Fastify has no request to reply to. Answers earlier complete requests first, because they may
- * have been executed, and an error instead of their answers would deny that.
+ * have run, and an error in place of their answers would deny that.
  */
 export function answerClientError(error: Error & { code?: string }, socket: Socket, headers: Headers): void {
   const answer = (): void => {
@@ -22,7 +22,7 @@ export function answerClientError(error: Error & { code?: string }, socket: Sock
 }
 
 function problemAnswer(error: Error & { code?: string }, headers: Headers): string {
-  // All codes of the parser itself (HPE_…) mean that the client sent invalid bytes.
+  // All of the parser's own codes (HPE_…) mean that the client sent invalid bytes.
   const fault = error.code?.startsWith('HPE_') || error.code?.startsWith('ERR_HTTP_');
   const problem = toProblem(Object.assign(error, fault && { statusCode: 400 }));
   const requestId = nextRequestId();

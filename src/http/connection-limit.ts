@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import { connectionOf } from './connection.js';
 
-/** The connections of one address. */
+/** One address' connections. */
 interface Peer {
   count: number;
   /** Idle connections, longest idle first. */
@@ -9,9 +9,9 @@ interface Peer {
 }
 
 /**
- * Limits the number of connections. A connection is idle if the service does no work for it: it waits for a request,
+ * Limits the number of connections. A connection is idle if the service does no work for it, but waits for a request,
  * for the rest of one, or for the client to read an answer. A new connection above the limit replaces the longest idle
- * one of the address with the most connections. If none is idle, the new one is closed.
+ * one from the address with the most connections. If none is idle, the new one is closed.
  */
 export class ConnectionLimit {
   private readonly peers = new Map<string, Peer>();
@@ -41,7 +41,7 @@ export class ConnectionLimit {
       if (peer.waiting.size > 0 && peer.count > (largest?.count ?? 0)) largest = peer;
     }
     const [longest] = largest?.waiting ?? [];
-    // It counts until it is closed, but cannot be chosen again.
+    // It counts until it is closed, but can't be chosen again.
     if (longest) largest?.waiting.delete(longest);
     return longest;
   }

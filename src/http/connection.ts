@@ -3,13 +3,13 @@ import type { Socket } from 'node:net';
 import { isLoopback } from '../config/loopback.js';
 import { callerOf } from '../request/caller.js';
 
-/** Maximum number of requests that wait on one connection behind the current one. */
+/** Maximum number of requests that may wait on a connection behind the current one. */
 export const MOST_WAITING = 100;
 
-/** `answered` is true if the whole answer was sent; otherwise, it will never be sent. */
+/** `answered` is true if the whole answer was sent. Otherwise, it never will be. */
 type Over = (answered: boolean) => void;
 
-/** `ends` collects callbacks that run once, when the exchange has ended. */
+/** `ends` collects callbacks that run once the exchange has ended. */
 type Start = (ends: Over[]) => void;
 
 interface Exchange {
@@ -34,22 +34,22 @@ export function connectionOf(socket: Connected): Connection {
 }
 
 /**
- * The exchanges of a connection. They begin one at a time, in the order of the requests. A pipelined request after one
- * that changes data must wait for that one's answer (RFC 9112, 9.3.2). And for a client that does not read, the service
- * prepares at most one answer.
+ * A connection's exchanges. They begin one at a time, in the order of the requests. A pipelined request after one that
+ * changes data must wait for that one's answer (RFC 9112, 9.3.2). It also means that the service prepares at most one
+ * answer for a client that doesn't read.
  */
 export class Connection {
-  /** The caller that requests with unknown credentials are charged to. */
+  /** The caller charged for requests with unknown credentials. */
   readonly address: string;
   /**
-   * The caller if no credentials are required: the address, or undefined on loopback, where all clients share one
-   * address.
+   * The caller if no credentials are required. This is the address, or undefined on loopback, where all clients share
+   * one.
    */
   readonly anonymous: string | undefined;
   private readonly exchanges: Exchange[] = [];
   private last: (() => void) | undefined;
   private onBusy: ((busy: boolean) => void) | undefined;
-  /** Number of pieces of work in progress for the connection. Work for a request may outlive its answer. */
+  /** How many pieces of work are in progress for the connection. Work for a request may outlive its answer. */
   private works = 0;
 
   constructor(private readonly socket: Socket) {
@@ -66,7 +66,7 @@ export class Connection {
     this.onBusy = onBusy;
   }
 
-  /** Counts a piece of work that has begun or ended for the connection. */
+  /** Counts a piece of work as begun or ended. */
   setBusy(busy: boolean): void {
     const before = this.works;
     this.works += busy ? 1 : -1;
@@ -74,12 +74,12 @@ export class Connection {
   }
 
   /**
-   * Calls `start` once all earlier requests have been answered. Closes a connection with too many waiting requests. The
-   * `close` event of a response does not show that an exchange has ended: if a connection breaks, only the first of its
-   * pipelined requests gets this event.
+   * Calls `start` once all earlier requests have been answered. Closes a connection with too many waiting requests. A
+   * response's `close` event doesn't show that an exchange has ended, because if a connection breaks, only the first of
+   * its pipelined requests gets this event.
    */
   begin(request: IncomingMessage, response: ServerResponse, start: Start): void {
-    // If the socket is not writable, no request can be answered, although Node still reads requests from it.
+    // If the socket isn't writable, no request can be answered, although Node still reads requests from it.
     if (this.last || !this.socket.writable) return;
     if (this.exchanges.length > MOST_WAITING) {
       this.socket.destroy();
@@ -91,7 +91,7 @@ export class Connection {
     if (this.exchanges.length === 1) start(exchange.ends);
   }
 
-  /** Calls `over` once, when the exchange of a request has ended. */
+  /** Calls `over` once a request's exchange has ended. */
   whenOver(request: IncomingMessage, over: Over): void {
     const exchange = this.exchanges.find((one) => one.request === request);
     if (exchange) exchange.ends.push(over);
@@ -99,7 +99,7 @@ export class Connection {
   }
 
   /**
-   * Begins no further exchange, and calls `last` when all complete requests are answered, or immediately if there are
+   * Begins no more exchanges, and calls `last` when all complete requests are answered, or immediately if there are
    * none. Returns false if this is impossible because the service has begun to answer a request that will never be
    * complete.
    */
@@ -116,7 +116,7 @@ export class Connection {
     if (this.exchanges[0] !== exchange) return;
     this.exchanges.shift();
     for (const over of exchange.ends) over(exchange.response.writableFinished);
-    // The answer may have closed the connection, so nothing else can be answered.
+    // The answer may have closed the connection, and then nothing else can be answered.
     if (!this.socket.writable) return;
     const next = this.exchanges.at(0);
     if (this.last && !next?.request.complete) this.last();

@@ -12,8 +12,8 @@ const SHARED: FastifyCorsOptions = {
 };
 
 /**
- * Allows pages of these origins to read answers. For all other origins, the answers are the same as without CORS, and
- * browsers do not show them to the page. `answer`: see fastifyOptions.
+ * Allows pages from these origins to read answers. All other origins get the same answers as without CORS, which
+ * browsers don't show to the page. `answer`: see fastifyOptions.
  */
 export async function useCors(
   server: FastifyInstance,
@@ -21,14 +21,14 @@ export async function useCors(
   answer: AnswerError,
 ): Promise<void> {
   if (origins.length === 0) return;
-  // The library adds its route for OPTIONS before the application has set its error handler.
+  // The library adds its OPTIONS route before the application has set its error handler.
   server.addHook('onRoute', (route) => {
     if (route.url === '*') route.errorHandler = answer;
   });
   await server.register(cors, {
     delegator: ({ headers }, answer) => {
       const allowed = headers.origin !== undefined && origins.includes(headers.origin);
-      // OPTIONS without this header is not a preflight request, and is answered like other requests.
+      // OPTIONS without this header isn't a preflight request, and is treated like any other request.
       const preflight = headers['access-control-request-method'] !== undefined;
       answer(null, allowed ? { ...SHARED, preflight } : { origin: false });
     },

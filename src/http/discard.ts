@@ -6,8 +6,8 @@ import type { Readable } from 'node:stream';
 export const LINGER_MS = 5_000;
 
 /**
- * Reads and discards the rest of a body for a limited time. If the connection were closed immediately, a reset could
- * reach the client before it has read the answer.
+ * Reads and discards the rest of a body for a limited time. If the connection closed immediately, a reset could reach
+ * the client before it has read the answer.
  */
 export function discard(payload: Readable): void {
   if (payload.destroyed || payload.readableEnded) return;
@@ -16,20 +16,20 @@ export function discard(payload: Readable): void {
   payload.on('error', () => undefined);
   payload.once('end', () => clearTimeout(timer));
   payload.once('close', () => clearTimeout(timer));
-  // A listener, because resume() alone may not suffice: an iterator that has just been left may still pause the stream.
+  // A listener, because resume() alone may not be enough. An iterator that was just left may still pause the stream.
   payload.on('data', () => undefined);
   payload.resume();
 }
 
 /**
  * If the client is still sending when the connection ends with the answer to `request`, closes it like nginx's
- * lingering_close. The service ends its own side, and continues to read within the limits of `discard`. Then it closes
- * the other side. Node closes both sides at the same time, so the client sees a broken connection instead of the
+ * lingering_close. The service ends its own side, keeps reading within the limits of `discard`, and then closes the
+ * other side. Node closes both sides at the same time, so the client would see a broken connection instead of the
  * answer.
  */
 export function lingerAtEnd(request: IncomingMessage): void {
   const { socket } = request;
-  // Node calls this after the last answer of a connection.
+  // Node calls this after a connection's last answer.
   socket.destroySoon = () => {
     const close = (): void => Socket.prototype.destroySoon.call(socket);
     if (request.complete) {

@@ -7,7 +7,7 @@ import type { Reply, Request } from '../request/request.js';
 import type { Headers } from './security-headers.js';
 
 /**
- * Parameters may be longer than any name, so that a long name gets the error for names, not the error for unknown
+ * Parameters may be longer than any name, so that a name that is too long gets the error for names, not for unknown
  * routes.
  */
 export const ROUTER_OPTIONS = { maxParamLength: 1_024 };
@@ -16,18 +16,18 @@ export const ROUTER_OPTIONS = { maxParamLength: 1_024 };
 export type AnswerError = (error: unknown, request: Request, reply: Reply) => void;
 
 /**
- * Settings of the HTTP server that do not depend on the environment. `answer` handles errors that occur before routing,
- * with `headers` added to their answers.
+ * HTTP server settings that don't depend on the environment. `answer` handles errors that occur before routing, and
+ * adds `headers` to their answers.
  */
 export function fastifyOptions(logger: Logger, headers: Headers, answer: AnswerError): FastifyServerOptions {
   return {
     loggerInstance: logger,
-    // The service logs requests itself, at debug: see request-hooks.ts.
+    // The service logs requests itself, at debug level. See request-hooks.ts.
     logController: new LogController({ disableRequestLogging: true }),
     childLoggerFactory: (parent, bindings) => new RequestLogger(parent, bindings),
     genReqId: nextRequestId,
     routerOptions: ROUTER_OPTIONS,
-    // The readers of bodies have their own timeouts, and streams may last as long as they progress.
+    // Body readers have their own timeouts, and streams may last as long as they progress.
     requestTimeout: 0,
     // The hooks refuse these requests, with a problem.
     return503OnClosing: false,

@@ -15,21 +15,21 @@ export interface WholeBodyOptions {
 }
 
 /**
- * How long a request keeps its place while it waits for its body. Bodies usually arrive within milliseconds of their
+ * How long a request keeps its place while it waits for its body. Bodies usually arrive within milliseconds after their
  * heads.
  */
 const PROMPT_MS = 250;
 
 /**
  * Reads a whole body. Throws ProblemError: BODY_TOO_LARGE, REQUEST_TIMEOUT, OVERLOADED. Fastify's own reader has no
- * timeout, and Node's would also cut off long streams.
+ * timeout, and Node's timeout would also cut off long streams.
  */
 export async function readWhole(payload: IncomingMessage, options: WholeBodyOptions): Promise<Buffer> {
   const isThere = payload.complete && !payload.destroyed && payload.readableLength <= options.maxBytes;
   if (isThere) return readArrived(payload, options);
   const chunks = await readArriving(payload, options);
   if (chunks.length === 1) return chunks[0] as Buffer;
-  // Joining the chunks may take long, so it asks the budget first.
+  // Joining the chunks may take long, so ask the budget first.
   if (turn.isSpent()) await turn.next();
   return Buffer.concat(chunks);
 }
@@ -37,7 +37,7 @@ export async function readWhole(payload: IncomingMessage, options: WholeBodyOpti
 const NO_BYTES = Buffer.alloc(0);
 
 /**
- * A small body usually arrives with its head. It needs no timers and listeners, which would cost more than reading it.
+ * A small body usually arrives with its head, and needs no timers or listeners, which would cost more than reading it.
  */
 function readArrived(payload: IncomingMessage, { permit }: WholeBodyOptions): Buffer {
   const body = (payload.read() as Buffer | null) ?? NO_BYTES;
@@ -76,7 +76,7 @@ function readArriving(payload: IncomingMessage, options: WholeBodyOptions): Prom
     // An aborted request emits an error before it closes. Its client has left, and gets no answer.
     payload.on('error', () => undefined);
     if (Number(payload.headers['content-length']) > maxBytes) settle(tooLarge(maxBytes));
-    // The client left while the request waited for other work, so no further event will come.
+    // The client left while the request waited for other work, so no more events will come.
     else if (payload.destroyed) settle(cutOff());
     else {
       payload.on('data', (chunk: Buffer) => {
@@ -113,7 +113,7 @@ function tooLate(detail: string): ProblemError {
 
 /**
  * Parses a JSON text in valid UTF-8. Throws VALIDATION_FAILED if it is invalid or has more than `mostParts` parts. A
- * step on the whole text cannot be interrupted, but different steps may run in different turns.
+ * step on the whole text can't be interrupted, but each step may run in a different turn.
  */
 export async function parseJson(raw: Buffer, mostParts: number): Promise<unknown> {
   const large = raw.length > PORTION;

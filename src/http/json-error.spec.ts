@@ -70,7 +70,7 @@ describe('jsonErrorAt', () => {
         }
         const position = errorAt(text);
         if (!broken) expect(position).toBe(text.length);
-        // The text before the damage is valid. A bad word, exponent or escape is reported at its start.
+        // The text before the damage is valid. Bad words, exponents and escapes are reported at their start.
         else expect(position).toBeGreaterThanOrEqual(at - 3);
         if (broken) expect(position).toBeLessThanOrEqual(text.length);
       }
@@ -82,7 +82,7 @@ describe('jsonErrorAt', () => {
   });
 
   it.each(['[', '{"a":', '[1,', '["\\u00e9",', ' ', '1', '"', 'x', '\\n', '[[],'])(
-    'takes a number of steps in proportion to the length: %j',
+    'takes steps in proportion to the length: %j',
     (part) => {
       for (const start of ['', '["']) {
         const steps = (times: number): number =>

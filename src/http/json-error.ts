@@ -9,13 +9,13 @@ const HEX = /[0-9a-fA-F]{4}/y;
 const ESCAPED = new Set(Array.from('"\\/bfnrt', (char) => char.charCodeAt(0)));
 const [QUOTE, BACKSLASH, LETTER_U] = [0x22, 0x5c, 0x75];
 
-/** Number of characters of a string between two pauses of the search. */
+/** How many characters of a string to search between two pauses. */
 const STRIDE = 64 * 1024;
 
 /**
- * The position of the first error in a JSON text, in characters from 0; its length if it only ends too early. Call it
- * only for texts that JSON.parse has refused: its messages do not always have a position. Takes linear time, without
- * recursion. Yields at points where a long search may pause.
+ * The position of the first error in a JSON text, in characters from 0, or its length if it only ends too early. Call
+ * it only for texts that JSON.parse has refused, since its messages don't always have a position. Takes linear time,
+ * without recursion. Yields where a long search may pause.
  */
 export function* jsonErrorAt(text: string): Generator<undefined, number, undefined> {
   const open: ('[' | '{')[] = [];
@@ -39,7 +39,7 @@ function tokenAt(text: string, at: number): Token {
   return '[]{}:,'.includes(char) ? (char as Token) : 'scalar';
 }
 
-/** The tokens that may follow `token`; undefined if the token was not expected. Updates the open brackets. */
+/** The tokens that may follow `token`, or undefined if the token was not expected. Updates the open brackets. */
 function follow(expected: Expected, token: Token, open: ('[' | '{')[]): Expected | undefined {
   const container = open.at(-1);
   const closes = (token === ']' && container === '[') || (token === '}' && container === '{');
@@ -72,7 +72,7 @@ function skipSpace(text: string, from: number): number {
   return at;
 }
 
-/** The end of a token, or the position of its error if it is not complete. */
+/** The end of a token, or the position of its error if it isn't complete. */
 interface End {
   readonly at: number;
   readonly whole: boolean;
@@ -102,7 +102,7 @@ function* stringEnd(text: string, from: number): Generator<undefined, End, undef
   return { at, whole: false };
 }
 
-/** The end of the escape at `at`; undefined if it is invalid. A regular expression would take ten times as long. */
+/** The end of the escape at `at`, or undefined if it is invalid. A regular expression would take ten times as long. */
 function escapeEnd(text: string, at: number): number | undefined {
   const c = text.charCodeAt(at + 1);
   if (ESCAPED.has(c)) return at + 2;

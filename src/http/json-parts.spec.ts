@@ -14,7 +14,7 @@ describe('hasTooManyParts', () => {
     ['["\\"[[","\\\\",",,"]', 3],
     ['["https://example.org/[a],{b}:c"]', 1],
     ['["\\', 1],
-  ])('counts the parts of a text outside its strings: %s', (text, parts) => {
+  ])('counts a text’s parts outside its strings: %s', (text, parts) => {
     const raw = Buffer.from(LONG + text);
     expect(hasTooManyParts(raw, parts)).toBe(false);
     if (parts > 0) expect(hasTooManyParts(raw, parts - 1)).toBe(true);

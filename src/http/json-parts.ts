@@ -4,13 +4,13 @@ const BACKSLASH = 0x5c;
 const PART_BYTES = new Uint8Array(256);
 for (const byte of Buffer.from('[{:,')) PART_BYTES[byte] = 1;
 
-/** Parsing a shorter text takes at most about 40 ms, regardless of its contents. */
+/** Parsing a shorter text takes at most about 40 ms, whatever its contents. */
 const HARMLESS_BYTES = 2 ** 18;
 
 /**
  * True if a JSON text has more than `most` arrays, objects, members and elements. Each takes only one or two bytes, but
- * up to a hundred times the time and memory of other bytes: 16 MiB of brackets block the process for seconds. The count
- * does not check that the text is valid JSON.
+ * up to a hundred times as much time and memory as other bytes, so 16 MiB of brackets would block the process for
+ * seconds. Doesn't check that the text is valid JSON.
  */
 export function hasTooManyParts(raw: Buffer, most: number): boolean {
   if (raw.length <= HARMLESS_BYTES) return false;

@@ -1,7 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import { Injectable } from '@nestjs/common';
 
-/** The shutdown of the service. Once it has begun, the service accepts no new requests. */
+/** The service's shutdown. Once it has begun, the service accepts no new requests. */
 @Injectable()
 export class Lifecycle {
   /** True after `beginShutdown`. */
@@ -19,7 +19,7 @@ export class Lifecycle {
     return this.end.signal;
   }
 
-  /** Aborted when the grace time of requests in flight ends. Streams then end with a last line that says so. */
+  /** Aborted when the grace time for requests in flight ends. Streams then end with a last line that says so. */
   get graceOver(): AbortSignal {
     return this.grace.signal;
   }

@@ -7,13 +7,13 @@ import { show } from '../errors/show.js';
 const LOOPBACK = ['localhost', '127.0.0.1', '[::1]'];
 
 /**
- * Keeps web pages out of a service that requires no keys. Every page can make a browser send requests to this machine,
- * some of them (a text/plain POST) without a preflight request, and a name that resolves to 127.0.0.1 makes them
- * same-origin.
+ * Keeps web pages out of a service that requires no keys. Any page can make a browser send requests to this machine,
+ * some of them (such as a text/plain POST) without a preflight request, and a name that resolves to 127.0.0.1 makes
+ * them same-origin.
  *
- * Refuses a Host that is not a known name of this service, and requests that a browser marks as cross-origin, unless
- * CORS_ORIGINS lists the origin. With AUTH=none, clients may also use any address of the service as Host, because a
- * page cannot forge an address. With AUTH=keys, a page has a key only if someone gave it one. So CORS alone decides
+ * Refuses a Host that isn't a known name for this service, and requests that a browser marks as cross-origin, unless
+ * CORS_ORIGINS lists the origin. With AUTH=none, clients may also use any of the service's addresses as Host, because a
+ * page can't forge an address. With AUTH=keys, a page has a key only if someone gave it one. So CORS alone decides
  * about origins, and Host is checked only if ALLOWED_HOSTS is set.
  */
 export class OriginGuard {
@@ -34,7 +34,7 @@ export class OriginGuard {
    * Throws VALIDATION_FAILED unless the request has exactly one Host header (RFC 9112, 3.2), or none in HTTP/1.0. If it
    * has two, a proxy in front of the service may have used the other one. Node would accept two, and answer a missing
    * Host without a problem document. Throws FORBIDDEN for a refused Host or origin. A probe needs no Host, because load
-   * balancers may send HTTP/1.0; browsers always send one.
+   * balancers may send HTTP/1.0, and browsers always send one.
    */
   check({ headers, httpVersion, rawHeaders }: IncomingMessage, isProbe = false): void {
     const { host = '', origin, 'sec-fetch-site': site } = headers;

@@ -28,24 +28,24 @@ describe('error lines in the log', () => {
   it.each<ErrorCode>(['OVERLOADED', 'STORE_UNAVAILABLE'])('are limited for %s', (code) => {
     report(code, 3_000);
     expect(lines.length).toBeGreaterThan(0);
-    // The test may take longer than one span of the budget, so it allows two.
+    // The test may take longer than one of the budget's spans, so it allows two.
     expect(lines.length).toBeLessThanOrEqual(120);
     expect(lines[0]).toMatchObject({ code, requestId: `${code} 0` });
     expect(counted).toEqual(Array<ErrorCode>(3_000).fill(code));
   });
 
-  it('of one code leave room for lines of other codes', () => {
+  it('of one code leave room for those of other codes', () => {
     report('OVERLOADED', 1_000);
     report('STORE_DATA_LOST', 1);
     expect(lines.at(-1)).toMatchObject({ code: 'STORE_DATA_LOST' });
   });
 
-  it('are written for every defect', () => {
+  it('are written for every bug', () => {
     report('INTERNAL_ERROR', 200);
     expect(lines.map(({ requestId }) => requestId)).toEqual(counted.map((code, i) => `${code} ${i}`));
   });
 
-  it('are not written for errors of the caller', () => {
+  it('are not written for the caller’s errors', () => {
     report('VALIDATION_FAILED', 1);
     expect([lines, counted]).toEqual([[], ['VALIDATION_FAILED']]);
   });

@@ -6,13 +6,13 @@ import { Metrics } from '../metrics/metrics.js';
 import type { ErrorCode } from '../errors/error-codes.js';
 import type { ProblemError } from '../errors/problem.js';
 
-/** Maximum number of lines per minute for expected errors of one code. */
+/** Maximum number of lines per minute for expected errors with one code. */
 const LINES_A_MINUTE = 60;
 
 /**
- * Counts every error answer, and logs those that the caller did not cause. A defect is logged with its stack. An
- * expected error is logged with its causes, at most LINES_A_MINUTE times per code. An outage or a full filter affects
- * every request, even requests of strangers while the service cannot check credentials.
+ * Counts every error answer, and logs those that the caller did not cause. A bug is logged with its stack. An expected
+ * error is logged with its causes, at most LINES_A_MINUTE times per code, because an outage or a full filter affects
+ * every request, even from strangers while the service can't check credentials.
  */
 @Injectable()
 export class ProblemReporter {

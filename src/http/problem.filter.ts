@@ -7,7 +7,7 @@ import { errorEntry } from '../errors/error-codes.js';
 import { ProblemReporter } from './problem-reporter.js';
 import { toProblem } from './to-problem.js';
 
-/** Answers every error of the service as problem+json. */
+/** Answers every error as problem+json. */
 @Catch()
 @Injectable()
 export class ProblemFilter implements ExceptionFilter {
@@ -29,8 +29,9 @@ export class ProblemFilter implements ExceptionFilter {
     if (request.body instanceof StreamedBody) discard(request.body.payload);
     const { retryAfter } = errorEntry(problem.code);
     if (retryAfter !== undefined) reply.header('retry-after', String(retryAfter));
-    // Fastify closes the connection if a body cannot be parsed, but this service reads bodies to the end or discards
-    // them. Only an answer on a connection that will close anyway must say so, or the client's next request is lost.
+    // Fastify closes the connection if it can't parse a body, but this service reads bodies to the end or discards
+    // them. Only an answer on a connection that will close anyway must say so, or else the client's next request is
+    // lost.
     const stays = reply.raw.shouldKeepAlive && !this.lifecycle.shuttingDown;
     if (stays && reply.hasHeader('connection')) reply.removeHeader('connection');
     void reply

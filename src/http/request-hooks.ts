@@ -9,14 +9,14 @@ import type { Headers } from './security-headers.js';
 
 interface Watchers {
   readonly config: Config;
-  /** Headers of every answer. */
+  /** Headers on every answer. */
   readonly headers: Headers;
   readonly logger: Logger;
   readonly lifecycle: Lifecycle;
   readonly metrics: Metrics;
 }
 
-/** Adds the hooks of every request, even for unknown paths: before its body is read, and after its answer is sent. */
+/** Adds the hooks for every request, even for unknown paths: before its body is read, and after its answer is sent. */
 export function useRequestHooks(
   server: FastifyInstance,
   { config, headers, logger, lifecycle, metrics }: Watchers,

@@ -6,10 +6,10 @@ import { onEveryRequest } from './every-request.js';
 
 /** Interval between checks for connections with overdue headers. */
 const CHECK_MS = 1_000;
-/** How long a connection may be idle between requests: longer than load balancers keep theirs. */
+/** How long a connection may be idle between requests. Longer than load balancers keep theirs. */
 const KEEP_ALIVE_MS = 72_000;
 
-/** Passes requests of a server to a handler, or answers them itself. */
+/** Passes a server's requests to a handler, or answers them itself. */
 export interface Guard {
   guard(server: Server, handle: RequestListener): void;
 }
@@ -17,10 +17,10 @@ export interface Guard {
 type ServerConfig = Pick<Config, 'requestTimeoutMs' | 'streamIdleMs'>;
 
 /**
- * The HTTP server below Fastify. Node limits the time for heads, and the readers of bodies limit theirs (a stream may
- * last as long as it progresses). The server disconnects a client that does not read a complete answer: all of it
- * within `requestTimeoutMs`, and some of it within each `streamIdleMs`. It also disconnects a client that continues to
- * send an unread body after its answer, such as the body of a refused request or of a GET.
+ * The HTTP server below Fastify. Node limits the time for heads, and body readers limit theirs (a stream may last as
+ * long as it progresses). The server disconnects a client that doesn't read its answer. It must read some of it within
+ * each `streamIdleMs`, and all of a complete answer within `requestTimeoutMs`. The server also disconnects a client
+ * that keeps sending an unread body after its answer, such as the body of a refused request or of a GET.
  */
 export function createHttpServer(
   handle: RequestListener,
@@ -36,8 +36,7 @@ export function createHttpServer(
     // The hooks check the header, and answer with a problem.
     requireHostHeader: false,
   });
-  // A client may end its side after its request (`nc -N`) and still gets its answer. Node has no option for this
-  // property.
+  // A client may end its side after its request (`nc -N`) and still gets its answer. Node has no option for this.
   Object.assign(server, { httpAllowHalfOpen: true });
   server.on('connection', (socket) => limit.add(socket));
   cutOffSlow(server, config);
@@ -45,14 +44,14 @@ export function createHttpServer(
   return server;
 }
 
-/** Disconnects slow readers of all answers, including refusals, from any part of the service. */
+/** Disconnects slow readers of any answer, including refusals, from any part of the service. */
 function cutOffSlow(server: Server, { requestTimeoutMs, streamIdleMs }: ServerConfig): void {
   onEveryRequest(server, (request, response) => {
     const { socket } = request;
     response.once('prefinish', () => {
       // The client has already left, so no `close` would clear the timer.
       if (socket.destroyed) return;
-      // Usually the kernel has taken the whole answer, and the request is complete, so nothing depends on the client.
+      // Usually the kernel has taken the whole answer and the request is complete, so nothing depends on the client.
       if (socket.writableLength === 0 && request.complete) return;
       const late = setTimeout(() => socket.destroy(), requestTimeoutMs);
       response.once('close', () => clearTimeout(late));

@@ -1,15 +1,15 @@
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { Lifecycle } from './lifecycle.js';
 
-/** Interval between closing idle connections while the last requests finish. */
+/** How often to close idle connections while the last requests finish. */
 const REAP_MS = 50;
 
-/** Time for the last lines of streams to be sent. */
+/** Time for sending the streams' last lines. */
 const LAST_LINES_MS = 500;
 
 /**
- * Accepts no new requests, lets requests in flight finish for at most `graceMs`, ends the remaining streams with a last
- * line, closes the connections, then the store. `close()` alone would wait for keep-alive connections.
+ * Stops accepting requests, gives requests in flight at most `graceMs` to finish, ends the remaining streams with a
+ * last line, and closes the connections, then the store. `close()` alone would wait for keep-alive connections.
  */
 export async function shutDown(app: NestFastifyApplication, graceMs: number): Promise<void> {
   const lifecycle = app.get(Lifecycle);
@@ -30,7 +30,7 @@ export async function shutDown(app: NestFastifyApplication, graceMs: number): Pr
   }
 }
 
-/** SIGTERM and SIGINT shut down the service and exit with 0; a second signal exits immediately with 1. */
+/** SIGTERM and SIGINT shut down the service and exit with 0. A second signal exits immediately with 1. */
 export function shutdownOnSignals(app: NestFastifyApplication, graceMs: number): void {
   let ending = false;
   const onSignal = (): void => {

@@ -11,7 +11,7 @@ afterEach(() => {
 });
 
 describe('StreamedBody', () => {
-  it('stops waiting for a chunk when it is left, without a remaining timer', async () => {
+  it('stops waiting for a chunk when it is left, and leaves no timer running', async () => {
     jest.useFakeTimers({ doNotFake: ['setImmediate', 'performance'] });
     const body = new StreamedBody(new PassThrough() as unknown as IncomingMessage);
     let ended = false;

@@ -8,13 +8,13 @@ export interface StreamLimits {
   readonly maxStreamBytes: number;
   /** How long the sender may pause. */
   readonly idleMs: number;
-  /** The minimum average rate of the sender over the time that the service waits for it. */
+  /** The sender's minimum average rate over the time that the service waits for it. */
   readonly minBytesPerSecond: number;
   /** Aborted when streams must end. */
   readonly graceOver?: AbortSignal;
 }
 
-/** The limits of the settings. */
+/** The limits from the settings. */
 export function streamLimits(config: StreamSettings): StreamLimits {
   return {
     maxStreamBytes: config.maxStreamBytes,
@@ -48,8 +48,8 @@ export class StreamedBody {
 
   /**
    * The chunks as they arrive, limited in time and total size. Always leaves the connection open. Throws ProblemError:
-   * REQUEST_TIMEOUT, even if the connection closes before the end; BODY_TOO_LARGE; OVERLOADED if its caller's streams
-   * hold too much or the service must end. Call it once.
+   * REQUEST_TIMEOUT (even if the connection closes before the end), BODY_TOO_LARGE, or OVERLOADED if its caller's
+   * streams hold too much or the service must end. Call it once.
    */
   async *chunks(limits: StreamLimits): AsyncGenerator<Buffer, void, undefined> {
     const source = this.payload.iterator({ destroyOnReturn: false });
@@ -73,7 +73,7 @@ export class StreamedBody {
         yield chunk;
       }
     } catch (error) {
-      // The client of an aborted request reads no answer, so the exact error does not matter.
+      // The client of an aborted request reads no answer, so the exact error doesn't matter.
       throw error instanceof ProblemError
         ? error
         : new ProblemError('REQUEST_TIMEOUT', 'the client closed the connection before the end of the body', {
@@ -85,13 +85,13 @@ export class StreamedBody {
     }
   }
 
-  /** Cancels the wait for the next chunk, and prevents later waits. Call this when no further chunk is needed. */
+  /** Cancels the wait for the next chunk, and prevents later waits. Call this when no more chunks are needed. */
   leave(): void {
     this.left = true;
     this.endWait?.();
   }
 
-  /** Waits for `next`, but at most for `idleMs`, until the grace time ends, or until the wait is cancelled. */
+  /** Waits for `next`, but at most for `idleMs`, and only until the grace time ends or the wait is cancelled. */
   private async arrivalOf<T>(next: Promise<T>, { idleMs, graceOver }: StreamLimits): Promise<T> {
     const idle = (): ProblemError =>
       new ProblemError(
@@ -115,7 +115,7 @@ export class StreamedBody {
   }
 }
 
-/** Detects senders that never pause for too long but are too slow on average. */
+/** Detects senders that never pause too long but are too slow on average. */
 class Pace {
   private waitedMs = 0;
 

@@ -4,7 +4,7 @@ import { ProblemError } from '../errors/problem.js';
 import { toProblem } from './to-problem.js';
 
 describe('toProblem', () => {
-  it('keeps the codes of the store, and its messages unless they may name hosts', () => {
+  it('keeps the store’s codes, and its messages unless they may name hosts', () => {
     expect(toProblem(new StoreError('FILTER_BUSY', 'being dropped'))).toMatchObject({
       code: 'FILTER_BUSY',
       message: 'being dropped',
@@ -16,7 +16,7 @@ describe('toProblem', () => {
     });
   });
 
-  it('passes on the messages that a store calls public', () => {
+  it('passes on messages that a store calls public', () => {
     const full = new StoreError('STORE_FULL', 'filter f records 12 forgotten items', { isPublic: true });
     expect(toProblem(full)).toMatchObject({ code: 'STORE_FULL', message: full.message });
     expect(toProblem(new StoreError('STORE_FULL', 'the disk of /data is full'))).toMatchObject({

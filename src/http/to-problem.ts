@@ -4,7 +4,7 @@ import type { ErrorCode } from '../errors/error-codes.js';
 import { ProblemError } from '../errors/problem.js';
 
 /**
- * Details for store errors whose own messages may name hosts or keys. Callers get these details, and the log gets the
+ * Details for store errors whose own messages may name hosts or keys. Callers get these details, but the log gets the
  * messages.
  */
 const PRIVATE: ReadonlyMap<StoreErrorCode, string> = new Map<StoreErrorCode, string>([
@@ -38,7 +38,7 @@ const FRAMEWORK: ReadonlyMap<string, readonly [ErrorCode, string]> = new Map<
   ],
 ]);
 
-/** The problem that answers an error of any origin. An unexpected error becomes INTERNAL_ERROR, without details. */
+/** The problem document for any error. An unexpected error becomes INTERNAL_ERROR, without details. */
 export function toProblem(error: unknown): ProblemError {
   if (error instanceof ProblemError) return error;
   if (error instanceof StoreError) {

@@ -10,7 +10,7 @@ const STEP_BYTES = 2 ** 14;
 /** A character has at most four bytes, so a character that a step would cut starts within the last four. */
 const MARGIN_BYTES = 4;
 
-/** The first byte that is not part of a character, in bytes that are not valid UTF-8. */
+/** In bytes that aren't valid UTF-8, the first byte that isn't part of a character. */
 export function utf8ErrorAt(raw: Buffer): number {
   let from = 0;
   for (;;) {
@@ -21,7 +21,7 @@ export function utf8ErrorAt(raw: Buffer): number {
   return from + replacedAt(raw.subarray(from, from + STEP_BYTES + MARGIN_BYTES));
 }
 
-/** The last byte up to `at` that may begin a character; `at` itself if none of the last four may. */
+/** The last byte up to `at` that may begin a character, or `at` itself if none of the last four may. */
 function characterStart(raw: Buffer, at: number): number {
   for (let start = at; start > at - MARGIN_BYTES; start--) {
     if (((raw[start] ?? 0) & 0xc0) !== 0x80) return start;
@@ -29,7 +29,7 @@ function characterStart(raw: Buffer, at: number): number {
   return at;
 }
 
-/** The position where decoding inserts a replacement character that is not in the bytes. */
+/** The position where decoding inserts a replacement character that isn't in the bytes. */
 function replacedAt(bytes: Buffer): number {
   const text = bytes.toString('utf8');
   let at = 0;

@@ -3,7 +3,7 @@ import type { Operation } from '#store';
 import type { Request } from '../request/request.js';
 import { operationOf } from './operations.js';
 
-/** Parameter of a mutating route: the operation of the request. */
+/** Parameter of a mutating route: the request's operation. */
 export const Mutation = createParamDecorator((_: unknown, context: ExecutionContext): Operation =>
   operationOf(context.switchToHttp().getRequest<Request>()),
 );

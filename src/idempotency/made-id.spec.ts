@@ -19,12 +19,12 @@ describe('generated operation ids', () => {
     expect(makeId(1, 1_000) < makeId(1, 1_001)).toBe(true);
   });
 
-  it('have a form that no UUID has, so that a caller’s own key never looks like one', () => {
+  it('have a form that no UUID has, so a caller’s own key never looks like one', () => {
     const id = makeId(1, 1);
     for (const key of ['', 'x'.repeat(43), id.toUpperCase(), `${id} `, ` ${id}`, id.slice(7), randomUUID()]) {
       expect(readMadeId(key)).toBeUndefined();
     }
-    // A UUID of version 7 that earlier code mistook for a generated id, as it did for one in 16 million.
+    // A version 7 UUID that earlier code mistook for a generated id, which happened with one in 16 million.
     expect(readMadeId('018bcfe5-687b-7b9c-8e21-adbeefa60b16')).toBeUndefined();
     for (let i = 0; i < 1_000; i++) {
       expect(readMadeId(randomBytes(18).toString('hex'))).toBeUndefined();

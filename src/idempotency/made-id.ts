@@ -10,14 +10,14 @@ import { crc32 } from 'node:zlib';
  *   bytes 10-13  fingerprint of the request
  *   bytes 14-17  checksum of bytes 0-13
  *
- * From an id in a retry, every instance knows three things without any state. First, that the service generated it: a
- * caller's own key, such as a UUID, never has this word and checksum by chance. Second, its age: the record is kept
- * only for a short time, and once it may be gone, the service must not execute the request again. Third, its request:
- * the fingerprint must match. The checksum is not a signature: a caller who forges one only shortens the memory for
- * their own retries.
+ * From an id in a retry, every instance knows three things without any state. The first is that the service generated
+ * it, because a caller's own key, such as a UUID, never has this word and checksum by chance. The second is its age.
+ * The record is kept only for a short time, and once it may be gone, the service must not execute the request again.
+ * The third is its request, because the fingerprint must match. The checksum is not a signature, but a caller who
+ * forges one only shortens the memory for their own retries.
  *
- * The counter starts at a random value and makes the ids of one process unique. Ids of two processes are equal only in
- * the same millisecond, with the same count and the same fingerprint.
+ * The counter starts at a random value and makes a process's ids unique. Two processes' ids are equal only in the same
+ * millisecond, with the same count and the same fingerprint.
  */
 const WORD = 'unseen-';
 const FORM = /^unseen-[0-9a-f]{36}$/;
@@ -31,7 +31,7 @@ let counter = randomInt(2 ** 32);
 export interface MadeId {
   /** In milliseconds since the epoch. */
   readonly madeAt: number;
-  /** Fingerprint of the request, 32 bits. */
+  /** The request's fingerprint, 32 bits. */
   readonly fingerprint: number;
 }
 
@@ -45,7 +45,7 @@ export function makeId(fingerprint: number, now: number): string {
   return WORD + scratch.toString('hex');
 }
 
-/** Reads an id of `makeId`; undefined for any other string. */
+/** Reads an id from `makeId`. Returns undefined for any other string. */
 export function readMadeId(id: string): MadeId | undefined {
   if (!FORM.test(id)) return undefined;
   scratch.write(id.slice(WORD.length), 'hex');

@@ -39,7 +39,7 @@ describe('a generated operation id', () => {
     expect(other.fingerprint).not.toBe(operation.fingerprint);
   });
 
-  it('from after the body was read is valid only for repeats', () => {
+  it('made after the body was read is valid only for repeats', () => {
     const { id } = operationOf(json(undefined, JSON_BODY));
     expect(operationOf(json(id, JSON_BODY))).toMatchObject({
       id,
@@ -49,7 +49,7 @@ describe('a generated operation id', () => {
     expect(() => operationOf(json(id, Buffer.from('{"items":["b"]}')))).toThrow('another request');
   });
 
-  it('of a lease is valid for a different wait, and a large body is compared as it is', () => {
+  it('for a lease is valid for a different wait, and a large body is compared as it is', () => {
     const lease = (body: object | string, key?: string): Request => {
       const text = typeof body === 'string' ? body : JSON.stringify(body);
       const request = json(key, Buffer.from(text));

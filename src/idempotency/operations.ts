@@ -18,12 +18,12 @@ interface UrlWithPayload {
 const VISIBLE_ASCII = /^[!-~]{1,255}$/;
 
 /**
- * The operation of one request (guarantee G5), from its `Idempotency-Key` or a generated id. Throws VALIDATION_FAILED
- * for a malformed key, IDEMPOTENCY_KEY_REUSED for an id that was generated for another request.
+ * A request's operation (guarantee G5), from its `Idempotency-Key` or a generated id. Throws VALIDATION_FAILED for a
+ * malformed key, and IDEMPOTENCY_KEY_REUSED for an id that was generated for another request.
  *
- * The fingerprint distinguishes a repeat from a reuse of the key for another request. With a caller's key, which may be
+ * The fingerprint tells a repeat from a reuse of the key for another request. With a caller's key, which may be
  * repeated for a day, it is a cryptographic digest. With a generated id, it is a CRC-32, because it is computed for
- * every request, and must only detect mistakes of the one client that got the id.
+ * every request, and only has to detect mistakes by the one client that got the id.
  */
 export function operationOf(request: Request): Operation {
   const context = contextOf(request.raw);
@@ -77,8 +77,8 @@ function repeatable(
 
 /**
  * The part of a stream's operation for one block of lines. The first block has the id itself, so using one key for a
- * stream and a JSON body is a reuse. A caller's key never contains a space, so the id of a later block never equals the
- * id of another request.
+ * stream and a JSON body is a reuse. A caller's key never contains a space, so a later block's id never equals another
+ * request's id.
  */
 export function blockOperation(
   request: Request,
@@ -98,7 +98,7 @@ export function blockOperation(
 }
 
 /**
- * Adds the operation's id to the answers of mutating routes, errors included, so that clients can repeat the request.
+ * Adds the operation's id to the answers of mutating routes, including errors, so that clients can repeat the request.
  * Call it before routes are registered.
  */
 export function returnOperationIds(server: FastifyInstance): void {
@@ -115,7 +115,7 @@ export function returnOperationIds(server: FastifyInstance): void {
   });
 }
 
-/** The id for repeating a request that was refused before it had an operation; undefined for a malformed key. */
+/** The id for repeating a request that was refused before it had an operation. Undefined for a malformed key. */
 export function idOfRefused(request: Request): string | undefined {
   const key = request.headers['idempotency-key'];
   if (typeof key === 'string') return VISIBLE_ASCII.test(key) ? key : undefined;
@@ -129,16 +129,16 @@ export function idOfRefused(request: Request): string | undefined {
 }
 
 /**
- * Replaces the checksum of the JSON body in the id of a request that was refused before its body was read. Such an id
- * belongs to no body, and nothing was executed under it, so a repeat may use it like a caller's key.
+ * Stands in for the JSON body's checksum in the id of a request that was refused before its body was read. Such an id
+ * belongs to no body, and nothing has run under it, so a repeat may use it like a caller's key.
  */
 function unreadChecksumOf(route: string): number {
   return checksumOf(route, 'unread');
 }
 
 /**
- * Method, route pattern, name, and id or host: the same text for every escaping of the path, with only those parts of
- * the query that change the effect.
+ * Method, route pattern, name, and id or host. The text is the same for every escaping of the path, and includes only
+ * those parts of the query that change the effect.
  */
 function routeOf(request: Request): string {
   const { name = '', id, host: part = id } = request.params as { name?: string; id?: string; host?: string };
@@ -152,12 +152,12 @@ function routeOf(request: Request): string {
   return `${route}\n`;
 }
 
-/** A valid body of a route that waits is shorter. */
+/** A valid body for a route that waits is shorter. */
 const MAX_WAITING_BYTES = 1_024;
 
 /**
- * The JSON body, without `waitSeconds` on routes that wait: a repeat may wait for a different time. A large or deep
- * body is refused later, so serialising it again would waste time.
+ * The JSON body. On routes that wait, `waitSeconds` is left out, because a repeat may wait for a different time. A
+ * large or deep body will be refused, so serialising it again would waste time.
  */
 function bodyOf({ raw, body, routeOptions }: Request): string | Buffer {
   const { rawBody = '' } = contextOf(raw);
@@ -168,8 +168,8 @@ function bodyOf({ raw, body, routeOptions }: Request): string | Buffer {
 }
 
 /**
- * A text that differs for different items. Not JSON, which writes some characters as six; blocks may have megabytes of
- * them.
+ * A text that differs for different items. Not JSON, which writes some characters as six, and blocks may have megabytes
+ * of them.
  */
 function textOf(items: readonly (string | UrlWithPayload)[]): string {
   const texts: string[] = [];

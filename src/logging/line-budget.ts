@@ -1,6 +1,6 @@
 import { SYSTEM_CLOCK } from '#store';
 
-/** A number of log lines allowed in a span of time, and a count of those that were left out. */
+/** Allows a number of log lines per time span, and counts those left out. */
 export class LineBudget {
   private began = -Infinity;
   private lines = 0;
@@ -11,12 +11,12 @@ export class LineBudget {
     private readonly spanMs: number,
   ) {}
 
-  /** True if it can be discarded: its span has ended, and it has no left-out lines to report. */
+  /** True if it can be discarded, because its span has ended and it has no left-out lines to report. */
   isUnused(now = SYSTEM_CLOCK.monotonic()): boolean {
     return this.leftOut === 0 && now - this.began >= this.spanMs;
   }
 
-  /** Number of lines left out since the last line, if a line is allowed now; otherwise undefined. */
+  /** If a line is allowed now, how many were left out since the last one. Otherwise undefined. */
   take(now = SYSTEM_CLOCK.monotonic()): number | undefined {
     if (now - this.began >= this.spanMs) {
       this.began = now;

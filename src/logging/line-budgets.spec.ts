@@ -9,7 +9,7 @@ describe('line budgets', () => {
     expect(budgets.take('noisy', 1_001)).toBe(2);
   });
 
-  it('are limited: above a thousand keys in use, all others share one budget until a place is free', () => {
+  it('are limited: beyond a thousand keys in use, all others share one budget until a place is free', () => {
     const budgets = new LineBudgets(1, 1_000);
     for (let i = 0; i < 1_000; i++) expect(budgets.take(`key ${i}`, 0)).toBe(0);
     expect(budgets.take('late', 1)).toBe(0);

@@ -5,8 +5,8 @@ import { LineBudget } from './line-budget.js';
 const MOST_KEYS = 1_000;
 
 /**
- * A line budget for each key, such as a caller, so that one key does not use up the budget of the others. While
- * MOST_KEYS keys have lines or left-out lines, all other keys share one budget.
+ * A line budget for each key, such as a caller, so that one key doesn't use up the others' budget. While MOST_KEYS keys
+ * have lines or left-out lines, all other keys share one budget.
  */
 export class LineBudgets {
   private readonly budgets = new Map<string, LineBudget>();
@@ -19,7 +19,7 @@ export class LineBudgets {
     this.rest = new LineBudget(most, spanMs);
   }
 
-  /** How many lines of the key were left out since its last line, if a line is allowed now; otherwise undefined. */
+  /** If a line is allowed now, how many of the key's lines were left out since its last one. Otherwise undefined. */
   take(key: string, now = SYSTEM_CLOCK.monotonic()): number | undefined {
     return (this.budgets.get(key) ?? this.add(key, now)).take(now);
   }

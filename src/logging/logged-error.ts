@@ -11,7 +11,7 @@ interface LoggedError {
 
 /**
  * An error with only its type, message, stack, code and causes. Database and HTTP clients attach the whole command or
- * request to their errors, with passwords or items.
+ * request to their errors, including passwords or items.
  */
 export function loggedError(error: unknown, causes = MOST_CAUSES): unknown {
   if (!(error instanceof Error)) return typeof error === 'object' ? 'an object' : error;

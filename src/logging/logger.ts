@@ -4,11 +4,9 @@ import type { Config } from '../config/config.js';
 import { masked } from '../errors/masked.js';
 import { loggedError } from './logged-error.js';
 
-/**
- * Members that may have credentials, in each logged error or request. Other credentials are masked in each line.
- */
+/** Members of a logged error or request that may have credentials. Other credentials are masked in each line. */
 const SECRETS = ['req.headers.authorization', 'req.headers.cookie', '*.password', '*.url', '*.redis'];
-/** The Nest token of the process's logger. */
+/** The Nest token for the process's logger. */
 export const RootLogger = Symbol('RootLogger');
 
 /** Creates the process's only logger: JSON lines, on stdout by default, at LOG_LEVEL. */
@@ -27,7 +25,7 @@ export function createLogger(config: Pick<Config, 'logLevel'>, destination?: Des
 /** Contexts in which Nest logs a failed start. Nest also throws the error, and main.ts reports it in one line. */
 const AT_START: ReadonlySet<unknown> = new Set(['ExceptionHandler', 'NestApplication']);
 
-/** Writes Nest's log lines to the logger of the process. Messages during the start are logged at debug level. */
+/** Writes Nest's log lines to the process's logger. Logs messages during the start at debug level. */
 export class NestLogger implements LoggerService {
   constructor(private readonly logger: Logger) {}
 

@@ -14,7 +14,7 @@ import {
 /** Maximum number of filters, because a scrape calls the store for each filter. */
 const MOST_FILTERS = 100;
 
-/** Gauges for each filter: the first MOST_FILTERS by name, visited sets first. */
+/** Gauges for the first MOST_FILTERS filters by name, visited sets first. */
 export class FilterGauges {
   private readonly gauges: ReadonlyMap<Gauge, (filter: Filter, stats: FilterStats) => number>;
   private readonly window: Gauge;

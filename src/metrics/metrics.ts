@@ -5,12 +5,11 @@ import { Store } from '../store/store.token.js';
 import { FilterGauges } from './filter-gauges.js';
 import { TalliedCounter } from './tallied-counter.js';
 
-/** In seconds. A batch of 1,000 takes one or a few milliseconds. */
+/** In seconds. A batch of 1,000 takes one or several milliseconds. */
 const DURATION_BUCKETS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
 /**
- * The service's own metrics, in the Prometheus text format. The registry belongs to the application, not to the
- * process.
+ * The service's own metrics, in the Prometheus text format. The registry belongs to the application, not the process.
  */
 @Injectable()
 export class Metrics {
@@ -70,7 +69,7 @@ export class Metrics {
     this.errors.inc({ code });
   }
 
-  /** All metrics as text. Metrics of filters are current, or missing while the store is unavailable. */
+  /** All metrics as text. Filter metrics are current, or missing while the store is unavailable. */
   async scrape(): Promise<string> {
     const { ready } = await this.store.readiness();
     this.storeReady.set(ready ? 1 : 0);

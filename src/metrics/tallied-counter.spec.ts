@@ -3,7 +3,7 @@ import { Counter, Registry } from 'prom-client';
 import { TalliedCounter } from './tallied-counter.js';
 
 describe('TalliedCounter', () => {
-  it('adds its counts since the last flush to the counter, by labels, including zeros', async () => {
+  it('adds the counts since the last flush to the counter, by labels, including zeros', async () => {
     const registry = new Registry();
     const counter = new TalliedCounter(
       new Counter({ name: 'n', help: 'n', labelNames: ['verb', 'status'], registers: [registry] }),

@@ -1,6 +1,6 @@
 import type { Counter } from 'prom-client';
 
-/** One value for each label name of the counter, in the same order. */
+/** One value for each of the counter's label names, in the same order. */
 type Values = readonly (string | number)[];
 
 interface Tally {
@@ -9,8 +9,8 @@ interface Tally {
 }
 
 /**
- * Collects counts for a counter of the library, and adds them when it is read. For each count, the library builds a
- * text of all labels, which would take a twentieth of the CPU time of a small request.
+ * Collects counts for a library counter, and adds them when it is read. For each count, the library builds a text from
+ * all labels, which would take a twentieth of a small request's CPU time.
  */
 export class TalliedCounter {
   /** Tallies by the joined label values. */

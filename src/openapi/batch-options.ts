@@ -9,7 +9,7 @@ interface OptionSchema {
   readonly default?: number | string | boolean;
 }
 
-/** The schema of each option of a batch, in the query and in a JSON body. */
+/** The schema for each batch option, in the query and in a JSON body. */
 export const BATCH_OPTIONS: Readonly<Record<BatchOption, OptionSchema>> = {
   ttlSeconds: { type: 'integer', minimum: 1 },
   priority: { type: 'string', enum: [...PRIORITIES], default: 'normal' },

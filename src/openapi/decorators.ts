@@ -18,22 +18,22 @@ interface RouteDoc {
   readonly allNames?: true;
   readonly summary: string;
   readonly description?: string;
-  /** Errors in addition to the errors of every route. */
+  /** Errors besides those of every route. */
   readonly codes?: readonly ErrorCode[];
 }
 
-/** Documents a route of the API: its callers, its effect and its errors. */
+/** Documents an API route: its callers, its effect and its errors. */
 export function Documented(doc: RouteDoc, kind: RouteKind = {}): MethodDecorator {
   return route(doc, kind);
 }
 
-/** The properties of a route that the server needs before its handler runs. */
+/** The route properties that the server needs before the handler runs. */
 type RouteKind = Pick<
   FastifyContextConfig,
   'mutates' | 'waits' | 'batch' | 'takesExports' | 'exports' | 'probe'
 >;
 
-/** The only place that sets the configuration of a route, because a second RouteConfig would replace the first. */
+/** The only place that sets a route's configuration, because a second RouteConfig would replace the first. */
 function route(doc: RouteDoc, config: RouteKind): MethodDecorator {
   const { access, allNames = false, summary, description, codes = [] } = doc;
   return applyDecorators(
@@ -59,7 +59,7 @@ const MUTATION_CODES: readonly ErrorCode[] = [
   'FILTER_BUSY',
 ];
 
-/** A route that changes data. `kind` names its other special properties. */
+/** A route that changes data. `kind` has its other special properties. */
 export function MutatingRoute(doc: RouteDoc, kind: Omit<RouteKind, 'mutates'> = {}): MethodDecorator {
   const codes = [...MUTATION_CODES, ...(doc.codes ?? [])];
   return applyDecorators(IDEMPOTENCY_KEY, route({ ...doc, codes }, { mutates: true, ...kind }));
@@ -112,7 +112,7 @@ export function ExplainRoute(doc: Omit<RouteDoc, 'access'>): MethodDecorator {
   return route({ ...doc, access: 'admin', description: `${description} ${EXPLAIN}`.trim(), codes: all }, {});
 }
 
-/** A route that shows the values of a filter's counters. */
+/** A route that shows a filter's counter values. */
 export function CountersRoute(missing: ErrorCode): MethodDecorator {
   return route(
     {

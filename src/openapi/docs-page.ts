@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import { Asset } from '../assets/asset.js';
 
-/** Files of the Swagger UI package, by the names under which they are served. */
+/** The Swagger UI package's files, by the names under which they are served. */
 const ASSETS: ReadonlyMap<string, string> = new Map([
   ['swagger-ui.css', 'text/css'],
   ['swagger-ui-bundle.js', 'text/javascript'],
@@ -36,7 +36,7 @@ const POLICY =
 /** Serves `/docs`: the API description for people, without files from other hosts. */
 export function serveDocsPage(server: FastifyInstance): void {
   const folder = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'));
-  // The API description contains no data of callers, and people read it before they have a key.
+  // The API description contains no callers' data, and people read it before they have a key.
   const open = { config: { access: 'public', sharedAnswer: true } } as const;
   server.get('/docs', open, (_, reply) =>
     reply.header('content-security-policy', POLICY).type('text/html').send(PAGE),

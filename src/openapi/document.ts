@@ -7,7 +7,7 @@ const DESCRIPTION =
   'Have we seen this URL (or item) before? Unseen answers with a bounded rate of false ' +
   'positives, and can forget. Errors are RFC 9457 problems with a stable `code`.';
 
-/** Builds the API description from the decorators of controllers and DTOs. */
+/** Builds the API description from decorators on controllers and DTOs. */
 export function buildDocument(app: NestFastifyApplication): OpenAPIObject {
   const builder = new DocumentBuilder().setTitle('Unseen').setDescription(DESCRIPTION).setVersion('1');
   for (const { name, description } of TAGS) builder.addTag(name, description);
@@ -16,7 +16,7 @@ export function buildDocument(app: NestFastifyApplication): OpenAPIObject {
   return withPlainNames({ ...completed, paths: inReadingOrder(completed.paths) });
 }
 
-/** Serves `/openapi.json`, which is built on first use. */
+/** Serves `/openapi.json`. Builds it on first use. */
 export function serveDocument(app: NestFastifyApplication): void {
   let document: Buffer | undefined;
   app

@@ -1,12 +1,12 @@
-/** The body of a call and its answer, as JSON. */
+/** A call's body and its answer, as JSON. */
 export interface Example {
   readonly request?: unknown;
   readonly response?: unknown;
 }
 
 /**
- * A call of every operation with a JSON body or a JSON answer, by operation id. The calls form one sequence. A test
- * makes them and compares the answers; with UPDATE_EXAMPLES=1, it writes them here.
+ * A call for every operation with a JSON body or a JSON answer, by operation id. The calls form one sequence. A test
+ * makes them and compares the answers. With UPDATE_EXAMPLES=1, it writes them here.
  */
 export const EXAMPLES: Readonly<Record<string, Example>> = {
   createVisitedSet: {

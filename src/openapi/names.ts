@@ -64,7 +64,7 @@ const OPERATION_IDS: Readonly<Record<string, string>> = {
   MeController_me: 'getMe',
 };
 
-/** The operation id of a controller's method. Throws if it has none. */
+/** The operation id for a controller's method. Throws if it has none. */
 export function operationId(controller: string, method: string): string {
   const id = OPERATION_IDS[`${controller}_${method}`];
   if (id === undefined) throw new Error(`the route ${controller}.${method} has no operation id`);
@@ -89,7 +89,7 @@ const RENAMED: Readonly<Record<string, string>> = { PlanDto: 'PlanOptions' };
 const ENDING = /(?:Dto|View)$/;
 const REFERENCE = '#/components/schemas/';
 
-/** Removes the endings from the schema names of a document. The code needs them only to distinguish its classes. */
+/** Removes the endings from a document's schema names. The code needs them only to distinguish its classes. */
 export function withPlainNames(document: OpenAPIObject): OpenAPIObject {
   const names = new Map<string, string>();
   for (const name of Object.keys(document.components?.schemas ?? {})) {

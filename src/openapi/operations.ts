@@ -13,7 +13,7 @@ type SchemaObject = Exclude<
   { $ref: string }
 >;
 
-/** Errors that every non-public route may answer. */
+/** Errors that every non-public route may return. */
 const EVERYWHERE: readonly ErrorCode[] = [
   'VALIDATION_FAILED',
   'UNAUTHENTICATED',
@@ -23,9 +23,9 @@ const EVERYWHERE: readonly ErrorCode[] = [
   'STORE_UNAVAILABLE',
   'OVERLOADED',
 ];
-/** Errors that public routes may answer. */
+/** Errors that public routes may return. */
 const PUBLIC: readonly ErrorCode[] = ['FORBIDDEN'];
-/** Errors of every method that may have a body, because the service always reads a body. */
+/** Errors for every method that may have a body, because the service always reads a body. */
 const WITH_BODY: readonly ErrorCode[] = ['REQUEST_TIMEOUT', 'BODY_TOO_LARGE', 'UNSUPPORTED_MEDIA_TYPE'];
 const METHODS = ['get', 'post', 'put', 'delete'] as const;
 /** Name of the only security scheme. */
@@ -63,8 +63,8 @@ const SCHEME = {
 } as const;
 
 /**
- * Adds the parts that decorators cannot express: the callers of a route, its error answers by code, and the stream
- * forms of batch routes.
+ * Adds what decorators can't express: a route's callers, its error answers by code, and the stream forms of batch
+ * routes.
  */
 export function completeOperations(document: OpenAPIObject): OpenAPIObject {
   const schemas = { ...document.components?.schemas, Problem: PROBLEM };
@@ -84,7 +84,7 @@ function completeItem(item: PathItem): PathItem {
   return { ...item, ...Object.fromEntries(completed) };
 }
 
-/** The extensions that the decorators of routes add to an operation. */
+/** The extensions that route decorators add to an operation. */
 interface Extensions {
   readonly [X_CODES]?: readonly ErrorCode[];
   readonly [X_STREAMS]?: boolean;

@@ -5,7 +5,7 @@ type Head = Pick<IncomingMessage, 'headers'>;
 
 const JSON_TYPE = /^\s*application\/json\s*(;|$)/i;
 
-/** The kind of body that the headers of a request announce. */
+/** The kind of body that a request's headers announce. */
 export function announcedBody({ headers }: Head): 'none' | 'json' | 'other' {
   const bytes = headers['content-length'];
   if (bytes === '0' || (bytes === undefined && headers['transfer-encoding'] === undefined)) return 'none';
@@ -15,8 +15,8 @@ export function announcedBody({ headers }: Head): 'none' | 'json' | 'other' {
 const CHARSET = /;\s*charset\s*=\s*"?([^\s;"]*)/i;
 
 /**
- * The reason to refuse a body that is compressed or declares a charset other than UTF-8: read as UTF-8, it might
- * contain different items.
+ * Why to refuse a body that is compressed or declares a charset other than UTF-8. Read as UTF-8, it might contain
+ * different items.
  */
 export function encodingFault({ headers }: Head): string | undefined {
   const encoding = headers['content-encoding'] ?? 'identity';

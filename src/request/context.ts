@@ -3,17 +3,17 @@ import type { IncomingMessage } from 'node:http';
 import type { Permit } from './permit.js';
 import type { Principal } from './principal.js';
 
-/** Facts about a request that its head and body do not have. */
+/** Facts about a request that its head and body don't have. */
 export interface RequestContext {
-  /** Undefined if the request did not pass admission, like requests that tests inject. */
+  /** Undefined if the request did not pass admission, as when tests inject it. */
   permit: Permit | undefined;
   /** Undefined on public routes. */
   principal: Principal | undefined;
-  /** The bytes of a JSON body as received, for the fingerprint of the operation. */
+  /** A JSON body's bytes as received, for the operation's fingerprint. */
   rawBody: Buffer | undefined;
   /** The id of the request's operation, once it has one. */
   operationId: string | undefined;
-  /** The target of the call for the audit log, if neither path nor JSON body names it. */
+  /** The call's target for the audit log, if neither path nor JSON body names it. */
   auditTarget: string | undefined;
 }
 
@@ -24,8 +24,8 @@ interface Carrier extends IncomingMessage {
 }
 
 /**
- * The context of a request. It is a member of Node's request, because admission runs before the framework has one. A
- * weak map would not do: V8's young collections keep all values of the map, and everything they refer to, so every
+ * A request's context. It is a member of Node's request, because admission runs before the framework has one. A weak
+ * map wouldn't do, because V8's young collections keep all of the map's values, and everything they refer to, so every
  * request would reach the old generation.
  */
 export function contextOf(request: Carrier): RequestContext {

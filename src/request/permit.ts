@@ -2,13 +2,13 @@ import type { ProblemError } from '../errors/problem.js';
 
 /** The resources that one request holds while the service handles it. */
 export interface Permit {
-  /** The caller that the request is charged to, if any. */
+  /** The caller to charge, if any. */
   readonly caller: string | undefined;
   /** Charges the request to another caller from now on. Returns OVERLOADED if that caller has no room for it. */
   chargeTo(caller: string | undefined): ProblemError | undefined;
-  /** Takes room for a body of `bytes` in total. Returns OVERLOADED if it is not available. */
+  /** Takes room for a body with a total of `bytes`. Returns OVERLOADED if it isn't available. */
   cover(bytes: number): ProblemError | undefined;
-  /** Sets the bytes of a streamed body in memory. Returns OVERLOADED if they are too many for one caller. */
+  /** Sets how many bytes of a streamed body are in memory. Returns OVERLOADED if they are too many for one caller. */
   hold(bytes: number): ProblemError | undefined;
   /** Gives the place back while the request only waits for the rest of its body. */
   park(): void;

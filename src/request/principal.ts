@@ -1,7 +1,7 @@
 import type { Quota } from '#store';
 import type { Scope } from './scope.js';
 
-/** The sender of a request, as its credentials identify it. */
+/** A request's sender, as its credentials identify it. */
 export interface Principal {
   /** Unique across kinds: `key:<id>`, `jwt:<subject>`, or `anonymous` if no credentials are required. */
   readonly id: string;
@@ -10,16 +10,16 @@ export interface Principal {
   readonly scopes: readonly Scope[];
   /** Name prefix of all filters and visited sets that exist for this principal. Empty: all names. */
   readonly prefix: string;
-  /** Limits what the principal may create; absent if its key has no limits. */
+  /** Limits the filters that the principal may create. Absent if its key has no limits. */
   readonly quota?: Quota | undefined;
-  /** The accepted credentials; absent if none are required. */
+  /** The accepted credentials. Absent if none are required. */
   readonly credential?: Credential;
 }
 
-/** A key, which may be revoked or expire, or a token, which expires; in ms since the epoch. */
+/** A key, which may be revoked or expire, or a token, which expires. In ms since the epoch. */
 export type Credential =
   | { readonly keyId: string; readonly expiresAt?: number | undefined }
   | { readonly validUntil: number };
 
-/** The principal of all requests if the service requires no credentials. */
+/** The principal for all requests if the service requires no credentials. */
 export const ANONYMOUS: Principal = { id: 'anonymous', name: 'anonymous', scopes: ['admin'], prefix: '' };

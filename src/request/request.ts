@@ -11,10 +11,10 @@ export interface BatchConfig {
   readonly verb: string;
   /**
    * The kind of entries: items, compared by their bytes; URLs, compared by their URL keys; or discoveries, which are
-   * URLs that may have a payload. The only member of the JSON body has this name, except that discoveries use "urls".
+   * URLs that may have a payload. The JSON body's only member has this name, except that discoveries use "urls".
    */
   readonly entries: 'items' | 'urls' | 'discoveries';
-  /** The options that the request may have, each in the query or in the JSON body. */
+  /** The options that the request may have, in the query or in the JSON body. */
   readonly options?: readonly BatchOption[];
 }
 
@@ -28,22 +28,22 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /**
      * The callers that may use the route. Every route has this member. An unknown path has none, and allows principals
-     * of any scope.
+     * with any scope.
      */
     access?: Access;
     /** Principals with a name prefix may not use the route. */
     allNames?: boolean;
-    /** The route changes data: it accepts, generates and returns an operation id. */
+    /** The route changes data, so it accepts, generates and returns an operation id. */
     mutates?: boolean;
-    /** The route may wait before it answers: `waitSeconds` in its body does not change its effect. */
+    /** The route may wait before it answers. `waitSeconds` in its body doesn't change its effect. */
     waits?: boolean;
-    /** The route accepts a batch: as JSON, or as a stream of NDJSON or text. */
+    /** The route accepts a batch, as JSON or as a stream of NDJSON or text. */
     batch?: BatchConfig;
     /** The route accepts an export file. */
     takesExports?: boolean;
     /** The route answers with an export file. */
     exports?: boolean;
-    /** The route reports on the service to an orchestrator. It is answered even under overload and during shutdown. */
+    /** The route reports on the service to an orchestrator. Works even under overload and during shutdown. */
     probe?: boolean;
     /** All callers get the same answer, from one shared buffer. */
     sharedAnswer?: boolean;

@@ -1,4 +1,4 @@
-/** Permissions of credentials, in ascending order. Each scope includes all earlier scopes. */
+/** What credentials permit, in ascending order. Each scope includes all earlier ones. */
 export const SCOPES = ['read', 'write', 'admin'] as const;
 
 export type Scope = (typeof SCOPES)[number];

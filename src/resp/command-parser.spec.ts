@@ -17,7 +17,7 @@ function argumentsOf({ bytes, span }: RespCommand): string[] {
   return found;
 }
 
-/** All commands of an input that arrives in these pieces. */
+/** All commands in an input that arrives in these pieces. */
 function parsed(pieces: readonly Buffer[], limits = LIMITS): string[][] {
   const parser = new CommandParser(limits);
   const found: RespCommand[] = [];
@@ -26,7 +26,7 @@ function parsed(pieces: readonly Buffer[], limits = LIMITS): string[][] {
     for (let one = parser.next(); one; one = parser.next()) found.push(one);
   }
   expect(parser.unreadBytes).toBe(0);
-  // Read at the end: later input must not change earlier commands.
+  // Read at the end, because later input must not change earlier commands.
   return found.map(argumentsOf);
 }
 
@@ -49,8 +49,8 @@ const faultOf = (input: string, limits = LIMITS): string => {
   }
 };
 
-describe('the parser of commands', () => {
-  it('reads the same commands from input that is cut at any byte', () => {
+describe('the command parser', () => {
+  it('reads the same commands from input cut at any byte', () => {
     fc.assert(
       fc.property(commands, (sent) => {
         const whole = Buffer.concat(sent.map(encode));

@@ -1,4 +1,4 @@
-/** One command: its arguments, the name first, as bytes in a shared buffer. */
+/** One command: its arguments, starting with the name, as bytes in a shared buffer. */
 export interface RespCommand {
   readonly bytes: Buffer;
   /** Argument i is `bytes` from `span[2i]` to `span[2i + 1]`, exclusive. */
@@ -13,7 +13,7 @@ export interface CommandLimits {
 }
 
 /**
- * The input is not a command, or a command exceeds a limit. The parser cannot read any later input, so the connection
+ * The input isn't a command, or a command exceeds a limit. The parser can't read any later input, so the connection
  * must close.
  */
 export class ProtocolFault extends Error {}
@@ -29,8 +29,8 @@ const MOST_DIGITS = 10;
 const LEAST_ROOM = 64 * 1024;
 
 /**
- * Splits the input of a connection into commands: arrays of bulk strings, the only form that clients send. The first
- * byte of each command must be `*`, so a request from a web page is refused at its first byte.
+ * Splits a connection's input into commands: arrays of bulk strings, the only form that clients send. Each command's
+ * first byte must be `*`, so a request from a web page is refused at its first byte.
  *
  * It remembers each argument of an incomplete command, and copies each byte at most twice on average, so a client that
  * sends single bytes costs no more than their receipt.
@@ -42,7 +42,7 @@ export class CommandParser {
   private at = 0;
   /** Where the current command begins. */
   private start = 0;
-  /** Number of arguments of the current command; 0 before its first line is read. */
+  /** Number of arguments in the current command, or 0 before its first line is read. */
   private arguments = 0;
   private span: number[] = [];
   private fault: ProtocolFault | undefined;
@@ -50,17 +50,17 @@ export class CommandParser {
 
   constructor(public limits: CommandLimits) {}
 
-  /** Number of bytes of commands that `next` has not returned yet. */
+  /** How many bytes belong to commands that `next` has not returned yet. */
   get unreadBytes(): number {
     return this.end - this.start;
   }
 
-  /** Number of commands that `next` has returned. */
+  /** How many commands `next` has returned. */
   get commands(): number {
     return this.taken;
   }
 
-  /** Adds input. Commands that `next` returned before stay unchanged. */
+  /** Adds input. Doesn't change commands that `next` has returned. */
   push(chunk: Buffer): void {
     const kept = this.unreadBytes;
     if (kept === 0) {
@@ -76,7 +76,10 @@ export class CommandParser {
     this.end += chunk.length;
   }
 
-  /** The next command, or undefined until more input arrives. Throws ProtocolFault, and then always the same. */
+  /**
+   * The next command, or undefined until more input arrives. Throws ProtocolFault, and from then on always the same
+   * one.
+   */
   next(): RespCommand | undefined {
     if (this.fault !== undefined) throw this.fault;
     try {
@@ -154,7 +157,7 @@ export class CommandParser {
     return true;
   }
 
-  /** The number in a line such as `*3` or `$5`; undefined, and unread, if the line is incomplete. */
+  /** The number in a line such as `*3` or `$5`. If the line is incomplete, leaves it unread and returns undefined. */
   private header(type: number, requirement: string): number | undefined {
     const { bytes, end } = this;
     let at = this.at;

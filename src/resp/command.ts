@@ -9,41 +9,41 @@ import type { Session } from './session.js';
 /** The number of arguments that a command takes, without its name. */
 export interface Arity {
   readonly least: number;
-  /** Absent: only the limit of the connection applies. */
+  /** Absent: only the connection's limit applies. */
   readonly most?: number;
 }
 
-/** The types that `TYPE` answers, as Redis and RedisBloom name them. Each type has its own commands. */
+/** The types that `TYPE` returns, as Redis and RedisBloom name them. Each type has its own commands. */
 export type KeyType = 'set' | 'MBbloom--' | 'MBbloomCF';
 
-/** The service's result for one item (see ItemsService and UrlsService), or an error if the item could not be added. */
+/** The service's result for one item (see ItemsService and UrlsService), or an error if the item couldn't be added. */
 export type ItemResult = string | number | boolean | Error;
 
-/** The results of a batch. Those of one call are at the indexes from `from` to `to`, exclusive. */
+/** A batch's results. One call's results are at indexes `from` to `to`, exclusive. */
 export interface ItemResults {
   readonly all: readonly ItemResult[];
   readonly from: number;
   readonly to: number;
 }
 
-/** A command on items of one filter. Consecutive calls of one command on one filter run as one batch. */
+/** A command on one filter's items. Consecutive calls of one command on one filter run as one batch. */
 export interface ItemCommand extends Arity {
   readonly kind: 'items';
   readonly type: KeyType;
   readonly verb: 'add' | 'check' | 'remove' | 'count';
   /** Adds only absent items, even if the filter counts copies of an item. */
   readonly onlyAbsent?: true;
-  /** Index of the first item among the arguments. Throws RespError for options that are not valid. */
+  /** Index of the first item among the arguments. Throws RespError for invalid options. */
   readonly firstItem: (args: CommandArguments) => number;
-  /** The reply has a value for each item, so each item can fail alone. */
+  /** The reply has a value for each item, so items can fail individually. */
   readonly each?: true;
   readonly answer: (write: ReplyWriter, results: ItemResults) => void;
 }
 
-/** The context of a command on whole filters. */
+/** The context for a command on whole filters. */
 export interface DataCall {
   readonly caller: Principal;
-  /** Names the command, for operations and the audit log. */
+  /** The command's name, for operations and the audit log. */
   readonly command: string;
 }
 
@@ -66,7 +66,7 @@ export interface ConnectionCommand extends Arity {
 
 export type Command = ItemCommand | DataCommand | ConnectionCommand;
 
-/** The arguments of a command, without its name. */
+/** A command's arguments, without its name. */
 export class CommandArguments {
   constructor(private readonly command: RespCommand) {}
 
@@ -74,7 +74,7 @@ export class CommandArguments {
     return this.command.span.length / 2 - 1;
   }
 
-  /** Number of bytes of the command. */
+  /** The command's length in bytes. */
   get length(): number {
     const { span } = this.command;
     return (span.at(-1) as number) - (span[0] as number);
@@ -90,7 +90,7 @@ export class CommandArguments {
     return this.decoded(index, 'latin1');
   }
 
-  /** Argument `index` in upper case: the name of an option. Empty if there is no such argument. */
+  /** Argument `index` in upper case, as an option name. Empty if there is no such argument. */
   word(index: number): string {
     return index < this.count ? this.bytes(index).toUpperCase() : '';
   }
@@ -106,19 +106,19 @@ export class CommandArguments {
   }
 }
 
-/** Throws RespError if a command cannot have that many arguments. */
+/** Throws RespError if a command can't have that many arguments. */
 export function checkArity(name: string, { least, most = Infinity }: Arity, count: number): void {
   if (count < least || count > most) throw wrongArity(name);
 }
 
-/** The type of a filter, as `TYPE` answers it. */
+/** A filter's type, as `TYPE` returns it. */
 export function keyTypeOf({ kind, type, semantics }: Filter): KeyType {
   if (kind === 'visited-set') return 'set';
   if (type === 'standard') return 'MBbloom--';
   return semantics === 'multiset' ? 'MBbloomCF' : 'set';
 }
 
-/** The commands of a type, for errors. */
+/** Each type's commands, for errors. */
 export const COMMANDS_OF: Readonly<Record<KeyType, string>> = {
   set: 'SADD, SREM, SISMEMBER, SMISMEMBER and SCARD',
   'MBbloom--': 'the commands BF.*',

@@ -4,7 +4,7 @@ import { RespError, syntaxError, wrongArity } from './error-reply.js';
 import { ok, type Reply } from './reply-writer.js';
 import type { Session } from './session.js';
 
-/** The version of Redis that the protocol matches. Clients read it to choose features. */
+/** The Redis version that the protocol matches. Clients read it to choose features. */
 const REDIS_VERSION = '7.0.0';
 
 /** Lines of INFO by section. Clients wait while `loading` is not 0. */
@@ -17,7 +17,7 @@ const ALL_SECTIONS: readonly string[] = ['ALL', 'DEFAULT', 'EVERYTHING'];
 
 const CONNECTION = { kind: 'connection' } as const;
 
-/** The commands on the connection itself, by name. They do not touch data. */
+/** The commands on the connection itself, by name. They don't touch data. */
 export const CONNECTION_COMMANDS: Readonly<Record<string, ConnectionCommand>> = {
   HELLO: { ...CONNECTION, public: true, least: 0, run: hello },
   AUTH: { ...CONNECTION, public: true, least: 1, most: 2, run: auth },
@@ -31,7 +31,7 @@ export const CONNECTION_COMMANDS: Readonly<Record<string, ConnectionCommand>> = 
   INFO: { ...CONNECTION, least: 0, run: info },
 };
 
-/** `HELLO [2|3 [AUTH user key] [SETNAME name]]`: if any part fails, nothing changes. */
+/** `HELLO [2|3 [AUTH user key] [SETNAME name]]`. If any part fails, nothing changes. */
 async function hello(args: CommandArguments, session: Session): Promise<Reply> {
   const { write } = session;
   const version = args.count === 0 ? write.protocol : Number(args.text(0));
@@ -144,7 +144,7 @@ function clientName(name: string): string {
   throw new RespError('ERR', `a client name must be at most 128 visible ASCII characters, not ${show(name)}`);
 }
 
-/** Clients ask for descriptions of commands, but work without them. */
+/** Clients ask for command descriptions, but work without them. */
 function command(args: CommandArguments): Reply {
   const subcommand = args.word(0);
   if (subcommand === 'COUNT') return (write) => write.integer(0);

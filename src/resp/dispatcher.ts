@@ -47,7 +47,7 @@ export class Dispatcher {
     }
   }
 
-  /** Writes an error that ends the connection. */
+  /** Writes an error and ends the connection. */
   refuse(session: Session, error: unknown): void {
     this.fail('unknown', session, toProblem(error), 1);
   }
@@ -121,8 +121,8 @@ export class Dispatcher {
 const ENDS_TRANSACTION: readonly string[] = ['EXEC', 'DISCARD', 'RESET', 'QUIT'];
 
 /**
- * Refuses the commands of a transaction. Clients send them after MULTI without waiting for its answer, and take them
- * as not executed if EXEC fails.
+ * Refuses a transaction's commands. Clients send them after MULTI without waiting for its reply, and assume that they
+ * didn't run if EXEC fails.
  */
 function assertOutside(session: Session, commandName: string): void {
   const { inTransaction } = session;
@@ -136,7 +136,7 @@ function assertOutside(session: Session, commandName: string): void {
     throw new RespError('EXECABORT', 'MULTI is not supported: nothing was executed');
 }
 
-/** Bytes of the arguments of a unit. */
+/** Size of a unit's arguments in bytes. */
 function bytesOf(unit: Unit): number {
   if (unit.kind === 'items') return (unit.span.at(-1) as number) - (unit.span[0] as number);
   return unit.kind === 'single' ? unit.args.length : 0;

@@ -3,7 +3,7 @@ import type { ErrorCode } from '../errors/error-codes.js';
 import { ProblemError } from '../errors/problem.js';
 import type { ReplyWriter } from './reply-writer.js';
 
-/** Redis's code words for our errors. For all other errors, the word is our error code. */
+/** Redis' code words for our errors. All other errors use our error code. */
 const WORDS: Partial<Readonly<Record<ErrorCode, string>>> = {
   VALIDATION_FAILED: 'ERR',
   UNAUTHENTICATED: 'NOAUTH',
@@ -15,7 +15,7 @@ const WORDS: Partial<Readonly<Record<ErrorCode, string>>> = {
   STORE_FULL: 'OOM',
 };
 
-/** A problem whose code word is Redis's own, or one that clients look for. */
+/** A problem with one of Redis' own code words, or one that clients look for. */
 export class RespError extends ProblemError {
   constructor(
     readonly word: string,
@@ -34,13 +34,13 @@ export function syntaxError(detail: string): RespError {
   return new RespError('ERR', `syntax error: ${detail}`);
 }
 
-/** Writes a problem as an error reply: the word, and the detail that HTTP answers where it fits. */
+/** Writes a problem as an error reply: the word, and HTTP's detail where it fits. */
 export function writeProblem(write: ReplyWriter, problem: ProblemError): void {
   const word = problem instanceof RespError ? problem.word : (WORDS[problem.code] ?? problem.code);
   write.error(word, detailOf(problem));
 }
 
-/** The details of some errors name parts of HTTP that commands and replies do not have. */
+/** Some errors' details name parts of HTTP that commands and replies don't have. */
 function detailOf(problem: ProblemError): string {
   const { code, message, headers } = problem;
   switch (problem instanceof RespError ? undefined : code) {

@@ -20,16 +20,16 @@ import { Operations } from './operations.js';
 import { ok, type Reply, type ReplyWriter } from './reply-writer.js';
 import { assertName, Targets } from './targets.js';
 
-/** Error rate of filters that CF.RESERVE creates, because the command has no argument for it. */
+/** Error rate for filters created by CF.RESERVE, because the command has no argument for it. */
 export const CF_ERROR_RATE = 0.01;
 
 /** Maximum number of names in EXISTS, DEL and UNLINK. */
 const MOST_NAMES = 100;
 
-/** A figure of a filter: null if the filter does not have it. */
+/** A filter's figures. Null if the filter doesn't have one. */
 type Figures = readonly (readonly [label: string, value: number | null])[];
 
-/** The commands on whole filters. They have the same effects as the routes for filters. */
+/** The commands on whole filters. They do the same as the routes for filters. */
 @Injectable()
 export class FilterCommands {
   /** The commands, by name. */
@@ -129,7 +129,7 @@ export class FilterCommands {
     return (write) => write.simple(filter ? keyTypeOf(filter) : 'none');
   }
 
-  /** Deletes filters and visited sets. Names that do not exist do not count. */
+  /** Deletes filters and visited sets. Unknown names don't count. */
   private async drop(names: readonly string[], { caller, command }: DataCall): Promise<Reply> {
     let count = 0;
     names.forEach(assertName);
@@ -156,7 +156,7 @@ export class FilterCommands {
 /** A new layer is 2.7 times as large as the last one, but clients expect a whole number. */
 const EXPANSION = 3;
 
-/** The names of BF.INFO's figures, in the order of its reply. */
+/** The names of BF.INFO's figures, in reply order. */
 const FIGURES = ['CAPACITY', 'SIZE', 'FILTERS', 'ITEMS', 'EXPANSION'];
 
 function read(least: number, most = Infinity) {
@@ -182,7 +182,7 @@ function writeFigure(write: ReplyWriter, value: number | null): void {
   else write.integer(value);
 }
 
-/** The names that a command lists. Each costs as much as a command of its own. */
+/** The names that a command lists. Each costs as much as a separate command. */
 function namesIn(args: CommandArguments): string[] {
   if (args.count <= MOST_NAMES) return args.all();
   throw new RespError('ERR', `a command may list at most ${MOST_NAMES} names, not ${args.count}`);
@@ -192,7 +192,7 @@ function sizeIn(args: CommandArguments, capacityAt: number) {
   return { name: args.text(0), capacity: numberIn(args, capacityAt), errorRate: CF_ERROR_RATE };
 }
 
-/** A number in decimal notation. The checks of the created filter refuse numbers out of range. */
+/** A number in decimal notation. The checks when creating the filter refuse numbers out of range. */
 function numberIn(args: CommandArguments, index: number): number {
   const text = args.text(index);
   if (/^(\d+(\.\d*)?|\.\d+)(e-?\d{1,3})?$/i.test(text)) return Number(text);
@@ -200,8 +200,8 @@ function numberIn(args: CommandArguments, index: number): number {
 }
 
 /**
- * Whether the filter grows, from the options at `from`. Sizes of buckets and layers are hints for RedisBloom's own
- * tables: they are checked, and have no effect.
+ * Whether the filter grows, from the options at `from`. Bucket and layer sizes are hints for RedisBloom's own tables.
+ * They are checked, but have no effect.
  */
 function growthIn(args: CommandArguments, from: number): Growth {
   const given = new Map<string, number>();

@@ -15,7 +15,7 @@ import type { Principal } from '../request/principal.js';
 import type { Scope } from '../request/scope.js';
 import type { Session } from './session.js';
 
-/** Commands on data that ask for permission to run: one command, or the calls of a run. */
+/** Commands on data that ask for permission to run: one command, or a run's calls. */
 export interface Entry {
   readonly session: Session;
   readonly commandName: string;
@@ -25,17 +25,17 @@ export interface Entry {
   readonly targets: readonly string[];
 }
 
-/** Work for the first `commands` commands of an entry. */
+/** Work for an entry's first `commands` commands. */
 type Work<T> = (caller: Principal, commands: number) => Promise<T>;
 
-/** The outcome of an entry: the result of its work, and the error for commands that exceed the rate limit. */
+/** An entry's outcome: the result of its work, and the error for commands that exceed the rate limit. */
 export interface Passed<T> {
   readonly result: T | undefined;
   readonly within: number;
   readonly refusal?: ProblemError;
 }
 
-/** Does the work of the HTTP hooks for commands, with the same parts and in the same order. */
+/** Does for commands what the HTTP hooks do for requests, with the same parts and in the same order. */
 @Injectable()
 export class Gate {
   constructor(
@@ -46,12 +46,12 @@ export class Gate {
     private readonly lifecycle: Lifecycle,
   ) {}
 
-  /** Resolves in the turn of this caller. Each command costs at least one call, also one that is refused. */
+  /** Resolves in this caller's turn. Each command, even one that is refused, costs at least one call. */
   turn({ chargedTo }: Session, bytes: number): Promise<void> {
     return new Promise((resolve) => this.turns.begin(chargedTo, bytes, resolve));
   }
 
-  /** Runs `work`. Throws UNAUTHENTICATED, FORBIDDEN, OVERLOADED, and the errors of `work`. */
+  /** Runs `work`. Throws UNAUTHENTICATED, FORBIDDEN, OVERLOADED, and errors from `work`. */
   async pass<T>(entry: Entry, work: Work<T>): Promise<Passed<T>> {
     const { session, access, commandName } = entry;
     const caller = await session.caller(commandName);

@@ -3,7 +3,7 @@ import { RespError, syntaxError, wrongArity, writeProblem } from './error-reply.
 import { ProblemError } from '../errors/problem.js';
 import type { ReplyWriter } from './reply-writer.js';
 
-/** The results of the services that mean "yes": added, present or removed. */
+/** The service results that mean "yes": added, present or removed. */
 const YES: ReadonlySet<ItemResult> = new Set<ItemResult>([true, 'new', 'removed', 'forgotten']);
 /** The same for checks, in which `seen` means yes. */
 const PRESENT: ReadonlySet<ItemResult> = new Set<ItemResult>([true, 'seen']);
@@ -14,9 +14,9 @@ const changed: WriteItem = (write, result) => write.boolean(YES.has(result));
 const present: WriteItem = (write, result) => write.boolean(PRESENT.has(result));
 const member: WriteItem = (write, result) => write.integer(PRESENT.has(result) ? 1 : 0);
 const multiplicity: WriteItem = (write, result) => write.integer(result as number);
-/** A multiset counts each item that it is given. */
+/** A multiset counts every item it gets. */
 const counted: WriteItem = (write) => write.boolean(true);
-/** As `counted`, but RedisBloom reports a full filter as -1 in an array. */
+/** Like `counted`, but RedisBloom reports a full filter as -1 in an array. */
 const countedOrFull: WriteItem = (write, result) => {
   if (result instanceof ProblemError && result.code === 'FILTER_FULL') write.integer(-1);
   else counted(write, result);
@@ -28,7 +28,7 @@ const countedIfAbsent: WriteItem = (write, result) => {
   else write.integer(YES.has(result) ? 1 : 0);
 };
 
-/** Answers a call that has one item. */
+/** Answers a call with one item. */
 const one =
   (item: WriteItem) =>
   (write: ReplyWriter, { all, from }: ItemResults): void =>
@@ -55,7 +55,9 @@ function sum(write: ReplyWriter, { all, from, to }: ItemResults): void {
 
 const afterName = (): number => 1;
 
-/** The options of an insertion, which precede `ITEMS`. Options for creation are refused, because nothing is created. */
+/**
+ * An insertion's options, which precede `ITEMS`. Refuses options for creation, because these commands create nothing.
+ */
 const afterItems =
   (name: string) =>
   (args: CommandArguments): number => {

@@ -22,10 +22,10 @@ interface Range {
   readonly to: number;
 }
 
-/** The names of the verbs in metrics, which are those of the equivalent HTTP routes. */
+/** The verbs' names in metrics, which are the same as for the equivalent HTTP routes. */
 const URL_VERBS = { add: 'visit', check: 'check-url', remove: 'forget', count: '' } as const;
 
-/** Runs the calls of a run as one batch. */
+/** Runs a run's calls as one batch. */
 @Injectable()
 export class ItemRunner {
   constructor(
@@ -38,8 +38,8 @@ export class ItemRunner {
   ) {}
 
   /**
-   * The results of the first `calls` calls, one per item. If a call fails, the result of its first item is the error.
-   * Throws, before any change, an error that concerns the whole run.
+   * The results of the first `calls` calls, one per item. If a call fails, its first item's result is the error. If an
+   * error affects the whole run, throws it before any change.
    */
   async run(run: ItemRun, calls: number, caller: Principal): Promise<ItemResult[]> {
     const { target, command, begins } = run;
@@ -51,14 +51,14 @@ export class ItemRunner {
     return results;
   }
 
-  /** The ranges of calls whose items are valid. Puts an error into the results of every other call. */
+  /** The ranges of calls with valid items. Puts an error into the results of every other call. */
   private sound(run: ItemRun, calls: number, filter: Filter, results: ItemResult[]): Range[] {
     const { bytes, span, begins } = run;
     const end = begins[calls] as number;
     const text = bytes.subarray(span[0], span[2 * end - 1]);
     const isText = isUtf8(text);
     const { maxItemBytes } = this.config;
-    // The rules of the set check a URL, and name its fault.
+    // The set's rules check a URL and name its fault.
     const isUrl = filter.kind === 'visited-set';
     const ranges: Range[] = [];
     let from = 0;
@@ -83,10 +83,7 @@ export class ItemRunner {
     return ranges;
   }
 
-  /**
-   * Fills in the results of a range. If the filter has no room for the whole range, tries each call, and then each
-   * item.
-   */
+  /** Fills in a range's results. If the filter has no room for the whole range, tries each call, and then each item. */
   private async fill(
     results: ItemResult[],
     run: ItemRun,
@@ -167,7 +164,7 @@ export class ItemRunner {
   }
 }
 
-/** The calls that have items in a range. */
+/** The calls with items in a range. */
 function callsOf({ begins }: ItemRun, { from, to }: Range): Range[] {
   let call = 0;
   while ((begins[call + 1] as number) <= from) call++;
@@ -178,7 +175,7 @@ function callsOf({ begins }: ItemRun, { from, to }: Range): Range[] {
   return calls;
 }
 
-/** The parts of a range to try if it is too large for the filter: its calls, or the items of its only call. */
+/** The parts to try if a range is too large for the filter: its calls, or its only call's items. */
 function partsOf(run: ItemRun, range: Range): Range[] {
   const calls = callsOf(run, range);
   if (calls.length > 1 || run.command.each === undefined) return calls;

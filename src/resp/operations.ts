@@ -6,7 +6,7 @@ import { madeOperation } from '../idempotency/operations.js';
 import type { Principal } from '../request/principal.js';
 import { Clock } from '../store/clock.token.js';
 
-/** Makes the operations of commands, which have no ids of their own. */
+/** Makes operations for commands, which have no ids of their own. */
 @Injectable()
 export class Operations {
   constructor(
@@ -19,9 +19,7 @@ export class Operations {
     return deadlineIn(this.config.requestTimeoutMs);
   }
 
-  /**
-   * The operation of a command on `target`. No client learns its id, so its fingerprint need not cover its items.
-   */
+  /** The operation for a command on `target`. No client learns its id, so its fingerprint need not cover its items. */
   of(command: string, target: string, { quota }: Principal): Operation {
     const checksum = crc32(target, crc32(command));
     return { ...madeOperation(checksum, this.clock.now()), deadline: this.deadline(), quota };

@@ -5,7 +5,7 @@ const LIST = 'filters cannot list their items; list filters with GET /v1/filters
 const NO_VALUES = 'Unseen keeps sets and filters, not values';
 const NO_EVENTS = 'Unseen sends no events';
 
-/** Commands of Redis that have no meaning here, with their replacements. */
+/** Redis commands that have no meaning here, with their replacements. */
 export const REFUSED: ReadonlyMap<string, string> = new Map<string, string>([
   ...['BF.SCANDUMP', 'BF.LOADCHUNK', 'CF.SCANDUMP', 'CF.LOADCHUNK', 'DUMP', 'RESTORE'].map(
     (name) => [name, TRANSFER] as const,

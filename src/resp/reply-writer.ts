@@ -11,8 +11,8 @@ const NOT_ASCII = /[^\0-\x7f]/;
 const LINE_BREAKS = /[\r\n]+/g;
 
 /**
- * Collects the replies of a connection, in order. Values of types that RESP 2 lacks are written as the types that Redis
- * uses instead. The text is Latin-1: one character per byte.
+ * Collects a connection's replies, in order. Where RESP 2 lacks a type, uses the same type as Redis instead. The text
+ * is Latin-1: one character per byte.
  */
 export class ReplyWriter {
   protocol: Protocol = 2;

@@ -10,15 +10,15 @@ import { RespError } from './error-reply.js';
 import { RunReader, type Unit } from './run-reader.js';
 import type { Session } from './session.js';
 
-/** The limits before a client has sent credentials, as in Redis. */
+/** The limits until a client has sent credentials, as in Redis. */
 const STRANGER: CommandLimits = {
   maxArguments: 10,
   maxArgumentBytes: 16 * 1024,
   maxCommandBytes: 16 * 1024,
 };
-/** Arguments of a command besides its items. */
+/** A command's arguments besides its items. */
 const MOST_OPTIONS = 16;
-/** Bytes of an incomplete command that do not count as bytes in flight: about as much as the kernel holds anyway. */
+/** How many bytes of an incomplete command don't count as bytes in flight. About as much as the kernel holds anyway. */
 const FREE_BYTES = 64 * 1024;
 /** Replies are sent once they have this many bytes, after at most this time, or when no more commands have arrived. */
 const FLUSH_BYTES = 16 * 1024;
@@ -37,15 +37,18 @@ interface Parts {
 }
 
 /**
- * One client. Its commands run one after the other, in the order of their arrival; commands that arrive together may run
- * as one batch. While they run, the service reads at most one more piece of input.
+ * One client. Its commands run one after another, in the order of arrival, but commands that arrive together may run as
+ * one batch. While they run, the service reads at most one more piece of input.
  */
 export class RespConnection {
   private readonly parser = new CommandParser(STRANGER);
   private readonly reader: RunReader;
   private readonly limits: CommandLimits;
   private working = false;
-  /** True once nothing more is read: the client has ended its side, or the service ends the connection. */
+  /**
+   * True once the connection reads nothing more, because the client has ended its side or the service is ending the
+   * connection.
+   */
   private ended = false;
   /** Bytes of an incomplete command that count as bytes in flight. */
   private held = 0;
@@ -95,7 +98,7 @@ export class RespConnection {
 
   private receive(chunk: Buffer): void {
     if (this.ended) return;
-    // A web page, or a client of another protocol, must not get its bytes read as commands.
+    // Bytes from a web page, or from a client of another protocol, must not be read as commands.
     if (this.parser.commands === 0 && this.parser.unreadBytes === 0 && chunk[0] !== STAR) {
       this.socket.destroy();
       return;
@@ -131,7 +134,7 @@ export class RespConnection {
   }
 
   private async next(): Promise<Unit | undefined> {
-    // The limits of the input depend on it.
+    // The input limits depend on it.
     await this.session.refresh();
     this.parser.limits = this.session.isLockedOut ? STRANGER : this.limits;
     return this.reader.next();
@@ -165,7 +168,7 @@ export class RespConnection {
     inFlight.add('answers', -unread, caller);
   }
 
-  /** Limits the time and the memory of an incomplete command. Throws OVERLOADED. */
+  /** Limits an incomplete command's time and memory. Throws OVERLOADED. */
   private watchRest(): void {
     const { parser, parts } = this;
     clearTimeout(this.overdue);
@@ -195,7 +198,7 @@ export class RespConnection {
     this.heldBy = caller;
   }
 
-  /** Answers input that cannot be read, and ends the connection. */
+  /** Answers input that can't be read, and ends the connection. */
   private refuse(error: unknown): void {
     const { session, parts } = this;
     session.ending = true;

@@ -33,7 +33,7 @@ export class RespMetrics {
     });
   }
 
-  /** `command` is a name from the table of commands, or `unknown`. */
+  /** `command` is a name from the command table, or `unknown`. */
   count(command: string, outcome: string, commands = 1): void {
     this.commands.add(commands, command, outcome);
   }

@@ -13,7 +13,7 @@ import { RespConnection } from './resp-connection.js';
 import { RespMetrics } from './resp-metrics.js';
 import { Session } from './session.js';
 
-/** The server of the Redis protocol: the same service as over HTTP, for clients of Redis. */
+/** The server for the Redis protocol. Offers Redis clients the same service as HTTP. */
 @Injectable()
 export class RespServer implements BeforeApplicationShutdown {
   private readonly connections = new Set<RespConnection>();
@@ -30,7 +30,7 @@ export class RespServer implements BeforeApplicationShutdown {
     private readonly metrics: RespMetrics,
   ) {}
 
-  /** The port on which it listens; undefined if RESP_PORT is not set. */
+  /** The port on which it listens, or undefined if RESP_PORT isn't set. */
   get port(): number | undefined {
     return (this.server?.address() as AddressInfo | null | undefined)?.port;
   }
@@ -48,7 +48,7 @@ export class RespServer implements BeforeApplicationShutdown {
     this.lifecycle.graceOver.addEventListener('abort', () => this.destroyAll(), { once: true });
   }
 
-  /** Waits for the commands in progress. The store closes later. */
+  /** Waits for commands in progress. The store closes later. */
   async beforeApplicationShutdown(): Promise<void> {
     const { server } = this;
     if (!server?.listening) return;

@@ -6,12 +6,12 @@ import { CommandArguments, checkArity, type Command, type ItemCommand } from './
 import { RespError } from './error-reply.js';
 import { REFUSED } from './refused-commands.js';
 
-/** Consecutive calls of one command on the items of one filter. They run as one batch. */
+/** Consecutive calls of one command on one filter's items. They run as one batch. */
 export interface ItemRun {
   readonly kind: 'items';
   readonly command: ItemCommand;
   readonly commandName: string;
-  /** The name of the filter, as sent. */
+  /** The filter's name, as sent. */
   readonly target: string;
   readonly bytes: Buffer;
   /** Item i of the run is `bytes` from `span[2i]` to `span[2i + 1]`, exclusive. */
@@ -28,7 +28,7 @@ export interface SingleCommand {
   readonly args: CommandArguments;
 }
 
-/** A command that is answered with an error. */
+/** A command that gets an error. */
 export interface RefusedCommand {
   readonly kind: 'refused';
   readonly commandName: string;
@@ -40,9 +40,9 @@ export type Unit = ItemRun | SingleCommand | RefusedCommand;
 /** A longer name is unknown. */
 const MOST_NAME = 32;
 
-/** Reads the commands of a connection, and joins those that can run as one batch. */
+/** Reads a connection's commands, and joins those that can run as one batch. */
 export class RunReader {
-  /** A command that was read after a run but did not join it. */
+  /** A command read after a run that did not join it. */
   private ahead: RespCommand | undefined;
 
   constructor(
@@ -74,7 +74,7 @@ export class RunReader {
     return ahead ?? this.parser.next();
   }
 
-  /** The next command for a run. Undefined at a fault, which the next `take` throws: the run is complete. */
+  /** The next command for a run. Undefined at a fault, which the next `take` throws, so the run is complete. */
   private takeMore(): RespCommand | undefined {
     try {
       return this.parser.next();
@@ -99,7 +99,7 @@ export class RunReader {
   }
 
   /**
-   * Adds a call. Returns false if the call is invalid or the run has no room for it; the call then begins the next
+   * Adds a call. Returns false if the call is invalid or the run has no room for it. The call then begins the next
    * unit.
    */
   private adds(run: ItemRun, call: RespCommand): boolean {
@@ -114,7 +114,7 @@ export class RunReader {
     }
   }
 
-  /** Adds the items of a call. Throws RespError, or VALIDATION_FAILED for too many items. */
+  /** Adds a call's items. Throws RespError, or VALIDATION_FAILED for too many items. */
   private add(run: ItemRun, call: RespCommand): void {
     const first = run.command.firstItem(new CommandArguments(call));
     const { span } = call;
@@ -139,7 +139,9 @@ function unknown(name: string, command: RespCommand): ProblemError {
   return new RespError('ERR', `unknown command ${show(bytes.toString('utf8', span[0], span[1]))}`);
 }
 
-/** Whether two commands have the same name and the same first argument, in the same spelling and buffer. */
+/**
+ * True if two commands have the same name and the same first argument, with the same spelling and in the same buffer.
+ */
 function isAlike(one: RespCommand, other: RespCommand): boolean {
   if (one.bytes !== other.bytes || other.span.length < 4) return false;
   return isSame(one, other, 0) && isSame(one, other, 2);

@@ -11,15 +11,15 @@ import { ReplyWriter } from './reply-writer.js';
 
 let sessions = randomInt(2 ** 20);
 
-/** The state of a connection that commands change: its credentials, its protocol, its name. */
+/** Connection state that commands change: credentials, protocol, name. */
 export class Session {
   readonly id = ++sessions;
   readonly write = new ReplyWriter();
-  /** The name that CLIENT SETNAME has set. */
+  /** The name set by CLIENT SETNAME. */
   name = '';
   /** The connection ends once its replies are sent. */
   ending = false;
-  /** MULTI was refused. The client may have sent the commands of the transaction already. */
+  /** MULTI was refused. The client may already have sent the transaction's commands. */
   inTransaction = false;
   private readonly openedAt = SYSTEM_CLOCK.monotonic();
   private principal: Principal | undefined;
@@ -27,7 +27,7 @@ export class Session {
   private isOpen = false;
 
   constructor(
-    /** The address of the client. */
+    /** The client's address. */
     readonly remote: string,
     readonly connection: Connection,
     private readonly authenticator: Authenticator,
@@ -43,26 +43,26 @@ export class Session {
     return this.principal?.credential === undefined && !this.isOpen;
   }
 
-  /** Finds out whether commands need credentials, if they were refused so far. */
+  /** If commands have been refused so far, finds out whether they need credentials. */
   async refresh(): Promise<void> {
     if (!this.isLockedOut) return;
     try {
       await this.authenticator.authenticate([]);
       this.isOpen = true;
     } catch {
-      // The error concerns the commands that follow, which report it.
+      // The commands that follow report the error.
     }
   }
 
-  /** The caller that the resources of the connection are charged to, as for requests. */
+  /** The caller charged for the connection's resources, as for requests. */
   get chargedTo(): string | undefined {
     if (this.principal?.credential) return this.principal.id;
     return this.authenticator.isOpen() ? this.connection.anonymous : this.connection.address;
   }
 
   /**
-   * The principal of a command. Checks the credentials again, because a connection may outlive them. Throws
-   * Unauthenticated, and the errors of Authenticator.
+   * A command's principal. Checks the credentials again, because a connection may outlive them. Throws Unauthenticated,
+   * and the same errors as Authenticator.
    */
   async caller(command: string): Promise<Principal> {
     const { principal } = this;
@@ -83,10 +83,7 @@ export class Session {
     }
   }
 
-  /**
-   * Sets the credentials of the connection. Throws WRONGPASS, and keeps the earlier credentials, if these are not
-   * valid.
-   */
+  /** Sets the connection's credentials. If they are invalid, keeps the earlier ones and throws WRONGPASS. */
   async authenticate(credentials: string, command: string): Promise<void> {
     try {
       const answer = this.authenticator.authenticate([`Bearer ${credentials}`]);
@@ -101,7 +98,7 @@ export class Session {
     }
   }
 
-  /** Returns to the state of a new connection. */
+  /** Resets to the state of a new connection. */
   reset(): void {
     this.principal = undefined;
     this.name = '';

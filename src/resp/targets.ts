@@ -16,15 +16,15 @@ const OTHER: Readonly<Record<FilterKind, FilterKind>> = {
 };
 const MOST_KNOWN = 1_000;
 
-/** Finds filters and visited sets, which share one name space, by the name in a command. */
+/** Finds filters and visited sets, which share one namespace, by the name in a command. */
 @Injectable()
 export class Targets {
-  /** The kind that each name had last, so that most look-ups need one attempt. */
+  /** Each name's last kind, so that most look-ups need one attempt. */
   private readonly kinds = new Map<string, FilterKind>();
 
   constructor(private readonly filters: OpenFilters) {}
 
-  /** The filter of the type, if the caller may see it. Throws WRONGTYPE, or a "not found" of the type's kind. */
+  /** The filter with this type, if the caller may see it. Throws WRONGTYPE, or "not found" for the type's kind. */
   async open(name: string, type: KeyType, caller: Principal): Promise<Filter> {
     assertName(name);
     const kind = type === 'set' ? 'visited-set' : 'filter';
@@ -38,7 +38,7 @@ export class Targets {
     return filter;
   }
 
-  /** The filter with the name as it is now. Undefined if there is none, or if the caller does not see it. */
+  /** The filter that has the name now. Undefined if there is none, or if the caller can't see it. */
   async find(name: string, caller: Principal): Promise<Filter | undefined> {
     assertName(name);
     return isVisible(caller, name) ? this.search(name, 'visited-set', true) : undefined;

@@ -2,10 +2,10 @@ import { describe, expect, it } from '@jest/globals';
 import { SEED_BYTES } from '#bloom';
 import type * as Module from './service-random.js';
 
-/** The path of the source: the path of the compiled module would give tests a source whose seeds are all the same. */
+/** The source's path, because the compiled module's path would give tests a source with equal seeds. */
 const SOURCE = './service-random.ts';
 
-describe('the randomness of a service', () => {
+describe('a service’s randomness', () => {
   it('differs for each seed and each id', async () => {
     const { SERVICE_RANDOM } = (await import(SOURCE)) as typeof Module;
     const seeds = [SERVICE_RANDOM.seed(), SERVICE_RANDOM.seed()];

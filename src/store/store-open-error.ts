@@ -1,4 +1,6 @@
-/** The store cannot be opened: its directory is in use, not writable or damaged. The message gives the reason. */
+/**
+ * The store can't be opened, because its directory is in use, not writable or damaged. The message gives the reason.
+ */
 export class StoreOpenError extends Error {
   override readonly name = 'StoreOpenError';
 }

@@ -7,7 +7,7 @@ import { serviceClock } from './service-clock.js';
 import { SERVICE_RANDOM } from './service-random.js';
 import { Store } from './store.token.js';
 
-/** Provides the store with its clock and its source of randomness. The store is closed after the last request. */
+/** Provides the store with its clock and source of randomness. Closes the store after the last request. */
 @Global()
 @Module({
   providers: [

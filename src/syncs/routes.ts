@@ -12,7 +12,7 @@ import { Documented, MutatingRoute } from '../openapi/decorators.js';
 import { CommitSyncDto, OpenSyncDto } from './sync.dto.js';
 import { CommittedSyncView } from './sync.view.js';
 
-/** Errors of every route on an existing sync. `missing` is the error if the filter or visited set does not exist. */
+/** Errors for every route on an existing sync. `missing` is the error if the filter or visited set doesn't exist. */
 function codesOf(missing: ErrorCode): readonly ErrorCode[] {
   return [missing, 'SYNC_NOT_FOUND', 'STORE_DATA_LOST'];
 }
@@ -77,7 +77,7 @@ export function AbandonSyncRoute(missing: ErrorCode): MethodDecorator {
   );
 }
 
-/** Errors of a route that accepts lines of an input list. */
+/** Errors for a route that accepts an input list's lines. */
 export function lineCodes(missing: ErrorCode): readonly ErrorCode[] {
   return [missing, 'SYNC_NOT_FOUND', 'SYNC_ENDED', 'FILTER_FULL', 'STORE_FULL', 'QUOTA_EXCEEDED'];
 }

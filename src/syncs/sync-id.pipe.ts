@@ -4,7 +4,7 @@ import { show } from '../errors/show.js';
 
 const SYNC_ID = /^[0-9a-f]{16}$/;
 
-/** `@Param('id', SyncIdPipe) id: string`. An invalid id gets the error for a sync that does not exist. */
+/** `@Param('id', SyncIdPipe) id: string`. An invalid id gets the error for a sync that doesn't exist. */
 @Injectable()
 export class SyncIdPipe implements PipeTransform<string, string> {
   transform(id: string): string {

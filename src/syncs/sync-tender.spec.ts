@@ -57,7 +57,7 @@ describe('maintenance of syncs', () => {
     expect(tries).toBe(3);
   });
 
-  it('runs once at a time, and the end of the service waits for it', async () => {
+  it('runs one at a time, and the service waits for it before it ends', async () => {
     const both = [tender.tend(), tender.tend()];
     let over = false;
     const end = tender.beforeApplicationShutdown().then(() => (over = true));

@@ -10,7 +10,7 @@ import type { CommitSyncDto, OpenSyncDto } from './sync.dto.js';
 import type { CommittedSyncView } from './sync.view.js';
 
 /**
- * The life cycle of syncs of filters and visited sets. Throws the errors of the port, and FILTER_NOT_FOUND or
+ * The life cycle of syncs, for filters and visited sets. Throws port errors, and FILTER_NOT_FOUND or
  * VISITED_SET_NOT_FOUND.
  */
 @Injectable()
@@ -22,7 +22,7 @@ export class SyncsService {
     private readonly planner: FilterPlanner,
   ) {}
 
-  /** Throws FILTER_TOO_LARGE if the layers of the sync would exceed the limit for one filter. */
+  /** Throws FILTER_TOO_LARGE if the sync's layers would exceed the limit for one filter. */
   async open(kind: FilterKind, name: string, dto: OpenSyncDto, operation: Operation): Promise<SyncView> {
     const open = (filter: Filter): Promise<Sync> =>
       this.store.syncs.open(filter, this.planner.planSync(filter, dto), operation, operation.quota);
@@ -54,7 +54,7 @@ export class SyncsService {
     return this.filters.withFilter(name, kind, (filter) => this.store.syncs.get(filter, id));
   }
 
-  /** The share of the items that the commit may forget. */
+  /** The share of items that the commit may forget. */
   private mostOf({ force = false, maxForgetShare }: CommitSyncDto): number {
     if (!force) return maxForgetShare ?? this.config.syncMaxForgetShare;
     if (maxForgetShare === undefined) return 1;
@@ -62,7 +62,7 @@ export class SyncsService {
   }
 }
 
-/** Previews a commit. Throws SYNC_ENDED if the sync cannot be committed. */
+/** Previews a commit. Throws SYNC_ENDED if the sync can't be committed. */
 function dryRun(name: string, sync: Sync, most: number): CommittedSyncView {
   const { id, state, items, reason } = sync;
   if (state === 'abandoned') {

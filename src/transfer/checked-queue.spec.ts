@@ -28,8 +28,8 @@ async function check(url: string, key: string, host: string): Promise<void> {
   for await (const _ of checkedQueue(given(), spec, 1_000));
 }
 
-describe('a queue entry of an export', () => {
-  it('is accepted with the host of its key', async () => {
+describe('a queue entry in an export', () => {
+  it('is accepted with its key’s host', async () => {
     await check('HTTP://A.example:8080/x', 'http://a.example:8080/x', 'a.example');
     await check('http://[::1]:80/', 'http://[::1]/', '[::1]');
   });

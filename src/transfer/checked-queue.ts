@@ -8,10 +8,10 @@ import { decodeQueued } from '../visited-sets/queued-url.js';
 type Queued = Pick<FilterSpec, 'seed' | 'geometry'>;
 
 /**
- * The parts of an export for a visited set. Checks that the queue has only entries that `discover` could have
- * queued: URLs within the limit that the set's profile accepts, with the hash of their key and the lane of
- * their host. A later `forget` finds them by this hash. Throws ExportFileError. Parts are short (see
- * ExportFileReader), so checking one does not delay other requests.
+ * The parts of a visited set's export. Checks that the queue has only entries that `discover` could have queued: URLs
+ * within the limit that the set's profile accepts, with their key's hash and their host's lane. A later `forget` finds
+ * them by this hash. Throws ExportFileError. Parts are short (see ExportFileReader), so checking one doesn't delay
+ * other requests.
  */
 export async function* checkedQueue(
   parts: AsyncIterable<Part>,

@@ -5,7 +5,7 @@ import { show } from '../errors/show.js';
 import { NAME_PATTERN, NAME_REQUIREMENT } from '../validation/name.js';
 
 /**
- * The filter to create from an export: everything exported except the generation. Throws VALIDATION_FAILED if the
+ * The filter to create from an export, with everything exported except the generation. Throws VALIDATION_FAILED if the
  * export is of the other kind, or if its name or URL profile is invalid.
  */
 export function importSpec(header: ExportHeader, kind: FilterKind, name = header.name): FilterSpec {

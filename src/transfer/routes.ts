@@ -12,8 +12,7 @@ interface TransferDoc {
 const BINARY = { type: 'string', format: 'binary' } as const;
 
 /**
- * A route that answers with an export. An export contains the filter's seed, which lets anyone construct items that
- * collide.
+ * A route that returns an export. An export contains the filter's seed, which lets anyone construct items that collide.
  */
 export function ExportRoute({ summary, codes }: TransferDoc): MethodDecorator {
   return applyDecorators(

@@ -43,8 +43,8 @@ export class TransferService {
   ) {}
 
   /**
-   * The filter's export as the body of the answer. A failure before the first part is an ordinary error answer. A later
-   * failure closes the connection, so that an incomplete export does not look complete.
+   * The filter's export as the answer's body. A failure before the first part is an ordinary error answer. A later
+   * failure closes the connection, so that an incomplete export doesn't look complete.
    */
   async export(name: string, kind: FilterKind, request: Request): Promise<StreamableFile> {
     const bytes = await this.filters.withFilter(name, kind, (filter) => this.begin(filter, request));
@@ -83,7 +83,7 @@ export class TransferService {
       const parts = this.confirmed(file.parts(header), request);
       const checked = kind === 'visited-set' ? checkedQueue(parts, spec, this.config.maxItemBytes) : parts;
       const described = await this.filterLifecycle.import(spec, checked, identity, caller);
-      // A repeated import does not need the file, but its sender may not read the answer until it has sent everything.
+      // A repeated import doesn't need the file, but its sender may not read the answer until it has sent everything.
       await file.drain();
       return described;
     } catch (error) {
@@ -104,7 +104,7 @@ export class TransferService {
     }
   }
 
-  /** Passes parts on while the credentials of the request are accepted. The request may outlive them. */
+  /** Passes parts on while the request's credentials are accepted. The request may outlive them. */
   private async *confirmed<T>(parts: AsyncIterable<T>, request: Request): AsyncGenerator<T, void, undefined> {
     for await (const part of parts) {
       await this.authenticator.confirm(request);
@@ -130,8 +130,8 @@ export class TransferService {
 }
 
 /**
- * Identifies an import by the id of its file, because the file is too long to hash in advance. Its own checksums
- * protect its contents.
+ * Identifies an import by its file's id, because the file is too long to hash in advance. Its own checksums protect its
+ * contents.
  */
 function identified(
   request: Request,
@@ -142,7 +142,7 @@ function identified(
   return blockOperation(request, operation, 1, [id, name]);
 }
 
-/** Some file systems do not allow ":" in names. */
+/** Some file systems don't allow ":" in names. */
 function fileNameOf(name: string): string {
   return `${name.replaceAll(':', '_')}.unseen`;
 }

@@ -17,7 +17,7 @@ export function jsonObject(value: unknown, allowed: ReadonlySet<string>): Readon
   return value as Readonly<Record<string, unknown>>;
 }
 
-/** Maximum number of faults in the message of an error. `errors` lists all faults. */
+/** Maximum number of faults in an error's message. `errors` lists all faults. */
 const MOST_TOLD = 10;
 
 /** VALIDATION_FAILED for several members. */

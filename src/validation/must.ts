@@ -1,7 +1,9 @@
 import type { ValidationArguments, ValidationOptions } from 'class-validator';
 import { show } from '../errors/show.js';
 
-/** Options of a class-validator rule. Its message names the member, the requirement, and the value, or its absence. */
+/**
+ * Options for a class-validator rule. Its message names the member, the requirement, and the value (or its absence).
+ */
 export function must(requirement: string): ValidationOptions {
   return {
     message: ({ property, value }: ValidationArguments) =>

@@ -3,8 +3,8 @@ import { getMetadataStorage, validateSync } from 'class-validator';
 import { jsonObject, refused } from './json-object.js';
 
 /**
- * Validates a body or a query against its DTO, one level deep. It cannot be bypassed: it refuses members that the DTO
- * does not declare, such as `__proto__`, and copies only declared members.
+ * Validates a body or a query against its DTO, one level deep. It can't be bypassed, because it refuses members that
+ * the DTO doesn't declare, such as `__proto__`, and copies only declared members.
  */
 export function validateShallow<T extends object>(type: Type<T>, value: unknown): T {
   const dto = new type();
@@ -40,7 +40,7 @@ export class ShallowPipe implements PipeTransform<unknown, object> {
   }
 }
 
-/** Like ShallowPipe, for a body that may be absent: an absent body has no members. */
+/** Like ShallowPipe, for a body that may be absent. An absent body has no members. */
 @Injectable()
 export class OptionalBodyPipe extends ShallowPipe {
   override transform(value: unknown, metadata: ArgumentMetadata): object {

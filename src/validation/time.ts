@@ -11,7 +11,7 @@ export function IsTime(): PropertyDecorator {
   return Matches(TIME_PATTERN, must(REQUIREMENT));
 }
 
-/** Parses a member with `IsTime`, in ms since the epoch. Throws VALIDATION_FAILED for a time that does not exist. */
+/** Parses a member with `IsTime`, in ms since the epoch. Throws VALIDATION_FAILED for a time that doesn't exist. */
 export function timeIn(member: string, text: string): number {
   const time = Date.parse(text);
   if (!Number.isNaN(time) && isDay(text.slice(0, 10))) return time;

@@ -13,7 +13,7 @@ import type { AckDto, QueuePageQueryDto, ExtendDto, LeaseDto, ReleaseDto } from 
 import type { DeadLettersView, LeasesView } from './visited-set.view.js';
 import { WaitingLeases } from './waiting-leases.js';
 
-// Indexed by Settled of the port.
+// Indexed by the port's Settled.
 const ACK: Verdicts = named('unknown', 'acked', 'expired');
 const RELEASE: Verdicts = named('unknown', 'released', 'expired');
 const EXTEND: Verdicts = named('unknown', 'extended', 'expired');
@@ -24,7 +24,7 @@ interface Results {
   readonly results: string[];
 }
 
-/** The queue of a visited set, for crawlers. */
+/** A visited set's queue, for crawlers. */
 @Injectable()
 export class CrawlQueueService {
   constructor(
@@ -34,7 +34,7 @@ export class CrawlQueueService {
   ) {}
 
   /**
-   * Leases entries. If none is available, waits as long as the caller allows. While it waits, the request does not
+   * Leases entries. If none are available, waits as long as the caller allows. While it waits, the request doesn't
    * count as in flight.
    */
   async lease(name: string, dto: LeaseDto, operation: Operation, request: Request): Promise<LeasesView> {

@@ -8,10 +8,10 @@ const GEOMETRY: Geometry = {
   ...{ cellBits: 4, hashes: 7, pageCells: 256 },
 };
 
-/** The beginning of the hash of a key's host, which names the lane of the host. */
+/** The beginning of a key's host hash, which names the host's lane. */
 const laneOf = (key: string): number[] => [...positionsOf([key], new Uint8Array(16), GEOMETRY).host!];
 
-describe('the host of a URL key', () => {
+describe('a URL key’s host', () => {
   const { key: keyOf } = compileProfile(normaliseProfile('safe'));
 
   it.each([
@@ -29,7 +29,7 @@ describe('the host of a URL key', () => {
     expect(laneOf(key)).toEqual(laneOf(`http://${host}/`));
   });
 
-  it('is that of the host alone, for random URLs under every rule', () => {
+  it('is the same as for the host alone, for random URLs under every rule', () => {
     const rules = { ignoreScheme: true, stripUserinfo: true, stripWww: true };
     const profile = compileProfile(normaliseProfile({ base: 'strict', ...rules }));
     const random = randomUrls(seeded(7002));

@@ -22,7 +22,7 @@ function OwnLimit(minimum: number, maximum: number, description: string): Proper
   );
 }
 
-/** The settings of one host. They replace all earlier settings. */
+/** One host's settings. They replace all earlier ones. */
 export class HostSettingsDto {
   @OwnLimit(0, MAX_LEASE_MS / 1_000, 'Time between two leases from the host. 0: none')
   readonly delaySeconds?: number;
@@ -46,7 +46,7 @@ export class HostSettingsDto {
   readonly blockedUntil?: string;
 }
 
-/** Throws VALIDATION_FAILED for a time that does not exist or that a store cannot keep. */
+/** Throws VALIDATION_FAILED for a time that doesn't exist or that a store can't keep. */
 export function hostSettingsOf({ blockedUntil, ...limits }: HostSettingsDto): HostSettings {
   const own = limitsOf(limits);
   return {

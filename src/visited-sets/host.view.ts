@@ -9,7 +9,7 @@ const OWN = {
   description: "The host's own setting. Absent: the set's setting applies",
 } as const;
 
-/** A host of a set with `perHost`. */
+/** A host in a set with `perHost`. */
 export class HostView {
   @ApiProperty({ description: 'As in URL keys: lower-case ASCII, or an address' }) readonly host!: string;
   @ApiProperty({ ...COUNT, description: 'URLs that wait, for example for their turn' })

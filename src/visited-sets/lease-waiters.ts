@@ -1,25 +1,23 @@
 import { deadlineIn, every, type Clock, type LeasedEntry } from '#store';
 
-/** Tries to lease, until the deadline in ms since the epoch. */
+/** Tries to lease until the deadline, in ms since the epoch. */
 export type Lease = (deadline: number) => Promise<LeasedEntry[]>;
 
-/**
- * Interval between attempts without a wake-up, because a wake-up may be lost, for example while a set is re-created.
- */
+/** How often to try without a wake-up, because a wake-up may be lost, for example while a set is re-created. */
 const RETRY_MS = 5_000;
 
 interface Waiter {
   readonly lease: Lease;
   readonly answer: (entries: LeasedEntry[]) => void;
   readonly fail: (error: unknown) => void;
-  /** The caller no longer waits, so an attempt in progress is its last one. */
+  /** The caller has stopped waiting, so an attempt in progress is its last. */
   left: boolean;
 }
 
 interface WaitersOptions {
   /** Calls `wake` when an entry may be available, until the returned function is called. */
   readonly watch: (wake: () => void) => () => void;
-  /** Time limit of an attempt. */
+  /** Time limit for an attempt. */
   readonly timeoutMs: number;
   readonly clock: Clock;
   /** Called when the last caller has left. */
@@ -27,8 +25,8 @@ interface WaitersOptions {
 }
 
 /**
- * Callers that wait to lease from the same queue, first come, first served. Their attempts run one after the other, and
- * only until one finds nothing. So new entries cost the store about one call per entry, for any number of callers.
+ * Callers that wait to lease from the same queue, first come, first served. Their attempts run one after another, and
+ * only until one finds nothing. So new entries cost the store about one call each, for any number of callers.
  */
 export class LeaseWaiters {
   private readonly waiters = new Set<Waiter>();
@@ -42,9 +40,7 @@ export class LeaseWaiters {
     this.endRetries = every(options.clock, RETRY_MS, () => this.wake());
   }
 
-  /**
-   * Resolves with the leased entries, or with no entries once `left` is aborted. Rejects with the error of an attempt.
-   */
+  /** Resolves with the leased entries, or with none once `left` is aborted. Rejects with an attempt's error. */
   wait(lease: Lease, left: AbortSignal): Promise<LeasedEntry[]> {
     return new Promise((answer, fail) => {
       const waiter: Waiter = { lease, answer, fail, left: false };
@@ -55,7 +51,7 @@ export class LeaseWaiters {
     });
   }
 
-  /** Ends the wait of all callers. */
+  /** Ends the wait for all callers. */
   dismiss(): void {
     for (const waiter of this.waiters) this.leave(waiter);
   }

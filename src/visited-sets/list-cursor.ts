@@ -13,7 +13,7 @@ const DESCRIPTION =
   '`next` from the previous answer. Valid with the same selection, until the set is cleared';
 const SEAL_LENGTH = 8;
 
-/** The member `cursor` of a request for a page. */
+/** The member `cursor` in a request for a page. */
 export function CursorOption(): PropertyDecorator {
   return (target, member) => {
     ApiPropertyOptional({ type: 'string', description: DESCRIPTION })(target, member);
@@ -23,19 +23,19 @@ export function CursorOption(): PropertyDecorator {
 }
 
 /**
- * The cursors of a list in one generation of a visited set. If a store gets a cursor that it did not issue, it reads
- * the first page. With a cursor of another list, a drop would then remove the wrong URLs. So a cursor begins with a
- * seal: a hash of the list and of the store's cursor. The store's cursor follows.
+ * Cursors for a list in one generation of a visited set. If a store gets a cursor that it did not issue, it reads the
+ * first page. With another list's cursor, a drop would then remove the wrong URLs. So a cursor begins with a seal, a
+ * hash of the list and the store's cursor. The store's cursor follows.
  */
 export class ListCursor {
   private readonly list: readonly unknown[];
 
-  /** `list`: the name of the list, and the members that select its entries. */
+  /** `list`: the list's name, and the members that select its entries. */
   constructor({ generation }: Pick<Filter, 'generation'>, ...list: readonly (string | undefined)[]) {
     this.list = [generation, ...list];
   }
 
-  /** The cursor of the store. Throws VALIDATION_FAILED for a cursor of another list. */
+  /** The store's cursor. Throws VALIDATION_FAILED for another list's cursor. */
   open(cursor: string | undefined): string | undefined {
     if (cursor === undefined) return undefined;
     const inner = cursor.slice(SEAL_LENGTH);
@@ -53,7 +53,7 @@ export class ListCursor {
     return seal.digest('base64url').slice(0, SEAL_LENGTH) + inner;
   }
 
-  /** The member `next` of an answer. */
+  /** An answer's member `next`. */
   nextOf(inner: string | undefined): { readonly next?: string } {
     return inner === undefined ? {} : { next: this.seal(inner) };
   }

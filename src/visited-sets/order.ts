@@ -4,10 +4,10 @@ import { invalid, unwanted } from '../errors/problem.js';
 import { show } from '../errors/show.js';
 import type { Request } from '../request/request.js';
 
-/** The furthest ahead that a URL can be scheduled. */
+/** How far ahead a URL can be scheduled. */
 export const MAX_SCHEDULE_SECONDS = MAX_SCHEDULE_MS / 1_000;
 
-/** When the queue hands out the URLs of a request: see Queued of the port. */
+/** When the queue hands out a request's URLs. See the port's Queued. */
 export interface Order {
   readonly priority?: Priority | undefined;
   readonly delayMs?: number | undefined;
@@ -30,7 +30,7 @@ function isPriority(value: unknown): value is Priority {
 }
 
 /**
- * Throws VALIDATION_FAILED if URLs of a set that ages could expire before their delay ends. Such URLs could be
+ * In a set that ages, throws VALIDATION_FAILED if URLs could expire before their delay ends. Such URLs could be
  * discovered again, and the queue would hold them twice.
  */
 export function refuseDelay(
@@ -48,7 +48,7 @@ export function refuseDelay(
   throw invalid('#/delaySeconds', `delaySeconds must be less than ${limit}, the ${of}, not ${seconds}`);
 }
 
-/** Throws VALIDATION_FAILED if URLs of the set cannot be scheduled again, for the same reason. */
+/** Throws VALIDATION_FAILED if the set's URLs can't be scheduled again, for the same reason. */
 export function refuseAgain({ name, maxAgeSeconds }: Filter, againAfterSeconds: number | undefined): void {
   if (maxAgeSeconds === undefined || againAfterSeconds === undefined) return;
   const why = 'its URLs come back only if they expire and are then discovered again';

@@ -6,16 +6,16 @@ import { must } from '../validation/must.js';
 import { Optional } from '../validation/optional.js';
 import { CursorOption } from './list-cursor.js';
 
-/** The most entries that one `drop` looks at. */
+/** Maximum number of entries that one `drop` looks at. */
 export const MAX_LOOKED = 10_000;
 
 const STATES = ENTRY_STATES.map((state) => `"${state}"`).join(', ');
-/** Without the first character of a host, a prefix would select all URLs of a scheme. */
+/** Without a host's first character, a prefix would select all URLs with its scheme. */
 const PREFIX = /^https?:\/\/[^/?#\\]/i;
 const FLAG = must('be true or false');
 const DROPPED = must(`be a whole number from 1 to ${MAX_LOOKED}`);
 
-/** Entries of the queue that satisfy all given members. */
+/** Queue entries that match all given members. */
 export class EntrySelectionDto {
   @ApiPropertyOptional({ enum: [...ENTRY_STATES], description: 'Only URLs in this state' })
   @Optional()

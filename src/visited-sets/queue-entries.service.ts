@@ -34,18 +34,18 @@ import { decodeQueued } from './queued-url.js';
 import { UrlIdentity } from './url-identity.js';
 
 /**
- * An answer ends after this many characters of URLs and payloads. A page of the store may exceed this by its own
+ * An answer ends after this many characters of URLs and payloads. One of the store's pages may exceed this by its own
  * length.
  */
 const ENOUGH_LISTED = 2 ** 20;
 
-/** A part of the queue: the entries in it that match, and the cursor of the remaining part. */
+/** A part of the queue: its matching entries, and the cursor for the rest. */
 interface Part {
   readonly found: readonly QueueEntry[];
   readonly next: string | undefined;
 }
 
-/** The results of a drop for some entries. */
+/** A drop's results for some entries. */
 interface Taken {
   readonly dropped: number;
   readonly forgotten: number;
@@ -58,15 +58,15 @@ interface Progress {
   matched: number;
   dropped: number;
   forgotten: number;
-  /** The cursor of the remaining part. Absent at the beginning, and when the drop has ended. */
+  /** The cursor for the rest. Absent at the beginning and when the drop has ended. */
   next: string | undefined;
   ended: boolean;
 }
 
-/** Answers of `remove` for entries that need no further work. */
+/** Results of `remove` for entries that need no more work. */
 const SETTLED: readonly (number | undefined)[] = [Removed.Removed, Removed.Moved];
 
-/** The entries that a caller selects, and the cursors of their list. */
+/** The entries that a caller selects, and the cursors for their list. */
 interface Selected {
   readonly query: EntryQuery;
   readonly prefix: string;
@@ -79,7 +79,7 @@ interface Reading {
   readonly cursor: string | undefined;
 }
 
-/** Shows people the entries of a queue, in any state, and drops them. */
+/** Shows people a queue's entries, in any state, and drops them. */
 @Injectable()
 export class QueueEntriesService {
   constructor(
@@ -110,8 +110,8 @@ export class QueueEntriesService {
   }
 
   /**
-   * Drops the matching entries of a part of the queue, unless they move after a page was read and before its entries
-   * are dropped.
+   * Drops the matching entries in a part of the queue, unless they move between reading a page and dropping its
+   * entries.
    */
   drop(name: string, dto: DropQueuedDto, operation: Operation): Promise<DroppedQueuedView> {
     const { all, forget = false, dryRun = false, limit = MAX_LOOKED, cursor, ...selection } = dto;
@@ -142,13 +142,13 @@ export class QueueEntriesService {
     });
   }
 
-  /** Makes the calls of an operation. If an earlier attempt has made all of them, returns its answer instead. */
+  /** Makes an operation's calls. If an earlier attempt has made all of them, returns its answer instead. */
   private async once<T>(filter: Filter, operation: Operation, calls: () => Promise<T>): Promise<T> {
     const { queue } = this.store;
     const end = { ...operation, id: `${operation.id} end` };
     const known = operation.repeat ? await queue.recall(filter, end) : undefined;
     if (known !== undefined) return JSON.parse(known) as T;
-    // From now on, the key is refused for another request. An id that the service made contains its request.
+    // From now on, another request with this key fails. A generated id already contains its request.
     if (operation.origin === 'caller') await queue.record(filter, operation, '');
     return JSON.parse(await queue.record(filter, end, JSON.stringify(await calls()))) as T;
   }
@@ -168,7 +168,7 @@ export class QueueEntriesService {
     const step = stepOf(operation, ids);
     if (!forget) return { dropped: await this.dropEntries(filter, ids, step), forgotten: 0 };
     // Forgets first, which also takes the entries out of the queue. If it dropped first and failed in between, a repeat
-    // would not find the entries, and could not forget their URLs.
+    // wouldn't find the entries, and couldn't forget their URLs.
     const { keys, places } = await this.identity.identify(
       filter,
       found.map(({ payload }) => decodeQueued(payload).url),
@@ -199,8 +199,8 @@ export class QueueEntriesService {
   }
 
   /**
-   * Reads the queue page by page, at most MAX_LOOKED entries of it. Finds at most `most` entries, and ends after the
-   * last one.
+   * Reads the queue page by page, at most MAX_LOOKED entries. Finds at most `most` entries, and ends after the last
+   * one.
    */
   private async *parts(
     filter: Filter,
@@ -230,7 +230,7 @@ export class QueueEntriesService {
       const found = entries.filter(({ payload }) => decodeQueued(payload).url.startsWith(prefix));
       const last = found[most - 1];
       if (found.length <= most || last === undefined) return { found, next };
-      // Reads again, up to the last URL that fits, because cursors point to the ends of pages only.
+      // Reads again, up to the last URL that fits, because cursors only point to the ends of pages.
       size = entries.indexOf(last) + 1;
     }
   }
@@ -251,8 +251,8 @@ function refuseUnclear(all: true | undefined, { state, host, prefix }: EntrySele
 }
 
 /**
- * The step of an operation that drops these entries. Its id depends on them, so a repeat that finds other entries does
- * not get the answer for the first entries.
+ * An operation's step that drops these entries. Its id depends on them, so a repeat that finds different entries
+ * doesn't get the first ones' answer.
  */
 function stepOf(operation: Operation, ids: readonly string[]): Operation {
   const digest = createHash('sha256').update(ids.join()).digest('base64url').slice(0, 22);

@@ -1,6 +1,6 @@
 import type { Discovery } from '../batches/entries.js';
 
-/** A URL in the queue, with the payload that it was discovered with. */
+/** A URL in the queue, with the payload from its discovery. */
 export interface QueuedUrl {
   readonly url: string;
   readonly payload?: string;
@@ -9,8 +9,8 @@ export interface QueuedUrl {
 const LENGTH = /^(\d+):/;
 
 /**
- * The text that the store keeps: the URL, or, with a payload, the URL's length in UTF-16 units, ":", the URL and the
- * payload. A valid URL never begins with a digit, so the two forms cannot be confused.
+ * The text that the store keeps: the URL or, with a payload, the URL's length in UTF-16 units, ":", the URL and the
+ * payload. A valid URL never begins with a digit, so the two forms can't be confused.
  */
 export function encodeQueued(discovery: Discovery): string {
   if (typeof discovery === 'string') return discovery;

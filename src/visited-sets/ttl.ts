@@ -3,13 +3,13 @@ import { wholeOptionIn } from '../batches/batch-options.js';
 import { invalid, unwanted } from '../errors/problem.js';
 import type { Request } from '../request/request.js';
 
-/** How many ms the URLs of a request stay seen; undefined if the request does not say. Throws VALIDATION_FAILED. */
+/** How many ms a request's URLs stay seen, or undefined if the request doesn't say. Throws VALIDATION_FAILED. */
 export function ttlOf(request: Request): number | undefined {
   const seconds = wholeOptionIn(request, 'ttlSeconds', 1);
   return seconds && seconds * 1_000;
 }
 
-/** Throws VALIDATION_FAILED if URLs of the set cannot stay seen for that long. */
+/** Throws VALIDATION_FAILED if the set's URLs can't stay seen for that long. */
 export function refuseTtl({ name, maxAgeSeconds }: Filter, ttlMs: number | undefined): void {
   if (ttlMs === undefined) return;
   const seconds = ttlMs / 1_000;

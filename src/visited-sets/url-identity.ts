@@ -15,12 +15,12 @@ import { invalid } from '../errors/problem.js';
 import { show } from '../errors/show.js';
 import { PORTION, turn } from '../event-loop/turn.js';
 
-/** A batch of URLs by identity: parallel arrays of the valid URLs, and the reasons why the other URLs are invalid. */
+/** A batch of URLs by identity: parallel arrays of the valid URLs, and why the others are invalid. */
 export interface IdentifiedUrls {
   readonly keys: readonly string[];
   /** The valid URLs as the caller sent them, with their payloads. */
   readonly urls: readonly Discovery[];
-  /** The index of each valid URL in the batch. */
+  /** Each valid URL's index in the batch. */
   readonly places: readonly number[];
   readonly invalid: readonly InvalidEntry[];
 }
@@ -31,9 +31,9 @@ export type ExplainedUrl = { readonly url: string } & (
   | { readonly invalid: string }
 );
 
-/** The fixed cost of a URL, as the number of characters that cost as much. */
+/** A URL's fixed cost, as the number of characters that cost as much. */
 const CHARACTERS_A_URL = 16;
-/** The reason for a URL with more bytes than an item may have, even if it has other faults. */
+/** The reason if a URL has more bytes than an item may have, even if it has other faults. */
 const TOO_LONG = { reason: 'too long' } as const;
 
 /** The start of a URL up to the end of its host. */
@@ -41,7 +41,7 @@ const WHOLE_HOST = /^https?:\/\/[^/?#\\]+[/?#\\]/i;
 
 const MOST_PROFILES = 1_000;
 
-/** Applies the URL profile of a visited set to its URLs. */
+/** Applies a visited set's URL profile to its URLs. */
 @Injectable()
 export class UrlIdentity {
   /** Compiled profiles by generation. */
@@ -49,7 +49,7 @@ export class UrlIdentity {
 
   constructor(@Inject(Config) private readonly config: Config) {}
 
-  /** Computes the URL keys of a batch. A long batch takes several turns of the event loop. */
+  /** Computes a batch's URL keys. A long batch takes several turns of the event loop. */
   async identify(filter: Filter, batch: readonly Discovery[]): Promise<IdentifiedUrls> {
     const canonicaliser = this.canonicaliserOf(filter);
     const { maxItemBytes } = this.config;
@@ -92,7 +92,7 @@ export class UrlIdentity {
     return explained;
   }
 
-  /** The host that URL keys have if a caller writes their host like this. Throws VALIDATION_FAILED. */
+  /** The host in URL keys if a caller writes the host like this. Throws VALIDATION_FAILED. */
   hostIn(filter: Filter, text: string): string {
     const host = this.canonicaliserOf(filter).host(text);
     if (typeof host === 'string') return host;
@@ -103,9 +103,7 @@ export class UrlIdentity {
     );
   }
 
-  /**
-   * The host of all URLs that begin with this text, in a set with `perHost`. Undefined if it is not the same for all.
-   */
+  /** In a set with `perHost`: the host of all URLs that begin with this text, or undefined if they differ. */
   hostOfPrefix(filter: Filter, prefix: string): string | undefined {
     const [whole] = WHOLE_HOST.exec(prefix) ?? [];
     if (!filter.perHost || whole === undefined) return undefined;

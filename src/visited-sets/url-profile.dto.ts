@@ -12,7 +12,7 @@ function Names(description: string, minItems: number): PropertyDecorator {
   return ApiPropertyOptional({ type: 'array', items, minItems, maxItems: MAX_NAMES, description });
 }
 
-/** The members of a URL profile in the API description. `normaliseProfile` reads and checks them. */
+/** A URL profile's members in the API description. `normaliseProfile` reads and checks them. */
 export class UrlProfileDto implements Required<UrlProfileSpec> {
   @ApiPropertyOptional({
     type: 'string',

@@ -13,7 +13,7 @@ import { encodeQueued } from './queued-url.js';
 import { refuseTtl } from './ttl.js';
 import { UrlIdentity, type IdentifiedUrls } from './url-identity.js';
 
-/** The verdict for an invalid URL. It follows the answer bytes of the port, which also index the verdicts below. */
+/** The verdict for an invalid URL. It follows the port's answer bytes, which also index the verdicts below. */
 const INVALID = 3;
 
 const VISIT: Verdicts = verdicts('seen', 'new');
@@ -36,8 +36,8 @@ export interface DiscoverOptions extends Order {
 }
 
 /**
- * Executes the routes `urls/*`, for a JSON batch or one block of a stream. Throws VISITED_SET_NOT_FOUND and the errors
- * of the port.
+ * Executes the routes `urls/*`, for a JSON batch or one of a stream's blocks. Throws VISITED_SET_NOT_FOUND and port
+ * errors.
  */
 @Injectable()
 export class UrlsService {
@@ -48,7 +48,7 @@ export class UrlsService {
     private readonly inspection: InspectionService,
   ) {}
 
-  /** Also throws VALIDATION_FAILED if the set cannot have these options. */
+  /** Also throws VALIDATION_FAILED if the set can't have these options. */
   async open(name: string, options: DiscoverOptions = {}): Promise<Filter> {
     const filter = await this.filters.open(name, 'visited-set');
     refuseOptions(filter, options);
@@ -92,14 +92,14 @@ export class UrlsService {
     );
   }
 
-  /** Adds URLs to the input list of a sync. */
+  /** Adds URLs to a sync's input list. */
   keep(name: string, sync: string, batch: readonly string[], operation: Operation): Promise<BatchResult> {
     return this.judge(name, batch, KEEP, (filter, { keys }) =>
       this.membership.keep(filter, sync, keys, operation, hostsOf(filter, keys)),
     );
   }
 
-  /** Explains the results for a few URLs: their keys, and the cells of those keys. */
+  /** Explains the results for a few URLs: their keys, and those keys' cells. */
   explain(name: string, urls: readonly string[]): Promise<ExplainedUrlsView> {
     return this.filters.withFilter(name, 'visited-set', async (filter) => {
       const explained = await this.identity.explain(filter, urls);
@@ -118,7 +118,7 @@ export class UrlsService {
     });
   }
 
-  /** Runs `ask` on the valid URLs of a batch, and puts its answers back in their places among the invalid URLs. */
+  /** Runs `ask` on a batch's valid URLs, and puts the answers back in their places among the invalid URLs. */
   private judge(
     name: string,
     batch: readonly Discovery[],
@@ -143,7 +143,7 @@ function refuseOptions(filter: Filter, { ttlMs, delayMs }: DiscoverOptions): voi
   refuseDelay(filter, delayMs, ttlMs);
 }
 
-/** The hosts of URL keys, for a set with perHost. */
+/** The URL keys' hosts, for a set with perHost. */
 function hostsOf({ perHost }: Filter, keys: readonly string[]): string[] | undefined {
   return perHost && keys.map(hostOfKey);
 }

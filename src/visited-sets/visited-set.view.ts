@@ -41,7 +41,7 @@ export class ExpiringView {
   @ApiProperty({ type: 'integer' }) readonly items!: number;
 }
 
-/** The epochs of a visited set that ages. */
+/** A visited set's epochs, if it ages. */
 export class AgeView {
   @ApiProperty({ type: 'integer', description: 'Number of the current epoch since 1970' })
   readonly epoch!: number;

@@ -11,15 +11,15 @@ import { Store } from '../store/store.token.js';
 import { LeaseWaiters, type Lease } from './lease-waiters.js';
 
 /**
- * Maximum number of waiting leases, in total and for one caller. A further one is answered immediately, as if it did
- * not ask to wait.
+ * Maximum number of waiting leases, in total and per caller. Any beyond that return immediately, as if they had not
+ * asked to wait.
  */
 const MAX_WAITING = 10_000;
 const MAX_WAITING_OF_CALLER = 1_000;
 
 /**
- * Leases that wait for entries in the queue of their visited set, grouped by set. A waiting request does not count as
- * in flight.
+ * Leases that wait for entries in their visited set's queue, grouped by set. A waiting request doesn't count as in
+ * flight.
  */
 @Injectable()
 export class WaitingLeases {
@@ -49,8 +49,8 @@ export class WaitingLeases {
   }
 
   /**
-   * Resolves with the entries that `lease` finds within `waitMs`, or with no entries if the service ends or the client
-   * leaves earlier. Rejects with the error of `lease`.
+   * Resolves with the entries that `lease` finds within `waitMs`, or with none if the service ends or the client leaves
+   * earlier. Rejects with the error from `lease`.
    */
   async wait(filter: Filter, lease: Lease, waitMs: number, request: Request): Promise<LeasedEntry[]> {
     const { permit } = contextOf(request.raw);
@@ -63,7 +63,7 @@ export class WaitingLeases {
     const left = new AbortController();
     const leave = (): void => left.abort();
     const cancel = after(this.clock, waitMs, leave);
-    // A client that has ended its side may have left entirely; only sending the answer would show whether it has.
+    // A client that has ended its side may have left entirely, which only sending the answer would show.
     socket.once('end', leave).once('close', leave);
     try {
       return await this.waitersOf(filter).wait(lease, left.signal);
@@ -85,7 +85,7 @@ export class WaitingLeases {
     else this.ofCaller.set(caller, count);
   }
 
-  /** The waiters for a generation. They are dropped when the last caller leaves. */
+  /** A generation's waiters. Dropped when the last caller leaves. */
   private waitersOf(filter: Filter): LeaseWaiters {
     const { generation } = filter;
     let waiters = this.waiters.get(generation);

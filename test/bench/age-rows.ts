@@ -23,7 +23,7 @@ const MAX_AGE_SECONDS = 864_000;
 /** The age of the set whose rounds wait for the next epoch, short enough that its initial items expire. */
 const SHORT_AGE_SECONDS = 26;
 const EPOCH_MS = 2_000;
-/** A ring has a set for each eighth of an age, and one that is being emptied. */
+/** A ring has one set for each eighth of an age, and one that is being emptied. */
 const SLICES = 9;
 
 const CASES = ['visit-new', 'visit-seen', 'check-seen', 'check-unseen', 'visit-later', 'forget'] as const;
@@ -41,7 +41,7 @@ interface Subject {
 }
 
 /**
- * The cost of an age: streams to a visited set without an age, to one with an age, and to a workaround without ages: a
+ * The cost of an age. Streams to a visited set without an age, to one with an age, and to a workaround without ages: a
  * ring of sets, each emptied when its part of the age has passed. In the ring, a visit checks all sets, then adds to
  * the newest. `visit-later` visits seen URLs in the next epoch, for the first time.
  */
@@ -61,7 +61,7 @@ async function rowsOf(store: string, port: number, workers: Workers, options: Be
   const subjects: Subject[] = [];
   for (const name of ['plain', 'ageing', 'ageing-later', 'slices'] as const)
     subjects.push(await make(port, name, size));
-  // The rounds use the URLs from 0 on. Over time the other URLs would be spread over the slices.
+  // The rounds use the URLs from 0 on. Over time, the others would be spread over the slices.
   const filling = bodies(items, 0.8 * size - items);
   for (const { sets } of subjects) {
     for (const [n, body] of filling.entries()) await sets[n % sets.length]?.stream('visit', body);
@@ -126,8 +126,8 @@ async function make(port: number, name: Subject['name'], size: number): Promise<
       plain: undefined,
       slices: undefined,
     };
-    // Every slice contains the URLs that are visited repeatedly, so each must have room for all of them. Error rates of
-    // slices add up.
+    // Every slice contains the URLs that are visited repeatedly, so each must have room for all of them. The slices'
+    // error rates add up.
     await set.create(size, name === 'slices' ? ERROR_RATE / SLICES : ERROR_RATE, {
       maxAgeSeconds: age[name],
     });
@@ -136,7 +136,7 @@ async function make(port: number, name: Subject['name'], size: number): Promise<
   return { name, sets, rounds: noRounds() };
 }
 
-/** How many URLs had a verdict of a call, in any set of a ring. */
+/** How many URLs got a verdict, in any of a ring's sets. */
 async function run(
   { sets }: Subject,
   verb: UrlVerb,
@@ -189,7 +189,7 @@ async function runRound(
   return rounds;
 }
 
-/** Waits until just after the start of an epoch. */
+/** Waits until just after an epoch has started. */
 async function nextEpoch(): Promise<void> {
   await sleep(EPOCH_MS - (Date.now() % EPOCH_MS) + 20);
 }

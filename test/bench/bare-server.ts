@@ -12,7 +12,7 @@ export interface BareAnswer {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** A process that answers one call with only a framework: see bare-program.ts. */
+/** A process that answers one call with only a framework (see bare-program.ts). */
 export class BareServer {
   private constructor(
     readonly port: number,

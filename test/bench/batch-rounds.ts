@@ -3,7 +3,7 @@ import { measured, type Measured, type Workers } from './measured.js';
 import { assertSetUp } from './row.js';
 import { BATCH } from './workload.js';
 
-/** The four cases of a filter's work. Each case prepares the next. */
+/** The four cases of work on a filter. Each prepares the next. */
 export const CASES = ['add-new', 'add-present', 'check', 'remove'] as const;
 export type Case = (typeof CASES)[number];
 export type Rounds = Record<Case, Measured[]>;
@@ -34,7 +34,7 @@ export async function runRound(
       }),
     );
     const expected = name === 'add-present' ? 0 : items;
-    // A full filter does not store the one in a hundred new items that tests positive by chance.
+    // A full filter doesn't store the one in a hundred new items that tests positive by chance.
     const chance = name === 'add-new' || name === 'remove' ? 0.02 * items : 0;
     assertSetUp(Math.abs(hits - expected) <= chance, `${name}: ${hits} of ${items}, not ${expected}`);
   }

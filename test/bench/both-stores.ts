@@ -6,7 +6,7 @@ import { withService } from './service.js';
 /** Measures rows of a service on a store. */
 export type RowsOf = (store: string, port: number, workers: Workers, options: BenchOptions) => Promise<Row[]>;
 
-/** The rows of a service on each store. If Redis is available, also the rows of `beside` on the same Redis. */
+/** A service's rows on each store. If Redis is available, also the rows from `beside` on the same Redis. */
 export async function onBothStores(
   options: BenchOptions,
   rowsOf: RowsOf,

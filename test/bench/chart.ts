@@ -5,7 +5,7 @@ export interface Bar {
   readonly value: number;
   /** Text after the value. */
   readonly note: string;
-  /** Whether it is the subject of the chart, drawn in the accent colour. Other bars are grey. */
+  /** True for the chart's subject, drawn in the accent colour. Other bars are grey. */
   readonly own: boolean;
 }
 

@@ -23,7 +23,7 @@ const LEAST_SPEED = 0.9;
 const MOST_CHECKPOINT_CPU = 1.25;
 
 /**
- * The TypeScript client. Concurrent checks of one URL each: joined by the client, and sent alone as arrays of one. And
+ * The TypeScript client. Concurrent checks of one URL each: joined by the client, and sent alone as arrays of one. Also
  * a list of real URLs: sent by the client, plain and with checkpoints, and as one streamed body, with all results read.
  */
 export const clientGroup: Group = {
@@ -143,7 +143,7 @@ async function made(client: UnseenClient, name: string, capacity: number): Promi
   return set;
 }
 
-/** Excludes the CPU of the client. */
+/** Excludes the client's CPU. */
 function ofService({ service = 0, server = 0 }: CpuPerItem): number {
   return service + server;
 }

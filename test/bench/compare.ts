@@ -16,7 +16,7 @@ import { streamGroup } from './stream-rows.js';
 import { PROGRAM_VARIABLE } from './service.js';
 import { buildVersion, OWN_VERSION, type Version } from './version.js';
 
-/** The warm-up of each part of a round, in seconds. It is short because there are many rounds. */
+/** How long each part of a round warms up, in seconds. Short, because there are many rounds. */
 const WARM_UP_SECONDS = 2;
 const BENCH = fileURLToPath(new URL('main.js', import.meta.url));
 

@@ -20,7 +20,7 @@ describe('comparison of two versions', () => {
     );
   });
 
-  it('compares the CPU of Redis, and its ratio to the reference', () => {
+  it('compares Redis’ CPU, and its ratio to the reference', () => {
     const run = [{ name: 'add', cpu: { server: 4 }, ratio: { value: 2, against: 'reference/sadd' } }];
     expect(compareRuns([run], [run])).toMatchObject([
       { figure: 'Redis µs', before: [4], ratio: 1, verdict: 'too few rounds' },
@@ -40,7 +40,7 @@ describe('comparison of two versions', () => {
     expect(compareRuns([before], [after])).toEqual([]);
   });
 
-  it('compares the rounds of each row of two results, or its single figure', () => {
+  it('compares each row’s rounds in two results, or its single figure', () => {
     const rounds = (micros: number) => [0, 1, 2, 3, 4].map((i) => ({ cpu: { service: micros + i } }));
     const before: Row[] = [{ name: 'a', cpu: { service: 12 }, rounds: rounds(10) }];
     const after: Row[] = [{ name: 'a', cpu: { service: 22 }, rounds: rounds(20) }];

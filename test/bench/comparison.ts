@@ -21,7 +21,7 @@ interface ComparedFigure {
   readonly of: (row: Partial<Row>) => number | undefined;
 }
 
-/** The client's CPU is not compared, because both versions use this build's client. */
+/** Doesn't compare the client's CPU, because both versions use this build's client. */
 const FIGURES: readonly ComparedFigure[] = [
   { name: 'service µs', better: 'less', of: ({ cpu }) => cpu?.service },
   { name: 'Redis µs', better: 'less', of: ({ cpu }) => cpu?.server },
@@ -39,7 +39,7 @@ export function compareRuns(
   return rowNames(before).flatMap((row) => compareFigures(row, named(before, row), named(after, row)));
 }
 
-/** Compares the rounds within one run of each version. A figure measured once counts as one round. */
+/** Compares the rounds in one run of each version. A figure measured once counts as one round. */
 export function compareReports(before: readonly Row[], after: readonly Row[]): Compared[] {
   const rounds = (rows: readonly Row[], name: string) =>
     rows.filter((row) => row.name === name).flatMap((row): readonly Partial<Row>[] => row.rounds ?? [row]);

@@ -3,7 +3,7 @@ import { availableParallelism } from 'node:os';
 
 /**
  * Runs `work` with this process, the client, on the first core and the measured processes on the other cores. Otherwise
- * a client that offers too much load would take CPU from the processes it measures. If cores cannot be assigned, all
+ * a client that offers too much load would take CPU from the processes it measures. If cores can't be assigned, all
  * processes share them.
  */
 export async function apart<T>(pids: readonly number[], work: () => Promise<T>): Promise<T> {

@@ -11,7 +11,7 @@ const WIDTHS = [2, 4, 8];
 const TARGET = 2_000_000;
 const MAX_ROUNDS = 50;
 const ROUND_ITEMS = 500_000;
-/** The time for the four rows of a size together, as a multiple of a row's time. */
+/** The time for a size's four rows, as a multiple of a row's time. */
 const SECONDS_SHARE = 2;
 
 /** Batches of 1,000 in JSON: one service process, this process as its client, and several requests in flight. */
@@ -59,7 +59,7 @@ async function bestWidth(filters: readonly FilledFilter[], bodies: readonly Buff
   const { client } = filters.at(-1) as FilledFilter;
   const micros = new Map<number, number>();
   const time = (width: number) => micros.get(width) ?? Infinity;
-  // Measures the first width twice, because by the second time the compiler has finished.
+  // Measures the first width twice, because the compiler has finished by the second time.
   for (const width of [WIDTHS[0] as number, ...WIDTHS]) {
     client.width = width;
     const { wall } = await measured({}, bodies.length * BATCH, () => client.batches('check', bodies));

@@ -5,9 +5,7 @@ import { assertSetUp, atMost, totalCpu, type Row } from './row.js';
 import { BASE_SIZE, sizeName } from './sizes.js';
 
 const ERROR_RATE = 1e-2;
-/**
- * Limit on the cost relative to that at BASE_SIZE. Memory is farther away in larger filters, but nothing else may grow.
- */
+/** Limit on the cost relative to BASE_SIZE. Memory is farther away in larger filters, but nothing else may grow. */
 const FLATNESS = 1.3;
 
 /** A filter that is filled almost to its capacity. A round works on the last items. */
@@ -16,7 +14,7 @@ export class FilledFilter {
 
   private constructor(
     readonly size: number,
-    /** Items of a round. */
+    /** A round's items. */
     readonly items: number,
     readonly client: FilterClient,
   ) {}

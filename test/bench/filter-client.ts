@@ -23,7 +23,7 @@ const KINDS = {
   },
 } as const;
 
-/** A fast client of a counting filter or a visited set of the service. */
+/** A fast client for one of the service's counting filters or visited sets. */
 export class FilterClient {
   private readonly http: HttpClient;
 
@@ -58,7 +58,7 @@ export class FilterClient {
     return JSON.parse((await this.http.get(this.base)).text) as FilterView;
   }
 
-  /** Sends every body, `width` at a time. Returns the number of items with the result new, present or removed. */
+  /** Sends every body, `width` at a time. Returns how many items were new, present or removed. */
   async batches(verb: Verb, bodies: readonly Buffer[], batch = BATCH): Promise<number> {
     const path = this.path(verb);
     const hit = KINDS[this.kind].hits[verb];
@@ -85,7 +85,7 @@ export class FilterClient {
     return times;
   }
 
-  /** Sends one streamed body. Returns the counts in the last line of the response. */
+  /** Sends one streamed body. Returns the counts from the response's last line. */
   async stream(
     verb: Verb,
     format: 'ndjson' | 'text',
@@ -116,7 +116,7 @@ export class FilterClient {
     return (JSON.parse(reply.text) as { id: string }).id;
   }
 
-  /** Sends one streamed list to a sync. Returns the counts in the last line of the response. */
+  /** Sends one streamed list to a sync. Returns the counts from the response's last line. */
   async keep(sync: string, body: Buffer): Promise<Record<string, number>> {
     const path = `${this.base}/syncs/${sync}/${KINDS[this.kind].items}?results=none`;
     const { text } = await this.http.post(path, body, 'text/plain');
@@ -150,13 +150,13 @@ export class FilterClient {
   }
 }
 
-/** The parts of a sync that rows use. */
+/** The parts of a sync used by rows. */
 export interface SyncView {
   readonly state: string;
   readonly wouldForget: number;
 }
 
-/** The parts of a filter's description that rows use. */
+/** The parts of a filter's description used by rows. */
 export interface FilterView {
   readonly memoryBytes: number;
   readonly items: number;

@@ -21,8 +21,8 @@ const MOST_AGAINST_FASTIFY = 1.6;
 const NOT_OURS = new Set(['date', 'connection', 'keep-alive', 'content-length']);
 
 /**
- * A check of one item, compared with the same response from Fastify and from Node's server alone, with eight calls in
- * flight. Rounds of the three alternate, and ratios are medians over rounds, because the speed of a machine varies.
+ * Checking one item, compared with the same response from Fastify and from Node's server alone, with eight calls in
+ * flight. Rounds of the three alternate, and ratios are medians over rounds, because a machine's speed varies.
  */
 export const frameworkGroup: Group = {
   name: 'frameworks',
@@ -101,7 +101,7 @@ async function fill({ port }: Service): Promise<void> {
   filter.close();
 }
 
-/** The headers of the service's response, which the others must send too. */
+/** The service's response headers, which the others must also send. */
 async function answerHeaders({ port }: Service): Promise<Record<string, string>> {
   const answer = await fetch(`http://127.0.0.1:${port}${PATH}`, {
     method: 'POST',

@@ -14,9 +14,7 @@ const REQUESTS_IN_FLIGHT = 2;
 /** The initial capacity of a grown filter, as a share of its items. */
 const BEGAN_AT = 1 / 10;
 
-/**
- * Limits on the total CPU per item, relative to a filter that was made for the same number of items and cannot grow.
- */
+/** Limits on the total CPU per item, relative to a filter made for the same number of items that can't grow. */
 const LIMITS = {
   /** A filter made for the same number of items that may grow. */
   'may-grow': { 'add-new': 1.05, 'add-present': 1.05, check: 1.05, remove: 1.05 },
@@ -29,7 +27,7 @@ interface Measured {
   readonly rounds: Rounds;
 }
 
-/** The cost of growth: batches of 1,000 in a filter that cannot grow, one that may, and one that has grown tenfold. */
+/** The cost of growth: batches of 1,000 in a filter that can't grow, one that may, and one that has grown tenfold. */
 export const growthGroup: Group = {
   name: 'growth',
   measure: (options) => onBothStores(options, rowsOf),

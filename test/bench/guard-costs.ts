@@ -14,7 +14,7 @@ export const OPTIONS: BenchOptions = {
   profileDir: undefined,
 };
 
-/** The costs of a row for each case: the minimum over its rounds, and over its yardstick's rounds. */
+/** A row's costs for each case: the minimum over its rounds, and over its yardstick's rounds. */
 export function caseCosts(
   part: keyof CpuPerItem,
   rowOf: (name: Case) => string,

@@ -1,15 +1,15 @@
 import type { Machine } from './report.js';
 
-/** CPU of each row relative to its yardstick in the same run, by name of row. Less is better. */
+/** Each row's CPU relative to its yardstick in the same run, by row name. Less is better. */
 export type Ratios = Readonly<Record<string, number>>;
 
-/** CPU of a row and of its yardstick, each the minimum over rounds, in µs per item. */
+/** A row's and its yardstick's CPU, each the minimum over rounds, in µs per item. */
 export interface Cost {
   readonly row: number;
   readonly yardstick: number;
 }
 
-/** By name of row. */
+/** By row name. */
 export type Costs = Readonly<Record<string, Cost>>;
 
 /**
@@ -32,7 +32,7 @@ export function ratiosOf(costs: Costs): Ratios {
   return Object.fromEntries(Object.entries(costs).map(([row, cost]) => [row, cost.row / cost.yardstick]));
 }
 
-/** The values that the guard compares with, written by `npm run bench -- --guard --update`. */
+/** The values for the guard to compare with, written by `npm run bench -- --guard --update`. */
 export interface Baseline {
   readonly date: string;
   readonly machine: Machine;
@@ -60,7 +60,7 @@ export function falls(rows: readonly string[], baseline: Ratios, measured: Ratio
     .filter(({ measured: now, limit }) => !(now <= limit));
 }
 
-/** Throws unless the baseline has exactly these rows. A row that is never compared guards nothing. */
+/** Throws unless the baseline has exactly these rows, because a row that is never compared guards nothing. */
 export function assertSameRows(rows: readonly string[], baseline: Ratios): void {
   const missing = rows.filter((row) => !(row in baseline));
   const unknown = Object.keys(baseline).filter((row) => !rows.includes(row));

@@ -8,13 +8,13 @@ import { assertSetUp } from './row.js';
 import { warmUp } from './warm-up.js';
 import { BATCH, hostLines } from './workload.js';
 
-/** URLs of each round, and hosts of each of its batches. */
+/** URLs per round, and hosts per batch. */
 const URLS = 12_000;
 const HOSTS_PER_BATCH = 30;
 const WARM_ROUNDS = 3;
 const ERROR_RATE = 1e-3;
 
-/** The calls of each round, and the set of each. All are compared with a visit. */
+/** The calls in each round, each with its set. All are compared with a visit. */
 const CALLS = ['discover', 'lease and ack', 'hosts/discover', 'hosts/lease and ack'] as const;
 type Call = (typeof CALLS)[number];
 type Times = Record<Call | 'visit', Measured[]>;
@@ -50,7 +50,8 @@ async function measureQueue(place: Place): Promise<Costs> {
   );
   const sets = await setsOf(port, 'guard');
   const times = noTimes();
-  // Each round has other URLs, because the store would still purge cleared queues during the next row.
+  // Each round has different URLs, because otherwise the store would still be purging cleared queues during the next
+  // row.
   for (let number = 0; number < ROUNDS; number++) await round(sets, number, workers, times);
   for (const set of [...Object.values(warm), ...Object.values(sets)]) set.close();
   return costsOf(place, times);

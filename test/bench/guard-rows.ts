@@ -21,7 +21,7 @@ const WIDTH = 4;
 const EMBEDDED_ITEMS = 200_000;
 const REDIS_ITEMS = 60_000;
 const STREAMED_ITEMS = 500_000;
-/** Fits into the processor's caches, so that other processes' use of them does not decide the result. */
+/** Fits into the processor's caches, so that other processes' use of them doesn't decide the result. */
 const CAPACITY = 1_000_000;
 const ERROR_RATE = 1e-2;
 
@@ -110,7 +110,7 @@ const redis: GuardGroup = {
   },
 };
 
-/** Measures all cases of a filter's work in rounds, each after a round of the yardstick. */
+/** Measures all cases of work on a filter in rounds, each after a round of the yardstick. */
 async function filterRounds(
   service: Service,
   bodies: readonly Buffer[],

@@ -11,7 +11,7 @@ function costing(ratios: Ratios): Costs {
   );
 }
 
-/** A group that gives these measurements one after another. */
+/** A group that returns these measurements one after another. */
 function scripted(...measurements: readonly Costs[]): GuardGroup & { taken: number } {
   return {
     name: 'scripted',
@@ -48,13 +48,13 @@ describe('a run of the guard', () => {
     expect(said).toContain('measured again: a');
   });
 
-  it('fails a row whose minimum costs of five measurements exceed the limit', async () => {
+  it('fails a row if the minimum costs from five measurements exceed the limit', async () => {
     const group = scripted(...[4, 3, 2, 3, 4].map((a) => costing({ a, b: 1 })));
     expect((await run(group)).fallen).toEqual(['a 2']);
     expect(group.taken).toBe(5);
   });
 
-  it('compares the minimum cost of a row with that of its yardstick, from any measurement', async () => {
+  it('compares a row’s minimum cost with its yardstick’s, from any measurement', async () => {
     const b = { row: 1, yardstick: 1 };
     const group = scripted({ a: { row: 6, yardstick: 4 }, b }, { a: { row: 5, yardstick: 9 }, b });
     expect((await run(group)).fallen).toEqual([]);
@@ -71,7 +71,7 @@ describe('a run of the guard', () => {
     expect((await run(group)).fallen).toEqual(['a 2']);
   });
 
-  it('does not fail a row for a later attempt that another row caused', async () => {
+  it('does not fail a row because of a later attempt for another row', async () => {
     const group = scripted(costing({ a: 2, b: 1 }), costing({ a: 1, b: 2 }));
     expect((await run(group)).fallen).toEqual([]);
     expect(group.taken).toBe(2);
@@ -84,7 +84,7 @@ describe('a run of the guard', () => {
 });
 
 describe('a new baseline', () => {
-  it('has the minimum costs of five measurements, and no earlier rows', async () => {
+  it('has the minimum costs from five measurements, and no earlier rows', async () => {
     const group = scripted(...[3, 1, 2, 5, 4].map((a) => costing({ a, b: a + 1 })));
     expect(await measureBaseline([group], { a: 9, gone: 9 }, () => undefined)).toEqual({ a: 1, b: 2 });
   });

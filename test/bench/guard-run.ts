@@ -4,7 +4,7 @@ import { falls, least, ratiosOf, type Costs, type Fall, type Ratios } from './gu
 export interface GuardGroup {
   readonly name: string;
   readonly rows: readonly string[];
-  /** The reason why the group cannot be measured here. Undefined if it can. */
+  /** Why the group can't be measured here, or undefined if it can. */
   readonly unavailable?: () => string | undefined;
   measure(): Promise<Costs>;
 }
@@ -13,8 +13,8 @@ export interface GuardGroup {
 const ATTEMPTS = 5;
 
 /**
- * Measures every group, and again while a row exceeds its limit. Returns the rows that still exceed it, with the ratios
- * of their minimum costs.
+ * Measures every group, and again while a row exceeds its limit. Returns the rows that still exceed it, with their
+ * ratios from the minimum costs.
  */
 export async function runGuard(
   groups: readonly GuardGroup[],
@@ -41,8 +41,8 @@ export async function runGuard(
 }
 
 /**
- * Ratios for a new baseline, from the minimum costs of as many measurements as a row gets before it fails. Groups that
- * cannot be measured keep their old ratios.
+ * Ratios for a new baseline, from the minimum costs in as many measurements as a row gets before it fails. Groups that
+ * can't be measured keep their old ratios.
  */
 export async function measureBaseline(
   groups: readonly GuardGroup[],

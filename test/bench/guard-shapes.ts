@@ -9,7 +9,7 @@ import { assertSetUp, type CpuPerItem } from './row.js';
 import { warmUp } from './warm-up.js';
 import { BATCH, jsonBodies } from './workload.js';
 
-/** Visited sets that make a store run different code than a plain set. Each is compared with the plain set. */
+/** Visited sets for which a store runs different code than for a plain set. Each is compared with the plain set. */
 const SHAPES = ['grown', 'syncing', 'ageing', 'ageing-grown'] as const;
 type Shape = (typeof SHAPES)[number];
 type ShapeRounds = Record<Shape | 'plain', Rounds>;
@@ -28,7 +28,7 @@ const ERROR_RATE = 1e-2;
 const MAX_AGE_SECONDS = 864_000;
 /** Layers of a grown set. */
 const GROWN_LAYERS = 3;
-/** Far from the items of the rounds. */
+/** Far from the rounds' items. */
 const FIRST_FILLED = 5_000_000;
 
 export const shapeGroups = (): GuardGroup[] =>
@@ -56,7 +56,7 @@ function costsOf(part: keyof CpuPerItem, store: string, { plain, ...shapes }: Sh
   return Object.assign({}, ...costs) as Costs;
 }
 
-/** Measures alternating rounds of all cases in a set of each shape. */
+/** Measures alternating rounds of all cases, in a set of each shape. */
 async function measureShapes(port: number, workers: Workers, items: number): Promise<ShapeRounds> {
   const bodies = jsonBodies(0, items, BATCH, 'urls');
   const sets = await shapedSets(port, items);

@@ -10,7 +10,7 @@ export interface Place {
   readonly store: 'embedded' | 'redis';
   readonly port: number;
   readonly workers: Workers;
-  /** The part whose CPU counts: the service itself with the embedded store, else Redis. */
+  /** Whose CPU counts: the service's with the embedded store, else Redis'. */
   readonly part: keyof CpuPerItem;
 }
 

@@ -8,7 +8,7 @@ import { hostLines } from './workload.js';
 const QUICK_URLS = 20_000;
 const ERROR_RATE = 1e-2;
 
-/** The error rate of a set that is filled to its capacity, with 90 % of its URLs from one host. */
+/** The error rate of a set at its capacity, with 90 % of its URLs from one host. */
 export const hostErrorGroup: Group = {
   name: 'hosts-error-rate',
   measure: (options) => onBothStores(options, rowsOf),
@@ -18,7 +18,7 @@ async function rowsOf(store: string, port: number, _: Workers, options: BenchOpt
   const count = options.quick ? QUICK_URLS : (options.size ?? BASE_SIZE);
   const set = new QueueClient(port, 'hosts-error-rate', 1);
   await set.create(count, ERROR_RATE, { perHost: {} });
-  // The URLs of all hosts are mixed, as a crawl finds them. Host 0 is the large one.
+  // All hosts' URLs are mixed, as a crawl finds them. Host 0 is the large one.
   const stored = hostLines(0, count, (i) => (i % 10 < 9 ? 0 : i), count);
   const { new: added = 0 } = await set.stream('discover', stored);
   assertSetUp(added > 0.98 * count, `${added} of ${count} URLs are stored`);

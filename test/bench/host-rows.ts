@@ -13,16 +13,16 @@ const QUICK_URLS = 30_000;
 const ROUNDS = 5;
 const WARM_ROUNDS = 3;
 const ERROR_RATE = 1e-3;
-/** Hosts of each batch. */
+/** Hosts per batch. */
 const HOSTS_PER_BATCH = 30;
-/** A lease takes one URL of each of these hosts. */
+/** A lease takes one URL from each of this many hosts. */
 const LEASED_HOSTS = 100;
 const SCRIPT_CALLS = 50;
 /** Longest time of a script, in µs. */
 const MOST_SCRIPT_MICROS = 1_000;
-/** CPU of a discovery relative to a visit. */
+/** CPU for a discovery relative to a visit. */
 const MOST_AGAINST_VISIT = 2;
-/** CPU of Redis for a leased URL, in µs. */
+/** Redis' CPU for a leased URL, in µs. */
 const MOST_LEASE_MICROS = 15;
 
 /** Sets for visits, discoveries, discoveries without hosts, and leases. */
@@ -51,7 +51,10 @@ async function rowsOf(store: string, port: number, workers: Workers, options: Be
     await plain.create(rounds * count, ERROR_RATE);
     return sets;
   };
-  /** Each round has other URLs, because the store would still purge cleared queues during the next row. */
+  /**
+   * Each round has different URLs, because otherwise the store would still be purging cleared queues during the next
+   * row.
+   */
   const round = async ([visited, discovered, plain, leased]: Sets, number: number): Promise<void> => {
     const lines = hostLines(
       number * count,
@@ -119,7 +122,7 @@ async function rowsOf(store: string, port: number, workers: Workers, options: Be
   ];
 }
 
-/** The longest script of each call on a set with as many hosts as a script works on. */
+/** Each call's longest script, on a set with as many hosts as a script works on. */
 async function scriptRows(redis: RedisInstance): Promise<Row[]> {
   return withService({ env: { REDIS_URL: redis.url } }, async ({ port }) => {
     const set = new QueueClient(port, 'hosts-scripts', 1);

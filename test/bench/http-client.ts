@@ -5,7 +5,7 @@ export interface Reply {
   readonly text: string;
 }
 
-/** Keep-alive connections to one service. Sends bodies unchanged, and reads responses to their end. */
+/** Keep-alive connections to one service. Sends bodies unchanged, and reads responses to the end. */
 export class HttpClient {
   private readonly agent: Agent;
 

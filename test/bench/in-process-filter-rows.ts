@@ -14,7 +14,7 @@ import { batchesOf, flat, urls } from './workload.js';
 const ERROR_RATE = 1e-2;
 const ROUND_ITEMS = 500_000;
 const FILL_ITEMS = 100_000;
-/** The package's filter takes about 400 bytes per item, so one for 10^7 items would not fit on most machines. */
+/** The package's filter takes about 400 bytes per item, so one for 10^7 items wouldn't fit on most machines. */
 const PACKAGE_SIZE = 100_000;
 const PACKAGE_ITEMS = 20_000;
 const ROUNDS = 5;
@@ -25,12 +25,12 @@ const VERBS = ['add', 'check', 'remove'] as const;
 type Verb = (typeof VERBS)[number];
 type Rounds = Record<Verb, Measured[]>;
 
-/** A filter that counts the new, present or removed items of a batch. */
+/** A filter that counts a batch's new, present or removed items. */
 type Counting = Readonly<Record<Verb, (batch: readonly string[]) => number>>;
 
 /**
- * CPU of this process for the embedded store's filter, without HTTP and database but with the hash, compared with an
- * npm package's filter.
+ * This process's CPU for the embedded store's filter, without HTTP and database but with the hash, compared with an npm
+ * package's filter.
  */
 export const filterGroup: Group = {
   name: 'in-process',
@@ -83,7 +83,7 @@ async function ownFilter(capacity: number): Promise<Counting> {
   };
 }
 
-/** The result of a check for a present item. */
+/** The result of checking a present item. */
 const PRESENT = 1;
 
 function occurrences(answer: number, answers: Uint8Array): number {

@@ -15,7 +15,7 @@ import { BATCH, flat, linesOf, urlAt, urls } from './workload.js';
 const CAPACITY = 10_000_000;
 const BATCHES = 100;
 
-/** Work of the service that needs no store, done in this process. Its CPU is in the service's column. */
+/** Work that the service does without a store, done in this process. Its CPU is in the service's column. */
 export const hashGroup: Group = {
   name: 'hash',
   measure(options) {
@@ -41,7 +41,7 @@ export const hashGroup: Group = {
   },
 };
 
-/** Computes the positions of BATCHES batches of URLs with a hash scheme. */
+/** Computes positions for BATCHES batches of URLs with a hash scheme. */
 function schemePass(hashScheme: number): () => number {
   const sizing = { capacity: CAPACITY, errorRate: 1e-2, cellBits: 4 } as const;
   const segmentation = { maxSegmentBytes: 2 ** 24, minSegments: 1, minSegmentBytes: 2 ** 16 };

@@ -16,7 +16,7 @@ interface Look {
   readonly body?: Buffer;
 }
 
-/** Inspection of a visited set, compared with a check of as many URLs as it explains: the cost of the dashboard. */
+/** The dashboard's cost: inspecting a visited set, compared with checking as many URLs as it explains. */
 export const inspectionGroup: Group = {
   name: 'inspection',
   measure: (options) => onBothStores(options, rowsOf),
@@ -64,7 +64,7 @@ async function rowsOf(store: string, port: number, workers: Workers, options: Be
   }));
 }
 
-/** The CPU of the service and its store, without the client's. */
+/** The service's and its store's CPU, without the client's. */
 function cost({ cpu }: Pick<Row, 'cpu'>): number {
   return totalCpu({ ...cpu, client: 0 });
 }

@@ -13,7 +13,7 @@ export interface Outcome {
 export interface Load {
   readonly seconds: number;
   readonly outcomes: readonly Outcome[];
-  /** Requests that were not sent because every connection was waiting for a response when they were due. */
+  /** Requests not sent because every connection was waiting for a response when they were due. */
   readonly unsent: number;
 }
 
@@ -24,8 +24,8 @@ export function rawPost(path: string, body: Buffer): Buffer {
 }
 
 /**
- * Keep-alive connections that send prepared requests and read only status and length of the responses. Node's own
- * client would take more CPU than the service that it should overload.
+ * Keep-alive connections that send prepared requests and read only the responses' status and length. Node's own client
+ * would take more CPU than the service that it should overload.
  */
 export class LoadClient {
   private readonly idle: Connection[] = [];
@@ -55,7 +55,7 @@ export class LoadClient {
     return { seconds, outcomes, unsent: 0 };
   }
 
-  /** Sends `rate` requests per second, regardless of the responses. */
+  /** Sends `rate` requests per second, whatever the responses. */
   async openLoop(rate: number, seconds: number): Promise<Load> {
     const outcomes: Outcome[] = [];
     const sending = new Set<Promise<void>>();

@@ -88,7 +88,7 @@ async function main(): Promise<void> {
   if (options.update !== undefined) update(options.update, text, rows);
 }
 
-/** Writes the tables into a Markdown file below the chart. Writes the chart beside the file, if it exists. */
+/** Writes the tables into a Markdown file below the chart. Writes the chart, if there is one, next to the file. */
 function update(file: string, tables: string, rows: readonly Row[]): void {
   const chart = peerChart(rows);
   if (chart === undefined) {
@@ -121,6 +121,6 @@ try {
   await main();
 } catch (error) {
   console.error(error instanceof Error ? error.message : error);
-  // Servers and connections of the failed measurement may still be open.
+  // The failed measurement's servers and connections may still be open.
   process.exit(1);
 }

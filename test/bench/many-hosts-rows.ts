@@ -21,19 +21,19 @@ const ERROR_RATE = 1e-3;
 const FEW_HOSTS = 1_000;
 /** URLs before the measurement, in another set. */
 const WARM_URLS = 100_000;
-/** URLs of a lease, each of a different host. */
+/** URLs per lease, each from a different host. */
 const LEASED = 100;
 const LEASES = 50;
 const ROUNDS = 5;
 const MB = 1e6;
-/** How much more the process may grow, without the map of the database, than with few hosts. */
+/** How much more the process may grow than with few hosts, without the database's memory map. */
 const MOST_GROWTH_MB = 100;
 /** CPU with many hosts relative to few. */
 const MOST_AGAINST_FEW = 1.5;
 
 /**
- * A million hosts in one set of the embedded store, compared with as many URLs of a thousand hosts: memory of the
- * process, the lease of a URL from each of a hundred hosts, and the start of the service.
+ * A million hosts in one embedded set, compared with as many URLs from a thousand hosts: the process's memory, leasing
+ * a URL from each of a hundred hosts, and starting the service.
  */
 export const manyHostsGroup: Group = {
   name: 'many-hosts',
@@ -51,14 +51,14 @@ export const manyHostsGroup: Group = {
 };
 
 interface Times {
-  /** Growth of the process while it gets the URLs, in MB. */
+  /** How much the process grows while it gets the URLs, in MB. */
   readonly grown: number;
   readonly discoveries: Measured[];
   readonly leases: Measured[];
   readonly starts: Measured[];
 }
 
-/** Each set has a process of its own, because of the memory. */
+/** Each set has its own process, because of the memory. */
 async function timesOf(name: string, urls: number, hosts: number, { quick }: BenchOptions): Promise<Times> {
   const dataDir = await makeDataDir();
   let service = await Service.start({ dataDir });
@@ -114,13 +114,13 @@ async function leasesOf({ port, pid }: Service, name: string): Promise<Measured>
   return time;
 }
 
-/** Without the map of the database, which the kernel frees when memory is short. In MB. */
+/** Without the database's memory map, which the kernel frees when memory is short. In MB. */
 function ownMemory({ pid }: Service): number {
   const { total, database } = residentMemory(pid);
   return (total - database) / MB;
 }
 
-/** The rows of a call with few and with many hosts. */
+/** A call's rows with few and with many hosts. */
 function compared(call: string, few: Measured[], many: Measured[], targets: readonly Target[] = []): Row[] {
   const [base, row] = [
     { name: `embedded/few-hosts-${call}`, ...summary(few) },

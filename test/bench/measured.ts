@@ -15,7 +15,7 @@ type CpuTimes = Record<keyof CpuPerItem, number | undefined>;
 /** The other processes that work for a row. */
 export interface Workers {
   readonly servicePid?: number;
-  /** CPU time that Redis has used so far, in µs. */
+  /** Redis' CPU time so far, in µs. */
   readonly serverMicros?: () => Promise<number>;
 }
 
@@ -49,7 +49,7 @@ async function cpuTimes({ servicePid, serverMicros }: Workers): Promise<CpuTimes
   };
 }
 
-/** Median speed and median CPU per item over rounds of the same work, with the values of each round. */
+/** Median speed and median CPU per item over rounds of the same work, with each round's values. */
 export function summary(rounds: readonly Measured[]): Required<Speed> & { rounds: readonly Speed[] } {
   return { ...medians(rounds), rounds: rounds.map((round) => medians([round])) };
 }

@@ -12,7 +12,7 @@ const ERROR_RATE = 1e-2;
 const FILTER = 'memory';
 const MB = 1e6;
 
-/** A full embedded filter: its memory, and the time that the service takes to start with it. */
+/** A full embedded filter: its memory, and how long the service takes to start with it. */
 export const memoryGroup: Group = {
   name: 'embedded-memory',
   async measure(options) {
@@ -26,7 +26,7 @@ export const memoryGroup: Group = {
   },
 };
 
-/** The largest size of the run. */
+/** The run's largest size. */
 const sizeOf = (options: BenchOptions) => Math.max(...sizesOf(options));
 
 async function memoryRow(options: BenchOptions, dataDir: string): Promise<Row> {

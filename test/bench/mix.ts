@@ -20,13 +20,13 @@ export function duplicateShare({ stream, distinct }: Mix): number {
   return stream.length === 0 ? 0 : 1 - distinct.length / stream.length;
 }
 
-/** The number of samples to compare. The one whose share of duplicates is closest to the whole list's wins. */
+/** How many samples to compare. The one whose share of duplicates is closest to the whole list's wins. */
 const CANDIDATES = 8;
 
 /**
- * About `count` of the URLs, in their order. It takes a URL with all its repeats or not at all, because the start of a
- * sorted list, or every tenth line, would not keep the share of duplicates. Some URLs have thousands of repeats, so it
- * takes the best of several such samples.
+ * About `count` of the URLs, in order. Takes a URL with all its repeats or not at all, because the start of a sorted
+ * list, or every tenth line, wouldn't keep the share of duplicates. Some URLs have thousands of repeats, so it takes
+ * the best of several such samples.
  */
 export function sampleOf(urls: readonly string[], count: number): string[] {
   const candidates = Math.min(CANDIDATES, Math.floor(urls.length / count));

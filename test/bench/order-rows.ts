@@ -15,7 +15,7 @@ const DAY = 86_400;
 /** CPU relative to the same call without options. */
 const MOST_AGAINST_PLAIN = 1.5;
 
-/** The options of a call, by its name in rows. Each is measured beside the call without options. */
+/** Call options, by their name in rows. Each is measured next to the call without options. */
 const DISCOVERIES = {
   discover: '',
   'discover-high': '&priority=high',
@@ -23,7 +23,7 @@ const DISCOVERIES = {
 };
 const ACKS = { 'lease-ack': undefined, 'lease-ack-again': { againAfterSeconds: DAY } };
 
-/** The cost of priorities and scheduled URLs, beside the same calls without them. */
+/** The cost of priorities and scheduled URLs, next to the same calls without them. */
 export const orderGroup: Group = {
   name: 'order',
   measure: (options) => onBothStores(options, rowsOf),
@@ -36,7 +36,9 @@ async function rowsOf(store: string, port: number, workers: Workers, options: Be
   const time = async (row: string, items: number, work: () => Promise<unknown>): Promise<void> => {
     (times[row] ??= []).push(await measured(workers, items, work));
   };
-  /** Each round has sets of its own, because the store would still purge cleared queues during the next row. */
+  /**
+   * Each round has its own sets, because otherwise the store would still be purging cleared queues during the next row.
+   */
   const round = async (name: string, number: number): Promise<void> => {
     const lines = linesOf(number * count, count);
     const sets: QueueClient[] = [];
@@ -84,7 +86,7 @@ async function rowsOf(store: string, port: number, workers: Workers, options: Be
   });
 }
 
-/** `count` URLs from number `first` on, one per line. */
+/** `count` URLs, starting at number `first`, one per line. */
 function linesOf(first: number, count: number): Buffer {
   const urls = Array.from(
     { length: count },

@@ -24,13 +24,13 @@ const WORKLOADS: readonly Workload[] = [
 const CONNECTIONS = 256;
 /** Slightly below the number of requests that the service accepts at a time. */
 const BEST_WIDTH = 48;
-/** Best load and overload alternate, because the speed of the machine varies. */
+/** Best load and overload alternate, because the machine's speed varies. */
 const ROUNDS = 3;
 const OVERLOAD = 2;
 const BEST_SHARE = 80;
 const REFUSAL_MS = 20;
 
-/** Offers twice the load that the service can carry, regardless of the responses. */
+/** Offers twice the load that the service can carry, whatever the responses. */
 export const overloadGroup: Group = {
   name: 'overload',
   async measure(options) {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { peerChart } from './peer-chart.js';
 
-describe('the chart of peers', () => {
+describe('the peers chart', () => {
   it('shows the real mix with its parts, least CPU first', () => {
     const svg = peerChart([
       { name: 'mix/sadd-sha1-pipelined', cpu: { client: 6, server: 2 } },

@@ -7,9 +7,7 @@ export const CHART_TITLE = 'Total CPU per item on the real mix: client, service 
 const WORKLOAD = 'mix/';
 const PARTS = { client: 'client', service: 'service', server: 'Redis' } as const;
 
-/**
- * The CPU of all contenders on the real mix, least first, as an SVG image. Undefined if the run has not measured it.
- */
+/** All contenders' CPU on the real mix, least first, as an SVG image. Undefined if the run has not measured it. */
 export function peerChart(rows: readonly Row[]): string | undefined {
   const bars = rows
     .filter(({ name, cpu }) => name.startsWith(WORKLOAD) && cpu !== undefined)

@@ -77,7 +77,7 @@ function withEmbedded(work: (contenders: readonly Contender[]) => Promise<Row[]>
   });
 }
 
-/** The filters of the servers in the environment variables. */
+/** The filters in the servers that environment variables name. */
 async function moduleFilters(): Promise<ModuleFilter[]> {
   const urls = process.env['REDISBLOOM_URL'];
   if (urls === undefined) console.error("  the module's filter is skipped: REDISBLOOM_URL is not set");
@@ -90,7 +90,7 @@ async function moduleFilters(): Promise<ModuleFilter[]> {
   return found;
 }
 
-/** The parameters of one contender, and its results. */
+/** One contender's parameters and results. */
 interface Entry {
   readonly contender: Contender;
   readonly mix: Mix;

@@ -38,7 +38,7 @@ export function ownCpuMicros(): number {
   return user + system;
 }
 
-/** Whether a process listens on a TCP port over IPv4. */
+/** True if a process listens on a TCP port over IPv4. */
 export function listensOn(pid: number, port: number): boolean {
   const local = `:${port.toString(16).toUpperCase().padStart(4, '0')}`;
   const inodes = readFileSync('/proc/net/tcp', 'utf8')
@@ -63,7 +63,7 @@ export interface ResidentMemory {
   readonly anonymous: number;
   /** The program and its libraries. */
   readonly program: number;
-  /** The memory map of the database file: the kernel's cache of it, which the kernel frees when memory is short. */
+  /** The database file's memory map: the kernel's cache of it, which the kernel frees when memory is short. */
   readonly database: number;
 }
 

@@ -14,7 +14,7 @@ const PART = 10;
 const urlOf = (n: number): string =>
   `https://www.example.org/part-${n % PART}/2026/11/27/story-${String(n).padStart(12, '0')}.html`;
 
-/** The cost of looking at an entry of a queue, and of dropping it, beside a discovery of the same URL. */
+/** The cost of looking at a queue entry, and of dropping it, next to discovering the same URL. */
 export const pruneGroup: Group = {
   name: 'prune',
   measure: (options) => onBothStores(options, rowsOf),
@@ -24,7 +24,8 @@ async function rowsOf(store: string, port: number, workers: Workers, options: Be
   const count = options.quick ? QUICK_URLS : (options.size ?? URLS);
   const lines = Buffer.from(`${Array.from({ length: count }, (_, n) => urlOf(n)).join('\n')}\n`);
   const times: Record<string, Measured[]> = {};
-  // The first round warms up. Each has its own set, because a sweep still removes URLs that the last round dropped.
+  // The first round warms up. Each has its own set, because a sweep may still be removing URLs that the last round
+  // dropped.
   for (let round = 0; round <= (options.quick ? 1 : ROUNDS); round++) {
     const set = new QueueClient(port, `prune-${round}`, 1);
     await set.create(count, ERROR_RATE);
@@ -56,7 +57,7 @@ async function rowsOf(store: string, port: number, workers: Workers, options: Be
   }));
 }
 
-/** The CPU of the service and its store, without the client's. */
+/** The service's and its store's CPU, without the client's. */
 function cost({ cpu }: Pick<Row, 'cpu'>): number {
   return totalCpu({ ...cpu, client: 0 });
 }

@@ -5,7 +5,7 @@ const LEASE_SECONDS = 3_600;
 
 export type UrlVerb = 'discover' | 'visit' | 'check' | 'forget';
 
-/** A fast client of a visited set of the service. */
+/** A fast client for one of the service's visited sets. */
 export class QueueClient {
   private readonly http: HttpClient;
   private readonly path: string;
@@ -33,7 +33,7 @@ export class QueueClient {
     await this.http.delete(this.path);
   }
 
-  /** Sends a body of lines, with more options in the query. Returns the number of URLs for each verdict. */
+  /** Sends a body of lines, with more options in the query. Returns how many URLs got each verdict. */
   async stream(verb: UrlVerb, lines: Buffer, more = ''): Promise<Record<string, number>> {
     const path = `${this.path}/urls/${verb}?results=none${more}`;
     const { text } = await this.http.post(path, lines, 'text/plain');
@@ -58,7 +58,7 @@ export class QueueClient {
     return done;
   }
 
-  /** Like `work`, until nothing is left. `how`: options of the acknowledgements. */
+  /** Like `work`, until nothing is left. `how`: options for the acknowledgements. */
   async drain(max: number, width: number, how?: object): Promise<number> {
     let done = 0;
     await inFlight(width, width, async () => {
@@ -67,7 +67,7 @@ export class QueueClient {
     return done;
   }
 
-  /** Leases at most `max` URLs. Returns the ids of their leases. */
+  /** Leases at most `max` URLs. Returns their leases' ids. */
   async lease(max: number, maxPerHost?: number): Promise<string[]> {
     const asked = { max, leaseSeconds: LEASE_SECONDS, maxPerHost };
     const { text } = await this.post(`${this.path}/queue/lease`, asked);
@@ -79,7 +79,7 @@ export class QueueClient {
     assertSetUp(status === 200, `URLs are acknowledged: ${status} ${text.slice(0, 200)}`);
   }
 
-  /** Drops the URLs of a host from the queue. */
+  /** Drops a host's URLs from the queue. */
   async dropHost(host: string): Promise<void> {
     await this.http.delete(`${this.path}/hosts/${host}`);
   }

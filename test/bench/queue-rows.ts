@@ -18,7 +18,7 @@ const ROUNDS = 3;
 /** From this many URLs on, a round takes minutes. */
 const ONE_ROUND_FROM = 5_000_000;
 const BATCH = 1_000;
-/** One in this many URLs is forgotten while the queue is full. */
+/** Forgets one in this many URLs while the queue is full. */
 const FORGOTTEN_OF = 10;
 const SINGLES = 2_000;
 /** URLs of a warm-up round. Ten rounds have about 4,000 batches. */
@@ -30,7 +30,7 @@ const LARGE_WORKERS = 2;
 /** BullMQ gets one in BULL_PART URLs, and at most BULL_MOST. */
 const BULL_PART = 10;
 const BULL_MOST = 100_000;
-/** CPU of service and Redis, relative to `visit` in the same run. */
+/** The service's and Redis' CPU, relative to `visit` in the same run. */
 const MOST_AGAINST_VISIT = 1.3;
 /** Bytes of a queued URL in addition to its own. */
 const MOST_BYTES_BESIDE = 48;
@@ -87,13 +87,13 @@ function workOf({ quick, size }: BenchOptions): Work {
   return { urls: all, distinct: [...new Set(all)], rounds: quick || count >= ONE_ROUND_FROM ? 1 : ROUNDS };
 }
 
-/** The stored bytes of a queued URL, in addition to the URL itself and to the cost of visiting it. */
+/** How many bytes a queued URL takes, besides the URL itself and the cost of visiting it. */
 async function bytesBeside({ distinct }: Work, bytesOf: (verb: UrlVerb) => Promise<number>): Promise<number> {
   const averageUrl = distinct.reduce((sum, url) => sum + Buffer.byteLength(url), 0) / distinct.length;
   return ((await bytesOf('discover')) - (await bytesOf('visit'))) / distinct.length - averageUrl;
 }
 
-/** The size of the data file of a service that did nothing else and has stopped. */
+/** The data file's size after a service that did nothing else has stopped. */
 async function fileBytes({ urls, distinct }: Work, verb: UrlVerb): Promise<number> {
   const dataDir = await mkdtemp(join(tmpdir(), 'unseen-bench-queue-'));
   try {
@@ -170,7 +170,7 @@ async function rowsOf(
     const singles = Math.min(SINGLES, distinct.length / 10);
     await time('check-1', singles, () => set.singles('check', distinct.slice(0, singles), WORKERS));
     await time('lease-ack-1', singles, () => set.work(singles, 1, WORKERS));
-    // Except for false positives of the filter.
+    // Except for the filter's false positives.
     const left = Math.round(distinct.length * (1 - 1 / FORGOTTEN_OF) - singles);
     await time('lease-ack-1000', left, async () => {
       const done = await set.drain(BATCH, LARGE_WORKERS);

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { madeUpMix, mixOf, sampleOf, type Mix } from './mix.js';
 import { BATCH, flat, linesOf, urlAt } from './workload.js';
 
-/** A list of the repository URLs of every npm package: 2.76 million URLs, many of them in several packages. */
+/** The repository URLs of all npm packages: 2.76 million URLs, many of them in several packages. */
 const PACKAGE = 'all-the-package-repos@2.0.3148';
 const CACHE = join('node_modules', '.cache', 'unseen-bench');
 const FETCH_MS = 300_000;
@@ -34,7 +34,7 @@ export function mixFrom({ urls }: RealStream, count: number): Mix {
   return mixOf(flat(sample.slice(0, Math.floor(sample.length / BATCH) * BATCH)));
 }
 
-/** Writes the URLs of the package, one per line. */
+/** Writes the package's URLs, one per line. */
 function fetchList(list: string): void {
   mkdirSync(CACHE, { recursive: true });
   const dir = mkdtempSync(join(CACHE, 'fetch-'));
@@ -52,7 +52,7 @@ function fetchList(list: string): void {
 }
 
 /**
- * The values of an object of strings and nulls that has one member per line. The whole object is too large to parse
+ * The values in an object of strings and nulls with one member per line. The whole object is too large to parse
  * quickly.
  */
 export function repositoryUrls(json: string): string[] {

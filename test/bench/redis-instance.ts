@@ -6,7 +6,7 @@ import { startRedis, type RedisServer } from '../support/redis-server.js';
 /** Scripts that block Redis for longer than this count as slow. */
 export const SLOW_MICROS = 1_000;
 
-/** Wall times of scripts, as Redis records them. On a busy machine they include the time of other processes. */
+/** Scripts' wall times, as Redis records them. On a busy machine, they include other processes' time. */
 export interface ScriptTimes {
   readonly calls: number;
   readonly micros: number;
@@ -16,7 +16,7 @@ export interface ScriptTimes {
   readonly worstMicros: number;
 }
 
-/** A redis-server of this bench that stores nothing on disk, and a connection to query its statistics. */
+/** This bench's own redis-server, which stores nothing on disk, and a connection to query its statistics. */
 export class RedisInstance {
   private constructor(
     private readonly server: RedisServer,
@@ -42,7 +42,7 @@ export class RedisInstance {
     return redisCpuMicros(this.client);
   }
 
-  /** Memory of its data, without the buffers of connections and the log of slow scripts, once deleted data is freed. */
+  /** Its data's memory, without connection buffers and the slow log, once deleted data is freed. */
   async usedMemory(): Promise<number> {
     await this.client.slowlog('RESET');
     for (let look = 0; look < 200; look++) {
@@ -72,7 +72,7 @@ export class RedisInstance {
     await this.client.config('RESETSTAT');
   }
 
-  /** Times of the scripts since the last reset. */
+  /** Script times since the last reset. */
   async scriptTimes(): Promise<ScriptTimes> {
     const stats = await this.client.info('commandstats');
     const [, calls, micros] = /^cmdstat_evalsha:calls=(\d+),usec=(\d+)/m.exec(stats) ?? [];
@@ -92,7 +92,7 @@ export class RedisInstance {
   }
 }
 
-/** CPU time that the server of a connection has used, user and system, all threads, in µs. */
+/** CPU time used by a connection's server, user and system, all threads, in µs. */
 export async function redisCpuMicros(client: Redis): Promise<number> {
   const info = await client.info('cpu');
   const seconds = (name: string) => Number(new RegExp(`^${name}:(\\S+)`, 'm').exec(info)?.[1]);

@@ -3,7 +3,7 @@ import type { RedisInstance } from './redis-instance.js';
 import { atLeast, atMost, type Row } from './row.js';
 import { LARGE_SIZE, sizeName } from './sizes.js';
 
-/** The memory of the set of fingerprints in Redis, with which filters are compared. */
+/** The memory of the fingerprint set in Redis, with which filters are compared. */
 export interface SetMemory {
   readonly items: number;
   readonly bytes: number;

@@ -25,7 +25,7 @@ const RATIO_TARGETS: Readonly<Record<Case, number>> = {
   remove: 2,
 };
 
-/** The Redis store over HTTP, and in each round beside it a set of 10^7 SHA-1 fingerprints. */
+/** The Redis store over HTTP and, in each round, a set of 10^7 SHA-1 fingerprints next to it. */
 export const redisGroup: Group = {
   name: 'redis',
   async measure(options) {
@@ -110,7 +110,7 @@ class RedisBench {
     }
   }
 
-  /** The row with its CPU of Redis relative to the reference. In the largest filter the ratio has a limit. */
+  /** The row with its Redis CPU relative to the reference. In the largest filter, the ratio has a limit. */
   private againstSet({ size }: FilledFilter, row: Row, name: Case): Row {
     const value = (row.cpu?.server ?? NaN) / (summary(this.references[name]).cpu.server ?? NaN);
     const target = atMost(

@@ -3,7 +3,7 @@ import { cpus } from 'node:os';
 import { redisVersion } from './redis-instance.js';
 import { totalCpu, type Figure, type Row, type Target } from './row.js';
 
-/** The results of a run as JSON: enough to compare it with another run row by row. */
+/** A run's results as JSON, enough to compare it with another run row by row. */
 export interface Report {
   readonly date: string;
   readonly quick: boolean;
@@ -60,7 +60,7 @@ const COLUMNS = [
   ...['bytes per item', 'error rate', 'CPU relative to', 'other figures'],
 ];
 
-/** The least and the most CPU per item among the rounds of a row. If they differ widely, the row is unreliable. */
+/** The least and the most CPU per item among a row's rounds. If they differ widely, the row is unreliable. */
 function spread(rounds: Row['rounds'] = []): string {
   const totals = rounds.flatMap(({ cpu }) => (cpu === undefined ? [] : [totalCpu(cpu)]));
   return totals.length < 2 ? '' : `${number(Math.min(...totals))}–${number(Math.max(...totals))}`;
@@ -94,7 +94,7 @@ export function table(head: readonly string[], rows: readonly (readonly string[]
 const BEGIN = '<!-- bench:begin -->';
 const END = '<!-- bench:end -->';
 
-/** Replaces the text between the markers of a Markdown file. Throws if the markers are missing. */
+/** Replaces the text between the markers in a Markdown file. Throws if the markers are missing. */
 export function updateMarkdown(file: string, text: string): void {
   const old = readFileSync(file, 'utf8');
   const from = old.indexOf(BEGIN);

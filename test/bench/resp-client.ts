@@ -6,7 +6,7 @@ import { assertSetUp } from './row.js';
 const REPLY_BYTES = ':1\r\n'.length;
 const ONE = 0x31;
 
-/** A fast client of the Redis protocol for commands whose replies are `:0` or `:1`. It works with Redis, too. */
+/** A fast client for the Redis protocol, for commands whose replies are `:0` or `:1`. It also works with Redis. */
 export class BenchRespClient {
   private waiting: (() => void) | undefined;
   private missing = 0;
@@ -24,7 +24,7 @@ export class BenchRespClient {
     return new BenchRespClient(socket);
   }
 
-  /** Sends `count` commands in one write. Returns the number of replies that are 1. */
+  /** Sends `count` commands in one write. Returns how many replies are 1. */
   async send(commands: Buffer, count: number): Promise<number> {
     this.missing = count * REPLY_BYTES;
     this.ones = 0;

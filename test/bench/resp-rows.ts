@@ -15,7 +15,7 @@ const ITEMS = 200_000;
 const ROUNDS = 5;
 const SINGLES = 5_000;
 
-/** The commands of a round in order, each with its reply. Together, they leave the filter empty. */
+/** A round's commands in order, each with its reply. In the end, they leave the filter empty. */
 const CASES = [
   { command: 'CF.ADD', filter: 'counts', hits: true },
   { command: 'CF.EXISTS', filter: 'counts', hits: true },
@@ -26,12 +26,12 @@ const CASES = [
   { command: 'SREM', filter: 'members', hits: true },
 ] as const;
 
-/** The commands that a Redis set has, too. */
+/** The commands that a Redis set also has. */
 const OF_REDIS = ['SADD', 'SISMEMBER', 'SREM'];
 
 /**
- * Measures the Redis protocol, with commands in pipelines of 1,000 and one at a time, beside the same checks in HTTP
- * batches and beside a set in Redis.
+ * Measures the Redis protocol, with commands in pipelines of 1,000 and one at a time, next to the same checks in HTTP
+ * batches and a set in Redis.
  */
 export const respGroup: Group = {
   name: 'resp',
@@ -101,7 +101,7 @@ async function pipelineRow(
   const items = itemsOf(options);
   const rounds: Measured[] = [];
   for (let round = 0; round < (options.quick ? 1 : ROUNDS); round++) {
-    // Each round has its own items, so that each command has the same effect in each round.
+    // Each round has its own items, so that commands have the same effect in each round.
     const pipelines = Array.from({ length: items / BATCH }, (_, b) =>
       Buffer.concat(
         Array.from({ length: BATCH }, (_, i) =>

@@ -1,16 +1,16 @@
-/** The measurements of one row of the bench. Comparisons match rows by name, so names are stable. */
+/** The measurements in one row of the bench. Comparisons match rows by name, so names are stable. */
 export interface Row extends Speed {
   readonly name: string;
-  /** The values of each round, if it was measured in rounds. The row has their medians. */
+  /** Each round's values, if it was measured in rounds. The row has their medians. */
   readonly rounds?: readonly Speed[];
   /** Latency of one call, as its caller sees it. */
   readonly latency?: Latency;
-  /** Memory of the whole structure per item that it contains or is made for. */
+  /** The whole structure's memory per item that it contains or is made for. */
   readonly bytesPerItem?: number;
   /** Measured share of items that were never added but test positive. */
   readonly errorRate?: number;
   /**
-   * CPU of the compared part relative to the same part of another row in this run. A ratio is steadier than absolute
+   * The compared part's CPU relative to the same part in another row of this run. A ratio is steadier than absolute
    * values.
    */
   readonly ratio?: { readonly value: number; readonly against: string };
@@ -29,7 +29,7 @@ export interface Speed {
 export interface CpuPerItem {
   readonly client?: number;
   readonly service?: number;
-  /** CPU of Redis. */
+  /** Redis' CPU. */
   readonly server?: number;
 }
 
@@ -80,7 +80,7 @@ export interface BenchOptions {
   readonly warmUpSeconds: number;
   /** Minimum measuring time per row, for rows that repeat. */
   readonly seconds: number;
-  /** Items of the largest filters, instead of the default sizes: see sizes.ts. */
+  /** Items in the largest filters, instead of the default sizes (see sizes.ts). */
   readonly size?: number | undefined;
   /** File with the URLs to canonicalise, one per line. */
   readonly file: string;

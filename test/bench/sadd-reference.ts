@@ -8,7 +8,7 @@ import { assertSetUp } from './row.js';
 import { batchesOf, flat, urls } from './workload.js';
 
 /**
- * The command that crawlers use today for each case of a filter's work, on a set of SHA-1 fingerprints (scrapy-redis).
+ * The command that crawlers use today for each case of work on a filter, on a set of SHA-1 fingerprints (scrapy-redis).
  */
 export const SET_COMMAND: Record<Case, (typeof COMMAND)[Verb]> = {
   'add-new': COMMAND.add,

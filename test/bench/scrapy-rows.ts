@@ -15,14 +15,14 @@ const ROUNDS = 3;
 const LEAST_SPEED = 0.9;
 const PAGES = 5_000;
 const QUICK_PAGES = 300;
-/** Links per page. Half of them lead to pages that no other page links to, half to pages that are known by then. */
+/** Links per page. Half lead to pages without other links, half to pages that are known by then. */
 const LINKS = 20;
 
 /** Scrapy crawls a site on loopback with its own filter in memory, and with Unseen. Without Scrapy it has no rows. */
 export const scrapyGroup: Group = {
   name: 'scrapy',
   measure: async (options) => {
-    // The build does not include scripts.
+    // The build doesn't include scripts.
     const path = pathToFileURL(resolve('scripts', 'find-scrapy.mjs')).href;
     const { findScrapy } = (await import(path)) as typeof import('../../scripts/find-scrapy.mjs');
     const found = findScrapy();

@@ -13,12 +13,12 @@ import { listensOn } from './process-usage.js';
 export const PROGRAM_VARIABLE = 'BENCH_SERVICE_PROGRAM';
 
 /**
- * Environment variable with the folder for heap-sampler.ts. It is not imported from there, because that file starts
- * sampling when it is loaded.
+ * Environment variable with the folder for heap-sampler.ts. Not imported from there, because that file starts sampling
+ * when it is loaded.
  */
 const HEAP_DIR_VARIABLE = 'BENCH_HEAP_PROFILE_DIR';
 
-/** The program of this build's service. */
+/** This build's service program. */
 export const OWN_PROGRAM = fileURLToPath(new URL('../../src/main.js', import.meta.url));
 
 const HEAP_SAMPLER = new URL('heap-sampler.js', import.meta.url).href;
@@ -27,7 +27,7 @@ const START_MS = 60_000;
 const STOP_MS = 60_000;
 
 export interface ServiceOptions {
-  /** Settings of the service, and its whole environment. */
+  /** The service's settings, and its whole environment. */
   readonly env?: Readonly<Record<string, string>>;
   /** The data directory. By default a temporary one, removed at the end. */
   readonly dataDir?: string;
@@ -39,7 +39,7 @@ export interface ServiceOptions {
 export class Service {
   private constructor(
     readonly port: number,
-    /** From the start of the process to the first 200 of /readyz. */
+    /** From starting the process to the first 200 from /readyz. */
     readonly startMs: number,
     private readonly child: ChildProcess,
     private readonly ownDir: string | undefined,
@@ -127,7 +127,7 @@ async function untilReady(child: ChildProcess, port: number): Promise<void> {
         (reply) => reply.status,
         () => 0,
       );
-      // Another process may have taken the port after the check, and answer instead.
+      // Another process may have taken the port after the check, and may answer instead.
       if (status === 200 && listensOn(child.pid as number, port)) return;
       await sleep(5);
     }

@@ -12,7 +12,7 @@ const CAPACITY = 10_000_000;
 const ERROR_RATE = 1e-2;
 const CALLS = 5_000;
 
-/** One item per call: one call at a time for the latency, eight for the throughput, and half of the possible load. */
+/** One item per call: one call at a time for latency, eight for throughput, and half of the possible load. */
 export const singleGroup: Group = {
   name: 'embedded-single',
   measure: (options) =>
@@ -79,9 +79,7 @@ const REQUESTS = 20_000;
 const P99_MS = 5;
 const HALF_LOAD_ROUNDS = 3;
 
-/**
- * Alternates between as many calls as the service can take, and half as many per second regardless of the responses.
- */
+/** Alternates between as many calls as the service can take, and half as many per second whatever the responses. */
 async function halfLoadRow(store: string, service: Service, options: BenchOptions, verb: Verb): Promise<Row> {
   const { quick, seconds } = options;
   const filter = new FilterClient(service.port, `half-load-${verb}`, 1);
@@ -112,8 +110,8 @@ async function halfLoadRow(store: string, service: Service, options: BenchOption
     name: `${store}/single-${verb}-half-load`,
     itemsPerSecond: times.length / (rounds * each),
     latency,
-    // Calls that were due while every connection waited. They would have been the slowest calls, and no latency
-    // includes them.
+    // Calls that were due while every connection was waiting. They would have been the slowest, but no latency includes
+    // them.
     figures: [{ name: 'unsent', value: unsent / (rounds * each), unit: '/s' }],
     targets: [atMost('p99 of one call', latency.p99, P99_MS, 'ms')],
   };

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { summary, type Measured } from './measured.js';
 import { latencyOf, median, quantile } from './statistics.js';
 
-describe('statistics of rounds', () => {
+describe('statistics on rounds', () => {
   it('have the middle value as median, or the lower of two', () => {
     expect(median([9, 1, 5])).toBe(5);
     expect(median([4, 3, 1, 2])).toBe(2);
@@ -24,7 +24,7 @@ describe('statistics of rounds', () => {
   });
 });
 
-describe('the summary of rounds', () => {
+describe('a summary of rounds', () => {
   const round = (items: number, wall: number, client: number, service?: number): Measured => ({
     ...{ items, wall, cpu: { client, service, server: undefined } },
   });

@@ -16,7 +16,7 @@ const LISTS = 3;
 const ROUND_ITEMS = 100_000;
 const BODY_LINES = 50_000;
 const REQUESTS_IN_FLIGHT = 2;
-/** The share of items that the next list leaves out, and of new items that it adds. */
+/** What share of items the next list leaves out, and adds as new ones. */
 const CHANGED = 1 / 10;
 /** Limit on the total CPU per item during an open sync, relative to no sync. */
 const LIMIT = 2.2;
@@ -28,9 +28,9 @@ interface Filter {
 }
 
 /**
- * The cost of a sync: batches of 1,000 during an open sync, and lists with nine in ten items of the previous list, from
- * the opening to the end of the commit. For comparison, the same with an exact set: each list fills a new set, which
- * then replaces the old one.
+ * The cost of a sync: batches of 1,000 during an open sync, and lists with nine in ten items from the previous list,
+ * from the opening to the end of the commit. For comparison, the same with an exact set: each list fills a new set,
+ * which then replaces the old one.
  */
 export const syncGroup: Group = {
   name: 'sync',
@@ -115,7 +115,7 @@ async function listRow(name: string, port: number, workers: Workers, options: Be
   return { name: `${name}/list`, ...summary(rounds), figures };
 }
 
-/** The same lists into a Redis set of fingerprints: each list fills a new set, which then replaces the old one. */
+/** The same lists with a Redis set of fingerprints. Each list fills a new set, which then replaces the old one. */
 async function exactRow(redis: RedisInstance, options: BenchOptions): Promise<Row> {
   const size = sizeOf(options);
   const rounds: Round[] = [];

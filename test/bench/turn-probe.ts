@@ -7,11 +7,11 @@ const EVERY_MS = 2;
 /**
  * Loaded into a process before its program (`node --import`). At SIGUSR2 it writes the longest turn of the event loop
  * since the last signal, in ms of the main thread's CPU time. A busy machine makes turns longer in wall time, but not
- * by this measure.
+ * in CPU time.
  */
 const file = process.env[FILE_VARIABLE];
 if (file !== undefined) {
-  // Linux gives the CPU time of each thread, in ns.
+  // Linux reports each thread's CPU time, in ns.
   const times = openSync('/proc/thread-self/schedstat', 'r');
   const figures = Buffer.alloc(64);
   const cpuMs = (): number =>

@@ -13,14 +13,13 @@ const LONGEST_TURN_MS = 100;
 /** The same shapes in each run, so that runs can be compared. */
 const SEED = 1;
 const SHAPES = 60;
-/** In half of its attempts, the search changes one of the worst shapes so far. It keeps this many of them. */
+/** In half of its attempts, the search changes one of the worst shapes so far, and it keeps this many of them. */
 const KEPT = 5;
-/**
- * Each turn is measured this many times, and the minimum counts, because a garbage collection is not part of the work.
- */
+/** Measures each turn this many times, and takes the minimum, because garbage collection isn't part of the work. */
 const REPETITIONS = 3;
 /**
- * The search sends bodies with a quarter of the bytes, because work that is slow in small bodies is slow in whole ones.
+ * The search sends bodies with a quarter of the bytes, because work that is slow for small bodies is also slow for
+ * whole ones.
  */
 const SEARCH_SHARE = 1 / 4;
 const ANSWER_MS = 600_000;

@@ -25,7 +25,7 @@ describe('verdict on rounds of two versions', () => {
     expect(verdict(before, [0, 1, 2, 3, 4, 5, 6, 100, 101, 102], 'less')).toBe('same within noise');
   });
 
-  it('is undecided with four rounds of either side', () => {
+  it('is undecided with four rounds on either side', () => {
     expect(verdict(BEFORE, [1, 2, 3, 4], 'less')).toBe('too few rounds');
     expect(verdict([1, 2, 3, 4], BEFORE, 'less')).toBe('too few rounds');
   });

@@ -13,8 +13,9 @@ const SIGNIFICANCE = 0.01;
 /**
  * The two-sided exact test of Mann and Whitney ("On a test of whether one of two random variables is stochastically
  * larger than the other", 1947), which Go's benchstat uses too. It uses only ranks, so a round disturbed by another
- * process weighs no more than any other, and it assumes no distribution. With 5 rounds each, it requires ranges that do
- * not overlap; with more rounds it allows some outliers. It finds a difference but not its size, which the ratio shows.
+ * process weighs no more than any other, and it assumes no distribution. With 5 rounds each, it requires ranges that
+ * don't overlap. With more rounds, it allows some outliers. It finds a difference but not its size, which the ratio
+ * shows.
  */
 export function verdict(
   before: readonly number[],
@@ -29,8 +30,8 @@ export function verdict(
 }
 
 /**
- * The number of pairs of one from `low` and one from `high` in that order. Equal values count in both orders, which is
- * the cautious choice.
+ * How many pairs with one value from `low` and one from `high` are in that order. Equal values count in both orders,
+ * which is the cautious choice.
  */
 function pairsNotAbove(low: readonly number[], high: readonly number[]): number {
   return low.reduce((sum, one) => sum + high.filter((other) => one <= other).length, 0);

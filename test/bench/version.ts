@@ -17,7 +17,7 @@ export const OWN_VERSION: Version = { name: 'this build', program: OWN_PROGRAM }
 /**
  * Checks out a commit into a separate working tree and builds it there. The tree is removed when this process ends.
  * Takes the dependencies from here if package-lock.json is the same, and installs them otherwise. Throws if the commit
- * does not exist or cannot be built.
+ * doesn't exist or can't be built.
  */
 export function buildVersion(commit: string): Version {
   const hash = run(
@@ -41,14 +41,14 @@ export function buildVersion(commit: string): Version {
   return { name, program: join(tree, 'dist/src/main.js') };
 }
 
-/** Also removes an incomplete tree: git forgets it once its folder is gone. */
+/** Also removes an incomplete tree, which git forgets once its folder is gone. */
 function removeTree(folder: string, tree: string): void {
   rmSync(tree, { recursive: true, force: true });
   rmSync(folder, { recursive: true, force: true });
   run('.', 'git', ['worktree', 'prune']);
 }
 
-/** Returns the output of a program. Throws an error with the end of its output. */
+/** Returns a program's output. Throws an error with the end of its output. */
 function run(
   cwd: string,
   program: string,

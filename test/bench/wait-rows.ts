@@ -12,7 +12,7 @@ const TIMEOUT_MS = 10_000;
 const ROUNDS = 5;
 const CAPACITY = 1_000_000;
 
-/** The patterns of calls: the number at a time, and the new items in each. */
+/** The call patterns: how many at a time, and how many new items in each. */
 const CASES = [
   { name: 'add-1', items: 1, atOnce: 1, calls: 500 },
   { name: 'add-1-of-64', items: 1, atOnce: 64, calls: 6_400 },
@@ -21,7 +21,7 @@ const CASES = [
 
 type Case = (typeof CASES)[number];
 
-/** The cost of waiting for a replica: only the store, on a master with one replica on this machine. */
+/** The cost of waiting for a replica. Uses only the store, on a master with one replica on this machine. */
 export const waitGroup: Group = {
   name: 'wait',
   async measure({ quick }) {

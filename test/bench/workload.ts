@@ -9,7 +9,7 @@ export function urlAt(i: number): string {
   return `https://www.news-${site}.example.org/archive/2026/11/21/story-${String(i).padStart(14, '0')}.html`;
 }
 
-/** `count` URLs from number `first` on. */
+/** `count` URLs, starting at number `first`. */
 export function urls(first: number, count: number): string[] {
   return Array.from({ length: count }, (_, i) => urlAt(first + i));
 }
@@ -36,7 +36,7 @@ export function linesOf(file: string): string[] {
     .filter((line) => line !== '');
 }
 
-/** JSON bodies of `count` items in batches, built before any clock starts. */
+/** JSON bodies with `count` items in batches, built before any clock starts. */
 export function jsonBodies(
   first: number,
   count: number,
@@ -59,7 +59,7 @@ export function lineBody(format: 'ndjson' | 'text', first: number, count: number
 /** Hosts of the URLs below. */
 const HOSTS = 1_200;
 
-/** `count` URLs from number `first` on, of the hosts with these numbers, one per line. */
+/** `count` URLs on the hosts with these numbers, starting at number `first`, one per line. */
 export function hostLines(
   first: number,
   count: number,

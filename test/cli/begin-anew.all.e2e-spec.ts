@@ -14,10 +14,10 @@ const urlAt = (i: number): string => `https://example.org/${i}`;
 const urls = (from: number, to: number): string[] =>
   Array.from({ length: to - from }, (_, i) => urlAt(from + i));
 
-/** The entries before the sources fail: the first thousand are sent as a block. */
+/** The entries before the sources fail. The first thousand are sent as a block. */
 const FIRST = urls(0, 1_500);
 
-describe('a job that cannot continue', () => {
+describe('a job that can’t continue', () => {
   let app: TestApp;
   let client: UnseenClient;
   let site: PagesServer;
@@ -66,7 +66,7 @@ describe('a job that cannot continue', () => {
     const { url, next } = night();
     expect(await unseen('sync', set.name, url)).toEqual(failed);
     expect(await checkpoints()).toHaveLength(1);
-    // The next run comes within the idle time of the sync.
+    // The next run comes within the sync's idle time.
     next(urls(1, 1_500));
     expect(await unseen('sync', set.name, url)).toMatchObject({
       ...anew,
@@ -153,7 +153,7 @@ describe('a job that cannot continue', () => {
     ['discover', 'new'],
     ['visit', 'new'],
     ['forget', 'forgotten'],
-  ])('of %s starts over, too', async (verb, word) => {
+  ])('of %s also starts over', async (verb, word) => {
     const set = await made();
     if (verb === 'forget') await set.visit([...FIRST, urlAt(5_000)]);
     const { url, next } = night();

@@ -62,7 +62,7 @@ describe('the command line', () => {
     expect((await unseen(['plan', '--capacity', '1e9'])).stdout).toMatch(
       /^[\d.]+ GB, \d+ hashes per item\n$/,
     );
-    // A new set or filter matches its plan. Sets grow, and filters do not.
+    // A new set or filter matches its plan. Sets grow, and filters don't.
     for (const shape of [[], ['--growth', 'none'], ['--type', 'standard'], ['--per-host']]) {
       const args = ['--capacity', '1e6', '--error-rate', '1e-4', ...shape, '--json'];
       const [planned, created] = [
@@ -81,7 +81,7 @@ describe('the command line', () => {
     await expect(client.visitedSet(name).describe()).rejects.toMatchObject({ status: 404 });
   });
 
-  it('lists the fill of a set that has grown', async () => {
+  it('lists a grown set’s fill', async () => {
     const name = freshName('set');
     const set = client.visitedSet(name);
     await set.create({ capacity: 1_000 });
@@ -121,7 +121,7 @@ describe('the command line', () => {
     expect(await client.visitedSet(name).check([urlAt(1), urlAt(3)])).toEqual(['unseen', 'seen']);
   });
 
-  it('adds to and removes from filters, and names refused items', async () => {
+  it('adds items to filters, removes them, and names refused items', async () => {
     const name = freshName();
     await client.filter(name).create({ type: 'counting', capacity: 10_000, errorRate: 1e-6 });
     const long = Array.from({ length: 150 }, (_, i) => 'x'.repeat(9_000 + i));

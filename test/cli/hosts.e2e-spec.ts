@@ -31,7 +31,7 @@ describe.each(STORES)('the command line and hosts, $name store', ({ start }) => 
   const unseen = (args: readonly string[], input = ''): Promise<Ended> =>
     runCommand(args, { env: env(), input });
 
-  it('creates a set with limits for each host, and counts the URLs beyond them', async () => {
+  it('creates a set with limits for each host, and counts URLs beyond them', async () => {
     const name = freshName('set');
     const limits = ['--per-host-delay', '2s', '--per-host-leased', '1', '--per-host-urls', '2'];
     expect(await unseen(['create', name, '--capacity', '1000', ...limits])).toMatchObject({ code: 0 });
@@ -54,7 +54,7 @@ describe.each(STORES)('the command line and hosts, $name store', ({ start }) => 
     });
   });
 
-  it('refuses limits for the hosts of a filter, and limits out of range', async () => {
+  it('refuses limits for a filter’s hosts, and limits out of range', async () => {
     const filter = ['create', 'x', '--capacity', '5', '--type', 'counting', '--error-rate', '0.1'];
     expect(await unseen([...filter, '--per-host'])).toMatchObject({
       code: 2,

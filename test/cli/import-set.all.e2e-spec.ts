@@ -50,7 +50,7 @@ describe('import-set', () => {
   const unseenOf = async (name: string, urls: readonly string[]): Promise<number> =>
     (await client.visitedSet(name).check(urls)).filter((result) => result !== 'seen').length;
 
-  it('visits all URLs of the Redis set during a crawl, and all remaining URLs in a second call', async () => {
+  it('visits all URLs in the Redis set during a crawl, and the rest in a second call', async () => {
     const key = await setOf(listOf(MANY, urlAt));
     const name = await visitedSet();
     const command = await startCommand(importing(name, key), { env: env() });

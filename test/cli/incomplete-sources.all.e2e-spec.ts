@@ -136,7 +136,7 @@ describe('a sync whose sources are incomplete', () => {
     expect(await set.describe()).not.toHaveProperty('sync');
   });
 
-  it('is committed if two indexes name the same sitemap: neither is empty', async () => {
+  it('is committed if two indexes name the same sitemap, because neither is empty', async () => {
     const set = await made();
     const child = onSite('/b.xml', urlset(B1));
     const indexes = [onSite('/index-a.xml', index(child)), onSite('/index-b.xml', index(child))];
@@ -153,7 +153,7 @@ describe('a sync whose sources are incomplete', () => {
     expect(synced).toMatchObject({ code: 1, stderr: expect.stringMatching(/b\.txt" line 2: "no URL": /) });
     expect(JSON.parse(synced.stdout)).toMatchObject({ forgets: 1, counts: { kept: 3, invalid: 1 } });
     expect(await set.check(URLS)).toEqual(['seen', 'seen', 'seen', 'unseen']);
-    // The stopped syncs left nothing either.
+    // The stopped syncs left nothing behind either.
     expect(await readdir(join(folder, '.local', 'state', 'unseen'))).toEqual([]);
   });
 

@@ -17,7 +17,7 @@ const urls = (count: number): string[] => Array.from({ length: count }, (_, i) =
 const ENDS = 12;
 const INTERRUPTED = 130;
 
-describe('a job of the command line', () => {
+describe('a command-line job', () => {
   let app: TestApp;
   let proxy: TcpProxy;
   let client: UnseenClient;
@@ -59,7 +59,7 @@ describe('a job of the command line', () => {
     return path;
   };
 
-  it(`continues where it was killed or interrupted, and repeats and skips nothing (SEED=${SEED})`, async () => {
+  it(`continues where it was killed or interrupted, without repeating or skipping anything (SEED=${SEED})`, async () => {
     const random = new Random(SEED);
     const lines = urls(30_000);
     // Every third line occurs twice in the list, far apart.
@@ -73,7 +73,7 @@ describe('a job of the command line', () => {
       while (last === undefined) {
         const running = await begin(args);
         const signal = random.pick(['SIGKILL', 'SIGKILL', 'SIGINT', 'SIGTERM'] as const);
-        // In the middle of an answer, so that part of the job is done before the command knows of it.
+        // In the middle of an answer, so that part of the job is done without the command knowing it.
         if (ends < ENDS) await endAfter(running, random.below(15_000), signal);
         const ended = await running.ended;
         if (ended.code === 0) last = ended;
@@ -110,7 +110,7 @@ describe('a job of the command line', () => {
     expect(await set.describe()).toMatchObject({ added: 20_000, duplicate: 0 });
   });
 
-  it('of a sync continues, too, and forgets unlisted URLs', async () => {
+  it('of a sync also continues, and forgets unlisted URLs', async () => {
     const set = await made();
     await set.visit(urls(12_000));
     const file = await fileOf(urls(10_000));

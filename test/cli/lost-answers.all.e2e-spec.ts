@@ -15,7 +15,7 @@ const OTHERS = [urlAt(2)];
 const OPENING: Holding = { method: 'POST', path: '/syncs', hold: 'answer' };
 const COMMIT: Holding = { method: 'POST', path: '/commit', hold: 'answer' };
 
-describe('a sync of the command line that gets no answer', () => {
+describe('a command-line sync that gets no answer', () => {
   let app: TestApp;
   let front: Front;
   let folder: string;
@@ -41,7 +41,7 @@ describe('a sync of the command line that gets no answer', () => {
   const sync = (...args: string[]): Promise<Ended> => runCommand(['sync', set.name, ...args], { env: env() });
   const checkpoints = (): Promise<string[]> =>
     readdir(join(folder, '.local', 'state', 'unseen')).catch(() => []);
-  /** Runs a command until a call whose answer is withheld. Then sends it the signals. */
+  /** Runs a command until a call whose answer is withheld, then sends it the signals. */
   const cutAt = async (holding: Holding, args: readonly string[], signals: NodeJS.Signals[]) => {
     const held = front.holdNext(holding);
     const running = await startCommand(['sync', set.name, ...args], {

@@ -95,7 +95,7 @@ describe.each(STORES)('the command line and the queue, $name store', ({ start })
     });
   });
 
-  it('refuses to drop without a selection, and reports errors of the service', async () => {
+  it('refuses to drop without a selection, and reports errors from the service', async () => {
     expect(await queue('drop', set.name)).toMatchObject({
       code: 2,
       stderr: expect.stringContaining('needs --state, --host or --prefix, or --all for the whole queue'),

@@ -32,7 +32,7 @@ describe('the command line shows no secret', () => {
     await rm(folder, { recursive: true, force: true });
   });
 
-  /** A URL of the site with every kind of secret that a URL can contain. */
+  /** A URL on the site with every kind of secret that a URL can contain. */
   const secret = (path: string): string =>
     `${site.url.replace('//', `//${USER}:${PASSWORD}@`)}${path}?page=2&access_token=${TOKEN}`;
   const onSite = (path: string, page: Parameters<PagesServer['set']>[1]): string => {

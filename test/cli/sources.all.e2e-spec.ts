@@ -17,7 +17,7 @@ import { until } from '../support/until.js';
 const damaged = gzipSync(Array.from({ length: 5_000 }, (_, i) => (i * 2_654_435_761) % 4_294_967_296).join());
 damaged.fill(7, 2_000, 3_000);
 
-describe('the sources of the command line', () => {
+describe('command-line sources', () => {
   let app: TestApp;
   let pages: PagesServer;
   let site: string;
@@ -40,7 +40,7 @@ describe('the sources of the command line', () => {
     await set.create({ capacity: 10_000 });
     return set;
   };
-  /** Visits the URLs of the sources, and returns the exit code, the counts, and stderr. */
+  /** Visits the sources' URLs, and returns the exit code, the counts, and stderr. */
   const visit = async (
     sources: readonly string[],
     input: string | Buffer = '',

@@ -12,7 +12,7 @@ import { until } from '../support/until.js';
 const URL_OF_TEST = 'https://example.org/1';
 const INTERRUPTED = 130;
 
-/** A limit that leaves the process one file descriptor: enough to reconnect, too few to start a command. */
+/** A limit that leaves the process one file descriptor, which is enough to reconnect, but not to start a command. */
 async function roomForOne(pid: string): Promise<number> {
   const taken = new Set(await readdir(`/proc/${pid}/fd`));
   let limit = 0;
@@ -82,7 +82,7 @@ describe('unseen work', () => {
     expect(await queue(set)).toEqual({ waiting: 0, leased: 0, delayed: 1, dead: 0 });
   });
 
-  it('--until-empty ends beside another worker when URLs always fail', async () => {
+  it('--until-empty ends alongside another worker when URLs always fail', async () => {
     const set = await made();
     await set.discover([2, 3, 4].map((n) => `https://example.org/${n}`));
     const begun = await mkdtemp(join(folder, 'begun-'));

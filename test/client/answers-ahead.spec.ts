@@ -4,7 +4,7 @@ import { answersTo, type Sending } from '../../libs/client/src/answers-ahead.js'
 import { blocksOf } from '../../libs/client/src/blocks.js';
 import { BadEntry, Digest, sizeOf } from '../../libs/client/src/entries.js';
 
-/** A call that the test answers. */
+/** A call answered by the test. */
 interface Call {
   readonly block: number;
   readonly place: number;
@@ -45,7 +45,7 @@ const throwing = (error: Error): never => {
 };
 
 describe('blocks that are sent ahead', () => {
-  it('are limited in number, and answered in order', async () => {
+  it('are limited in number, and get results in order', async () => {
     const state = reading(5, { ahead: 2 });
     await settled();
     expect([state.calls.length, state.given]).toEqual([2, 2]);
@@ -82,7 +82,7 @@ describe('blocks that are sent ahead', () => {
       },
     });
     await settled();
-    // The second call fails before the first one is answered. The service still answers the first one.
+    // The second call fails before the first one has its answer, which still arrives.
     state.calls[1]?.fail(LOST);
     await settled();
     expect(told).toEqual([]);
@@ -95,7 +95,7 @@ describe('blocks that are sent ahead', () => {
     expect(state).toMatchObject({ answered: [0], error: LOST, isOver: true });
   });
 
-  it('are sent again if they fail, each with its original place', async () => {
+  it('are resent if they fail, each with its original place', async () => {
     const state = reading(4, { ahead: 3, onFailure: () => 1 });
     await settled();
     const [first, second, third] = state.calls;
@@ -134,7 +134,7 @@ describe('blocks that are sent ahead', () => {
     await settled();
   });
 
-  it('are answered after a stop, and no further block is read', async () => {
+  it('get results after a stop, and no more blocks are read', async () => {
     const stop = new AbortController();
     const state = reading(9, { ahead: 3, stop: stop.signal, onFailure: throwing });
     await settled();
@@ -149,7 +149,7 @@ describe('blocks that are sent ahead', () => {
     });
   });
 
-  it('at the end of the list are answered despite a stop', async () => {
+  it('at the end of the list get results despite a stop', async () => {
     const stop = new AbortController();
     const state = reading(2, { ahead: 3, stop: stop.signal });
     await settled();
@@ -159,7 +159,7 @@ describe('blocks that are sent ahead', () => {
     expect(state).toMatchObject({ answered: [0, 1], error: undefined, isOver: true });
   });
 
-  it('are aborted with the reason of the signal, during any wait', async () => {
+  it('are aborted with the signal’s reason, during any wait', async () => {
     const abort = new AbortController();
     const state = reading(9, { ahead: 2, signal: abort.signal, onFailure: () => 60_000 });
     await settled();
@@ -170,7 +170,7 @@ describe('blocks that are sent ahead', () => {
   });
 });
 
-describe('blocks of a list', () => {
+describe('a list’s blocks', () => {
   const cut = async (
     source: Parameters<typeof blocksOf<string>>[0],
     cutting: object = {},
@@ -224,7 +224,7 @@ describe('blocks of a list', () => {
   });
 });
 
-describe('a digest of a list', () => {
+describe('a list’s digest', () => {
   const digestOf = (...entries: unknown[]): string => {
     const digest = new Digest();
     for (const entry of entries) digest.add(entry);

@@ -14,7 +14,7 @@ const browser = sharedBrowser();
 /** The client as the page sees it. */
 type Unseen = { readonly unseen: typeof Client };
 
-/** The sources of the client as a script for a page. */
+/** The client's sources as a script for a page. */
 async function script(): Promise<string> {
   const { outputFiles } = await build({
     entryPoints: [join(import.meta.dirname, '../../libs/client/src/index.ts')],
@@ -95,11 +95,11 @@ describeInBrowser(`the client in a page of another origin${why}`, () => {
       single: ['seen'],
       forgotten: ['forgotten', 'forgotten'],
     });
-    // A hundred calls made at the same time were sent in one request.
+    // A hundred simultaneous calls were sent in one request.
     expect(calls.filter((path) => path === `/v1/visited-sets/${name}/urls/check`)).toHaveLength(1);
   });
 
-  it('processes a queue, and copies a set by its export', async () => {
+  it('processes a queue, and copies a set through its export', async () => {
     const name = freshName('queue');
     const answers = await page.evaluate(
       async ([url, apiKey, called]) => {

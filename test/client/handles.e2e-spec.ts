@@ -87,7 +87,7 @@ describe('the client', () => {
     expect(await set.visit('no URL')).toBe('invalid');
   });
 
-  it('answers an array of any length in order', async () => {
+  it('returns results for an array of any length, in order', async () => {
     const set = await made();
     const list = urls(3_500);
     await set.visit(list.filter((_, i) => i % 2 === 0));
@@ -111,7 +111,7 @@ describe('the client', () => {
     expect(await filter.count(['a', 'b'])).toEqual([1, 1]);
   });
 
-  it('answers an iterable with each entry and its result', async () => {
+  it('returns each entry of an iterable with its result', async () => {
     const set = await made();
     const list = urls(2_500);
     const source = async function* () {
@@ -181,7 +181,7 @@ describe('the client', () => {
     await expect(copy.import(file)).rejects.toMatchObject({ code: 'FILTER_EXISTS', name: 'ConflictError' });
   });
 
-  it('throws a class of its own for each refusal, with the value and the limit', async () => {
+  it('throws a separate class for each refusal, with the value and the limit', async () => {
     const error = await client
       .visitedSet(freshName())
       .create({ capacity: 0 })
@@ -195,7 +195,7 @@ describe('the client', () => {
     });
   });
 
-  it('does nothing twice with an operation key of the caller', async () => {
+  it('does nothing twice with the caller’s operation key', async () => {
     const set = await made();
     const [one, list] = [{ idempotencyKey: freshName('one') }, { idempotencyKey: freshName('list') }];
     for (let n = 0; n < 2; n++) {

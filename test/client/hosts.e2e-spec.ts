@@ -3,7 +3,7 @@ import { NotFoundError, UnseenClient, ValidationError } from '#client';
 import { STORES } from '../e2e/stores.js';
 import { freshName, type TestApp } from '../support/app.js';
 
-describe.each(STORES)('the hosts of a set, $name store', ({ start }) => {
+describe.each(STORES)('a set’s hosts, $name store', ({ start }) => {
   let app: TestApp;
   let client: UnseenClient;
   beforeAll(async () => {

@@ -43,7 +43,7 @@ describe('calls made in the same moment', () => {
     expect(sent).toHaveLength(4);
   });
 
-  it('need few requests even if callers continue one after the other', async () => {
+  it('need few requests even if callers continue one after another', async () => {
     const set = await made();
     await set.visit(urls(64));
     sent.length = 0;
@@ -88,7 +88,7 @@ describe('calls made in the same moment', () => {
     );
   });
 
-  it('are aborted one by one: an abort ends the wait of its caller, not the batch', async () => {
+  it('are aborted one by one: an abort ends its caller’s wait, not the batch', async () => {
     const set = await made();
     const [before, during] = [new AbortController(), new AbortController()];
     const outcome = (call: Promise<string>) => call.catch((error: unknown) => error);
@@ -109,7 +109,7 @@ describe('calls made in the same moment', () => {
     expect(sent[0]?.json).toMatchObject({ urls: expect.not.arrayContaining(['https://example.org/b']) });
   });
 
-  it('do not affect each other: only the caller of a refused item sees the refusal', async () => {
+  it('do not affect each other: only a refused item’s caller sees the refusal', async () => {
     const filter = await madeFilter();
     const items = Array.from({ length: 300 }, (_, i) =>
       i % 100 === 7 ? 'x'.repeat(9_000 + i) : `item ${i}`,
@@ -140,7 +140,7 @@ describe('calls made in the same moment', () => {
     expect(sent.length).toBeLessThanOrEqual(12);
   });
 
-  it('send few requests in parallel, for any number of calls', async () => {
+  it('send few requests in parallel, whatever the number of calls', async () => {
     let [underWay, most] = [0, 0];
     const counting: typeof fetch = async (input, init) => {
       most = Math.max(most, ++underWay);

@@ -5,7 +5,7 @@ import { until } from '../support/until.js';
 
 const urlAt = (i: number): string => `https://example.org/${i}`;
 
-describe('a list of the client', () => {
+describe('a client list', () => {
   let app: TestApp;
   beforeAll(async () => {
     app = await startApp();
@@ -82,7 +82,7 @@ describe('a list of the client', () => {
     await until('the source is closed', async () => closed);
   });
 
-  it('answers a source that pauses, and ends on an abort although its source hangs', async () => {
+  it('returns results for a source that pauses, and ends on an abort although its source hangs', async () => {
     const set = await made();
     const abort = new AbortController();
     const source = async function* () {

@@ -8,7 +8,7 @@ const DAY = 86_400;
 const urlAt = (n: number): string => `https://example.org/${n}`;
 const urls = (count: number): string[] => Array.from({ length: count }, (_, n) => urlAt(n));
 
-describe.each(STORES)('the order and time of URLs, $name store', ({ start }) => {
+describe.each(STORES)('URL order and time, $name store', ({ start }) => {
   let app: TestApp;
   let client: UnseenClient;
   let sent: SentRequest[];
@@ -36,7 +36,7 @@ describe.each(STORES)('the order and time of URLs, $name store', ({ start }) => 
   };
   const EMPTY = { waiting: 0, leased: 0, delayed: 0, scheduled: 0 };
 
-  it('go with the URLs of a call, an array and a list', async () => {
+  it('go with the URLs in a call, an array and a list', async () => {
     const set = await made();
     expect(await set.discover(urlAt(0), { priority: 'low' })).toBe('new');
     expect(await set.discover([urlAt(1), urlAt(2)], { priority: 'high' })).toEqual(['new', 'new']);

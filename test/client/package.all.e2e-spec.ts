@@ -31,7 +31,7 @@ const OPTIONS = {
   ...{ strict: true, exactOptionalPropertyTypes: true, noUncheckedIndexedAccess: true, skipLibCheck: false },
   ...{ module: 'nodenext', target: 'es2023', lib: ['es2024', 'dom'], types: [] },
 };
-/** Pages whose code is compiled, and the name of its file. */
+/** Pages whose code is compiled, and the file's name. */
 const PAGES = [
   ['docs/client.md', 'page'],
   ['libs/client/README.md', 'readme'],
@@ -40,8 +40,8 @@ const PAGES = [
 const GLOBALS = 'declare const process: { readonly argv: readonly string[] };\n';
 
 /**
- * The code of a page as one module. For a line such as `await crawl.check(url); // 'seen'`, it prints the documented
- * and the actual value.
+ * A page's code as one module. For a line such as `await crawl.check(url); // 'seen'`, it prints the documented and the
+ * actual value.
  */
 function codeOf(page: string): string {
   const blocks = [...page.matchAll(/^```ts\n([^]*?)^```$/gm)].map(([, block = '']) => block);
@@ -57,7 +57,7 @@ function codeOf(page: string): string {
   return lines.join('\n');
 }
 
-describe('the package of the client', () => {
+describe('the client’s package', () => {
   let app: TestApp;
   let folder: string;
   let packed: string;
@@ -78,7 +78,7 @@ describe('the package of the client', () => {
     await rm(folder, { recursive: true, force: true });
   });
 
-  /** Compiles all files in one run, because most of the time goes into the libraries. */
+  /** Compiles all files in one run, because libraries take most of the time. */
   async function compileAll(): Promise<void> {
     await writeFile(join(folder, 'globals.d.ts'), GLOBALS);
     await writeFile(join(folder, 'consumer.ts'), CONSUMER);

@@ -6,7 +6,7 @@ import { freshName, type TestApp } from '../support/app.js';
 const urls = (below: string, count: number): string[] =>
   Array.from({ length: count }, (_, n) => `https://${below}/${n}`);
 
-describe.each(STORES)('the URLs in the queue of a set, $name store', ({ start }) => {
+describe.each(STORES)('the URLs in a set’s queue, $name store', ({ start }) => {
   let app: TestApp;
   let client: UnseenClient;
   beforeAll(async () => {
@@ -32,7 +32,7 @@ describe.each(STORES)('the URLs in the queue of a set, $name store', ({ start })
     expect(await all(set.queuedUrls({ state: 'leased' }))).toEqual([leased?.url]);
   });
 
-  it('are dropped by as many calls as the queue needs', async () => {
+  it('are dropped with as many calls as the queue needs', async () => {
     const set = client.visitedSet(freshName('set'));
     await set.create({ capacity: 20_000, errorRate: 1e-9 });
     const old = urls('a.example', 10_500);

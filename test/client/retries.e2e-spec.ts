@@ -15,7 +15,7 @@ afterEach(() => {
   jest.useRealTimers();
 });
 
-describe('repeats of the client', () => {
+describe('client retries', () => {
   let app: TestApp;
   let proxy: TcpProxy;
   beforeAll(async () => {
@@ -186,7 +186,7 @@ describe('a client whose service', () => {
 
   it('does not exist gets an error with its URL', async () => {
     const url = `http://127.0.0.1:${await freePort()}`;
-    // This call is not repeated, so no attempt ends with the time limit.
+    // This call isn't retried, so no attempt ends with the time limit.
     const making = new UnseenClient({ url, ...PATIENT }).createKey({ name: 'one', scopes: ['read'] });
     await expect(making).rejects.toThrow(UnreachableError);
     await expect(making).rejects.toThrow(`${url} could not be reached`);
@@ -242,7 +242,7 @@ describe('a client whose service', () => {
   it('keeps failing gets the last error', async () => {
     const soon = { timeoutMs: 300, attemptMs: 200 };
     expect((await asked(() => undefined, soon)).error.message).toContain('no answer within');
-    // Answers without delay: a slow server might not answer the last attempt in the time that is left.
+    // Answers without delay, because a slow server might not answer the last attempt in the time left.
     const refused = async (status: number, body: string) => {
       const fetch = async () => new Response(body, { status });
       const set = new UnseenClient({ timeoutMs: 1_000, fetch }).visitedSet('crawl');

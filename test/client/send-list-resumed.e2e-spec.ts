@@ -12,7 +12,7 @@ const ENDS = 25;
 /** The checkpoint after a round trip through JSON, as in a file. */
 const reread = (checkpoint: Checkpoint): Checkpoint => JSON.parse(JSON.stringify(checkpoint)) as Checkpoint;
 
-/** A fetch whose requests reach the service and whose answers are lost. */
+/** A fetch whose requests reach the service but whose answers are lost. */
 function deafFetch() {
   const deaf = {
     done: 0,
@@ -53,7 +53,7 @@ describe('a list that is resumed', () => {
     for (let ends = 0; ended === undefined; ends++) {
       const killed = new AbortController();
       let steps = ends < ENDS ? 1 + random.below(20) : Infinity;
-      /** Whether the process is alive. Each action and each answer may be its last. */
+      /** True while the process is alive. Each action and each answer may be its last. */
       const lives = (): boolean => {
         if (--steps === 0) killed.abort(new Error('killed'));
         return !killed.signal.aborted;
@@ -114,7 +114,7 @@ describe('a list that is resumed', () => {
       new Set([0, 1_000, 2_000, 3_000, 4_000, 4_200]),
     );
     expect(new Set(saved.map(({ key }) => key)).size).toBe(1);
-    // The end of a partial block was saved before the block was sent.
+    // A partial block's end was saved before the block was sent.
     expect(saved.some(({ cuts }) => cuts.includes(4_200))).toBe(true);
   });
 
@@ -188,7 +188,7 @@ describe('a list that is resumed', () => {
         [1_200, 800],
       ] as const) {
         yield items(count, from);
-        // Longer than the first entry of a block waits for others.
+        // Longer than a block's first entry waits for others.
         await new Promise((resolve) => setTimeout(resolve, 10));
       }
     };
@@ -219,7 +219,7 @@ describe('a list that is resumed', () => {
       expect(failure).toMatchObject({ message });
     }
     expect(await bag.describe()).toMatchObject({ added: 2_500 });
-    // A finished list is not sent again.
+    // A finished list isn't resent.
     recorded.sent.length = 0;
     expect(await resumeList(bag.add, items(2_500), { from: checkpoint })).toEqual(checkpoint);
     expect(recorded.sent).toEqual([]);

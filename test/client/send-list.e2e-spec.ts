@@ -75,7 +75,7 @@ describe('a list that is sent safely', () => {
     expect(await bag.count(['a', 'b'])).toEqual([1, 1]);
   });
 
-  it('is sent without checkpoints, too, from a source that pauses, and in order with one block in flight', async () => {
+  it('is also sent without checkpoints, from a source that pauses, and in order with one block in flight', async () => {
     const bag = await bagOf();
     const blocks: SentBlock<string | BadEntry, boolean>[] = [];
     const source = async function* () {
@@ -95,7 +95,7 @@ describe('a list that is sent safely', () => {
     expect(await bag.count(['a', 'b'])).toEqual([2, 1]);
   });
 
-  it('reports why URLs are invalid, and passes on options of the call', async () => {
+  it('reports why URLs are invalid, and passes on the call’s options', async () => {
     const set = new UnseenClient({ url: app.url }).visitedSet(freshName('set'));
     await set.create({ capacity: 1_000, maxAgeSeconds: 60 });
     const reasons: (readonly [number, string])[] = [];
@@ -121,7 +121,7 @@ describe('a list that is sent safely', () => {
       if (isAway) throw new Error('connection refused');
       const answer = await fetch(input, init);
       if (++calls !== 3) return answer;
-      // The third block is done, and its answer is lost.
+      // The third block is done, but its answer is lost.
       isAway = true;
       throw new Error('the connection is cut');
     };
@@ -139,7 +139,7 @@ describe('a list that is sent safely', () => {
     };
     const { counts } = await resumeList(client.filter(bag.name).add, items(6_500), { onFailure });
     expect(counts).toEqual({ true: 6_500 });
-    // On a slow machine, a call may time out, too.
+    // On a slow machine, a call may also time out.
     expect(failures.length).toBeGreaterThanOrEqual(2);
     expect(failures.every((error) => error instanceof UnreachableError)).toBe(true);
     expect(new Set(keys).size).toBe(7);
@@ -161,12 +161,12 @@ describe('a list that is sent safely', () => {
     const sending = resumeList(client.filter(bag.name).add, items(3_500));
     expect(await moved('all is sent', sending)).toMatchObject({ counts: { true: 3_500 } });
     expect(refused.size).toBe(4);
-    // The service needs real timers, too.
+    // The service needs real timers as well.
     jest.useRealTimers();
     expect(await bag.describe()).toMatchObject({ added: 3_500 });
   });
 
-  it('on a stop, takes the answers of blocks in flight, starts no other, and can be resumed from there', async () => {
+  it('on a stop, takes the answers to blocks in flight, starts no others, and can be resumed from there', async () => {
     const stop = new AbortController();
     const letGo: (() => void)[] = [];
     const held: typeof fetch = async (input, init) => {
@@ -232,13 +232,13 @@ describe('a list that is sent safely', () => {
       isOver = true;
       goOn();
       await until('the source is closed', async () => isClosed);
-      // A late save would happen before this call is answered.
+      // A late save would happen before this call returns.
       expect(await bag.describe()).toMatchObject({ added: 1_000 });
       expect(late).toBe(0);
     },
   );
 
-  it('ends with the failure of its source, once the blocks before it are answered', async () => {
+  it('ends with the failure of its source, once the blocks before it have their answers', async () => {
     const bag = await bagOf();
     const source = async function* () {
       yield items(1_500);
@@ -273,7 +273,7 @@ describe('a list that is sent safely', () => {
 });
 
 describe('a list that is cancelled while it waits', () => {
-  it('leaves no timer of a block that was refused', async () => {
+  it('leaves no timer for a refused block', async () => {
     let sent = 0;
     moveTime();
     const cancel = new AbortController();
@@ -290,9 +290,9 @@ describe('a list that is cancelled while it waits', () => {
     expect(jest.getTimerCount()).toBe(0);
   });
 
-  it('leaves no timer of its caller', async () => {
+  it('leaves none of its caller’s timers', async () => {
     moveTime();
-    // The first delay is longer than the timeout, so that the call is not repeated.
+    // The first delay is longer than the timeout, so the call is not repeated.
     jest.spyOn(Math, 'random').mockReturnValue(0.5);
     const stop = new AbortController();
     const { add } = new UnseenClient({

@@ -39,7 +39,8 @@ describe.each(STORES)('a worker and busy hosts, $name store', ({ start }) => {
 
   const fetched: { url: string; attempt: number }[] = [];
   /**
-   * Runs a worker whose first request to host a is answered as by `busy`. `before`: URLs fetched before time passed.
+   * Runs a worker whose first request to host a gets the answer that `busy` gives. `before`: URLs fetched before time
+   * passed.
    */
   const run = async (set: VisitedSet, busy: () => unknown): Promise<unknown> => {
     fetched.length = 0;
@@ -100,7 +101,7 @@ describe.each(STORES)('a worker and busy hosts, $name store', ({ start }) => {
     expect(fetched.slice(3)).toEqual([{ url: a0, attempt: 1 }]);
   });
 
-  it('obeys the delay of the set', async () => {
+  it('obeys the set’s delay', async () => {
     const set = await queueOf([a0, a1, b0], { perHost: { delaySeconds: RETRY_AFTER_SECONDS } });
     const fetched: string[] = [];
     const worker = new Worker(set, async ({ url }) => void fetched.push(url), SOON);
@@ -121,7 +122,7 @@ describe.each(STORES)('a worker and busy hosts, $name store', ({ start }) => {
       expect(reason).toContain('retryAfterSeconds must be 0 or more, not NaN');
   });
 
-  it('answers limited for a URL beyond the limit of its host', async () => {
+  it('gives the result limited for a URL beyond its host’s limit', async () => {
     const set = await queueOf([a0], { perHost: { maxUrls: 1 } });
     expect(await set.discover([a0, a1, b0])).toEqual(['seen', 'limited', 'new']);
     expect(await set.discover(a1)).toBe('limited');

@@ -167,7 +167,7 @@ describe('a worker', () => {
     expect(() => new Worker(set, handler, { tries: 0 })).toThrow('tries must be a whole number from 1');
   });
 
-  it('ends beside others when URLs always fail: each worker waits for its own retries only', async () => {
+  it('ends beside others when URLs always fail: each worker waits only for its own retries', async () => {
     const set = await queueOf(urls(100));
     let begun = 0;
     let open: () => void = () => undefined;
@@ -300,7 +300,7 @@ describe('a worker', () => {
     expect(tasks[1]!.signal.aborted).toBe(false);
   });
 
-  it('does not wait for the delay of a URL that it has lost', async () => {
+  it('doesn’t wait for the delay of a URL that it has lost', async () => {
     const set = await queueOf(urls(2));
     const handler = async ({ url, signal }: Task): Promise<void> => {
       // Delay another URL, because with an empty queue there is nothing to wait for.

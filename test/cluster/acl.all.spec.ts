@@ -12,7 +12,7 @@ const TIMEOUT_MS = 10_000;
 const { username, password, args } = limitedUser();
 
 /** test/contract/redis-cluster-moving.spec.ts runs the whole contract with this user. */
-describe('the documented Redis user of the service', () => {
+describe('the documented Redis user for the service', () => {
   let server: RedisServer;
   let client: Redis;
   const stores: RedisStore[] = [];
@@ -122,7 +122,7 @@ describe('the documented Redis user of the service', () => {
   });
 });
 
-describe('credentials of a cluster', () => {
+describe('a cluster’s credentials', () => {
   let cluster: RedisCluster;
   beforeAll(async () => {
     cluster = await startCluster({ args });

@@ -45,7 +45,7 @@ const hostOf = (url: string): string => new URL(url).hostname;
 /** A lease of one URL, as its worker sees it. */
 interface Visit {
   readonly url: string;
-  /** When the lease was answered, and when its acknowledgement was sent. */
+  /** When the lease was returned, and when its acknowledgement was sent. */
   readonly from: number;
   readonly to: number;
   readonly answer: number | undefined;
@@ -69,7 +69,7 @@ describe('a set with perHost, when a replica without the last writes takes over'
     await failover.cluster.stop();
   });
 
-  /** Names of hosts whose segment is on this master, or on another one. */
+  /** Host names whose segment is on this master, or on another one. */
   const hostsOn = (filter: Filter, count: number, at: number, isThere = true): string[] => {
     const found: string[] = [];
     for (let n = 0; found.length < count; n++) {
@@ -92,7 +92,7 @@ describe('a set with perHost, when a replica without the last writes takes over'
     return { hosts, entries: entries.sort((a, b) => (a.payload < b.payload ? -1 : 1)) };
   };
 
-  /** All that callers can see of each of these hosts and their URLs. */
+  /** Everything callers can see about each of these hosts and their URLs. */
   const viewOf = async (filter: Filter, names: readonly string[]) => {
     const { hosts, entries } = await queueOf(filter);
     const visited = await Promise.all(names.map((name) => check(store, filter, urls(name, 4))));
@@ -186,13 +186,13 @@ describe('a set with perHost, when a replica without the last writes takes over'
     expect(await viewOf(filter, names)).toEqual(kept);
     expect(await viewOf(filter, others)).toEqual(elsewhere);
 
-    // The new master does not know this lease, so another worker gets its URL.
+    // The new master doesn't know this lease, so another worker gets its URL.
     expect(await ack(on.leasedLate)).not.toEqual(DONE);
     expect(await calls.discover(filter, urls(on.foundLate, 2))).toEqual([Added.New, Added.New]);
     expect(await lease()).toEqual(heads(on.leasedLate, on.blockedLate, on.droppedLate, on.foundLate));
     // The leases that it knows count towards `maxLeased`, although the old master had ended some.
     expect(await lease()).toEqual([]);
-    // Repeats are executed, because the records of the operations are lost with their effects.
+    // Repeats are executed, because the operations' records are lost together with their effects.
     expect(await ack(on.ackedLate, ackedLate)).toEqual(DONE);
     expect(await putOff(on.releasedLate, releasedLate)).toEqual(DONE);
     expect(await ack(on.held)).toEqual(DONE);
@@ -214,7 +214,7 @@ describe('a set with perHost, when a replica without the last writes takes over'
     const all = names.flatMap((name) => urls(name, URLS_A_HOST));
     await calls.discover(filter, all);
 
-    /** Workers lease and acknowledge until `isOver`, which gets the URLs of each lease. */
+    /** Workers lease and acknowledge until `isOver`, which gets each lease's URLs. */
     const crawl = async (
       visits: Visit[],
       isOver: (found: number) => Promise<boolean>,
@@ -238,7 +238,7 @@ describe('a set with perHost, when a replica without the last writes takes over'
 
     const before: Visit[] = [];
     let [isOver, more] = [false, URLS_A_HOST];
-    // A worker discovers a URL for each that it acknowledges, so the queue does not run out.
+    // For each URL it acknowledges, a worker discovers a new one, so the queue never runs out.
     const working = crawl(
       before,
       async () => isOver,

@@ -59,7 +59,7 @@ describe('a master of a cluster is killed under load', () => {
     await expectEachOnce(store, filter, attempts.flat());
   });
 
-  it('in order, without WAIT: no answered change is lost', async () => {
+  it('in order, without WAIT: no confirmed change is lost', async () => {
     const { store, filter } = await loaded(0);
     const attempts = await addWhile(store, filter, TIMEOUT_MS, async (soFar) => {
       await answeredOn(2, filter, soFar, SOME);
@@ -73,7 +73,7 @@ describe('a master of a cluster is killed under load', () => {
     await expectEachOnce(store, filter, attempts.flat());
   });
 
-  it('with WAIT for its replica: no answered change is lost', async () => {
+  it('with WAIT for its replica: no confirmed change is lost', async () => {
     await failover.rejoin(0);
     const { store, filter } = await loaded(1);
     const attempts = await addWhile(store, filter, TIMEOUT_MS, async (soFar) => {
@@ -159,7 +159,7 @@ async function outcome(
   return 'STORE_DATA_LOST';
 }
 
-/** Waits until this many further adds to the segments of a master are answered. */
+/** Waits until this many further adds to a master's segments have completed. */
 async function answeredOn(
   master: number,
   filter: Filter,
@@ -186,8 +186,8 @@ async function recovered(store: RedisStore, filter: Filter): Promise<void> {
 }
 
 /**
- * Expects that each writer has lost only a suffix of its answered items in the segments of the killed master, and none
- * elsewhere. Returns the number of answered items that are lost.
+ * Expects that each writer has lost only a suffix of its confirmed items in the killed master's segments, and none
+ * elsewhere. Returns how many confirmed items are lost.
  */
 async function expectSuffixLost(
   store: RedisStore,
@@ -198,7 +198,7 @@ async function expectSuffixLost(
 ): Promise<number> {
   let lost = 0;
   for (const writer of attempts) {
-    // An add in progress when the master died may have been answered by either master.
+    // An add in progress when the master died may have completed on either master.
     const answered = writer.filter(
       ({ acknowledged, begunAt, endedAt }) => acknowledged && (endedAt <= killedAt || begunAt > killedAt),
     );

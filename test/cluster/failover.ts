@@ -10,7 +10,7 @@ import { until } from '../support/until.js';
 /** Long enough for a cluster to settle. */
 const PATIENCE_MS = 60_000;
 
-/** A cluster of three masters with a replica each, whose masters a test kills. */
+/** A cluster of three masters with one replica each. Tests kill its masters. */
 export class Failover {
   private constructor(readonly cluster: RedisCluster) {}
 
@@ -51,7 +51,7 @@ export class Failover {
   }
 }
 
-/** The number of the master that served the slot of a Redis key when the cluster was created. */
+/** The number of the master that served a Redis key's slot when the cluster was created. */
 export const masterOf = (key: string) => Math.floor((calculateSlot(key) * 3) / SLOTS);
 
 export const masterOfSegment = (filter: Filter, segment: number) =>

@@ -10,11 +10,11 @@ export interface Attempt {
   readonly item: string;
   readonly operation: Operation;
   readonly segment: number;
-  /** Whether it was answered. In either case, the item is stored at most once. */
+  /** Whether it completed. In either case, the item is stored at most once. */
   readonly acknowledged: boolean;
   /** When it was sent, in ms. */
   readonly begunAt: number;
-  /** When it was answered or given up, in ms. */
+  /** When it completed or was given up, in ms. */
   readonly endedAt: number;
 }
 
@@ -25,8 +25,8 @@ const AT_ONCE = 10;
 let loads = 0;
 
 /**
- * Several writers add new items, each with its own operation keys, until `during` ends, which gets the attempts so far.
- * The only allowed error is STORE_UNAVAILABLE. Returns the attempts of each writer in order.
+ * Several writers add new items, each with its own operation keys, until `during`, which gets the attempts so far,
+ * ends. The only allowed error is STORE_UNAVAILABLE. Returns each writer's attempts in order.
  */
 export async function addWhile(
   store: Store,

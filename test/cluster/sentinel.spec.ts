@@ -49,7 +49,7 @@ describe('the service behind Sentinels, waiting for a replica', () => {
     await sleep(SENTINEL_TIMERS_MS);
   });
 
-  it('when the master is killed: 503 until another is promoted, then it recovers; no answered change is lost', async () => {
+  it('when the master is killed: 503 until another is promoted, then it recovers, and no confirmed change is lost', async () => {
     const sent: Sent[] = [];
     const ended = new AbortController();
     const load = (async () => {
@@ -115,7 +115,7 @@ describe('the service behind Sentinels, waiting for a replica', () => {
 });
 
 describe('a failover that a Sentinel reports while the client looks up the master', () => {
-  it('does not end the connection permanently', async () => {
+  it('doesn’t end the connection permanently', async () => {
     const watched = await startSentinel({ sentinels: 1 });
     const sentinel = { nodes: watched.nodes, master: watched.name };
     const connection = new Connection({ sentinel, timeoutMs: 10_000 });

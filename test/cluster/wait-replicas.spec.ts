@@ -48,7 +48,7 @@ interface Ready {
   readonly spec: ReturnType<typeof filterSpec>;
 }
 
-describe('a change is answered once a replica has it', () => {
+describe('a change completes once a replica has it', () => {
   let master: RedisServer;
   let replica: RedisServer;
   let client: Redis;
@@ -129,13 +129,13 @@ describe('a change is answered once a replica has it', () => {
     },
   );
 
-  it('a repeat writes, even at the memory limit: since Redis 7.2, WAIT considers only the writes of its connection', async () => {
+  it('a repeat writes, even at the memory limit: since Redis 7.2, WAIT considers only its own connection’s writes', async () => {
     const patient = await open(1, PATIENCE_MS);
     const filter = await makeFilter(patient);
     const operation = keyed();
     await add(patient, filter, items(10), operation);
     await client.config('SET', 'maxmemory', 1);
-    // WAIT itself writes a request to the replicas, so this store does not use it.
+    // WAIT itself writes a request to the replicas, so this store doesn't use it.
     const unwaiting = await open(0, PATIENCE_MS);
     const before = await replicated();
     expect(await add(unwaiting, filter, items(10), operation)).toEqual(items(10).map(() => 1));
@@ -143,7 +143,7 @@ describe('a change is answered once a replica has it', () => {
     await expectRefusal(add(store, filter, items(10, 'others')), 'STORE_FULL');
   });
 
-  it('reads do not wait, and may see unacknowledged changes', async () => {
+  it('reads don’t wait, and may see unacknowledged changes', async () => {
     const filter = await makeFilter(await open(1, PATIENCE_MS), { semantics: 'multiset' });
     process.kill(replica.pid, 'SIGSTOP');
     const operation = keyed();
@@ -181,7 +181,7 @@ describe('a change is answered once a replica has it', () => {
     expect(await next).toEqual([1]);
   });
 
-  it('a server that keeps losing its scripts: every call is answered, and executed once', async () => {
+  it('a server that keeps losing its scripts: every call completes, and runs once', async () => {
     const patient = await open(1, PATIENCE_MS);
     const filter = await makeFilter(patient, { semantics: 'multiset', errorRate: 1e-6 });
     const ended = new AbortController();
@@ -233,7 +233,7 @@ async function repeated<T>(call: () => Promise<T>): Promise<T> {
   }
 }
 
-/** The answer without parts that differ each time: ids of leases, and random names. */
+/** The answer without the parts that differ each time: lease ids and random names. */
 function comparable(answer: unknown): unknown {
   if (typeof answer === 'string') return 'a name';
   return Array.isArray(answer)

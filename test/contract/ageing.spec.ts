@@ -83,7 +83,7 @@ describe.each([embedded, redis])('$name: filters that age', (fixture) => {
     }
   });
 
-  it('a short-lived item does not shorten the life of items that share its cells', async () => {
+  it('a short-lived item doesn’t shorten the life of items that share its cells', async () => {
     const seed = seedOf(new Random(SEED));
     const filter = await make({ capacity: 400, errorRate: 0.1, seed });
     const { store } = subject;
@@ -113,7 +113,7 @@ describe.each([embedded, redis])('$name: filters that age', (fixture) => {
     expect(Math.abs((await store.describe(filter)).items - 200)).toBeLessThan(5);
   });
 
-  it('after downtime longer than the age the set is empty; after less, the live items are there', async () => {
+  it('after downtime longer than the age the set is empty, and after less, the live items are there', async () => {
     const filter = await make({ segmentation: SEGMENTED });
     await add(subject.store, filter, items(100));
     pass(10);
@@ -161,7 +161,7 @@ describe.each([embedded, redis])('$name: filters that age', (fixture) => {
     const filter = await make({ capacity, errorRate, seed: seedOf(random) });
     const { store } = subject;
     /**
-     * The epoch of each item's last add. An item that tested positive at its first add lives by other items' counts
+     * The epoch of each item's last add. An item that tested positive at its first add lives on other items' counts
      * (G8).
      */
     const live = new Map<string, number>();
@@ -440,7 +440,7 @@ describe.each([embedded, redis])('$name: filters that age', (fixture) => {
       await discover(subject.store, filter, items(300, 'old'));
       pass(AGE + 1);
       await discover(subject.store, filter, items(10, 'young'));
-      // The layers of this sync hold 40 items.
+      // This sync's layers hold 40 items.
       const sync = await calls.open(filter, { capacity: 20 });
       expect(await calls.commit(filter, sync)).toMatchObject({ state: 'committed', kept: 10 });
       expect(tally(await calls.check(filter, items(10, 'young')), 1)).toBe(10);
@@ -488,7 +488,7 @@ describe.each([embedded, redis])('$name: filters that age', (fixture) => {
       expect([left, Math.abs(count - ([1, 5, AGE].includes(left) ? 1_000 : 0)) < 150]).toEqual([left, true]);
   });
 
-  it('throws TypeError for ages that it cannot keep', async () => {
+  it('throws TypeError for ages that it can’t keep', async () => {
     const filter = await make();
     const plain = await makeFilter(subject.store);
     const wrong = (of: Filter, ttl: number, store: Store = subject.store) =>

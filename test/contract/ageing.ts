@@ -245,7 +245,7 @@ export function ageingContract(subject: Subject): void {
       const { filter, counted } = await crowded();
       const [before, during, kept] = [counted.slice(0, 80), counted.slice(80, 160), counted.slice(160)];
       await calls.remove(filter, before);
-      // No item tests positive in the sync's layers because of other items' cells.
+      // In the sync's layers, no item tests positive because of other items' cells.
       const sync = await calls.open(filter, { capacity: 700, errorRate: 1e-7 });
       await calls.keep(filter, sync, [...kept, ...during]);
       expect(tally(await calls.remove(filter, during), 1)).toBe(during.length);

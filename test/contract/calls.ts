@@ -20,7 +20,7 @@ const BATCH = 5_000;
 
 export interface FilterOptions extends Partial<Omit<FilterSpec, 'geometry' | 'layers'>> {
   readonly segmentation?: Segmentation;
-  /** The limit on the bytes of all layers of a filter that grows. */
+  /** The limit on the bytes that all layers of a growing filter may use. */
   readonly growsTo?: number;
 }
 
@@ -96,7 +96,7 @@ export async function add(
   return [...(await store.counters.add(filter, positions(filter, keys), operation, { ttlMs }))];
 }
 
-/** Adds the items that are not present, and counts no others. */
+/** Adds the items that aren't present, and counts no others. */
 export async function addAbsent(
   store: Store,
   filter: Filter,
@@ -107,7 +107,7 @@ export async function addAbsent(
   return [...(await store.counters.add(filter, positions(filter, keys), operation, options))];
 }
 
-/** Priority and time of new entries. */
+/** Priority and time for new entries. */
 export type Order = Pick<Queued, 'priority' | 'delayMs'>;
 
 const hostOf = (key: string): string => new URL(key).hostname;
@@ -162,7 +162,7 @@ export async function inBatches(
   return answers;
 }
 
-/** The number of results that equal `answer`. */
+/** How many results equal `answer`. */
 export function tally(answers: readonly number[], answer: number): number {
   return answers.filter((one) => one === answer).length;
 }

@@ -84,7 +84,7 @@ export function cellsContract(subject: Subject): void {
   });
 
   describe('layout', () => {
-    it.each(RATES)('of counters equals that of BITFIELD u4, byte for byte, p = %d', async (errorRate) => {
+    it.each(RATES)('of counters equals BITFIELD u4’s, byte for byte, p = %d', async (errorRate) => {
       const { store } = subject;
       const filter = await makeFilter(store, {
         ...{ errorRate, semantics: 'multiset', segmentation: SEGMENTED },

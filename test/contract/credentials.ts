@@ -37,7 +37,7 @@ export function credentialsContract(subject: Subject): void {
       expect(await found(subject.store, first)).toEqual(second);
     });
 
-    it('replace an existing one, and do not restore a deleted one', async () => {
+    it('replace an existing one, and don’t restore a deleted one', async () => {
       const { credentials } = subject.store;
       const first = credential();
       expect(await credentials.replace(first)).toBe(false);
@@ -65,7 +65,7 @@ export function credentialsContract(subject: Subject): void {
       expect(await found(subject.store, stays)).toEqual(stays);
     });
 
-    it('are not listed as filters', async () => {
+    it('aren’t listed as filters', async () => {
       const { name } = await makeFilter(subject.store);
       await subject.store.credentials.put({ id: name, value: 'x' });
       await subject.store.credentials.delete(name);

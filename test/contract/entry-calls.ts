@@ -61,7 +61,7 @@ export class EntryCalls extends HostCalls {
     return [...(await this.of.store.queue.drop(filter, ids, operation))];
   }
 
-  /** Removes the items of entries if the entries are still where they were listed. Returns one of Removed per entry. */
+  /** Removes entries' items if the entries are still where they were listed. Returns one of Removed per entry. */
   async removeListed(
     filter: Filter,
     entries: readonly Pick<QueueEntry, 'id' | 'payload'>[],
@@ -87,13 +87,13 @@ export class EntryCalls extends HostCalls {
       await discover(this.of.store, filter, list, made(), { priority: PRIORITIES[n] });
     const scheduled = names.flatMap((name) => urls(name, Math.ceil(each / 3), 1_000));
     await discover(this.of.store, filter, scheduled, made(), { delayMs: HELD_MS });
-    // Each state has entries of each host.
+    // Each state has entries from each host.
     const limits = filter.perHost && { maxPerHost: Math.ceil(each / 3) };
     const lease = () => this.lease(filter, each, HELD_MS, limits);
     const [dead, delayed, held] = [await lease(), await lease(), await lease()];
     await this.release(filter, dead, { reason: 'gone' });
     await this.release(filter, delayed, { delayMs: HELD_MS, countAttempt: false });
-    // Some have an end of their own.
+    // Some have their own end.
     await this.extend(filter, held.slice(1, 3), HELD_MS + 1_000);
     const taken = payloads([...dead, ...delayed, ...held]);
     const waiting = lists.flat().filter((url) => !taken.includes(url));

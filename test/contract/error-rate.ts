@@ -16,7 +16,7 @@ export function errorRateContract(subject: Subject): void {
       });
       await inBatches(add, store, filter, items(CAPACITY));
       const positives = tally(await inBatches(check, store, filter, items(QUERIES, 'absent')), 1);
-      // Binomial bounds: at most four deviations above the mean, and high enough to show that the filter is not
+      // Binomial bounds: at most four deviations above the mean, and high enough to show that the filter isn't
       // oversized.
       const mean = QUERIES * ERROR_RATE;
       expect(positives).toBeLessThan(mean + 4 * Math.sqrt(mean));

@@ -54,13 +54,13 @@ export function growthContract(subject: Subject): void {
         const filter = await make({ semantics, seed: seedOf(random), ...options });
         const stored = new Map<string, number>();
         for (let step = 0; step < STEPS; step++) {
-          // So many keys that none has more than a few copies: a counter that reaches 15 could not be decremented.
+          // There are so many keys that none has more than a few copies, because a counter that reaches 15 couldn't be
+          // decremented.
           const keys = Array.from({ length: 1 + random.below(80) }, () => `key ${random.below(20_000)}`);
           if (stored.size === 0 || random.below(100) < 75) {
             const answers = await add(subject.store, filter, keys);
             keys.forEach((key, i) => {
-              // A set does not store an item that already tests positive. A multiset counts it, so that it can be
-              // removed.
+              // A set doesn't store an item that already tests positive. A multiset counts it, so it can be removed.
               if (answers[i] === 1 || semantics === 'multiset') stored.set(key, (stored.get(key) ?? 0) + 1);
             });
           } else {
@@ -106,7 +106,7 @@ export function growthContract(subject: Subject): void {
           expect(layer.items).toBeLessThanOrEqual(capacity + filter.geometry.segments);
         });
         const wrong = tally(await inBatches(check, subject.store, filter, items(20_000, 'absent')), 1);
-        // The promised rate is 1e-2; allow six deviations.
+        // The promised rate is 1e-2. Allow six deviations.
         expect(wrong / 20_000).toBeLessThan(1e-2 + 6 * Math.sqrt(1e-2 / 20_000));
         expect(await check(subject.store, filter, items(4_000))).toEqual(items(4_000).map(() => 1));
       }
@@ -165,7 +165,7 @@ export function growthContract(subject: Subject): void {
       expect(await describeIt(filter)).toMatchObject({ nonZeroCells: 0 });
     });
 
-    it('a repeat of a call that closed a layer gives the same answers and changes nothing', async () => {
+    it('repeating a call that closed a layer gives the same answers and changes nothing', async () => {
       const filter = await make({ segmentation: SEGMENTED });
       const operation = keyed();
       const answers = await add(subject.store, filter, items(1_000), operation);
@@ -189,7 +189,7 @@ export function growthContract(subject: Subject): void {
       expect(await add(subject.store, grown, items(room))).toEqual(items(room).map(() => 0));
     });
 
-    it('counts towards the quota of a prefix: an add beyond it is refused, and present items are still found', async () => {
+    it('counts towards a prefix’s quota: an add beyond it is refused, and present items are still found', async () => {
       const prefix = `t${randomUUID()}-`;
       const filter = await make({ name: `${prefix}a`, errorRate: 1e-6 });
       const plan = planOf(filter);

@@ -43,10 +43,10 @@ export function honestRemovalContract(subject: Subject): void {
     });
 
     /**
-     * A removal of an absent item passes the guard with probability p, and then decrements k counters that are not
-     * zero. With probability s = P(c = 1 | c > 0) of c ~ Poisson(μ = kn/m), such a counter is at 1 and its owner is
-     * lost. So each removal loses p·k·s items. The k counters depend on each other, so the deviation is at most k times
-     * the square root, a generous bound.
+     * A removal of an absent item passes the guard with probability p, and then decrements k counters that aren't zero.
+     * With probability s = P(c = 1 | c > 0) of c ~ Poisson(μ = kn/m), such a counter is at 1 and its owner is lost. So
+     * each removal loses p·k·s items. The k counters depend on each other, so the deviation is at most k times the
+     * square root, a generous bound.
      */
     it(`${ABSENT} removals of absent items lose no more than the predicted handful`, async () => {
       const { store } = subject;

@@ -8,18 +8,18 @@ import type { Subject } from './subject.js';
 
 /** Longer than any test takes. */
 export const DELAY_MS = 600_000;
-/** A lease that does not end during a test. */
+/** A lease that doesn't end during a test. */
 export const HELD_MS = 80_000_000;
 
-/** Some URLs of a host, from number `from` on. */
+/** Some of a host's URLs, from number `from` on. */
 export const urls = (host: string, count: number, from = 0): string[] =>
   Array.from({ length: count }, (_, n) => `http://${host}.example/${from + n}`);
 
-/** The entries of a host. */
+/** A host's entries. */
 export const ofHost = <E extends { readonly payload: string }>(entries: readonly E[], host: string): E[] =>
   entries.filter(({ payload }) => new URL(payload).hostname === `${host}.example`);
 
-/** The options of a set with `perHost` and this number of segments. */
+/** Options for a set with `perHost` and this many segments. */
 export const hostOptions = (
   perHost: PerHost,
   more: FilterOptions = {},
@@ -32,7 +32,7 @@ export const hostOptions = (
 
 /** Calls on sets with `perHost`. */
 export class HostCalls extends QueueCalls {
-  /** `spread`: the number of segments of the sets. By default, that of the store under test. */
+  /** `spread`: how many segments the sets have. By default, as many as in the store under test. */
   constructor(
     private readonly tested: Subject,
     private readonly spread = tested.spread,
@@ -66,7 +66,7 @@ export class HostCalls extends QueueCalls {
     }
   }
 
-  /** Names of hosts that share a segment, and so take turns. */
+  /** Host names that share a segment, so these hosts take turns. */
   sharing(count: number, segment = 0): string[] {
     const names: string[] = [];
     for (let n = 0; names.length < count; n++)
@@ -74,7 +74,7 @@ export class HostCalls extends QueueCalls {
     return names;
   }
 
-  /** The name of a host in each segment. */
+  /** One host name in each segment. */
   apart(): string[] {
     return Array.from({ length: this.spread }, (_, segment) => this.sharing(1, segment)).flat();
   }
@@ -84,7 +84,7 @@ export class HostCalls extends QueueCalls {
     expect(this.bySegment(found)).toEqual(this.bySegment(expected));
   }
 
-  /** The URLs of each segment, in order. */
+  /** Each segment's URLs, in order. */
   bySegment(some: readonly string[]): string[][] {
     const lists = Array.from({ length: this.spread }, (): string[] => []);
     for (const url of some) lists[this.segmentOf(url)]!.push(url);

@@ -8,11 +8,11 @@ import { brokenCopy, SyncCalls } from './sync-calls.js';
 
 const DAY_MS = 86_400_000;
 
-/** Entries of the dropped host in each state, enough that copying them takes a while. */
+/** The dropped host's entries in each state. There are so many that copying them takes a while. */
 const QUEUED = 600;
 
 /**
- * Dropping hosts during syncs, and its effect on the counts of the queue. The other tests of such drops are in
+ * Dropping hosts during syncs, and what this does to the queue's counts. Other tests of such drops are in
  * host-settings.ts.
  */
 export function hostDropsContract(subject: Subject): void {
@@ -36,7 +36,7 @@ export function hostDropsContract(subject: Subject): void {
       await discover(subject.store, filter, [...step(3), ...urls('b', QUEUED)]);
       const sync = await brokenCopy(subject, filter);
       const now = await syncs.current(filter);
-      // If a slot moves, the copy of its lanes starts over.
+      // If a slot moves, the copy starts its lanes over.
       const drop = () => subject.store.hosts.drop(now, 'a.example', made());
       expect(await subject.harness.still(drop)).toBe(4 * QUEUED + 5);
       expect(await calls.ack(now, leased.slice(0, 1))).toEqual([0]);
@@ -52,7 +52,7 @@ export function hostDropsContract(subject: Subject): void {
   });
 
   describe('the entries of a dropped host', () => {
-    it('leave the counts of the queue, even if they are due', async () => {
+    it('leave the queue’s counts, even if they are due', async () => {
       const filter = await calls.make({});
       const later = { delayMs: LONG_MS };
       await discover(subject.store, filter, [...urls('a', 4), ...urls('b', 4)]);

@@ -21,7 +21,7 @@ import { SyncCalls } from './sync-calls.js';
 
 const NONE = { waiting: 0, leased: 0, delayed: 0, scheduled: 0, dead: 0 };
 
-/** The calls on the hosts of a queue. */
+/** The calls on a queue's hosts. */
 export function hostSettingsContract(subject: Subject): void {
   const calls = new HostCalls(subject);
   const make = (perHost: PerHost, more?: FilterOptions): Promise<Filter> => calls.make(perHost, more);
@@ -114,7 +114,7 @@ export function hostSettingsContract(subject: Subject): void {
   });
 
   describe('the settings of a host', () => {
-    it('replace the limits of the set for this host', async () => {
+    it('replace the set’s limits for this host', async () => {
       const { New, Limited } = Added;
       let filter = await make({ delayMs: DELAY_MS, maxLeased: 1, maxUrls: 2 });
       const own = { delayMs: 0, maxLeased: 3, maxUrls: 4 };
@@ -133,7 +133,7 @@ export function hostSettingsContract(subject: Subject): void {
       expect(await discover(subject.store, filter, urls('a', 1, 7))).toEqual([Limited]);
     });
 
-    it('can be narrower than those of the set', async () => {
+    it('can be narrower than the set’s', async () => {
       const filter = await make({});
       await set(filter, 'a', { own: { delayMs: DELAY_MS, maxLeased: 1 } });
       await discover(subject.store, filter, [...urls('a', 2), ...urls('b', 2)]);
@@ -179,7 +179,7 @@ export function hostSettingsContract(subject: Subject): void {
       expect(await calls.take(filter)).toEqual(urls('a', 1));
     });
 
-    it('end a delay that a release set, but not the delay of the host', async () => {
+    it('end a delay that a release set, but not the host’s delay', async () => {
       const filter = await make({ delayMs: DELAY_MS });
       await discover(subject.store, filter, [...urls('a', 2), ...urls('b', 2)]);
       const some = await calls.lease(filter, 2);
@@ -230,7 +230,7 @@ export function hostSettingsContract(subject: Subject): void {
       [{ own: { maxUrls: 1.5 } }, /maxUrls .* not 1\.5/],
       [{ blockedUntil: 1.5 }, /blockedUntil .* not 1\.5/],
       [{ blockedUntil: 2 ** 53 }, /blockedUntil .* not 9007199254740992/],
-    ])('cannot be %j', async (settings, message) => {
+    ])('can’t be %j', async (settings, message) => {
       const filter = await make({ maxUrls: 3 });
       await expect(set(filter, 'a', settings)).rejects.toThrow(RangeError);
       await expect(set(filter, 'a', settings)).rejects.toThrow(message);

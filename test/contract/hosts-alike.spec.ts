@@ -26,12 +26,12 @@ const UNIT_MS = 1_000_000;
 /** Time between two steps. It orders the times of their lanes. */
 const STEP_MS = 50;
 const STEPS = 80;
-/** Entries of all lanes. */
+/** Entries in all lanes. */
 const ALL = 80;
 /** Enough calls to bring back all entries that are due: Redis moves some with each call. */
 const DUE_CALLS = 20;
 /**
- * Entries of the same lane that come due in one change have no defined order, so scheduled entries come due between the
+ * Entries in one lane that come due in the same change have no defined order. So scheduled entries come due between the
  * other entries.
  */
 const BETWEEN_MS = UNIT_MS / 2;
@@ -43,7 +43,7 @@ interface Plan {
   readonly forgets?: true;
   /** Time passes, and leases and delays end. */
   readonly passes?: true;
-  /** Sets the clock back, too. */
+  /** Also sets the clock back. */
   readonly setsBack?: true;
   /** Discovers with priorities and times, acknowledges for later, and lists entries. */
   readonly orders?: true;
@@ -51,7 +51,7 @@ interface Plan {
   readonly drops?: true;
   /** Commits and abandons syncs. */
   readonly syncs?: true;
-  /** Continues with an import of an export, sometimes one from the other store. */
+  /** Exports, and continues with an import. Sometimes the export is from the other store. */
   readonly copies?: true;
 }
 
@@ -101,7 +101,7 @@ describe('per-host queues, in both stores', () => {
   });
   afterAll(() => Promise.all(Object.values(harnesses).map((one: StoreHarness) => one.tearDown())));
 
-  /** The number of waiting entries of all lanes, as Redis stores it. */
+  /** How many entries wait in all lanes, as Redis stores it. */
   const storedWaiting = async ({ generation }: Filter): Promise<number> => {
     const [{ key, client }] = (await harnesses.redis.find(`unseen:{${generation}.0.*}:meta`)) as [FoundKey];
     const numbers = (await client.hgetBuffer(key, QUEUE_FIELD)) as Buffer;
@@ -308,7 +308,8 @@ describe('per-host queues, in both stores', () => {
     }
     if (plan.forgets) {
       steps.push(async () => {
-        // In Redis, a call on one entry of a lease settles all that were forgotten; in the embedded store, only its own.
+        // In Redis, a call on one of a lease's entries settles all that were forgotten. In the embedded store, it
+        // settles only its own.
         const some = known.filter((url) => !sides[0]!.held.has(url) && random.below(6) === 0);
         await both(`forget ${some.join(' ')}`, ({ store, filter }) => remove(store, filter, some));
       });

@@ -58,12 +58,12 @@ export function hostsContract(subject: Subject): void {
       async ({ spread, full, ages }) => {
         const { store } = subject;
         const filter = await make(spread, ages);
-        // Fills the run of the large host in these layers.
+        // Fills the large host's run in these layers.
         const capacity = filter.layers!.slice(0, full).reduce((sum, layer) => sum + layer.capacity, 0);
         const total = 10 * Math.floor(capacity / (1 + 0.9 * (spread - 1)) / 10);
         const big = pagesOf('big.example', 0.9 * total);
         const small = hostsOf(0.1 * total, 'small');
-        // The URLs of all hosts are mixed, as a crawl finds them.
+        // All hosts' URLs are mixed, as a crawl finds them.
         const urls = small.flatMap((url, n) => [url, ...big.slice(9 * n, 9 * n + 9)]);
         expect(new Set(big.map((url) => runOf(filter, url))).size).toBe(1);
         await inBatches(discover, store, filter, urls);
@@ -86,7 +86,7 @@ export function hostsContract(subject: Subject): void {
       },
     );
 
-    it('that is full for one host takes URLs of other hosts, and refuses batches as a whole', async () => {
+    it('that is full for one host takes other hosts’ URLs, and refuses batches as a whole', async () => {
       // The set has one layer.
       const made = await make(3, { capacity: 600, growsTo: 1 });
       const big = pagesOf('big.example', 200);
@@ -207,7 +207,7 @@ export function hostsContract(subject: Subject): void {
       expect(tally(await check(subject.store, opened, counted), 0)).toBe(0);
     });
 
-    it('has entry ids with hash bytes of the URL, none of which come from its host', async () => {
+    it('has entry ids with bytes from the URL’s hash, none of which come from its host', async () => {
       const { queue } = subject.store;
       const filter = await make(3, { ...EXACT, maxAttempts: 1 });
       const urls = pagesOf('big.example', 20);
@@ -217,7 +217,7 @@ export function hostsContract(subject: Subject): void {
         const prefix = Buffer.from(decodeEntryId(filter.generation, id)!.hashPrefix);
         return [prefix.readUInt32BE(), prefix.readUInt32BE(4)];
       };
-      /** The id with a different last byte of its hash. */
+      /** The id with a different last byte in its hash. */
       const changed = (id: string): string => {
         const bytes = Buffer.from(id, 'base64url');
         bytes[bytes.length - 1]! ^= 1;
@@ -254,7 +254,7 @@ export function hostsContract(subject: Subject): void {
         return urls.filter((_, n) => added[n] === 1);
       };
       const [few, many] = [await counted(others.slice(0, 700)), await counted(big)];
-      // Removes the oldest first, because the newest of all has a cell of its own.
+      // Removes the oldest first, because the newest has its own cell.
       while ((await hidden()) < 2) await remove(store, filter, [few.shift()!]);
       let refused: unknown;
       while (refused === undefined && many.length > 0)
@@ -284,7 +284,7 @@ export function hostsContract(subject: Subject): void {
       expect(await syncs.get(filter, another)).toMatchObject({ state: 'open' });
       await syncs.remove(filter, hostsOf(3_100, 'host'));
       await subject.store.syncs.tend();
-      // The Redis keys of the noted removals.
+      // The Redis keys for the noted removals.
       const noted = (await subject.harness.kept()).filter((key) => key.includes(':removed:'));
       expect(noted.filter((key) => key.includes(filter.generation))).toEqual([]);
       await until('it has ended', async () => (await syncs.get(filter, another)).state === 'abandoned');

@@ -54,7 +54,7 @@ export function inspectionContract(subject: Subject): void {
     subject.store.inspection.sample(filter, deadline());
 
   describe('inspection', () => {
-    it.each(SHAPES)('explains the answers of check, item by item: %j', async (options) => {
+    it.each(SHAPES)('explains check’s answers, item by item: %j', async (options) => {
       const filter = await makeFilter(subject.store, options);
       const stored = items(450);
       await add(subject.store, filter, stored);
@@ -82,7 +82,7 @@ export function inspectionContract(subject: Subject): void {
       expect(least).toEqual(counts);
     });
 
-    it.each(SHAPES)('locates the cells in the bytes of their segments: %j', async (options) => {
+    it.each(SHAPES)('locates the cells in their segments’ bytes: %j', async (options) => {
       const filter = await makeFilter(subject.store, options);
       await add(subject.store, filter, items(90));
       for (const { layers } of await explain(filter, items(90))) {
@@ -125,7 +125,7 @@ export function inspectionContract(subject: Subject): void {
       await remove(subject.store, filter, gone);
       const found = await explain(filter, gone);
       expect(found.map(({ present }) => present)).toEqual(gone.map(() => false));
-      // An item is no longer claimed, and need not be hidden, once a later removal has taken one of its cells.
+      // Once a later removal has taken one of its cells, an item is no longer claimed and needn't be hidden.
       const claimed = found.filter(({ layers }) => layers.some(({ claims }) => claims));
       expect(claimed.length).toBeGreaterThan(0);
       expect(found.filter(({ hidden }) => hidden)).toEqual(claimed);

@@ -32,7 +32,7 @@ export function leasesContract(subject: Subject): void {
     });
 
     it.each(['ack', 'release'] as const)(
-      'of a segment that does not exist are unknown to %s',
+      'from a segment that doesn’t exist are unknown to %s',
       async (verb) => {
         const filter = await makeFilter(subject.store, { kind: 'visited-set', errorRate: 1e-9 });
         const id = encodeEntryId(filter.generation, {

@@ -24,7 +24,7 @@ const P = 1e-2;
 const REMOVED = 1 / 5;
 
 export function limitsContract(subject: Subject): void {
-  describe('G8 limits of a counting filter', () => {
+  describe('G8 limits for a counting filter', () => {
     it('loses the predicted number of words after adding them, removing every fifth, and reopening', async () => {
       const words = items(N, 'word');
       const options = { capacity: N, errorRate: P, segmentation: SEGMENTED };
@@ -50,7 +50,7 @@ export function limitsContract(subject: Subject): void {
      * counters, which never change, k items that were never added can empty those counters one by one. That takes k
      * from the count for one added item.
      */
-    it(`is never below zero, even after removals of items that were not added (SEED=${SEED})`, async () => {
+    it(`is never below zero, even after removing items that weren’t added (SEED=${SEED})`, async () => {
       const { store } = subject;
       const random = new Random();
       const saturating = Array.from({ length: 15 }, () => items(3, 'saturating')).flat();
@@ -74,7 +74,7 @@ export function limitsContract(subject: Subject): void {
         expect((await store.describe(filter)).items).toBe(Math.max(0, model.tally.items));
         lowest = Math.min(lowest, model.tally.items);
       }
-      // The model does not stop at zero. This proves that the bound was needed.
+      // The model doesn't stop at zero, which proves that the bound was needed.
       expect(lowest).toBeLessThan(0);
     });
   });
@@ -110,7 +110,7 @@ export function limitsContract(subject: Subject): void {
       expect((await store.describe(filter)).items).toBe(150);
     });
 
-    it('does not refuse the repeat of an add that filled the filter', async () => {
+    it('doesn’t refuse the repeat of an add that filled the filter', async () => {
       const { store } = subject;
       const filter = await makeFilter(store, { capacity: 100, errorRate: 1e-6, segmentation: SEGMENTED });
       const operation = keyed();

@@ -32,7 +32,7 @@ export function namesContract(subject: Subject): void {
       expect(listed.filters.map(({ name }) => name)).toEqual([upper.name, lower.name]);
     });
 
-    it('are listed in the order of their characters, page by page', async () => {
+    it('are listed in character order, page by page', async () => {
       const { store } = subject;
       const start = unique();
       const ends = ['-', '.', '0', ':', ':a', 'A', 'Z:', '_', 'a', 'z'];

@@ -37,7 +37,7 @@ export function noFalseNegativesContract(subject: Subject): void {
           if (chance < 35) {
             const answers = await add(store, filter, keys);
             expect(answers).toEqual(model.add(keys));
-            // A set does not store an item that tested positive when it was added.
+            // A set doesn't store an item that tested positive when it was added.
             keys.forEach((key, i) => {
               const more = semantics === 'multiset' || answers[i] === 1 ? 1 : 0;
               exact.set(key, Math.min(more + (exact.get(key) ?? 0), semantics === 'set' ? 1 : Infinity));
@@ -85,7 +85,7 @@ export function noFalseNegativesContract(subject: Subject): void {
 
     it('with many writers through two stores, every item added and not removed is present', async () => {
       const stores = [subject.store, await subject.harness.open()];
-      // The filter is large and has few writers, so no counter reaches 15 and the order of calls has no effect. At a
+      // The filter is large and has few writers, so no counter reaches 15, and the calls' order has no effect. At a
       // tenth of this capacity, one seed in 170 put three shared items, six times each, in one cell.
       const { name } = await makeFilter(subject.store, {
         ...{ semantics: 'multiset', capacity: 50_000, errorRate: 1e-6, segmentation: FEW_SEGMENTS },

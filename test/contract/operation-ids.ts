@@ -20,7 +20,7 @@ export function operationIdsContract(subject: Subject): void {
         await expectRefusal(add(store, filter, ['a'], other), 'IDEMPOTENCY_KEY_REUSED');
     });
 
-    it('includes the origin of the id: a caller may use one that the service made', async () => {
+    it('includes the id’s origin: a caller may use one that the service made', async () => {
       const { store } = subject;
       const filter = await makeFilter(store, { semantics: 'multiset' });
       const own = made();

@@ -31,7 +31,7 @@ export function queueDropsContract(subject: Subject): void {
       expect(payloads(await calls.list(filter)).sort()).toEqual(
         all.filter((url) => !gone.includes(url)).sort(),
       );
-      // The entries of the lease that were not dropped stay leased.
+      // The lease's entries that weren't dropped stay leased.
       const answers = await calls.ack(filter, held);
       expect(answers).toEqual(held.map((__, n) => (n < 14 ? Settled.Unknown : Settled.Done)));
       const put = await subject.store.queue.putBack(
@@ -62,7 +62,7 @@ export function queueDropsContract(subject: Subject): void {
       expect((await calls.take(filter)).sort()).toEqual(urls('a', 2, 2));
     });
 
-    it('do not come back when their lease or delay ends, even after a restart', async () => {
+    it('don’t come back when their lease or delay ends, even after a restart', async () => {
       let filter = await make();
       await discover(subject.store, filter, urls('a', 4));
       await calls.release(filter, await calls.lease(filter, 2, HELD_MS), { delayMs: HELD_MS });
@@ -114,7 +114,7 @@ export function queueDropsContract(subject: Subject): void {
       expect((await calls.take(filter)).sort()).toEqual(urls('a', 3));
     });
 
-    it('do not include later entries of the same URL', async () => {
+    it('don’t include later entries for the same URL', async () => {
       const filter = await make();
       const [a] = urls('a', 1);
       await discover(subject.store, filter, [a!]);
@@ -137,7 +137,7 @@ export function queueDropsContract(subject: Subject): void {
       expect((await calls.take(filter)).sort()).toEqual([a, ...urls('b', 1)]);
     });
 
-    it('do not bring forgotten entries of their URLs back', async () => {
+    it('don’t bring back forgotten entries for their URLs', async () => {
       const filter = await make();
       const [a] = urls('a', 1);
       await discover(subject.store, filter, [a!]);
@@ -153,7 +153,7 @@ export function queueDropsContract(subject: Subject): void {
       expect(await calls.ack(filter, some)).toEqual([Settled.Unknown, Settled.Unknown]);
     });
 
-    it('are dropped once: a repeat of the call changes nothing', async () => {
+    it('are dropped once: repeating the call changes nothing', async () => {
       const filter = await make();
       await discover(subject.store, filter, urls('a', 3));
       const [first, ...others] = await calls.list(filter);
@@ -180,7 +180,7 @@ export function queueDropsContract(subject: Subject): void {
       await calls.drop(await syncs.current(filter), await calls.ofUrls(filter, gone));
       await syncs.commit(filter, sync);
       const now = await syncs.current(filter);
-      // An entry that was dropped before the opening is not in the queue that the sync keeps.
+      // An entry dropped before the opening isn't in the queue that the sync keeps.
       expect(await check(subject.store, now, all)).toEqual(all.map((url) => (url === before ? 0 : 1)));
       // No sync keeps scheduled entries.
       expect(await check(subject.store, now, scheduled)).toEqual(scheduled.map(() => 0));
@@ -207,7 +207,7 @@ export function queueDropsContract(subject: Subject): void {
       expect(await calls.take(now)).toEqual([]);
     });
 
-    it('are not exported, and their ids name no entry in the copy', async () => {
+    it('aren’t exported, and their ids name no entry in the copy', async () => {
       const filter = await make({ maxAttempts: 1 });
       const { of } = await calls.fill(filter, 8);
       const before = await calls.list(filter);

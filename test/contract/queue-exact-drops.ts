@@ -13,19 +13,19 @@ import { SyncCalls } from './sync-calls.js';
 
 const [ONE] = urls('a', 1) as [string];
 
-/** Moves the entry of ONE after it was listed. */
+/** Moves ONE's entry after it was listed. */
 interface Move {
   /** Brings the entry to where it is listed. */
   readonly before?: (filter: Filter) => Promise<unknown>;
   readonly after: (filter: Filter) => Promise<unknown>;
 }
 
-/** Drops and removals of entries that other calls take in the meantime. */
+/** Drops and removals for entries that other calls take in the meantime. */
 export function queueExactDropsContract(subject: Subject): void {
   const calls = new EntryCalls(subject);
   const syncs = new SyncCalls(subject);
   const lease = (filter: Filter) => calls.lease(filter, 1, HELD_MS);
-  /** All entries, by id: the order of hosts changes after a slot has moved. */
+  /** All entries, by id, because the order of hosts changes after a slot has moved. */
   const listed = async (filter: Filter) => (await calls.list(filter)).sort((a, b) => (a.id < b.id ? -1 : 1));
   const leased = new WeakMap<Filter, { id: string }[]>();
   const hold = async (filter: Filter) => leased.set(filter, await lease(filter));
@@ -120,7 +120,7 @@ export function queueExactDropsContract(subject: Subject): void {
         visited: await check(subject.store, filter, [ONE]),
       });
 
-      it('are not dropped', async () => {
+      it('aren’t dropped', async () => {
         const { filter, one, others } = await moved();
         const then = await state(filter);
         expect(await calls.drop(filter, [others[0]!, one, others[1]!])).toEqual([
@@ -132,7 +132,7 @@ export function queueExactDropsContract(subject: Subject): void {
         expect(then.listed.map(({ id }) => id)).not.toContain(one.id);
       });
 
-      it('are not forgotten', async () => {
+      it('aren’t forgotten', async () => {
         const { filter, one, others } = await moved();
         const then = await state(filter);
         expect(await calls.removeListed(filter, [others[0]!, one, others[1]!])).toEqual([
@@ -224,7 +224,7 @@ export function queueExactDropsContract(subject: Subject): void {
       });
     });
 
-    it.each(['drop', 'removeListed'] as const)('keep the first answers of a repeated %s', async (how) => {
+    it.each(['drop', 'removeListed'] as const)('keep the first answers for a repeated %s', async (how) => {
       const filter = await make({}, 'segmented');
       await discover(subject.store, filter, [...urls('a', 6), ...urls('b', 6)]);
       const all = await calls.list(filter);
@@ -245,7 +245,7 @@ export function queueExactDropsContract(subject: Subject): void {
       expect(await listed(filter)).toEqual(then);
     });
 
-    it('are not noted as removed by a sync if they moved', async () => {
+    it('aren’t noted as removed by a sync if they moved', async () => {
       const filter = await make();
       await discover(subject.store, filter, urls('a', 2));
       const all = await calls.list(filter);
@@ -263,7 +263,7 @@ export function queueExactDropsContract(subject: Subject): void {
       expect(await syncs.check(filter, urls('a', 2))).toEqual(visited);
     });
 
-    it('stay in the layers of a sync if they moved', async () => {
+    it('stay in a sync’s layers if they moved', async () => {
       const filter = await make();
       await discover(subject.store, filter, urls('a', 2));
       const all = await calls.list(filter);
@@ -278,7 +278,7 @@ export function queueExactDropsContract(subject: Subject): void {
       expect(await syncs.check(filter, urls('a', 2))).toEqual(visited);
     });
 
-    it('have moved once settled, even if others of their lease have not', async () => {
+    it('have moved once settled, even if others in their lease haven’t', async () => {
       const filter = await make({ maxAttempts: 1 });
       const { held: some } = await calls.fill(filter, 6);
       const all = await calls.list(filter, { state: 'leased' });
@@ -290,7 +290,7 @@ export function queueExactDropsContract(subject: Subject): void {
       expect(await check(subject.store, filter, payloads(gone))).toEqual(gone.map(() => 1));
     });
 
-    it('do not count as refused removals if they moved', async () => {
+    it('don’t count as refused removals if they moved', async () => {
       const filter = await make();
       await discover(subject.store, filter, urls('a', 3));
       const all = await calls.list(filter);
@@ -323,7 +323,7 @@ export function queueExactDropsContract(subject: Subject): void {
       expect(await calls.list(filter)).toEqual([]);
     });
 
-    it('are dropped with a later entry of their item if it expired, even if they are leased', async () => {
+    it('are dropped with a later entry for their item if it expired, even if they are leased', async () => {
       const filter = await make({ maxAgeSeconds: 60, growsTo: Infinity });
       await discover(subject.store, filter, [ONE]);
       const first = await lease(filter);
@@ -347,7 +347,7 @@ export function queueExactDropsContract(subject: Subject): void {
       expect(await calls.list(now)).toHaveLength(2);
     });
 
-    it('are unknown under malformed ids and under ids of other places', async () => {
+    it('are unknown under malformed ids and under ids for other places', async () => {
       const filter = await make({ maxAttempts: 1 });
       await calls.fill(filter, 3);
       const all = await calls.list(filter);
@@ -371,7 +371,7 @@ export function queueExactDropsContract(subject: Subject): void {
       expect(await listed(filter)).toEqual(then);
     });
 
-    it('do not remove another item', async () => {
+    it('don’t remove another item', async () => {
       const filter = await make();
       await discover(subject.store, filter, urls('a', 3));
       const all = await calls.list(filter);
@@ -385,7 +385,7 @@ export function queueExactDropsContract(subject: Subject): void {
       expect(await calls.list(filter)).toEqual([first, second]);
     });
 
-    it('stay if their item cannot be removed', async () => {
+    it('stay if their item can’t be removed', async () => {
       const filter = await make({ semantics: 'multiset', errorRate: 1e-3 });
       for (let n = 0; n < 20; n++) await discover(subject.store, filter, [ONE]);
       const all = await calls.list(filter);
@@ -419,7 +419,7 @@ export function queueExactDropsContract(subject: Subject): void {
     await expect(counters.remove(filter, some, made(), ids)).rejects.toThrow(TypeError);
   });
 
-  describe('the recorded answer of an operation that makes several calls', () => {
+  describe('the recorded answer for an operation that makes several calls', () => {
     const record = (filter: Filter, operation = keyed(), answer = 'an answer: é') =>
       subject.store.queue.record(filter, operation, answer);
 
@@ -456,7 +456,7 @@ export function queueExactDropsContract(subject: Subject): void {
   });
 }
 
-/** Ids of one entry with a different place: the place of another entry, or its first byte, or one byte changed. */
+/** One entry's ids with a different place. It is another entry's place, or its first byte, or has one byte changed. */
 function otherPlaces({ id }: QueueEntry, other: QueueEntry): string[] {
   const [bytes, others] = [id, other.id].map((text) => Buffer.from(text, 'base64url')) as [Buffer, Buffer];
   const [named, letter] = [bytes.subarray(0, 30), others.subarray(30, 31)];

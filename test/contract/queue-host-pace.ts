@@ -78,7 +78,7 @@ export function queueHostPaceContract(subject: Subject): void {
       for (const [n, one] of at.slice(1).entries()) expect(one - at[n]!).toBeGreaterThan(DELAY_MS * 0.9);
     });
 
-    it('does not start for forgotten URLs', async () => {
+    it('doesn’t start for forgotten URLs', async () => {
       const filter = await make({ delayMs: DELAY_MS });
       await discover(subject.store, filter, urls('a', 3));
       await calls.forget(filter, urls('a', 3));
@@ -87,7 +87,7 @@ export function queueHostPaceContract(subject: Subject): void {
       expect(await lease(filter)).toEqual(urls('a', 1, 7));
     });
 
-    it('does not grow if the clock is set back', async () => {
+    it('doesn’t grow if the clock is set back', async () => {
       let filter = await make({ delayMs: DELAY_MS });
       await discover(subject.store, filter, urls('a', 3));
       expect(await lease(filter)).toHaveLength(1);
@@ -115,7 +115,7 @@ export function queueHostPaceContract(subject: Subject): void {
       expect(await calls.onceWoken(filter)).toEqual(urls('a', 1, 1));
     });
 
-    it('grows if a release says so, for all URLs of the host', async () => {
+    it('grows if a release says so, for all the host’s URLs', async () => {
       const filter = await make({});
       await discover(subject.store, filter, [...urls('a', 4), ...urls('b', 3)]);
       const taken = await calls.lease(filter, 10, HELD_MS, { maxPerHost: 2 });
@@ -162,9 +162,9 @@ export function queueHostPaceContract(subject: Subject): void {
     });
 
     describe.each(voids)('of a URL that was %s in the meantime', (_, makeVoid) => {
-      it.each(['release', 'ack'] as const)('does not grow again after a first %s', async (first) => {
+      it.each(['release', 'ack'] as const)('doesn’t grow again after a first %s', async (first) => {
         const filter = await make({});
-        // The lease continues with the entry of the other host, which is in the same segment.
+        // The lease continues with the other host's entry, which is in the same segment.
         const [host, other] = calls.sharing(2) as [string, string];
         await discover(subject.store, filter, [...urls(host, 1), ...urls(other, 1)]);
         const [one] = await calls.lease(filter, 2, HELD_MS);
@@ -270,7 +270,7 @@ export function queueHostPaceContract(subject: Subject): void {
       expect(await lease(filter)).toEqual(urls('a', 1, 2));
     });
 
-    it('of 1 makes the delay count from the end of the lease of a forgotten entry', async () => {
+    it('of 1 makes the delay count from the end of a forgotten entry’s lease', async () => {
       const filter = await make({ maxLeased: 1, delayMs: DELAY_MS });
       await discover(subject.store, filter, urls('a', 2));
       const taken = await calls.lease(filter, 1, 1);
@@ -285,7 +285,7 @@ export function queueHostPaceContract(subject: Subject): void {
   describe('maxUrls', () => {
     const { New, Present, Limited } = Added;
 
-    it('limits the discovered URLs of a host, minus forgotten ones', async () => {
+    it('limits a host’s discovered URLs, minus forgotten ones', async () => {
       let filter = await make({ maxUrls: 3 });
       const [a, b] = [urls('a', 6), urls('b', 2)];
       const operation = keyed();

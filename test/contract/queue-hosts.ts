@@ -12,14 +12,14 @@ import { SyncCalls } from './sync-calls.js';
 
 const hostOf = ({ payload }: { payload: string }): string => new URL(payload).hostname;
 
-/** Per-host queues: order, and the life cycle of their sets. */
+/** Per-host queues: their order, and their sets' life cycle. */
 export function queueHostsContract(subject: Subject): void {
   const calls = new HostCalls(subject);
   const make = (perHost: PerHost, more?: FilterOptions): Promise<Filter> => calls.make(perHost, more);
   const lease = (filter: Filter, max?: number, maxPerHost?: number) => calls.take(filter, max, maxPerHost);
 
   describe('a per-host queue', () => {
-    it('serves hosts in turn, and the URLs of each in order', async () => {
+    it('serves hosts in turn, and each one’s URLs in order', async () => {
       const filter = await make({});
       const [one, other, third] = calls.sharing(3) as [string, string, string];
       const [a, b, c] = [urls(one, 4), urls(other, 2), urls(third, 3)];
@@ -82,7 +82,7 @@ export function queueHostsContract(subject: Subject): void {
       });
     });
 
-    it('returns each entry to the lane of its host', async () => {
+    it('returns each entry to its host’s lane', async () => {
       const filter = await make({}, { maxAttempts: 2 });
       const [a, b] = [urls('a', 3), urls('b', 3)];
       await discover(subject.store, filter, [...a, ...b]);
@@ -189,7 +189,7 @@ export function queueHostsContract(subject: Subject): void {
       [{ delayMs: 86_400_001 }, /delayMs .* not 86400001/],
       [{ maxLeased: 1.5 }, /maxLeased .* not 1\.5/],
       [{ maxUrls: -1 }, /maxUrls .* not -1/],
-    ])('cannot have %j', async (perHost, message) => {
+    ])('can’t have %j', async (perHost, message) => {
       await expect(make(perHost)).rejects.toThrow(RangeError);
       await expect(make(perHost)).rejects.toThrow(message);
     });
@@ -201,7 +201,7 @@ export function queueHostsContract(subject: Subject): void {
         await expect(makeFilter(subject.store, unfit)).rejects.toThrow(TypeError);
     });
 
-    it('requires the host of each queued URL, and other sets refuse hosts', async () => {
+    it('requires each queued URL’s host, and other sets refuse hosts', async () => {
       const filter = await make({});
       const positions = positionsOf(urls('a', 1), filter.seed, filter.geometry);
       const without = subject.store.counters.add(filter, positions, made(), { payloads: urls('a', 1) });
@@ -235,7 +235,8 @@ export function queueHostsContract(subject: Subject): void {
       let turn = 0;
       await until('it is swept', async () => {
         if ((await calls.queueOf(filter)).forgotten === 0) return true;
-        // If only an eighth of the entries is forgotten, no sweep begins. In Redis, forgets make its steps.
+        // If only an eighth of the entries is forgotten, no sweep begins. In Redis, a sweep makes its steps when items
+        // are forgotten.
         const probes = urls('probe', 10, 100 * turn++);
         await discover(subject.store, filter, probes);
         await calls.forget(filter, probes);

@@ -11,7 +11,7 @@ export function queueLeasesContract(subject: Subject): void {
   const calls = new QueueCalls(subject);
 
   describe('extend', () => {
-    it('moves the ends of the named leases later or earlier, and those of no other leases', async () => {
+    it('moves the named leases’ ends later or earlier, and no others', async () => {
       const filter = await makeFilter(subject.store, { kind: 'visited-set', segmentation: SEGMENTED });
       await discover(subject.store, filter, items(40));
       const leased = [...(await calls.lease(filter, 20)), ...(await calls.lease(filter, 20))];
@@ -92,7 +92,7 @@ export function queueLeasesContract(subject: Subject): void {
       },
     );
 
-    it('does not change other entries of the lease', async () => {
+    it('doesn’t change the lease’s other entries', async () => {
       const filter = await limited(1);
       await discover(subject.store, filter, items(10));
       const leased = await calls.lease(filter, 10);
@@ -184,13 +184,13 @@ export function queueLeasesContract(subject: Subject): void {
       const again = await calls.lease(filter, 100);
       expect(payloads(again).sort()).toEqual(payloads(back).sort());
       expect(again.every(({ attempt }) => attempt === 1)).toBe(true);
-      // A dead letter is not a lease, and a lease is not a dead letter.
+      // A dead letter isn't a lease, and a lease isn't a dead letter.
       expect(await calls.ack(filter, all.slice(15))).toEqual(all.slice(15).map(() => Settled.Unknown));
       const leases = [...(await queue.putBack(filter, ids(again), made()))];
       expect(leases).toEqual(again.map(() => Settled.Unknown));
     });
 
-    it('that is forgotten is in no list, and cannot be put back or purged', async () => {
+    it('that is forgotten is in no list, and can’t be put back or purged', async () => {
       const filter = await limited(1);
       await discover(subject.store, filter, items(10));
       await calls.release(filter, await calls.lease(filter, 10));
@@ -266,7 +266,7 @@ export function queueLeasesContract(subject: Subject): void {
       const operation = keyed();
       const lease = (repeat: boolean) =>
         subject.store.queue.lease(filter, 2, LONG_MS, { ...operation, repeat });
-      // This attempt does not know of the other attempts, as if it had looked before they found anything.
+      // This attempt doesn't know about the other attempts, as if it had looked before they found anything.
       let last: LeasedEntry[] = [];
       for (let n = 0; n < 20; n++) {
         await discover(subject.store, filter, [`url ${n}`, `another ${n}`]);
@@ -277,7 +277,7 @@ export function queueLeasesContract(subject: Subject): void {
       expect(last).toHaveLength(2);
     });
 
-    it('that found nothing is not recorded, and may find something when repeated', async () => {
+    it('that found nothing isn’t recorded, and may find something when repeated', async () => {
       const filter = await makeFilter(subject.store, { kind: 'visited-set', segmentation: SEGMENTED });
       const operation = keyed();
       expect(await subject.store.queue.lease(filter, 5, LONG_MS, operation)).toEqual([]);

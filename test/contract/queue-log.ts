@@ -232,13 +232,13 @@ export function queueLogContract(subject: Subject): void {
       for (let from = 0; from < 12_000; from += 4_000) {
         await remove(subject.store, filter, many.slice(from, from + 4_000));
       }
-      // Some of 12,000 items test positive and are not queued. "alive" is queued unless it does too.
+      // Some of 12,000 items test positive and aren't queued. "alive" is queued unless it also tests positive.
       expect(payloads(await calls.lease(filter, 10)).filter((payload) => payload !== 'alive')).toEqual([]);
       expect((await subject.store.describe(filter)).queue).toMatchObject({ waiting: 0 });
     });
   });
 
-  describe('the counts of a queue', () => {
+  describe('a queue’s counts', () => {
     it('include the age of the entry at the head', async () => {
       const filter = await makeFilter(subject.store, { kind: 'visited-set' });
       const oldest = async () => (await subject.store.describe(filter)).queue!.oldestSeconds;

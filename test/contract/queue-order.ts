@@ -11,7 +11,7 @@ import type { Subject } from './subject.js';
 
 const NONE = { waiting: 0, leased: 0, delayed: 0, scheduled: 0, dead: 0, forgotten: 0 };
 
-/** Priorities of entries. */
+/** Entries' priorities. */
 export function queueOrderContract(subject: Subject): void {
   const calls = new HostCalls(subject);
   const make = (options: FilterOptions = {}): Promise<Filter> =>
@@ -19,7 +19,7 @@ export function queueOrderContract(subject: Subject): void {
   const one = async (filter: Filter): Promise<string> => (await calls.take(filter, 1))[0]!;
 
   describe('the priority of an entry', () => {
-    it('decides which goes first; entries of one priority go in order, even after a restart', async () => {
+    it('decides which goes first, and entries with one priority go in order, even after a restart', async () => {
       let filter = await make();
       const expected = { high: [], normal: [], low: [] } as Record<Priority, string[]>;
       for (const [n, priority] of [...PRIORITIES, ...PRIORITIES.toReversed()].entries()) {
@@ -92,7 +92,7 @@ export function queueOrderContract(subject: Subject): void {
       expect(payloads(await calls.lease(filter, 10))).toEqual(['high', 'normal', 'low']);
     });
 
-    it('does not matter when an item is forgotten: its entry is void, and is swept', async () => {
+    it('doesn’t matter when an item is forgotten: its entry is void, and is swept', async () => {
       const filter = await make();
       for (const priority of PRIORITIES) await calls.discover(filter, items(50, priority), { priority });
       const kept = PRIORITIES.map((priority) => `${priority} 7`);
@@ -154,7 +154,7 @@ export function queueOrderContract(subject: Subject): void {
   });
 
   describe('the priority of an entry, in a per-host queue', () => {
-    it('counts within its host; the turns of hosts do not depend on it', async () => {
+    it('counts within its host, and hosts’ turns don’t depend on it', async () => {
       let filter = await calls.make({});
       const [a, b] = calls.sharing(2) as [string, string];
       await calls.discover(filter, urls(a, 2), { priority: 'low' });

@@ -17,7 +17,7 @@ import { HELD_MS, urls } from './host-calls.js';
 import { OVER_MS, payloads } from './queue-calls.js';
 import type { Subject } from './subject.js';
 
-/** The states of entries that come back at a time. */
+/** The states in which entries come back at a given time. */
 const COMES_BACK: ReadonlySet<EntryState> = new Set(['leased', 'delayed', 'scheduled']);
 
 /** Looking into queues. */
@@ -54,10 +54,10 @@ export function queuePagesContract(subject: Subject): void {
         expect(discoveredAt).toBeLessThanOrEqual(clock.now() / 1_000 + later);
       }
       const dueAt = new Map(found.map((entry) => [entry.payload, entry.dueAt ?? 0]));
-      // The leases of the second and the third were extended by a second.
+      // The second and third entries' leases were extended by a second.
       const isExtended = ({ payload }: LeasedEntry): boolean =>
         held.slice(1, 3).some((entry) => entry.payload === payload);
-      /** When entries of a lease come back; entries of one segment come back at the same time. */
+      /** When a lease's entries come back. Entries in one segment come back at the same time. */
       const endsOf = (entries: readonly LeasedEntry[]): number[] => {
         const segments = filter.perHost ? calls.bySegment(payloads(entries)) : [payloads(entries)];
         return segments.flatMap((some) => {
@@ -140,7 +140,7 @@ export function queuePagesContract(subject: Subject): void {
       const found = new Set<string>();
       const moved: string[] = [];
       let pages = 0;
-      // If a slot moves, a list of all lanes starts over.
+      // If a slot moves, listing all lanes starts over.
       await subject.harness.still(async () => {
         for (let after: string | undefined, more = true; more && pages < 2_000; pages++) {
           const limit = 1 + random.below(9);
@@ -226,7 +226,7 @@ export function queuePagesContract(subject: Subject): void {
     });
   });
 
-  it('the entries of a queue with one lane are not listed by host', async () => {
+  it('the entries of a queue with one lane aren’t listed by host', async () => {
     const filter = await calls.plain();
     await expect(subject.store.queue.entries(filter, { host: 'a.example' }, 10)).rejects.toThrow(TypeError);
   });
@@ -284,7 +284,7 @@ export function queuePagesContract(subject: Subject): void {
       }
     });
 
-    it('are not listed after they were dropped with the host', async () => {
+    it('aren’t listed after they were dropped with the host', async () => {
       const filter = await calls.make({}, { maxAttempts: 1 });
       await calls.fill(filter, 15);
       const all = await calls.list(filter);
@@ -300,7 +300,7 @@ export function queuePagesContract(subject: Subject): void {
       expect(payloads(await calls.list(filter, { host: 'a.example' }))).toEqual(urls('a', 1, 90));
     });
 
-    it('are listed in the order of its lane', async () => {
+    it('are listed in its lane’s order', async () => {
       const filter = await calls.make({});
       for (let n = 0; n < 20; n++)
         await discover(subject.store, filter, [...urls('a', 7, 7 * n), ...urls('b', 1, n)]);

@@ -105,7 +105,7 @@ export function queueScheduleContract(subject: Subject): void {
       }
     });
 
-    it('does not come back when it is acknowledged without a time', async () => {
+    it('doesn’t come back when it is acknowledged without a time', async () => {
       const filter = await make();
       await calls.discover(filter, ['a', 'b']);
       const [a, b] = await calls.lease(filter, 2);
@@ -119,7 +119,7 @@ export function queueScheduleContract(subject: Subject): void {
       expect(await calls.queueOf(filter)).toEqual(NONE);
     });
 
-    it('has one entry after a repeat of the acknowledgement', async () => {
+    it('has one entry after the acknowledgement is repeated', async () => {
       const filter = await make();
       await calls.discover(filter, items(3));
       const ids = [...(await calls.lease(filter, 2)).map(({ id }) => id), 'nonsense'];
@@ -133,7 +133,7 @@ export function queueScheduleContract(subject: Subject): void {
       expect(payloads(await calls.lease(filter, 10)).sort()).toEqual(items(3));
     });
 
-    it.each([0, -1, MAX_SCHEDULE_MS + 1, Number.NaN])('cannot come back after %d ms', async (ms) => {
+    it.each([0, -1, MAX_SCHEDULE_MS + 1, Number.NaN])('can’t come back after %d ms', async (ms) => {
       const filter = await make();
       await calls.discover(filter, ['a']);
       const leased = await calls.lease(filter, 1);
@@ -141,7 +141,7 @@ export function queueScheduleContract(subject: Subject): void {
       expect(await calls.ack(filter, leased)).toEqual([Settled.Done]);
     });
 
-    it('cannot come back in a set that ages', async () => {
+    it('can’t come back in a set that ages', async () => {
       const filter = await make({ maxAgeSeconds: 1_000, growsTo: Infinity });
       await calls.discover(filter, ['a']);
       const leased = await calls.lease(filter, 1);
@@ -162,7 +162,7 @@ export function queueScheduleContract(subject: Subject): void {
       ],
     ];
 
-    it.each(SOURCES)('%s does not come back if its item is forgotten', async (_, schedule) => {
+    it.each(SOURCES)('%s doesn’t come back if its item is forgotten', async (_, schedule) => {
       const filter = await make();
       await schedule(filter, items(10));
       await calls.forget(filter, items(10).slice(1));
@@ -186,7 +186,7 @@ export function queueScheduleContract(subject: Subject): void {
       expect(payloads(await calls.lease(filter, 100)).sort()).toEqual(items(2));
     });
 
-    it.each(SOURCES)('%s is removed with the contents of the set', async (_, schedule) => {
+    it.each(SOURCES)('%s is removed with the set’s contents', async (_, schedule) => {
       const filter = await make();
       await schedule(filter, items(10));
       const cleared = await subject.store.clear(filter.name, filter.kind, made());
@@ -247,7 +247,7 @@ export function queueScheduleContract(subject: Subject): void {
   });
 
   describe('a scheduled entry, in a per-host queue', () => {
-    it('keeps the lane of its host, is counted there, and comes back at the pace of the host', async () => {
+    it('keeps its host’s lane, is counted there, and comes back at the host’s pace', async () => {
       let filter = await calls.make({ delayMs: 60_000, maxLeased: 1 });
       await discover(subject.store, filter, urls('a', 2), made(), { delayMs: 3 * DAY_MS });
       await calls.discover(filter, urls('b', 1));
@@ -296,7 +296,7 @@ export function queueScheduleContract(subject: Subject): void {
       expect((await calls.take(filter)).sort()).toEqual([...urls('a', 1, 1), ...urls('a', 1, 5)]);
     });
 
-    it('is dropped with the entries of its host', async () => {
+    it('is dropped with its host’s entries', async () => {
       const filter = await calls.make({});
       await calls.discover(filter, [...urls('a', 4), ...urls('b', 2)], { delayMs: 9 * DAY_MS });
       await calls.discover(filter, urls('a', 2, 4), { priority: 'high' });

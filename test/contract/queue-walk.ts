@@ -6,7 +6,7 @@ import type { Random } from '../support/random.js';
 import type { EntryCalls } from './entry-calls.js';
 import { LONG_MS, OVER_MS, payloads } from './queue-calls.js';
 
-/** A random walk of calls on a queue and on its model. */
+/** Makes random calls on a queue and on its model. */
 export class Walk {
   readonly model = new QueueModel(3);
   private readonly ids = new Map<string, string>();
@@ -39,7 +39,7 @@ export class Walk {
   }
 
   private async discover(): Promise<void> {
-    // Some of the keys are known, and may have been forgotten.
+    // Some keys are known, and may have been forgotten.
     const keys = Array.from({ length: 1 + this.random.below(8) }, () =>
       this.random.below(2) === 0 ? `item ${this.made++}` : `item ${this.random.below(this.made + 1)}`,
     );
@@ -92,9 +92,7 @@ export class Walk {
     this.model.forget(new Set(distinct));
   }
 
-  /**
-   * Drops some of the entries that an earlier step listed, and forgets some. Only entries that did not move are found.
-   */
+  /** Drops and forgets some entries that an earlier step listed. Only entries that didn't move are found. */
   private async drop(): Promise<void> {
     const now = new Set((await this.entries()).map(({ id }) => id));
     const some = this.listed.filter(() => this.random.below(8) === 0);

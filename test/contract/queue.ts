@@ -101,7 +101,7 @@ export function queueContract(subject: Subject): void {
       expect(await queued(filter)).toEqual({ waiting: 0, leased: 0 });
     });
 
-    it('that has ended cannot be acknowledged, even if the entry was not leased again', async () => {
+    it('that has ended can’t be acknowledged, even if the entry wasn’t leased again', async () => {
       const filter = await whole();
       await discover(subject.store, filter, ['a']);
       const ids = idsOf(await lease(filter, 1));
@@ -165,7 +165,7 @@ export function queueContract(subject: Subject): void {
   });
 
   describe('ack and release', () => {
-    it('settle an entry once; ids without an entry and malformed ids are unknown', async () => {
+    it('settle an entry once, and ids without an entry and malformed ids are unknown', async () => {
       const filter = await visitedSet();
       await discover(subject.store, filter, items(20));
       const ids = idsOf(await lease(filter, 20));
@@ -177,7 +177,7 @@ export function queueContract(subject: Subject): void {
       ]);
       expect(await ack(filter, ids)).toEqual(ids.map((_, i) => (i < 10 ? Settled.Expired : Settled.Done)));
       expect(await queued(filter)).toEqual({ waiting: 0, leased: 0 });
-      // The queue forgets its entries; the filter keeps its items.
+      // The queue forgets its entries, and the filter keeps its items.
       expect(await check(subject.store, filter, items(20))).toEqual(items(20).map(() => 1));
     });
 
@@ -226,7 +226,7 @@ export function queueContract(subject: Subject): void {
   });
 
   describe('forgetting', () => {
-    it('removes the entry from the queue, leased or not; it counts until the queue reaches it', async () => {
+    it('removes the entry from the queue, leased or not, and it counts until the queue reaches it', async () => {
       const filter = await visitedSet();
       await discover(subject.store, filter, items(20));
       const leased = await lease(filter, 10);
@@ -242,7 +242,7 @@ export function queueContract(subject: Subject): void {
       });
     });
 
-    it('and discovering again makes a new entry that an old lease cannot settle', async () => {
+    it('and discovering again makes a new entry that an old lease can’t settle', async () => {
       const filter = await visitedSet();
       await discover(subject.store, filter, ['a']);
       const [old] = await lease(filter, 1);

@@ -4,7 +4,7 @@ import { Added, Removed, Settled, type Filter } from '#store';
 import { discover, items, made, makeFilter, remove } from './calls.js';
 import type { Subject } from './subject.js';
 
-/** More than the cells of a page, so that two items share one. */
+/** More than a page has cells, so two items share one. */
 const MANY = 1_000;
 
 export function queuedRemovalsContract(subject: Subject): void {
@@ -24,9 +24,9 @@ export function queuedRemovalsContract(subject: Subject): void {
       expect(await waiting(filter)).toEqual(['a']);
     });
 
-    it('leaves an item queued whose counters another removal took; discovered again, it is queued twice', async () => {
+    it('leaves an item queued whose counters another removal took, and it is queued twice if discovered again', async () => {
       const { store } = subject;
-      // One counter per item, so that removing one item can take all counters of another.
+      // One counter per item, so removing one item can take all of another's counters.
       const filter = await makeFilter(store, { kind: 'visited-set', errorRate: 0.5, capacity: 10 });
       expect(filter.geometry.hashes).toBe(1);
       const other = sharer(filter, 'a');

@@ -23,7 +23,7 @@ export function quotaContract(subject: Subject): void {
   const usage = async (prefix: string) => (await subject.store.usage([prefix]))[0];
 
   describe('usage', () => {
-    it('covers all filters and visited sets of a prefix, whichever store made them, and no others', async () => {
+    it('covers all of a prefix’s filters and visited sets, whichever store made them, and no others', async () => {
       const { store } = subject;
       const prefix = tenant();
       expect(await store.usage([])).toEqual([]);
@@ -169,7 +169,7 @@ export function quotaContract(subject: Subject): void {
       expect(await usage(prefix)).toEqual({ filters: 3, bytes: 3 * BYTES });
     });
 
-    it('of one filter lets many simultaneous creations of one name succeed', async () => {
+    it('of one filter lets many simultaneous creations with one name succeed', async () => {
       const prefix = tenant();
       const stores = [subject.store, await subject.harness.open()];
       const [spec, operation] = [named(prefix, 'a'), keyed()];

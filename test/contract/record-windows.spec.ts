@@ -10,7 +10,7 @@ import { Subject } from './subject.js';
 const SECOND_MS = 1_000;
 const HOUR_MS = 3_600_000;
 
-/** Long enough that the remaining bytes of a record hardly matter. */
+/** Long enough that a record's remaining bytes hardly matter. */
 const FINGERPRINT = 'f'.repeat(1_000);
 const RECORDS_IN_BOUND = 20;
 
@@ -57,7 +57,7 @@ describe.each([embedded, redis])('$name: G5 how long operation records are kept'
     }
   });
 
-  it('a generated id is kept for a minute, then refused; one that never ran is not refused earlier', async () => {
+  it('a generated id is kept for a minute, then refused, and one that never ran isn’t refused earlier', async () => {
     const store = await opened();
     const filter = await makeFilter(store, { semantics: 'multiset' });
     const id = randomUUID();
@@ -105,7 +105,7 @@ describe.each([embedded, redis])('$name: G5 how long operation records are kept'
     expect((await store.describe(filter)).recordWindowSeconds.caller).toBeLessThan(HOUR_MS / 1_000);
   });
 
-  it('the record of a creation is kept as long, even after later creations', async () => {
+  it('a creation’s record is kept as long, even after later creations', async () => {
     const store = await opened();
     const [spec, operation] = [filterSpec(), keyed()];
     const { filter } = await store.create(spec, operation);

@@ -6,7 +6,7 @@ import { clock } from '../support/clock.js';
 import { add, expectRefusal, items, keyed, makeFilter } from './calls.js';
 import type { Subject } from './subject.js';
 
-/** Facts about the calls of the Redis store that only the servers can show. */
+/** Facts about the Redis store's calls that only the servers can show. */
 export function redisCalls(subject: Subject<RedisHarness>): void {
   it('G5 a call that fails in one segment has finished in all others', async () => {
     const { harness } = subject;

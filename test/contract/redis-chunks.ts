@@ -12,7 +12,7 @@ import { add, items, makeFilter } from './calls.js';
 import { payloads, QueueCalls } from './queue-calls.js';
 import type { Subject } from './subject.js';
 
-/** Bytes of an entry in these tests. */
+/** An entry's size in these tests, in bytes. */
 const ENTRY = 100;
 /** Numbers of such entries in a full chunk, and in one that was filled by single calls. */
 const FULL = Math.floor(CHUNK_BYTES / ENTRY);
@@ -77,7 +77,7 @@ export function redisChunks(subject: Subject<RedisHarness>): void {
     }
     return { after, flag: Number(flag), entries };
   };
-  /** Forgets these items, and makes the steps of a sweep until it has ended. */
+  /** Forgets these items, and makes a sweep's steps until it has ended. */
   const sweep = async (filter: Filter, keys: readonly string[]) => {
     await calls.forget(filter, keys);
     for (let turn = 0; (await stored(filter)).numbers.sweeping === 1; turn++) {
@@ -89,7 +89,7 @@ export function redisChunks(subject: Subject<RedisHarness>): void {
   };
 
   describe('chunks of waiting entries', () => {
-    it('are full except the last of a change, and single entries join a small last chunk', async () => {
+    it('are full except a change’s last one, and single entries join a small last chunk', async () => {
       const filter = await make();
       const [batch, single, more] = [even(2 * FULL + 1, 'batch'), even(JOINED + 2, 'one'), even(3, 'more')];
       await calls.discover(filter, batch);
@@ -181,7 +181,7 @@ export function redisChunks(subject: Subject<RedisHarness>): void {
       await subject.reopen();
     });
 
-    it('keep order and counts while others take and append between the steps of a sweep', async () => {
+    it('keep order and counts while others take and append between a sweep’s steps', async () => {
       await subject.reopen({ maxMarks: 5 });
       const filter = await make();
       const all = even(30 * FULL, 'a');
@@ -241,7 +241,7 @@ export function redisChunks(subject: Subject<RedisHarness>): void {
       expect(await page(filter, first.after, 100)).toMatchObject({ flag: 2, entries: more.slice(1) });
     });
 
-    it('reads the rest of a chunk again that a sweep may have rewritten', async () => {
+    it('reads the rest of a chunk again if a sweep may have rewritten it', async () => {
       await subject.reopen({ maxMarks: 1 });
       const filter = await make();
       const [first, second] = [even(FULL, 'a'), even(4, 'b')];
@@ -253,13 +253,13 @@ export function redisChunks(subject: Subject<RedisHarness>): void {
       await calls.discover(filter, ['c']);
       const rest = { entries: expect.arrayContaining([...second.slice(2), 'c']) as unknown };
       expect(await page(filter, after, 100)).toMatchObject({ flag: 0, ...rest });
-      // In the head chunk, some of the entries that moved may have been taken.
+      // In the head chunk, some entries that moved may have been taken.
       expect(await calls.lease(filter, FULL - 30)).toHaveLength(FULL - 30);
       expect(await page(filter, after, 100)).toMatchObject({ flag: 2, ...rest });
       await subject.reopen();
     });
 
-    it('has every entry that is not forgotten, even if chunks are rewritten while it reads', async () => {
+    it('has every entry that isn’t forgotten, even if chunks are rewritten while it reads', async () => {
       await subject.reopen({ maxMarks: 5 });
       const filter = await make();
       const all = even(20 * FULL, 'a');

@@ -23,7 +23,7 @@ describe(`${redisCluster.name} store`, () => {
   redisFacts(subject);
 
   it.each([150_000, 400_000, 1_000_000])(
-    'gives each master its share of the cells of a filter for %d items, within 10 %%',
+    'gives each master its share of a filter’s cells for %d items, within 10 %%',
     async (capacity) => {
       const { segmentation } = subject.store;
       const filter = await makeFilter(subject.store, { capacity, segmentation });
@@ -38,7 +38,7 @@ describe(`${redisCluster.name} store`, () => {
     },
   );
 
-  it('has a run of segments for the hosts of each master', () => {
+  it('has a run of segments for each master’s hosts', () => {
     expect(subject.store.runs).toBe(subject.harness.clients.length);
   });
 
@@ -60,7 +60,7 @@ describe(`${redisCluster.name} store`, () => {
     const { options } = subject.harness.clients[0]!;
     const store = await RedisStore.open({ url: `redis://127.0.0.1:${options.port}`, timeoutMs: 10_000 });
     try {
-      // Names are in one slot and filters in other slots, so some of these calls meet a slot of another node.
+      // Names are in one slot and filters in others, so some of these calls meet a slot on another node.
       const attempts = Array.from({ length: 12 }, () => makeFilter(store, { segmentation: SEGMENTED }));
       const failed = (await Promise.allSettled(attempts)).filter((outcome) => outcome.status === 'rejected');
       expect(failed.length).toBeGreaterThan(0);

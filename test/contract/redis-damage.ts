@@ -4,7 +4,7 @@ import { exportFile } from '../support/export-files.js';
 import type { RedisHarness } from '../support/stores.js';
 import type { Subject } from './subject.js';
 
-/** Damage that another program, or a partial restore, can do to the Redis keys of a segment. */
+/** Damage that another program, or a partial restore, can do to a segment's Redis keys. */
 export function redisDamage(subject: Subject<RedisHarness>): void {
   describe('G6 a count that is gone from a segment’s meta', () => {
     it.each(['items', 'queue'])('is STORE_DATA_LOST for calls that need it: %s', async (field) => {

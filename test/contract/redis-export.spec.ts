@@ -14,7 +14,10 @@ const MAX_AGE_SECONDS = 86_400;
 const HIDDEN = 5_000;
 const LEASED = 5_000;
 const HOSTS = 1_200;
-/** Bytes of a thousand entries or hidden items, more than any command of an export returns. The cells have fewer. */
+/**
+ * How many bytes a thousand entries or hidden items have, which is more than any of an export's commands returns. The
+ * cells have fewer.
+ */
 const MOST_BYTES = 64 * 1_024;
 
 describe('an export from Redis', () => {

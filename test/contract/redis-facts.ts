@@ -36,10 +36,10 @@ import { RENEWALS } from './renewals.js';
 import type { Subject } from './subject.js';
 
 const TRIES = 5;
-/** The time limit of a store whose call must time out. */
+/** The time limit for a store whose call must time out. */
 const SOON_MS = 3_000;
 
-/** Tests that need Redis, single or as a cluster: they read its keys and cut its connections. */
+/** Tests that need Redis, single or as a cluster. They read its keys and cut its connections. */
 export function redisFacts(subject: Subject<RedisHarness>): void {
   redisDamage(subject);
   redisCalls(subject);
@@ -117,7 +117,7 @@ export function redisFacts(subject: Subject<RedisHarness>): void {
     };
     const kept = items(200);
     await add(store, filter, kept);
-    // The lookup of absent items returns the counts of the segments that hold the new items, and of no other segments.
+    // Looking up absent items returns counts from the segments that hold the new items, and from no others.
     const removed = inSegment(0, kept);
     const others = inSegment(1, items(400, 'other')).slice(0, removed.length);
     await expectRefusal(add(store, filter, others), 'FILTER_FULL');
@@ -189,7 +189,7 @@ export function redisFacts(subject: Subject<RedisHarness>): void {
     { of: 'a set', options: {} },
     { of: 'one that ages', options: { maxAgeSeconds: 86_400 } },
   ])(
-    'G6 any Redis key of a segment of $of that is missing, replaced or of a different generation is STORE_DATA_LOST',
+    'G6 any Redis key in a segment of $of that is missing, replaced or from a different generation is STORE_DATA_LOST',
     async ({ options }) => {
       const filter = await makeFilter(subject.store, { kind: 'visited-set', ...options });
       const { store } = subject;
@@ -285,7 +285,7 @@ export function redisFacts(subject: Subject<RedisHarness>): void {
     expect((await store.describe(filter)).queue).toMatchObject({ waiting: 2 });
   });
 
-  it('records of operations on whole filters have the limit of all records', async () => {
+  it('records of operations on whole filters have the same limit as all records', async () => {
     const maxRecordBytes = 20_000;
     await subject.reopen({ maxRecordBytes });
     try {
@@ -333,7 +333,7 @@ export function redisFacts(subject: Subject<RedisHarness>): void {
     expect(await keysOf(subject, old)).toEqual([]);
   });
 
-  it('drop frees the memory of a creation or an import that died, and not of one in progress', async () => {
+  it('drop frees the memory of a creation or an import that died, but not of one in progress', async () => {
     const { store } = subject;
     const filter = await makeFilter(store, { kind: 'visited-set', segmentation: SEGMENTED });
     await rewriteEntry(subject, filter.name, (entry) => ({
@@ -342,7 +342,7 @@ export function redisFacts(subject: Subject<RedisHarness>): void {
       since: clock.now(),
     }));
     const hasty = { ...keyed(), deadline: Date.now() + 4_000 };
-    // No filter of another kind has the name, so no call on one waits.
+    // No filter of another kind has this name, so no call on one waits.
     for (const call of [
       store.open(filter.name, 'filter', { fresh: true }),
       store.clear(filter.name, 'filter', hasty),
@@ -370,7 +370,7 @@ export function redisFacts(subject: Subject<RedisHarness>): void {
       state: 'creating',
       since: clock.now(),
     }));
-    // The servers answer a request sent shortly before the time limit only after it.
+    // If a request was sent shortly before the time limit, the servers reply only after it.
     const pause = async (): Promise<void> => {
       await new Promise((resolve) => setTimeout(resolve, 0.95 * SOON_MS));
       await Promise.all(harness.clients.map((client) => client.call('CLIENT', 'PAUSE', 0.15 * SOON_MS)));
@@ -390,17 +390,14 @@ export function redisFacts(subject: Subject<RedisHarness>): void {
   redisHosts(subject);
 }
 
-/**
- * The time until which a caller waits for the queue of a set with one segment, in ms since the epoch, as stored in
- * Redis.
- */
+/** Until when a caller waits for the queue in a set with one segment, in ms since the epoch, as stored in Redis. */
 async function awaitedOf({ harness }: Subject<RedisHarness>, { generation }: Filter): Promise<number> {
   const [meta] = await harness.find(`unseen:{${generation}.0.*}:meta`);
   const numbers = await meta!.client.hgetBuffer(meta!.key, QUEUE_FIELD);
   return numbers?.readUIntBE(QUEUE_NUMBERS.indexOf('awaited') * 6, 6) ?? 0;
 }
 
-/** The names of all Redis keys of a generation. */
+/** All Redis keys in a generation, by name. */
 async function keysOf({ harness }: Subject<RedisHarness>, { generation }: Filter): Promise<string[]> {
   return (await harness.find(`*${generation}*`)).map(({ key }) => key);
 }
@@ -419,7 +416,7 @@ async function rewriteEntry(
   return entry;
 }
 
-/** The number of scripts that all servers together have run. */
+/** How many scripts all servers together have run. */
 async function scriptsRun({ clients }: RedisHarness): Promise<number> {
   const infos = await Promise.all(clients.map((client) => client.info('commandstats')));
   return infos.reduce((sum, info) => sum + Number(/cmdstat_evalsha:calls=(\d+)/.exec(info)?.[1] ?? 0), 0);

@@ -103,7 +103,7 @@ describe.each(REDIS_STORES)('growth: $name store', (fixture) => {
       expect(stored.reduce((sum, one) => sum + one, 0)).toBe(tally(answers, 1));
     });
 
-    it('drop and clear free the Redis keys of all layers', async () => {
+    it('drop and clear free all layers’ Redis keys', async () => {
       const { store, harness } = subject;
       const before = await harness.kept();
       const spec = { ...grows, capacity: 100, kind: 'visited-set' } as const;
@@ -213,7 +213,7 @@ describe.each(REDIS_STORES)('growth: $name store', (fixture) => {
     expect(tally(await add(store, filter, items(10, 'instead')), 1)).toBe(10);
   });
 
-  it('does not grow beyond a quota: new items are refused, and present ones found', async () => {
+  it('doesn’t grow beyond a quota: new items are refused, and present ones found', async () => {
     const { store } = subject;
     const prefix = `t${randomUUID()}-`;
     const filter = await makeFilter(store, { ...GROWS, capacity: 100, name: `${prefix}a` });
@@ -305,7 +305,7 @@ describe.each(REDIS_STORES)('growth: $name store', (fixture) => {
     expect(await harness.find(`*${filter.generation}*`)).toEqual([]);
   });
 
-  it('a layer without enough memory is not created, and leaves nothing', async () => {
+  it('a layer without enough memory isn’t created, and leaves nothing', async () => {
     const { store, harness } = subject;
     const prefix = `t${randomUUID()}-`;
     const filter = await makeFilter(store, { ...GROWS, capacity: 200_000, name: `${prefix}a` });

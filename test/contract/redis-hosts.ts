@@ -181,7 +181,7 @@ export function redisHosts(subject: Subject<RedisHarness>): void {
         expect(new Set(hosts.map(({ name }) => name)).size).toBe(hosts.length);
         found.push(...hosts.map(({ name }) => name));
         after = next;
-        // The table of hosts shrinks, and grows again.
+        // The host table shrinks, and grows again.
         if (n < 7) for (let i = 100 * n; i < 100 * (n + 1); i++) await drop(filter, `goes${i}`);
         else if (n < 12) await discover(subject.store, filter, names(600, `new${n}-`));
       }

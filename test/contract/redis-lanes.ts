@@ -17,18 +17,18 @@ import { DELAY_MS, HELD_MS, HostCalls, urls } from './host-calls.js';
 import { payloads } from './queue-calls.js';
 import type { Subject } from './subject.js';
 
-/** One URL of each of some hosts. */
+/** One URL from each of some hosts. */
 const hosts = (count: number, prefix = 'h'): string[] =>
   Array.from({ length: count }, (_, n) => `http://${prefix}${n}.example/`);
 
-/** The lanes of hosts as Redis stores them, and their limits. */
+/** Hosts' lanes as Redis stores them, and their limits. */
 export function redisLanes(subject: Subject<RedisHarness>): void {
   const calls = new HostCalls(subject, 1);
   const make = (perHost: PerHost) => calls.make(perHost);
   const keyOf = async ({ generation }: Filter, name: string): Promise<FoundKey> =>
     (await subject.harness.find(`unseen:{${generation}.0.*}:${name}`))[0] as FoundKey;
 
-  /** The numbers of each lane by the name of its host. */
+  /** Each lane's numbers, by host name. */
   const lanesOf = async (filter: Filter) => {
     const { key, client } = await keyOf(filter, 'queue:lanes');
     return Object.fromEntries(
@@ -37,7 +37,7 @@ export function redisLanes(subject: Subject<RedisHarness>): void {
         .map((record) => [readLane(record).name, readLane(record)]),
     );
   };
-  /** Names of hosts whose lanes have a turn, in order. */
+  /** The hosts whose lanes have a turn, by name and in order. */
   const turnsOf = async (filter: Filter) => {
     const [due, lanes] = [await keyOf(filter, 'queue:due'), await keyOf(filter, 'queue:lanes')];
     const members = await due.client.zrangeBuffer(due.key, '1', '-1');
@@ -99,7 +99,7 @@ export function redisLanes(subject: Subject<RedisHarness>): void {
       expect(await calls.take(filter, 60, 1)).toEqual(all);
     });
 
-    it('allow a lease of one entry from each of many hosts, and a repeat returns the same entries', async () => {
+    it('allow leasing one entry from each of many hosts, and a repeat returns the same entries', async () => {
       const filter = await make({ delayMs: DELAY_MS });
       const count = 2 * LANES_PER_SCRIPT + 7;
       await discover(subject.store, filter, hosts(count));
@@ -111,7 +111,7 @@ export function redisLanes(subject: Subject<RedisHarness>): void {
       expect(await calls.take(filter)).toEqual(hosts(count).slice(-2));
     });
 
-    it('give a repeat of a lease no later entries', async () => {
+    it('give a repeated lease no later entries', async () => {
       const filter = await make({ delayMs: DELAY_MS });
       await discover(subject.store, filter, hosts(LANES_PER_SCRIPT));
       const operation = keyed();
@@ -140,7 +140,7 @@ export function redisLanes(subject: Subject<RedisHarness>): void {
       await discover(subject.store, filter, hosts(count));
       const taken = await calls.lease(filter, count, HELD_MS);
       await subject.store.hosts.drop(filter, 'h1.example', keyed());
-      // One or two entries of each lease.
+      // One or two entries from each lease.
       const some = taken.filter((_, n) => n % (LEASE_ENTRIES - 1) === 0);
       const most = await mostRead(filter, async () => {
         expect(await calls.extend(filter, some, HELD_MS)).toEqual(some.map(() => Settled.Done));
@@ -155,7 +155,7 @@ export function redisLanes(subject: Subject<RedisHarness>): void {
       subject.store = await subject.harness.open({ maxMarks: 0 });
       try {
         const filter = await make({});
-        // Redis scans all short values of a small hash at once.
+        // Redis scans a small hash's short values all at once.
         const all = hosts(8 * LANES_PER_SCRIPT, 'a-name-that-is-not-short-');
         await discover(subject.store, filter, all);
         const most = await mostRead(filter, async () => {
@@ -286,7 +286,7 @@ export function redisLanes(subject: Subject<RedisHarness>): void {
       await expectRefusal(subject.store.queue.lease(filter, 5, HELD_MS, keyed()), 'STORE_DATA_LOST');
     });
 
-    it('are lost data if the record of one lane is missing', async () => {
+    it('are lost data if one lane’s record is missing', async () => {
       const filter = await make({});
       await discover(subject.store, filter, hosts(3));
       const { key, client } = await keyOf(filter, 'queue:lanes');
@@ -295,7 +295,7 @@ export function redisLanes(subject: Subject<RedisHarness>): void {
       await expectRefusal(subject.store.queue.lease(filter, 5, HELD_MS, keyed()), 'STORE_DATA_LOST');
     });
 
-    it('do not exist without perHost, and entries have no host', async () => {
+    it('don’t exist without perHost, and entries have no host', async () => {
       const plain = await makeFilter(subject.store, { kind: 'visited-set' });
       await discover(subject.store, plain, ['a']);
       const names = (await subject.harness.find(`unseen:{${plain.generation}.0.*}:queue:*`)).map(

@@ -22,7 +22,7 @@ import { SyncCalls } from './sync-calls.js';
 const DAY_MS = 86_400_000;
 const BASE = queueBytes(false);
 
-/** How Redis stores priorities and scheduled entries, and how the commit of a sync removes these. */
+/** How Redis stores priorities and scheduled entries, and how a sync's commit removes the latter. */
 export function redisOrder(subject: Subject<RedisHarness>): void {
   const calls = new HostCalls(subject, 1);
   const make = (options: FilterOptions = {}) =>
@@ -33,7 +33,7 @@ export function redisOrder(subject: Subject<RedisHarness>): void {
     const { key, client } = await metaOf(filter);
     return (await client.hgetBuffer(key, QUEUE_FIELD)) as Buffer;
   };
-  /** Where a number of an ordered queue is: they come last. */
+  /** Where an ordered queue's number is, which comes last. */
   const placeIn = (numbers: Buffer, name: string): number =>
     numbers.length - 6 * (ORDERED.length - ORDERED.indexOf(name));
   const ordered = async (filter: Filter, name: string) => {
@@ -47,7 +47,7 @@ export function redisOrder(subject: Subject<RedisHarness>): void {
     numbers.writeUIntBE(value, placeIn(numbers, name), 6);
     await client.hset(key, QUEUE_FIELD, numbers);
   };
-  /** Queues entries, and forgets the items of `gone` as the commit of a sync does, without dropping their entries. */
+  /** Queues entries, and forgets the items in `gone` as a sync's commit does, without dropping their entries. */
   const schedule = async (filter: Filter, left: readonly string[], gone: readonly string[], till: number) => {
     await calls.discover(filter, left, { delayMs: DAY_MS });
     const { key, client } = await metaOf(filter);
@@ -108,7 +108,7 @@ export function redisOrder(subject: Subject<RedisHarness>): void {
       expect(bytes['c.example']).toBe((bytes['a.example'] as number) + 6);
     });
 
-    it('has scheduled entries among the delayed ones, in a range of their own, and counts them', async () => {
+    it('has scheduled entries among the delayed ones, in their own range, and counts them', async () => {
       const filter = await make();
       await calls.discover(filter, items(2));
       const [first, second] = await calls.lease(filter, 2);
@@ -152,8 +152,8 @@ export function redisOrder(subject: Subject<RedisHarness>): void {
     );
   });
 
-  describe('scheduled entries at the commit of a sync', () => {
-    it('do not come due before they are checked, and give way to new entries of their items', async () => {
+  describe('scheduled entries at a sync’s commit', () => {
+    it('don’t come due before they are checked, and give way to new entries for their items', async () => {
       const filter = await make();
       await schedule(filter, [], ['old'], clock.now() + DAY_MS + 30_000);
       clock.advance(DAY_MS);
@@ -199,7 +199,7 @@ export function redisOrder(subject: Subject<RedisHarness>): void {
       clock.advance(60_000);
       const removal = jest.spyOn(Unclaimed.prototype, 'remove');
       const second = await calls.lease(filter, 1);
-      // The lease itself does not wait for that.
+      // The lease itself doesn't wait for that.
       await Promise.all(removal.mock.results.map(({ value }) => value));
       removal.mockRestore();
       expect(payloads(second)).toEqual(['newer']);
@@ -225,13 +225,13 @@ export function redisOrder(subject: Subject<RedisHarness>): void {
         await calls.queueOf(filter);
         await checked(filter);
         expect(await calls.queueOf(filter)).toMatchObject({ scheduled: 2, forgotten: 1 });
-        // New items do not need marks any more.
+        // New items no longer need marks.
         await calls.discover(filter, urls('b', 1));
         expect(await calls.queueOf(filter)).toMatchObject({ forgotten: 1 });
       },
     );
 
-    it('are in no export, even if a failover has lost the last steps of the drop', async () => {
+    it('are in no export, even if a failover has lost the drop’s last steps', async () => {
       const filter = await make();
       await schedule(filter, ['left'], ['gone'], clock.now() + 60_000);
       expect((await exported(filter)).map(({ payload }) => Buffer.from(payload).toString())).toEqual([

@@ -11,11 +11,11 @@ import { until } from '../support/until.js';
 import { discover, items, keyed, made, makeFilter, remove } from './calls.js';
 import { HELD_MS, hostOptions, urls } from './host-calls.js';
 
-/** Several steps of a sweep. */
+/** Several of a sweep's steps. */
 const ENTRIES = 2_000;
 /** How much later the other instance begins. It is much less than a turn. */
 const LATER_MS = 500;
-/** A sweep of this time is followed by a longer rest than the shortest. */
+/** After a sweep that takes this long, the rest is longer than the shortest one. */
 const SLOW_MS = 10_000;
 /** No rest is longer. */
 const LONGEST_REST_MS = 3_600_000;
@@ -54,7 +54,7 @@ describe('sweeps of several instances on one Redis', () => {
     const sizes = await Promise.all(keys.map((key) => client.hlen(key)));
     return sizes.reduce((sum, size) => sum + size - 1, 0);
   };
-  /** Number of scripts that have run. A script that the server does not know yet is sent again. */
+  /** How many scripts have run. A script that the server doesn't know yet is sent again. */
   const scripts = async () => {
     const calls = (await client.info('commandstats')).matchAll(
       /cmdstat_(?:eval|evalsha):calls=(\d+).*failed_calls=(\d+)/g,
@@ -150,7 +150,7 @@ describe('sweeps of several instances on one Redis', () => {
         async (name) => (await client.keys(`unseen:{${filter.generation}.*:queue:${name}`))[0]!,
       ),
     );
-    /** The members of each key, except the member that keeps it from being empty. */
+    /** Each key's members, except the one that keeps it from being empty. */
     const stored = async () => [
       (await client.hlen(chunks!)) - 1,
       (await client.hlen(leases!)) - 1,

@@ -21,7 +21,7 @@ export function redisSyncQueue(subject: Subject<RedisHarness>): void {
   const letterIds = async (filter: Filter) =>
     (await subject.store.queue.deadLetters(filter, 1_000)).entries.map(({ id }) => id);
 
-  /** Opens a sync. `notes` reads the notes on entries of the queue. */
+  /** Opens a sync. `notes` reads the notes on queue entries. */
   const openSync = async (filter: Filter) => {
     const sync = await calls.open(filter);
     const [meta] = (await subject.harness.find(`unseen:{${filter.generation}.0.*}:meta`)) as [FoundKey];
@@ -31,7 +31,7 @@ export function redisSyncQueue(subject: Subject<RedisHarness>): void {
     const notes = async () => (await client.zrangeBuffer(noted, '1', '-1')).map(hexOf).sort();
     return { sync, now: await calls.current(filter), notes, client, keys, noted };
   };
-  /** Opens a sync as if the copy of the queue had not begun. */
+  /** Opens a sync as if copying the queue hadn't begun. */
   const opened = async (filter: Filter) => {
     const { notes: owed, ...others } = await openSync(filter);
     await others.client.hdel(others.keys.meta, COPIED_FIELD);
@@ -68,7 +68,7 @@ export function redisSyncQueue(subject: Subject<RedisHarness>): void {
       },
     );
 
-    it('notes the hosts of entries, too, in a per-host queue', async () => {
+    it('also notes the entries’ hosts in a per-host queue', async () => {
       const filter = await makeFilter(subject.store, hostOptions({ maxUrls: 4 }));
       const all = [...urls('a', 3), ...urls('b', 3)];
       await queue.discover(filter, all);

@@ -10,7 +10,7 @@ import { SyncCalls } from './sync-calls.js';
 
 const DAY_MS = 86_400_000;
 
-/** The code of the store's error, or `TypeError` for a call that no caller may make. */
+/** The store's error code, or `TypeError` for a call that no caller may make. */
 type Kind = StoreErrorCode | 'TypeError';
 
 interface Refusal {
@@ -116,7 +116,7 @@ const REFUSALS: readonly Refusal[] = [
   },
 ];
 
-/** Callers do not know which store they use, so the messages must be the same. */
+/** Callers don't know which store they use, so the messages must be the same. */
 export function refusalsContract(subject: Subject): void {
   describe('refusals read the same on every store', () => {
     it.each(REFUSALS)('$kind: $when', async ({ kind, call, text }) => {

@@ -5,7 +5,7 @@ import type { Subject } from './subject.js';
 
 type Renew = (subject: Pick<Subject, 'store'>, filter: Filter) => Promise<Filter>;
 
-/** Changes of a visited set that make its handles stale. Each returns a current handle. */
+/** Changes to a visited set that make its handles stale. Each returns a current handle. */
 export const RENEWALS: readonly (readonly [name: string, renew: Renew])[] = [
   [
     'the commit of a sync',

@@ -50,7 +50,7 @@ export function roomContract(subject: Subject): void {
   });
 
   describe('a standard filter', () => {
-    it('has no counters to decrement, and the result of a removal says so', async () => {
+    it('has no counters to decrement, and a removal’s result says so', async () => {
       const { store } = subject;
       const filter = await makeFilter(store, { type: 'standard' });
       await add(store, filter, ['a']);

@@ -17,7 +17,7 @@ import {
 } from './calls.js';
 import type { Subject } from './subject.js';
 
-/** A mutation of a visited set. `prepare` returns the input that the calls with one operation id share. */
+/** A mutation of a visited set. `prepare` returns the input that all calls with one operation id share. */
 interface Mutation {
   readonly name: string;
   prepare?(store: Store, filter: Filter): Promise<string[]>;

@@ -21,7 +21,7 @@ export function saturationContract(subject: Subject): void {
       expect(await store.describe(filter)).toMatchObject(stats);
     });
 
-    it('the fifteenth copy saturates: 14 copies can be removed, and 15 cannot', async () => {
+    it('the fifteenth copy saturates: 14 copies can be removed, and 15 can’t', async () => {
       const { store } = subject;
       const filter = await makeFilter(store, { semantics: 'multiset' });
       await add(store, filter, copies(15));

@@ -53,8 +53,8 @@ import { syncQueueContract } from './syncs-queue.js';
 import { syncScheduleContract } from './syncs-schedule.js';
 
 /**
- * The specification of the port: the rules for every store, with guarantees G1 to G8 by name. It runs unchanged on all
- * stores. `facts` adds tests for one of them.
+ * The port's specification. It contains the rules for every store, with guarantees G1 to G8 by name. It runs unchanged
+ * on all stores. `facts` adds tests for one of them.
  */
 export function storeContract<H extends StoreHarness>(
   fixture: StoreFixture<H>,

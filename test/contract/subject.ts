@@ -9,7 +9,7 @@ export class Subject<H extends StoreHarness = StoreHarness> {
 
   constructor(private readonly fixture: StoreFixture<H>) {}
 
-  /** The name of the store. */
+  /** The store's name. */
   get name(): string {
     return this.fixture.name;
   }
@@ -27,7 +27,7 @@ export class Subject<H extends StoreHarness = StoreHarness> {
     return this.set.store;
   }
 
-  /** Set it after a call of the harness's `damage`. */
+  /** Set after the harness's `damage` was called. */
   set store(store: Store) {
     this.set.store = store;
   }

@@ -4,13 +4,13 @@ import { add, check, deadline, made, remove, SEGMENTED } from './calls.js';
 import { until } from '../support/until.js';
 import type { Subject } from './subject.js';
 
-/** Parameters of a sync. The default is the filter's own value. */
+/** A sync's parameters. The default is the filter's own value. */
 export interface PlanOptions {
   readonly capacity?: number;
   readonly errorRate?: number;
 }
 
-/** Plans the layers of a sync as the service does. */
+/** Plans a sync's layers as the service does. */
 export function syncPlan(filter: Filter, options: PlanOptions = {}): SyncPlan {
   const { capacity = filter.capacity, errorRate = filter.errorRate } = options;
   const { hashScheme, cellBits } = filter.geometry;
@@ -26,7 +26,7 @@ export function syncPlan(filter: Filter, options: PlanOptions = {}): SyncPlan {
   return { capacity, errorRate, geometry: layers[0]!.geometry, layers };
 }
 
-/** The calls of a sync on the filter's current handle, each with its own operation. */
+/** A sync's calls on the filter's current handle, each with its own operation. */
 export class SyncCalls {
   constructor(private readonly subject: Pick<Subject, 'store'>) {}
 

@@ -16,7 +16,7 @@ const LONG_MS = 3 * 60_000;
 const DROPPED = 6_000;
 const KEPT = 20;
 
-/** The commit of a sync drops scheduled entries that the sync does not keep, in steps. */
+/** A sync's commit drops scheduled entries that the sync doesn't keep. It does so in steps. */
 export function syncDropsContract(subject: Subject): void {
   const calls = new SyncCalls(subject);
   const queue = new QueueCalls(subject);
@@ -60,7 +60,7 @@ export function syncDropsContract(subject: Subject): void {
     return found.sort();
   };
 
-  describe.each(OPTIONS)('the scheduled entries that a sync does not keep; %j', (options) => {
+  describe.each(OPTIONS)('the scheduled entries that a sync doesn’t keep, %j', (options) => {
     it('are in no export that begins while they are dropped', async () => {
       const { filter, commit } = await dropping(options);
       expect(new Set(await subject.harness.still(() => exported(filter)))).toEqual(new Set(kept));
@@ -75,7 +75,7 @@ export function syncDropsContract(subject: Subject): void {
     it('never come due, even if their drop is interrupted and takes more than a minute', async () => {
       const filter = await brokenDrop(options);
       clock.advance(LONG_MS);
-      // Some of the entries that are dropped last, and some that are dropped first.
+      // Some entries that are dropped last, and some that are dropped first.
       const again = [...dropped.slice(0, 2), ...dropped.slice(-2)];
       expect(await queue.discover(filter, again)).toEqual(again.map(() => Added.New));
       clock.advance(DAY_MS);

@@ -42,7 +42,7 @@ export function syncGrowthContract(subject: Subject): void {
       { queued: false },
       { queued: true, segmentation: SEGMENTED },
       { queued: true, maxAgeSeconds: 86_400 },
-    ])('is abandoned by an add for which the set itself has room; %j', async ({ queued, ...options }) => {
+    ])('is abandoned by an add for which the set itself has room, %j', async ({ queued, ...options }) => {
       const { filter, sync, quota } = await cramped(options);
       for (let batch = 0; batch < 4; batch++) {
         const keys = items(60, `batch ${batch}`);

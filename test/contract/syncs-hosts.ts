@@ -123,10 +123,10 @@ export function syncsHostsContract(subject: Subject): void {
       },
     );
 
-    it('does not count URLs of earlier ages in a set that ages', async () => {
+    it('doesn’t count URLs from earlier ages in a set that ages', async () => {
       const maxAgeSeconds = 10_000;
       const filter = await make({ maxUrls: 3 }, { maxAgeSeconds });
-      // So that the next step does not end the period.
+      // So the next step doesn't end the period.
       clock.advance(maxAgeSeconds * 1_000 - (clock.now() % (maxAgeSeconds * 1_000)));
       await find(filter, urls('a', 3));
       await ackAll(filter);

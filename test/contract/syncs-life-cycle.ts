@@ -27,7 +27,7 @@ export function syncLifeCycleContract(subject: Subject): void {
   const make = (options: FilterOptions = {}): Promise<Filter> =>
     makeFilter(subject.store, { errorRate: 1e-7, ...options });
 
-  describe('the life of a sync', () => {
+  describe('a sync’s life', () => {
     it('a set has one sync at a time, a multiset has none, and an unknown id is not found', async () => {
       const filter = await make();
       const sync = await calls.open(filter);
@@ -77,7 +77,7 @@ export function syncLifeCycleContract(subject: Subject): void {
       expect(await calls.commit(empty, await calls.open(empty), 0)).toMatchObject({ state: 'committed' });
     });
 
-    it('a repeat of each call has the first result and changes nothing', async () => {
+    it('repeating a call gives the first result and changes nothing', async () => {
       const filter = await make({ segmentation: SEGMENTED });
       await calls.add(filter, ['a']);
       const opening = keyed();
@@ -308,7 +308,7 @@ export function syncLifeCycleContract(subject: Subject): void {
       expect(await calls.check(filter, items(30))).toEqual(all(items(30), 1));
     });
 
-    it('a repeated creation compares the parameters of the first', async () => {
+    it('a repeated creation compares its parameters with the first one’s', async () => {
       const filter = await make({ capacity: 100 });
       const { generation, createdAt, base, spread, ...spec } = filter;
       await calls.commit(filter, await calls.open(filter, { capacity: 5_000 }));

@@ -19,7 +19,7 @@ const all = (keys: readonly unknown[], answer: number): number[] => keys.map(() 
 
 const DAY_MS = 86_400_000;
 
-/** Entries in each place of a queue, enough that copying them takes a while. */
+/** Entries in each place of a queue. There are so many that copying them takes a while. */
 const QUEUED = 900;
 
 export function syncQueueContract(subject: Subject): void {
@@ -176,7 +176,7 @@ export function syncQueueContract(subject: Subject): void {
         perHost: {},
         segmentation: { ...SEGMENTED, minSegments: 1, spread: subject.spread },
       },
-    ])('removes scheduled entries that it does not list: %j', async (options) => {
+    ])('removes scheduled entries that it doesn’t list: %j', async (options) => {
       const filter = await make(options);
       const names = ['listed', 'dropped', 'again', 'over'] as const;
       const [listed, dropped, again, over] = names.map((name) => items(300, `http://${name}.example/`));
@@ -239,7 +239,7 @@ export function syncQueueContract(subject: Subject): void {
   });
 }
 
-/** A commit makes the handle of a call in progress stale. */
+/** When a sync commits, the handles that calls in progress use become stale. */
 async function orStale(call: () => Promise<unknown>): Promise<void> {
   try {
     await call();

@@ -17,7 +17,7 @@ const SETS: FilterOptions[] = [
   hostOptions({ maxUrls: 1_000 }, { growsTo: Infinity }),
 ];
 
-/** Some URLs for each name, which is also the name of their host. */
+/** Some URLs for each name, which is also their host's name. */
 function urlsOf<Name extends string>(count: number, ...names: Name[]): Record<Name, string[]> {
   return Object.fromEntries(names.map((name) => [name, urls(name, count)])) as Record<Name, string[]>;
 }
@@ -41,7 +41,7 @@ export function syncScheduleContract(subject: Subject): void {
     entries.filter(({ payload }) => keys.includes(payload));
 
   describe('a sync of a visited set, while scheduled entries come due,', () => {
-    it.each(SETS)('drops those that it does not list, and keeps all others; %j', async (options) => {
+    it.each(SETS)('drops those that it doesn’t list, and keeps all others, %j', async (options) => {
       const filter = await make(options);
       const { dropped, listed, found, before, leased, later } = urlsOf(
         100,
@@ -73,7 +73,7 @@ export function syncScheduleContract(subject: Subject): void {
       expect(await takeAll(now)).toEqual(dropped.sort());
     });
 
-    it.each(SETS)('drops them wherever they are at the commit; %j', async (options) => {
+    it.each(SETS)('drops them wherever they are at the commit, %j', async (options) => {
       const filter = await make({ maxAttempts: 2, ...options });
       const places = urlsOf(
         20,
@@ -108,7 +108,7 @@ export function syncScheduleContract(subject: Subject): void {
     });
 
     it.each(SETS)(
-      'drops those that come due several times, and keeps those that it lists; %j',
+      'drops those that come due several times, and keeps those that it lists, %j',
       async (options) => {
         const filter = await make(options);
         const { waiting, scheduled, listed, since } = urlsOf(
@@ -151,7 +151,7 @@ export function syncScheduleContract(subject: Subject): void {
       expect(await takeAll(await syncs.current(filter))).toEqual(items(40).sort());
     });
 
-    it('drops only those of its own time, one sync after the other', async () => {
+    it('drops only those from its own time, one sync after the other', async () => {
       const filter = await make({ segmentation: SEGMENTED });
       await schedule(filter, items(30, 'first'));
       await calls.discover(filter, items(30, 'second'), { delayMs: 2 * HOUR_MS });

@@ -67,7 +67,7 @@ export function syncsContract(subject: Subject): void {
       expect(await stats(filter)).toMatchObject({ items: 0, nonZeroCells: 0 });
     });
 
-    it('do not restore an item that was removed while they were open, whether it is listed before or after its removal', async () => {
+    it('don’t restore an item that was removed while they were open, whether it is listed before or after its removal', async () => {
       for (const segmentation of [undefined, SEGMENTED]) {
         const filter = await make(segmentation ? { segmentation } : {});
         await calls.add(filter, ['before', 'after', 'saved', 'other']);
@@ -153,7 +153,7 @@ export function syncsContract(subject: Subject): void {
       {},
       { segmentation: SEGMENTED },
       { kind: 'visited-set', segmentation: SEGMENTED },
-    ])(`lose no new, kept or listed item, in any order of the calls, %j, SEED=${SEED}`, async (options) => {
+    ])(`lose no new, kept or listed item, in any order of calls, %j, SEED=${SEED}`, async (options) => {
       const random = new Random();
       const filter = await make({
         ...{ growsTo: Infinity, capacity: 100, errorRate: RARE, seed: seedOf(random), ...options },

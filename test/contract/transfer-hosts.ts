@@ -20,7 +20,7 @@ export function transferHostsContract(subject: Subject): void {
   const exported = (filter: Filter) => subject.harness.still(() => exportFile(subject.store, filter));
   const copy = async (filter: Filter): Promise<Filter> =>
     importFile(subject.store, await exported(filter), made(), nameOf(filter));
-  /** A copy whose lanes are changed during the transfer. */
+  /** A copy whose lanes change during the transfer. */
   const copyWith = async (filter: Filter, change: (host: QueuedHost) => readonly QueuedHost[]) => {
     const { header, parts } = await readFile(await exported(filter));
     const changed = parts.map((part): Part => {
@@ -31,7 +31,7 @@ export function transferHostsContract(subject: Subject): void {
   };
 
   describe('export and import of a per-host queue', () => {
-    it('carry its limits and the pace of its hosts', async () => {
+    it('carry its limits and its hosts’ pace', async () => {
       const filter = await make({ delayMs: DELAY_MS });
       const [a, b, c] = calls.sharing(3) as [string, string, string];
       await discover(subject.store, filter, urls(a, 3));
@@ -46,7 +46,7 @@ export function transferHostsContract(subject: Subject): void {
       expect(await calls.take(copied)).toEqual([...urls(b, 1), ...urls(c, 1)]);
       expect(await calls.take(copied)).toEqual([]);
       clock.advance(DELAY_MS);
-      // The entry that was leased comes after the others of its host.
+      // The leased entry comes after its host's other entries.
       expect(await calls.take(copied)).toEqual([...urls(a, 1, 1), ...urls(b, 1, 1)]);
       clock.advance(DELAY_MS);
       expect(await calls.take(copied)).toEqual(urls(a, 1, 2));
@@ -54,7 +54,7 @@ export function transferHostsContract(subject: Subject): void {
       expect(await calls.take(copied)).toEqual(urls(a, 1));
     });
 
-    it('carry the turns of its hosts, even of hosts with equal times', async () => {
+    it('carry its hosts’ turns, even for hosts with equal times', async () => {
       const random = new Random();
       const filter = await make({});
       for (let round = 0; round < 20; round++) {
@@ -69,7 +69,7 @@ export function transferHostsContract(subject: Subject): void {
       calls.expectInTurn(await calls.take(copied, waiting, 1), expected);
     });
 
-    it('carry the entries of each host in order, and the turns of more hosts than one page has', async () => {
+    it('carry each host’s entries in order, and the turns of more hosts than one page has', async () => {
       const filter = await make({}, { capacity: 20_000 });
       const hosts = calls.sharing(450);
       await discover(
@@ -113,7 +113,7 @@ export function transferHostsContract(subject: Subject): void {
       expect(await calls.take(copied)).toEqual(urls('a', 1, 1));
     });
 
-    it('carry leased, delayed and dead entries in the lanes of their hosts', async () => {
+    it('carry leased, delayed and dead entries in their hosts’ lanes', async () => {
       const filter = await make({ maxLeased: 1 }, { maxAttempts: 1 });
       const hosts = ['a', 'b', 'c', 'd'];
       await discover(
@@ -176,7 +176,7 @@ export function transferHostsContract(subject: Subject): void {
       expect(await calls.take(copied)).toEqual(urls('a', 1));
     });
 
-    it('take the last of several lanes of a host', async () => {
+    it('take the last of a host’s several lanes', async () => {
       const { New, Limited } = Added;
       const filter = await make({ maxUrls: 2 });
       await discover(subject.store, filter, [...urls('a', 2), ...urls('b', 1)]);
@@ -239,7 +239,7 @@ export function transferHostsContract(subject: Subject): void {
       expect(found.size).toBe(450);
     });
 
-    it('need the host of each entry', async () => {
+    it('need each entry’s host', async () => {
       const filter = await make({});
       await discover(subject.store, filter, urls('a', 1));
       const { header, parts } = await readFile(await exported(filter));

@@ -32,7 +32,7 @@ const PAIRS = [embedded, redis, redisCluster].flatMap((from) =>
   [embedded, redis, redisCluster].map((to) => ({ from: from.name, to: to.name, spread: from.spread })),
 );
 
-/** The lanes of an export, by name. */
+/** An export's lanes, by name. */
 async function lanesIn(store: Store, filter: Filter): Promise<QueuedHost[]> {
   const { parts } = await readFile(await exportFile(store, filter));
   const hosts = parts.flatMap((part) => (part.type === 'queue' ? (part.hosts ?? []) : []));
@@ -85,7 +85,7 @@ describe('from store to store', () => {
       await origin.queue.ack(filter, ids, made());
       const copied = await importFile(target, await exportFile(origin, filter), made(), `${filter.name}.to`);
       expect((await target.describe(copied)).queue).toMatchObject({ waiting: 280, leased: 0 });
-      // The file of the copy has the same lanes.
+      // The copy's file has the same lanes.
       expect(await lanesIn(target, copied)).toEqual(await lanesIn(origin, filter));
     });
 
@@ -106,7 +106,7 @@ describe('from store to store', () => {
   });
 
   it.each([redis, redisCluster])(
-    'the next import of a name finishes one that died in $name',
+    'the next import with a name finishes one that died in $name',
     async ({ name }) => {
       const harness = side(name).harness as RedisHarness;
       const { store } = side(name);

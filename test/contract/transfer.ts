@@ -43,7 +43,7 @@ export async function filled(store: Store, options: FilterOptions): Promise<Filt
 
 /** The contents that a filter and its import must share. */
 export async function contents(store: Store, segmentBytes: SegmentBytes, filter: Filter): Promise<unknown> {
-  // Forgotten entries are not exported, so the counts of the queues differ.
+  // Forgotten entries aren't exported, so the queues' counts differ.
   const { recordWindowSeconds: _, queue: __, ...stats } = await store.describe(filter);
   const keys = [...items(700), ...items(700, 'absent'), 'often'];
   const { capacity, errorRate, type, semantics, kind, geometry, seed, urlProfile } = filter;
@@ -159,7 +159,7 @@ export function transferContract(subject: Subject): void {
       expect(leased.map(({ payload }) => payload)).toEqual([...items(60), 'later']);
     });
 
-    it('carry dead letters with their reasons and the limit of attempts; delayed entries wait', async () => {
+    it('carry dead letters with their reasons and the limit of attempts, and delayed entries wait', async () => {
       const { store } = subject;
       const filter = await makeFilter(store, {
         ...{ kind: 'visited-set', segmentation: SEGMENTED, errorRate: 1e-9, maxAttempts: 2 },
@@ -191,7 +191,7 @@ export function transferContract(subject: Subject): void {
       expect(leased.every((entry) => entry.startsWith('2 '))).toBe(true);
     });
 
-    it('can be repeated: an export of the import has the same contents', async () => {
+    it('can be repeated: exporting the import gives the same contents', async () => {
       const { store } = subject;
       const filter = await filled(store, { kind: 'visited-set' });
       const first = await readFile(await exportFile(store, filter));
@@ -203,7 +203,7 @@ export function transferContract(subject: Subject): void {
       expect(othersOf(second.parts)).toEqual(othersOf(first.parts));
     });
 
-    it('during writes, contain everything that was answered before, and each item whole or not at all', async () => {
+    it('during writes, contain everything that completed before, and each item whole or not at all', async () => {
       const { store } = subject;
       const options = { errorRate: 1e-9, capacity: 10_000, segmentation: SEGMENTED } as const;
       const filter = await makeFilter(store, options);
@@ -228,7 +228,7 @@ export function transferContract(subject: Subject): void {
       const inIt = (await check(store, copied, written)).flatMap((answer, i) =>
         answer ? [written[i]!] : [],
       );
-      // After its items are removed nothing is left, not even one counter of an item that it does not contain.
+      // After its items are removed nothing is left, not even one counter of an item that it doesn't contain.
       const removed = await remove(store, copied, [...before, ...inIt]);
       expect(removed.every((answer) => answer === 1)).toBe(true);
       expect((await store.describe(copied)).nonZeroCells).toBe(0);
@@ -277,7 +277,7 @@ export function transferContract(subject: Subject): void {
     );
 
     it.each(['missing', 'short'] as const)(
-      'an export of a filter with a segment %s is STORE_DATA_LOST',
+      'exporting a filter with a segment %s is STORE_DATA_LOST',
       async (how) => {
         const filter = await filled(subject.store, {});
         subject.store = await subject.harness.damage(filter, 1, how);
@@ -320,7 +320,7 @@ export function transferContract(subject: Subject): void {
       await makeFilter(store, { name });
     });
 
-    it('repeated: returns the same filter without reading parts; refused with a different fingerprint', async () => {
+    it('repeated: returns the same filter without reading parts, and is refused with a different fingerprint', async () => {
       const { store } = subject;
       const filter = await filled(store, {});
       const { header, parts } = await readFile(await exportFile(store, filter));
@@ -380,7 +380,7 @@ async function* given(parts: readonly Part[], end?: Error): AsyncGenerator<Part,
 }
 
 /** Parts with their queue entries sorted, because an export scans them in its own order. */
-/** The data of the queue, in an order that does not depend on segments. */
+/** The queue's data, in an order that doesn't depend on segments. */
 function entriesOf(parts: readonly Part[]): string[] {
   return parts
     .flatMap((part) => (part.type === 'queue' ? part.entries : []))

@@ -30,7 +30,7 @@ const itemsOf = (from: number, to: number): string[] =>
 /** The longest time for a call with its retries. */
 const LONGEST_MS = 31_000;
 
-/** The operation keys of a page's changing calls to a path, one per attempt. */
+/** The operation keys that a page sends with its changing calls to a path. Each attempt has one. */
 function keysOf(page: Page, method: string, path: string): string[] {
   const keys: string[] = [];
   page.on('request', (request: Request) => {
@@ -94,7 +94,7 @@ describeInBrowser(`a store that becomes unavailable behind a running service${wh
       await adding.page
         .getByText('Waiting for the service. It continues automatically after 2,000 lines.')
         .waitFor();
-      // A plan needs no store, so it does not show that the store is available again.
+      // A plan needs no store, so it doesn't show that the store is available again.
       const planned = making.page.waitForResponse(
         (answer) => answer.url().endsWith('/v1/plan') && answer.ok(),
       );
@@ -153,7 +153,7 @@ describeInBrowser(`a store that becomes unavailable behind a running service${wh
     await closed.close();
   });
 
-  it('does not delay a stop of a list, which reports how many lines are unknown', async () => {
+  it('doesn’t delay stopping a list, which reports how many lines are unknown', async () => {
     const tab = await visit(browser, app.url, '#/filters/old/use');
     const { page } = tab;
     const { held, letGo } = await holdAfter(page, '/items/add', 2);

@@ -22,7 +22,7 @@ const FLAGS = [
   '--renderer-process-limit=1',
 ];
 
-/** One browser for all tests of a file, because starting it takes most of the time of a test. */
+/** One browser for all of a file's tests, because starting it takes most of a test's time. */
 export function sharedBrowser(): Pick<Browser, 'newContext'> {
   let started: Browser | undefined;
   beforeAll(async () => {
@@ -39,14 +39,14 @@ export function sharedBrowser(): Pick<Browser, 'newContext'> {
   };
 }
 
-/** Throws if a source has changed since the build: the service would serve an old page. */
+/** Throws if a source has changed since the build, because the service would serve an old page. */
 async function assertBuilt(): Promise<void> {
   const builtFrom = await readFile(BUILT_FROM, 'utf8').catch(() => undefined);
   if (builtFrom !== digestOfSources())
     throw new Error('dist/dashboard is not of these sources: npm run build');
 }
 
-/** Failures that a test expects the browser to log: a status, or an unavailable service. */
+/** Failures that a test expects the browser to log. They are a status or an unavailable service. */
 export type Expected = number | 'away';
 
 function isSaidOf(expected: Expected, complaint: string): boolean {
@@ -70,12 +70,12 @@ export interface Visit {
   close(): Promise<void>;
 }
 
-// Code for the page is a string, because tests do not have the types of browsers.
+// Code for the page is a string, because tests don't have browser types.
 const WATCH_POLICY = `addEventListener('securitypolicyviolation', ({ violatedDirective, blockedURI }) =>
   console.error('policy: ' + violatedDirective + ' ' + blockedURI))`;
 const OVERFLOW = 'Math.max(0, document.documentElement.scrollWidth - document.documentElement.clientWidth)';
 
-/** Opens the dashboard of a service at a place such as `#/new`. */
+/** Opens a service's dashboard at a place such as `#/new`. */
 export async function visit(
   browser: Pick<Browser, 'newContext'>,
   url: string,
@@ -125,7 +125,7 @@ export async function chooseList(page: Page, lines: readonly string[]): Promise<
   await page.getByLabel('Or drop files here').setInputFiles([file]);
 }
 
-/** The lines of the result file, which it downloads. */
+/** Downloads the result file and returns its lines. */
 export async function resultOf(page: Page): Promise<string[]> {
   const downloading = page.waitForEvent('download');
   await page.getByRole('button', { name: 'Download the result' }).click();
@@ -133,7 +133,7 @@ export async function resultOf(page: Page): Promise<string[]> {
   return text.split('\n').slice(0, -1);
 }
 
-/** A paused call of the page. */
+/** One of the page's calls, paused. */
 export interface Held {
   readonly held: Promise<void>;
   readonly letGo: () => void;
@@ -163,7 +163,7 @@ interface Violation {
   readonly nodes: readonly { readonly html: string; readonly failureSummary?: string }[];
 }
 
-/** Evaluated and not loaded, because the policy of the page forbids other scripts. */
+/** Evaluated and not loaded, because the page's policy forbids other scripts. */
 async function inaccessible(page: Page): Promise<string[]> {
   await page.evaluate(AXE);
   const violations = await page.evaluate<Violation[]>('axe.run().then(({ violations }) => violations)');

@@ -29,7 +29,7 @@ describeInBrowser(`charts${why}`, () => {
   });
   afterAll(() => app.close());
 
-  /** Serves a history with these numbers of items, one point per minute. */
+  /** Serves a history with these item counts, one point per minute. */
   async function remember(page: Page, items: readonly number[]): Promise<void> {
     const points = items.map((count, i) => ({
       at: new Date(Date.UTC(2030, 0, 1, 12, i, 20)).toISOString(),
@@ -70,7 +70,7 @@ describeInBrowser(`charts${why}`, () => {
     await tab.leave();
   });
 
-  it('that cannot be loaded say so, and show their numbers as a table', async () => {
+  it('that can’t be loaded say so, and show their numbers as a table', async () => {
     tab = await visit(browser, app.url);
     const { page } = tab;
     await page.route(/\/uPlot[^/]*\.js$/, (route) => route.abort());

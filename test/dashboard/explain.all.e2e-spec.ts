@@ -21,7 +21,7 @@ describeInBrowser.each(['embedded', 'redis'])(`explanations, %s store${why}`, (s
     await redis?.stop();
   });
 
-  it('show the key of a URL, its counters, and the result', async () => {
+  it('show a URL’s key, its counters, and the result', async () => {
     await client.visitedSet('crawl').create({ capacity: 100, growth: 'auto', errorRate: 1e-6 });
     await client.visitedSet('crawl').visit('https://example.org/?a=1&b=2');
     const tab = await visit(browser, app.url, '#/sets/crawl/use');
@@ -80,7 +80,7 @@ describeInBrowser.each(['embedded', 'redis'])(`explanations, %s store${why}`, (s
     await tab.leave();
   });
 
-  it('show the same counters of an item as any other program reads', async () => {
+  it('show the same counters for an item as any other program reads', async () => {
     await client
       .filter('names')
       .create({ type: 'counting', capacity: 100, semantics: 'multiset', errorRate: 1e-6 });
@@ -110,7 +110,7 @@ describeInBrowser.each(['embedded', 'redis'])(`explanations, %s store${why}`, (s
     await tab.leave();
   });
 
-  it('name layers as the screen of the set does', async () => {
+  it('name layers as the set’s screen does', async () => {
     const grown = client.filter('grown');
     await grown.create({ type: 'counting', capacity: 50, errorRate: 1e-6, growth: 'auto' });
     await grown.add(Array.from({ length: 80 }, (_, i) => `item ${i}`));

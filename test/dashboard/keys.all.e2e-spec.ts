@@ -97,7 +97,7 @@ describeInBrowser(`keys${why}`, () => {
     const end = Date.parse(expiresAt ?? '');
     expect([end >= before + DAY_MS - 60_000, end <= after + DAY_MS]).toEqual([true, true]);
 
-    // The user's own key, without an overlap: the page continues with the new one.
+    // This is the user's own key, without an overlap. The page continues with the new one.
     await button(page, `Rotate test admin ${admin.id}`).click();
     await page.getByLabel('The old key stays valid for').selectOption('0');
     await page.getByRole('dialog').getByRole('button', { name: 'Rotate' }).click();
@@ -186,7 +186,7 @@ describeInBrowser(`keys${why}`, () => {
     await open.close();
   });
 
-  it('are not lost if the user does not sign in with them immediately', async () => {
+  it('aren’t lost if the user doesn’t sign in with them immediately', async () => {
     const open = await startApp();
     const tab = await visit(browser, open.url, '#/keys');
     const { page } = tab;

@@ -8,7 +8,7 @@ import { startProcess } from '../support/service-process.js';
 /** A service that can be killed and restarted at the same address with the same data. */
 export interface MortalService {
   readonly url: string;
-  /** Lets `before` calls to a path pass. The service executes the next one, and is killed before it is answered. */
+  /** Lets `before` calls to a path pass. The service executes the next one, and is killed before it replies. */
   dieAfter(page: Page, path: string, before: number): Promise<void>;
   restart(): Promise<void>;
   /** Stops the service and deletes its data. */

@@ -10,7 +10,7 @@ const browser = sharedBrowser();
 
 const URLS = Array.from({ length: 1_500 }, (_, i) => `https://example.org/${i}`);
 
-// A request outside the path is a complaint of the visit.
+// The visit complains about a request outside the path.
 describeInBrowser(`behind a proxy that gives it a path${why}`, () => {
   let app: TestApp;
   let proxy: PrefixProxy;

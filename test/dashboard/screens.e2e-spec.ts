@@ -11,7 +11,7 @@ const browser = sharedBrowser();
 const urls = (from: number, to: number): string[] =>
   Array.from({ length: to - from }, (_, i) => `https://example.org/${from + i}`);
 
-/** The cell texts of a table row, by column title. */
+/** A table row's cell texts, by column title. */
 async function cellsOf(row: Locator, table: Locator): Promise<Record<string, string>> {
   const titles = await table.getByRole('columnheader').allInnerTexts();
   const texts = await row.locator('th, td').allInnerTexts();
@@ -19,8 +19,8 @@ async function cellsOf(row: Locator, table: Locator): Promise<Record<string, str
 }
 
 /**
- * Each screen does its main task once. The other specs of the dashboard run in `npm run test:all`. One store is enough:
- * the page knows only the API, and test/contract checks that both stores give the same answers.
+ * Each screen does its main task once. The dashboard's other specs run in `npm run test:all`. One store is enough,
+ * because the page knows only the API, and test/contract checks that both stores give the same answers.
  */
 describeInBrowser(`the screens of the dashboard${why}`, () => {
   let app: TestApp;
@@ -98,7 +98,7 @@ describeInBrowser(`the screens of the dashboard${why}`, () => {
     await tab.leave(401);
   });
 
-  it('one set: shows its hosts and the queue of one, blocks one, and drops it', async () => {
+  it('one set: shows its hosts and one host’s queue, and blocks and drops a host', async () => {
     const polite = client.visitedSet(freshName('polite'));
     await polite.create({ capacity: 1_000, perHost: { delaySeconds: 7_200, maxUrls: 50 } });
     await polite.discover(urls(0, 3));
@@ -186,7 +186,7 @@ describeInBrowser(`the screens of the dashboard${why}`, () => {
     await tab.leave(401);
   });
 
-  it('explain: shows the key of a URL, and why it is seen', async () => {
+  it('explain: shows a URL’s key, and why it is seen', async () => {
     const tab = await open(`#/sets/${set.name}/explain`);
     await tab.page.getByLabel('The URL').fill('HTTPS://Example.org:443/7#top');
     await button(tab, 'Explain').click();
@@ -199,7 +199,7 @@ describeInBrowser(`the screens of the dashboard${why}`, () => {
   it('explain: keeps text that is typed before the page is drawn', async () => {
     const tab = await open(`#/sets/${set.name}`);
     await tab.page.getByRole('heading', { name: set.name }).waitFor();
-    // The observer runs in the same turn of the event loop as the field appears, faster than any user.
+    // The observer runs in the event-loop turn in which the field appears, faster than any user.
     await tab.page.evaluate(`new MutationObserver((_, observer) => {
       const field = document.querySelector('form.ask input');
       if (!field) return;

@@ -13,7 +13,7 @@ const MOST_FIRST_BYTES = 47_500;
 
 const scripts = readdirSync(ASSETS).filter((name) => name.endsWith('.js'));
 
-describe('the files of the dashboard', () => {
+describe('the dashboard’s files', () => {
   // With brotli, which browsers request over TLS and on loopback.
   it(`have at most ${MOST_SCRIPT_BYTES} bytes of script, compressed, ${MOST_FIRST_BYTES} of them at first`, () => {
     const bytesOf = (names: readonly string[]): number =>
@@ -60,14 +60,14 @@ describe('a service with keys', () => {
     expect((await get('/dashboard/')).headers.get('location')).toBe('../dashboard');
   });
 
-  it('does not resend a page that the browser has cached', async () => {
+  it('doesn’t resend a page that the browser has cached', async () => {
     const { headers } = await get('/dashboard');
     expect(headers.get('cache-control')).toBe('no-cache');
     const again = await get('/dashboard', { 'if-none-match': headers.get('etag')! });
     expect([again.status, await again.text()]).toEqual([304, '']);
   });
 
-  it('serves the files of the page compressed and immutable', async () => {
+  it('serves the page’s files compressed and immutable', async () => {
     for (const name of scripts) {
       for (const encoding of ['br', 'gzip', 'identity']) {
         const answer = await get(`/dashboard/assets/${name}`, { 'accept-encoding': encoding });

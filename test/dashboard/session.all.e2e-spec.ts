@@ -30,7 +30,7 @@ describeInBrowser(`signing in${why}`, () => {
     expect(await tab.inaccessible()).toEqual([]);
     await signIn(page, 'no-such-key');
     await page.getByText('The service does not accept this key.').waitFor();
-    // No header can carry this key, which does not mean that the service is unavailable.
+    // No header can carry this key, which doesn't mean that the service is unavailable.
     await page.reload();
     await signIn(page, '“key”');
     await page.getByText('The service does not accept this key.').waitFor();
@@ -40,7 +40,7 @@ describeInBrowser(`signing in${why}`, () => {
     await page.getByRole('heading', { name: 'crawl' }).waitFor();
     // The field that had the focus is gone.
     await page.locator('h1:focus').waitFor();
-    // The key belongs to this tab; another tab asks again.
+    // The key belongs to this tab. Another tab asks again.
     expect(await page.evaluate('[localStorage.length, document.cookie]')).toEqual([0, '']);
     await page.reload();
     await page.getByRole('heading', { name: 'crawl' }).waitFor();

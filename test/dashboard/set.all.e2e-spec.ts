@@ -9,7 +9,7 @@ const urls = (count: number): string[] => Array.from({ length: count }, (_, i) =
 
 const browser = sharedBrowser();
 
-/** The members of a canvas used here, because tests do not have the types of browsers. */
+/** The canvas members used here, because tests don't have browser types. */
 interface Canvas {
   readonly width: number;
   readonly height: number;
@@ -18,7 +18,7 @@ interface Canvas {
   };
 }
 
-/** Whether the canvas has any pixel that is not transparent. */
+/** Whether any pixel on the canvas isn't transparent. */
 const isDrawn = (chart: Locator): Promise<boolean> =>
   chart.locator('canvas').evaluate((node) => {
     const canvas = node as unknown as Canvas;
@@ -32,7 +32,7 @@ const tooWide = (node: unknown): number => {
   return scrollWidth - clientWidth;
 };
 
-/** A browser function that Node.js does not declare. */
+/** A browser function that Node.js doesn't declare. */
 interface Styles {
   getComputedStyle(node: unknown): { readonly backgroundColor: string };
 }
@@ -86,7 +86,7 @@ describeInBrowser(`the dashboard${why}`, () => {
       maxAttempts: 3,
       urlProfile: { base: 'safe', stripTracking: true },
     });
-    // The heading of a new screen has the focus.
+    // A new screen's heading has the focus.
     await until('the heading has the focus', () =>
       page.evaluate<boolean>("document.activeElement.textContent === 'fresh'"),
     );
@@ -121,7 +121,7 @@ describeInBrowser(`the dashboard${why}`, () => {
     await tab.close();
   });
 
-  it('creates a filter, and shows refusals of the service at the field', async () => {
+  it('creates a filter, and shows the service’s refusals at the field', async () => {
     tab = await visit(browser, app.url, '#/new?kind=filters');
     const { page } = tab;
     await page.getByLabel('Name', { exact: true }).fill('Fresh Names');
@@ -139,7 +139,7 @@ describeInBrowser(`the dashboard${why}`, () => {
     await tab.close();
   });
 
-  it('marks every faulty field of a form, and focuses the first', async () => {
+  it('marks every faulty field in a form, and focuses the first', async () => {
     tab = await visit(browser, app.url, '#/new');
     const { page } = tab;
     const wrong = page.locator('[aria-invalid]');
@@ -191,7 +191,7 @@ describeInBrowser(`the dashboard${why}`, () => {
     expect(await valueOf(progress, 'Would stay')).toMatch(/^(\d,\d{3}) of \1 items$/);
     expect(await page.getByRole('table', { name: 'Layers' }).getByRole('row').count()).toBe(3);
     expect(await valueOf(page.getByRole('region', { name: 'Settings' }), 'Attempts')).toBe('1');
-    // The counters have a request of their own, which may end later than the other requests.
+    // The counters have their own request, which may end later than the others.
     const counters = page.getByRole('table', { name: 'Counters by value' });
     await counters.waitFor();
     expect(await counters.getByRole('row').count()).toBeGreaterThan(3);
@@ -212,7 +212,7 @@ describeInBrowser(`the dashboard${why}`, () => {
       expect(await chart.getByRole('row').count()).toBeGreaterThan(100);
     }
     expect(await rowsOf('Events per second').nth(2).innerText()).toMatch(/1\.83\s+4\s+0\.167$/);
-    // At capacity, a set has the error rate of its size, minus the share of later layers.
+    // At capacity, a set has the error rate for its size, minus the later layers' share.
     expect(await rowsOf('Error rate by items').last().innerText()).toMatch(/^7,400\s+0\.00\d+ %\s+0\.01 %/);
     // One open table is enough for axe.
     for (const title of titles.slice(1))
@@ -258,7 +258,7 @@ describeInBrowser(`the dashboard${why}`, () => {
     await narrow.leave();
   });
 
-  it('shows the result of an action, not a pending answer from before it', async () => {
+  it('shows an action’s result, not a pending answer from before it', async () => {
     await client.filter('stale').create({ type: 'counting', capacity: 1_000, errorRate: 0.01 });
     await client.filter('stale').add(['a', 'b']);
     const other = await visit(browser, app.url, '#/filters/stale');
@@ -292,7 +292,7 @@ describeInBrowser(`the dashboard${why}`, () => {
     await other.leave();
   });
 
-  it('does not navigate if the user has gone to another screen', async () => {
+  it('doesn’t navigate if the user has gone to another screen', async () => {
     await client.filter('brief').create({ type: 'counting', capacity: 1_000, errorRate: 0.01 });
     const busy = await visit(browser, app.url, '#/new?kind=filters');
     const { page } = busy;
@@ -345,7 +345,7 @@ describeInBrowser(`the dashboard${why}`, () => {
       page.locator('.segments label', { hasText: option }).evaluate(backgroundOf);
     await page.getByRole('radio', { name: 'Safe' }).waitFor();
     expect(await colourOf('Safe')).not.toBe(await colourOf('Strict'));
-    // An earlier refusal is not shown for a changed form.
+    // An earlier refusal isn't shown for a changed form.
     await page.getByLabel('Capacity', { exact: true }).fill('1e300');
     await page.getByText('No plan available:').waitFor();
     await page.getByLabel('Capacity', { exact: true }).fill('many');

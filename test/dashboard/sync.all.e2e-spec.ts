@@ -43,7 +43,7 @@ describeInBrowser(`a sync${why}`, () => {
     await page.getByRole('button', { name: 'Send the list' }).click();
   };
 
-  /** The results of the lines, in words. */
+  /** The lines' results, in words. */
   const tallied = async (page: Page): Promise<Record<string, string>> => {
     const tally = page.locator('.tally');
     const [words, counts] = [
@@ -125,7 +125,7 @@ describeInBrowser(`a sync${why}`, () => {
     await tab.leave(401, 409);
   });
 
-  it('is not reported as already open while the call that opens it is pending', async () => {
+  it('isn’t reported as already open while the call that opens it is pending', async () => {
     const set = await made();
     const tab = await opened(set);
     const { page } = tab;
@@ -137,7 +137,7 @@ describeInBrowser(`a sync${why}`, () => {
       await route.fulfill({ response });
     });
     await button(page, 'Open a sync').click();
-    // The page learns of the sync before the call that opens it is answered.
+    // The page learns about the sync before the call that opens it returns.
     await page.getByRole('button', { name: 'Send the list' }).waitFor();
     expect(await page.getByText('This sync was already open.').count()).toBe(0);
     const answered = page.waitForResponse('**/syncs');
@@ -229,7 +229,7 @@ describeInBrowser(`a sync${why}`, () => {
     await page.getByText('No lines were processed').waitFor();
     await page.getByText('The sync has ended: a caller abandoned it.').waitFor();
     await button(page, 'Another list').waitFor({ state: 'detached' });
-    // The end of a sync does not mean that the service is unavailable.
+    // When a sync ends, that doesn't mean that the service is unavailable.
     expect(await page.getByText('does not answer').count()).toBe(0);
     await tab.leave(401, 409);
   });
@@ -273,7 +273,7 @@ describeInBrowser(`a sync${why}`, () => {
     await tab.leave(401, 409);
   });
 
-  it('is not for a multiset', async () => {
+  it('isn’t for a multiset', async () => {
     const name = freshName('bag');
     await client
       .filter(name)

@@ -45,7 +45,7 @@ describeInBrowser(`transfers and deletions${why}`, () => {
     await other.close();
   });
 
-  it('an exported visited set answers the same after an import under another name', async () => {
+  it('an exported visited set gives the same answers after an import under another name', async () => {
     const set = client.visitedSet(freshName('crawl'));
     await set.create({ capacity: 1_000 });
     await set.discover(URLS);
@@ -132,7 +132,7 @@ describeInBrowser(`files of the dashboard${why}`, () => {
     await filter.add(URLS);
     const tab = await visit(browser, app.url, '#/filters/large/export');
     const { page } = tab;
-    // Replaces the file dialog, which a test cannot operate.
+    // Replaces the file dialog, which a test can't operate.
     await page.evaluate(`showSaveFilePicker = () => ${FILE}`);
     await tab.goTo('#/filters');
     await tab.goTo('#/filters/large/export');
@@ -145,7 +145,7 @@ describeInBrowser(`files of the dashboard${why}`, () => {
     await app.close();
   });
 
-  it('are imported only within the limits of a key, and exported only by administrators', async () => {
+  it('are imported only within a key’s limits, and exported only by administrators', async () => {
     const app = await startApp({ AUTH: 'keys' });
     const admin = await makeKey(app, 'admin');
     const client = new UnseenClient({ url: app.url, apiKey: admin.key });

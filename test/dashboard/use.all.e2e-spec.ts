@@ -23,7 +23,7 @@ const SURE = { capacity: 100_000, errorRate: 1e-9 };
 const pagesOf = (count: number): string[] =>
   Array.from({ length: count }, (_, i) => `https://example.org/page/${i}`);
 
-/** A browser class that Node.js does not declare. */
+/** A browser class that Node.js doesn't declare. */
 type Transfer = new () => { readonly items: { add(file: File): void } };
 
 /** Drops a file as a file manager would. */
@@ -143,7 +143,7 @@ describeInBrowser(`the lines of input lists${why}`, () => {
     await quiet(tab);
   });
 
-  it('that are invalid do not hold up the others of a filter', async () => {
+  it('that are invalid don’t hold up a filter’s others', async () => {
     const name = freshName();
     await client.filter(name).create({ type: 'counting', ...SURE });
     const tab = await open(`#/filters/${name}/use`);

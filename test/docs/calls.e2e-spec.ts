@@ -33,7 +33,7 @@ describe.each(PAGES)('$file: the calls', ({ calls }) => {
   });
   afterAll(() => app.close());
 
-  // The calls run in the order of the page, because each builds on those before it.
+  // The calls run in the page's order, because each builds on those before it.
   it.each(calls)('work as pasted: $command', async ({ command, answer = '' }) => {
     const here = command.replaceAll('http://127.0.0.1:3000', app.url);
     const env = { ...process.env, ID: id };

@@ -19,7 +19,7 @@ const SOURCES = {
 
 const readme = (library: string) => readFileSync(join('libs', library, 'README.md'), 'utf8');
 
-/** The TypeScript of a README. Each line `expression; // value` is a check, and a colon may follow the value. */
+/** A README's TypeScript. Each line `expression; // value` is a check, and a colon may follow the value. */
 function program(library: string): { checks: number; code: string } | undefined {
   const example = /```ts\n([^]*?)```/.exec(readme(library))?.[1];
   if (example === undefined) return undefined;
@@ -38,7 +38,7 @@ describe('each library', () => {
   let folder: string;
   beforeAll(async () => {
     app = await startApp();
-    // A new checkout does not have this folder yet.
+    // A new checkout doesn't have this folder yet.
     const cache = join('node_modules', '.cache');
     await mkdir(cache, { recursive: true });
     folder = await mkdtemp(join(cache, 'example-'));

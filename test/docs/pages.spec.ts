@@ -14,7 +14,7 @@ const SOURCES = FILES.filter((file) => /\.(?:ts|mjs)$/.test(file));
 /** Configuration files in the top folder. */
 const TOP = readdirSync('.');
 
-/** The targets of a page's links: [file, heading]. */
+/** Where a page's links lead, as [file, heading]. */
 function linksOf(page: string): [file: string, heading: string | undefined][] {
   const targets = [...readFileSync(page, 'utf8').matchAll(/\]\(([^)\s]+)\)/g)].map(
     ([, target = '']) => target,
@@ -27,7 +27,7 @@ function linksOf(page: string): [file: string, heading: string | undefined][] {
     });
 }
 
-/** The anchors that GitHub creates for the headings of a page. */
+/** The anchors that GitHub creates for a page's headings. */
 function anchorsOf(page: string): string[] {
   const headings = [...readFileSync(page, 'utf8').matchAll(/^#+ (.+)$/gm)].map(([, text = '']) => text);
   return headings.map((text) =>
@@ -71,7 +71,7 @@ describe.each(PAGES)('%s', (page) => {
   it('names source files and folders that exist', () => {
     const text = readFileSync(page, 'utf8');
     expect(filesNamedIn(text).filter((name) => !exists(name))).toEqual([]);
-    // Commands for tests may contain only the start of a path.
+    // Test commands may contain only the start of a path.
     const paths = [...text.matchAll(/`((?:libs|scripts|src|test)\/[\w./-]+)`/g)].map(([, path = '']) => path);
     expect(paths.filter((path) => !FILES.some((file) => file.startsWith(path)))).toEqual([]);
   });

@@ -37,7 +37,7 @@ const PHRASES: readonly RegExp[] = [
   /\b(?:highest|largest) share of\b/i,
   /\bhowever (?:fast|large|long|many|much|often|slow|small)\b/i,
   /\bthat did not work\b/i,
-  // A complete text that does not name the thing.
+  // A complete text that doesn't name the thing.
   /^it (?:was not|could not be) \w+$/i,
 ];
 

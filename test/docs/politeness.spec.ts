@@ -9,9 +9,9 @@ const CAPACITY = 1_000_000;
 const SEGMENTATION = { maxSegmentBytes: 2 ** 26, minSegments: 1, minSegmentBytes: 1 } as const;
 
 /**
- * Memory of a set that is filled to its capacity on this many masters, if one host has the share `ofHost` of the URLs.
- * The other hosts are spread evenly over the masters, and the run of segments on each master has an equal part of each
- * layer.
+ * The memory that a set needs when it is filled to its capacity on this many masters and one host has the share
+ * `ofHost` of its URLs. The other hosts are spread evenly over the masters, and each master's run of segments has an
+ * equal part of each layer.
  */
 function bytesOn(masters: number, ofHost: number): number {
   const sizing = { capacity: CAPACITY, errorRate: ERROR_RATE, cellBits: 4 } as const;

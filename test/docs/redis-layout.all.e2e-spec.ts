@@ -43,12 +43,12 @@ describe(PAGE, () => {
     if (key !== undefined && index !== undefined) env = { KEY: key, INDEX: index };
   });
 
-  it('has commands that read Redis with the values of an explanation', () => {
+  it('has commands that read Redis with an explanation’s values', () => {
     expect(env).toEqual({ KEY: expect.stringMatching(/^unseen:\{.*\}:cells$/), INDEX: expect.any(String) });
     expect(documentedCalls(PAGE).filter(({ command }) => command.startsWith('redis-cli')).length).toBe(4);
   });
 
-  it("names the members of the catalogue and of a segment's meta", async () => {
+  it("names the members in the catalogue and in a segment's meta", async () => {
     const cli = `redis-cli -u ${redis.url}`;
     const entry = JSON.parse(await shell(`${cli} HGET unseen:{catalogue}:filters pages`)) as object;
     expect(Object.keys(entry)).toEqual(expect.arrayContaining(['tags', 'geometry', 'seed', 'state']));

@@ -25,7 +25,7 @@ describe('docs/reliability.md', () => {
     expect(PAGE).not.toMatch(/@[A-Z]{2,}|TODO|\?\?\?/);
   });
 
-  it('is compared with titles only, not with other text of a test file', () => {
+  it('is compared with titles only, not with other text in a test file', () => {
     const titles = titlesOf('test/faults/killed.spec.ts');
     expect(titles).toHaveLength(4);
     expect(titles).toContain('Redis, killed under load and started again');
@@ -44,7 +44,7 @@ describe('docs/reliability.md', () => {
   });
 });
 
-/** The specs that the commands of a table cell run. Empty if the cell gives a reason instead. */
+/** The specs that a table cell's commands run. Empty if the cell gives a reason instead. */
 function specsIn(cell = ''): string[] {
   if (cell === '' || cell.startsWith('none: ')) return [];
   return cell.split(' ').flatMap((path) => {
@@ -113,7 +113,7 @@ describe('docs/reliability.md: the lanes', () => {
 
 describe('docs/reliability.md: the mutations', () => {
   it('have a row for each list', () => {
-    // Another table, of the simulation, has more columns.
+    // Another table, which is about the simulation, has more columns.
     const rows = rowsOf('docs/reliability.md', 'list').filter((cells) => cells.length === 2);
     const named = rows.flatMap(([lists = '']) => lists.match(/[a-z-]+/g) ?? []);
     const lists = readdirSync('test/mutations').filter((name) => name.endsWith('.diff'));
@@ -121,7 +121,7 @@ describe('docs/reliability.md: the mutations', () => {
   });
 });
 
-/** The titles of describe and it in a test file, with or without `each`, and the titles of the suites that it runs. */
+/** The titles that describe and it have in a test file, with or without `each`, and those of the suites it runs. */
 function titlesOf(file: string): string[] {
   const own = readFileSync(file, 'utf8');
   const suites = own.includes('storeContract')

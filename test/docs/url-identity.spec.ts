@@ -21,7 +21,7 @@ interface Pair {
   readonly other: string;
 }
 
-/** The pairs of a cell: two URLs in backticks with = or ≠ between them. */
+/** A cell's pairs. Each is two URLs in backticks with = or ≠ between them. */
 function pairsIn(cell = ''): Pair[] {
   return [...cell.matchAll(/`(http[^`]+)` ([=≠]) `(http[^`]+)`/g)].map(
     ([, one = '', sign = '', other = '']) => ({

@@ -77,7 +77,7 @@ describe.each(STORES)('visited sets that age over HTTP, $name store', ({ start }
     expect([answer.status, await answer.json()]).toEqual([201, expect.anything()]);
   });
 
-  it('take the time to live of a stream from its query', async () => {
+  it('take a stream’s time to live from its query', async () => {
     const set = await Synced.visitedSet(app, { maxAgeSeconds: 13 * DAY });
     const answer = await fetch(`${app.url}${set.path}/urls/visit?ttlSeconds=60&results=none`, {
       method: 'POST',
@@ -147,7 +147,7 @@ describe.each(STORES)('visited sets that age over HTTP, $name store', ({ start }
       ).toMatchObject(refused(400, 'VALIDATION_FAILED', expect.stringContaining('from 10 to 315576000')));
   });
 
-  it('plan the cost of an age, which only visited sets can have', async () => {
+  it('plan what an age costs, which only visited sets can have', async () => {
     const plan = async (more: object) => {
       const { body } = await call(app, 'POST', '/v1/plan', {
         ...{ type: 'counting', capacity: 1_000_000, errorRate: 1e-4, growth: 'auto', ...more },

@@ -14,7 +14,7 @@ const HEADERS = {
   'x-frame-options': 'DENY',
 };
 
-/** Sends bytes unchanged, which fetch would not do, and reads the head of the answer. */
+/** Sends bytes unchanged, which fetch wouldn't do, and reads the answer's head. */
 async function exchange(app: TestApp, text: string): Promise<{ status: number; headers: Headers }> {
   const socket = connect(app.port, '127.0.0.1');
   let answer = '';
@@ -105,7 +105,7 @@ describe('security headers', () => {
 });
 
 describe('CORS_ORIGINS unset', () => {
-  it('answers no web page of another origin, with AUTH=keys too', async () => {
+  it('answers no web page from another origin, also with AUTH=keys', async () => {
     const app = await startApp({ AUTH: 'keys' });
     try {
       const { headers: credentials } = await makeKey(app, 'read');
@@ -185,7 +185,7 @@ describe.each(['keys', 'none', ''])('CORS_ORIGINS with AUTH=%s', (auth) => {
     }
   });
 
-  it('does not bypass 405 and 404', async () => {
+  it('doesn’t bypass 405 and 404', async () => {
     const { headers } = await makeKey(app, 'read');
     for (const [method, path, status] of [
       ['OPTIONS', '/v1/filters', 405],

@@ -15,12 +15,12 @@ import { until } from '../support/until.js';
 
 const FILTER = { type: 'counting', capacity: 1_000, errorRate: 0.01 };
 
-/** The audit log takes this many lines of one caller per minute. */
+/** The audit log takes this many lines per minute from one caller. */
 const A_MINUTE = 60;
 
 /**
- * The maximum number of lines since a moment: a new minute starts with the first line, and further minutes as time
- * passes.
+ * The maximum number of lines since a moment. A new minute starts with the first line, and further minutes start as
+ * time passes.
  */
 const mostSince = (began: number): number =>
   A_MINUTE * (2 + Math.floor((performance.now() - began) / 60_000));
@@ -286,7 +286,7 @@ describe('the audit log', () => {
     ]);
   });
 
-  it('names the set or filter of an import, successful or not', async () => {
+  it('names an import’s set or filter, successful or not', async () => {
     const service = await start();
     const url = await service.url();
     await send(url, 'POST', '/v1/filters', {}, { name: 'pages', ...FILTER });
@@ -305,7 +305,7 @@ describe('the audit log', () => {
     ]);
   });
 
-  it('cannot be flooded by guessing keys', async () => {
+  it('can’t be flooded by guessing keys', async () => {
     const service = await start({ AUTH: 'keys', LOG_LEVEL: 'trace' });
     const url = await service.url();
     const began = performance.now();
@@ -315,7 +315,7 @@ describe('the audit log', () => {
     expect(audited(service.stdout()).length).toBeLessThanOrEqual(mostSince(began));
   });
 
-  it("cannot be flooded by one caller's denied calls, and still records all calls of others", async () => {
+  it('can’t be flooded by one caller’s denied calls, and still records all other callers’ calls', async () => {
     const service = await start({ LOG_LEVEL: 'fatal' });
     const url = await service.url();
     const first = await send(url, 'POST', '/v1/keys', {}, { name: 'ops', scopes: ['admin'] });
@@ -360,7 +360,7 @@ const call = (
 });
 
 describe('the service’s output at LOG_LEVEL=trace', () => {
-  it('contains no secret of a whole session: passwords, keys, tokens, userinfo, seeds', async () => {
+  it('contains no secret from a whole session: passwords, keys, tokens, userinfo, seeds', async () => {
     const password = 'redis-password-5f3a';
     const redis = await startRedis({ args: ['--user', 'unseen', 'on', `>${password}`, '~*', '&*', '+@all'] });
     const issuer = await startIssuer();
@@ -422,7 +422,7 @@ describe('the service’s output at LOG_LEVEL=trace', () => {
         (text) => (JSON.parse(text) as { sha256: string }).sha256,
       );
       expect(digests).toHaveLength(2);
-      // A second service that does not wait long for Redis.
+      // A second service that doesn't wait long for Redis.
       const hasty = await start({ ...ofService, REDIS_TIMEOUT_MS: '500' });
       const failing = await hasty.url();
       await until(
@@ -451,7 +451,7 @@ describe('the service’s output at LOG_LEVEL=trace', () => {
         expect(await one.exit()).toBe(0);
       }
       const output = [service, hasty].map((one) => one.stdout() + one.stderr()).join('') + made.stderr;
-      // The service has logged lines of the finest level.
+      // The service has logged lines at the finest level.
       expect(output).toMatch(/"level":(10|20),/);
       expect(output).toContain('STORE_UNAVAILABLE');
       const secrets = {

@@ -79,7 +79,7 @@ describe.each(STORES)('quotas, $name store', ({ start }) => {
     expect(await as(key, 'POST', '/v1/filters', { name: 'acme-b', ...FILTER })).toMatchObject({
       status: 201,
     });
-    // The quota does not bind other callers.
+    // The quota doesn't bind other callers.
     expect(await as(ops, 'POST', '/v1/filters', { name: 'acme-c', ...FILTER })).toMatchObject({
       status: 201,
     });
@@ -109,7 +109,7 @@ describe.each(STORES)('quotas, $name store', ({ start }) => {
     expect(await listed(key)).toMatchObject({ usage: { filters: 2 } });
   });
 
-  it('do not change the answers of repeated requests', async () => {
+  it('don’t change the answers to repeated requests', async () => {
     const key = await limited('again-', { maxFilters: 1 });
     const create = (name: string, id: string): Promise<Answer> =>
       as(key, 'POST', '/v1/filters', { name, ...FILTER }, { 'idempotency-key': id });
@@ -118,7 +118,7 @@ describe.each(STORES)('quotas, $name store', ({ start }) => {
     const refused = await create('again-b', 'k2');
     expect(refused.status).toBe(403);
     expect(await create('again-a', 'k1')).toMatchObject({ status: 201, body: first.body });
-    // A refusal is not recorded as a result. Once space is free, the same request succeeds.
+    // A refusal isn't recorded as a result. Once space is free, the same request succeeds.
     await as(key, 'DELETE', '/v1/filters/again-a');
     expect(await create('again-b', 'k2')).toMatchObject({ status: 201 });
   });
@@ -167,7 +167,7 @@ describe.each(STORES)('quotas, $name store', ({ start }) => {
     expect(await visit(ops, 900)).toMatchObject({ status: 200 });
   });
 
-  it('apply to each key: without one, usage is unlimited, and a longer prefix does not raise the quota of a shorter one', async () => {
+  it('apply to each key: without one, usage is unlimited, and a longer prefix doesn’t raise a shorter one’s quota', async () => {
     const tight = await limited('org-', { maxFilters: 1 });
     const free = await limited('org-team-', {});
     for (const name of ['org-team-a', 'org-team-b']) {

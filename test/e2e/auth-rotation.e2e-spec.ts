@@ -140,7 +140,7 @@ describe.each(STORES)('keys that are rotated, $name store', ({ start }) => {
   });
 });
 
-describe('the permissions of the caller', () => {
+describe('the caller’s permissions', () => {
   it('are unlimited if no credentials are required', async () => {
     const app = await startApp();
     try {
@@ -151,7 +151,7 @@ describe('the permissions of the caller', () => {
     }
   });
 
-  it('are those of the token until it expires', async () => {
+  it('are the token’s until it expires', async () => {
     const issuer = await startIssuer();
     const app = await startApp({ OIDC_ISSUER: issuer.url, OIDC_AUDIENCE: AUDIENCE });
     try {

@@ -111,7 +111,7 @@ describe.each(STORES)('tenants, $name store', ({ start }) => {
     expect(await as(other, 'GET', '/v1/filters/acme:a%2f..%2fAcme:a')).toMatchObject({ status: 400 });
   });
 
-  it('change nothing of other tenants', async () => {
+  it('change nothing that belongs to other tenants', async () => {
     for (const method of ['DELETE', 'POST']) {
       await as(other, method, `/v1/filters/Acme:a${method === 'POST' ? '/clear' : ''}`);
     }
@@ -160,7 +160,7 @@ describe.each(STORES)('tenants, $name store', ({ start }) => {
     expect(await as(ops, 'GET', '/v1/filters/Acme:new')).toMatchObject({ status: 404 });
   });
 
-  it('do not share operation records', async () => {
+  it('don’t share operation records', async () => {
     const key = { 'idempotency-key': 'the-same' };
     const create = (who: TestKey, name: string): Promise<Answer> =>
       as(who, 'POST', '/v1/filters', { name, ...FILTER }, key);
@@ -176,7 +176,7 @@ describe.each(STORES)('tenants, $name store', ({ start }) => {
       const own = await as(other, method, `/v1/filters/acme:k${path}`, undefined, key);
       expect(own.status).toBe(mine.status);
     }
-    // A tenant cannot use an operation id that the service generated for another tenant's creation.
+    // A tenant can't use an operation id that the service generated for another tenant's creation.
     const made = await as(acme, 'POST', '/v1/filters', { name: 'Acme:m', ...FILTER });
     const replay = { 'idempotency-key': made.headers.get('idempotency-key') ?? '' };
     expect(await as(other, 'POST', '/v1/filters', { name: 'Acme:m', ...FILTER }, replay)).toMatchObject({
@@ -187,7 +187,7 @@ describe.each(STORES)('tenants, $name store', ({ start }) => {
     });
   });
 
-  it('cannot use routes without a name: metrics and keys', async () => {
+  it('can’t use routes without a name: metrics and keys', async () => {
     for (const [method, path] of [
       ['GET', '/metrics'],
       ['GET', '/v1/keys'],

@@ -14,7 +14,7 @@ const FILTER = { type: 'counting', capacity: 1_000, errorRate: 0.01 };
 const seconds = (offset: number): number => Math.floor(Date.now() / 1_000) + offset;
 const base64 = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url');
 
-describe('tokens of an issuer', () => {
+describe('an issuer’s tokens', () => {
   let issuer: Issuer;
   let app: TestApp;
   const list = (token: string): Promise<Answer> => call(app, 'GET', '/v1/filters', undefined, bearer(token));
@@ -214,7 +214,7 @@ describe('an issuer whose keys are unavailable', () => {
   );
 });
 
-describe('settings of an issuer', () => {
+describe('an issuer’s settings', () => {
   it('can name its keys and its claims', async () => {
     const issuer = await startIssuer();
     const app = await startApp({

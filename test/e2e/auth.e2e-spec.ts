@@ -15,7 +15,7 @@ const UNAUTHENTICATED = { status: 401, body: { code: 'UNAUTHENTICATED' } };
 const FORBIDDEN = { status: 403, body: { code: 'FORBIDDEN' } };
 const FILTER = { type: 'counting', capacity: 1_000, errorRate: 0.01 };
 
-/** The scope that each route of the API needs. The test below fails for a route that is missing here. */
+/** The scope that each of the API's routes needs. The test below fails for a route that is missing here. */
 const ACCESS: Readonly<Record<string, Access>> = {
   'get /healthz': 'public',
   'get /readyz': 'public',
@@ -95,7 +95,7 @@ describe.each(STORES)('API keys, $name store', ({ start }) => {
     }
   });
 
-  it('requires the scope of each route, or a higher one', async () => {
+  it('requires each route’s scope, or a higher one', async () => {
     const { body } = await call(app, 'GET', '/openapi.json');
     const { paths } = body as { paths: Record<string, Record<string, { security: object[] }>> };
     const routes = Object.entries(paths).flatMap(([path, item]) =>
@@ -211,7 +211,7 @@ describe.each(STORES)('API keys, $name store', ({ start }) => {
     );
   });
 
-  it('ignores the case of the scheme', async () => {
+  it('ignores the scheme’s case', async () => {
     for (const scheme of ['bearer', 'BEARER', 'Bearer ']) {
       expect(await raw(app, `${scheme} ${keys.admin.key}`)).toMatchObject({ status: 200 });
     }
@@ -308,7 +308,7 @@ describe('a key revoked by another instance', () => {
       await call(here, 'DELETE', `/v1/keys/${key.id}`, undefined, admin.headers);
       expect(await status(here, key)).toBe(401);
       await until('the other instance refuses the key', async () => (await status(there, key)) === 401);
-      // The cached keys are too old by now, and the service cannot check them without Redis.
+      // The cached keys are too old by now, and the service can't check them without Redis.
       await redis.kill('SIGKILL');
       await until('keys cannot be checked', async () => (await status(there, admin)) === 503);
       expect(await call(there, 'GET', '/healthz')).toMatchObject({ status: 200 });
@@ -375,7 +375,7 @@ describe('AUTH unset', () => {
 });
 
 describe('a route', () => {
-  it('cannot be registered without its access', async () => {
+  it('can’t be registered without its access', async () => {
     const app = await createApp(readConfig({ STORE: 'redis', AUTH: 'none', LOG_LEVEL: 'silent' }));
     try {
       const server = app.getHttpAdapter().getInstance();
@@ -421,7 +421,7 @@ function raw(app: TestApp, authorization: string | undefined, path = '/v1/keys')
   });
 }
 
-/** The status of the answer to a request whose body never ends. */
+/** The answer's status for a request whose body never ends. */
 function unfinished(app: TestApp, path: string, headers: Record<string, string>): Promise<number> {
   return new Promise((resolve, reject) => {
     const all = { ...headers, 'content-type': 'text/plain', 'content-length': '1000000' };

@@ -45,7 +45,7 @@ const invalid = (method: string, path: string, body: unknown): Promise<Record<st
 
 const GOOD = { name: 'good', type: 'counting', capacity: 10, errorRate: 0.01 };
 
-describe('creation of filters', () => {
+describe('creating filters', () => {
   it.each([
     ['name', undefined],
     ['name', 7],
@@ -138,7 +138,7 @@ describe('creation of filters', () => {
   });
 });
 
-describe('members that are not allowed', () => {
+describe('members that aren’t allowed', () => {
   const ageing = { type: 'standard', capacity: 10, errorRate: 0.01, maxAgeSeconds: 60 };
   it.each([
     [
@@ -309,7 +309,7 @@ describe('requests', () => {
     await refused('GET', '/v1/filters/%zz', undefined, 'VALIDATION_FAILED', 400);
   });
 
-  it('names the methods of a known path', async () => {
+  it('names a known path’s methods', async () => {
     for (const [method, path, allow] of [
       ['PUT', '/v1/filters', 'GET, HEAD, POST'],
       ['PATCH', `/v1/filters/${filter}`, 'DELETE, GET, HEAD'],
@@ -388,7 +388,7 @@ describe('requests', () => {
     expect(await response.json()).toMatchObject({ code: 'BODY_TOO_LARGE' });
   });
 
-  it('stops waiting for a body that does not arrive', async () => {
+  it('stops waiting for a body that doesn’t arrive', async () => {
     const hasty = await startApp({ REQUEST_TIMEOUT_MS: '1000' });
     try {
       const head = `POST /v1/filters/any/items/add HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n`;
@@ -400,7 +400,7 @@ describe('requests', () => {
     }
   });
 
-  it('answers bytes that are not HTTP', async () => {
+  it('answers bytes that aren’t HTTP', async () => {
     for (const text of [
       'NONSENSE\r\n\r\n',
       `GET / HTTP/1.1\r\nHost: localhost\r\nX: ${'y'.repeat(20_000)}\r\n\r\n`,
@@ -412,7 +412,7 @@ describe('requests', () => {
   });
 });
 
-/** The service's answer to raw bytes: a JSON body, or everything until it closes the connection. */
+/** The service's answer to raw bytes. It is a JSON body, or everything until the service closes the connection. */
 function raw(text: string, { port }: TestApp = app): Promise<string> {
   return new Promise((resolve, reject) => {
     const socket = connect(port, '127.0.0.1', () => socket.write(text));

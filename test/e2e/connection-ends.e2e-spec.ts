@@ -100,7 +100,7 @@ describe('a body that is refused before it is sent, on a connection that ends wi
     expect(client.statuses()).toEqual(['413']);
   });
 
-  it('is not followed by requests that are executed', async () => {
+  it('isn’t followed by requests that are executed', async () => {
     const client = open();
     const length = 600 * KIB;
     client.socket.write(postHead(`${items}/add`, { ...headers, 'content-length': length }));

@@ -29,7 +29,7 @@ describe.each(STORES)('errors over HTTP, $name store', ({ start }) => {
   });
 });
 
-describe('errors of a Redis store', () => {
+describe('a Redis store’s errors', () => {
   let redis: RedisServer;
   let app: TestApp;
   beforeAll(async () => {
@@ -75,7 +75,7 @@ describe('errors of a Redis store', () => {
     }
   });
 
-  it('says at /readyz that Redis refuses the credentials, and does not show them', async () => {
+  it('says at /readyz that Redis refuses the credentials, and doesn’t show them', async () => {
     const stranger = await startApp({ REDIS_URL: redis.url.replace('//', '//joe:topsecret@') });
     try {
       const answer = await call(stranger, 'GET', '/readyz');
@@ -101,7 +101,7 @@ describe('errors of a Redis store', () => {
 });
 
 describe('defects', () => {
-  it('are answered with the request id only', async () => {
+  it('get an answer with the request id only', async () => {
     const app = await createApp(readConfig({ PORT: '0', LOG_LEVEL: 'silent', STORE: 'redis', AUTH: 'none' }));
     app
       .getHttpAdapter()
@@ -127,7 +127,7 @@ describe('defects', () => {
   });
 });
 
-/** The raw answer of Redis to one command. */
+/** Redis's raw answer to one command. */
 async function command(port: number, ...words: string[]): Promise<string> {
   const socket = connect(port, '127.0.0.1');
   const parts = words.map((word) => `$${Buffer.byteLength(word)}\r\n${word}\r\n`);

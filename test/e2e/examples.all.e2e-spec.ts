@@ -48,14 +48,14 @@ async function write(told: ReadonlyMap<string, unknown>): Promise<void> {
   writeFileSync(FILE, await format(FILE, source));
 }
 
-describe.each(STORES)('the examples of the API description, $name store', ({ name, start }) => {
+describe.each(STORES)('the API description’s examples, $name store', ({ name, start }) => {
   let app: TestApp;
   beforeAll(async () => {
     app = await start();
   });
   afterAll(() => app.close());
 
-  it('are accepted and answered by the service', async () => {
+  it('are accepted by the service, which answers them', async () => {
     const told = await tellStory(app);
     // UPDATE_EXAMPLES=1 writes the examples again.
     if (process.env['UPDATE_EXAMPLES'] === '1' && name === 'embedded') return write(told);

@@ -64,7 +64,7 @@ describe.each(STORES)('filters over HTTP, $name store', ({ start }) => {
     }
   });
 
-  it('grows if asked to, within the limit of layers, and shows the error rate of all layers', async () => {
+  it('grows if asked to, within its limit of layers, and shows all layers’ error rates', async () => {
     const spec = { name: freshName(), type: 'counting', capacity: 100, errorRate: 0.01, growth: 'auto' };
     const { status, body: made } = await call(app, 'POST', '/v1/filters', spec);
     expect(status).toBe(201);
@@ -120,7 +120,7 @@ describe.each(STORES)('filters over HTTP, $name store', ({ start }) => {
     expect(estimatedErrorRate).toBeLessThan(0.001);
   });
 
-  it('counts every add of a multiset', async () => {
+  it('counts every add to a multiset', async () => {
     const name = await create({ semantics: 'multiset' });
     expect(await items(name, 'add', ['a', 'a', 'a'])).toEqual({ results: [true, false, false] });
     expect(await items(name, 'count', ['a'])).toEqual({ results: [3] });
@@ -128,7 +128,7 @@ describe.each(STORES)('filters over HTTP, $name store', ({ start }) => {
     expect(await items(name, 'check', ['a'])).toEqual({ results: [true] });
   });
 
-  it('answers an empty batch with no results, and 404 if the filter does not exist', async () => {
+  it('answers an empty batch with no results, and 404 if the filter doesn’t exist', async () => {
     const name = await create();
     for (const verb of ['add', 'check', 'remove', 'count']) {
       expect(await items(name, verb, [])).toEqual({ results: [] });
@@ -139,7 +139,7 @@ describe.each(STORES)('filters over HTTP, $name store', ({ start }) => {
     }
   });
 
-  it('does not remove from or count in a standard filter', async () => {
+  it('doesn’t remove from or count in a standard filter', async () => {
     const name = await create({ type: 'standard' });
     expect(await items(name, 'add', ['a'])).toEqual({ results: [true] });
     expect(await items(name, 'check', ['a', 'b'])).toEqual({ results: [true, false] });

@@ -20,7 +20,7 @@ interface History {
 
 const FILTER = { type: 'counting', capacity: 1_000, errorRate: 1e-3 };
 
-describe.each(STORES)('the history of filters, $name store', ({ start }) => {
+describe.each(STORES)('filters’ histories, $name store', ({ start }) => {
   let app: TestApp;
   beforeAll(async () => {
     app = await start();
@@ -42,7 +42,7 @@ describe.each(STORES)('the history of filters, $name store', ({ start }) => {
     await sampler.round(0);
   };
 
-  it('has points that match the description of a filter', async () => {
+  it('has points that match a filter’s description', async () => {
     const name = freshName();
     await send('POST', '/v1/filters', { ...FILTER, name });
     expect(await history(`filters/${name}/history`)).toMatchObject({ watched: true, points: [] });
@@ -67,7 +67,7 @@ describe.each(STORES)('the history of filters, $name store', ({ start }) => {
     expect(times).toEqual([...times].sort());
   });
 
-  it('has the queue of a visited set', async () => {
+  it('has a visited set’s queue', async () => {
     const name = freshName('set');
     await send('POST', '/v1/visited-sets', { name, capacity: 1_000 });
     await send('POST', `/v1/visited-sets/${name}/urls/discover`, { urls: ['http://a.b/', 'http://a.b/x'] });

@@ -11,11 +11,11 @@ interface Page {
   readonly next?: string;
 }
 
-/** Some URLs of a host. */
+/** Some of a host's URLs. */
 const urls = (host: string, count: number): string[] =>
   Array.from({ length: count }, (_, n) => `https://${host}/${n}`);
 
-describe.each(STORES)('the hosts of a set, over HTTP, $name store', ({ start }) => {
+describe.each(STORES)('a set’s hosts, over HTTP, $name store', ({ start }) => {
   let app: TestApp;
   beforeAll(async () => {
     app = await start();
@@ -105,7 +105,7 @@ describe.each(STORES)('the hosts of a set, over HTTP, $name store', ({ start }) 
     ['...', 'no host'],
     ['1.2.3.4.5', 'invalid host'],
     [`${'a'.repeat(64)}.example`, 'host too long'],
-  ])('refuses %s, which is not a host', async (text, reason) => {
+  ])('refuses %s, which isn’t a host', async (text, reason) => {
     const name = await made();
     for (const [method, body] of [['GET'], ['PUT', {}], ['DELETE']] as const) {
       const answer = await on(method, name, text, body);
@@ -117,7 +117,7 @@ describe.each(STORES)('the hosts of a set, over HTTP, $name store', ({ start }) 
     }
   });
 
-  it('answers HOST_NOT_FOUND for a host that is not listed, and drops no URLs', async () => {
+  it('answers HOST_NOT_FOUND for a host that isn’t listed, and drops no URLs', async () => {
     const name = await made();
     expect(await on('GET', name, 'Nobody.example')).toMatchObject({
       status: 404,

@@ -98,7 +98,7 @@ describe.each(STORES)('the creation of sets with perHost, $name store', ({ start
     });
   });
 
-  it('refuses a member named like one of every object', async () => {
+  it('refuses a member named like one that every object has', async () => {
     for (const member of ['__proto__', 'constructor', 'toString']) {
       const body = `{"name":"h","capacity":10,"perHost":{"${member}":1}}`;
       const answer = await call(app, 'POST', SETS, body);
@@ -114,7 +114,7 @@ describe.each(STORES)('the creation of sets with perHost, $name store', ({ start
     ]);
   });
 
-  it('refuses perHost in a set that does not grow', async () => {
+  it('refuses perHost in a set that doesn’t grow', async () => {
     expect(await create(freshName('h'), {}, { growth: 'none' })).toMatchObject({
       status: 400,
       body: { detail: 'growth must be "auto" for a set with perHost, not "none"' },

@@ -13,7 +13,7 @@ interface Leased {
   readonly attempt: number;
 }
 
-/** Some URLs of a host. */
+/** Some of a host's URLs. */
 const urls = (host: string, count: number, from = 0): string[] =>
   Array.from({ length: count }, (_, n) => `https://${host}.example/${from + n}`);
 
@@ -51,14 +51,14 @@ describe.each(STORES)('sets with perHost, over HTTP, $name store', ({ start }) =
     ).results;
 
   describe('discover', () => {
-    it('answers limited beyond maxUrls, and neither visits nor queues the URL', async () => {
+    it('gives the result limited beyond maxUrls, and neither visits nor queues the URL', async () => {
       const name = await made({ maxUrls: 2 });
       const batch = [...urls('a', 4), 'mailto:a@b.example', ...urls('b', 1), ...urls('a', 4)];
       const body = await send(name, 'urls/discover', { urls: batch });
       expect(body).toEqual({
         results: [
           ...['new', 'new', 'limited', 'limited', 'invalid', 'new'],
-          // A copy in the batch is answered as its first.
+          // A copy in the batch gets the same answer as its first occurrence.
           ...['seen', 'seen', 'limited', 'limited'],
         ],
         counts: { new: 3, seen: 2, limited: 4, invalid: 1 },
@@ -70,7 +70,7 @@ describe.each(STORES)('sets with perHost, over HTTP, $name store', ({ start }) =
       expect((await leased(name)).sort()).toEqual([...urls('a', 2), ...urls('b', 1)]);
     });
 
-    it('counts the URLs of a host without scheme, user and port, and leaves out forgotten ones', async () => {
+    it('counts a host’s URLs without scheme, user and port, and leaves out forgotten ones', async () => {
       const name = await made({ maxUrls: 2 });
       const same = ['http://a.example/', 'https://u:p@A.example:8443/', 'https://a.example./x'];
       expect(await discover(name, ...same)).toEqual(['new', 'new', 'limited']);
@@ -78,7 +78,7 @@ describe.each(STORES)('sets with perHost, over HTTP, $name store', ({ start }) =
       expect(await discover(name, ...same)).toEqual(['new', 'seen', 'limited']);
     });
 
-    it('answers limited in a stream, and counts it', async () => {
+    it('gives the result limited in a stream, and counts it', async () => {
       const name = await made({ maxUrls: 1 });
       const response = await fetch(`${app.url}${SETS}/${name}/urls/discover`, {
         method: 'POST',
@@ -118,7 +118,7 @@ describe.each(STORES)('sets with perHost, over HTTP, $name store', ({ start }) =
       expect(await discover(name, ...urls('a', 1, 1))).toEqual(['new']);
     });
 
-    it('does not limit visit, which queues nothing', async () => {
+    it('doesn’t limit visit, which queues nothing', async () => {
       const name = await made({ maxUrls: 1 });
       expect(await send(name, 'urls/visit', { urls: urls('a', 3) })).toMatchObject({
         results: ['new', 'new', 'new'],
@@ -129,7 +129,7 @@ describe.each(STORES)('sets with perHost, over HTTP, $name store', ({ start }) =
   });
 
   describe('lease', () => {
-    it('takes hosts in turn, at most maxPerHost URLs of each', async () => {
+    it('takes hosts in turn, at most maxPerHost URLs from each', async () => {
       const name = await made({});
       await discover(name, ...urls('a', 4), ...urls('b', 1));
       expect(await leased(name, { maxPerHost: 1 })).toEqual([...urls('a', 1), ...urls('b', 1)]);
@@ -137,7 +137,7 @@ describe.each(STORES)('sets with perHost, over HTTP, $name store', ({ start }) =
       expect(await leased(name)).toEqual(urls('a', 1, 3));
     });
 
-    it('leaves the delay between two URLs of a host', async () => {
+    it('leaves the delay between a host’s URLs', async () => {
       const name = await made({ delaySeconds: 10 });
       await discover(name, ...urls('a', 3), ...urls('b', 1));
       expect(await leased(name)).toEqual([...urls('a', 1), ...urls('b', 1)]);
@@ -146,7 +146,7 @@ describe.each(STORES)('sets with perHost, over HTTP, $name store', ({ start }) =
       expect(await leased(name)).toEqual(urls('a', 1, 1));
     });
 
-    it('leases at most maxLeased URLs of a host at a time', async () => {
+    it('leases at most maxLeased of a host’s URLs at a time', async () => {
       const name = await made({ maxLeased: 2 });
       await discover(name, ...urls('a', 4));
       const entries = await lease(name);
@@ -156,7 +156,7 @@ describe.each(STORES)('sets with perHost, over HTTP, $name store', ({ start }) =
       expect(await leased(name)).toEqual(urls('a', 1, 2));
     });
 
-    it('that waits is answered when the first host comes due', async () => {
+    it('that waits returns when the first host comes due', async () => {
       const name = await made({ delaySeconds: 20 });
       await discover(name, ...urls('a', 2));
       await lease(name);
@@ -172,7 +172,7 @@ describe.each(STORES)('sets with perHost, over HTTP, $name store', ({ start }) =
       expect(await waiting[1]).toEqual(urls('b', 1, 1));
     });
 
-    it('that waits does not ask the store while all hosts have to wait', async () => {
+    it('that waits doesn’t ask the store while all hosts have to wait', async () => {
       const name = await made({ delaySeconds: 25 });
       await discover(name, ...urls('a', 2), ...urls('b', 2));
       await lease(name);
@@ -181,12 +181,12 @@ describe.each(STORES)('sets with perHost, over HTTP, $name store', ({ start }) =
       await leasesWaiting(app, 1);
       app.advance(25_000);
       expect(await waiting).toEqual([...urls('a', 1, 1), ...urls('b', 1, 1)]);
-      // At the request, at the beginning of the wait, when hosts come due, and at most once every 5 s.
+      // It asks at the request, when the wait begins, when hosts come due, and at most once every 5 s.
       expect(leases.mock.calls.length).toBeLessThanOrEqual(3 + 25 / 5);
       leases.mockRestore();
     });
 
-    it('that waits is answered when a host has a free place', async () => {
+    it('that waits returns when a host has a free place', async () => {
       const name = await made({ maxLeased: 1 });
       await discover(name, ...urls('a', 2));
       const entries = await lease(name);
@@ -223,7 +223,7 @@ describe.each(STORES)('sets with perHost, over HTTP, $name store', ({ start }) =
     const plan = (more: object): Promise<Answer> =>
       call(app, 'POST', '/v1/plan', { type: 'counting', ...sizing, ...more });
 
-    it('has the geometry and the layers of a set with perHost', async () => {
+    it('has the geometry and layers of a set with perHost', async () => {
       const name = freshName('h');
       const perHost = { delaySeconds: 2, maxUrls: 5 };
       const { body: created } = await call(app, 'POST', SETS, { name, ...sizing, perHost });

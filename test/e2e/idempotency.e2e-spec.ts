@@ -79,7 +79,7 @@ describe.each(STORES)('idempotency over HTTP, $name store', ({ start }) => {
     expect((await send(`/v1/filters/${name}/items/count`, { items: ['a'] })).body).toEqual({ results: [1] });
   });
 
-  it('refuses a repeated creation if the filter is gone, and does not create it', async () => {
+  it('refuses a repeated creation if the filter is gone, and doesn’t create it', async () => {
     const filter = { name: freshName(), type: 'counting', capacity: 100, errorRate: 0.01 };
     expect(await send('/v1/filters', filter, 'make')).toMatchObject({ status: 201 });
     await call(app, 'DELETE', `/v1/filters/${filter.name}`);

@@ -32,7 +32,7 @@ describe('the image', () => {
     expect(absent).toEqual([]);
   });
 
-  it('pins the version of its base and of the images beside it', () => {
+  it('pins its base’s version and those of the images beside it', () => {
     const images = [...DOCKERFILE.matchAll(/^FROM (\S+)/gm), ...COMPOSE.matchAll(/^ +image: (\S+)/gm)];
     expect(images.length).toBeGreaterThanOrEqual(3);
     for (const [, image] of images) expect(image).toMatch(/^[a-z]+:\d+\.\d+\.\d+-/);

@@ -34,7 +34,7 @@ interface Counters {
 const FILTER = { type: 'counting', capacity: 1_000, errorRate: 1e-3 };
 const sumOf = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0);
 
-describe.each(STORES)('the cells of filters, $name store', ({ name: store, start }) => {
+describe.each(STORES)('filters’ cells, $name store', ({ name: store, start }) => {
   let app: TestApp;
   beforeAll(async () => {
     app = await start();
@@ -71,7 +71,7 @@ describe.each(STORES)('the cells of filters, $name store', ({ name: store, start
     return body as Counters;
   };
 
-  it('explain for each item of a request, in order, why it is present or absent', async () => {
+  it('explain for each item in a request, in order, why it is present or absent', async () => {
     const name = await makeFilter({ semantics: 'multiset' });
     await send('POST', `/v1/filters/${name}/items/add`, { items: ['a', 'a', 'b'] });
     const found = await explainItems(name, ['b', 'a', 'absent', 'a']);
@@ -117,7 +117,7 @@ describe.each(STORES)('the cells of filters, $name store', ({ name: store, start
     expect(fills).toEqual(described.layers.map(({ fill }) => expect.closeTo(fill, 9)));
   });
 
-  it('show the rules that made the key of a URL, and its counters', async () => {
+  it('show the rules that made a URL’s key, and its counters', async () => {
     const name = await makeSet({ urlProfile: { stripTracking: true } });
     const url = 'HTTP://Example.org:80/%7Ea?utm_source=x&b=2&a=1#top';
     await send('POST', `/v1/visited-sets/${name}/urls/visit`, { urls: ['http://example.org/~a?a=1&b=2'] });
@@ -169,14 +169,14 @@ describe.each(STORES)('the cells of filters, $name store', ({ name: store, start
     [{ items: Array(101).fill('a') }, 'must have at most 100 entries, not 101'],
     [{ items: ['x'.repeat(9_000)] }, 'must have at most 8192 bytes'],
     [{ items: Array(9).fill('x'.repeat(8_000)) }, 'must have at most 65536 characters in total, not 72000'],
-  ])('are not explained for an invalid body: case %#', async (body, detail) => {
+  ])('aren’t explained for an invalid body: case %#', async (body, detail) => {
     const name = await makeFilter();
     const answer = await send('POST', `/v1/filters/${name}/items/explain`, body);
     expect(answer).toMatchObject({ status: 400, body: { code: 'VALIDATION_FAILED' } });
     expect((answer.body as { detail: string }).detail).toContain(detail);
   });
 
-  it('are not explained for streams', async () => {
+  it('aren’t explained for streams', async () => {
     const name = await makeFilter();
     const headers = { 'content-type': 'text/plain' };
     const answer = await call(app, 'POST', `/v1/filters/${name}/items/explain`, 'a\n', headers);

@@ -58,7 +58,7 @@ describe.each(STORES)('a URL that is too long, $name store', ({ start }) => {
     return `/v1/visited-sets/${name}`;
   }
 
-  /** The lines of a stream's answer. Blocks are merged, because their boundaries depend on timing. */
+  /** The lines in a stream's answer. Blocks are merged, because their boundaries depend on timing. */
   async function stream(path: string, type: string, body: string, key?: string): Promise<unknown[]> {
     const headers = { 'content-type': type, ...(key !== undefined && { 'idempotency-key': key }) };
     const response = await fetch(app.url + path, { method: 'POST', headers, body });
@@ -66,7 +66,7 @@ describe.each(STORES)('a URL that is too long, $name store', ({ start }) => {
     return joined(lines.map((line) => JSON.parse(line) as Partial<Block>));
   }
 
-  it('is one invalid entry of a JSON batch; the others are answered', async () => {
+  it('is one invalid entry in a JSON batch, and the others get their answers', async () => {
     const set = await createSet();
     const discover = (): Promise<Answer> => call(app, 'POST', `${set}/urls/discover`, { urls: BATCH });
     expect(await discover()).toMatchObject({ status: 200, body: { ...ANSWER, counts: COUNTS } });
@@ -82,7 +82,7 @@ describe.each(STORES)('a URL that is too long, $name store', ({ start }) => {
     }
   });
 
-  it.each(STREAMS)('is one invalid entry of a stream of %s, and keeps its place', async (type, write) => {
+  it.each(STREAMS)('is one invalid entry in a stream of %s, and keeps its place', async (type, write) => {
     const set = await createSet();
     expect(await stream(`${set}/urls/discover`, type, write(BATCH))).toEqual([
       { from: 1, ...ANSWER },
@@ -102,7 +102,7 @@ describe.each(STORES)('a URL that is too long, $name store', ({ start }) => {
     ]);
   });
 
-  it.each(STREAMS)('is part of the fingerprint of a stream of %s', async (type, write) => {
+  it.each(STREAMS)('is part of the fingerprint for a stream of %s', async (type, write) => {
     const path = `${await createSet()}/urls/discover`;
     const first = await stream(path, type, write(BATCH), 'a-key');
     expect(await stream(path, type, write(BATCH), 'a-key')).toEqual(first);

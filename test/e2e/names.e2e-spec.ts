@@ -46,7 +46,7 @@ describe.each(STORES)('names with ":" and upper case, $name store', ({ start }) 
     expect(await call(app, 'GET', `/v1/filters/${other}`)).toMatchObject({ status: 200 });
   });
 
-  it('go through the calls of the client: URLs, queue, hosts, syncs and histories', async () => {
+  it('go through the client’s calls: URLs, queue, hosts, syncs and histories', async () => {
     const [name, other] = twoNames();
     const sets = [name, other].map((one) => client.visitedSet(one));
     for (const set of sets) await set.create({ capacity: 1_000, perHost: {} });

@@ -36,7 +36,7 @@ describe.each(STORES)('an add of only absent items, $name store', ({ start }) =>
     expect(await count(name, ['d'])).toMatchObject(results(3));
   });
 
-  it('works for the lines of a stream', async () => {
+  it('works for a stream’s lines', async () => {
     const name = await create();
     await add(name, { items: ['a'] });
     const sent = await fetch(`${app.url}/v1/filters/${name}/items/add?onlyAbsent=true`, {
@@ -46,7 +46,7 @@ describe.each(STORES)('an add of only absent items, $name store', ({ start }) =>
     expect(await count(name, ['a', 'b'])).toMatchObject(results(1, 1));
   });
 
-  it('gets the same answer again for the same key, and is another request than an ordinary add', async () => {
+  it('gets the same answer again for the same key, and is a different request from an ordinary add', async () => {
     const name = await create();
     const key = { 'idempotency-key': freshName('key') };
     const body = { items: ['a', 'b'], onlyAbsent: true };

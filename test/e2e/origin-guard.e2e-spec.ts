@@ -85,7 +85,7 @@ describe.each(['0.0.0.0', '127.0.0.1'])('start rules with AUTH=none, listening o
   afterAll(() => app.close());
 
   it.each(['10.0.0.7:3000', '[fd00::1]:3000', 'localhost', '127.0.0.1'])(
-    'accepts Host %s, but no page of another origin',
+    'accepts Host %s, but no page from another origin',
     async (host) => {
       expect(await get(app, { host })).toMatchObject({ status: 200 });
       expect(await get(app, { host, origin: `http://${host}` })).toMatchObject({ status: 200 });
@@ -95,7 +95,7 @@ describe.each(['0.0.0.0', '127.0.0.1'])('start rules with AUTH=none, listening o
   );
 
   it.each(['unseen.example', '10.0.0.7.evil.example', '0x7f.1', '[evil]'])(
-    'refuses Host %j, which is not configured: an attacker’s name may resolve to this address',
+    'refuses Host %j, which isn’t configured: an attacker’s name may resolve to this address',
     async (host) => {
       expect(await get(app, { host })).toMatchObject(FORBIDDEN);
     },

@@ -9,7 +9,7 @@ const KIB = 1024;
 const MAX_BODY_BYTES = 128 * KIB;
 /** Many times more than the limits below admit. */
 const CONNECTIONS = 60;
-/** Sequential requests of the second caller. */
+/** The second caller's sequential requests. */
 const MODEST = 40;
 
 const JSON_TYPE = { 'content-type': 'application/json' };
@@ -33,14 +33,14 @@ async function open(reads = true): Promise<RawClient> {
 const get = (path: string, headers: Readonly<Record<string, string>>) =>
   postHead(path, headers).replace('POST', 'GET');
 
-/** A call of the second caller, on a new connection. */
+/** One of the second caller's calls, on a new connection. */
 type Modest = () => Promise<Answer>;
 
 const check: Modest = () => call(app, 'POST', `${items}/check`, { items: ['x'] }, other.headers);
 
 /**
- * Expects the service to answer every call of the second caller, regardless of the calls of the first one. Runs
- * `between` before each call.
+ * Expects the service to answer each of the second caller's calls, whatever the first caller does. Runs `between`
+ * before each call.
  */
 async function expectServed(ask: Modest, between = (): void => undefined): Promise<void> {
   const statuses: number[] = [];
@@ -51,7 +51,7 @@ async function expectServed(ask: Modest, between = (): void => undefined): Promi
   expect(statuses).toEqual(statuses.map(() => 200));
 }
 
-/** Opens connections that start with `begin`, and sends `more` on each before every call of the second caller. */
+/** Opens connections that start with `begin`, and sends `more` on each before each of the second caller's calls. */
 async function besides(
   ask: Modest,
   begin: (client: RawClient) => void,
@@ -64,7 +64,7 @@ async function besides(
   });
 }
 
-describe('a hostile caller does not keep the service from another', () => {
+describe('a hostile caller doesn’t keep the service from another', () => {
   beforeAll(async () => {
     app = await startApp({
       AUTH: 'keys',
@@ -191,7 +191,7 @@ describe('connections at their limit', () => {
     await expectServed(check);
   });
 
-  it('that have requests in progress stay, as does the newest; the one idle longest is closed', async () => {
+  it('that have requests in progress stay, as does the newest, and the one idle longest is closed', async () => {
     const stream = await open();
     const lines = { ...TEXT_TYPE };
     stream.send(postHead(`${items}/add`, lines), '2\r\na\n\r\n');

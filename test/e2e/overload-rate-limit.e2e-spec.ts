@@ -14,7 +14,7 @@ const LIMIT = 3;
 const ENV = { AUTH: 'keys', RATE_LIMIT: String(LIMIT) };
 /** Number of requests sent at the same time. */
 const BURST = 20;
-/** Far longer than a test: the counting second does not end during one. */
+/** Far longer than a test, so the counting second doesn't end during one. */
 const HELD_MS = 3_600_000;
 
 type Ask = () => Promise<Answer>;
@@ -46,7 +46,7 @@ async function untilRefused(ask: Ask): Promise<Answer> {
   return refused as Answer;
 }
 
-/** Extends a key's counting second, so that the count is exact on slow machines, too. */
+/** Extends a key's counting second, so the count is exact even on slow machines. */
 const hold = (client: Redis | Cluster, { id }: TestKey) =>
   client.set(`${RATE_PREFIX}:key:${id}`, 0, 'PX', HELD_MS);
 
@@ -57,7 +57,7 @@ describe.each(STORES)('the rate limit, $name store', ({ start }) => {
   });
   afterAll(() => app.close());
 
-  it('refuses calls above the limit of one key, not of another, and says when to retry', async () => {
+  it('refuses calls above one key’s limit, not another’s, and says when to retry', async () => {
     const [one, other] = [await makeKey(app, 'admin'), await makeKey(app, 'read')];
     const [refused, answers] = await Promise.all([
       untilRefused(list(app, one)),
@@ -130,13 +130,13 @@ describe.each(STORES)('the rate limit, $name store', ({ start }) => {
     await untilRefused(stream);
   });
 
-  it('does not count probes', async () => {
+  it('doesn’t count probes', async () => {
     const probe = () => call(app, 'GET', '/healthz');
     expect(statuses(await atOnce(BURST, probe))).toEqual(times(BURST, 200));
   });
 });
 
-/** Creates a filter with a key of its own, and returns the path of its items. */
+/** Creates a filter with its own key, and returns the path of its items. */
 async function makeFilter(app: TestApp): Promise<string> {
   const { headers } = await makeKey(app, 'admin');
   const filter = { name: freshName(), type: 'counting', capacity: 10_000, errorRate: 1e-6 };
@@ -198,9 +198,9 @@ describe('the rate limit of several instances on one Redis', () => {
     const names = await client.keys('*');
     expect(names.filter((name) => !name.startsWith('unseen:'))).toEqual([]);
     const counted = `${RATE_PREFIX}:key:${key.id}`;
-    // Other tests extend the expiry of their keys.
+    // Other tests extend their keys' expiry.
     for (const name of names.filter((one) => one === counted)) {
-      // -1: the Redis key never expires.
+      // -1 means that the Redis key never expires.
       const left = await client.pttl(name);
       expect([left === -1, left <= 1_000]).toEqual([false, true]);
     }
@@ -227,7 +227,7 @@ describe('the rate limit of several instances on one Redis', () => {
 });
 
 describe('a request whose client disconnects while it is counted', () => {
-  it('keeps its place, so that retries do not pile up behind a slow Redis', async () => {
+  it('keeps its place, so retries don’t pile up behind a slow Redis', async () => {
     const redis = await startRedis();
     // The service waits for Redis until it continues.
     const env = { REDIS_URL: redis.url, REDIS_TIMEOUT_MS: '600000' };
@@ -235,7 +235,7 @@ describe('a request whose client disconnects while it is counted', () => {
     try {
       await list(app)();
       process.kill(redis.pid, 'SIGSTOP');
-      // Planning does not use the store, so the request waits only for its rate limit count.
+      // Planning doesn't use the store, so the request waits only for its rate limit count.
       const plan = { type: 'counting', capacity: 1_000, errorRate: 0.01 };
       const client = (await RawClient.connect(app.port)).send(jsonPost('/v1/plan', plan));
       await until('the call is in flight', async () => inFlight(app)['requests'] === 1);

@@ -37,7 +37,7 @@ async function untilStreams(count: number): Promise<void> {
 }
 
 describe('streams, with keys', () => {
-  it('of one caller take at most half of the limit, so that others get in', async () => {
+  it('from one caller take at most half of the limit, so others get in', async () => {
     app = await startApp({ AUTH: 'keys', MAX_STREAMS: String(MAX_STREAMS) });
     const greedy = (await makeKey(app, 'admin')).headers;
     const other = (await makeKey(app, 'admin')).headers;
@@ -79,7 +79,7 @@ describe('streams, without keys', () => {
   });
 });
 
-describe('the class of a request', () => {
+describe('a request’s class', () => {
   beforeEach(async () => {
     app = await startApp({ MAX_STREAMS: '1' });
     const permit = app.app.get(InFlight).admit({ kind: 'streams', bytes: 0, caller: undefined });
@@ -97,7 +97,7 @@ describe('the class of a request', () => {
     },
   );
 
-  it.each(['/v1/filters/export', '/v1/filters/export?x=/a/export'])('%s is not a stream', async (path) => {
+  it.each(['/v1/filters/export', '/v1/filters/export?x=/a/export'])('%s isn’t a stream', async (path) => {
     expect(await call(app, 'GET', path)).toMatchObject({ status: 200, body: { name: 'export' } });
   });
 

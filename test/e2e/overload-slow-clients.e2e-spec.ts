@@ -15,7 +15,7 @@ const MIB = 1024 * KIB;
 
 const chunk = (text: string) => `${Buffer.byteLength(text).toString(16)}\r\n${text}\r\n`;
 
-/** A service with these settings, and its clients, for the tests of a suite. */
+/** A service with these settings, and its clients, for a suite's tests. */
 function service(settings: Readonly<Record<string, string>>) {
   const clients: RawClient[] = [];
   const running = {} as { app: TestApp; items: string };
@@ -62,7 +62,7 @@ describe('a slow client is cut off', () => {
     await slow.closed();
   });
 
-  it('if its JSON body does not end in time, at any speed', async () => {
+  it('if its JSON body doesn’t end in time, at any speed', async () => {
     const slow = (await client()).send(
       postHead(`${running.items}/add`, { ...JSON_TYPE, 'content-length': 9_999 }),
     );
@@ -83,7 +83,7 @@ describe('a slow client is cut off', () => {
     await slow.receives(/the client sent nothing for 400 ms/);
   });
 
-  it('if it does not read its answers, of a page or of calls', async () => {
+  it('if it doesn’t read its answers, from a page or from calls', async () => {
     // Much more than the buffers of both sockets hold.
     const page = 'GET /docs/swagger-ui-bundle.js HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n';
     const call = jsonPost(`${running.items}/check`, {
@@ -92,7 +92,7 @@ describe('a slow client is cut off', () => {
     for (const request of [page, call]) {
       const deaf = await client(false);
       for (let i = 0; i < MOST_WAITING; i++) deaf.send(request);
-      // A client that does not read cannot see the end, so check that the service drops the connection.
+      // A client that doesn't read can't see the end, so check that the service drops the connection.
       await until('the connection is cut', async () => {
         return (await connections(running.app)) === 0;
       });
@@ -122,7 +122,7 @@ describe('a slow client is cut off', () => {
 });
 
 describe('an endless client is cut off', () => {
-  // Its pauses do not count, however long they are on a slow machine.
+  // Its pauses don't count, however long they are on a slow machine.
   const { running, client } = service({
     ...{ REQUEST_TIMEOUT_MS: '3600000', STREAM_IDLE_MS: '3600000', STREAM_MIN_RATE: '1' },
     ...{ MAX_BODY_BYTES: String(256 * KIB), MAX_STREAM_BYTES: String(512 * KIB) },
@@ -141,7 +141,7 @@ describe('an endless client is cut off', () => {
   it.each([
     ['text', TEXT],
     ['NDJSON', NDJSON],
-  ])('if its line does not end, in %s', async (_, headers) => {
+  ])('if its line doesn’t end, in %s', async (_, headers) => {
     const endless = (await client()).send(postHead(`${running.items}/add?results=none`, headers));
     await sendsUntil(endless, chunk('x'.repeat(16 * KIB)), 0, /400 [^]*a line may have at most/);
   });
@@ -157,7 +157,7 @@ describe('a client that is slow but active', () => {
   });
   afterAll(() => app.close());
 
-  it('is served: the time of an answer does not count against the next pipelined request', async () => {
+  it('is served: an answer’s time doesn’t count against the next pipelined request', async () => {
     const body = JSON.stringify({ items: ['behind'] });
     const pipelined = (await RawClient.connect(app.port)).send(
       jsonPost(`${items}/check`, { items: ['first'] }) +
@@ -185,7 +185,7 @@ describe('a client that is slow but active', () => {
   });
 });
 
-it('a client that reads its answers in sips, without long pauses, is cut off, too', async () => {
+it('a client that reads its answers in sips, without long pauses, is also cut off', async () => {
   const app = await startApp({ REQUEST_TIMEOUT_MS: '500' });
   const requests = 'GET /docs/swagger-ui-bundle.js HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n'.repeat(MOST_WAITING);
   try {

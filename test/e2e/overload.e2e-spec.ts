@@ -209,7 +209,7 @@ describe('a call that continues after its client disconnects', () => {
     await redis.stop();
   });
 
-  it('keeps its place, so that retries do not pile up calls to the store', async () => {
+  it('keeps its place, so retries don’t pile up calls to the store', async () => {
     const items = await createFilter(app);
     process.kill(redis.pid, 'SIGSTOP');
     try {
@@ -218,7 +218,7 @@ describe('a call that continues after its client disconnects', () => {
           jsonPost(`${items}/add`, { items: [`${i}`] }),
         );
         await until('the call is in flight', async () => inFlight(app)['requests'] === i + 1);
-        // Requests are answered in order, so the call has reached the store by then.
+        // Answers come in request order, so the call has reached the store by then.
         expect(await call(app, 'GET', '/healthz')).toMatchObject({ status: 200 });
         client.socket.resetAndDestroy();
       }

@@ -211,7 +211,7 @@ interface OpenStream {
   readonly ended: Promise<string>;
 }
 
-/** Opens a stream whose first 1,000 lines have been answered. */
+/** Opens a stream whose first 1,000 lines have their answers. */
 async function openStream(url: string): Promise<OpenStream> {
   const socket = connect(Number(new URL(url).port), '127.0.0.1');
   let answer = '';

@@ -3,7 +3,7 @@ import { call, type Answer, type TestApp } from '../support/app.js';
 import { idsOf, QueuedSet, urls } from './queued-set.js';
 import { STORES } from './stores.js';
 
-describe.each(STORES)('the cursors of the lists of a queue, $name store', ({ start }) => {
+describe.each(STORES)('cursors for a queue’s lists, $name store', ({ start }) => {
   let app: TestApp;
   beforeAll(async () => {
     app = await start();
@@ -42,7 +42,7 @@ describe.each(STORES)('the cursors of the lists of a queue, $name store', ({ sta
     expect(await set.get(list, { cursor })).toMatchObject(refused(cursor));
   });
 
-  it('of one list are refused by the others', async () => {
+  it('from one list are refused by the others', async () => {
     const set = await filled();
     for (const list of LISTS) {
       const cursor = nextOf(await set.get(list, { limit: '1' }));

@@ -92,7 +92,7 @@ describe.each(STORES)('dropping URLs from the queue beside other calls, $name st
     });
   });
 
-  describe.each([false, true])('in two overlapping attempts of one call, forget: %s', (forget) => {
+  describe.each([false, true])('in two overlapping attempts at one call, forget: %s', (forget) => {
     /** Makes two attempts. The second one runs while the first one is about to drop a page or has just dropped it. */
     const attempts = async (set: QueuedSet, when: 'before' | 'after', more: object = {}) => {
       const { queue, counters } = app.app.get<Store>(Store);
@@ -124,7 +124,7 @@ describe.each(STORES)('dropping URLs from the queue beside other calls, $name st
       expect(await set.list()).toEqual([]);
     });
 
-    it('gives both the counts of the attempt that ends first, even if that one finds only the remaining URLs', async () => {
+    it('gives both the counts from the attempt that ends first, even if that one finds only the remaining URLs', async () => {
       const set = await QueuedSet.create(app);
       await set.discover(...urls('a.example', 5));
       const { matched, dropped, forgotten } = await attempts(set, 'after', { limit: 2 });

@@ -38,7 +38,7 @@ describe.each(STORES)('dropping URLs from the queue over HTTP, $name store', ({ 
     expect(await set.lease()).toEqual([]);
   });
 
-  it('drops the URLs of one state only', async () => {
+  it('drops only URLs in one state', async () => {
     const { set } = await QueuedSet.mixed(app);
     expect(await set.drop({ state: 'dead' })).toEqual({ matched: 1, dropped: 1 });
     expect(urlsOf(await set.list())).toEqual(urls('a.example', 3, 1));
@@ -48,7 +48,7 @@ describe.each(STORES)('dropping URLs from the queue over HTTP, $name store', ({ 
     });
   });
 
-  it('drops the URLs of one host only', async () => {
+  it('drops only one host’s URLs', async () => {
     const set = await QueuedSet.create(app, { perHost: {} });
     await set.discover(...urls('a.example', 3), ...urls('b.example', 2));
     expect(await set.drop({ host: 'a.example' })).toEqual({ matched: 3, dropped: 3 });
@@ -82,7 +82,7 @@ describe.each(STORES)('dropping URLs from the queue over HTTP, $name store', ({ 
     expect(await set.check(...urls('a.example', 2))).toEqual(['unseen', 'unseen']);
   });
 
-  it('also drops URLs that it cannot forget, because their age has forgotten them', async () => {
+  it('also drops URLs that it can’t forget, because their age has forgotten them', async () => {
     const set = await QueuedSet.create(app, { maxAgeSeconds: 60 });
     await set.discover(...urls('a.example', 2));
     app.advance(120_000);
@@ -121,7 +121,7 @@ describe.each(STORES)('dropping URLs from the queue over HTTP, $name store', ({ 
     expect(await set.list()).toHaveLength(2);
   });
 
-  it('answers the repeat of a call without a key like the first attempt', async () => {
+  it('answers a repeated call without a key like the first attempt', async () => {
     const set = await QueuedSet.create(app);
     await set.discover(...urls('a.example', 3));
     const { body, headers } = await set.post('queue/drop', { all: true });
@@ -130,7 +130,7 @@ describe.each(STORES)('dropping URLs from the queue over HTTP, $name store', ({ 
     expect(await set.list()).toHaveLength(1);
   });
 
-  it('finishes the drop of a failed attempt, and counts only the remaining URLs', async () => {
+  it('finishes a failed attempt’s drop, and counts only the remaining URLs', async () => {
     const set = await QueuedSet.create(app);
     await set.discover(...urls('a.example', 1_500));
     const { queue } = app.app.get<Store>(Store);
@@ -151,7 +151,7 @@ describe.each(STORES)('dropping URLs from the queue over HTTP, $name store', ({ 
   });
 
   it.each([{ state: 'dead' }, { all: true, dryRun: true }, { all: true, forget: true }])(
-    'refuses the key of another drop for %j, and drops nothing',
+    'refuses another drop’s key for %j, and drops nothing',
     async (other) => {
       const set = await QueuedSet.create(app);
       await set.discover(...urls('a.example', 1));
@@ -175,7 +175,7 @@ describe.each(STORES)('dropping URLs from the queue over HTTP, $name store', ({ 
     },
   );
 
-  it('refuses the key of a drop that has not ended', async () => {
+  it('refuses the key of a drop that hasn’t ended', async () => {
     const set = await QueuedSet.create(app);
     await set.discover(...urls('a.example', 1));
     const entries = jest.spyOn(app.app.get<Store>(Store).queue, 'entries');
@@ -221,7 +221,7 @@ describe.each(STORES)('dropping URLs from the queue over HTTP, $name store', ({ 
     expect(await set.list()).toHaveLength(1);
   });
 
-  it('is not found for a set that does not exist, or for a filter', async () => {
+  it('isn’t found for a set that doesn’t exist, or for a filter', async () => {
     const name = freshName();
     await call(app, 'POST', '/v1/filters', { name, type: 'counting', capacity: 10, errorRate: 0.01 });
     for (const missing of [name, freshName()]) {

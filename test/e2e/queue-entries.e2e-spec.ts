@@ -12,7 +12,7 @@ function expectAbout(iso: string | undefined, at: number): void {
   expect(Math.abs(Date.parse(iso ?? '') - at)).toBeLessThan(600_000);
 }
 
-describe.each(STORES)('the list of URLs in the queue over HTTP, $name store', ({ start }) => {
+describe.each(STORES)('listing the queue’s URLs over HTTP, $name store', ({ start }) => {
   let app: TestApp;
   beforeAll(async () => {
     app = await start();
@@ -62,7 +62,7 @@ describe.each(STORES)('the list of URLs in the queue over HTTP, $name store', ({
     for (const { queuedAt } of waiting) expectAbout(queuedAt, due);
   });
 
-  it('names the host of each URL in a set with perHost', async () => {
+  it('names each URL’s host in a set with perHost', async () => {
     const set = await QueuedSet.create(app, { perHost: {} });
     await set.discover('https://A.example:8443/1', 'https://b.example/1');
     const found = await set.list();
@@ -112,7 +112,7 @@ describe.each(STORES)('the list of URLs in the queue over HTTP, $name store', ({
     ['https://a.exampl', undefined],
     ['https://a.example', undefined],
     ['https://a b/', undefined],
-  ])('reads, for the beginning %s, the URLs of host %s', async (prefix, host) => {
+  ])('reads, for the beginning %s, the URLs from host %s', async (prefix, host) => {
     const set = await QueuedSet.create(app, { perHost: {}, urlProfile: { base: 'safe', stripWww: true } });
     const sent = ['https://www.a.example/1', 'https://a.example?x=1', 'https://a.example.org/'];
     await set.discover(...sent, 'https://user:pass@WWW.a.example:8443/1');
@@ -153,7 +153,7 @@ describe.each(STORES)('the list of URLs in the queue over HTTP, $name store', ({
     expect(next).toEqual(expect.any(String));
   });
 
-  it('answers with a few MiB at most, however long the URLs are', async () => {
+  it('returns a few MiB at most, however long the URLs are', async () => {
     const set = await QueuedSet.create(app);
     const long = (n: number): string => `https://a.example/${n}?${'x'.repeat(8_000)}`;
     for (let n = 0; n < 500; n += 100)

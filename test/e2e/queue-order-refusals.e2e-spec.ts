@@ -67,14 +67,14 @@ describe.each(STORES)('refusals of order and time over HTTP, $name store', ({ st
     expect(sent).toMatchObject(refused(detail));
   });
 
-  it('meet options of the queue on routes that do not queue', async () => {
+  it('meet queue options on routes that don’t queue', async () => {
     for (const option of [{ priority: 'high' }, { delaySeconds: 0 }]) {
       const sent = await plain.send('POST', '/urls/visit', { urls: [url(1)], ...option });
       expect(sent).toMatchObject(refused('is not a member of this request'));
     }
   });
 
-  it('meet a delay that is not shorter than the life of the URLs', async () => {
+  it('meet a delay that isn’t shorter than the URLs’ life', async () => {
     const discover = (options: object) =>
       ageing.send('POST', '/urls/discover', { urls: [url(1)], ...options });
     expect(await discover({ delaySeconds: DAY })).toMatchObject(

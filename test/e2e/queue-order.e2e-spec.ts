@@ -38,13 +38,13 @@ describe.each(STORES)('order and time over HTTP, $name store', ({ start }) => {
     (await lease(set, max)).map(({ url: one }) => one);
   const settle = (set: Synced, verb: string, entries: readonly Leased[], more: object = {}) =>
     results(set, `/queue/${verb}`, { ids: entries.map(({ id }) => id), ...more });
-  /** The states of the queue that are not zero. */
+  /** The queue's states that aren't zero. */
   const queue = async (set: Synced): Promise<object> => {
     const { oldestSeconds: _, ...counts } = (await set.describe())['queue'] as Record<string, number>;
     return Object.fromEntries(Object.entries(counts).filter(([, count]) => count > 0));
   };
 
-  it('URLs of a higher priority come first, and keep their priority when they return', async () => {
+  it('URLs with a higher priority come first, and keep their priority when they return', async () => {
     const set = await Synced.visitedSet(app);
     await discover(set, ['low-1', 'low-2'].map(url), { priority: 'low' });
     await discover(set, [url('normal')]);
@@ -82,7 +82,7 @@ describe.each(STORES)('order and time over HTTP, $name store', ({ start }) => {
     expect(await lease(set)).toMatchObject([{ url: url(1), payload: 'p', attempt: 1 }]);
   });
 
-  it('a set that ages accepts a delay that is shorter than the life of its URLs', async () => {
+  it('a set that ages accepts a delay that is shorter than its URLs’ life', async () => {
     const set = await Synced.visitedSet(app, { maxAgeSeconds: DAY });
     expect(await discover(set, [url(1)], { delaySeconds: DAY - 1 })).toEqual(['new']);
     expect(await discover(set, [url(2)], { delaySeconds: 0, ttlSeconds: 60 })).toEqual(['new']);
@@ -115,7 +115,7 @@ describe.each(STORES)('order and time over HTTP, $name store', ({ start }) => {
     expect(await leased(set)).toEqual([url('a'), url('b')]);
   });
 
-  it('a lease that waits is answered when a scheduled URL is due', async () => {
+  it('a lease that waits returns when a scheduled URL is due', async () => {
     const set = await Synced.visitedSet(app);
     await discover(set, [url(1)], { delaySeconds: 20 });
     const waiting = lease(set, 1, { waitSeconds: 30 });
@@ -173,7 +173,7 @@ describe.each(STORES)('order and time over HTTP, $name store', ({ start }) => {
     expect((await leased(set)).sort()).toEqual([of('a', 'low'), of('b', 'low')]);
   });
 
-  it('a sync forgets scheduled URLs that it does not list', async () => {
+  it('a sync forgets scheduled URLs that it doesn’t list', async () => {
     const set = await Synced.visitedSet(app);
     const all = ['listed', 'gone', 'late', 'waits'].map(url);
     await discover(set, [url('late')], { delaySeconds: DAY });

@@ -11,7 +11,7 @@ interface Leased {
   readonly attempt: number;
 }
 
-/** The API of a visited set, as its users call it. */
+/** A visited set's API, as its users call it. */
 class VisitedSet {
   readonly path: string;
 
@@ -93,7 +93,7 @@ describe.each(STORES)('the queue over HTTP, $name store', ({ start }) => {
       ]);
     });
 
-    it('is accepted in streams, too', async () => {
+    it('is also accepted in streams', async () => {
       const set = await VisitedSet.create(app);
       const lines = [url('a'), { url: url('b'), payload: 'p' }, { url: 'none', payload: 'x' }];
       const response = await fetch(`${app.url}${set.path}/urls/discover`, {
@@ -138,14 +138,14 @@ describe.each(STORES)('the queue over HTTP, $name store', ({ start }) => {
       }
     });
 
-    it("is not read from a URL that looks like the store's encoding of one", async () => {
+    it('isn’t read from a URL that looks like the store’s encoding of one', async () => {
       const set = await VisitedSet.create(app);
       const text = url('a');
       expect(await set.discover(`${text.length}:${text}payload`)).toEqual(['invalid']);
     });
   });
 
-  it('extend sets the end of a lease, and release with a delay hides the entry', async () => {
+  it('extend sets a lease’s end, and release with a delay hides the entry', async () => {
     const set = await VisitedSet.create(app);
     await set.discover(url('a'), url('b'));
     const [a, b] = await set.lease(2, { leaseSeconds: 600 });
@@ -259,7 +259,7 @@ describe.each(STORES)('the queue over HTTP, $name store', ({ start }) => {
     ]);
   });
 
-  it('/metrics shows the states of entries and the age of the oldest one', async () => {
+  it('/metrics shows the entries’ states and the oldest one’s age', async () => {
     const set = await VisitedSet.create(app, { maxAttempts: 1 });
     await set.discover(...Array.from({ length: 7 }, (_, n) => url(n)));
     const ids = idsOf(await set.lease(4));
@@ -282,14 +282,14 @@ describe.each(STORES)('the queue over HTTP, $name store', ({ start }) => {
   });
 
   describe('a lease that waits', () => {
-    it('is answered immediately if an entry is waiting, and empty if none arrives', async () => {
+    it('returns immediately if an entry is waiting, and empty if none arrives', async () => {
       const set = await VisitedSet.create(app);
       await set.discover(url('a'));
       expect(urlsOf(await set.lease(1, { waitSeconds: 30 }))).toEqual([url('a')]);
       expect(await set.lease(1, { waitSeconds: 1 })).toEqual([]);
     });
 
-    it('gets new entries, first come first served, and does not count as in flight', async () => {
+    it('gets new entries, first come first served, and doesn’t count as in flight', async () => {
       const set = await VisitedSet.create(app);
       // Many more than the limit of requests in flight.
       const waiting = Array.from({ length: 12 }, () => set.lease(1, { waitSeconds: 30 }));
@@ -393,8 +393,8 @@ describe('leases that wait', () => {
     }
   });
 
-  it('are answered when the service ends', async () => {
-    // If the end of the service did not answer the lease, the connection would be cut before the lease's wait ends.
+  it('get their answers when the service ends', async () => {
+    // If the ending service didn't answer the lease, the connection would be cut before the lease's wait ends.
     const app = await startApp({ SHUTDOWN_GRACE_MS: '15000' });
     const set = await VisitedSet.create(app);
     const waiting = set.lease(1, { waitSeconds: 30 });

@@ -27,7 +27,7 @@ export interface Dropped {
   readonly next?: string;
 }
 
-/** Some URLs below a path of a host. */
+/** Some URLs below a path on a host. */
 export const urls = (below: string, count: number, from = 0): string[] =>
   Array.from({ length: count }, (_, n) => `https://${below}/${from + n}`);
 

@@ -7,9 +7,7 @@ import { until } from '../support/until.js';
 
 const URL = 'https://example.org/';
 
-/**
- * All other tests move the clock. Here, real time passes: the built service knows only the clock of the machine.
- */
+/** All other tests move the clock. Here, real time passes: the built service knows only the machine's clock. */
 describe.each(['embedded', 'redis'])('in real time, %s store', (name) => {
   let redis: RedisServer | undefined;
   let env: Record<string, string> = {};

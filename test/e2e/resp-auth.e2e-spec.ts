@@ -68,7 +68,7 @@ describe.each(STORES)('access over the Redis protocol, $name store', ({ start })
     expect(await other.call('CLIENT', 'GETNAME')).toBe('$1\r\nc\r\n');
   });
 
-  it('works with the password of a client', async () => {
+  it('works with a client’s password', async () => {
     const redis = new Redis(app.respPort!, '127.0.0.1', { password: admin.key });
     try {
       expect(await redis.ping()).toBe('PONG');
@@ -116,7 +116,7 @@ describe.each(STORES)('access over the Redis protocol, $name store', ({ start })
     expect(await owner.call('CF.MEXISTS', name, 'a', 'b', 'c', 'd')).toBe('*4\r\n:1\r\n:0\r\n:1\r\n:0\r\n');
   });
 
-  it('requires the scopes of the equivalent HTTP routes', async () => {
+  it('requires the same scopes as the equivalent HTTP routes', async () => {
     const name = freshName();
     const [read, write, all] = [await connect(reader), await connect(writer), await connect(admin)];
     expect(await all.call('CF.RESERVE', name, '1000')).toBe(OK);
@@ -144,7 +144,7 @@ describe.each(STORES)('access over the Redis protocol, $name store', ({ start })
     }
   });
 
-  it('hides names outside the prefix of a key, and creates none', async () => {
+  it('hides names outside a key’s prefix, and creates none', async () => {
     const name = freshName();
     const [all, own] = [await connect(admin), await connect(tenant)];
     expect(await all.call('CF.RESERVE', name, '1000')).toBe(OK);
@@ -152,7 +152,7 @@ describe.each(STORES)('access over the Redis protocol, $name store', ({ start })
       `-ERR not found: filter "${target}" does not exist; check the name, or create the filter\r\n`;
     expect(await own.call('CF.ADD', name, 'a')).toBe(absent(name));
     expect(await own.call('CF.ADD', `${name}x`, 'a')).toBe(absent(`${name}x`));
-    // The type of a hidden name is hidden, too.
+    // A hidden name's type is also hidden.
     expect(await own.call('BF.ADD', name, 'a')).toBe(absent(name));
     expect(
       await own.pipeline([
@@ -190,7 +190,7 @@ describe.each(STORES)('access over the Redis protocol, $name store', ({ start })
 });
 
 describe.each(STORES)('limits over the Redis protocol, $name store', ({ start }) => {
-  it('counts each command against the rate limit, and lets the first commands of a run pass', async () => {
+  it('counts each command against the rate limit, and lets a run’s first commands pass', async () => {
     const app = await start({ RESP_PORT: '0', RATE_LIMIT: '40' });
     try {
       const client = await RespClient.connect(app.respPort);
@@ -206,7 +206,7 @@ describe.each(STORES)('limits over the Redis protocol, $name store', ({ start })
         Array.from({ length: 400 }, (_, i) => ['CF.ADD', name, `item ${i}`]),
       );
       const words = replies.map((reply) => reply.split(' ')[0]);
-      // The first commands pass and the others do not, unless the next second begins during the run.
+      // The first commands pass and the others don't, unless the next second begins during the run.
       expect(words[0]).toBe(':1\r\n');
       expect(new Set(words)).toEqual(new Set([':1\r\n', '-RATE_LIMITED']));
       expect(await client.call('PING')).toBe(PONG);
@@ -216,7 +216,7 @@ describe.each(STORES)('limits over the Redis protocol, $name store', ({ start })
     }
   });
 
-  it('applies the quota of a key', async () => {
+  it('applies a key’s quota', async () => {
     const app = await start({ RESP_PORT: '0', AUTH: 'keys' });
     try {
       const admin = await makeKey(app, 'admin');
@@ -238,7 +238,7 @@ describe.each(STORES)('limits over the Redis protocol, $name store', ({ start })
   });
 });
 
-describe('the audit log of the Redis protocol', () => {
+describe('the Redis protocol’s audit log', () => {
   let service: ServiceProcess;
   beforeAll(async () => {
     service = await startProcess({ RESP_PORT: '0', LOG_LEVEL: 'error' });

@@ -7,7 +7,7 @@ import { STORES } from './stores.js';
 
 const MIB = 1024 * 1024;
 
-describe.each(STORES)('hostile clients of the Redis protocol, $name store', ({ start }) => {
+describe.each(STORES)('hostile Redis clients, $name store', ({ start }) => {
   let app: TestApp;
   let slow: TestApp;
   beforeAll(async () => {
@@ -83,7 +83,7 @@ describe.each(STORES)('hostile clients of the Redis protocol, $name store', ({ s
     await untilIdle(app);
   });
 
-  it('disconnects a client that does not complete a command in time', async () => {
+  it('disconnects a client that doesn’t complete a command in time', async () => {
     const client = await RespClient.connect(slow.respPort);
     expect(await client.call('PING')).toBe('+PONG\r\n');
     expect(await client.send('*2\r\n$4\r\nECHO\r\n$5\r\nab').closed()).toEqual([]);
@@ -109,7 +109,7 @@ describe.each(STORES)('hostile clients of the Redis protocol, $name store', ({ s
     send();
     await until('replies wait', async () => inFlight(slow)['answers']! > 0);
     expect(inFlight(slow)['answers']).toBeLessThan(MIB);
-    // The client does not read, so it cannot see the end.
+    // The client doesn't read, so it can't see the end.
     await until('the connection is closed', async () => {
       const metrics = await (await fetch(`${slow.url}/metrics`)).text();
       return /^unseen_resp_connections 0$/m.test(metrics);

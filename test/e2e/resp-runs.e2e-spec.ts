@@ -29,12 +29,12 @@ describe.each(BOTH_STORES)('pipelined commands, $name store', ({ start }) => {
   const figure = (metrics: string, line: string): number =>
     Number(new RegExp(`^${line} (\\d+)$`, 'm').exec(metrics)?.[1] ?? 0);
 
-  it('may be large even if the first command of a service without keys is', async () => {
+  it('may be large even if the first command to a service without keys is', async () => {
     const items = Array.from({ length: 50 }, (_, i) => `item ${i}`);
     expect(await client.call('CF.MEXISTS', 'absent', ...items)).toMatch(/^-ERR not found: /);
   });
 
-  it('are not executed after MULTI', async () => {
+  it('aren’t executed after MULTI', async () => {
     const name = await reserved();
     const replies = await client.pipeline([
       ['MULTI'],
@@ -66,7 +66,7 @@ describe.each(BOTH_STORES)('pipelined commands, $name store', ({ start }) => {
     expect(await client.call('EXISTS', ...names.slice(1))).toBe(':100\r\n');
   });
 
-  it('are answered in order, each with its own result', async () => {
+  it('get their answers in order, each with its own result', async () => {
     const name = await reserved();
     const items = Array.from({ length: 300 }, (_, i) => `item ${i}`);
     const added = await client.pipeline(items.slice(0, 200).map((item) => ['CF.ADD', name, item]));
@@ -208,7 +208,7 @@ describe.each(BOTH_STORES)('pipelined commands, $name store', ({ start }) => {
   });
 });
 
-it('a command sees the filter that another instance has put in the place of the one it knew', async () => {
+it('a command sees the filter with which another instance has replaced the one it knew', async () => {
   const redis = await startRedis();
   const [one, other] = [await startOn(redis.url), await startOn(redis.url)];
   try {

@@ -76,7 +76,7 @@ describe.each(BOTH_STORES)('the Redis protocol, $name store', ({ start }) => {
     ]);
   });
 
-  it('takes URLs as the members of a visited set, by their URL keys', async () => {
+  it('takes URLs as a visited set’s members, by their URL keys', async () => {
     const name = await made('/v1/visited-sets', {});
     expect(await redis.type(name)).toBe('set');
     expect(await redis.sadd(name, 'https://example.org/a?b=1', 'HTTPS://EXAMPLE.ORG:443/a?b=1')).toBe(1);
@@ -92,7 +92,7 @@ describe.each(BOTH_STORES)('the Redis protocol, $name store', ({ start }) => {
     expect(body).toMatchObject({ queue: { waiting: 0 } });
   });
 
-  it('names a member that is not a URL, and adds the others', async () => {
+  it('names a member that isn’t a URL, and adds the others', async () => {
     const name = await made('/v1/visited-sets', {});
     await expect(redis.sadd(name, 'https://example.org/', 'mailto:me@example.org')).rejects.toThrow(
       'ERR "mailto:***@example.org" is not a URL for this set (scheme not http or https); ' +
@@ -101,7 +101,7 @@ describe.each(BOTH_STORES)('the Redis protocol, $name store', ({ start }) => {
     expect(await redis.scard(name)).toBe(1);
   });
 
-  it('takes any text as the members of a counting filter with set semantics', async () => {
+  it('takes any text as members of a counting filter with set semantics', async () => {
     const name = await made('/v1/filters', { type: 'counting', errorRate: 0.001 });
     expect(await redis.sadd(name, 'da39a3ee5e6b4b0d3255bfef95601890afd80709', 'é', 'é')).toBe(2);
     expect(await redis.sismember(name, 'é')).toBe(1);
@@ -133,7 +133,7 @@ describe.each(BOTH_STORES)('the Redis protocol, $name store', ({ start }) => {
     expect(await redis.exists(...names)).toBe(0);
   });
 
-  it('refuses a command on a filter of another type, and one on a name that does not exist', async () => {
+  it('refuses a command on a filter of another type, and one on a name that doesn’t exist', async () => {
     const [cf, bf, set] = [await reserved('CF'), await reserved('BF'), await made('/v1/visited-sets', {})];
     const wrong = 'WRONGTYPE Operation against a key holding the wrong kind of value: ';
     await expect(command('BF.ADD', cf, 'a')).rejects.toThrow(
@@ -199,7 +199,7 @@ describe.each(BOTH_STORES)('the Redis protocol, $name store', ({ start }) => {
     );
   });
 
-  it('answers in the types of RESP 3 after HELLO 3', async () => {
+  it('answers in RESP 3 types after HELLO 3', async () => {
     const [cf, bf] = [await reserved('CF'), await reserved('BF', 1_000, 'NONSCALING')];
     const client = await RespClient.connect(app.respPort);
     const hello = await client.call('HELLO', '3');

@@ -55,7 +55,7 @@ interface Way {
 const JSON_BODY = { 'content-type': 'application/json' };
 const SET = '/v1/visited-sets/crawl';
 
-/** All places in a request that can contain the text. `raw` may contain line breaks where HTTP does not allow them. */
+/** All places in a request that can contain the text. `raw` may contain line breaks where HTTP doesn't allow them. */
 function waysOf(raw: string): readonly Way[] {
   const encoded = encodeURIComponent(raw);
   const headers = [
@@ -163,7 +163,7 @@ describe('secrets in requests', () => {
       const answer = await send(way);
       const status = Number(/^HTTP\/1\.1 (\d+)/.exec(answer)?.[1] ?? 0);
       answered.add(status);
-      // Other answers contain the caller's own data: a lease its URLs, a key its name.
+      // Other answers contain the caller's own data, as a lease contains its URLs and a key its name.
       const problems =
         status >= 400 ? [answer] : answer.split('\n').filter((line) => line.includes('"code"'));
       const leaks = problems.filter((problem) => words.some((word) => problem.includes(word)));
@@ -212,7 +212,7 @@ describe('an unavailable Redis', () => {
 });
 
 describe('the client', () => {
-  it.each(SECRETS.slice(1, 2))('does not show $what that it cannot send', ({ text, words }) => {
+  it.each(SECRETS.slice(1, 2))('doesn’t show $what that it can’t send', ({ text, words }) => {
     const refused = (): unknown => new UnseenClient({ apiKey: text });
     expect(refused).toThrow('apiKey must contain only visible ASCII characters');
     expect(refused).not.toThrow(words[0]);

@@ -103,7 +103,7 @@ describe.each(STORES)('streams over HTTP, $name store', ({ start }) => {
     });
   });
 
-  it('answers an empty stream with the counts of the route, all 0', async () => {
+  it('answers an empty stream with the route’s counts, all 0', async () => {
     const items = await createFilter(app);
     const name = freshName();
     await call(app, 'POST', '/v1/visited-sets', { name, capacity: 1_000, errorRate: 0.01 });
@@ -243,7 +243,7 @@ describe.each(STORES)('streams over HTTP, $name store', ({ start }) => {
     expect(counted.lines.flatMap(({ results }) => results ?? [])).toEqual(Array(1_200).fill(1));
   });
 
-  it('loses nothing of a stream that is killed in the middle of a block, after a pause', async () => {
+  it('loses nothing from a stream that is killed in the middle of a block, after a pause', async () => {
     const path = await createFilter(app, { semantics: 'multiset' });
     const key = { 'idempotency-key': freshName('killed') };
     const list = numbered(1_200, (i) => `item ${i}`);
@@ -434,7 +434,7 @@ describe('the limits of streams', () => {
     ['at its first line', 'broken\n', 400],
     ['in its second block', `${numbered(1_500, (i) => `"item ${i}"`)}\nbroken\n`, 200],
   ])(
-    'keeps reading after a fault %s, so that the client gets its answer and no reset',
+    'keeps reading after a fault %s, so the client gets its answer and no reset',
     async (_, head, status) => {
       const roomy = await startApp();
       try {
@@ -530,7 +530,7 @@ async function text(response: IncomingMessage): Promise<string> {
   return all;
 }
 
-/** The lines of an answer as they arrive. */
+/** An answer's lines as they arrive. */
 async function* linesOf(response: IncomingMessage): AsyncGenerator<Line, void, undefined> {
   let rest = '';
   for await (const chunk of response) {

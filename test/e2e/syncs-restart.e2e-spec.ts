@@ -53,7 +53,7 @@ describe('syncs of a service that is killed, embedded store', () => {
 });
 
 describe('syncs of several instances on one Redis', () => {
-  it('are shared: any instance takes lines, and all follow a commit of one', async () => {
+  it('are shared: any instance takes lines, and all follow one’s commit', async () => {
     const redis = await startRedis();
     const apps = await Promise.all([1, 2].map(() => startApp({ REDIS_URL: redis.url })));
     try {

@@ -90,7 +90,7 @@ describe.each(STORES)('syncs of visited sets over HTTP, $name store', ({ start }
     ]);
   });
 
-  it('give a repeat with its operation key the same answer, and never one from the records of another sync', async () => {
+  it('give a repeat with its operation key the same answer, and never one from another sync’s records', async () => {
     const set = await Synced.visitedSet(app);
     await set.batch('visit', urls(0, 10));
     const opened = await set.send('POST', '/syncs', {}, 'open');
@@ -110,7 +110,7 @@ describe.each(STORES)('syncs of visited sets over HTTP, $name store', ({ start }
       body: { id, state: 'committed' },
     });
     expect(await set.list(id, list, 'others')).toMatchObject(refusal(409, 'SYNC_ENDED'));
-    // If the service answered from the record, the next sync would have no lines.
+    // If the service replied from the record, the next sync would have no lines.
     const next = await set.open();
     expect(await set.list(next.id, list, 'lines')).toMatchObject(refusal(422, 'IDEMPOTENCY_KEY_REUSED'));
     expect(await set.sync(next.id)).toMatchObject({ listed: 0 });
@@ -150,7 +150,7 @@ describe.each(STORES)('syncs of visited sets over HTTP, $name store', ({ start }
     expect(await set.list(id, urls(0, 9), 'lines')).toMatchObject({ status: 200, body: lines.body });
   });
 
-  it('answer the executed part of a repeated stream from its records', async () => {
+  it('answer a repeated stream’s executed part from its records', async () => {
     const set = await Synced.visitedSet(app, { capacity: 10_000 });
     const { id } = await set.open();
     const headers = { 'idempotency-key': 'stream' };
@@ -161,7 +161,7 @@ describe.each(STORES)('syncs of visited sets over HTTP, $name store', ({ start }
     expect(await set.sync(id)).toMatchObject({ listed: 1_500, new: 1_500 });
   });
 
-  it('count the lines of a broken stream once when it is repeated with its operation key', async () => {
+  it('count a broken stream’s lines once when it is repeated with its operation key', async () => {
     const set = await Synced.visitedSet(app, { capacity: 10_000 });
     const { id } = await set.open();
     const list = urls(0, 2_500);
@@ -421,14 +421,14 @@ describe.each(STORES)('syncs of visited sets over HTTP, $name store', ({ start }
   });
 });
 
-describe.each(STORES)('syncs of filters over HTTP, $name store', ({ start }) => {
+describe.each(STORES)('syncs on filters over HTTP, $name store', ({ start }) => {
   let app: TestApp;
   beforeAll(async () => {
     app = await start();
   });
   afterAll(() => app.close());
 
-  it.each(['counting', 'standard'])('keep listed items of a %s filter', async (type) => {
+  it.each(['counting', 'standard'])('keep listed items in a %s filter', async (type) => {
     const filter = await Synced.filter(app, { type });
     await filter.batch('add', ['a', 'b', 'c', 'd']);
     const { id } = await filter.open({ capacity: 500 });
@@ -491,7 +491,7 @@ describe.each(STORES)('syncs of filters over HTTP, $name store', ({ start }) => 
 });
 
 describe.each(STORES)('settings and permissions of syncs, $name store', ({ start }) => {
-  it('limit the size of a sync, and how much it forgets', async () => {
+  it('limit a sync’s size, and how much it forgets', async () => {
     const app = await start({ MAX_FILTER_BYTES: '65536', SYNC_MAX_FORGET_SHARE: '0.1' });
     try {
       const filter = await Synced.filter(app);
@@ -538,7 +538,7 @@ describe.each(STORES)('settings and permissions of syncs, $name store', ({ start
     }
   });
 
-  it('count the layers of a sync toward a key’s quota of bytes', async () => {
+  it('count a sync’s layers toward a key’s quota of bytes', async () => {
     const app = await start({ AUTH: 'keys' });
     try {
       const ops = await makeKey(app, 'admin');
@@ -568,7 +568,7 @@ describe.each(STORES)('settings and permissions of syncs, $name store', ({ start
       await set.batch('visit', [url(0)]);
       const { id } = await set.open();
       app.advance(600_000);
-      // Describing the set does not count as a call of its sync.
+      // Describing the set doesn't count as a call on its sync.
       await until('the sync is abandoned', async () => !(await set.describe()).sync);
       const over = { state: 'abandoned', reason: 'no request used it for too long' };
       expect(await set.sync(id)).toMatchObject(over);

@@ -197,7 +197,7 @@ describe.each(STORES)('export and import on $name', ({ start }) => {
     expect((await upload(app, path, file)).status).toBe(201);
   });
 
-  it('files of other formats are refused, saying so', async () => {
+  it('files in other formats are refused, saying so', async () => {
     const file = await download(app, `/v1/filters/${await smallFilter(app)}/export`);
     for (const foreign of ['{"name":"crawl"}', 'GIF89a…', gzipSync(file), Buffer.alloc(100_000)]) {
       expect(await refused(foreign)).toContain('its signature is missing');
@@ -261,7 +261,7 @@ describe.each(STORES)('export and import on $name', ({ start }) => {
     expect((await get(`/v1/filters/${name}`)).body).toEqual(before);
   });
 
-  it('G5 repeated with its operation key: the same answer, and no change; another file is refused', async () => {
+  it('G5 repeated with its operation key: the same answer, and no change, and another file is refused', async () => {
     const source = await smallFilter(app);
     const file = await download(app, `/v1/filters/${source}/export`);
     const name = freshName('once');
@@ -282,7 +282,7 @@ describe.each(STORES)('export and import on $name', ({ start }) => {
     }
   });
 
-  it('names may equal those of routes', async () => {
+  it('names may equal route names', async () => {
     for (const name of ['import', 'export']) {
       await smallFilter(app, name);
       expect((await get(`/v1/filters/${name}`)).body).toMatchObject({ name, items: 3 });
@@ -296,7 +296,7 @@ describe.each(STORES)('export and import on $name', ({ start }) => {
     expect(other.headers.get('allow')).toContain('POST');
   });
 
-  it('an unknown name, or one of the other kind, is not exported', async () => {
+  it('an unknown name, or one of the other kind, isn’t exported', async () => {
     expect(await get(`/v1/filters/${freshName()}/export`)).toMatchObject({
       status: 404,
       body: { code: 'FILTER_NOT_FOUND' },
@@ -370,7 +370,7 @@ describe.each(STORES)('limits of export and import on $name', ({ start }) => {
 });
 
 describe('an import', () => {
-  it('that was answered survives kill -9; one in progress leaves nothing', async () => {
+  it('that completed survives kill -9, and one in progress leaves nothing', async () => {
     const first = await startProcess();
     let url = await first.url();
     const post = (path: string, body: object) => {
@@ -460,7 +460,7 @@ function open(
 ): ClientRequest {
   const type = method === 'POST' ? { 'content-type': TYPE } : {};
   const opened = request(`${app.url}${path}`, { method, headers: { ...type, ...headers } });
-  // Connection errors do not matter here.
+  // Connection errors don't matter here.
   opened.on('error', () => undefined);
   if (method === 'GET') opened.end();
   return opened;

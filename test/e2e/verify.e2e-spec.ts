@@ -51,7 +51,7 @@ describe('npm run verify', () => {
     });
   });
 
-  it('exits with 1 on data that the service refuses to start on; both name the remedy', async () => {
+  it('exits with 1 on data that the service refuses to start on, and both name the remedy', async () => {
     await fill();
     await damage();
     const remedy =
@@ -69,7 +69,7 @@ describe('npm run verify', () => {
     }
   });
 
-  it('exits with 2 if it cannot check: data in use, no data, wrong arguments or settings', async () => {
+  it('exits with 2 if it can’t check: data in use, no data, wrong arguments or settings', async () => {
     const missing = join(dataDir, 'none');
     const nowhere = await verify({ DATA_DIR: missing });
     expect(nowhere).toMatchObject({ code: 2, stdout: '' });

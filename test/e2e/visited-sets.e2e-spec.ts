@@ -127,7 +127,7 @@ describe.each(STORES)('visited sets over HTTP, $name store', ({ start }) => {
     expect(await settle(name, 'ack', [again[0]?.id as string])).toEqual({ results: ['expired'] });
   });
 
-  it('clears the queue, too', async () => {
+  it('also clears the queue', async () => {
     const name = await create();
     await urls(name, 'discover', ['http://a.org/']);
     expect(await call(app, 'POST', `/v1/visited-sets/${name}/clear`)).toMatchObject({
@@ -145,7 +145,7 @@ describe.each(STORES)('visited sets over HTTP, $name store', ({ start }) => {
     expect(JSON.stringify((await call(app, 'GET', '/v1/filters')).body)).not.toContain(name);
   });
 
-  it('answers 404 on every route if the set does not exist', async () => {
+  it('answers 404 on every route if the set doesn’t exist', async () => {
     const name = freshName('v');
     const bodies = {
       ...Object.fromEntries(

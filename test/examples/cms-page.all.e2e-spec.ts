@@ -64,7 +64,7 @@ describePage(`the page of examples/cms${why}`, () => {
     await expectSentences();
   });
 
-  it.each(WIDTHS)('fits a screen %d px wide, including the confirmation of a deletion', async (width) => {
+  it.each(WIDTHS)('fits a screen %d px wide, including when it asks to confirm a deletion', async (width) => {
     await page.setViewportSize({ width, height: 800 });
     expect(await page.evaluate<number>(OVERFLOW)).toBe(0);
     await button('Delete One …').click();

@@ -40,7 +40,7 @@ export class Cms {
     private readonly args: readonly string[],
   ) {}
 
-  /** `args`: the arguments without the port and the data folder. */
+  /** `args` is the arguments without the port and the data folder. */
   static async start(example: string, args: readonly string[]): Promise<Cms> {
     const cms = new Cms(example, await mkdtemp(join(tmpdir(), 'unseen-cms-')), args);
     await cms.start();
@@ -123,9 +123,9 @@ export function article(title: string, text: string): Reply {
   return { headers: { 'content-type': 'text/html; charset=utf-8' }, body };
 }
 
-/** A proxy to a service that can withhold the answers of some calls, or fail them. */
+/** A proxy to a service that can withhold the answers to some calls, or fail them. */
 export class AnswerKeeper {
-  /** Withholds the answers of calls whose path ends with this. */
+  /** Withholds answers to calls whose path ends with this. */
   keeps: string | undefined;
   /** Answers 500 to calls such as `POST /v1/…` that match, without passing them on. */
   refuses: RegExp | undefined;

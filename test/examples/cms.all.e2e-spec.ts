@@ -58,7 +58,7 @@ describeExample(`examples/cms${why}`, () => {
     return service;
   }
 
-  it('follows the life of an article, while Unseen and the CMS are killed', async () => {
+  it('follows an article’s life, while Unseen and the CMS are killed', async () => {
     let service = await startService();
     const unseen = await service.url();
     const pages = new Map<string, Reply>([
@@ -76,7 +76,7 @@ describeExample(`examples/cms${why}`, () => {
     expect(collected).toMatchObject({ title: 'One', origin: 'crawl', version: 1 });
     expect((await cms.call('GET', `/articles/${id}`)).body['body']).toBe('One\nBy the crawler.');
 
-    // An upload of the same URL in another spelling is "seen". The CMS accepts another URL.
+    // Uploading the same URL in another spelling is "seen". The CMS accepts another URL.
     const upload = async (url: string): Promise<unknown> => {
       const { body } = await cms.call('POST', '/articles', { url, title: 'Mine', body: 'By hand.' });
       await cms.told();
@@ -93,7 +93,7 @@ describeExample(`examples/cms${why}`, () => {
     const waiting = { url: 'https://example.org/late', title: 'Late', body: '' };
     const late = await cms.call('POST', '/articles', waiting);
     expect([late.status, late.body['state']]).toEqual([202, 'waiting']);
-    // Kill the CMS, too.
+    // Also kill the CMS.
     await cms.kill();
     service = await startService({ PORT: new URL(unseen).port, DATA_DIR: service.dataDir });
     await service.url();
@@ -242,7 +242,7 @@ describeExample(`examples/cms${why}`, () => {
       return { gate, site, set, cms, url };
     }
 
-    it('does not take in an article that is deleted during its fetch', async () => {
+    it('doesn’t take in an article that is deleted during its fetch', async () => {
       const { gate, set, cms, url } = await fetchedAgain(app.url);
       await cms.call('DELETE', `/articles/${(await cms.byUrl(url))!.id}`);
       await cms.told();
@@ -255,7 +255,7 @@ describeExample(`examples/cms${why}`, () => {
       expect(await cms.articles()).toEqual([]);
     });
 
-    it('does not take in an article again while its URL is waiting to be forgotten', async () => {
+    it('doesn’t take in an article again while its URL is waiting to be forgotten', async () => {
       const keeper = await startKeeper(app.url);
       const { gate, site, set, cms, url } = await fetchedAgain(keeper.url);
       keeper.refuses = /\/urls\/forget$/;
@@ -295,7 +295,7 @@ describeExample(`examples/cms${why}`, () => {
       });
       const [{ id, ...there }] = (await cms.articles()) as [Article];
       expect(there).toMatchObject({ title: 'Mine', origin: 'upload', version: 1 });
-      // The set has the URL for this article, because it answered "new" to the crawler.
+      // The set has the URL for this article, because it told the crawler "new".
       await cms.call('DELETE', `/articles/${id}`);
       await cms.told();
       expect(await set.check(draft.url)).toBe('unseen');
@@ -362,7 +362,7 @@ describeExample(`examples/cms${why}`, () => {
       expect(await cms.byUrl('https://example.org/b')).toBeDefined();
     });
 
-    it('exits immediately while Unseen does not answer', async () => {
+    it('exits immediately while Unseen doesn’t answer', async () => {
       const keeper = await startKeeper(app.url);
       keeper.keeps = '/v1/visited-sets';
       const cms = await startCms(keeper.url, freshName('cms'));
@@ -372,7 +372,7 @@ describeExample(`examples/cms${why}`, () => {
       expect(keeper.gate.waiting).toBe(1);
     });
 
-    it('forgets a URL only if it was answered "new" for its article', async () => {
+    it('forgets a URL only if it got "new" for its article', async () => {
       const set = freshSet(app.url);
       const cms = await startCms(app.url, set.name);
       const url = 'https://example.org/theirs';
@@ -400,7 +400,7 @@ describeExample(`examples/cms${why}`, () => {
       const versionOfIt = async (): Promise<number> => (await cms.byUrl(`${site.url}/a`))?.version ?? 0;
       await until('the article is collected', async () => (await versionOfIt()) === 1);
       await until('the article is collected again', async () => {
-        // As each sync does, because the URL is not an article. Its redirect must not make the article younger.
+        // As each sync does, because the URL isn't an article. Its redirect must not make the article younger.
         await set.forget(`${site.url}/moved`);
         await cms.call('POST', '/collect');
         return (await versionOfIt()) > 1;
@@ -484,7 +484,7 @@ describeExample(`examples/cms${why}`, () => {
         400,
         'body/liveUntil must match format "date-time"',
       ]);
-      // JavaScript does not support leap seconds.
+      // JavaScript doesn't support leap seconds.
       expect(await wrong({ ...draft, liveUntil: '2016-12-31T23:59:60Z' })).toEqual([
         400,
         'not a time: 2016-12-31T23:59:60Z',

@@ -1,7 +1,7 @@
 /**
  * Scenarios with request managers, each in its own process, because Crawlee's storages belong to a process. The file is
- * copied beside the built example. `node crawlee-probe.mjs SCENARIO JSON` prints the result of a scenario as JSON.
- * Without arguments, it answers lines of `[SCENARIO, GIVEN]` in turn, each with its own request queue.
+ * copied beside the built example. `node crawlee-probe.mjs SCENARIO JSON` prints a scenario's result as JSON. Without
+ * arguments, it answers lines of `[SCENARIO, GIVEN]` in turn, each with its own request queue.
  */
 import { randomUUID } from 'node:crypto';
 import { createInterface } from 'node:readline';
@@ -44,7 +44,7 @@ function crash() {
 
 const PATIENCE_SECONDS = 3_600;
 
-/** The answer of a proxy in front of a service that stays away for longer than the client waits. */
+/** What a proxy answers in front of a service that stays away for longer than the client waits. */
 function unavailable(detail) {
   const body = JSON.stringify({ status: 503, code: 'OVERLOADED', detail, requestId: 'r' });
   return new Response(body, { status: 503, headers: { 'retry-after': String(2 * PATIENCE_SECONDS) } });
@@ -52,7 +52,7 @@ function unavailable(detail) {
 
 /** The scenarios, by name. */
 class Scenarios {
-  /** Number of calls to the service, by the last part of the path. */
+  /** How many calls went to the service, by the last part of the path. */
   calls = {};
   /** Runs around each call. Gets the last part of its path and a function that makes it. */
   between = (_verb, call) => call();
@@ -123,7 +123,7 @@ class Scenarios {
     return {};
   }
 
-  /** The members of a request. */
+  /** A request's members. */
   async carried() {
     const manager = await this.open();
     const [url] = urls(1);
@@ -192,7 +192,7 @@ class Scenarios {
     return { first, forgotten, second: await drain(manager) };
   }
 
-  /** The service executes calls, and the answers are lost. */
+  /** The service executes calls, but the answers are lost. */
   async lost() {
     const manager = await this.open();
     this.between = async (verb, call) => {

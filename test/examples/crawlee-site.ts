@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** The answer of a page. */
+/** A page's answer. */
 export interface Page {
   readonly links?: readonly string[];
   /** A text body in place of HTML. */
@@ -14,19 +14,19 @@ export interface Page {
   readonly until?: () => Promise<unknown>;
 }
 
-/** A site on loopback that counts the fetches of each page. */
+/** A site on loopback that counts how often each page is fetched. */
 export interface Site {
   readonly url: string;
   /** Number of fetches by path. */
   readonly fetched: Map<string, number>;
-  /** Number of all fetches. */
+  /** How many fetches there were in all. */
   total(): number;
   /** Resets the counts. */
   reset(): void;
   stop(): Promise<void>;
 }
 
-/** Serves pages by path. `host`: the target of redirects, if not this site. */
+/** Serves pages by path. `host` is where redirects lead, if not to this site. */
 export async function startSite(pages: Readonly<Record<string, Page>>, host?: string): Promise<Site> {
   const fetched = new Map<string, number>();
   const server = createServer((request, response) => {

@@ -107,7 +107,7 @@ describeExample(`the example crawlee${why}`, () => {
     }
     const u = (...numbers: number[]) => numbers.map((i) => `https://example.org/u${i}`);
 
-    it('a second run of the main program fetches its start page and the new links', async () => {
+    it('the main program’s second run fetches its start page and the new links', async () => {
       const pages: Record<string, Page> = linked(12);
       site = await startSite(pages);
       const crawl = async () => {
@@ -141,7 +141,7 @@ describeExample(`the example crawlee${why}`, () => {
       );
     });
 
-    it('a run of the main program continues immediately where a killed one was', async () => {
+    it('the main program continues immediately where a killed run was', async () => {
       const { arrive } = meeting(2);
       let isKilled = false;
       site = await startSite({
@@ -173,7 +173,7 @@ describeExample(`the example crawlee${why}`, () => {
       expect(said).toBe(`retrying, connection refused by ${host}\n`);
     });
 
-    it('a run of the main program fetches pages that an earlier one visited and did not fetch', async () => {
+    it('the main program fetches pages that an earlier run visited and didn’t fetch', async () => {
       site = await startSite({ ...linked(3), '/left': {} });
       await probe('leave', { start: [`${site.url}/left`] });
       const options = ['--service', app.url, '--set', set.name, '--capacity', '100000', `${site.url}/0`];
@@ -211,7 +211,7 @@ describeExample(`the example crawlee${why}`, () => {
     });
 
     it.each(VISITED_WHEN)(
-      '%s: a limit applies to new requests, and those above it are not visited',
+      '%s: a limit applies to new requests, and those above it aren’t visited',
       async (visitedWhen) => {
         const over = u(...range(8, 50));
         expect(await answer('limit', { visitedWhen })).toEqual({
@@ -249,7 +249,7 @@ describeExample(`the example crawlee${why}`, () => {
       },
     );
 
-    it.each(VISITED_WHEN)('%s: the target of a redirect is visited, too', async (visitedWhen) => {
+    it.each(VISITED_WHEN)('%s: a redirect’s target is also visited', async (visitedWhen) => {
       site = await startSite({ '/old': { to: '/new' }, '/new': {} });
       const given = { visitedWhen, start: [`${site.url}/old`] };
       expect(await answer('crawl', given)).toEqual({ finished: 1, failed: 0 });
@@ -261,7 +261,7 @@ describeExample(`the example crawlee${why}`, () => {
     });
 
     it.each(VISITED_WHEN)(
-      '%s: the next run fetches the queue of an interrupted one, although its pages are seen',
+      '%s: the next run fetches an interrupted one’s queue, although its pages are seen',
       async (visitedWhen) => {
         site = await startSite(linked(8));
         const given = { visitedWhen, start: [`${site.url}/0`], lockSecs: 1 };
@@ -276,7 +276,7 @@ describeExample(`the example crawlee${why}`, () => {
     it('a crash between the visit and the queue loses nothing', async () => {
       site = await startSite(linked(8));
       const given = { start: [`${site.url}/0`], lockSecs: 1 };
-      // The visit of the start URL, again by the next process, then the visit of its links.
+      // The start URL is visited, again by the next process, and then its links are visited.
       for (const crashAtVisit of [1, 1, 3]) {
         const { signal } = await probe('crawl', { ...given, crashAtVisit }, true);
         expect([crashAtVisit, signal]).toEqual([crashAtVisit, 'SIGKILL']);
@@ -320,7 +320,7 @@ describeExample(`the example crawlee${why}`, () => {
     );
 
     it.each(VISITED_WHEN)(
-      '%s: a page that redirects to another site is seen, and the other site is not',
+      '%s: a page that redirects to another site is seen, and the other site isn’t',
       async (visitedWhen) => {
         site = await startSite({ '/0': { links: ['/away'] }, '/away': { to: '/1' }, '/1': {} }, 'localhost');
         const start = [`${site.url}/0`];
@@ -355,7 +355,7 @@ describeExample(`the example crawlee${why}`, () => {
       });
     });
 
-    it('takes the requests of a request list', async () => {
+    it('takes a request list’s requests', async () => {
       expect(await answer('list')).toEqual({ finished: 3 });
       expect(new Set(await set.check(u(0, 1, 2)))).toEqual(new Set(['seen']));
     });
@@ -433,7 +433,7 @@ function parsed({ stdout, stderr }: Ended): unknown {
   return JSON.parse(stdout);
 }
 
-/** Runs a program of the example. `goesOn`: keep the storage of the last process. */
+/** Runs one of the example's programs. `goesOn` means to keep the last process's storage. */
 function run(example: Example, args: readonly string[], storage: string, goesOn = false): Promise<Ended> {
   return begin(example, args, storage, goesOn).ended;
 }

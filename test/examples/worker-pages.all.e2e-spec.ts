@@ -167,7 +167,7 @@ describeExample(`examples/worker and its pages${why}`, () => {
     );
 
     it(
-      'fetches the target of a redirect as its own page, once',
+      'fetches a redirect’s target as its own page, once',
       withEach(async (program) => {
         const set = freshSet(app.url);
         const links = ['/moved', '/also-moved', '/round', '/away', '/hop?0'];

@@ -1,10 +1,10 @@
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { join } from 'node:path';
 
-/** One of the two programs of the example. */
+/** One of the example's two programs. */
 export interface Program {
   readonly name: string;
-  /** The reason why it cannot run, or an empty string. */
+  /** Why it can't run, or an empty string. */
   readonly why: string;
   command(folder: string): readonly [string, ...string[]];
 }
@@ -19,7 +19,7 @@ export interface Running {
   readonly ended: Promise<number | NodeJS.Signals | null>;
 }
 
-/** The output of a program about a URL. */
+/** What a program prints about a URL. */
 export interface Visit {
   readonly url: string;
   readonly depth: number;

@@ -9,11 +9,11 @@ export interface Fetch {
   readonly path: string;
   /** The user agent without its version. */
   readonly agent: string;
-  /** The number of this request to its path, from 1. */
+  /** This request's number among those to its path, from 1. */
   readonly nth: number;
 }
 
-/** The answer to a request. `cut`: closes the connection without an answer. `never`: keeps it open without one. */
+/** The answer to a request. `cut` closes the connection without an answer. `never` keeps it open without one. */
 export type Reply =
   | { readonly status?: number; readonly headers?: Readonly<Record<string, string>>; readonly body?: string }
   | 'cut'
@@ -31,7 +31,9 @@ export function page(links: readonly string[]): Reply {
   };
 }
 
-/** A name of a site on loopback. Sites with different names are different hosts, and those with one name are one. */
+/**
+ * A name for a site on loopback. Sites with different names are different hosts, and sites with the same name are one.
+ */
 export type SiteName = '127.0.0.1' | 'localhost';
 
 /** A site on loopback that records its requests. */
@@ -46,7 +48,7 @@ export class Site {
     private readonly name: SiteName,
   ) {}
 
-  /** `answer` may be slow. Without a robots.txt of its own, the site answers 404 for it. */
+  /** `answer` may be slow. Without its own robots.txt, the site answers 404 for it. */
   static async start(
     answer: (fetch: Fetch, site: Site) => Reply | Promise<Reply>,
     name: SiteName,
@@ -110,7 +112,7 @@ export class Site {
     await sleep(ANSWER_MS);
     end();
     if (reply === 'cut') return void response.destroy();
-    // Real sites send a body with a length for missing pages, too.
+    // Real sites also send a body with a length for missing pages.
     const { status = 200, headers, body = 'no page' } = reply;
     response.writeHead(status, { 'content-length': Buffer.byteLength(body), ...headers }).end(body);
   }

@@ -4,12 +4,12 @@ import type { Example } from '../support/example.js';
 import { PYTHON_PROGRAM, startProgram, TYPESCRIPT, type Program, type Running } from './worker-programs.js';
 import { page, Site, type Fetch, type Reply, type SiteName } from './worker-site.js';
 
-/** No politeness delays, because these tests do not measure them. */
+/** No politeness delays, because these tests don't measure them. */
 export const QUICK = ['--delay', '0', '--retry', '0'];
-/** The counts of an empty queue. */
+/** An empty queue's counts. */
 export const EMPTY = { waiting: 0, leased: 0, delayed: 0, dead: 0 };
 
-/** The processes and sites that the tests of a file start. Each test ends with `clear`. */
+/** The processes and sites that a file's tests start. Each test ends with `clear`. */
 export class Stage {
   private readonly running: Running[] = [];
   private readonly sites: Site[] = [];
@@ -44,13 +44,13 @@ export class Stage {
   }
 }
 
-/** Waits for the end of a program. Throws its stderr unless it exits with 0. */
+/** Waits until a program ends. Throws its stderr unless it exits with 0. */
 export async function endWell(one: Running): Promise<void> {
   const ended = await one.ended;
   if (ended !== 0) throw new Error(`it ended with ${ended}: ${one.stderr()}`);
 }
 
-/** The options of the programs for a set without a delay, for tests that create the set. */
+/** The programs' options for a set without a delay, for tests that create the set. */
 export const ONE_EACH = { capacity: 1_000, perHost: { maxLeased: 1 } };
 
 /** A set with a new name, which the program or the test creates. */

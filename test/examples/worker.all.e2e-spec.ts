@@ -183,7 +183,7 @@ describeExample(`examples/worker${why}`, () => {
     );
 
     it(
-      'on a stop, finishes its pages in progress and leaves nothing leased; another worker does the rest',
+      'on a stop, finishes its pages in progress and leaves nothing leased, and another worker does the rest',
       withEach(async (program) => {
         const set = freshSet(app.url);
         await set.create({ ...ONE_EACH, maxAttempts: 1 });
@@ -215,7 +215,7 @@ describeExample(`examples/worker${why}`, () => {
     );
 
     it(
-      "shows no part of an invalid API key, and no password of the service's URL",
+      "shows no part of an invalid API key, and no password from the service's URL",
       withEach(async (program) => {
         const set = freshSet(app.url);
         const site = await stage.site(() => ({ status: 404 }));
@@ -296,7 +296,7 @@ describeExample(`examples/worker${why}`, () => {
           await until('the worker fetches a page', async () => gate.waiting === 1);
           first.child.kill('SIGKILL');
           await first.exit();
-          // The page arrives while the service is down and cannot take its links.
+          // The page arrives while the service is down and can't take its links.
           gate.release();
           second = await startProcess({ PORT: new URL(url).port, DATA_DIR: first.dataDir });
           await endWell(worker);

@@ -39,7 +39,7 @@ const embedded: Victim = {
   async strike(service) {
     service.child.kill('SIGKILL');
     await service.exit();
-    // The folder of the first process holds the data.
+    // The first process's folder holds the data.
     return this.start(running[0]!.dataDir);
   },
 };
@@ -58,13 +58,13 @@ const onRedis: Victim = {
   },
 };
 
-/** The last visit of a URL took place between these times, in ms. */
+/** A URL's last visit took place between these times, in ms. */
 interface Visited {
   readonly sent: number;
   readonly answered: number;
 }
 
-/** A caller's knowledge of a visited set that ages: the last visit of each URL, without forgotten URLs. */
+/** What a caller knows about a visited set that ages, which is each URL's last visit, without forgotten URLs. */
 class Model {
   readonly visits = new Map<string, Visited>();
   /** URLs that were discovered and not yet handed out. */
@@ -78,15 +78,13 @@ class Model {
     for (const url of urls) this.visits.delete(url);
   }
 
-  /** Whether the URL may have expired by now: a killed store may be unavailable for a long time. */
+  /** Whether the URL may have expired by now, because a killed store may be unavailable for a long time. */
   mayHaveExpired(url: string): boolean {
     const visit = this.visits.get(url);
     return !visit || Date.now() >= visit.sent + AGE_MS;
   }
 
-  /**
-   * The expected result of a check that was sent at `sent` and is answered now. Undefined if it depends on the moment.
-   */
+  /** The expected result for a check that was sent at `sent` and returns now. Undefined if it depends on the moment. */
   answer(url: string, sent: number, leeway = 0): 'seen' | 'unseen' | undefined {
     const visit = this.visits.get(url);
     if (!visit) return 'unseen';
@@ -101,7 +99,7 @@ class Model {
 }
 
 describe.each([embedded, onRedis])('a set that ages, on $name', (victim) => {
-  it(`grows, feeds the queue, forgets, syncs, exports and imports while its store is killed; SEED=${SEED}`, async () => {
+  it(`grows, feeds the queue, forgets, syncs, exports and imports while its store is killed, SEED=${SEED}`, async () => {
     const random = new Random(SEED);
     let service = await victim.start();
     let base = await service.url();

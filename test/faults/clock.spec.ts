@@ -41,7 +41,7 @@ describe.each([embedded, redis])('$name: a clock that jumps', (fixture) => {
     expect(await ack(filter, second[0]!.id)).toEqual([Settled.Done]);
   });
 
-  it('an hour backwards: waiting entries are handed out immediately; leases stay, and can be settled', async () => {
+  it('an hour backwards: waiting entries are handed out immediately, and leases stay and can be settled', async () => {
     const filter = await visitedSet();
     await discover(subject.store, filter, items(1, 'leased'), made());
     const [leased] = await lease(filter);
@@ -65,7 +65,7 @@ describe.each([embedded, redis])('$name: a clock that jumps', (fixture) => {
   });
 
   it.each([HOUR_MS, -HOUR_MS])(
-    '%i ms: a repeat under a caller’s key answers the same, and changes nothing',
+    '%i ms: a repeat under a caller’s key gets the same answer, and changes nothing',
     async (ms) => {
       const filter = await makeFilter(subject.store, { semantics: 'multiset' });
       const spec = filterSpec();
@@ -86,7 +86,7 @@ describe.each([embedded, redis])('$name: a clock that jumps', (fixture) => {
   );
 
   it.each([HOUR_MS, -HOUR_MS])(
-    '%i ms: a repeat under a generated id answers the same or is refused, and changes nothing',
+    '%i ms: a repeat under a generated id gets the same answer or is refused, and changes nothing',
     async (ms) => {
       const filter = await makeFilter(subject.store, { semantics: 'multiset' });
       const operation = made();

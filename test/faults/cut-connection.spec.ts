@@ -68,7 +68,7 @@ interface Subject<T> {
   prepare?(round: number): Promise<void>;
   /** Runs on the store whose connection is cut. */
   run(store: Store, operation: Operation, round: number): Promise<T>;
-  /** The answer of an undisturbed twin. */
+  /** An undisturbed twin's answer. */
   expected(round: number): T;
   /** Expects that nothing was lost or done twice. */
   verify(round: number): Promise<void>;
@@ -76,7 +76,7 @@ interface Subject<T> {
   verifyAgain(round: number): Promise<void>;
 }
 
-/** The place of a fault. */
+/** Where a fault strikes. */
 interface Place {
   readonly direction: Direction;
   /** The number of whole requests or replies that pass first. */
@@ -87,18 +87,18 @@ interface Place {
   readonly hurried: boolean;
 }
 
-/** The lengths of requests and replies of a call. */
+/** How long a call's requests and replies are. */
 type Lengths = Readonly<Record<Direction, readonly number[]>>;
 
 interface Figures {
   /** The number of places. */
   places: number;
   cuts: number;
-  /** Number of failed calls that the caller repeated; the store's own retries saved all other calls. */
+  /** How many failed calls the caller repeated. The store's own retries saved all other calls. */
   failed: number;
 }
 
-/** Repeats the call with the same operation until it is answered. */
+/** Repeats the call with the same operation until it gets an answer. */
 async function answered<T>(
   { store }: Lane,
   subject: Subject<T>,
@@ -124,7 +124,7 @@ async function connected({ store }: Lane): Promise<void> {
   await until('the store is connected', async () => (await store.readiness()).ready);
 }
 
-/** A fault of a connection, and its places. */
+/** A connection fault, and its places. */
 interface Fault {
   /** In arbitrary order. */
   places(passed: Lengths): Place[];
@@ -133,7 +133,7 @@ interface Fault {
 }
 
 /**
- * Cuts before each request and reply, and at `within` random bytes of each. In every other round, each place is
+ * Cuts before each request and reply, and at `within` random bytes in each. In every other round, each place is
  * hurried.
  */
 function cutAround({ within, rounds }: Cuts): Fault {
@@ -236,7 +236,7 @@ async function expectModel(filter: Filter, model: CounterModel): Promise<void> {
   expect(await direct.describe(filter)).toMatchObject(model.stats());
 }
 
-/** Stops the check each second for items of other instances, which would add a request in some rounds. */
+/** Stops the check each second for other instances' items, which would add a request in some rounds. */
 function alone(filter: Filter): Filter {
   RedisFilter.of(filter).stack.counted(Infinity);
   return filter;
@@ -263,7 +263,7 @@ async function cells(act: 'add' | 'remove'): Promise<Subject<number[]>> {
   };
 }
 
-/** The queue of a visited set, one URL at a time. */
+/** A visited set's queue, one URL at a time. */
 async function queue(verb: 'discover' | 'lease' | 'ack'): Promise<Subject<unknown>> {
   const filter = alone(await makeFilter(direct, { kind: 'visited-set', capacity: 1_000, errorRate: 1e-6 }));
   const url = (round: number) => [`https://example.org/${round}`];
@@ -303,7 +303,7 @@ async function queue(verb: 'discover' | 'lease' | 'ack'): Promise<Subject<unknow
   };
 }
 
-/** Enough items that most bytes of the cells are not zero. */
+/** Enough items that most bytes in the cells aren't zero. */
 const ITEMS = items(100);
 
 const IMPORTED = items(20, 'imported');
@@ -359,7 +359,7 @@ async function lifeCycle(
   };
 }
 
-/** A filter that contains IMPORTED, and the parts of its export. */
+/** A filter that contains IMPORTED, and its export's parts. */
 async function exportOf(options: FilterOptions): Promise<{ filter: Filter; parts: readonly Part[] }> {
   const filter = await makeFilter(direct, options);
   await add(direct, filter, IMPORTED);
@@ -392,7 +392,7 @@ describe(`the connection to Redis, cut before and within each request and reply 
     ['import', DOZENS, (lane) => lifeCycle('import', lane)],
     ['clear', DOZENS, (lane) => lifeCycle('clear', lane)],
     ['drop', DOZENS, (lane) => lifeCycle('drop', lane)],
-  ])('%s gives the answer of an undisturbed twin, and takes effect once', async (verb, cuts, make) => {
+  ])('%s gives an undisturbed twin’s answer, and takes effect once', async (verb, cuts, make) => {
     const figures = await measured(verb, make, cutAround(cuts));
     expect(figures.places).toBeGreaterThanOrEqual(2 * cuts.rounds * (1 + cuts.within));
     expect(figures.cuts).toBe(figures.places);

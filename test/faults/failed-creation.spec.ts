@@ -99,8 +99,8 @@ describe('a creation whose connection is cut', () => {
             continue;
           }
           outcomes.failed++;
-          // A creation that was undone is stale immediately. Others become stale after some time, and this test does
-          // not wait that long.
+          // A creation that was undone is stale immediately. Others become stale after some time, and this test doesn't
+          // wait that long.
           await until('the creation is stale', async () =>
             (await entries(prefix)).every(({ since }) => since === 0),
           );

@@ -38,7 +38,7 @@ async function fill(url: string): Promise<{ refused: number; reply: Reply | unde
 }
 
 describe('a full disk under the embedded store (simulated by a limit on file sizes)', () => {
-  it('is 507 for calls that need space; reads succeed, removals succeed or are 503; with space again all data is there', async () => {
+  it('is 507 for calls that need space; reads succeed, removals succeed or are 503, and with space again all data is there', async () => {
     const limited = await start({}, FILE_BLOCKS);
     const url = await limited.url();
     await Load.makeFilter(url, 'f', 1_000_000);
@@ -134,7 +134,7 @@ describe('a data directory', () => {
     expect(started.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
   });
 
-  it('that cannot be created, on a file system without directories, is refused immediately', async () => {
+  it('that can’t be created, on a file system without directories, is refused immediately', async () => {
     const service = await start({ DATA_DIR: '/proc/unseen/data' });
     expect(await service.exit()).toBe(1);
     expect(service.stderr()).toMatch(

@@ -45,7 +45,7 @@ const FULL = -1_000_000;
 async function snapshot(filter: Filter): Promise<unknown> {
   const { recordWindowSeconds: _, queue, ...stats } = await store.describe(filter);
   const segments = Array.from({ length: filter.geometry.segments }, (_, i) => store.segmentBytes(filter, i));
-  // Leaves out the age of the oldest entry, which grows.
+  // Leaves out the oldest entry's age, which grows.
   const { oldestSeconds: __, ...counts } = queue ?? {};
   return {
     stats,
@@ -55,7 +55,7 @@ async function snapshot(filter: Filter): Promise<unknown> {
 }
 
 describe('Redis at maxmemory, with noeviction', () => {
-  it('answers STORE_FULL to calls that need memory, and changes nothing; the same operation succeeds when memory is free', async () => {
+  it('answers STORE_FULL to calls that need memory, and changes nothing, and the same operation succeeds when memory is free', async () => {
     const filter = await makeFilter(store, { semantics: 'multiset', segmentation: SEGMENTED });
     const visited = await makeFilter(store, { kind: 'visited-set', segmentation: SEGMENTED });
     await add(store, filter, items(100));
@@ -94,7 +94,7 @@ describe('Redis at maxmemory, with noeviction', () => {
     expect(queue).toMatchObject({ waiting: stored, leased: 0 });
     await unlimited();
     const answers = await discover(store, filter, urls, operation);
-    // A false positive makes an item look seen that was never stored, and such an item is not queued either.
+    // A false positive makes an item look seen that was never stored, and such an item isn't queued either.
     const fresh = answers.filter((answer) => answer === 1).length;
     expect(fresh).toBeGreaterThan(urls.length * 0.99);
     expect(await store.describe(filter)).toMatchObject({
@@ -126,7 +126,7 @@ describe('Redis at maxmemory, with noeviction', () => {
     expect((await own.keys('unseen:*')).filter((key) => !key.startsWith('unseen:{catalogue}'))).toEqual([]);
   });
 
-  it('creates no filter and leaves nothing of it; clears a filter within its own memory', async () => {
+  it('creates no filter and leaves nothing of it, and clears a filter within its own memory', async () => {
     const filter = await makeFilter(store, { capacity: 200_000 });
     await add(store, filter, items(1_000));
     const keys = (await own.keys('unseen:*')).sort();
@@ -145,7 +145,7 @@ describe('Redis at maxmemory, with noeviction', () => {
     );
   });
 
-  it('so far beyond that a filter’s own memory is not enough: clear is STORE_FULL, and can be finished, or the filter dropped', async () => {
+  it('so far beyond that a filter’s own memory isn’t enough: clear is STORE_FULL, and can be finished, or the filter dropped', async () => {
     const filters = [await makeFilter(store), await makeFilter(store)];
     const [first, second] = filters as [Filter, Filter];
     for (const filter of filters) await add(store, filter, items(10));

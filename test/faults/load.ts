@@ -60,7 +60,7 @@ export const post = (path: string, body?: unknown, key: string = randomUUID()): 
   ...(body === undefined ? {} : { body }),
 });
 
-/** The outcome of one batch. `first` is the response that the caller got, if any. */
+/** One batch's outcome. `first` is the response that the caller got, if any. */
 interface Batch {
   readonly request: Request;
   readonly items: readonly string[];
@@ -98,7 +98,7 @@ export class Load {
     expect((await insist(url, post('/v1/filters', body))).status).toBe(201);
   }
 
-  /** `prefix` separates the items of this load from those of other loads. */
+  /** `prefix` separates this load's items from other loads' items. */
   static start(url: () => string, filter: string, writers: number, prefix: string): Load {
     return new Load(url, filter, writers, prefix);
   }

@@ -41,8 +41,8 @@ const REMOVED = KNOWN[0]!;
 const leaseAll = (filter: Filter, operation = made()) => store.queue.lease(filter, 100, 60_000, operation);
 
 /**
- * Every verb on a visited set of KNOWN with one leased entry: the Redis keys that it needs, and its answer if they
- * exist.
+ * Every verb on a visited set that contains KNOWN and has one leased entry. Each has the Redis keys that it needs, and
+ * its answer if they exist.
  */
 const VERBS: readonly (readonly [string, readonly Part[], Call, unknown])[] = [
   ['check', ['cells', 'meta'], (filter) => check(store, filter, ['x', REMOVED]), [0, 1]],
@@ -136,7 +136,7 @@ async function visitedSet(name?: string): Promise<{ filter: Filter; leased: stri
   return { filter, leased: first!.id };
 }
 
-/** The answer, or the code of a store error. */
+/** The answer, or a store error's code. */
 async function outcome(call: Promise<unknown>): Promise<unknown> {
   return call.catch((error: unknown) => {
     if (error instanceof StoreError) return error.code;
@@ -277,7 +277,7 @@ describe('the lost catalogue', () => {
     expect(await reopened(store, filter)).toEqual(KNOWN.map(() => 1));
   });
 
-  it('hides filters from lists if only names are gone, until they are restored; calls by name still work', async () => {
+  it('hides filters from lists if only names are gone, until they are restored, and calls by name still work', async () => {
     const { filter } = await visitedSet();
     const names = CATALOGUE.names('visited-set');
     await own.del(names);

@@ -8,7 +8,7 @@ import { Load } from './load.js';
 
 const TIMEOUT_MS = 1_000;
 const WRITERS = 16;
-/** Failures of each writer during the pause. Each failure shows that a call ended while Redis was unavailable. */
+/** Each writer's failures during the pause. Each failure shows that a call ended while Redis was unavailable. */
 const FAILURES = 8;
 const MIB = 2 ** 20;
 /** A request that piles up takes kilobytes, and thousands are sent during the pause. */

@@ -39,8 +39,7 @@ import { TcpProxy } from '../support/tcp-proxy.js';
 import { until } from '../support/until.js';
 
 /*
- * Two instances of the service on one Redis that loses nothing: the actions of one while the other is paused or cut
- * off.
+ * Two service instances on one Redis that loses nothing. One acts while the other is paused or cut off.
  */
 
 const TIMEOUT_MS = 30_000;
@@ -163,7 +162,7 @@ function syncsWith(catalogue: Catalogue): RedisSyncs {
   });
 }
 
-/** Makes another instance announce the end of a sync, and stop there. */
+/** Makes another instance announce a sync's end, and stop there. */
 async function beginEnd(
   filter: Filter,
   id: string,
@@ -188,14 +187,14 @@ describe('a call that is retried after another instance has opened a sync', () =
       const filter = await make(options);
       const handle = await one.open(filter.name, filter.kind);
       await until('the store is connected', async () => (await one.readiness()).ready);
-      // The calls do not read how full the set is, so they choose their scripts before the sync opens.
+      // The calls don't read how full the set is, so they choose their scripts before the sync opens.
       RedisFilter.of(handle).stack.counted(Infinity);
       proxy.interrupt();
       const adding = add(one, handle, items(20, 'new'));
       const removing = remove(one, handle, HELD.slice(0, 20));
       await new Promise((resolve) => setImmediate(resolve));
       const { id } = await open(filter);
-      // The handle learns of the sync from another call.
+      // The handle learns about the sync from another call.
       expect((await other.describe(handle)).sync).toMatchObject({ id });
       proxy.restore();
       expect(await adding).toEqual(all(items(20), 1));
@@ -213,12 +212,12 @@ describe('a call that is retried after another instance has opened a sync', () =
 });
 
 describe('an instance that meets a sync while another opens it', () => {
-  it('accepts lists for it afterwards, and does not abandon it', async () => {
+  it('accepts lists for it afterwards, and doesn’t abandon it', async () => {
     const filter = await make();
     const handle = await one.open(filter.name, filter.kind);
     const { id } = await open(filter);
     await setStage(filter, 'opening');
-    // It learns of the sync, but only that the segment of this item takes part.
+    // It learns about the sync, but only that this item's segment takes part.
     expect(await check(one, handle, ['item 0'])).toEqual([1]);
     await setStage(filter, 'open');
     expect(await keep(one, handle, id, LISTED)).toEqual(all(LISTED, Kept.Present));
@@ -226,7 +225,7 @@ describe('an instance that meets a sync while another opens it', () => {
     expect(await stored(filter, HELD)).toEqual([...all(LISTED, 1), ...all(HELD.slice(40), 0)]);
   });
 
-  it('does not abandon it when a call reports late that no sync was open', async () => {
+  it('doesn’t abandon it when a call reports late that no sync was open', async () => {
     const filter = await make();
     const handle = await one.open(filter.name, filter.kind);
     const { id } = await open(filter);
@@ -277,7 +276,7 @@ describe('an instance that opens a sync', () => {
     ['abandoned', 'heard', abandon],
     ['abandoned', 'lost', abandon],
   ])(
-    'returns it if another instance has %s it first, and opens no other; the reply is %s',
+    'returns it if another instance has %s it first, and opens no other, and the reply is %s',
     async (state, how, endIt) => {
       const filter = await make();
       let ended = '';
@@ -326,7 +325,7 @@ describe('a key that is lost while a sync is open', () => {
 });
 
 describe('an instance that is paused while another ends a sync', () => {
-  it('gives a repeated list the same answer, although it did not know of the end', async () => {
+  it('gives a repeated list the same answer, although it didn’t know about the end', async () => {
     const filter = await make();
     const { id } = await open(filter);
     const handle = await current(one, filter);

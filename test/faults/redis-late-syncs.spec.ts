@@ -19,8 +19,8 @@ import { syncPlan } from '../contract/sync-calls.js';
 import { startRedis, type RedisServer } from '../support/redis-server.js';
 
 /*
- * Segments that miss a step of a sync or make one late: a failover loses writes that the old master had not replicated,
- * or a paused instance continues a sync that others have ended.
+ * Segments that miss one of a sync's steps or make one late. The cause is a failover that loses writes which the old
+ * master hadn't replicated, or a paused instance that continues a sync which others have ended.
  */
 
 const TIMEOUT_MS = 10_000;
@@ -29,7 +29,7 @@ const LISTED = HELD.slice(0, 40);
 
 let server: RedisServer;
 let redis: Redis;
-/** Two instances of the service. */
+/** Two service instances. */
 let one: RedisStore;
 let other: RedisStore;
 
@@ -81,7 +81,7 @@ const keysOf = async ({ generation }: Filter, segment: number | '' = ''): Promis
 const entryOf = async ({ name }: Filter): Promise<CatalogueEntry> =>
   JSON.parse((await redis.hget(CATALOGUE.filters, name)) ?? '{}') as CatalogueEntry;
 
-/** Saves the state of a segment. The returned function restores it, like a failover that loses later writes. */
+/** Saves a segment's state. The returned function restores it, like a failover that loses later writes. */
 async function lost(filter: Filter, segment: number): Promise<() => Promise<void>> {
   const keys = await keysOf(filter, segment);
   const values = await Promise.all(keys.map((key) => redis.dumpBuffer(key)));
@@ -165,7 +165,7 @@ describe('a failover that loses in one segment', () => {
   });
 });
 
-/** Announces a sync like an instance that is killed right after that. `since` is the time of its last sign of life. */
+/** Announces a sync like an instance that is killed right after that. `since` is when it last gave a sign of life. */
 async function announce(
   catalogue: Catalogue,
   changes: SyncChanges,
@@ -195,7 +195,7 @@ describe('an instance that continues to open a sync after it was abandoned', () 
     expect(await add(one, await current(one, filter), items(40, 'later'))).toEqual(all(items(40), 1));
   });
 
-  it('does not prevent the next sync from opening', async () => {
+  it('doesn’t prevent the next sync from opening', async () => {
     const filter = await make();
     const { id } = await open(filter);
     await abandon(filter, id);
@@ -207,7 +207,7 @@ describe('an instance that continues to open a sync after it was abandoned', () 
   });
 
   it.each([0, 1, 2, 3])(
-    'leaves no Redis keys behind if the sync was abandoned before those of segment %i',
+    'leaves no Redis keys behind if the sync was abandoned before segment %i’s keys',
     async (segment) => {
       const filter = await make();
       const before = await keysOf(filter);
@@ -239,7 +239,7 @@ describe('an instance that continues to open a sync after it was abandoned', () 
     },
   );
 
-  it('does not fail calls that meet the segment at the same time', async () => {
+  it('doesn’t fail calls that meet the segment at the same time', async () => {
     const filter = await make();
     const { id } = await open(filter);
     await abandon(filter, id);

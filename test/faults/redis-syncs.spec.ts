@@ -37,7 +37,7 @@ const LISTED = HELD.slice(0, 40);
 
 let server: RedisServer;
 let redis: Redis;
-/** Two instances of the service. */
+/** Two service instances. */
 let one: RedisStore;
 let other: RedisStore;
 
@@ -111,7 +111,7 @@ async function uncopied(filter: Filter): Promise<() => Promise<number>> {
 const change = async (filter: Filter, entry: CatalogueEntry) =>
   redis.hset(CATALOGUE.filters, filter.name, JSON.stringify(entry));
 
-describe('an instance that does not know of a sync', () => {
+describe('an instance that doesn’t know about a sync', () => {
   it('writes as before: added items are kept, removed items are gone, and the commit makes its handle stale', async () => {
     const filter = await make();
     const theirs = await other.open(filter.name, filter.kind);
@@ -132,7 +132,7 @@ describe('an instance that does not know of a sync', () => {
     ]);
   });
 
-  it('continues when the sync is abandoned, and its writes are not lost', async () => {
+  it('continues when the sync is abandoned, and its writes aren’t lost', async () => {
     const filter = await make();
     const theirs = await other.open(filter.name, filter.kind);
     const { id } = await open(one, filter);
@@ -184,7 +184,7 @@ describe('an instance whose connection is cut permanently mid-sync', () => {
       const { sync } = await entryOf(filter);
       const stage = sync?.stage ?? 'none';
       ends[stage] = (ends[stage] ?? 0) + 1;
-      // A repeat of the opening returns the current state of the sync, from any instance.
+      // Repeating the opening returns the sync's current state, from any instance.
       const { id, state } = await open(one, filter, opening);
       if (state === 'open') await keep(one, filter, id, LISTED);
       expect(await commit(one, filter, id)).toMatchObject({ state: 'committed' });
@@ -200,7 +200,7 @@ describe('an instance whose connection is cut permanently mid-sync', () => {
     expect(Object.keys(ends).length).toBeGreaterThan(1);
   });
 
-  it('between the segments of a commit: the next caller finishes it first', async () => {
+  it('between a commit’s segments: the next caller finishes it first', async () => {
     const filter = await make();
     const theirs = await other.open(filter.name, filter.kind);
     const { id } = await open(one, filter);
@@ -275,7 +275,7 @@ describe('a sync of which Redis has lost a part', () => {
     expect(await open(one, filter)).toMatchObject({ state: 'open' });
   });
 
-  it('does not prevent other idle syncs from being abandoned', async () => {
+  it('doesn’t prevent other idle syncs from being abandoned', async () => {
     const hasty = await RedisStore.open({ url: server.url, timeoutMs: TIMEOUT_MS, syncIdleMs: 1 });
     try {
       const damaged = await make();
@@ -380,7 +380,7 @@ describe('Redis at maxmemory', () => {
   });
 
   it.each<FilterOptions>([{}, { maxAgeSeconds: 86_400, capacity: 150 }])(
-    'notes no more removals than a sync can use, even if many follow; %j',
+    'notes no more removals than a sync can use, even if many follow, %j',
     async (options) => {
       const bounded = await RedisStore.open({ url: server.url, timeoutMs: TIMEOUT_MS, maxSyncForgets: 10 });
       try {

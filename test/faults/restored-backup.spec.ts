@@ -21,7 +21,7 @@ import { startRedis, type RedisServer } from '../support/redis-server.js';
 import { until } from '../support/until.js';
 
 let server: RedisServer;
-/** Stays open throughout, like an instance of the service. */
+/** Stays open throughout, like a service instance. */
 let store: RedisStore;
 
 beforeAll(async () => {
@@ -93,7 +93,7 @@ describe('Redis with an older backup, under a running instance', () => {
     expect(await check(store, current, ['old'])).toEqual([1]);
   });
 
-  it('of the same generation cannot be detected: items added since are unseen, and their records are gone', async () => {
+  it('of the same generation can’t be detected: items added since are unseen, and their records are gone', async () => {
     const filter = await makeFilter(store, { semantics: 'multiset', errorRate: 1e-6 });
     const operation = keyed();
     await add(store, filter, items(10, 'before'));

@@ -4,7 +4,7 @@ import { made } from '../contract/calls.js';
 import { type Fault, type Outcome, Trial } from './saga-trial.js';
 import { type Call, SAGAS } from './sagas.js';
 
-/** Results of a call that may have had no effect. */
+/** Results for a call that may have had no effect. */
 const REFUSED: readonly unknown[] = [undefined, 'STORE_UNAVAILABLE', 'STORE_FULL'];
 
 /** Commands that only read. A command in a script counts as one that may write. */
@@ -20,10 +20,10 @@ interface Clean {
 }
 
 /**
- * The numbers of the commands at which a fault strikes, and one after the last command. The keys of segments are
- * created and deleted by runs of equal commands, each on a key of its own and in no order. So of such a run, a fault
- * strikes only at the first two commands, one in the middle, and the last. A fault that lasts until the end of the call
- * has the same effect on Redis at a command that reads and at the next one, so without `atReads` it strikes only there.
+ * The commands at which a fault strikes, by number, and one after the last command. Segments' keys are created and
+ * deleted by runs of equal commands, each on its own key and in no order. So in such a run, a fault strikes only at the
+ * first two commands, one in the middle, and the last. A fault that lasts until the call ends has the same effect on
+ * Redis at a command that reads and at the next one, so without `atReads` it strikes only there.
  */
 function strikesOf(commands: readonly string[], atReads: boolean): number[] {
   const strikes: number[] = [];
@@ -37,8 +37,8 @@ function strikesOf(commands: readonly string[], atReads: boolean): number[] {
 }
 
 /**
- * A fault strikes at the commands of each change. Then the next call comes, a different one each time. Its answer and
- * the state of Redis must equal those after the undisturbed change, or those without the change. An answered change
+ * A fault strikes at each change's commands. Then the next call comes, a different one each time. Its answer and the
+ * state of Redis must equal those after the undisturbed change, or those without the change. A change that returned
  * must have been made.
  */
 export function sagaSuite(faults: Readonly<Record<string, Fault>>, { atReads = false } = {}): void {
@@ -53,7 +53,7 @@ export function sagaSuite(faults: Readonly<Record<string, Fault>>, { atReads = f
     const nexts: readonly [name: string, Call][] = Object.entries({ repeat: saga.run, ...saga.next });
     const clean: Clean[] = [];
     let commands: readonly string[] = [];
-    /** The answer of the undisturbed change, and the state after it. */
+    /** What the undisturbed change returned, and the state after it. */
     let answer: unknown;
     let after: object;
 
@@ -90,7 +90,7 @@ export function sagaSuite(faults: Readonly<Record<string, Fault>>, { atReads = f
           if (!isWhole) expect([command, told, state]).toEqual([command, told, before[0]]);
         }
         if (isAbandoned) {
-          // The change was abandoned, and a repeat would answer the same.
+          // The change was abandoned, and a repeat would get the same answer.
           await trial.dropAll();
           continue;
         }

@@ -18,11 +18,11 @@ const IDLE_MS = 20_000;
 /** Too short for a call that has to repeat a command. */
 const SHORT_MS = 15;
 
-/** The outcome of a change and the call after it. */
+/** What came of a change and the call after it. */
 export interface Outcome {
   readonly answer: unknown;
   readonly state: object;
-  /** The contents of each filter. */
+  /** Each filter's contents. */
   readonly contents: readonly unknown[];
 }
 
@@ -53,8 +53,8 @@ redis.call('FLUSHALL')
 for n = 1, #ARGV, 2 do redis.call('RESTORE', ARGV[n], 0, ARGV[n + 1]) end`;
 
 /**
- * The Redis keys of segments, each with its size. The sizes of records, and of the counts in meta, depend on the number
- * of attempts, so they count as 0.
+ * The segments' Redis keys, each with its size. How large records, and the counts in meta, are depends on the number of
+ * attempts, so they count as 0.
  */
 const SIZES = `
 local sizes = { string = 'STRLEN', hash = 'HLEN', list = 'LLEN', zset = 'ZCARD' }
@@ -71,8 +71,8 @@ return found`;
 type Run = (store: RedisStore, operation: Operation) => Promise<unknown>;
 
 /**
- * Disturbs a call of an instance behind a proxy at its command number `command`, from 0. Returns the call's answer, or
- * undefined if its process dies.
+ * Disturbs a call that an instance behind a proxy makes, at its command number `command`, from 0. Returns the call's
+ * answer, or undefined if its process dies.
  */
 export type Fault = (
   trial: Trial,
@@ -81,7 +81,7 @@ export type Fault = (
   call: Run,
 ) => Promise<unknown>;
 
-/** The process dies: the commands before `command` are executed, and no later one is sent. */
+/** The process dies, so the commands before `command` are executed, and no later one is sent. */
 export const dies: Fault = async ({ operation }, { store, proxy }, command, call) => {
   const die = (): void => {
     proxy.interrupt();
@@ -113,13 +113,13 @@ export const cutOff: Fault = async ({ operation }, { store, proxy }, command, ca
   proxy.cutAfter(command % 3 === 1 ? 'reply' : 'request', 0, command);
   if (command % 3 !== 2) return call(store, operation);
   const answer = await call(store, { ...operation, deadline: Date.now() + SHORT_MS });
-  // A call whose time ends between two attempts answers that the filter is busy.
+  // A call whose time ends between two attempts reports that the filter is busy.
   return answer === 'FILTER_BUSY' ? 'STORE_UNAVAILABLE' : answer;
 };
 
-/** A Redis, and instances of the store on it. Each instance treats the unfinished work of earlier instances as dead. */
+/** A Redis, and store instances on it. Each treats earlier instances' unfinished work as dead. */
 export class Trial {
-  /** The operation of the change under test. */
+  /** The tested change's operation. */
   operation = keyed();
   private names = 0;
   private readonly snapshots = new Map<Saga, Snapshot>();
@@ -163,7 +163,7 @@ export class Trial {
     }
   }
 
-  /** Makes a call without a fault. Returns the names of its commands and its answer. */
+  /** Makes a call without a fault. Returns its commands' names and its answer. */
   async measure(call: Run, place = 1): Promise<{ commands: readonly string[]; answer: unknown }> {
     let commands: readonly string[] = [];
     const count: Fault = async ({ operation }, { store, proxy }, _, counted) => {
@@ -175,7 +175,7 @@ export class Trial {
     return { answer: await this.disturbed(count, 0, call, place), commands };
   }
 
-  /** Makes the scene of a change, and restores it for later trials. */
+  /** Makes the scene for a change, and restores it for later trials. */
   async prepare(saga: Saga): Promise<Prepared> {
     this.operation = keyed();
     const snapshot = this.snapshots.get(saga);
@@ -240,7 +240,7 @@ export class Trial {
     for (const key of [CATALOGUE.unfinished, CATALOGUE.syncs]) expect(await this.redis.zcard(key)).toBe(1);
   }
 
-  /** The state of Redis, in a form that does not depend on ids and times. */
+  /** The state of Redis, in a form that doesn't depend on ids and times. */
   async stateOf(prefix: string): Promise<object> {
     const { redis } = this;
     const entries = await this.entries();
@@ -274,7 +274,7 @@ export class Trial {
 
 const mortalAt = (port: number): string => `redis://${MORTAL}:${MORTAL}@127.0.0.1:${port}`;
 
-/** A store whose clock is ahead of those of earlier instances. */
+/** A store whose clock is ahead of earlier instances' clocks. */
 function storeAt(url: string, place: number, syncIdleMs = IDLE_MS): Promise<RedisStore> {
   const clock = new MovedClock();
   clock.advance(place * STALE_MS);

@@ -6,17 +6,16 @@ import { add, check, discover, filterSpec, items, made } from '../contract/calls
 import { syncPlan } from '../contract/sync-calls.js';
 
 /*
- * All changes of a catalogue entry, and the calls that may come next on the same name if the process of the change
- * dies.
+ * All changes to a catalogue entry, and the calls that may come next on the same name if the changing process dies.
  */
 
-/** The context of a change. */
+/** A change's context. */
 export interface Scene {
-  /** The name of the filter under change, which is also the prefix of its quota. */
+  /** The changed filter's name, which is also its quota's prefix. */
   readonly name: string;
   /** The id of the sync in progress. */
   readonly sync: string;
-  /** The parts of the export that an import reads. */
+  /** The export's parts, which an import reads. */
   readonly parts: readonly Part[];
 }
 
@@ -28,7 +27,7 @@ export interface Saga {
   /** A change that runs after `prepare` and whose instance dies in the middle, after `part` of its commands. */
   readonly dead?: { readonly call: Call; readonly part: number };
   readonly run: Call;
-  /** The calls that may come next, by name. A repeat of the same operation is always tried. */
+  /** The calls that may come next, by name. Repeating the same operation is always tried. */
   readonly next: Readonly<Record<string, Call>>;
   /** Without enough memory, the change is either complete or undone immediately. */
   readonly undone?: true;
@@ -93,7 +92,7 @@ const drop: Call = async (store, { name }, operation) => {
   return 'dropped';
 };
 
-/** Succeeds even if the filter does not exist. */
+/** Succeeds even if the filter doesn't exist. */
 const dropAny: Call = async (store, scene, operation) => {
   const answer = await drop(store, scene, operation).catch((error: unknown) => {
     if (error instanceof StoreError && error.code === 'FILTER_NOT_FOUND') return 'dropped';
@@ -106,7 +105,7 @@ const dropAny: Call = async (store, scene, operation) => {
 const addMore: Call = (store, scene, operation) =>
   onCurrent(store, scene, (filter) => add(store, filter, MORE, operation));
 
-/** Like `addMore`, but by other callers, so the answer does not show which items were new. */
+/** Like `addMore`, but by other callers, so the answer doesn't show which items were new. */
 const addMoreAgain: Call = async (store, scene) => {
   await addMore(store, scene, made());
   return 'added';
@@ -135,7 +134,7 @@ const keepOf =
       return [...(await store.syncs.keep(filter, scene.sync, positions, operation))];
     });
 
-/** Needs another layer of the sync itself. */
+/** Needs another layer in the sync itself. */
 const keepMore = keepOf(MORE);
 
 const keepMoreAgain: Call = async (store, scene) => {
@@ -200,7 +199,7 @@ async function listed(store: RedisStore, scene: Scene): Promise<Pick<Scene, 'syn
   return { sync };
 }
 
-/** The parts of a filter that has grown. */
+/** A grown filter's parts. */
 async function exported(store: RedisStore, scene: Scene): Promise<Pick<Scene, 'parts'>> {
   await held(store, scene);
   const filter = await current(store, scene);

@@ -25,7 +25,7 @@ export interface ApiDocument {
   readonly components: { readonly schemas: Schemas };
 }
 
-/** One method of one path of the API document. */
+/** One method on one path in the API document. */
 export interface Operation extends DocumentedOperation {
   readonly method: string;
   readonly path: string;
@@ -41,8 +41,8 @@ export function operationsOf(document: ApiDocument): Operation[] {
 const ELSEWHERE: readonly ErrorCode[] = ['ROUTE_NOT_FOUND', 'METHOD_NOT_ALLOWED'];
 
 /**
- * Faults of an answer by the document: an undeclared status or code, an error that is not in the catalogue, or a body
- * of another shape. Empty if it has none.
+ * An answer's faults, according to the document. They are an undeclared status or code, an error that isn't in the
+ * catalogue, or a body with another shape. Empty if it has none.
  */
 export function judge(operation: Operation, answer: WireAnswer, { components }: ApiDocument): string[] {
   const { status, headers } = answer;
@@ -66,7 +66,7 @@ export function judge(operation: Operation, answer: WireAnswer, { components }: 
   return faultsOf(JSON.parse(answer.body), content.schema ?? {}, components.schemas);
 }
 
-/** The ways in which an error answer is not a correct problem document. */
+/** In which ways an error answer isn't a correct problem document. */
 export function problemFaults(
   { status, headers, body }: WireAnswer,
   schemas: Schemas,
@@ -82,7 +82,10 @@ export function problemFaults(
   return { code: problem.code, faults };
 }
 
-/** Faults of a stream's answer: one JSON document per line, and only the last line says how the stream ended. */
+/**
+ * The faults in a stream's answer. It must have one JSON document per line, and only the last line says how the stream
+ * ended.
+ */
 function lineFaults(body: string, schemas: Schemas): string[] {
   const lines = body
     .trimEnd()

@@ -20,7 +20,7 @@ const ODD_TYPES = [
   'a/b/c',
 ];
 
-/** Bodies of the types that the operation accepts: valid, almost valid, garbage, or none. */
+/** Bodies in the types that the operation accepts. They are valid, almost valid, garbage, or none. */
 export function bodies({ requestBody }: Operation, schemas: Schemas): Arbitrary<FuzzBody | undefined> {
   const anything = fc.oneof(
     oddJson.map((text) => Buffer.from(text)),
@@ -54,7 +54,8 @@ function lines(type: string): Arbitrary<string> {
 }
 
 /**
- * JSON text of a value that the schema accepts, or almost: members may be missing, doubled, added, or have odd values.
+ * JSON text for a value that the schema accepts, or almost accepts. Members may be missing, doubled, added, or have odd
+ * values.
  */
 function json(written: Schema, schemas: Schemas): Arbitrary<string> {
   const schema = resolve(written, schemas);

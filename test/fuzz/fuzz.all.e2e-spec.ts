@@ -87,7 +87,7 @@ async function fuzz(url: string, runs: number, seed: number): Promise<ReadonlyMa
 
 describe(`generated requests to every route (SEED=${SEED} FUZZ_RUNS=${RUNS})`, () => {
   it(
-    'are answered as documented, without defects, hangs, crashes, or leaks',
+    'get the documented answers, without defects, hangs, crashes, or leaks',
     async () => {
       const { service, url } = await start();
       await fuzz(url, Math.ceil(RUNS / 4), SEED + 1);
@@ -111,7 +111,7 @@ describe(`generated requests to every route (SEED=${SEED} FUZZ_RUNS=${RUNS})`, (
   );
 
   it(
-    'are answered as documented by the Redis store, too',
+    'also get the documented answers from the Redis store',
     async () => {
       const redis = await startRedis();
       cleanUps.push(() => redis.stop());

@@ -36,7 +36,7 @@ async function post(
 
 const REFUSED = { status: 400, code: 'VALIDATION_FAILED' };
 
-describe('bytes that are not UTF-8', () => {
+describe('bytes that aren’t UTF-8', () => {
   const BROKEN: readonly (readonly [string, number[]])[] = [
     ['an overlong slash', [0xc0, 0xaf]],
     ['an overlong NUL', [0xc0, 0x80]],
@@ -118,13 +118,13 @@ describe('JSON that readers disagree about', () => {
     expect(await plan(capacity)).toMatchObject({ status: 200, body: { capacity: 10 } });
   });
 
-  it('the last occurrence of a repeated member counts', async () => {
+  it('a repeated member’s last occurrence counts', async () => {
     expect(await plan('1,"capacity":7')).toMatchObject({ status: 200, body: { capacity: 7 } });
     expect(await plan('7,"capacity":"x"')).toMatchObject({ status: 400 });
   });
 
   it.each(['{"0":"a","length":1}', '{"length":1e9}', '"a"', '{"toString":null}', '[{"toJSON":1}]'])(
-    'items that are not an array of strings, %s',
+    'items that aren’t an array of strings, %s',
     async (value) => {
       expect(await call(app, 'POST', `${items}/add`, `{"items":${value}}`)).toMatchObject({ status: 400 });
     },
@@ -201,7 +201,7 @@ describe('bodies that expand', () => {
     expect(await post(`${items}/add`, type, bomb)).toMatchObject(REFUSED);
   });
 
-  it('a compressed body is answered before it arrives', async () => {
+  it('a compressed body gets its answer before it arrives', async () => {
     const wire = new Wire(app.port);
     const head = `POST ${items}/add HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Encoding: gzip\r\nContent-Length: 1000000\r\n\r\n`;
     const { answers } = await wire.exchange(Buffer.from(head));

@@ -28,7 +28,7 @@ const SETS = '/v1/visited-sets';
 /** Each character becomes six in JSON. */
 const ESCAPES = '\u0001'.repeat(8_000);
 
-/** Numbers of URLs. */
+/** How many URLs. */
 export interface Amounts {
   /** URLs of thousands of control characters each. */
   readonly long: number;
@@ -75,8 +75,8 @@ export class HostileWork {
   }
 
   /**
-   * Work that is slow or has many parallel parts, in an order in which each step can succeed. Each step returns the
-   * text of its answer.
+   * Work that is slow or has many parallel parts, in an order in which each step can succeed. Each step returns its
+   * answer's text.
    */
   steps(name: string, { long, short, batch }: Amounts): Record<string, () => Promise<string>> {
     let file: Buffer = Buffer.alloc(0);

@@ -66,5 +66,5 @@ const LONG_URLS = [
   `http://${'a.'.repeat(200)}b/`,
 ];
 
-/** URLs that parsers disagree about, and texts that are not URLs. */
+/** URLs that parsers disagree about, and texts that aren't URLs. */
 export const url = fc.oneof(item, fc.constantFrom(...ODD_URLS, ...LONG_URLS, 'http://a/\n', 'http://a/ '));

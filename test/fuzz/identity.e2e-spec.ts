@@ -38,7 +38,7 @@ async function sendLines(path: string, type: string, text: string): Promise<bool
 
 const sendNdjson: Send = (path, items) =>
   sendLines(path, 'application/x-ndjson', items.map((one) => `${JSON.stringify(one)}\n`).join(''));
-/** The first line is blank, so that U+FEFF in an item is not read as the byte order mark of the text. */
+/** The first line is blank, so U+FEFF in an item isn't read as the text's byte order mark. */
 const sendText: Send = (path, items) => sendLines(path, 'text/plain', ['', ...items].join('\n'));
 
 /** Strings that are easily mistaken for the given one. */

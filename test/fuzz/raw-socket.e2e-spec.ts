@@ -48,9 +48,9 @@ const get = (headers: string, target = '/healthz'): string => `GET ${target} HTT
 const check = (headers: string, body: string): string =>
   `POST ${path}/check HTTP/1.1\r\n${HOST}Content-Type: application/json\r\n${headers}\r\n${body}`;
 
-/** Bytes that are refused, with the status of the answer. The service never reads the bytes that follow them. */
+/** Bytes that are refused, with the answer's status. The service never reads the bytes that follow them. */
 const REFUSED: readonly (readonly [string, () => string])[] = [
-  // Request smuggling: two readers of one connection must not disagree about where a body ends.
+  // Request smuggling. Two readers of one connection must not disagree about where a body ends.
   ['Transfer-Encoding and Content-Length', () => check(`Transfer-Encoding: chunked\r\n${LENGTH}`, CHUNKED)],
   ['Content-Length and Transfer-Encoding', () => check(`${LENGTH}Transfer-Encoding: chunked\r\n`, CHUNKED)],
   ['two equal Content-Lengths', () => check(LENGTH + LENGTH, BODY)],
@@ -72,7 +72,7 @@ const REFUSED: readonly (readonly [string, () => string])[] = [
     () => check('Transfer-Encoding: chunked\r\n', `f;a="${'b'.repeat(30_000)}"\r\n${BODY}\r\n0\r\n\r\n`),
   ],
   ['chunks ended by LF alone', () => check('Transfer-Encoding: chunked\r\n', `f\n${BODY}\n0\n\n`)],
-  // Bytes that are not HTTP/1.
+  // Bytes that aren't HTTP/1.
   ['lines ended by LF alone', () => 'GET /healthz HTTP/1.1\nHost: localhost\n\n'],
   ['a folded header', () => get(`${HOST}X: a\r\n b\r\n`)],
   ['NUL in a header', () => get(`${HOST}X: a\0b\r\n`)],
@@ -93,7 +93,7 @@ const REFUSED: readonly (readonly [string, () => string])[] = [
   ['TLS', () => '\x16\x03\x01\x00\xa5\x01\x00\x00\xa1'],
 ];
 
-describe('bytes that are not a request', () => {
+describe('bytes that aren’t a request', () => {
   it.each(REFUSED)('%s: 400 as a problem, and nothing after it is read', async (_, bytes) => {
     const { answers } = await send(bytes() + get(HOST), 2);
     expect(answers).toHaveLength(1);
@@ -134,7 +134,7 @@ describe('odd requests', () => {
     );
   });
 
-  it('are answered in order if pipelined', async () => {
+  it('get their answers in order if pipelined', async () => {
     const pipelined = [
       get(HOST),
       get(HOST, '/nope'),
@@ -149,7 +149,7 @@ describe('odd requests', () => {
     ]);
   });
 
-  it('do not end early: the rest of a body is not read as a request', async () => {
+  it('don’t end early: the rest of a body isn’t read as a request', async () => {
     const inner = get(HOST, '/nope');
     const getWithBody = `GET /healthz HTTP/1.1\r\n${HOST}Content-Length: ${inner.length}\r\n\r\n${inner}`;
     expect(await answersOf(getWithBody + get(HOST), 2)).toEqual([{ status: 200 }, { status: 200 }]);
@@ -165,7 +165,7 @@ describe('odd requests', () => {
     [`Content-Encoding: gzip\r\n${LENGTH.trim()}`, 415, BODY],
     [`Content-Encoding: identity, gzip\r\n${LENGTH.trim()}`, 415, BODY],
     ['Content-Length: 9007199254740993', 413, BODY],
-  ])('are refused for the framing of their bodies: %s', async (header, status, body) => {
+  ])('are refused for their bodies’ framing: %s', async (header, status, body) => {
     expect(await answersOf(check(`${header}\r\n`, body))).toMatchObject([{ status }]);
   });
 
@@ -187,7 +187,7 @@ describe('odd requests', () => {
     expect(await answersOf(get(HOST + many))).toEqual([{ status: 200 }]);
   });
 
-  // Found by the fuzz test: the service closed the connection silently, and the next request on it was lost.
+  // The fuzz test found this. The service closed the connection silently, and the next request on it was lost.
   it('announce that their connection closes, on errors too', async () => {
     for (const bytes of [
       check(`Expect: 100-continue\r\n${LENGTH}`, 'no JSON at all!'),
@@ -200,7 +200,7 @@ describe('odd requests', () => {
   });
 
   // The first request was executed. The client would read an error about the second as its answer.
-  it('are not answered with the fault of the next request', async () => {
+  it('don’t get the next request’s fault as their answer', async () => {
     for (const garbage of ['NONSENSE\r\n\r\n', '\0'.repeat(100)]) {
       const add = check(LENGTH, BODY).replace('/check', '/add');
       expect(await send(add + garbage, 3)).toMatchObject({
@@ -225,7 +225,7 @@ describe('odd requests', () => {
     expect(all).not.toContain('HTTP/1.1 400');
   });
 
-  it('get the allowed methods of a known path, for every HTTP method', async () => {
+  it('get a known path’s allowed methods, for every HTTP method', async () => {
     const methods = METHODS.filter((method) => !['GET', 'HEAD', 'POST', 'CONNECT'].includes(method));
     expect(methods).toContain('PROPFIND');
     for (const method of methods) {
@@ -244,7 +244,7 @@ describe('odd requests', () => {
     }
   });
 
-  it('do not switch protocols', async () => {
+  it('don’t switch protocols', async () => {
     for (const protocol of ['websocket', 'h2c']) {
       expect(await answersOf(get(`${HOST}Upgrade: ${protocol}\r\nConnection: Upgrade\r\n`))).toEqual([
         { status: 200 },

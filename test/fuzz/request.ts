@@ -6,7 +6,7 @@ import { NAMES } from './names.js';
 import { often } from './often.js';
 import type { Schemas } from './schema.js';
 
-/** One request to an operation, with all parts visible in the report of a failure. */
+/** One request to an operation, with all parts visible in a failure report. */
 export interface FuzzRequest {
   readonly operation: Operation;
   readonly target: string;
@@ -15,7 +15,7 @@ export interface FuzzRequest {
   readonly chunked: boolean;
 }
 
-/** Requests to all operations of the document in equal numbers: valid, almost valid, and garbage. */
+/** Requests to all the document's operations in equal numbers. They are valid, almost valid, and garbage. */
 export function requests(operations: readonly Operation[], schemas: Schemas): Arbitrary<FuzzRequest> {
   return fc
     .constantFrom(...operations)
@@ -34,7 +34,7 @@ export function requests(operations: readonly Operation[], schemas: Schemas): Ar
     });
 }
 
-/** A waiting lease does not hang, but takes up to 30 s, so its wait is set to zero. */
+/** A waiting lease doesn't hang, but takes up to 30 s, so its wait is set to zero. */
 function withoutWaiting(body: Buffer): Buffer {
   const text = body.toString('latin1');
   if (!text.includes('waitSeconds')) return body;

@@ -37,7 +37,7 @@ const TYPES: Readonly<Record<string, (value: unknown) => boolean>> = {
   object: (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
 };
 
-/** Where `value` does not match the schema. Empty if it matches. Undeclared members are faults. */
+/** Where `value` doesn't match the schema. Empty if it matches. Undeclared members are faults. */
 export function faultsOf(value: unknown, written: Schema, schemas: Schemas, at = '#'): string[] {
   const schema = resolve(written, schemas);
   if (schema.nullable === true && value === null) return [];

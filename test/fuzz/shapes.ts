@@ -4,7 +4,7 @@ import type { Random } from '../support/random.js';
 export const TARGETS = ['urls', 'all-rules', 'items', 'create', 'plan', 'path', 'query', 'header'] as const;
 export const FORMATS = ['json', 'raw', 'ndjson', 'text'] as const;
 
-/** The recipe of a body: each entry is `head`, as many copies of `fragment` as fit, and `tail`. */
+/** A recipe for a body. Each entry is `head`, as many copies of `fragment` as fit, and `tail`. */
 export interface Shape {
   readonly target: (typeof TARGETS)[number];
   readonly verb: number;
@@ -12,9 +12,9 @@ export interface Shape {
   readonly head: string;
   readonly fragment: string;
   readonly tail: string;
-  /** Approximate number of characters of an entry. */
+  /** About how many characters an entry has. */
   readonly length: number;
-  /** Approximate number of bytes of the body. */
+  /** About how many bytes the body has. */
   readonly bytes: number;
 }
 
@@ -152,9 +152,9 @@ export function mutated(random: Random, from: Shape): Shape {
   }
 }
 
-/** The bytes of a body. `run` makes its entries differ from the entries of other runs. */
+/** A body's bytes. `run` makes its entries differ from other runs' entries. */
 export function bodyOf({ format, head, fragment, tail, length, bytes, target }: Shape, run: number): Buffer {
-  // Bytes, because a tail of one odd byte must not become UTF-8.
+  // Bytes, because a tail with one odd byte must not become UTF-8.
   const raw = (text: string): Buffer => (text === '\xff' ? Buffer.of(0xff) : Buffer.from(text));
   const text = (number: number, room = length): string =>
     `${head}${fragment.repeat(Math.ceil(Math.max(1, room - head.length) / fragment.length))}`.slice(0, room) +

@@ -9,7 +9,7 @@ import { KNOWN, randomShape } from './shapes.js';
 /** Number of random shapes. SHAPES=2000 tries more, SEED=… repeats the same shapes. */
 const RUNS = Number(process.env.SHAPES ?? 5);
 const SHARE = 1 / 32;
-/** Long time limits, because this test is not about them. */
+/** Long time limits, because this test isn't about them. */
 const PATIENT = { AUTH: 'none', REQUEST_TIMEOUT_MS: '600000' };
 
 const cleanUps: (() => Promise<void>)[] = [];
@@ -18,7 +18,7 @@ afterEach(async () => {
 });
 
 describe.each(['embedded', 'redis'])('a service with hostile work, %s store', (store) => {
-  /** Runs `act` while it polls /healthz without a pause. Each poll must be answered. */
+  /** Runs `act` while it polls /healthz without a pause. Each poll must get an answer. */
   async function whileHealthy<T>(url: string, act: () => Promise<T>): Promise<T> {
     let done = false;
     const acting = act().finally(() => (done = true));

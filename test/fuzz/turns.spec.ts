@@ -58,7 +58,7 @@ describe('work on a large input yields to other requests', () => {
     expect(events).toEqual([NEXT, 'joined', NEXT, NEXT, 'decoded', NEXT, 'parsed', NEXT]);
   });
 
-  it('before it examines the text of a JSON body', async () => {
+  it('before it examines a JSON body’s text', async () => {
     const app = await startApp({ AUTH: 'none' });
     try {
       const name = freshName();
@@ -77,7 +77,7 @@ describe('work on a large input yields to other requests', () => {
     }
   });
 
-  it('while it searches for the fault of a long string', async () => {
+  it('while it searches for a long string’s fault', async () => {
     const long = 'x'.repeat(2 ** 21);
     const searching = () => parseJson(Buffer.from(`["${long}`), 10).catch(() => undefined);
     await expectTurns(long.length, 2 ** 16, searching);

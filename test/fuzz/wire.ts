@@ -12,7 +12,7 @@ export interface WireAnswer {
 export interface Exchange {
   readonly answers: readonly WireAnswer[];
   readonly closed: boolean;
-  /** Bytes of an incomplete answer. */
+  /** An incomplete answer's bytes. */
   readonly rest: string;
 }
 
@@ -55,7 +55,7 @@ export class Wire {
         }
         if (answers.length >= expected) finish(false);
       });
-      // A reset ends the connection, too. Bytes that were read before the reset count.
+      // A reset also ends the connection. Bytes that were read before the reset count.
       socket.on('error', () => undefined).on('close', () => finish(true));
       socket.write(bytes);
     });

@@ -12,7 +12,7 @@ interface Vector {
   /** Hex digits. */
   readonly seed: string;
   readonly geometry: Geometry;
-  /** Hex digits of the four hash words, first word first. */
+  /** The four hash words in hex digits, first word first. */
   readonly hash: string;
   readonly segment: number;
   readonly page: number;
@@ -41,7 +41,7 @@ const SHAPES: readonly Omit<Geometry, 'hashScheme'>[] = [
   { cellBits: 4, hashes: 9, pageCells: 512, pagesPerSegment: 30_236, segments: 6 },
   { cellBits: 1, hashes: 26, pageCells: 4096, pagesPerSegment: 2_000_003, segments: 100_003 },
 ];
-/** Ordered by scheme, so that the vectors of a new one come last. */
+/** Ordered by scheme, so a new one's vectors come last. */
 const GEOMETRIES = HASH_SCHEMES.flatMap((hashScheme) =>
   SHAPES.map((shape) => ({
     ...{ hashScheme, ...shape },

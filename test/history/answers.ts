@@ -1,11 +1,11 @@
 /**
- * Tells faults when a change has just been answered. A process that dies at that moment may have answered more than it
- * has stored.
+ * Tells faults when a change has just returned. A process that dies at that moment may have confirmed more than it has
+ * stored.
  */
 export class Answers {
   private waiting: (() => void)[] = [];
 
-  /** Call this when a change has been answered. */
+  /** Call this when a change has returned. */
   came(): void {
     for (const resolve of this.waiting.splice(0)) resolve();
   }

@@ -1,44 +1,44 @@
 /**
- * The outcome of a request, in Jepsen's terms. `ok`: answered. `fail`: certainly no effect. `info`: unknown; it may
- * take effect at any time from its start on, or never.
+ * A request's outcome, in Jepsen's terms. `ok` means that it got an answer, and `fail` that it certainly had no effect.
+ * `info` means unknown. It may take effect at any time from its start on, or never.
  */
 export type Outcome = 'ok' | 'fail' | 'info';
 
 /**
- * One request of an operation, and its answers. All requests of a mutation carry the same Idempotency-Key. Times are in
- * ms, on one clock.
+ * One of an operation's requests, and its answers. All requests for a mutation carry the same Idempotency-Key. Times
+ * are in ms, on one clock.
  */
 export interface AttemptOf<Op, Answers> {
   readonly operation: Op;
   readonly client: number;
-  /** Number of the service process that received it. */
+  /** Which service process received it, by number. */
   readonly instance: number;
   readonly start: number;
   readonly end: number;
   readonly outcome: Outcome;
   /** Present if the outcome is `ok`. */
   readonly answers?: Answers;
-  /** Status and code of an error, or the failure of the connection. */
+  /** An error's status and code, or how the connection failed. */
   readonly note?: string;
   /** Why no correct service can give this answer in any state. */
   readonly wrong?: string;
 }
 
-/** A fault in the system under test, with times in ms on the clock of the attempts. */
+/** A fault in the system under test, with times in ms on the attempts' clock. */
 export interface Fault {
   readonly kind: string;
   readonly start: number;
   readonly end: number;
-  /** The time when a master died; a replica took over by `end`. The master's last writes may be lost. */
+  /** When a master died. A replica took over by `end`, and the master's last writes may be lost. */
   readonly diedAt?: number;
-  /** The time since which that replica may have received nothing. Absent: it lagged only as in normal work. */
+  /** Since when that replica may have received nothing. If absent, it lagged only as in normal work. */
   readonly heldAt?: number | undefined;
 }
 
 /** The data that a failover adds to its fault. */
 export type Death = Pick<Fault, 'heldAt'> & Required<Pick<Fault, 'diedAt'>>;
 
-/** The attempts of each operation, except those that certainly had no effect. */
+/** Each operation's attempts, except those that certainly had no effect. */
 export function groupsOf<Attempt extends AttemptOf<{ readonly id: number }, unknown>>(
   attempts: readonly Attempt[],
 ): Attempt[][] {

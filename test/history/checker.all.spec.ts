@@ -114,7 +114,7 @@ describe('checkHistory', () => {
     expect(report.violations[0]?.what).toBe('G5: a repeat was answered differently');
   });
 
-  it('compares the item count of a description with the items found at the end', () => {
+  it('compares a description’s item count with the items found at the end', () => {
     const attempts = [
       ok(operation('add', ['a', 'b']), 0, true, true),
       ok(operation('remove', ['a']), 2, 'removed'),

@@ -22,9 +22,9 @@ export interface Report {
 const SUBJECTS: readonly Subject[] = ['set', 'multiset'];
 
 /**
- * Checks a run: every answer alone, every item's calls for linearizability, the filters' descriptions against the items
- * found at the end, and the queue by its own rules. Items are independent, because the error rates are so low that no
- * item ever tests positive because of other items.
+ * Checks a run. It checks every answer alone, every item's calls for linearizability, the filters' descriptions against
+ * the items found at the end, and the queue by its own rules. Items are independent, because the error rates are so low
+ * that no item ever tests positive because of other items.
  */
 export function checkHistory(history: History, losses?: Losses): Report {
   const violations: Violation[] = [
@@ -62,7 +62,7 @@ function rewindsOf(faults: readonly Fault[], losses: Losses | undefined): Rewind
   return rewinds.sort((a, b) => a.start - b.start);
 }
 
-/** The guarantee that the last answer of a minimal history breaks. */
+/** The guarantee that a minimal history's last answer breaks. */
 function guaranteeOf(calls: readonly Call[]): string {
   const answered = calls.filter(({ answer }) => answer !== undefined);
   const last = answered.reduce((latest, call) => (call.end > latest.end ? call : latest));

@@ -21,7 +21,7 @@ export interface Resendable<Op> {
   readonly until: number;
 }
 
-/** The state that all clients of a run share. */
+/** The state that all of a run's clients share. */
 export interface Shared {
   readonly seed: number;
   readonly instances: readonly Instance[];
@@ -32,7 +32,7 @@ export interface Shared {
 /** The records of all clients that send one kind of operation. */
 export interface Records<Op, Answers> {
   readonly attempts: AttemptOf<Op, Answers>[];
-  /** Operations to send again, answered or not. */
+  /** Operations to send again, whether or not they got an answer. */
   readonly later: Resendable<Op>[];
   /** Operations whose outcome was unknown when the client stopped retrying. */
   readonly unresolved: Resendable<Op>[];
@@ -90,7 +90,7 @@ export class Client<Op extends { readonly id: number }, Answers> {
     if (due && due.until > now) await this.send(due.operation, due.key);
   }
 
-  /** Sends until it is answered, for at most `ms`. Returns the service's answer, if it gave one. */
+  /** Sends until it gets an answer, for at most `ms`. Returns the service's answer, if it gave one. */
   async insist(operation: Op, ms: number, key?: string): Promise<Answers | undefined> {
     const end = performance.now() + ms;
     while (performance.now() < end) {
@@ -101,7 +101,7 @@ export class Client<Op extends { readonly id: number }, Answers> {
     return undefined;
   }
 
-  /** Resolves about `percent` percent of the unknown outcomes by sending again. */
+  /** Finds out about `percent` percent of the unknown outcomes by sending again. */
   async resolveSome(percent: number, ms: number): Promise<void> {
     for (const { operation, key, until } of this.records.unresolved) {
       if (this.random.below(100) >= percent || until <= performance.now()) continue;

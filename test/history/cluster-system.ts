@@ -11,7 +11,7 @@ import { between, type FaultSource, type System } from './system.js';
 import { storeCut, storePause } from './store-faults.js';
 import { servicesOn } from './systems.js';
 
-/** Shorter than the cluster's node timeout, so that a paused master is not replaced. */
+/** Shorter than the cluster's node timeout, so a paused master isn't replaced. */
 const MOST_PAUSE_MS = 1_200;
 /** Replicas lag for less than the node timeout, and for less than LAST_WRITES allows to be lost. */
 const MOST_LAG_MS = 500;
@@ -64,7 +64,7 @@ class Shard {
     await this.inStep();
   }
 
-  /** Resolves when the replica has all data of its master. */
+  /** Resolves when the replica has all its master's data. */
   async inStep(): Promise<void> {
     await until('the replica has caught up', () =>
       withClient(this.replica, async (client) => {
@@ -110,7 +110,7 @@ function clusterFaults(shards: readonly Shard[]): FaultSource[] {
   ];
 }
 
-/** Moves slots that hold segments from one master to another. The Redis keys of a segment move in two steps. */
+/** Moves slots that hold segments from one master to another. A segment's Redis keys move in two steps. */
 async function moveSome(shards: readonly Shard[], random: Random): Promise<void> {
   const from = random.below(shards.length);
   const to = (from + 1 + random.below(shards.length - 1)) % shards.length;

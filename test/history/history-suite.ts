@@ -11,7 +11,7 @@ export interface Run {
   readonly store: string;
   readonly start: () => Promise<System>;
   readonly faults: readonly string[];
-  /** Whether the queue has limits for each host. Default: no. */
+  /** Whether the queue has limits for each host. By default it doesn't. */
   readonly byHost?: boolean;
   /** The data that a failover may lose. By default, none. */
   readonly losses?: Losses;

@@ -2,7 +2,7 @@ import type { AttemptOf, Fault } from './attempt.js';
 import type { QueueHistory } from './queue-history.js';
 import type { SyncedHistory } from './syncs/synced-history.js';
 
-/** The filter of an operation. It is also the filter's name in the service. */
+/** An operation's filter. It is also the filter's name in the service. */
 export type Subject = 'set' | 'multiset';
 
 export type Verb = 'add' | 'check' | 'remove' | 'count';
@@ -22,7 +22,7 @@ export interface Operation {
 /** One request for a batch, with one answer per item. */
 export type Attempt = AttemptOf<Operation, readonly Answer[]>;
 
-/** The number of items in a filter's description at the end, when nothing changes any more. */
+/** The item count in a filter's description at the end, when nothing changes any more. */
 export interface Description {
   readonly subject: Subject;
   readonly items: number;
@@ -33,7 +33,7 @@ export interface History {
   readonly attempts: readonly Attempt[];
   readonly faults: readonly Fault[];
   readonly descriptions: readonly Description[];
-  /** Failures other than wrong answers: a process that exited by itself, or a service that did not recover. */
+  /** Failures other than wrong answers, which are a process that exited by itself, or a service that didn't recover. */
   readonly failures: readonly string[];
   /** Absent if no client used the queue. */
   readonly queue?: QueueHistory;
@@ -60,7 +60,7 @@ export function mutates(verb: Verb): boolean {
   return verb === 'add' || verb === 'remove';
 }
 
-/** The calls of every item of a filter, in order of start, except attempts that certainly had no effect. */
+/** The calls on each of a filter's items, in order of start, except attempts that certainly had no effect. */
 export function callsByItem(attempts: readonly Attempt[], subject: Subject): Map<string, Call[]> {
   const items = new Map<string, Call[]>();
   const inOrder = attempts.filter((attempt) => attempt.operation.subject === subject);

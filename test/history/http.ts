@@ -1,7 +1,7 @@
 import { Agent, request, type IncomingMessage } from 'node:http';
 import type { Random } from '../support/random.js';
 
-/** The outcome of a request. `refused`: it was never sent, so it had no effect. `broken`: unknown. */
+/** A request's outcome. `refused` means that it was never sent, so it had no effect. `broken` means unknown. */
 export type Reply =
   | { readonly kind: 'answered'; readonly status: number; readonly headers: Headers; readonly text: string }
   | { readonly kind: 'refused' | 'broken'; readonly note: string };

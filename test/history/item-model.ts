@@ -1,12 +1,14 @@
 import type { Subject, Verb } from './history.js';
 
-/** The new `count` of an item after a call, and the call's answer: one word for each occurrence, joined by commas. */
+/**
+ * An item's new `count` after a call, and the call's answer, which is one word for each occurrence, joined by commas.
+ */
 export interface Effect {
   readonly count: number;
   readonly answer: string;
 }
 
-/** One item of a filter as a sequential object. Its state is the number of times that the filter contains it. */
+/** One of a filter's items as a sequential object. Its state is how many times the filter contains it. */
 export type ItemModel = (count: number, verb: Verb, times: number) => Effect;
 
 /** In a `set`, a second add changes nothing, and one removal forgets the item. */

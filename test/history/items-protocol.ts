@@ -3,7 +3,7 @@ import { mutates, type Answer, type Operation, type Verb } from './history.js';
 
 const VERDICTS: ReadonlySet<unknown> = new Set(['removed', 'absent', 'saturated']);
 
-/** The batch routes of filters. */
+/** Batch routes for filters. */
 export const ITEMS: Protocol<Operation, readonly Answer[]> = {
   request: ({ subject, verb, items }) => ({ path: `/v1/filters/${subject}/items/${verb}`, body: { items } }),
   mutates: ({ verb }) => mutates(verb),

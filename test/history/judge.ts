@@ -8,8 +8,8 @@ type Judgement<Op, Answers> = Pick<AttemptOf<Op, Answers>, 'outcome' | 'answers'
 const PASSING: ReadonlySet<unknown> = new Set(['STORE_UNAVAILABLE', 'OVERLOADED']);
 
 /**
- * Judges the reply to an attempt. Sets `wrong` for replies that no fault excuses: any status but 200 and 503, lost
- * data, an error without Retry-After, a mutation answered without its operation id, or malformed results.
+ * Judges the reply to an attempt. Sets `wrong` for replies that no fault excuses. They are any status but 200 and 503,
+ * lost data, an error without Retry-After, a mutation's reply without its operation id, or malformed results.
  */
 export function judge<Op, Answers>(
   protocol: Protocol<Op, Answers>,
@@ -31,7 +31,7 @@ export function judge<Op, Answers>(
   }
   if (status === 503 && PASSING.has(body['code'])) {
     const retryAfter = headers['retry-after'];
-    // The headers of a stream are sent before its error is known.
+    // A stream's headers are sent before its error is known.
     const isLate = reply.status !== status;
     return retryAfter === undefined && !isLate ? { ...unknown, wrong: 'without Retry-After' } : unknown;
   }
@@ -48,7 +48,7 @@ interface Contents {
   readonly body: Record<string, unknown> | undefined;
 }
 
-/** The contents of a reply. The lines of a stream are merged into one JSON body; its last line may be an error. */
+/** A reply's contents. A stream's lines are merged into one JSON body, and its last line may be an error. */
 function contents({ status, headers, text }: Extract<Reply, { kind: 'answered' }>): Contents {
   if (headers['content-type']?.includes('ndjson') !== true) return { status, body: parsed(text) };
   const lines = text.split('\n').filter((line) => line !== '');

@@ -344,10 +344,10 @@ describe('linearize, across a failover that may lose the last writes', () => {
     expect(verdict(subject, rows, FAILOVER)).toBe('violation');
   });
 
-  describe('if changes are answered once a replica has them, and reads immediately', () => {
+  describe('if changes return once a replica has them, and reads immediately', () => {
     const waiting: readonly Rewind[] = [{ start: 1_000, end: 2_000, reachMs: 0, evenIfRead: true }];
 
-    it('accepts the loss of unanswered changes, read or not', () => {
+    it('accepts that unconfirmed changes are lost, read or not', () => {
       const rows: readonly Row[] = [
         [1, 'add', 940, 945],
         [2, 'check', 950, 955, 'true'],
@@ -359,7 +359,7 @@ describe('linearize, across a failover that may lose the last writes', () => {
       expect(verdict('set', rows, early)).toBe('violation');
     });
 
-    it('refuses the loss of answered changes, and of changes that another change saw', () => {
+    it('refuses that confirmed changes are lost, or changes that another change saw', () => {
       expect(verdict('set', [...ADDED_LATE, [3, 'check', 2_100, 2_110, 'false']], waiting)).toBe('violation');
       const seen: readonly Row[] = [
         [1, 'add', 940, 945],
@@ -375,7 +375,7 @@ describe('linearize, across a failover that may lose the last writes', () => {
   });
 });
 
-describe('linearize, on histories of a simulated item', () => {
+describe('linearize, on a simulated item’s histories', () => {
   const SEEDS = Array.from({ length: 400 }, (_, i) => i + 1);
 
   it.each(['set', 'multiset'] as const)('explains all histories of a correct %s', (subject) => {

@@ -2,18 +2,18 @@ import { mutates, type Call } from './history.js';
 import type { ItemModel } from './item-model.js';
 import { matters, momentsAfter, restorable, type Moment, type Rewind } from './rewind.js';
 
-/** `undecided`: the search stopped after `maxSteps` states. */
+/** `undecided` means that the search stopped after `maxSteps` states. */
 export type Verdict = 'linearizable' | 'violation' | 'undecided';
 
 export const MAX_STEPS = 200_000;
 
 /**
  * Whether some order of an item's calls explains all their answers, as if each took effect at one instant between its
- * start and its end. This is linearizability, by the search of Wing and Gong with Lowe's memory of visited states.
+ * start and its end. This is linearizability, by Wing and Gong's search with Lowe's memory of visited states.
  *
- * The object has an idempotent interface. The first call of an operation takes effect and records its answer. All other
- * calls of the operation are answered from the record. A call with an unknown outcome may take effect at any time from
- * its start on, or never.
+ * The object has an idempotent interface. The first call of an operation takes effect and records its answer. All the
+ * operation's other calls get their answers from the record. A call with an unknown outcome may take effect at any time
+ * from its start on, or never.
  *
  * `calls` must be in order of start. The item is absent at first.
  */
@@ -31,10 +31,10 @@ export function linearize(
 }
 
 interface State {
-  /** One bit for each answered call that has a place in the order. */
+  /** One bit for each call that has an answer and a place in the order. */
   readonly done: bigint;
   readonly count: number;
-  /** Recorded answers, by number of operation. */
+  /** Recorded answers, by operation number. */
   readonly records: readonly (string | undefined)[];
   /** The number of rewinds that have happened or can no longer happen. */
   readonly passed: number;
@@ -44,9 +44,9 @@ interface State {
 
 class Search {
   givenUp = false;
-  /** Answered calls, each with its bit in `done`. */
+  /** Calls with answers, each with its bit in `done`. */
   private readonly bits: ReadonlyMap<Call, bigint>;
-  /** Calls of each mutation, by the mutation's number in this search. */
+  /** Each mutation's calls, by the mutation's number in this search. */
   private readonly mutations: readonly (readonly Call[])[];
   private readonly numbers = new Map<number, number>();
   private readonly seen = new Set<string>();
@@ -123,7 +123,7 @@ class Search {
     });
   }
 
-  /** Whether a call is answered and has no place in the order. */
+  /** Whether a call has an answer but no place in the order. */
   private isOpen({ done }: State, call: Call): boolean {
     const bit = this.bits.get(call);
     return bit !== undefined && (done & bit) === 0n;
@@ -178,8 +178,8 @@ class Search {
   }
 
   /**
-   * States with the same continuations have the same key. The end of a moment matters only through the rewinds for
-   * which it is too old.
+   * States with the same continuations have the same key. A moment's end matters only through the rewinds for which it
+   * is too old.
    */
   private keyOf({ done, count, records, passed, past }: State): string {
     const words = past.map((moment) => {

@@ -9,7 +9,7 @@ import type { System } from './system.js';
 import { embeddedSystem, redisSystem } from './systems.js';
 import { violationText } from './text.js';
 
-/** The number of violations whose histories are printed. The file contains all violations. */
+/** How many violations are printed with their histories. The file contains all violations. */
 const MOST_PRINTED = 5;
 
 function start({ store, wait }: Options): Promise<System> {

@@ -4,9 +4,9 @@ import { linearize } from './linearize.js';
 import type { Rewind } from './rewind.js';
 
 /**
- * Reduces a violating history to a smaller violation: cuts it off after the first answer that no order explains, and
- * drops reads that are not needed. This keeps the cause, because a linearizable history stays linearizable when cut
- * off, and without its reads.
+ * Reduces a violating history to a smaller violation. It cuts the history off after the first answer that no order
+ * explains, and drops reads that aren't needed. This keeps the cause, because a linearizable history stays linearizable
+ * when cut off, and without its reads.
  */
 export function narrow(
   calls: readonly Call[],
@@ -26,7 +26,7 @@ export function narrow(
   return needed;
 }
 
-/** The history as of a time: later calls had not started, and calls in progress had no answers. */
+/** The history as of a time, when later calls hadn't started and calls in progress had no answers. */
 function until(calls: readonly Call[], time: number): Call[] {
   return calls.filter(({ start }) => start <= time).map((call) => (call.end > time ? pending(call) : call));
 }

@@ -4,7 +4,7 @@ import type { Answers } from './answers.js';
 import type { Fault } from './attempt.js';
 import { between, type FaultSource } from './system.js';
 
-/** Pause between two faults of a group, in ms, so that clients get answers to compare. */
+/** Pause between two faults in a group, in ms, so clients get answers to compare. */
 const REST_MS = [200, 1_200] as const;
 /** Failovers take seconds. */
 const LONGEST_MS = 120_000;
@@ -33,7 +33,7 @@ export async function disturb(
   }
 }
 
-/** Rejects if a fault does not end in time, so that the clients stop. */
+/** Rejects if a fault doesn't end in time, so the clients stop. */
 async function ended<T>({ kind }: FaultSource, strike: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {

@@ -17,7 +17,7 @@ describe('options of npm run history', () => {
     });
   });
 
-  it('accept some of the faults, or none', () => {
+  it('accept some faults, or none', () => {
     expect(readOptions(['--store', 'redis', '--faults', 'kill,cut'])).toMatchObject({
       faults: ['kill', 'cut'],
     });

@@ -94,7 +94,7 @@ export function readOptions(args: readonly string[]): Options | 'help' {
   };
 }
 
-/** All kinds of faults of a store's system. */
+/** All kinds of faults that a store's system has. */
 export function faultsOf(store: Options['store'], chosen?: string): readonly string[] {
   const known: readonly string[] = FAULTS[store];
   if (chosen === undefined) return known;

@@ -8,7 +8,10 @@ export interface Plan {
   readonly twin: boolean;
   /** The number of retries while its outcome is unknown. */
   readonly retries: number;
-  /** Whether it is sent once more after it was answered: immediately, or later, after others have changed its items. */
+  /**
+   * Whether it is sent once more after it got its answer. This happens immediately, or later, after others have changed
+   * its items.
+   */
   readonly repeat: 'never' | 'at once' | 'later';
 }
 

@@ -8,28 +8,28 @@ const CLOCKS_MS = 10;
 
 type Known = Pick<AttemptOf<unknown, unknown>, 'outcome' | 'start' | 'end'>;
 
-/** Facts that the answers leave open: whether a failover has lost a change, and whether a lease has ended. */
+/** Facts that the answers leave open, such as whether a failover has lost a change, and whether a lease has ended. */
 export class Doubts {
-  /** The periods whose answered changes may be lost: from the first such answer to the takeover. */
+  /** The periods whose confirmed changes may be lost, from the first such answer to the takeover. */
   private readonly gaps: readonly { readonly from: number; readonly diedAt: number; readonly end: number }[];
 
   constructor(faults: readonly Fault[], losses: Losses | undefined) {
-    // If changes wait for a replica, no answered change is lost.
+    // If changes wait for a replica, no confirmed change is lost.
     this.gaps = faults.flatMap(({ diedAt, heldAt, end }) => {
       if (diedAt === undefined || losses === undefined || losses.evenIfRead) return [];
       return [{ from: diedAt - reachOf(losses, { diedAt, heldAt }), diedAt, end }];
     });
   }
 
-  /** Whether an answered change may have been lost by a time. */
+  /** Whether a confirmed change may have been lost by a time. */
   mayBeLost({ start, end }: Pick<QueueEvent, 'start' | 'end'>, by = Infinity): boolean {
     return this.gaps.some((gap) => end >= gap.from && start <= gap.end && gap.diedAt <= by);
   }
 
   /**
-   * Whether an operation may have been executed again because a failover lost its change and record: it was answered
-   * before the death, late enough to be lost, and sent again after it. Its first answer is then true only for the first
-   * execution.
+   * Whether an operation may have been executed again because a failover lost its change and record. That is so if it
+   * got its answer before the death, late enough to be lost, and was sent again after it. Its first answer is then true
+   * only for the first execution.
    */
   mayBeAnew({ attempts }: { readonly attempts: readonly Known[] }): boolean {
     return this.gaps.some(({ from, diedAt, end }) => {
@@ -68,7 +68,7 @@ export class Doubts {
     );
   }
 
-  /** Whether the entry of a lease may have been forgotten between the lease and a time. */
+  /** Whether a lease's entry may have been forgotten between the lease and a time. */
   mayBeForgotten({ entry, start }: Hold, by: number): boolean {
     return entry.of.forgets.some(({ event }) => event.start <= by && event.end >= start);
   }

@@ -9,13 +9,13 @@ import {
   type Settle,
 } from './queue-history.js';
 
-/** An operation on one URL or lease, with its result. The result is undefined if it was never answered. */
+/** An operation on one URL or lease, with its result. The result is undefined if it never got an answer. */
 export interface Told<Op extends OnUrls | Settle = OnUrls> {
   readonly event: QueueEvent<Op>;
   readonly word: string | undefined;
 }
 
-/** A lease or an extension. It moves the end of the lease to `seconds` after some time between `start` and `end`. */
+/** A lease or an extension. It moves the lease's end to `seconds` after some time between `start` and `end`. */
 export interface Term {
   readonly start: number;
   readonly end: number;
@@ -35,7 +35,7 @@ export interface HandOut {
   readonly leased: Leased;
 }
 
-/** A host with all leases of its URLs. */
+/** A host with all leases on its URLs. */
 export interface HostHistory {
   readonly holds: Hold[];
   readonly entries: Entry[];
@@ -60,7 +60,7 @@ export interface Entry {
   readonly handOuts: HandOut[];
 }
 
-/** All entries of a history. `mayBeAnew` tells whether an operation may have been executed again after its answer. */
+/** All of a history's entries. `mayBeAnew` tells whether an operation may have been executed again after its answer. */
 export function entriesOf(
   events: readonly QueueEvent[],
   mayBeAnew: (event: QueueEvent) => boolean = () => false,
@@ -72,7 +72,7 @@ export function entriesOf(
   return [...entries.byName.values()];
 }
 
-/** Whether an acknowledgement removes the URLs: they do not come back. */
+/** Whether an acknowledgement removes the URLs, so they don't come back. */
 export const isFinal = ({ event: { operation } }: Told<Settle>): boolean =>
   operation.verb === 'ack' && operation.seconds === 0;
 
@@ -97,7 +97,7 @@ class Entries {
       const told = { event, word: event.results?.[i] };
       if (verb === 'discover') this.entry(url, id, told);
       else if (told.word !== 'absent') this.url(url).forgets.push(told);
-      // The second execution may later have forgotten the URL, regardless of the result of the first one.
+      // The second execution may later have forgotten the URL, whatever the first one's result.
       if (verb === 'forget' && this.mayBeAnew(event))
         this.url(url).forgets.push({ event: { ...event, end: Infinity }, word: undefined });
     });
@@ -125,7 +125,7 @@ class Entries {
       for (const [n, hold] of (this.holds.get(id) ?? []).entries()) {
         const word = event.results?.[i];
         const refused = word === 'expired' || word === 'unknown';
-        // A call that began before this lease was answered concerns an earlier lease with this id, and may be refused.
+        // A call that began before this lease returned is about an earlier lease with this id, and may be refused.
         const concernsEarlier = event.end < hold.start || (refused && n > 0 && event.start < hold.end);
         const mayBeAnew = this.mayBeAnew(event);
         if (concernsEarlier && !mayBeAnew) continue;

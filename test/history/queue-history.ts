@@ -9,7 +9,7 @@ export interface OnUrls {
   /** `discover` sends the operation's id as the payload of every URL, so a lease shows which discovery queued it. */
   readonly verb: 'discover' | 'forget';
   readonly urls: readonly string[];
-  /** For a discovery in a set that ages. Default: the age of the set. */
+  /** For a discovery in a set that ages. The default is the set's age. */
   readonly ttlSeconds?: number;
   readonly priority?: Priority;
   /** The time after which URLs can be leased. */
@@ -29,11 +29,11 @@ export interface Settle {
   readonly verb: 'ack' | 'release' | 'extend';
   /** The ids of leased entries. */
   readonly ids: readonly string[];
-  /** The delay of a release, the new length of a lease, or the time after which acknowledged URLs come back; 0: never. */
+  /** A release's delay, a lease's new length, or the time after which acknowledged URLs come back (0 means never). */
   readonly seconds: number;
-  /** For a release: true if the lease does not count as an attempt. */
+  /** For a release. True if the lease doesn't count as an attempt. */
   readonly isUncounted?: boolean;
-  /** For a release: the delay of the hosts. */
+  /** For a release. How long the hosts are delayed. */
   readonly hostSeconds?: number;
 }
 
@@ -54,7 +54,7 @@ export type QueueAnswers = { readonly results: readonly string[] } | { readonly 
 
 export type QueueAttempt = AttemptOf<QueueOperation, QueueAnswers>;
 
-/** The limits of each host. */
+/** Each host's limits. */
 export interface HostLimits {
   readonly delaySeconds: number;
   readonly maxLeased: number;
@@ -79,14 +79,14 @@ export const levelOf = ({ priority = 'normal' }: OnUrls): number => PRIORITIES.i
 export interface QueueEvent<Op extends QueueOperation = QueueOperation> {
   readonly operation: Op;
   readonly attempts: readonly QueueAttempt[];
-  /** If it took effect, it took effect between `start` and `end`. `end` is Infinity if it was never answered. */
+  /** If it took effect, it took effect between `start` and `end`. `end` is Infinity if it never got an answer. */
   readonly start: number;
   readonly end: number;
-  /** The results of its first answer. */
+  /** Its first answer's results. */
   readonly results?: readonly string[];
 }
 
-/** The operations of a history that may have taken effect, in order of their first requests. */
+/** A history's operations that may have taken effect, in order of their first requests. */
 export function eventsOf(attempts: readonly QueueAttempt[]): QueueEvent[] {
   const events = groupsOf(attempts).map(eventOf);
   return events.sort((a, b) => a.start - b.start);
@@ -104,7 +104,7 @@ function eventOf(attempts: QueueAttempt[]): QueueEvent {
   };
 }
 
-/** The entries that an attempt has leased. Empty if it was not answered. */
+/** The entries that an attempt has leased. Empty if it got no answer. */
 export function leasedBy({ answers }: QueueAttempt): readonly Leased[] {
   return answers !== undefined && 'leased' in answers ? answers.leased : [];
 }

@@ -18,7 +18,7 @@ const AT_ONCE = 6;
 /** A run shows a defect only if its calls arrive in time, which a busy machine does not guarantee. */
 const RUNS = 5;
 
-/** Defects of a queue with limits for each host. */
+/** Defects in a queue with limits for each host. */
 const OF_HOSTS: ReadonlySet<string | undefined> = new Set([
   'hands out scheduled entries',
   'leases from hosts that wait',
@@ -38,7 +38,7 @@ async function historyWith(defect?: QueueDefect | typeof BY_HOST, seed = SEED): 
   }
 }
 
-describe(`the judge of the queue (seed ${SEED})`, () => {
+describe(`the queue’s judge (seed ${SEED})`, () => {
   const histories = new Map<string | undefined, History>();
   // A few runs go at the same time, because they mostly wait. With too many, leases would end too early.
   beforeAll(async () => {
@@ -110,7 +110,7 @@ describe('judgeQueue', () => {
   it.each([
     ['that an entry is gone', gone, 'is gone'],
     ['that an entry comes back', again, 'after it had been acknowledged'],
-  ])('accepts a failover as the reason %s only if it may lose answered changes', (_, attempts, what) => {
+  ])('accepts a failover as the reason %s only if it may lose confirmed changes', (_, attempts, what) => {
     const found = [expect.stringContaining(what)];
     expect(violations(attempts)).toEqual(found);
     expect(violations(attempts, 10_500)).toEqual(found);
@@ -123,14 +123,14 @@ describe('judgeQueue', () => {
     expect(violations(attempts, 5_000, LAST_WRITES)).toEqual(found);
   });
 
-  it('accepts an unanswered acknowledgement as done or not done', () => {
+  it('accepts an acknowledgement without an answer as done or not done', () => {
     const { answers: _, ...sent } = told(ACK, 10_000);
     const lost: QueueAttempt = { ...sent, outcome: 'info' };
     expect(violations(again.map((one) => (one.operation === ACK ? lost : one)))).toEqual([]);
     expect(violations([...again.slice(0, 2), lost, leased(DRAIN, 60_000)])).toEqual([]);
   });
 
-  it('treats a repeat of a settled lease as a repeat, not as another lease', () => {
+  it('treats repeating a settled lease as a repeat, not as another lease', () => {
     expect(violations([...again.slice(0, 3), leased(LEASE, 20_000)])).toEqual([]);
     expect(violations([...again.slice(0, 3), leased(LEASE, 20_000, LEASED)])).toEqual([
       expect.stringContaining('after it had been acknowledged'),
@@ -138,7 +138,7 @@ describe('judgeQueue', () => {
     ]);
   });
 
-  it('lets a URL of a higher priority come later only if it was leased before', () => {
+  it('lets a URL with a higher priority come later only if it was leased before', () => {
     const low: Leased = { id: 'low', url: `${LEASED.url}low`, discovery: 7, attempt: 1 };
     const release: QueueOperation = { ...ACK, id: 8, verb: 'release', isUncounted: true };
     const perHost = { delaySeconds: 0, maxLeased: 10 };
@@ -160,7 +160,7 @@ describe('judgeQueue', () => {
   const FORGET: QueueOperation = { id: 5, verb: 'forget', urls: [LEASED.url] };
   const REDISCOVER: QueueOperation = { ...DISCOVER, id: 6 };
   const newTwice = (repeatedAt: number) => [
-    // Answered before the death. Its record is lost, and the repeat forgets URLs that were discovered in between.
+    // It returned before the death. Its record is lost, and the repeat forgets URLs that were discovered in between.
     told(FORGET, 9_000, 'absent'),
     told(DISCOVER, 11_600, 'new'),
     told(FORGET, repeatedAt, 'forgotten'),
@@ -212,7 +212,7 @@ describe('judgeQueue', () => {
     expect(violations(settled(11_900), 10_500, LAST_WRITES)).toEqual(refused);
   });
 
-  it('does not assume that a refused extension, whose record a failover lost, extended the lease', () => {
+  it('doesn’t assume that a refused extension, whose record a failover lost, extended the lease', () => {
     const EXTEND: QueueOperation = { id: 7, verb: 'extend', ids: [LEASED.id], seconds: 3 };
     const next = { ...LEASED, id: 'another', attempt: 2 };
     const attempts = [
@@ -227,7 +227,7 @@ describe('judgeQueue', () => {
     expect(violations(attempts, 10_500, LAST_WRITES)).toEqual([]);
   });
 
-  it('lets the repeat of a lease omit entries that overlapping requests leased beyond its limit, and no others', () => {
+  it('lets a repeated lease omit entries that overlapping requests leased beyond its limit, and no others', () => {
     const other: Leased = { ...LEASED, id: 'another', url: 'https://example.org/2', discovery: 9 };
     const leaseOf = (max: number): QueueOperation => ({ ...LEASE, max });
     const overlapping = (max: number) => [

@@ -19,9 +19,9 @@ export interface QueueReport {
 }
 
 /**
- * Checks the answers to the workers on a queue: every answer alone, every operation's repeats, and every entry's
- * history by the rules. An operation without an answer may have taken effect at any time, or never. The same applies to
- * an answered operation, if a failover may have lost it.
+ * Checks the answers to the workers on a queue. It checks every answer alone, every operation's repeats, and every
+ * entry's history by the rules. An operation without an answer may have taken effect at any time, or never. The same
+ * applies to an operation with an answer, if a failover may have lost it.
  */
 export function judgeQueue(
   { attempts, ...run }: QueueHistory,
@@ -68,7 +68,7 @@ function answersDiffer({ attempts }: QueueEvent): boolean {
 /**
  * Whether a repeated lease returned entries that it had not leased before. Overlapping requests may find different
  * URLs, and the lease then holds all of them. So this considers only repeats that were sent after all earlier requests
- * were answered.
+ * got their answers.
  */
 function leasesMore({ attempts }: QueueEvent): boolean {
   return attempts.some((repeat) => {

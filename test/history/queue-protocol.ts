@@ -9,7 +9,7 @@ const WORDS: Readonly<Record<Exclude<QueueOperation['verb'], 'lease'>, readonly 
   extend: ['extended', 'expired', 'unknown'],
 };
 
-/** The routes of a visited set and its queue. */
+/** Routes for a visited set and its queue. */
 export const QUEUE: Protocol<QueueOperation, QueueAnswers> = {
   request: (operation) => queueRequest(operation, VISITED_SET),
   mutates: () => true,

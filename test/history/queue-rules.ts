@@ -2,10 +2,10 @@ import type { Doubts } from './queue-doubts.js';
 import { isFinal, mayHaveDone, type Entry, type HandOut, type Hold } from './queue-entries.js';
 import { leasedBy, levelOf, type QueueHistory } from './queue-history.js';
 
-/** The parts of a history that concern all of its entries. */
+/** The parts of a history that are about all its entries. */
 export type Run = Omit<QueueHistory, 'attempts'>;
 
-/** Something that no correct queue does with an entry, in any order of the calls. */
+/** Something that no correct queue does with an entry, whatever the calls' order. */
 export interface Rule {
   /** The fault of an entry that breaks the rule. */
   readonly broken: string;
@@ -233,7 +233,7 @@ function mayBeUncounted({ settlings }: Hold): boolean {
   );
 }
 
-/** The level of an entry. Undefined if it may have been queued otherwise. */
+/** An entry's level. Undefined if it may have been queued otherwise. */
 function levelIn({ discovery }: Entry, doubts: Doubts): number | undefined {
   if (discovery?.word !== 'new' || doubts.mayBeLost(discovery.event)) return undefined;
   return levelOf(discovery.event.operation);
@@ -254,8 +254,8 @@ function precedes(one: HandOut, other: HandOut): boolean {
 }
 
 /**
- * Whether overlapping requests of a lease may together have leased more than its limit. A repeat returns at most the
- * limit, so it omits some of the entries that the lease holds.
+ * Whether a lease's overlapping requests may together have leased more than its limit. A repeat returns at most the
+ * limit, so it omits some entries that the lease holds.
  */
 function mayHaveLeasedMore({ event: { operation, attempts }, end }: Hold): boolean {
   const told = new Set(attempts.flatMap(leasedBy).map(({ id }) => id));

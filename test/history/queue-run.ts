@@ -12,15 +12,15 @@ import { QUEUE } from './queue-protocol.js';
 import { HOSTS, MAX_SECONDS, QueueWorkload } from './queue-workload.js';
 import { untilAnswered } from './until-answered.js';
 
-/** So low that no URL tests positive because of other URLs, as in the filters of a run. */
+/** So low that no URL tests positive because of other URLs, as in a run's filters. */
 const ERROR_RATE = 1e-9;
-/** In leases of a thousand: more than a run ever leaves. */
+/** In leases of a thousand, this is more than a run ever leaves. */
 const MOST_DRAINS = 100;
-/** Workers have different numbers from the clients of the filters, and thus different random numbers. */
+/** Workers have different numbers from the filters' clients, and thus different random numbers. */
 const FIRST_WORKER = 1_000;
-/** The store's timers notice the end of a delay some time after it. */
+/** The store's timers notice some time later that a delay has ended. */
 const LATE_MS = 500;
-/** The limits of a set with `perHost`. */
+/** Limits for a set with `perHost`. */
 const PER_HOST: HostLimits = { delaySeconds: 1, maxLeased: 1 };
 const NO_LIMITS: HostLimits = { delaySeconds: 0, maxLeased: 1_000_000 };
 
@@ -31,7 +31,7 @@ export class QueueRun {
   private drainedFrom: number | undefined;
   private liftedFrom: number | undefined;
 
-  /** `byHost`: the set has `perHost`. */
+  /** `byHost` means that the set has `perHost`. */
   constructor(
     private readonly shared: Shared,
     private readonly byHost = false,
@@ -61,7 +61,7 @@ export class QueueRun {
     }
   }
 
-  /** Resolves to whether it was answered within `ms`. */
+  /** Resolves to whether it got an answer within `ms`. */
   async discover(urls: readonly string[], ms: number): Promise<boolean> {
     return (await this.insist(this.workload.discover(urls), ms)) !== undefined;
   }
@@ -71,8 +71,8 @@ export class QueueRun {
   }
 
   /**
-   * Leases everything that is left, once all leases and delays from before `settledAt` have ended, without limits of
-   * hosts. Each lease may take `ms`. Resolves to whether it succeeded.
+   * Leases everything that is left, once all leases and delays from before `settledAt` have ended, without host limits.
+   * Each lease may take `ms`. Resolves to whether it succeeded.
    */
   async drain(settledAt: number, ms: number): Promise<boolean> {
     await sleep(Math.max(0, settledAt + MAX_SECONDS * 1_000 + LATE_MS - performance.now()));
@@ -99,7 +99,7 @@ export class QueueRun {
     };
   }
 
-  /** Lifts the limits of all hosts. */
+  /** Lifts all hosts' limits. */
   private async lift(): Promise<void> {
     const { http, instances } = this.shared;
     this.liftedFrom = performance.now();

@@ -7,11 +7,11 @@ import type { Leased, QueueOperation } from './queue-history.js';
 export const MAX_SECONDS = 3;
 /** URLs in use at a time. They are few, so that they are often forgotten and discovered again while queued. */
 const LIVE_URLS = 24;
-/** The hosts of the URLs, whose limits a drain lifts. */
+/** The URLs' hosts, whose limits a drain lifts. */
 export const HOSTS = Array.from({ length: 12 }, (_, n) => `h${n}.example`);
-/** The percentage of uses of a URL after which another URL replaces it and it stays where it is. */
+/** In what percentage of a URL's uses another URL replaces it and it stays where it is. */
 const RETIRED = 5;
-/** How many of the last leases may be settled: again, too late, or for the first time. */
+/** How many of the last leases may be settled again, too late, or for the first time. */
 const KNOWN_IDS = 24;
 const MAX_BATCH = 5;
 
@@ -32,7 +32,7 @@ export class QueueWorkload {
   /** Operations made so far. */
   made = 0;
 
-  /** `byHost`: the set has `perHost`. Then URLs also have priorities, and may be scheduled. */
+  /** `byHost` means that the set has `perHost`. Then URLs also have priorities, and may be scheduled. */
   constructor(
     private readonly random: Random,
     private readonly byHost: boolean,

@@ -2,7 +2,7 @@ import type { Death } from './attempt.js';
 import { mutates, type Call } from './history.js';
 
 /**
- * A period in which an item may return to an earlier state, including its operations' records: a failover that loses
+ * A period in which an item may return to an earlier state, including its operations' records, because a failover loses
  * writes. States seen by calls that ended more than `reachMs` before `start` stay.
  */
 export interface Rewind {
@@ -13,7 +13,7 @@ export interface Rewind {
   readonly evenIfRead: boolean;
 }
 
-/** A state of an item, and the earliest end of a call that saw it and thus protects it. */
+/** An item's state, and when the first call that saw it, and thus protects it, ended. */
 export interface Moment {
   readonly count: number;
   readonly records: readonly (string | undefined)[];
@@ -60,7 +60,7 @@ export function momentsAfter(
 export type Losses = Pick<Rewind, 'reachMs' | 'evenIfRead'>;
 
 /**
- * How long before a death answered changes may be lost, in ms. On a busy machine, the replica may have been held back
+ * How long before a death confirmed changes may be lost, in ms. On a busy machine, the replica may have been held back
  * for longer than `reachMs`.
  */
 export function reachOf({ reachMs }: Losses, { diedAt, heldAt = diedAt }: Death): number {
@@ -70,5 +70,5 @@ export function reachOf({ reachMs }: Losses, { diedAt, heldAt = diedAt }: Death)
 /** Redis replicates after it answers. `reachMs` after an answer, a replica certainly has the change. */
 export const LAST_WRITES: Losses = { reachMs: 2_000, evenIfRead: false };
 
-/** Changes wait for a replica and reads don't, so only unanswered changes may be lost. */
+/** Changes wait for a replica and reads don't, so only unconfirmed changes may be lost. */
 export const UNANSWERED_WRITES: Losses = { reachMs: 0, evenIfRead: true };

@@ -22,11 +22,11 @@ export interface RunOptions {
   readonly clients: number;
   /** The number of workers on the queue. */
   readonly workers: number;
-  /** Whether the queue has limits for each host. Default: no. */
+  /** Whether the queue has limits for each host. By default it doesn't. */
   readonly byHost?: boolean;
   /** The number of clients of synced sets. Each set also has one client that syncs it. Default: none. */
   readonly crawlers?: number;
-  /** The kinds of faults to strike with, of those that the system has. */
+  /** Which of the system's kinds of faults to strike with. */
   readonly faults: readonly string[];
 }
 
@@ -35,7 +35,7 @@ const SUBJECTS: readonly Subject[] = ['set', 'multiset'];
 const SHAPE = { type: 'counting', errorRate: 1e-9, growth: 'auto' };
 const RECOVERY_MS = 60_000;
 const FINAL_BATCH = 500;
-/** The minimum number of syncs of each set, even on a slow machine. */
+/** How many syncs each set has at least, even on a slow machine. */
 const LEAST_SYNCS = 3;
 /** The percentage of outcomes unknown at the end that are resolved by sending again. */
 const RESOLVED_PERCENT = 60;

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { startProcess, type ServiceProcess } from '../support/service-process.js';
 import type { Instance } from './client.js';
 
-/** A place where the service runs: a process, and its successors on the same data. */
+/** A place where the service runs. It is a process, and its successors on the same data. */
 export class ServiceInstance implements Instance {
   url = '';
   private process: ServiceProcess | undefined;
@@ -12,7 +12,7 @@ export class ServiceInstance implements Instance {
     private readonly failures: string[],
   ) {}
 
-  /** `failures` collects misbehaviour of its processes. */
+  /** `failures` collects its processes' misbehaviour. */
   static async start(env: Readonly<Record<string, string>>, failures: string[]): Promise<ServiceInstance> {
     const instance = new ServiceInstance(env, failures);
     try {

@@ -5,7 +5,7 @@ import type { TcpProxy } from '../support/tcp-proxy.js';
 import { between, NEXT_ANSWER_MS, type FaultSource } from './system.js';
 
 const CUT_WITHIN_MS = 500;
-/** The size of a few commands. */
+/** A few commands' size. */
 const MOST_BYTES = 5_000;
 
 /** Kills Redis and restarts it with the data on disk. */
@@ -24,7 +24,7 @@ export function storeKill(redis: RedisServer): FaultSource {
 }
 
 /**
- * Faults between one service and Redis, where each service has its own proxy: a reply or a command breaks off, commands
+ * Faults between one service and Redis, where each service has its own proxy. A reply or a command breaks off, commands
  * arrive very late, or nothing passes for a while.
  */
 export function linkFaults(proxies: readonly TcpProxy[]): FaultSource[] {
@@ -65,7 +65,7 @@ export function linkFaults(proxies: readonly TcpProxy[]): FaultSource[] {
   ];
 }
 
-/** Stops a server of the store for up to `mostMs`. Some calls are slow then, and some time out. */
+/** Stops one of the store's servers for up to `mostMs`. Some calls are slow then, and some time out. */
 export function storePause(pick: () => RedisServer, mostMs: number): FaultSource {
   return {
     kind: 'store-pause',
@@ -80,7 +80,7 @@ export function storePause(pick: () => RedisServer, mostMs: number): FaultSource
   };
 }
 
-/** Cuts the connections of all services to a server. Replies in transit are lost. */
+/** Cuts all services' connections to a server. Replies in transit are lost. */
 export function storeCut(pick: () => RedisServer): FaultSource {
   return {
     kind: 'store-cut',

@@ -24,7 +24,7 @@ export function summary(history: History, report: Report): string {
   ].join('; ');
 }
 
-/** The number of faults of each kind. */
+/** How many faults of each kind there are. */
 export function struck(faults: readonly Fault[]): string {
   const kinds = [...new Set(faults.map(({ kind }) => kind))].sort();
   const counts = kinds.map((kind) => `${kind} ${faults.filter((fault) => fault.kind === kind).length}`);

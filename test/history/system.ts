@@ -3,14 +3,12 @@ import type { Death } from './attempt.js';
 import type { Answers } from './answers.js';
 import type { Instance } from './client.js';
 
-/** A fault of a system, which also undoes itself. */
+/** A fault in a system, which also undoes itself. */
 export interface FaultSource {
   readonly kind: string;
   /** Faults of different groups may happen at the same time. */
   readonly group: 'processes' | 'connections';
-  /**
-   * Resolves when the fault has ended. If the last writes of a master may be lost, resolves to its death: see Fault.
-   */
+  /** Resolves when the fault has ended. If a master's last writes may be lost, resolves to its death. See Fault. */
   strike(random: Random, answers: Answers): Promise<Death | undefined>;
 }
 

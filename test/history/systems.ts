@@ -29,9 +29,9 @@ export async function redisSystem(): Promise<System> {
 }
 
 interface Parts {
-  /** The settings of each service. */
+  /** Each service's settings. */
   readonly envs: readonly Readonly<Record<string, string>>[];
-  /** Faults of the store. */
+  /** Faults in the store. */
   readonly faults: readonly FaultSource[];
   /** Heals the store after the last fault. */
   readonly heal?: () => Promise<void>;

@@ -6,9 +6,9 @@ import { planFor, type Planned } from './plan.js';
 const LIVE_ITEMS = 10;
 /** Operations on an item until another replaces it. The limit keeps its history short enough to search. */
 const CALLS_AN_ITEM = 14;
-/** The limit on adds to an item of the multiset, so that its counters never reach 15. */
+/** How often an item in the multiset may be added, so that its counters never reach 15. */
 const ADDS_AN_ITEM = 10;
-/** Checks of an item after others have replaced it: old items must still be there. */
+/** Checks on an item after others have replaced it, because old items must still be there. */
 const LATE_CHECKS = 3;
 const MAX_BATCH = 6;
 
@@ -43,7 +43,7 @@ export class Workload {
     return { operation: this.operation(subject, verb, items), plan: planFor(this.random, mutates(verb)) };
   }
 
-  /** An operation of the harness itself, on given items. */
+  /** An operation that the harness itself makes, on given items. */
   operation(subject: Subject, verb: Verb, items: readonly string[]): Operation {
     return { id: ++this.made, subject, verb, items };
   }

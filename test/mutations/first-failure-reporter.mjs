@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 
-/** Writes the outcome of a run to the file that OUTCOME names, and ends the run at the first test that fails. */
+/** Writes a run's outcome to the file that OUTCOME names, and ends the run at the first test that fails. */
 export default class FirstFailureReporter {
   passed = 0;
 

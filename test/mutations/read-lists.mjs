@@ -26,7 +26,7 @@ import { basename, join } from 'node:path';
  * @property {string} after
  */
 
-/** The mutations of a folder's lists, in order. Throws at the first line that it cannot read. */
+/** The mutations in a folder's lists, in order. Throws at the first line that it can't read. */
 export function readLists(folder) {
   const names = readdirSync(folder).filter((name) => name.endsWith('.diff'));
   return names
@@ -67,7 +67,7 @@ function valuesOf(lines, name) {
   return lines.filter((line) => line.startsWith(`${name}: `)).map((line) => line.slice(name.length + 2));
 }
 
-/** The lines of a diff that have a given sign, or none. */
+/** The lines in a diff that have a given sign, or none. */
 function side(lines, sign) {
   return lines
     .filter((line) => line === '' || line[0] === ' ' || line[0] === sign)

@@ -26,7 +26,8 @@ const JEST = [
 const REPORTER = 'test/mutations/first-failure-reporter.mjs';
 
 /**
- * A copy of the sources to be mutated, so that the checkout is never touched. All leftovers of its tests are in it.
+ * A copy of the sources to be mutated, so the checkout is never touched. Everything that its tests leave behind is in
+ * it.
  */
 export class ScratchCopy {
   constructor(root) {

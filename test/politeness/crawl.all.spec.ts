@@ -23,7 +23,7 @@ async function on<T>(start: () => Promise<System>, act: (system: System) => Prom
   }
 }
 
-/** Prints the figures of a crawl, and expects no violation. */
+/** Prints a crawl's figures, and expects no violation. */
 function check(title: string, { log, pages, kills, left }: Crawl, delayMs?: number): void {
   const { requests, seconds, smallestGapMs, mostAtOnce, repeated } = figuresOf(log);
   const agents = Object.entries(countBy(log, ({ agent }) => agent)).sort();

@@ -53,7 +53,7 @@ async function systemOf(
   };
   try {
     for (const env of envs) {
-      // The same port for all processes of an instance, because workers have one URL.
+      // All of an instance's processes have the same port, because workers have one URL.
       const port = String(await freePort());
       services.push(await ServiceInstance.start({ ...env, PORT: port }, failures));
     }
@@ -78,11 +78,11 @@ export interface Crawl {
   /** All pages of the site, as the host and the path. */
   readonly pages: readonly string[];
   readonly kills: readonly Kill[];
-  /** The URLs of the queue at the end, by their state. */
+  /** The queue's URLs at the end, by their state. */
   readonly left: { readonly waiting: number; readonly leased: number; readonly delayed: number };
 }
 
-/** Crawls a site of 50 hosts until the queue of the set is empty. */
+/** Crawls a site with 50 hosts until the set's queue is empty. */
 export async function crawl(system: System, { team, perHost, killsAt }: CrawlOptions): Promise<Crawl> {
   const [url = '', ...others] = system.services.map((service) => service.url);
   const set = new UnseenClient({ url }).visitedSet(freshName('polite'));

@@ -3,13 +3,13 @@ import { figuresOf, judge, type Request } from './judge.js';
 
 const DELAY_MS = 2_000;
 
-/** A request of a page that took 10 ms. */
+/** A page request that took 10 ms. */
 function request(page: string, beganMs: number, more: Partial<Request> = {}): Request {
   const [, host = '', path = ''] = /^(.*?)(\/.*)$/.exec(page) ?? [];
   return { host, path, agent: 'one', beganMs, endedMs: beganMs + 10, ...more };
 }
 
-/** Judges a crawl that should have requested the pages of its log, and perhaps more pages. */
+/** Judges a crawl that should have requested the pages in its log, and perhaps more pages. */
 function judged(log: readonly Request[], { pages = pagesIn(log), kills = [[0, 0]] } = {}): string[] {
   const times = kills.map(([fromMs = 0, untilMs = 0]) => ({ fromMs, untilMs }));
   return judge(log, { delayMs: DELAY_MS, pages, kills: times });
@@ -20,16 +20,16 @@ function pagesIn(log: readonly Request[]): string[] {
 }
 
 describe('the judge of access logs', () => {
-  it('accepts requests of a host with exactly its delay in between, and of other hosts at any time', () => {
+  it('accepts requests to a host with exactly its delay in between, and to other hosts at any time', () => {
     expect(judged([request('a/1', 1_000), request('b/1', 1_005), request('a/2', 3_010)])).toEqual([]);
   });
 
-  it('finds a request that came too soon, from any worker and in any order of the log', () => {
+  it('finds a request that came too soon, from any worker and whatever the log’s order', () => {
     const log = [request('a/2', 3_009, { agent: 'two' }), request('a/1', 1_000)];
     expect(judged(log)).toEqual(['too soon: a/2 by two came 1999 ms after a/1 by one']);
   });
 
-  it('counts the delay from the end of the longest request', () => {
+  it('counts the delay from the longest request’s end', () => {
     const log = [request('a/1', 1_000, { endedMs: 9_000 }), request('a/2', 2_000), request('a/3', 4_500)];
     expect(judged(log)).toEqual([
       'two in flight: a/1 by one, then a/2 by one',
@@ -84,7 +84,7 @@ describe('the judge of access logs', () => {
     );
   });
 
-  it('compares no times of a set without perHost', () => {
+  it('compares no times in a set without perHost', () => {
     const log = [request('a/1', 1_000), request('a/2', 1_005), request('a/3', 1_015)];
     expect(judge(log, { delayMs: undefined, pages: ['a/1', 'a/4'], kills: [] })).toEqual(['missing: a/4']);
   });
@@ -104,7 +104,7 @@ describe('the figures of access logs', () => {
     expect(figuresOf(log)).toEqual(figures);
   });
 
-  it('have a negative gap if requests of a host overlap', () => {
+  it('have a negative gap if requests to a host overlap', () => {
     const log = [request('a/1', 1_000), request('a/2', 1_002), request('a/3', 1_004), request('b/1', 1_003)];
     expect(figuresOf(log)).toMatchObject({ smallestGapMs: -8, mostAtOnce: 3 });
   });

@@ -1,10 +1,10 @@
-/** A request in the access log of a site. Times are those of `Date.now()`, the clock of Redis and of the service. */
+/** A request in a site's access log. Times come from `Date.now()`, the clock that Redis and the service use. */
 export interface Request {
   readonly host: string;
   readonly path: string;
   readonly agent: string;
   readonly beganMs: number;
-  /** Just before the site sent the end of its answer. */
+  /** Just before the site sent its answer's end. */
   readonly endedMs: number;
 }
 
@@ -18,7 +18,7 @@ export interface Kill {
 export interface Expected {
   /** The `delaySeconds` of a set with `"maxLeased":1`, in ms. Undefined for a set without `perHost`. */
   readonly delayMs: number | undefined;
-  /** All pages of all hosts, as the host and the path. */
+  /** All hosts' pages, as the host and the path. */
   readonly pages: readonly string[];
   readonly kills: readonly Kill[];
 }
@@ -58,13 +58,13 @@ function tooSoon(log: readonly Request[], delayMs: number): string[] {
   });
 }
 
-/** The figures of an access log. */
+/** An access log's figures. */
 export interface Figures {
   readonly requests: number;
   readonly seconds: number;
-  /** The shortest time between two requests of a host under different leases. Negative if two overlapped. */
+  /** The shortest time between two requests to a host under different leases. Negative if two overlapped. */
   readonly smallestGapMs: number;
-  /** The largest number of parallel requests of a host. */
+  /** How many parallel requests a host had at most. */
   readonly mostAtOnce: number;
   /** Pages that were requested again. */
   readonly repeated: number;
@@ -84,7 +84,7 @@ export function figuresOf(log: readonly Request[]): Figures {
   };
 }
 
-/** A request, and the request of the same host before it that ended last. */
+/** A request, and the request to the same host before it that ended last. */
 interface Pair {
   readonly previous: Request;
   readonly next: Request;

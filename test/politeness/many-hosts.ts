@@ -8,9 +8,9 @@ import type { Request } from './judge.js';
 const ANSWER_MS = 5;
 
 /**
- * A site of many hosts with as many pages each, all reachable from `/0` of each host, and its access log. The hosts are
- * addresses of loopback, 127.1.0.1 and so on, because programs in three languages reach these without a resolver. Linux
- * has all addresses of loopback.
+ * A site with many hosts, each with equally many pages that are all reachable from the host's `/0`, and its access log.
+ * The hosts are loopback addresses, 127.1.0.1 and so on, because programs in three languages reach these without a
+ * resolver. Linux has all loopback addresses.
  */
 export class ManyHosts {
   readonly log: Request[] = [];
@@ -25,7 +25,7 @@ export class ManyHosts {
     private readonly awaited: readonly string[],
   ) {}
 
-  /** It answers no page until a page was requested by an agent of each name that begins with one of `awaited`. */
+  /** It answers no page until, for each name in `awaited`, an agent whose name begins with it has requested a page. */
   static async start(hosts: number, pagesOfHost: number, awaited: readonly string[]): Promise<ManyHosts> {
     const servers = Array.from({ length: hosts }, () => createServer());
     const site = new ManyHosts(servers, pagesOfHost, awaited);
@@ -84,7 +84,7 @@ export class ManyHosts {
     while (!this.awaited.every(hasCome)) await this.untilChanged();
   }
 
-  /** The two child pages, and pages of other hosts. */
+  /** The two child pages, and pages on other hosts. */
   private links(n: number, page: number): string {
     const other = this.hosts[(n + 7) % this.hosts.length];
     const own = [2 * page + 1, 2 * page + 2, 0].filter((child) => child < this.pagesOfHost);

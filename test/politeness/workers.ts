@@ -3,7 +3,7 @@ import { UnseenClient, Worker } from '#client';
 import { PYTHON_PROGRAM, startProgram, type Program, type Running } from '../examples/worker-programs.js';
 import { FOLDER, scrapy } from '../scrapy/suites.js';
 
-/** Number of workers of each kind in a crawl. */
+/** How many workers of each kind a crawl has. */
 export interface Team {
   readonly typescript: number;
   readonly python: number;
@@ -19,7 +19,7 @@ export interface Crawling {
 interface Task {
   /** The user agent. */
   readonly agent: string;
-  /** URL of the service. */
+  /** The service's URL. */
   readonly service: string;
   readonly set: string;
   readonly starts: readonly string[];
@@ -30,7 +30,7 @@ interface Task {
  * takes all URLs that it gets, still finds hosts.
  */
 const CONCURRENCY = 4;
-/** Longer than any outage: no lease ends while a worker fetches its page. */
+/** Longer than any outage, so no lease ends while a worker fetches its page. */
 const LEASE_SECONDS = 120;
 /**
  * Calls and requests of pages may take this long. Otherwise, a slow machine would make workers give up, and Scrapy
@@ -59,7 +59,7 @@ export function startWorkers(
   });
 }
 
-/** A worker of the client. */
+/** A worker from the client. */
 function startTypeScript({ agent, service, set: name }: Task): Crawling {
   const options = { url: service, timeoutMs: PATIENT_SECONDS * 1_000, onRetry: () => undefined };
   const set = new UnseenClient(options).visitedSet(name);
@@ -86,7 +86,7 @@ function startTypeScript({ agent, service, set: name }: Task): Crawling {
   return { ended: run(), stop: () => worker.stop() };
 }
 
-/** The example of a worker in Python. */
+/** The example worker in Python. */
 function startPython({ agent, service, set, starts }: Task): Crawling {
   const options = {
     ...{ 'user-agent': agent, concurrency: CONCURRENCY },

@@ -9,11 +9,11 @@ import { findScrapy } from '../../scripts/find-scrapy.mjs';
 const run = promisify(execFile);
 
 export const FOLDER = resolve('libs', 'scrapy');
-/** All test suites of the package. */
+/** All the package's test suites. */
 export const SUITES = readdirSync(join(FOLDER, 'tests'))
   .filter((name) => /^test_\w+\.py$/.test(name))
   .map((name) => name.slice(0, -'.py'.length));
-/** The slowest suites have specs of their own, so that Jest's workers share them. */
+/** The slowest suites have their own specs, so Jest's workers share them. */
 export const LONG = { queued: 'test_queued', unavailable: 'test_unavailable' } as const;
 const TIMEOUT_MS = 1_200_000;
 
@@ -22,8 +22,8 @@ export const why = scrapy ? '' : ' (skipped: no Python imports Scrapy; npm run t
 export const describeScrapy = scrapy ? describe : describe.skip;
 
 /**
- * Runs the suites in one Python process, which imports Scrapy once. One store is enough: the contract runs every call
- * of the package on both stores.
+ * Runs the suites in one Python process, which imports Scrapy once. One store is enough, because the contract runs each
+ * of the package's calls on both stores.
  */
 export function suitesPass(suites: readonly string[]): void {
   let app: TestApp;

@@ -16,7 +16,7 @@ async function put(path: string, text = ''): Promise<void> {
   await writeFile(join(folder, path), text);
 }
 
-/** Runs a script of the project in the temporary folder. */
+/** Runs one of the project's scripts in the temporary folder. */
 async function run(name: string, env: Readonly<Record<string, string>> = {}): Promise<number | null> {
   await cp(join('scripts', name), join(folder, 'scripts', name));
   const child = spawn(process.execPath, [join(folder, 'scripts', name)], { env, stdio: 'ignore' });
@@ -48,7 +48,7 @@ describe('scripts/prepare.mjs', () => {
 });
 
 it('scripts/build.mjs ends the other build when one has failed', async () => {
-  // The build of the client prints its process id and continues. Once it has started, the build of the service fails.
+  // The client's build prints its process id and continues. Once it has started, the service's build fails.
   await put(
     'node_modules/@typescript/native/bin/tsc',
     `const { existsSync, renameSync, writeFileSync } = require('node:fs');

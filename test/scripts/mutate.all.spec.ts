@@ -33,7 +33,7 @@ breaks: Nothing
 `;
 
 describe('scripts/mutate.mjs', () => {
-  it('finds the text of every mutation once in the sources', () => {
+  it('finds every mutation’s text once in the sources', () => {
     const { status, stdout, stderr } = mutate('--check');
     expect([status, stderr]).toEqual([0, '']);
     expect(Number.parseInt(stdout)).toBeGreaterThan(300);
@@ -60,7 +60,7 @@ describe('scripts/mutate.mjs', () => {
     expect(readFileSync(FOLD, 'utf8')).toBe(before);
   });
 
-  it('fails for survivors, for tests that fail without the mutation, and for sources that do not load', () => {
+  it('fails for survivors, for tests that fail without the mutation, and for sources that don’t load', () => {
     const absent = KILLED.replace('@@', 'killed by: libs/bloom/src/no-such.spec\n@@');
     const broken = KILLED.replace('+    if (i > 0) {', '+    if (i > 0 {').replace(
       '# ',

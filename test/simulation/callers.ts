@@ -59,7 +59,7 @@ const OF_HOSTS: ReadonlySet<Verb> = new Set(['host', 'hosts', 'set-host', 'drop-
 export class Callers {
   held: (Held & { set: string })[] = [];
   private readonly calls: Call[] = [];
-  /** Ids of operations that were answered or refused. */
+  /** Ids of operations that returned or were refused. */
   private readonly answered = new Set<string>();
   private readonly handles = new Map<string, Filter>();
   private readonly letters: (Call['letters'][number] & { set: string })[] = [];
@@ -83,7 +83,7 @@ export class Callers {
     return this.filters.get(`${generation} ${base}`);
   }
 
-  /** The call of a step. Undefined if its set has no such call. */
+  /** A step's call. Undefined if its set has no such call. */
   next({ verb, set: n, items, number, ms, flag, caller, ...order }: CallStep): Call | undefined {
     const spec = this.plan.sets[n];
     if (!spec) return undefined;
@@ -91,7 +91,7 @@ export class Callers {
     if (OF_QUEUE.has(verb) && kind !== 'visited-set') return undefined;
     if (OF_HOSTS.has(verb) && !perHost) return undefined;
     if (semantics === 'multiset' && (verb.endsWith('sync') || verb === 'keep')) return undefined;
-    // Here a set that is dropped and created again has the same seed, so ids of its old entries may match its new ones.
+    // Here a set that is dropped and created again has the same seed, so its old entries' ids may match its new ones.
     const generation = this.handles.get(set)?.generation;
     const held = this.held.filter((one) => one.generation === generation);
     const letters = this.letters.filter((one) => one.generation === generation);
@@ -107,7 +107,7 @@ export class Callers {
       (['put-back', 'purge'].includes(verb) && letters.length === 0) ||
       (['drop-entries', 'forget-entries'].includes(verb) && listed.length === 0) ||
       (verb === 'keep' && sync === undefined) ||
-      // The name of an import should usually be free.
+      // An import's name should usually be free.
       (verb === 'import' && generation !== undefined && number % 4 > 0);
     // A missing set is usually created first.
     const isGone = generation === undefined && !KEYLESS.has(verb) && number % 4 > 0;
@@ -121,7 +121,7 @@ export class Callers {
           sync: sync ?? '',
           countAttempt: flag,
           priority: order.priority,
-          // Entries of sets that age cannot come back.
+          // Entries in sets that age can't come back.
           laterMs: maxAgeSeconds === undefined ? (order.laterMs ?? 0) : 0,
           max: 1 + (number % 4),
           ...(perHost && { maxPerHost: order.maxPerHost, hostDelayMs: order.hostDelayMs ?? 0 }),
@@ -147,7 +147,7 @@ export class Callers {
     );
   }
 
-  /** The host of a call, and the effect of the call on it. */
+  /** A call's host, and what the call does to it. */
   private ofHost(
     { perHost }: FilterSpec,
     { host = 0, state, own, blockMs }: Partial<CallStep>,
@@ -199,7 +199,7 @@ export class Callers {
     const settling = known.filter(({ verb }) => SETTLING.has(verb));
     const isSettling = number % 3 === 0 && settling.length > 0;
     const recorded = isSettling ? settling : known.filter(({ verb }) => RECORDED.has(verb));
-    // Usually one of the last calls: the records of others may be gone.
+    // Usually one of the last calls, because other calls' records may be gone.
     const call = number % 4 === 0 ? recorded[number % recorded.length] : recorded.at(-1 - (number % 5));
     return call && { ...call, tear: undefined, operation: { ...call.operation, repeat: true } };
   }
@@ -229,12 +229,12 @@ export class Callers {
   }
 
   learnExport(exported: Exported): void {
-    // After a sync a set has a different geometry, and the model does not know the order in which its layers were
+    // After a sync a set has a different geometry, and the model doesn't know the order in which its layers were
     // filled.
     if (exported.filter.base === 0 && exported.set.exact) this.exports.push(exported);
   }
 
-  /** Handles a refusal of a call. */
+  /** Handles a call's refusal. */
   learnRefusal({ set, operation }: Call, code: Refusal | undefined): void {
     this.answered.add(operation.id);
     if (code === 'STALE' || code === 'FILTER_NOT_FOUND') this.handles.delete(set);
@@ -254,13 +254,13 @@ function otherThan(spec: FilterSpec, byProfile: boolean): FilterSpec {
     : { ...spec, errorRate: spec.errorRate * 2 };
 }
 
-/** The entries of a call, and their items. */
+/** A call's entries, and their items. */
 const ofListed = (listed: readonly Listed[]): Pick<Call, 'listed' | 'items'> => ({
   listed,
   items: listed.map(({ item }) => item),
 });
 
-/** A few of the values, chosen by a number. */
+/** A few values, chosen by a number. */
 function some<T>(values: readonly T[], number: number): T[] {
   if (values.length === 0) return [];
   const from = number % 3 === 0 ? number % values.length : Math.max(0, values.length - 1 - (number % 4));

@@ -23,7 +23,7 @@ export const MUTATIONS = [
   'set-host',
   'drop-host',
 ] as const;
-/** All other verbs: they only read, or their effects are their record. */
+/** All other verbs. They only read, or their effects are their record. */
 export const OTHERS = [
   'open',
   'check',
@@ -55,7 +55,7 @@ export const KEYLESS: ReadonlySet<Verb> = new Set([
   'list',
 ]);
 
-/** An id of a leased entry, with its lease and index. */
+/** A leased entry's id, with its lease and index. */
 export interface Held {
   readonly id: string;
   readonly generation: string;
@@ -64,7 +64,7 @@ export interface Held {
   readonly item: string;
 }
 
-/** An id of an entry that a caller listed. */
+/** The id of an entry that a caller listed. */
 export interface Listed {
   readonly id: string;
   readonly generation: string;
@@ -74,7 +74,7 @@ export interface Listed {
   readonly place: string;
 }
 
-/** An export of a set that did not change during it. */
+/** An export from a set that didn't change during it. */
 export interface Exported {
   readonly filter: Filter;
   readonly parts: readonly Part[];
@@ -85,7 +85,7 @@ export interface Exported {
 /** A call as it is sent, the same for each repeat. */
 export interface Call {
   readonly verb: Verb;
-  /** The name of the set. */
+  /** The set's name. */
   readonly set: string;
   readonly spec: FilterSpec;
   /** The handle's generation and base. */
@@ -98,13 +98,13 @@ export interface Call {
   readonly ms: number;
   readonly countAttempt: boolean;
   readonly priority?: Priority | undefined;
-  /** For how long discovered or acknowledged items are scheduled; 0 if they are not. */
+  /** For how long discovered or acknowledged items are scheduled. 0 if they aren't. */
   readonly laterMs: number;
   readonly held: readonly Held[];
   readonly listed: readonly Listed[];
-  /** For a release: the delay of its hosts. */
+  /** For a release. How long its hosts are delayed. */
   readonly hostDelayMs: number;
-  /** The limit of a lease in a per-host queue. */
+  /** A lease's limit in a per-host queue. */
   readonly maxPerHost?: number | undefined;
   readonly host: string;
   readonly settings: HostSettings;

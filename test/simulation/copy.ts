@@ -33,7 +33,7 @@ const OPERATION = {
   repeat: false,
 } as const;
 
-/** A finished export, and the states of its set during it. */
+/** A finished export, and its set's states during it. */
 export interface Finished {
   readonly filter: Filter;
   readonly parts: readonly Part[];
@@ -99,7 +99,7 @@ async function contentsOf(store: Store, filter: Filter): Promise<Contents & Rest
 interface Rest {
   readonly removed: number;
   readonly hidden: number | undefined;
-  /** In sets with `perHost`: the number of items that `maxUrls` limits, if all are discovered. */
+  /** In sets with `perHost`, how many items `maxUrls` limits, if all are discovered. */
   readonly limited: number | undefined;
   readonly hosts: readonly HostView[];
 }
@@ -115,7 +115,7 @@ async function limitedIn({ counters }: Store, filter: Filter): Promise<number | 
   return answers.filter((answer) => answer === Added.Limited).length;
 }
 
-/** An export has the items of the set itself, without those that only an open sync has. */
+/** An export has the set's own items, without those that only an open sync has. */
 function expectedOf(set: SetModel): unknown {
   const { filter, layers, tally, queue } = set;
   const queued = (queue?.entries ?? []).map((entry) =>

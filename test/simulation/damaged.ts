@@ -66,7 +66,7 @@ export async function assertMissed(disk: SimulatedDisk, { random, ...system }: S
   system.notes.tally('damaged');
 }
 
-/** Returns the generation of the row. Undefined if there was no row to damage. */
+/** Returns the row's generation. Undefined if there was no row to damage. */
 function damageOne(disk: SimulatedDisk, random: Random): string | undefined {
   const removes = random.below(2) === 0;
   const names = (removes ? MISSED : CHECKED).filter((name) => (disk.tables.get(name)?.keys.length ?? 0) > 0);
@@ -87,7 +87,7 @@ function damageOne(disk: SimulatedDisk, random: Random): string | undefined {
   return generation;
 }
 
-/** Opens a store and compares the answers of each set. Returns the names of the lost sets. */
+/** Opens a store and compares each set's answers. Returns the lost sets' names. */
 async function lostSets(disk: SimulatedDisk, { limits, time, random, callers, model }: System) {
   const environment = new MemoryEnvironment(disk, { ran: () => undefined, ended: () => undefined });
   const place = { environment, disk, damage: inspected(disk) };
@@ -108,7 +108,7 @@ async function lostSets(disk: SimulatedDisk, { limits, time, random, callers, mo
   return lost;
 }
 
-/** Whether a call is answered as if nothing were damaged. False if its set is reported as lost. */
+/** Whether a call returns as if nothing were damaged. False if its set is reported as lost. */
 async function answersRight(
   store: EmbeddedStore,
   callers: Callers,
@@ -129,7 +129,7 @@ async function answersRight(
   }
 }
 
-/** The damage that an inspection of all rows finds, like inspect-data.ts for a file. */
+/** The damage that inspecting all rows finds, like inspect-data.ts for a file. */
 function inspected({ tables }: SimulatedDisk): Damage {
   const damage = new Damage();
   for (const [name, { values }] of tables) {

@@ -1,6 +1,6 @@
 import type { Call } from './calls.js';
 
-/** The parameters of a call, for people. */
+/** A call's parameters, for people. */
 export function described({
   items,
   held,

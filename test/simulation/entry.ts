@@ -1,6 +1,6 @@
 import type { EntryState, Priority } from '#store';
 
-/** An entry of a queue and its place. */
+/** A queue entry and its place. */
 export interface Entry {
   readonly item: string;
   readonly priority: Priority;
@@ -28,7 +28,7 @@ const STATES: Readonly<Record<Entry['place']['in'], EntryState>> = {
   ...{ line: 'waiting', lease: 'leased', delay: 'delayed', schedule: 'scheduled', dead: 'dead' },
 };
 
-/** The state of an entry as the store counts it: it notices later that a lease or a delay has ended. */
+/** An entry's state as the store counts it. The store notices later that a lease or a delay has ended. */
 export const stateOf = ({ place }: Entry): EntryState => STATES[place.in];
 
 /** Orders entries as an export has them: waiting, leased, delayed, scheduled, dead letters. */

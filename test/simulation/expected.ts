@@ -6,7 +6,9 @@ import { FORGOTTEN, type Model } from './model.js';
 import { wrongView, type ExpectedView, type SetModel } from './set-model.js';
 import { AgedLayers, CellLayers } from './layers.js';
 
-/** A possible answer of a call: a text that identifies and describes it, and a comparison with an actual answer. */
+/**
+ * A possible answer to a call. It is a text that identifies and describes it, and a comparison with an actual answer.
+ */
 export interface Expected {
   readonly text: string;
   matches(answer: unknown): boolean;
@@ -14,7 +16,7 @@ export interface Expected {
 
 const DAY_MS = 86_400_000;
 
-/** The start of the text of a refusal. */
+/** How a refusal's text starts. */
 export const REFUSED = 'refused: ';
 
 export const refused = (code: string): Expected => ({ text: `${REFUSED}${code}`, matches: () => false });
@@ -28,7 +30,7 @@ function equal(value: unknown): Expected {
 
 /**
  * The answer that a call would get now. Undefined if it would have to be executed first. After it was executed, only a
- * repeat of it can be refused.
+ * repeat can be refused.
  */
 export function expectedNow(
   model: Model,
@@ -71,7 +73,7 @@ function isSame(one: FilterSpec, other: FilterSpec): boolean {
   return one.errorRate === other.errorRate && isDeepStrictEqual(one.urlProfile, other.urlProfile);
 }
 
-/** A page of the names of a kind, and its last name if more follow. */
+/** A page of names of one kind, and its last name if more follow. */
 function listed({ sets }: Model, { spec, max, after = '' }: Call): Expected {
   const names = [...sets.values()].flatMap(({ filter }) => (filter.kind === spec.kind ? [filter.name] : []));
   const later = names.filter((name) => name > after).sort();
@@ -79,7 +81,7 @@ function listed({ sets }: Model, { spec, max, after = '' }: Call): Expected {
   return equal({ names: page, ...(later.length > max && { next: page.at(-1) }) });
 }
 
-/** The answer of a call that was executed. */
+/** The answer to a call that was executed. */
 export function asAnswered({ verb }: Call, value: unknown): Expected {
   if (verb === 'lease') return leased((value as { held: { item: string; attempt: number }[] }).held);
   if (Array.isArray(value)) return answersOf(value as number[]);
@@ -124,7 +126,7 @@ function inSet(model: Model, set: SetModel, call: Call): Expected | undefined {
     }
     case 'remove':
     case 'forget-entries':
-      // Items are hidden in all layers that claim them, including the layers of a sync.
+      // Items are hidden in all layers that claim them, including a sync's layers.
       return [layers, sync?.layers].some((one) => one instanceof AgedLayers && one.hidesTooMany(items))
         ? refused('STORE_FULL')
         : undefined;
@@ -183,7 +185,7 @@ function deadLetters({ queue }: SetModel): Expected {
     text: JSON.stringify(dead),
     matches: (answer) => {
       const found = [...(answer as { payload: string; attempt: number; reason: string }[])];
-      // Matches certain ones first: an uncertain entry could take the place of an equal certain one.
+      // Matches certain ones first, because an uncertain entry could take an equal certain one's place.
       for (const { surely, letter } of dead.toSorted((a, b) => Number(b.surely) - Number(a.surely))) {
         const at = found.findIndex(({ payload: item, attempt, reason }) =>
           isDeepStrictEqual({ item, attempt, reason }, letter),

@@ -29,12 +29,12 @@ function plan(...steps: Step[]): Plan {
   };
 }
 
-it('a read is not refused because of an uncommitted change', async () => {
+it('a read isn’t refused because of an uncommitted change', async () => {
   const { violation } = await runHistory(plan(call('drop'), run(false), call('check', [1]), SETTLE));
   expect(violation).toBeUndefined();
 });
 
-it('a change is not refused because of another uncommitted change', async () => {
+it('a change isn’t refused because of another uncommitted change', async () => {
   const { violation } = await runHistory(plan(call('drop'), call('add', [1]), run(false), TELL, SETTLE));
   expect(violation).toBeUndefined();
 });
@@ -98,7 +98,7 @@ it('the URLs that a sync kept count towards maxUrls when another sync opens righ
   expect(violation).toBeUndefined();
 });
 
-it('a forgotten entry does not delay its host when the queue removes it after the end of its lease', async () => {
+it('a forgotten entry doesn’t delay its host when the queue removes it after its lease has ended', async () => {
   const { limits, ...rest } = plan(
     call('discover', [1, 4]),
     SETTLE,
@@ -139,7 +139,7 @@ it('scheduled entries that a sync did not keep are gone although the store was k
 
 const KILL: Step = { do: 'restart', kill: true };
 const SCHEDULED_MS = 1_000;
-/** More than a commit and the removal of a few entries take, in the smallest steps. */
+/** More than a commit and removing a few entries take, in the smallest steps. */
 const MOST_CHANGES = 8;
 
 /** A history of a set whose scheduled entries come due during a sync, up to its end. */

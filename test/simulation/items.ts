@@ -1,12 +1,12 @@
 import { planGeometry, positionsOf, SEED_BYTES } from '#bloom';
 
-/** A filter whose few cells all items share, so that others keep the cells of a removed item. */
+/** A filter whose few cells all items share, so others keep a removed item's cells. */
 export const CROWDED = { capacity: 40, errorRate: 0.25, cellBits: 8 } as const;
 export const CROWDED_SEED = Buffer.alloc(SEED_BYTES, 'crowded');
 export const ONE_SEGMENT = { maxSegmentBytes: 2 ** 16, minSegments: 1, minSegmentBytes: 1 } as const;
 export const MOST_ITEMS = 20;
 const SHARED_CELLS = 6;
-/** The hosts of the items. */
+/** The items' hosts. */
 export const HOSTS = ['a', 'b', 'c'] as const;
 
 /** Items are short URLs. */

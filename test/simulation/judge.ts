@@ -98,7 +98,7 @@ export class Judge implements Observer, Listener {
     return attempt;
   }
 
-  /** Judges the end of a call. Ignores answers of a process that has died, because they reach no caller. */
+  /** Judges how a call ends. Ignores answers from a process that has died, because they reach no caller. */
   end(attempt: Attempt, judge: () => void): void {
     if (this.pending.delete(attempt.number)) this.attend(judge);
   }
@@ -256,7 +256,7 @@ export class Judge implements Observer, Listener {
 
 export type Refusal = StoreError['code'] | 'STALE' | 'TORN' | 'NOT_COUNTING';
 
-/** The code of a refusal. Undefined for any other error. */
+/** A refusal's code. Undefined for any other error. */
 export function refusalOf(error: unknown): Refusal | undefined {
   if (error instanceof StaleFilterError) return 'STALE';
   if (error instanceof Torn) return 'TORN';

@@ -1,31 +1,31 @@
 import type { FilterSpec, HostSettings, PerHost } from '#store';
 
-/** A host of a queue, or all hosts of a queue without `perHost`. */
+/** A host in a queue, or all hosts in a queue without `perHost`. */
 export interface Lane {
   readonly host: string;
   own: PerHost;
   blockedUntil: number;
   /** Nothing is leased before this time, apart from a block. */
   readyAt: number;
-  /** Orders the lanes that may be leased from: the earliest comes first. Undefined: nothing may be leased. */
+  /** Orders the lanes that may be leased from, the earliest first. If undefined, nothing may be leased. */
   turnAt: number | undefined;
   /** The number of waiting entries when its turn was last decided. */
   known: number;
-  /** Forgotten entries may still be stored and count. The model does not know when the store removes them. */
+  /** Forgotten entries may still be stored and count. The model doesn't know when the store removes them. */
   isVague: boolean;
   /** Until then, a forgotten entry may count as leased, or delay the host. */
   vagueUntil: number;
-  /** Until then, the release of a forgotten entry may delay the host. */
+  /** Until then, releasing a forgotten entry may delay the host. */
   mayWaitUntil: number;
 }
 
-/** The number of entries of a host in these states. */
+/** How many entries a host has in these states. */
 export interface LaneCounts {
   readonly waiting: number;
   readonly leased: number;
 }
 
-/** The pace of each host, and its settings. */
+/** Each host's pace and settings. */
 export class Lanes {
   private readonly lanes = new Map<string, Lane>();
 
@@ -59,7 +59,7 @@ export class Lanes {
     lane.readyAt = Math.max(lane.readyAt, until);
   }
 
-  /** A lease of an entry ended at this time. */
+  /** An entry's lease ended at this time. */
   freed(lane: Lane, at: number): void {
     if (this.limits(lane).maxLeased === 1) this.pause(lane, at);
   }
@@ -80,7 +80,7 @@ export class Lanes {
     if ((lane.turnAt ?? 0) > this.clock.now) lane.turnAt = undefined;
   }
 
-  /** Decides when it is the turn of each lane. Call it after each change. */
+  /** Decides when it is each lane's turn. Call it after each change. */
   place(): void {
     for (const lane of this.lanes.values()) {
       const { waiting, leased } = this.countsOf(lane.host);
@@ -92,7 +92,7 @@ export class Lanes {
     }
   }
 
-  /** Takes over the lanes of an export, after their entries. */
+  /** Takes over an export's lanes, after their entries. */
   restore({ all }: Lanes): void {
     if (!this.perHost) return;
     for (const { turnAt, ...exported } of all) {
@@ -107,7 +107,7 @@ export class Lanes {
     return blockedUntil > this.clock.now ? Math.max(readyAt, blockedUntil) : readyAt;
   }
 
-  /** The number of entries that a lease may take from a lane. */
+  /** How many entries a lease may take from a lane. */
   room(lane: Lane, leased: number, maxPerHost: number | undefined): number {
     if (this.readyOf(lane) > this.clock.now) return 0;
     const { maxLeased = Infinity, delayMs = 0 } = this.limits(lane);

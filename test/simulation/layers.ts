@@ -18,7 +18,7 @@ export interface LayersModel {
   readonly items: number | undefined;
 }
 
-/** Counters, or bits, of all layers. Exact to the cell, so it models collisions and counters at 15 too. */
+/** All layers' counters, or bits. Exact to the cell, so it also models collisions and counters at 15. */
 export class CellLayers implements LayersModel {
   private readonly layers: CounterModel[] = [];
 
@@ -73,7 +73,7 @@ export class CellLayers implements LayersModel {
     return this.layers.reduce((sum, { tally }) => sum + tally.items, 0);
   }
 
-  /** The counts of each layer, in the form of a store's description. */
+  /** Each layer's counts, as in a store's description. */
   get layerStats(): { items: number; nonZeroCells: number; saturatedCells: number }[] {
     return this.layers.map((layer) => {
       const { items = 0, nonZeroCells = 0, saturatedCells = 0 } = layer.stats();
@@ -110,8 +110,8 @@ interface AgedCell {
 }
 
 /**
- * The first layer of a set that ages, exact to the cell: the items that its cells claim, and the items that are hidden
- * anyway.
+ * The first layer in a set that ages, exact to the cell. It has the items that its cells claim, and the items that are
+ * hidden anyway.
  */
 export class AgedLayers implements LayersModel {
   readonly items = undefined;
@@ -202,7 +202,7 @@ export class AgedLayers implements LayersModel {
     );
   }
 
-  /** The number of items that are hidden now. */
+  /** How many items are hidden now. */
   get hiddenItems(): number {
     return [...this.hidden.keys()].filter((item) => this.isHidden(item)).length;
   }
@@ -211,7 +211,7 @@ export class AgedLayers implements LayersModel {
     return (this.hidden.get(item) ?? -1) >= this.epoch;
   }
 
-  /** The number of epochs for which cells claim an item. Undefined if the cells do not claim it. */
+  /** For how many epochs cells claim an item. Undefined if the cells don't claim it. */
   private claimedFor(item: string): number | undefined {
     const left = this.placesOf(item).map((place) => (this.live(place)?.last ?? -Infinity) - this.epoch);
     return Math.min(...left) < 0 ? undefined : Math.min(...left);

@@ -16,7 +16,7 @@ interface Waiting {
 }
 
 /**
- * The entries of the items that a lease took. Throws Violation if it may not take them, has to take others first, or
+ * The entries for the items that a lease took. Throws Violation if it may not take them, has to take others first, or
  * has to take more.
  */
 export function leasable(
@@ -45,7 +45,7 @@ export function leasable(
   const [first] = left;
   if (taken.length < max && first)
     throw new Violation(`a lease takes only ${taken.length}, though host ${first.host} has more`);
-  // Forgotten entries keep the turns of their lanes.
+  // Forgotten entries keep their lanes' turns.
   const turns = [...served, ...left.filter((lane) => !served.includes(lane))].filter((lane) => !lane.isVague);
   for (const [n, { host, turnAt = 0 }] of turns.entries()) {
     const early = turns.slice(n + 1).find((lane) => turnAt > (lane.turnAt ?? 0));

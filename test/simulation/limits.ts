@@ -1,6 +1,6 @@
 import type { Sizes } from '../../libs/store/src/embedded/database/sizes.js';
 
-/** Limits of the store in a history. */
+/** The store's limits in a history. */
 export interface Limits {
   readonly checkpointBytes: number;
   readonly maxMarks: number;

@@ -2,7 +2,7 @@ import type { EntryQuery, EntryState, QueueEntry } from '#store';
 import { placeKey, stateOf, type Entry } from './entry.js';
 import type { QueueModel } from './queue.js';
 
-/** The entries of a queue during a call that lists them page by page. */
+/** A queue's entries during a call that lists them page by page. */
 export class Listing {
   /** The entries that have stayed in their places so far, by place. */
   private stayed: ReadonlyMap<string, string> | undefined;
@@ -27,7 +27,7 @@ export class Listing {
     const before = this.stayed;
     this.stayed = before ? new Map([...now].filter(([place, text]) => before.get(place) === text)) : now;
     this.hasMoved ||= before !== undefined && (this.stayed.size < now.size || this.stayed.size < before.size);
-    // If a sweep removes a void entry during the call, other entries of its row may be listed twice.
+    // If a sweep removes a void entry during the call, other entries in its row may be listed twice.
     this.hasMoved ||= queue.lanes.all.some(({ isVague }) => isVague);
   }
 

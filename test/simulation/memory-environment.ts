@@ -7,12 +7,12 @@ import type {
   Rows,
 } from '../../libs/store/src/embedded/database/environment.js';
 
-/** Keys as text whose code units are the bytes, so that they compare in LMDB's order. */
+/** Keys as text whose code units are the bytes, so they compare in LMDB's order. */
 type Key = string;
 
 const keyOf = (key: Buffer): Key => key.toString('latin1');
 
-/** A table of rows in the order of their keys. */
+/** A table of rows in key order. */
 class SortedRows {
   readonly keys: Key[] = [];
   readonly values = new Map<Key, Buffer>();
@@ -118,7 +118,7 @@ export interface Put {
   readonly isNew: boolean;
 }
 
-/** The tables whose new rows show the effects of a transaction. */
+/** The tables whose new rows show a transaction's effects. */
 const TOLD: ReadonlySet<string> = new Set(['records', 'dead', 'log', 'leases']);
 
 /** Observes an environment. */

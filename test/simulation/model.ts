@@ -7,7 +7,7 @@ import { Violation } from './notes.js';
 import { placeKey, type Entry } from './entry.js';
 import { SetModel, wrongView } from './set-model.js';
 
-/** The effect of a transaction, according to its record. */
+/** A transaction's effect, according to its record. */
 export type Event = { readonly at: number } & (
   | { readonly call: Call; readonly answer: unknown }
   | { readonly ended: SyncEnd }
@@ -16,12 +16,12 @@ export type Event = { readonly at: number } & (
 );
 
 /**
- * The result for an id whose entry was forgotten or belongs to another set: Settled.Unknown, or Settled.Expired if
- * nothing is held there.
+ * The result for an id whose entry was forgotten or belongs to another set. It is Settled.Unknown, or Settled.Expired
+ * if nothing is held there.
  */
 export const FORGOTTEN = 9;
 
-/** The record of a lease, and the items that its rows show. */
+/** A lease's record, and the items that its rows show. */
 export interface Taken {
   readonly number: number;
   readonly items: readonly string[];
@@ -30,7 +30,7 @@ export interface Taken {
 /** All sets, as the transactions so far have left them. */
 export class Model {
   readonly sets = new Map<string, SetModel>();
-  /** The answers of operations, with their times. */
+  /** Operations' answers, with their times. */
   readonly answers = new Map<string, { readonly at: number; readonly value: unknown }>();
   readonly clock = { now: 0 };
 
@@ -43,7 +43,7 @@ export class Model {
     return model;
   }
 
-  /** The set of a handle. Undefined if the handle is stale. */
+  /** A handle's set. Undefined if the handle is stale. */
   current({ set, generation, base }: Call): SetModel | undefined {
     const found = this.sets.get(set);
     return found?.filter.generation === generation && found.base === base ? found : undefined;
@@ -183,7 +183,7 @@ function inSet(set: SetModel, call: Call, answer: unknown): unknown {
   }
 }
 
-/** The entries that are still in the places in which they were listed. The first of several ids of an item counts. */
+/** The entries that are still where they were listed. The first of several ids of an item counts. */
 function listedIn({ queue }: SetModel, { verb, listed, generation }: Call): (Entry | undefined)[] {
   const found = new Set<string>();
   return listed.map(({ item, place, ...one }) => {

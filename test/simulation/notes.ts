@@ -1,4 +1,4 @@
-/** The trace of a history for people, and counts of the rules that it exercised. */
+/** A history's trace for people, and counts of the rules that it exercised. */
 export class Notes {
   readonly trace: string[] = [];
   readonly exercised = new Map<string, number>();

@@ -18,7 +18,7 @@ export interface Time {
 export interface Place {
   readonly environment: MemoryEnvironment;
   readonly disk: SimulatedDisk;
-  /** The damage that an inspection of the rows has found. */
+  /** The damage that inspecting the rows has found. */
   readonly damage?: Damage;
 }
 

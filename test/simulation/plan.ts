@@ -25,7 +25,7 @@ export interface CallStep {
   readonly caller: boolean;
   readonly priority?: Priority | undefined;
   readonly laterMs?: number;
-  /** A host, or all hosts if it is not the number of one. */
+  /** A host, or all hosts if it isn't a host's number. */
   readonly host?: number;
   readonly hostDelayMs?: number;
   readonly maxPerHost?: number | undefined;
@@ -35,8 +35,8 @@ export interface CallStep {
 }
 
 /**
- * The next event of a history. Numbers choose among the things that exist at that time, so a step makes sense without
- * the other steps.
+ * A history's next event. Numbers choose among the things that exist at that time, so a step makes sense without the
+ * other steps.
  */
 export type Step =
   | CallStep
@@ -54,7 +54,7 @@ export type Step =
   /** Does the same, and damages a row on a copy of the disk. */
   | { readonly do: 'damage'; readonly kill: boolean };
 
-/** The plan of a history: all random choices. */
+/** A history's plan, which is all random choices. */
 export interface Plan {
   readonly seed: number;
   readonly limits: Limits;
@@ -69,7 +69,7 @@ const TIMES = [1, 499, 1_000, 5_000, 10_001, 31_000, 61_000, 140_000, 3_600_000]
 const HOSTS_SEED = 1_000_000;
 const ORDER_SEED = 2_000_000;
 const SCHEDULES_MS = [1, 500, 5_000, 30_000, 150_000];
-/** Longer than a history: the model does not know which entries come due while a sync opens. */
+/** Longer than a history, because the model doesn't know which entries come due while a sync opens. */
 export const LONGEST_MS = 10 * 86_400_000;
 /** Verbs of per-host queues, and verbs that list and drop entries. */
 const OF_HOSTS: readonly Verb[] = ['set-host', 'set-host', 'host', 'hosts', 'lease', 'lease'];
@@ -88,14 +88,14 @@ export function planOf(seed: number): Plan {
   const features = new Set(
     FEATURES.filter((feature) => random.below(100) < (feature === 'clock set back' ? 20 : 55)),
   );
-  // Most sets that age share cells and hide items. Hiding needs removals, and the model of syncs does not support
+  // Most sets that age share cells and hide items. Hiding needs removals, and the model for syncs doesn't support
   // collisions.
   if (features.has('age') && random.below(3) > 0) {
     for (const feature of ['syncs', 'clock set back', 'names'] as const) features.delete(feature);
     features.add('remove');
   }
   const hosts = new Random(seed + HOSTS_SEED);
-  // If the clock goes back, the queue keeps the time of its last call, which the model does not know.
+  // If the clock goes back, the queue keeps its last call's time, which the model doesn't know.
   const hasHosts = hosts.below(2) === 0 && !features.has('clock set back');
   if (hasHosts) {
     features.add('queue');
@@ -142,14 +142,14 @@ function inOrder(random: Random, features: ReadonlySet<Feature>, step: Step): St
   };
 }
 
-/** So small that the few items of a history need the next row, slice or page. */
+/** So small that a history's few items need the next row, slice or page. */
 function sizesOf(random: Random, features: ReadonlySet<Feature>, drops: boolean): Sizes {
   const small = {
     ...{ rowBytes: random.pick([30, 100]), leasePortion: 1 + random.below(3), blockBytes: 1, headRows: 1 },
     ...{ blocksPerSlice: 1, blocksPerIdleSlice: 2, recordsPerSlice: 1 + random.below(4), purgedPerSlice: 2 },
     ...{ entriesPerSlice: 2, entriesPerPage: 1 + random.below(2), lettersPerPage: 1 + random.below(2) },
     ...{ sweptPerSlice: 1 + random.below(2), sweptRowsPerSlice: 1, itemsPerTurn: 2, shownPerTable: 1 },
-    // Void entries count until a sweep removes them, and the model does not know when.
+    // Void entries count until a sweep removes them, and the model doesn't know when.
     ...(!features.has('remove') && !features.has('age') && !drops && { movesPerChange: 1 + random.below(3) }),
   };
   const drawn = Object.entries(small).filter(() => random.below(2) === 0);

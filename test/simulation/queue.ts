@@ -14,7 +14,7 @@ import { hostOf } from './items.js';
 import { Lanes, type Lane } from './lanes.js';
 import { leasable, type LeaseLimits } from './lease-rules.js';
 
-/** Bytes of an entry without its payload and host. */
+/** An entry's size without its payload and host, in bytes. */
 const ENTRY_BYTES = 34;
 const HOST_BYTES = 4;
 
@@ -29,14 +29,14 @@ interface Release {
   readonly hostDelayMs: number;
 }
 
-/** The queue of a visited set, in arrays, with its exact order. */
+/** A visited set's queue, in arrays, with its exact order. */
 export class QueueModel {
   /** Waiting entries in their order, and all others. */
   entries: Entry[] = [];
   readonly lanes: Lanes;
-  /** Entries of a host were dropped. The store still has some, and may count them as due. */
+  /** A host's entries were dropped. The store still has some, and may count them as due. */
   hasDropped = false;
-  /** Items whose scheduled entries a sync did not keep. The store removes these entries later. */
+  /** Items whose scheduled entries a sync didn't keep. The store removes these entries later. */
   readonly unkept = new Set<string>();
   /** The entries that were scheduled when a sync was opened, or later, and have come due since. */
   private cameDue = new Set<Entry>();
@@ -62,7 +62,7 @@ export class QueueModel {
     return this.clock.now;
   }
 
-  /** The host of an item in a queue with `perHost`. */
+  /** An item's host in a queue with `perHost`. */
   hostOf(item: string): string {
     return this.spec.perHost ? hostOf(item) : '';
   }
@@ -110,7 +110,7 @@ export class QueueModel {
     this.cameDue = new Set();
   }
 
-  /** Removes the scheduled entries, and those that came due during the sync, whose items are not kept. */
+  /** Removes the scheduled entries, and those that came due during the sync, whose items aren't kept. */
   dropUnkept(isKept: (item: string) => boolean): void {
     this.void(this.entries.filter((entry) => this.cameDue.has(entry) && !isKept(entry.item)));
     const unkept = this.entries.filter(({ item, place }) => place.in === 'schedule' && !isKept(item));
@@ -140,7 +140,7 @@ export class QueueModel {
     this.void([entry]);
   }
 
-  /** Drops the entries of a host. Returns the minimum and the maximum number of entries that the store may count. */
+  /** Drops a host's entries. Returns how many entries the store may count at least and at most. */
   dropHost(host: string): { least: number; most: number } {
     const lane = this.lanes.of(host);
     const dropped = this.entries.filter(({ item }) => this.hostOf(item) === host);
@@ -166,7 +166,7 @@ export class QueueModel {
     this.entries = this.entries.filter((entry) => !entries.includes(entry));
   }
 
-  /** Leases the entries of these items. Throws Violation if a lease may not take them. */
+  /** Leases these items' entries. Throws Violation if a lease may not take them. */
   lease(
     { ms, ...limits }: LeaseLimits & { readonly ms: number },
     lease: number,
@@ -252,7 +252,7 @@ export class QueueModel {
     this.lanes.set(this.lanes.of(host), settings);
   }
 
-  /** A host as the store shows it, without the number of its URLs. `found`: that number. */
+  /** A host as the store shows it, without the number of its URLs, which is `found`. */
   view(host: string, found: number): HostView | undefined {
     const { own, blockedUntil, turnAt } = this.lanes.of(host);
     const isBlocked = blockedUntil > this.now;
@@ -275,7 +275,7 @@ export class QueueModel {
     return counts;
   }
 
-  /** The number of entries in each state, with due ones as waiting. */
+  /** How many entries each state has, with due ones counted as waiting. */
   get states(): Record<EntryState, number> {
     const counts = { waiting: 0, leased: 0, delayed: 0, scheduled: 0, dead: 0 };
     for (const entry of this.entries) {
@@ -319,12 +319,12 @@ export class QueueModel {
     for (const lane of lanes.all) Object.assign(this.lanes.of(lane.host), lane);
   }
 
-  /** Its entries in the order of an export: waiting, leased, delayed, scheduled, dead letters. */
+  /** Its entries in an export's order, which is waiting, leased, delayed, scheduled, dead letters. */
   get exported(): readonly Entry[] {
     return this.entries.toSorted((a, b) => compare(exportKey(a), exportKey(b)));
   }
 
-  /** Queues the entries of an exported set, segment by segment. */
+  /** Queues an exported set's entries, segment by segment. */
   restore({ exported: entries, lanes }: QueueModel, { seed, geometry }: Filter): void {
     const { segment } = positionsOf(
       entries.map(({ item }) => item),
@@ -346,8 +346,8 @@ export class QueueModel {
   }
 
   /**
-   * Returns due entries to the waiting ones, in the order in which they are due. If one change cannot move all entries,
-   * it moves the first entries.
+   * Returns due entries to the waiting ones, in the order in which they are due. If one change can't move all entries,
+   * it moves the first ones.
    */
   moveDue(): void {
     const due = this.entries.filter(({ place }) => 'until' in place && place.until <= this.now);
@@ -368,7 +368,7 @@ export class QueueModel {
     if (moved > 0) this.lanes.place();
   }
 
-  /** The lease of an entry ended at this time. */
+  /** An entry's lease ended at this time. */
   private free(entry: Entry, at = this.now): void {
     this.lanes.freed(this.laneOf(entry), at);
   }

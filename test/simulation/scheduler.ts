@@ -76,7 +76,7 @@ export class Scheduler {
     if (kill) {
       this.judge.died();
       this.environment.crash();
-      // The timers of a process end with it.
+      // A process's timers end with it.
       void this.store.close().catch(() => undefined);
     } else {
       await this.settle();

@@ -34,8 +34,7 @@ export class SetModel {
   base = 0;
   layers: LayersModel;
   /**
-   * Whether the cells of its layers are known. After a sync they are not, because its layers were filled in a different
-   * order.
+   * Whether its layers' cells are known. After a sync they aren't, because its layers were filled in a different order.
    */
   exact = true;
   sync: SyncModel | undefined;
@@ -44,9 +43,11 @@ export class SetModel {
   readonly tally = { added: 0, duplicate: 0, removed: 0, refused: 0 };
   /** The number of changes so far. */
   changes = 0;
-  /** Numbers of the layers that are gone. */
+  /** Which layers are gone, by number. */
   readonly retired = new Set<number>();
-  /** For each host: discoveries minus removals. A committed sync sets it to the number of items that it kept. */
+  /**
+   * For each host, how many discoveries there were minus removals. A committed sync sets it to how many items it kept.
+   */
   private found = new Map<string, number>();
   private nextLayer: number;
   /** Maximum number of layers. */
@@ -98,7 +99,7 @@ export class SetModel {
     return answers;
   }
 
-  /** Adds items within `maxUrls` of their hosts. */
+  /** Adds items within their hosts' `maxUrls`. */
   discover(items: readonly string[], ttlMs: number | undefined): number[] {
     const limited = this.limited(items);
     const admitted = items.filter((item) => !limited.has(item));
@@ -107,7 +108,7 @@ export class SetModel {
     return items.map((item) => (limited.has(item) ? Added.Limited : (answers.shift() as number)));
   }
 
-  /** The items of a batch that would exceed `maxUrls`. */
+  /** The items in a batch that would exceed `maxUrls`. */
   limited(items: readonly string[]): Set<string> {
     const { lanes } = this.queue ?? {};
     const fresh = [...new Set(items.filter((item) => !this.has(item)))];
@@ -118,7 +119,7 @@ export class SetModel {
     return new Set(limited);
   }
 
-  /** The number of a host's URLs that count towards `maxUrls`. */
+  /** How many of a host's URLs count towards `maxUrls`. */
   foundOf(host: string): number {
     return this.found.get(host) ?? 0;
   }
@@ -205,7 +206,7 @@ export class SetModel {
     for (let number = base; number < base + planned; number++) this.retired.add(number);
   }
 
-  /** Whether the layers of a sync newly take the item. `queued`: expired items are not kept. */
+  /** Whether a sync's layers newly take the item. If `queued`, expired items aren't kept. */
   private keepOne({ layers, openedAt }: SyncModel, item: string, queued: boolean): boolean {
     const own = this.layers;
     if (!(own instanceof AgedLayers) || !(layers instanceof AgedLayers))
@@ -226,13 +227,13 @@ export class SetModel {
 /** A view of a host. */
 export interface ExpectedView {
   readonly host: string;
-  /** Undefined: the host is not listed. */
+  /** If undefined, the host isn't listed. */
   readonly view: HostView | undefined;
-  /** It may count forgotten entries, too. */
+  /** It may also count forgotten entries. */
   readonly isVague: boolean;
 }
 
-/** The first fault in the views of hosts. Undefined if there is none. */
+/** The first fault in the host views. Undefined if there is none. */
 export function wrongView(expected: readonly ExpectedView[], views: readonly HostView[]): string | undefined {
   for (const { host, view, isVague } of expected) {
     const found = views.find(({ name }) => name === host);

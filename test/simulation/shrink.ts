@@ -7,7 +7,7 @@ export interface Shrunk {
 }
 
 /**
- * Finds a shorter history that also fails, perhaps in another way: it leaves out smaller and smaller pieces as long as
+ * Finds a shorter history that also fails, perhaps in another way. It leaves out smaller and smaller pieces as long as
  * the remaining history fails (delta debugging).
  */
 export async function shrink(plan: Plan): Promise<Shrunk> {

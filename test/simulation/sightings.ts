@@ -18,7 +18,7 @@ interface Sighting {
   readonly removed: number;
 }
 
-/** The contents of a copy of a set. */
+/** What a copy of a set contains. */
 export interface Contents {
   readonly found: readonly string[];
   /** Each text begins with an item and a space. */
@@ -26,10 +26,10 @@ export interface Contents {
   readonly added: number;
 }
 
-/** The states of a set during a call that reads it piece by piece. */
+/** A set's states during a call that reads it piece by piece. */
 export class Sightings {
   private readonly all: Sighting[] = [];
-  /** The time of the copy. */
+  /** The copy's time. */
   private readonly clock = { now: 0 };
 
   look(set: SetModel, now: number): void {
@@ -46,12 +46,12 @@ export class Sightings {
   /** The set, if it did not change during the call. */
   get unchanged(): SetModel | undefined {
     const [first] = this.all;
-    // The commit of a sync gives a set other layers, which an export does not see.
+    // A sync's commit gives a set other layers, which an export doesn't see.
     const isSame = this.all.length === 1 && first?.set.changes === first?.changes;
     return isSame ? first?.set : undefined;
   }
 
-  /** The part of these contents that contradicts every state. Undefined if none does. */
+  /** What in these contents contradicts every state. Undefined if nothing does. */
   contradicting({ found, queued, added }: Contents, now: number): string | undefined {
     const { all } = this;
     this.clock.now = now;

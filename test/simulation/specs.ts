@@ -5,16 +5,16 @@ import type { Feature } from './features.js';
 import { CROWDED, CROWDED_SEED, ONE_SEGMENT } from './items.js';
 
 const MANY_SEGMENTS = { maxSegmentBytes: 2 ** 16, minSegments: 3, minSegmentBytes: 1 };
-/** At the first rate no two items collide; at the second some do. */
+/** At the first rate no two items collide. At the second some do. */
 const RATES = { exact: 1e-9, colliding: 0.05 } as const;
-/** The longest delay of a host. */
+/** A host's longest delay. */
 export const MOST_DELAY_MS = 10_000;
-/** Delays of hosts. */
+/** Hosts' delays. */
 export const DELAYS_MS = [1, 5_000, MOST_DELAY_MS];
 
 /** A random set. */
 export function specOf(random: Random, features: ReadonlySet<Feature>, name: string): FilterSpec {
-  // If the clock goes back, a set that ages keeps the time of its last call, which the model does not know.
+  // If the clock goes back, a set that ages keeps its last call's time, which the model doesn't know.
   const ages = features.has('age') && !features.has('clock set back') && random.below(3) > 0;
   // Only visited sets age.
   const kind = ages || (features.has('queue') && random.below(4) > 0) ? 'visited-set' : 'filter';
@@ -57,7 +57,7 @@ function withHosts(spec: FilterSpec, perHost: PerHost): FilterSpec {
   return { ...spec, geometry: planned[0].geometry, layers: planned, perHost };
 }
 
-/** A set for tens of items that do not collide. */
+/** A set for tens of items that don't collide. */
 export function specFor(name: string, kind: FilterSpec['kind'], more: Partial<FilterSpec> = {}): FilterSpec {
   const sizing = { capacity: 40, errorRate: RATES.exact };
   const geometry = planGeometry({ ...sizing, cellBits: 4 }, ONE_SEGMENT);
@@ -69,7 +69,7 @@ export function specFor(name: string, kind: FilterSpec['kind'], more: Partial<Fi
 export const hostsFor = (name: string, perHost: PerHost): FilterSpec =>
   withHosts(specFor(name, 'visited-set'), perHost);
 
-/** A sync's spec for a set, with room for all items of a history. */
+/** A sync's spec for a set, with room for all of a history's items. */
 export function syncSpecOf(spec: FilterSpec): FilterSpec {
   const { errorRate, layers, geometry } = spec;
   const sizing = { capacity: 60, errorRate, cellBits: geometry.cellBits };

@@ -5,7 +5,7 @@ import type { Call, Exported } from './calls.js';
 import { hostOf } from './items.js';
 import { partsUntil } from './torn.js';
 
-/** The answer of a call, in the model's form. `raw` contains the ids. */
+/** A call's answer, in the model's form. `raw` contains the ids. */
 export interface Answer {
   readonly value: unknown;
   readonly filter?: Filter;

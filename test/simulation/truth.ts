@@ -28,13 +28,13 @@ export interface Listener {
   changed(): void;
 }
 
-/** The entries in the rows of a new lease. */
+/** The entries in a new lease's rows. */
 function takenBy(number: number, puts: readonly Put[]): Taken {
   const rows = puts.filter(({ table, key }) => table === 'leases' && readNumber(key, SCOPE_BYTES) === number);
   return { number, items: rows.flatMap(({ value }) => unpackHeld(value)).map(({ entry }) => entry.text) };
 }
 
-/** The true state: a model that follows the transactions, as their rows show them. */
+/** The true state. It is a model that follows the transactions, as their rows show them. */
 export class Truth {
   model: Model;
   /** Everything that ran. The first `committed` events are on disk. */
@@ -67,7 +67,7 @@ export class Truth {
     return this.model.answers.has(call.operation.id) && !this.isForgetful(call) && this.isCurrent(call);
   }
 
-  /** Whether the record of a call may be gone, so that a repeat is executed. */
+  /** Whether a call's record may be gone, so that a repeat is executed. */
   isForgetful({ operation: { id, origin } }: Call): boolean {
     const known = this.model.answers.get(id);
     if (!known) return false;
@@ -98,7 +98,7 @@ export class Truth {
       if (verb === verbs.END_SYNC) ends.push(answer as Sync);
       else this.executed(id, verb === verbs.LEASE ? takenBy(answer as number, puts) : answer);
     }
-    // A lease that finds nothing is not recorded, but may have moved due entries.
+    // A lease that finds nothing isn't recorded, but may have moved due entries.
     const moved = puts.find(({ table, isNew }) => table === 'dead' || (table === 'log' && isNew));
     if (moved && this.events.length === before)
       this.happened({ at: this.time.now, moved: moved.key.toString('hex', 0, SCOPE_BYTES) });

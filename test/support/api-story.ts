@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { call, type TestApp } from './app.js';
 import { HistorySampler } from './in-process.js';
 
-/** The request and the response of one call in the story. */
+/** One call's request and response in the story. */
 export interface Told {
   readonly request?: unknown;
   readonly response?: unknown;
@@ -54,7 +54,7 @@ export async function tellStory(app: TestApp): Promise<Map<string, Told>> {
     return body as T;
   };
 
-  /** Imports an export of a set or filter under another name, then drops that copy. */
+  /** Imports a set's or filter's export under another name, then drops that copy. */
   const copy = async (
     kind: 'visited-sets' | 'filters',
     name: string,

@@ -15,9 +15,9 @@ export interface TestApp {
   readonly app: NestFastifyApplication;
   readonly url: string;
   readonly port: number;
-  /** The port of the Redis protocol, if RESP_PORT is set. */
+  /** The port for the Redis protocol, if RESP_PORT is set. */
   readonly respPort: number | undefined;
-  /** Moves the service's clock by `ms`, and the service's view of the clock of its Redis. */
+  /** Moves the service's clock by `ms`, and the service's view of its Redis's clock. */
   advance(ms: number): void;
   /** The service's time, in ms since the epoch. */
   now(): number;

@@ -1,4 +1,4 @@
 import { MovedClock } from './moved-clock.js';
 
-/** The clock of all stores in a test file. */
+/** The clock that all stores in a test file share. */
 export const clock = new MovedClock();

@@ -4,7 +4,7 @@ import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { transform } from 'esbuild';
 
-/** The program's code, as the body of a function, and V8's compiled form of it. */
+/** The program's code, as a function body, and V8's compiled form of it. */
 const BODY = 'main.body.js';
 const CACHE = 'main.cache';
 

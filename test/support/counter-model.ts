@@ -46,7 +46,7 @@ export class CounterModel {
     return this.count(keys).map((count) => Math.sign(count));
   }
 
-  /** The counts in the form of a store's description. */
+  /** The counts, as in a store's description. */
   stats(): Record<string, number> {
     const nonZeroCells = this.cells.reduce((sum, cell) => sum + Math.sign(cell), 0);
     const saturatedCells = this.cells.reduce((sum, cell) => sum + (cell === 15 ? 1 : 0), 0);
@@ -68,7 +68,7 @@ export class CounterModel {
     return answer;
   }
 
-  /** Calls `act` with the cells of each key, in order. */
+  /** Calls `act` with each key's cells, in order. */
   private each(keys: readonly string[], act: (cells: number[]) => number): number[] {
     const { pageCells, pagesPerSegment } = this.geometry;
     const { segment, page, cell, hashes } = positionsOf(keys, this.filter.seed, this.geometry);

@@ -9,7 +9,7 @@ export interface DocumentedCall {
 
 const CALL = /```sh\n(.+?)\n```(?:\n\n```\n(.+?)\n```)?/gs;
 
-/** The `sh` blocks of a document in order, each with the block that directly follows it. */
+/** A document's `sh` blocks in order, each with the block that directly follows it. */
 export function documentedCalls(file: string): DocumentedCall[] {
   return [...readFileSync(file, 'utf8').matchAll(CALL)].map(([, command = '', answer]) =>
     answer === undefined ? { command } : { command, answer },

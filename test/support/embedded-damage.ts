@@ -2,7 +2,7 @@ import { open } from 'lmdb';
 import { join } from 'node:path';
 import type { Filter } from '#store';
 
-/** How another program, or the disk, has damaged the cells of a segment. */
+/** How another program, or the disk, has damaged a segment's cells. */
 export type Damage = 'missing' | 'short';
 
 /**

@@ -13,7 +13,7 @@ const OTHERS = ['tsconfig.json', join('test', 'support', 'example.ts')];
 
 /** An example with its types checked, its programs built and the client from the current sources. */
 export interface Example {
-  /** A copy of the built example, so that tests write nothing into the checkout. */
+  /** A copy of the built example, so tests write nothing into the checkout. */
   readonly folder: string;
   remove(): Promise<void>;
 }
@@ -63,7 +63,7 @@ async function build(source: string, own: readonly string[], client: string, fol
   await compile(folder, []);
 }
 
-/** Links the packages of the example, except the client. */
+/** Links the example's packages, except the client. */
 async function linkPackages(from: string, to: string): Promise<void> {
   await mkdir(to);
   if (!existsSync(from)) return;

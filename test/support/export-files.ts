@@ -23,7 +23,7 @@ export async function collect(chunks: AsyncIterable<Uint8Array>): Promise<Buffer
   return Buffer.concat(all);
 }
 
-/** Imports a file as the service does. `cut` is the size of the arriving chunks, in bytes. */
+/** Imports a file as the service does. `cut` is how large the arriving chunks are, in bytes. */
 export async function importFile(
   store: Store,
   file: Buffer,
@@ -37,7 +37,7 @@ export async function importFile(
   return store.transfer.import(specOf(header, name), reader.parts(header), operation, quota);
 }
 
-/** The header and parts of a file. Throws ExportFileError. */
+/** A file's header and parts. Throws ExportFileError. */
 export async function readFile(file: Buffer, cut = 1_000): Promise<{ header: ExportHeader; parts: Part[] }> {
   const reader = new ExportFileReader(pieces(file, cut), clock.now);
   const header = await reader.header();
@@ -46,7 +46,7 @@ export async function readFile(file: Buffer, cut = 1_000): Promise<{ header: Exp
   return { header, parts };
 }
 
-/** The spec for an import, from the header of a file or a filter. */
+/** The spec for an import, from a file's header or a filter. */
 export function specOf(header: FilterSpec | ExportHeader, name = header.name): FilterSpec {
   const { kind, type, semantics, capacity, errorRate, geometry, layers, seed } = header;
   const { urlProfile, maxAttempts, maxAgeSeconds, perHost } = header;

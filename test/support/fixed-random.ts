@@ -4,7 +4,7 @@ import { SYSTEM_RANDOM, type RandomSource } from '#store';
 /** `FILTER_SEED=… npm test` tries another seed, and so other collisions. */
 const { FILTER_SEED = 'unseen' } = process.env;
 
-/** The seed of every filter in tests, except in tests of seeds. */
+/** Every filter's seed in tests, except in tests about seeds. */
 export const TEST_SEED: Uint8Array = Buffer.alloc(SEED_BYTES, FILTER_SEED);
 
 /**

@@ -4,9 +4,9 @@ import type { AddressInfo } from 'node:net';
 
 export interface Holding {
   readonly method: string;
-  /** The end of the request's path. */
+  /** How the request's path ends. */
   readonly path?: string;
-  /** `request` does not forward the request. `answer` forwards it and withholds the response. Default: `request`. */
+  /** `request`, the default, doesn't forward the request. `answer` forwards it and withholds the response. */
   readonly hold?: 'request' | 'answer';
 }
 

@@ -4,9 +4,9 @@ import type * as Parts from './service-parts.js';
 import { serviceProgram } from './service-program.js';
 
 /**
- * The parts of the service, as one bundle that Node itself loads once per worker. Jest would load more than 2,000
- * modules for each test file, which took most of its CPU time. Tests must look parts up (`app.get`) by the classes
- * exported here: the classes in the source files are different objects.
+ * The service's parts, as one bundle that Node itself loads once per worker. Jest would load more than 2,000 modules
+ * for each test file, which took most of its CPU time. Tests must look parts up (`app.get`) by the classes exported
+ * here, because the classes in the source files are different objects.
  */
 const file = join(await serviceProgram(), 'test', 'support', 'service-parts.js');
 const parts = (await importNatively(pathToFileURL(file).href)) as typeof Parts;

@@ -1,4 +1,4 @@
-/** The file name of a spec. */
+/** A spec's file name. */
 export const SPEC = /\.(?:spec|e2e-spec)\.ts$/;
 /** The file name of a spec that runs only in `npm run test:all`. */
 const ALL_ONLY = /\.all\.(?:spec|e2e-spec)\.ts$/;
@@ -7,7 +7,7 @@ const ALL_ONLY = /\.all\.(?:spec|e2e-spec)\.ts$/;
 const LANES = ['core', 'all'];
 
 /**
- * The lane of a spec. It is `core` unless the name ends in `.all.spec.ts` or `.all.e2e-spec.ts`.
+ * A spec's lane. It is `core` unless the name ends in `.all.spec.ts` or `.all.e2e-spec.ts`.
  *
  * @param {string} file
  * @returns {'core' | 'all'}
@@ -17,7 +17,7 @@ export function laneOf(file) {
 }
 
 /**
- * The lane of this process, from the variable `LANE`. Without it Jest runs all tests, as `npm run mutate` needs.
+ * This process's lane, from the variable `LANE`. Without it Jest runs all tests, as `npm run mutate` needs.
  *
  * @returns {'core' | 'all'}
  */
@@ -28,7 +28,7 @@ export function currentLane() {
 }
 
 /**
- * Jest's patterns for the specs of a lane: paths of tests, and the tests among them to ignore.
+ * Jest's patterns for a lane's specs. They are test paths, and the tests among them to ignore.
  *
  * @param {'core' | 'all'} lane
  */

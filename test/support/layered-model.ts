@@ -3,14 +3,14 @@ import type { Filter } from '#store';
 import { CounterModel } from './counter-model.js';
 
 /**
- * A growing counting filter in its simplest form: a model of each layer, and the rules that choose the layer of an
- * item.
+ * A growing counting filter in its simplest form. It has a model of each layer, and the rules that choose an item's
+ * layer.
  */
 export class LayeredModel {
   readonly layers: readonly CounterModel[];
-  /** Number of the open layer of each segment. */
+  /** The number of each segment's open layer. */
   private readonly open: number[];
-  /** Items of each segment in each layer. */
+  /** Each segment's items in each layer. */
   private readonly items: number[][];
 
   constructor(private readonly filter: Filter) {
@@ -44,7 +44,7 @@ export class LayeredModel {
     return this.count(keys).map((count) => Math.sign(count));
   }
 
-  /** The counts of each layer, in the form of a store's description. */
+  /** Each layer's counts, as in a store's description. */
   stats(): { items: number; nonZeroCells: number; saturatedCells: number }[] {
     return this.layers.map((layer) => {
       const { items = 0, nonZeroCells = 0, saturatedCells = 0 } = layer.stats();
@@ -52,7 +52,7 @@ export class LayeredModel {
     });
   }
 
-  /** Number of the oldest layer that contains a key, or -1. */
+  /** The number of the oldest layer that contains a key, or -1. */
   private claiming(key: string): number {
     return this.layers.findIndex((layer) => layer.check([key])[0] === 1);
   }

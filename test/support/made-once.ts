@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 const CACHE = join(process.cwd(), 'node_modules', '.cache');
 const KEPT_MS = 86_400_000;
 const LOOK_MS = 50;
-/** The lock file: the versions of the tools. */
+/** The lock file, with the tools' versions. */
 const LOCK = 'package-lock.json';
 
 /** Something that takes seconds to make from files that seldom change. */
@@ -15,7 +15,7 @@ export interface Making {
   /** The cache is in the folder `node_modules/.cache/unseen-KIND`. */
   readonly kind: string;
   readonly name: string;
-  /** All inputs, including the module that makes it. A change of any input makes a new version. */
+  /** All inputs, including the module that makes it. When any input changes, a new version is made. */
   readonly files: readonly string[];
   into(folder: string): Promise<void>;
 }
@@ -50,7 +50,7 @@ async function make(cache: string, folder: string, into: Making['into']): Promis
   }
 }
 
-/** Waits for the lock of a file. The system frees it when its holder closes the file or dies. */
+/** Waits for a file's lock. The system frees it when its holder closes the file or dies. */
 async function locked(path: string): Promise<FileHandle> {
   // Most test files find everything made.
   const { tryLock } = await import('fs-native-extensions');

@@ -24,7 +24,7 @@ export class MovedClock implements Clock, ClockShift {
     for (const moved of [...this.listeners]) moved();
   }
 
-  /** Moves the time to the start of the next period of `ms`, so that no period ends during a test. */
+  /** Moves the time to the start of the next period of `ms`, so no period ends during a test. */
   toStartOf(ms: number): void {
     this.advance(ms - (this.now() % ms));
   }

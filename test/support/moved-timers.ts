@@ -1,7 +1,7 @@
 import { jest } from '@jest/globals';
 import { until } from './until.js';
 
-/** Fakes the timers of a client's pauses, which `untilMoved` then advances, until `jest.useRealTimers()`. */
+/** Fakes the timers for a client's pauses, which `untilMoved` then advances, until `jest.useRealTimers()`. */
 export function moveTime(): void {
   jest.useFakeTimers({
     doNotFake: [

@@ -14,7 +14,7 @@ import type { Damage } from './embedded-damage.js';
  */
 export const movingCluster: StoreFixture<MovingClusterHarness> = {
   name: 'redis-cluster with moving slots',
-  // Moved slots do not come back, and clients then read ever longer lists of slots.
+  // Moved slots don't come back, and clients then read ever longer lists of slots.
   testsAPlace: 200,
   spread: 3,
   async setUp() {

@@ -12,14 +12,14 @@ AsyncLocalStorage.prototype.run = function (...args) {
   return run.apply(this, args);
 };
 
-/** Values that test files of this worker share. */
+/** Values that this worker's test files share. */
 const made = new Map();
 
 function onceInWorker(key, make) {
   if (!made.has(key)) {
     const value = make();
     made.set(key, value);
-    // A failure is not kept: the next file tries again.
+    // A failure isn't kept, so the next file tries again.
     if (value instanceof Promise) value.catch(() => made.delete(key));
   }
   return made.get(key);

@@ -6,7 +6,7 @@ const LOOK_MS = 20;
 /** Connections and processes need some time to end, especially on a busy machine. */
 const PATIENCE_MS = 20_000;
 
-/** The number of open handles of each kind. */
+/** How many open handles of each kind there are. */
 export function openHandles() {
   const names = process.getActiveResourcesInfo();
   return KINDS.map((kind) => names.filter((name) => name === kind).length);

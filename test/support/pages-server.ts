@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** The response for a path: a body or a status. */
+/** The response for a path, which is a body or a status. */
 export interface Page {
   readonly body?: string | Buffer;
   readonly status?: number;
@@ -12,7 +12,7 @@ export interface Page {
 /** A site with sitemaps and lists that tests change while it serves. A path without a page gives 404. */
 export class PagesServer {
   private readonly pages = new Map<string, Page>();
-  /** The Authorization header of each request, by path. */
+  /** Each request's Authorization header, by path. */
   readonly authorizations = new Map<string, string | undefined>();
   private readonly server = createServer((request, response) => {
     const path = request.url ?? '';

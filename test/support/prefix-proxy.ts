@@ -9,7 +9,7 @@ export interface PrefixProxy {
   stop(): Promise<void>;
 }
 
-/** Starts a proxy for a service on a loopback port. `prefix` is a path such as `/unseen`; other paths give 404. */
+/** Starts a proxy for a service on a loopback port. `prefix` is a path such as `/unseen`. Other paths give 404. */
 export async function startPrefixProxy(port: number, prefix: string): Promise<PrefixProxy> {
   const server = createServer((asked, answer) => {
     const { method, url = '/', headers } = asked;

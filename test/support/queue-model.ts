@@ -7,7 +7,7 @@ export interface DeadEntry extends Entry {
   readonly reason: string;
 }
 
-/** The queue of one segment as the port describes it, in arrays. The caller decides when leases and delays end. */
+/** One segment's queue as the port describes it, in arrays. The caller decides when leases and delays end. */
 export class QueueModel {
   line: Entry[] = [];
   held: Entry[] = [];

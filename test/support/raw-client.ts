@@ -72,7 +72,7 @@ export class RawClient {
   }
 }
 
-/** The head of a POST request. */
+/** A POST request's head. */
 export function postHead(path: string, headers: Readonly<Record<string, string | number>>): string {
   const lines = Object.entries({ host: '127.0.0.1', ...headers }).map(
     ([name, value]) => `${name}: ${value}\r\n`,

@@ -9,7 +9,7 @@ export interface RedisCluster {
   readonly nodes: readonly string[];
   /** The initial masters, in the order of their slots. */
   readonly servers: readonly RedisServer[];
-  /** The initial replicas: first the replicas of the first master, then of the second, and so on. */
+  /** The initial replicas. The first master's replicas come first, then the second's, and so on. */
   readonly replicas: readonly RedisServer[];
   stop(): Promise<void>;
 }
@@ -31,7 +31,7 @@ interface Node {
   readonly server: RedisServer;
   /** The port that the cluster announces to clients. */
   readonly port: number;
-  /** The port of the cluster bus. The default, `port` + 10,000, may be taken or above 65,535. */
+  /** The cluster bus's port. The default, `port` + 10,000, may be taken or above 65,535. */
   readonly busPort: number;
 }
 
@@ -93,7 +93,7 @@ async function join(nodes: readonly Node[], masters: number): Promise<void> {
   }
 }
 
-/** The first and the last slot of a master. */
+/** A master's first and last slots. */
 function slotRange(master: number, masters: number): [number, number] {
   return [Math.round((master * SLOTS) / masters), Math.round(((master + 1) * SLOTS) / masters) - 1];
 }

@@ -9,7 +9,7 @@ export interface Reached {
   readonly client?: Redis;
 }
 
-/** Runs `act` with a client of one server that ignores the cluster. */
+/** Runs `act` with a client for one server that ignores the cluster. */
 export async function withClient<T>(
   server: Reached,
   act: (client: Redis) => Promise<T>,
@@ -70,7 +70,7 @@ export async function untilPromoted(replicas: readonly RedisServer[]): Promise<R
   return promoted as RedisServer;
 }
 
-/** Waits until the replicas of a master have acknowledged all its writes so far. */
+/** Waits until a master's replicas have acknowledged all its writes so far. */
 export async function untilInStep(master: RedisServer): Promise<void> {
   await withClient(master, async (client) => {
     const wanted = Number(/master_repl_offset:(\d+)/.exec(await client.info('replication'))?.[1]);

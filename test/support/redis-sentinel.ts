@@ -22,7 +22,7 @@ export interface SentinelOptions {
   readonly sentinels?: number;
   /** Arguments for master and replicas. */
   readonly args?: readonly string[];
-  /** The password of the Sentinels themselves. */
+  /** The Sentinels' own password. */
   readonly sentinelPassword?: string;
 }
 

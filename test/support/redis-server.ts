@@ -28,7 +28,7 @@ export interface RedisOptions {
   readonly dir?: string;
   /** By default a free port. */
   readonly port?: number;
-  /** The text of an initial configuration file that the server may rewrite (a Sentinel needs one). */
+  /** The text for an initial configuration file that the server may rewrite (a Sentinel needs one). */
   readonly config?: string;
 }
 
@@ -98,9 +98,9 @@ async function isFree(port: number): Promise<boolean> {
 
 let program: string | undefined;
 
-/** The path of the server program, chosen by the rules of `npm run redis:ensure`. */
+/** The server program's path, chosen by the rules that `npm run redis:ensure` follows. */
 export function serverProgram(): string {
-  // Test files of a worker share the answer of the script.
+  // A worker's test files share the script's answer.
   const { onceInWorker } = globalThis;
   program ??= onceInWorker ? onceInWorker('redis-server', findProgram) : findProgram();
   return program;
@@ -191,8 +191,8 @@ async function untilReady(child: ChildProcess, port: number): Promise<void> {
 }
 
 /**
- * Kills the server when this process is gone: the input of the shell then ends, however the process ended. An exit
- * handler would run neither in Jest's sandbox nor after SIGKILL.
+ * Kills the server when this process is gone. The shell's input then ends, however the process ended. An exit handler
+ * would run neither in Jest's sandbox nor after SIGKILL.
  */
 function watch(pid: number): ChildProcess {
   const shell = spawn('/bin/sh', ['-c', 'read _; kill -9 "$0"', String(pid)], {

@@ -5,8 +5,8 @@ const KEYS_A_STEP = 10;
 const MIGRATE_MS = 10_000;
 
 /**
- * Moves slots from one master of a cluster to another as `redis-cli --cluster reshard` does: import, migrate the keys,
- * then announce. Returns the number of moved keys.
+ * Moves slots from one of a cluster's masters to another as `redis-cli --cluster reshard` does. It imports, migrates
+ * the keys, then announces. Returns the number of moved keys.
  *
  * @param halfWay called in the middle of each move. One key, if the slot has any, is on the new master, the others on
  *   the old one.
@@ -30,9 +30,9 @@ export async function moveSlots(
   return moved;
 }
 
-/** Slots that are being moved: the old master redirects clients to the new one for keys that it no longer has. */
+/** Slots that are being moved. The old master redirects clients to the new one for keys that it no longer has. */
 export interface OpenMove {
-  /** Moves the existing keys, at most `most` of each slot. Returns the number of moved keys. */
+  /** Moves the existing keys, at most `most` from each slot. Returns the number of moved keys. */
   moveKeys(most?: number): Promise<number>;
   /** Assigns the slots to the new master, which must have all their keys by now. */
   close(): Promise<void>;

@@ -6,7 +6,10 @@ import { serverProgram } from './redis-server.js';
 const path = (name: string) => join('test', 'data', 'tls', name);
 const read = (name: string) => readFileSync(path(name), 'utf8');
 
-/** The files for the settings: the trusted CA, the certificate and key to present, and a CA that has signed nothing. */
+/**
+ * The files for the settings. They are the trusted CA, the certificate and key to present, and a CA that has signed
+ * nothing.
+ */
 export const TLS_FILES = {
   ca: path('ca.pem'),
   cert: path('client.pem'),
@@ -14,10 +17,10 @@ export const TLS_FILES = {
   otherCa: path('other-ca.pem'),
 };
 
-/** The contents of the files, as the store's options take them. */
+/** The files' contents, as the store's options take them. */
 export const TLS_TEXTS = { ca: read('ca.pem'), cert: read('client.pem'), key: read('client.key') };
 
-/** Arguments of a server that accepts TLS on `port` and plain connections on its own port. */
+/** Arguments for a server that accepts TLS on `port` and plain connections on its own port. */
 export function tlsArgs(port: number, clients: 'yes' | 'no' = 'yes'): string[] {
   return [
     ...['--tls-port', String(port), '--tls-auth-clients', clients],

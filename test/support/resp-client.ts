@@ -12,7 +12,7 @@ export function respCommand(...args: readonly (string | Buffer)[]): Buffer {
   return Buffer.concat([Buffer.from(`*${args.length}\r\n`), ...parts]);
 }
 
-/** A connection to RESP_PORT. The test decides which bytes to send, and sees the bytes of each reply. */
+/** A connection to RESP_PORT. The test decides which bytes to send, and sees each reply's bytes. */
 export class RespClient {
   private readonly frames = new RespFrames();
   private received: Buffer = Buffer.alloc(0);

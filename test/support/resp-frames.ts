@@ -1,18 +1,18 @@
 /** Types whose first line counts the bytes that follow, and types whose first line counts the values. */
 const BLOBS = '$=!';
 const AGGREGATES = '*~>%';
-/** More bytes than the first line of a command, and its name, take. */
+/** More bytes than a command's first line and name take. */
 const MOST_HEAD = 48;
 
 /** Splits a stream in Redis' protocol into frames: whole commands, or whole replies. */
 export class RespFrames {
-  /** The length of each complete frame, in bytes. */
+  /** Each complete frame's length, in bytes. */
   readonly lengths: number[] = [];
-  /** The name of each complete command, in lower case. Empty for a reply. */
+  /** Each complete command's name, in lower case. Empty for a reply. */
   readonly names: string[] = [];
   private begun: Buffer = Buffer.alloc(0);
 
-  /** Takes the next bytes of the stream. Returns the offsets in `chunk` at which frames end. */
+  /** Takes the stream's next bytes. Returns the offsets in `chunk` at which frames end. */
   ends(chunk: Buffer): number[] {
     const bytes = Buffer.concat([this.begun, chunk]);
     const before = this.begun.length;
@@ -29,13 +29,13 @@ export class RespFrames {
   }
 }
 
-/** The first word of the command at offset `begin`. */
+/** The command's first word, at offset `begin`. */
 function nameOf(bytes: Buffer, begin: number): string {
   const head = bytes.toString('latin1', begin, begin + MOST_HEAD);
   return /^\*\d+\r\n\$\d+\r\n(\w+)\r\n/.exec(head)?.[1]?.toLowerCase() ?? '';
 }
 
-/** The end of the value at offset `begin`. Undefined if the value is incomplete. */
+/** Where the value at offset `begin` ends. Undefined if the value is incomplete. */
 function endOf(bytes: Buffer, begin: number): number | undefined {
   const line = bytes.indexOf('\r\n', begin);
   if (line < 0) return undefined;

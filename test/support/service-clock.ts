@@ -1,7 +1,7 @@
 import type { Clock } from '#store';
 import { MovedClock } from './moved-clock.js';
 
-/** A message that moves the clock of a spawned service. The service echoes it once its clock has moved. */
+/** A message that moves a spawned service's clock. The service echoes it once its clock has moved. */
 export interface Move {
   readonly advanceMs: number;
 }
@@ -11,7 +11,7 @@ const { CLOCK_CHANNEL } = process.env;
 
 /**
  * Replaces src/store/service-clock.ts in every service that a test starts. Each service has its own clock. A test moves
- * the clock of a spawned service by a message on the IPC channel.
+ * a spawned service's clock by a message on the IPC channel.
  */
 export function serviceClock(): Clock {
   const clock = new MovedClock();

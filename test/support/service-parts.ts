@@ -1,4 +1,4 @@
-/** The parts of the service that tests use in their own process, bundled as one file: see in-process.ts. */
+/** The parts of the service that tests use in their own process, bundled as one file. See in-process.ts. */
 export { createApp } from '../../src/app.setup.js';
 export { InFlight } from '../../src/admission/in-flight.js';
 export { RequestPermit } from '../../src/admission/request-permit.js';

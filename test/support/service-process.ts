@@ -9,7 +9,7 @@ import { patienceMs } from './patience.js';
 import { serviceProgram } from './service-program.js';
 import { until } from './until.js';
 
-/** The service as an operator runs it: a separate process, with signals and exit codes. */
+/** The service as an operator runs it, in a separate process, with signals and exit codes. */
 export interface ServiceProcess {
   readonly child: ChildProcess;
   readonly dataDir: string;
@@ -17,7 +17,7 @@ export interface ServiceProcess {
   stderr(): string;
   /** The URL at which it listens, once it is ready. Throws if it exits first. */
   url(): Promise<string>;
-  /** Moves the service's clock by `ms`, and the service's view of the clock of its Redis. */
+  /** Moves the service's clock by `ms`, and the service's view of its Redis's clock. */
   advance(ms: number): Promise<void>;
   /** Its exit code once it has ended, or null if a signal ended it. */
   exit(): Promise<number | null>;
@@ -29,13 +29,13 @@ export interface ServiceProcess {
 const { PATH, FILTER_SEED } = process.env;
 const INHERITED = { PATH, FILTER_SEED };
 
-/** Options for unusual starts of the service. */
+/** Options for starting the service in unusual ways. */
 export interface ProcessOptions {
   /** The size limit of each file that it writes (`ulimit -f`, in blocks of 512 bytes), until `prlimit` raises it. */
   readonly fileBlocks?: number;
   /** See serviceProgram. */
   readonly packages?: 'bundle' | 'external';
-  /** Path of the program to start instead of the one from the sources. */
+  /** The path of a program to start instead of the one from the sources. */
   readonly main?: string;
 }
 
@@ -85,7 +85,7 @@ export async function startProcess(
   };
 }
 
-/** The outcome of a program. */
+/** A program's outcome. */
 export interface Ended {
   readonly code: number;
   readonly stdout: string;

@@ -21,7 +21,7 @@ const ENTRIES = [
   PARTS,
 ];
 
-/** Packages that load their own binaries or files, and optional packages of Nest that are not installed. */
+/** Packages that load their own binaries or files, and Nest's optional packages that aren't installed. */
 const NOT_BUNDLED = [
   'lmdb',
   'fs-native-extensions',
@@ -46,9 +46,9 @@ const asked = new Map<Packages, Promise<string>>();
 /**
  * Builds the programs from the current sources. Returns the folder that holds them, laid out like `dist`.
  *
- * With bundled packages and compiled code the service starts in a fifth of the CPU time. The start takes most of the
- * CPU time of a test that starts a service. `external` leaves the packages in node_modules, for tests that check which of them are loaded.
- * The first worker builds; the others reuse its result while the sources stay the same.
+ * With bundled packages and compiled code the service starts in a fifth of the CPU time. Starting takes most of a
+ * test's CPU time if it starts a service. `external` leaves the packages in node_modules, for tests that check which of
+ * them are loaded. The first worker builds, and the others reuse its result while the sources stay the same.
  */
 export function serviceProgram(packages: Packages = 'bundle'): Promise<string> {
   // Reading all the sources takes as long as running one CLI command.
@@ -95,9 +95,7 @@ async function bundle(packages: Packages, folder: string): Promise<void> {
   });
 }
 
-/**
- * Compiles the TypeScript sources with decorator metadata, which Nest needs for injection and esbuild does not emit.
- */
+/** Compiles the TypeScript sources with decorator metadata, which Nest needs for injection and esbuild doesn't emit. */
 const SOURCE: Plugin = {
   name: 'source',
   setup({ onLoad, onResolve }) {

@@ -1,6 +1,6 @@
 const NAMESPACE = 'http://www.sitemaps.org/schemas/sitemap/0.9';
 
-/** A sitemap with one entry per line from the second line on. Its images are not pages. */
+/** A sitemap with one entry per line from the second line on. Its images aren't pages. */
 export function urlset(...locs: string[]): string {
   const entries = locs.map(
     (loc) =>

@@ -13,7 +13,7 @@ const REST_MS = 50;
 /** The newest filters are those that tests use or create. */
 const NEWEST = 2;
 
-/** Keeps moving the slots of the catalogue and of the newest filters from master to master in a running cluster. */
+/** Keeps moving the catalogue's and the newest filters' slots from master to master in a running cluster. */
 export class SlotMover {
   movedSlots = 0;
   movedKeys = 0;
@@ -64,7 +64,7 @@ export class SlotMover {
     }
   }
 
-  /** The slots of the catalogue and of the newest filters, without duplicates. */
+  /** The catalogue's and the newest filters' slots, without duplicates. */
   private async busySlots(): Promise<number[]> {
     const found = await Promise.all(
       this.masters.map(({ client }) => client.hvals(CATALOGUE.filters).catch(() => [])),

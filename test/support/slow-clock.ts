@@ -1,10 +1,10 @@
 import type { Clock } from '#store';
 import { MovedClock } from './moved-clock.js';
 
-/** A sweep of this time is followed by a longer rest than the shortest. */
+/** After a sweep that takes this long, the rest is longer than the shortest one. */
 const SLOW_MS = 2_000;
 
-/** A moved clock by which each slice of a sweep takes long while `isSlow`. */
+/** A moved clock by which each of a sweep's slices takes long while `isSlow`. */
 export class SlowClock implements Clock {
   isSlow = false;
   /** How long slices have taken in addition to the real time. */

@@ -1,5 +1,5 @@
 /**
- * Returns the status of a response and reads its body, because an unread body would keep the connection and the process
+ * Returns a response's status and reads its body, because an unread body would keep the connection and the process
  * alive.
  */
 export async function statusOf(url: string, init: RequestInit = {}): Promise<number> {

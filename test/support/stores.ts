@@ -17,7 +17,7 @@ import { until } from './until.js';
 /** A kind of store to test. */
 export interface StoreFixture<H extends StoreHarness = StoreHarness> {
   readonly name: string;
-  /** The number of tests that share one place of data. By default, all tests of a file share it. */
+  /** How many tests share one place for data. By default, all of a file's tests share it. */
   readonly testsAPlace?: number;
   /** The number of runs of segments of sets with `perHost`. An imported set keeps its runs, so every store has such sets. */
   readonly spread: number;
@@ -35,13 +35,13 @@ export interface StoreLimits {
 
 /** One place where data is stored, and the stores opened on it. */
 export interface StoreHarness {
-  /** Opens a store on the data: a new client each time. The embedded store allows only one at a time. */
+  /** Opens a store on the data, each time with a new client. The embedded store allows only one at a time. */
   open(limits?: StoreLimits): Promise<Store>;
   /** Closes all stores and opens a new one, which knows only the stored data. */
   reopen(limits?: StoreLimits): Promise<Store>;
   /** Damages the cells of a segment that holds items, then reopens the store. */
   damage(filter: Filter, segment: number, how: Damage): Promise<Store>;
-  /** The stored cells of a segment. */
+  /** A segment's stored cells. */
   segmentBytes(filter: Filter, segment: number): Promise<Uint8Array>;
   /** The names of all data stored for filters (Redis keys or generations), sorted. */
   kept(): Promise<string[]>;
@@ -51,14 +51,14 @@ export interface StoreHarness {
   tearDown(): Promise<void>;
 }
 
-/** Additional members of the Redis harnesses: access to the servers themselves. */
+/** Additional members in the Redis harnesses, for access to the servers themselves. */
 export interface RedisHarness extends StoreHarness {
   open(
     limits?: StoreLimits & Partial<Pick<RedisStoreOptions, 'clock' | 'timeoutMs' | 'maxHosts'>>,
   ): Promise<RedisStore>;
-  /** A client of every master, for direct access. */
+  /** A client for every master, for direct access. */
   readonly clients: readonly Redis[];
-  /** All Redis keys that match a pattern, each with the client of the master that stores it. */
+  /** All Redis keys that match a pattern, each with the client for the master that stores it. */
   find(pattern: string): Promise<FoundKey[]>;
 }
 
@@ -101,7 +101,7 @@ export const redisCluster: StoreFixture<RedisHarness> = {
 };
 
 /**
- * For `describe.each`: Redis stores that must behave alike. `npm test` leaves out the cluster, because test/contract
+ * Redis stores that must behave alike, for `describe.each`. `npm test` leaves out the cluster, because test/contract
  * runs the same tests on a cluster whose slots move.
  */
 export const REDIS_STORES = currentLane() === 'core' ? [redis] : [redis, redisCluster];

@@ -1,7 +1,7 @@
 import { expect } from '@jest/globals';
 import { call, freshName, type Answer, type TestApp } from './app.js';
 
-/** The address of a service. */
+/** A service's address. */
 type Service = Pick<TestApp, 'url'>;
 
 /** A sync as the API shows it. */
@@ -19,7 +19,7 @@ export interface SyncBody {
   readonly reason?: string;
 }
 
-/** A filter or visited set of a service, and its syncs, as users see them. */
+/** A filter or visited set in a service, and its syncs, as users see them. */
 export class Synced {
   readonly path: string;
 
@@ -61,7 +61,7 @@ export class Synced {
     return (await ok(this.send('GET', ''))) as { items: number; sync?: SyncBody } & Record<string, unknown>;
   }
 
-  /** The results of a batch: `urls/…` of a visited set, `items/…` of a filter. */
+  /** A batch's results, from `urls/…` for a visited set and `items/…` for a filter. */
   async batch(verb: string, list: readonly string[]): Promise<unknown[]> {
     const [member, route] = this.kind === 'filters' ? ['items', '/items'] : ['urls', '/urls'];
     const answer = await ok(this.send('POST', `${route}/${verb}`, { [member]: list }));
@@ -85,7 +85,7 @@ export class Synced {
     return ((await ok(this.list(id, list))) as { results: string[] }).results;
   }
 
-  /** Streams lines, and returns the parsed lines of the response. */
+  /** Streams lines, and returns the response's parsed lines. */
   async stream(
     id: string,
     lines: readonly string[],

@@ -66,7 +66,7 @@ export class TcpProxy {
     this.act = { skip: commands, frames: new RespFrames(), left: 0, run };
   }
 
-  /** Whether no cut is pending: the requested cut has happened, or none was requested. */
+  /** Whether no cut is pending, because the requested cut has happened or none was requested. */
   get hasCut(): boolean {
     return this.cut === undefined;
   }
@@ -98,7 +98,7 @@ export class TcpProxy {
   }
 
   /**
-   * Watches one idle connection. The returned function gives the lengths of the frames that have passed, and the names
+   * Watches one idle connection. The returned function gives the lengths of the frames that have passed and the names
    * of the commands among them, and ends the watch.
    */
   watchFrames(): () => Readonly<Record<Direction, readonly number[]>> & {
@@ -141,7 +141,7 @@ export class TcpProxy {
     this.tunnels.add(tunnel);
   }
 
-  /** The part of a chunk that may pass. If that is not all of it, a cut follows. */
+  /** The part of a chunk that may pass. If that isn't all of it, a cut follows. */
   private pass(direction: Direction, chunk: Buffer): Buffer {
     let passing = chunk;
     if (this.cut?.direction === direction) {
@@ -170,7 +170,7 @@ export class TcpProxy {
   }
 }
 
-/** The number of bytes of a chunk that come before a position. */
+/** How many of a chunk's bytes come before a position. */
 function bytesBefore(place: Place, chunk: Buffer): number {
   let skipped = 0;
   if (place.skip > 0) {

@@ -10,8 +10,8 @@ const MOST_MS = 50;
 const PART = 0.05;
 
 /**
- * Polls every 10 to 50 ms until `holds` returns true. Throws shortly before Jest would end the test, with the name of
- * the event.
+ * Polls every 10 to 50 ms until `holds` returns true. Throws shortly before Jest would end the test, with the event's
+ * name.
  */
 export async function until(what: string, holds: () => Promise<boolean>): Promise<void> {
   const begin = performance.now();

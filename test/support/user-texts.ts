@@ -13,8 +13,7 @@ export interface UserText {
 }
 
 /**
- * Folders whose strings reach users: in answers, logs and terminals, and on the screens of the dashboard and the
- * examples.
+ * Folders whose strings reach users in answers, logs and terminals, and on the dashboard's and the examples' screens.
  */
 const SOURCES = ['examples', 'libs', 'scripts', 'src'];
 /** Paths with other strings: packages, builds, tests and their helpers, scripts for Redis, rules of lint. */
@@ -24,7 +23,9 @@ const NOT_SHOWN =
 /** Placeholder for a value in a template. */
 const VALUE = '…';
 
-/** The texts of all sources that users may meet: strings, templates, and the text between the tags of the dashboard. */
+/**
+ * The texts in all sources that users may meet. They are strings, templates, and the text between the dashboard's tags.
+ */
 export function sourceTexts(): UserText[] {
   const files = SOURCES.flatMap((folder) =>
     readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((name) => join(folder, name)),
@@ -34,7 +35,7 @@ export function sourceTexts(): UserText[] {
     .flatMap((file) => textsIn(readFileSync(file, 'utf8'), file));
 }
 
-/** The texts of a source that have more than one word. The extension of `file` selects the syntax. */
+/** A source's texts that have more than one word. The extension of `file` selects the syntax. */
 export function textsIn(source: string, file: string): UserText[] {
   const kind = file.endsWith('.tsx') ? ts.ScriptKind.TSX : ts.ScriptKind.TS;
   const texts: string[] = [];
@@ -42,7 +43,7 @@ export function textsIn(source: string, file: string): UserText[] {
     if (ts.isImportDeclaration(node) || ts.isExportDeclaration(node)) return;
     const text = textOf(node);
     if (text !== undefined) texts.push(text);
-    // The operands of a concatenation form one text. The values in a template are texts of their own.
+    // The operands in a concatenation form one text. The values in a template are separate texts.
     if (text !== undefined && ts.isBinaryExpression(node)) return;
     ts.forEachChild(node, visit);
   };
@@ -70,7 +71,7 @@ export function apiTexts(): UserText[] {
   return withFile(file, texts);
 }
 
-/** The help of each command of `unseen`. */
+/** The help for each `unseen` command. */
 export function helpTexts(): UserText[] {
   const outcome = { exit: Exit.Done, flush: async () => undefined, listen: () => undefined };
   const all = (command: Command): Command[] => [command, ...command.commands.flatMap((each) => all(each))];
@@ -79,7 +80,7 @@ export function helpTexts(): UserText[] {
   );
 }
 
-/** The paragraphs, list items, table rows and headings of a page, without its code. */
+/** A page's paragraphs, list items, table rows and headings, without its code. */
 export function pageTexts(page: string): UserText[] {
   const prose = readFileSync(page, 'utf8').replace(/^( *)```[^]*?^\1```$/gm, '');
   const blocks = prose.split(/\n(?=\s*(?:\n|#|\||[-*] |\d+\. ))/);

@@ -20,7 +20,7 @@ function element(name, text) {
 
 const plural = (count, one) => `${count.toLocaleString('en')} ${one}${count === 1 ? '' : 's'}`;
 
-/** Answers the status and the body. The status is 0 if the CMS does not answer. */
+/** Returns the status and the body. The status is 0 if the CMS doesn't answer. */
 async function ask(method, path, body) {
   const json = body && { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) };
   try {
@@ -31,7 +31,7 @@ async function ask(method, path, body) {
   }
 }
 
-/** Asks before something that cannot be undone. Returns whether the user confirmed it. */
+/** Asks before something that can't be undone. Returns whether the user confirmed it. */
 function confirmed(question, about, verb) {
   byId('asked').textContent = question;
   byId('about').replaceChildren(...about);

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Database, Row } from './database.js';
 
-/** The fields of an article that its author or its page sets. */
+/** An article's fields that its author or its page sets. */
 export interface Draft {
   /** As returned by `normalUrl`. */
   readonly url: string;
@@ -21,7 +21,7 @@ export interface Article extends Draft {
 /** An article without its body, as lists show it. */
 export type Listed = Omit<Article, 'body'>;
 
-/** An upload of a person, and its state. */
+/** A person's upload, and its state. */
 export interface Upload {
   readonly id: string;
   readonly url: string;
@@ -30,18 +30,18 @@ export interface Upload {
   readonly article?: number;
 }
 
-/** A message to the visited set: visit the URL of an upload, or forget a URL. */
+/** A message to the visited set. It asks to visit an upload's URL, or to forget a URL. */
 export interface Message {
   readonly id: number;
   readonly key: string;
   readonly url: string;
   readonly upload?: string;
-  /** The time of the first attempt, if there was one. The service may have executed it. */
+  /** When the first attempt was made, if there was one. The service may have executed it. */
   readonly firstSentAt?: number;
 }
 
 /**
- * `generation`: the generation of the set that contains the URLs of all articles. `sync`: the key of a sync that may
+ * `generation` is the generation of the set that contains all articles' URLs. `sync` is the key of a sync that may
  * still be open.
  */
 type Note = 'generation' | 'sync';
@@ -52,7 +52,7 @@ const PAGE = 1_000;
 const LISTED = 'id, url, title, origin, version, taken_at, live_until';
 
 /**
- * The URL without its fragment, normalised by the platform. Undefined if the text is not an http or https URL, or is
+ * The URL without its fragment, normalised by the platform. Undefined if the text isn't an http or https URL, or is
  * longer than MOST_URL.
  */
 export function normalUrl(text: string): string | undefined {
@@ -63,8 +63,8 @@ export function normalUrl(text: string): string | undefined {
 }
 
 /**
- * The articles, and the messages to the visited set. A database and a service cannot change in one step. So each change
- * of an article also stores its message, in the same transaction.
+ * The articles, and the messages to the visited set. A database and a service can't change in one step. So each change
+ * to an article also stores its message, in the same transaction.
  */
 export class Articles {
   constructor(private readonly database: Database) {}
@@ -107,7 +107,7 @@ export class Articles {
       if (row === undefined) return undefined;
       const url = String(row['url']);
       this.database.run('DELETE FROM articles WHERE id = ?', [id]);
-      // If the answer was "seen", the set does not store the URL for this article. Forgetting it could lose other URLs.
+      // If the answer was "seen", the set doesn't store the URL for this article. Forgetting it could lose other URLs.
       if (row['counted'] === 1)
         this.database.run('INSERT INTO outbox (key, url) VALUES (?, ?)', [randomUUID(), url]);
       return url;
@@ -146,9 +146,9 @@ export class Articles {
   }
 
   /**
-   * Applies the answer of the set to the visit of an upload. `mayBeOwn`: an earlier attempt of this message may be why
-   * the URL is "seen". If the URL is seen, the upload is stored only with `force`, or if its article is stale, because
-   * the URL of a stale article is seen.
+   * Applies the set's answer after an upload's URL was visited. If `mayBeOwn`, an earlier attempt to send this message
+   * may be why the URL is "seen". If the URL is seen, the upload is stored only with `force`, or if its article is
+   * stale, because a stale article's URL is seen.
    */
   visited({ id, upload = '' }: Message, answer: 'new' | 'seen' | 'invalid', mayBeOwn: boolean): Upload {
     return this.database.transaction(() => {
@@ -163,7 +163,7 @@ export class Articles {
           ? answer !== 'invalid'
           : !isLive && (isOwn || (answer === 'seen' && there !== undefined));
       const article = takes ? this.put(draft, 'upload', isOwn) : there?.id;
-      // The URL of a live article had expired in the set. The visit has added it again.
+      // A live article's URL had expired in the set. The visit has added it again.
       if (!takes && isOwn && article !== undefined) this.told([draft.url]);
       const state = takes ? 'taken' : answer === 'invalid' ? 'invalid' : 'seen';
       this.database.run('UPDATE uploads SET state = ?, article = ? WHERE id = ?', [
@@ -177,8 +177,8 @@ export class Articles {
   }
 
   /**
-   * Stores an article that the crawler has fetched. Repeating the call does no harm. Does not replace the live upload
-   * of a person, or an article whose deletion is pending. Returns the id of the article if it was stored.
+   * Stores an article that the crawler has fetched. Repeating the call does no harm. Doesn't replace a person's live
+   * upload, or an article whose deletion is pending. Returns the article's id if it was stored.
    */
   collect(draft: Draft): number | undefined {
     return this.database.transaction(() => {
@@ -203,7 +203,7 @@ export class Articles {
   }
 
   /**
-   * Returns `forgotten` for a stale article whose URL is not in the set. Otherwise the article would be live, and the
+   * Returns `forgotten` for a stale article whose URL isn't in the set. Otherwise the article would be live, and the
    * crawler would collect it again.
    */
   setLiveUntil(id: number, liveUntil: number): Article | 'forgotten' | undefined {
@@ -213,7 +213,7 @@ export class Articles {
     return there !== undefined && changed === 0 ? 'forgotten' : there;
   }
 
-  /** At most `limit` articles in the order of their ids, after the id `after`. */
+  /** At most `limit` articles in id order, after the id `after`. */
   list(after: number, limit: number): Listed[] {
     const rows = this.database.all(`SELECT ${LISTED} FROM articles WHERE id > ? ORDER BY id LIMIT ?`, [
       after,
@@ -229,7 +229,7 @@ export class Articles {
     ]);
   }
 
-  /** The URLs for a new set: of all live articles, and of the stale articles that no sync has forgotten. */
+  /** The URLs for a new set, from all live articles, and from the stale articles that no sync has forgotten. */
   *heldUrls(now: number): Generator<string> {
     yield* this.urls(
       'SELECT id, url FROM articles WHERE (counted = 1 OR live_until > ?) AND id > ? ORDER BY id LIMIT ?',
@@ -237,7 +237,7 @@ export class Articles {
     );
   }
 
-  /** Notes that the set stores these URLs for their articles, because it has answered "new". */
+  /** Notes that the set stores these URLs for their articles, because it has returned "new". */
   told(urls: readonly string[]): void {
     for (const url of urls) this.database.run('UPDATE articles SET counted = 1 WHERE url = ?', [url]);
   }
@@ -250,7 +250,7 @@ export class Articles {
 
   /**
    * Notes that a sync has forgotten the URLs of all articles that were stale at `now`. Articles that were renewed since
-   * are not stale.
+   * aren't stale.
    */
   staleForgotten(now: number): void {
     this.database.run('UPDATE articles SET counted = 0 WHERE live_until <= ? AND counted = 1', [now]);
@@ -284,7 +284,7 @@ export class Articles {
     for (const { url } of this.pages(sql, values)) yield String(url);
   }
 
-  /** All rows of a paged statement. Its last two values are the id before the page, and the size of the page. */
+  /** All rows of a paged statement. Its last two values are the id before the page, and the page size. */
   private *pages(sql: string, values: readonly number[]): Generator<Row> {
     let after = 0;
     for (;;) {

@@ -12,7 +12,7 @@ const MOST_ATTEMPTS = 8;
 /** How often the CMS checks that the set exists, because an operator may drop it. */
 const LOOK_AGAIN_MS = 60_000;
 
-/** Connects the parts of the CMS. */
+/** Connects the CMS's parts. */
 export class Cms {
   readonly articles: Articles;
   private readonly outbox: Outbox;
@@ -23,7 +23,7 @@ export class Cms {
   private readonly stopping = new AbortController();
   private preparing: Promise<void> | undefined;
   private preparedAt = 0;
-  /** Time of the next nightly sync. */
+  /** When the next nightly sync starts. */
   private nextNight: number;
 
   private constructor(
@@ -53,7 +53,7 @@ export class Cms {
     return new Cms(Database.open(options.dataFolder), options, log);
   }
 
-  /** Stores an article of a person, unless its URL was seen. While Unseen is unavailable, the upload waits. */
+  /** Stores a person's article, unless its URL was seen. While Unseen is unavailable, the upload waits. */
   upload(draft: Draft, force: boolean): Promise<Upload> {
     return this.outbox.outcome(this.articles.upload(draft, force), this.options.patienceMs);
   }
@@ -108,7 +108,7 @@ export class Cms {
     return this.preparing ?? Promise.resolve();
   }
 
-  /** Creates the set if it does not exist. If the set is new or was cleared, adds the URLs of the stored articles. */
+  /** Creates the set if it doesn't exist. If the set is new or was cleared, adds the stored articles' URLs. */
   private async prepare(signal: AbortSignal): Promise<void> {
     const { capacity, maxAgeSeconds } = this.options;
     const made = {

@@ -3,18 +3,18 @@ import { normalUrl, type Articles } from './articles.js';
 import { Loop } from './loop.js';
 import { fetchPage } from './page.js';
 
-/** Options of the collector. */
+/** The collector's options. */
 export interface CollectorOptions {
   /** Pages that link to articles. */
   readonly sources: readonly string[];
-  /** Pause between two checks of the sources. */
+  /** How long to pause between checking the sources. */
   readonly everyMs: number;
   /** How long a collected article is live. */
   readonly liveMs: number;
   readonly concurrency: number;
 }
 
-/** The result of a check of the sources. */
+/** What a check of the sources found. */
 export interface Round {
   readonly links: number;
   readonly new: number;
@@ -26,8 +26,8 @@ export interface Round {
 const DELETED = new Error('the article was deleted');
 
 /**
- * Checks the sources at intervals and discovers their links. Fetches new pages from the queue of the visited set.
- * Stores an article before it acknowledges its URL, so a page is fetched again if the CMS is killed in between.
+ * Checks the sources at intervals and discovers their links. Fetches new pages from the visited set's queue. Stores an
+ * article before it acknowledges its URL, so a page is fetched again if the CMS is killed in between.
  */
 export class Collector {
   private readonly rounds: Loop;
@@ -56,7 +56,7 @@ export class Collector {
     });
   }
 
-  /** Checks the sources once. Throws if the service does not answer. */
+  /** Checks the sources once. Throws if the service doesn't answer. */
   async look(signal: AbortSignal = new AbortController().signal): Promise<Round> {
     await this.ready();
     const failed: Record<string, string> = {};
@@ -74,7 +74,7 @@ export class Collector {
     return { links: links.size, new: await this.discover([...links], signal), failed };
   }
 
-  /** Discards a fetch of this URL in progress, because its article was deleted. */
+  /** Discards a fetch of this URL that is in progress, because its article was deleted. */
   drop(url: string): void {
     this.fetching.get(url)?.abort(DELETED);
   }
@@ -84,7 +84,7 @@ export class Collector {
   }
 
   /**
-   * Returns the number of new URLs. Checks first: `discover` restarts the age of a URL that is seen, so an article that
+   * Returns how many URLs were new. Checks first, because `discover` restarts a seen URL's age, so an article that
    * stays linked would never be collected again.
    */
   private async discover(urls: readonly string[], signal: AbortSignal): Promise<number> {
@@ -113,7 +113,7 @@ export class Collector {
   }
 
   /**
-   * Fetches a page and stores its article. A page that is gone or is not an article is done. The next sync forgets its
+   * Fetches a page and stores its article. A page that is gone or isn't an article is done. The next sync forgets its
    * URL. If the page turns up again, it is fetched again.
    */
   private async collect({ url: given, signal }: Task): Promise<void> {

@@ -6,7 +6,7 @@ import sqlite from 'node-sqlite3-wasm';
 export type Row = Readonly<Record<string, string | number | null>>;
 type Value = string | number | null;
 
-/** Each entry upgrades the database by one version. Only comments of an entry may change later. */
+/** Each entry upgrades the database by one version. Only an entry's comments may change later. */
 const MIGRATIONS = [
   `CREATE TABLE articles (
      id INTEGER PRIMARY KEY AUTOINCREMENT,

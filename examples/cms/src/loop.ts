@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** The work of a loop. */
+/** A loop's work. */
 export interface Work {
   readonly name: string;
   /** Does all pending work. */

@@ -4,7 +4,7 @@ import type { Articles, Listed } from './articles.js';
 import type { Outbox } from './outbox.js';
 import { Turns } from './turns.js';
 
-/** The result of a sync or of its preview. */
+/** The result of a sync or its preview. */
 export interface SyncReport {
   readonly done: boolean;
   /** Estimated number of forgotten items. */
@@ -22,7 +22,7 @@ type ArticleSync = ReturnType<VisitedSet['syncs']['get']>;
 
 const MOST_NAMED = 100;
 
-/** Makes the visited set forget all URLs that do not belong to live articles. */
+/** Makes the visited set forget all URLs that don't belong to live articles. */
 export class Nightly {
   /** A set can have one open sync. */
   private readonly turns = new Turns();
@@ -36,12 +36,12 @@ export class Nightly {
     private readonly log: (text: string) => void,
   ) {}
 
-  /** Shows the effect of a sync and changes nothing. */
+  /** Shows what a sync would do and changes nothing. */
   preview(): Promise<SyncReport> {
     return this.turns.take(() => this.sync({ dryRun: true }));
   }
 
-  /** Forgets the URLs that are not live. `force`: even if the service would refuse. */
+  /** Forgets the URLs that aren't live. With `force`, even if the service would refuse. */
   run(force = false): Promise<SyncReport> {
     return this.turns.take(() => this.sync({ force }));
   }

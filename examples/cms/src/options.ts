@@ -16,7 +16,7 @@ export const USAGE = `npm start -- [options]
   --data FOLDER       folder of the database (./data)
   --port N            port of the CMS on 127.0.0.1 (4000; 0: any free port)`;
 
-/** The options of the command line. */
+/** The command line's options. */
 export interface Options {
   readonly unseen: string;
   readonly set: string;

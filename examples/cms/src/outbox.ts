@@ -8,9 +8,9 @@ const RECORDS_MS = 23 * 3_600_000;
 const REST_MS = 60_000;
 
 /**
- * Sends the pending messages to the visited set, one at a time and in order: if a URL was deleted and is added again,
- * it is forgotten first. Each message has its own key. So a message is executed once even if it is sent again, because
- * its answer was lost or the CMS was killed.
+ * Sends the pending messages to the visited set, one at a time and in order. So if a URL was deleted and is added
+ * again, it is forgotten first. Each message has its own key. So a message is executed once even if it is sent again,
+ * because its answer was lost or the CMS was killed.
  */
 export class Outbox {
   private readonly loop: Loop;
@@ -38,7 +38,7 @@ export class Outbox {
     this.loop.wake();
   }
 
-  /** The state of an upload after at most `patienceMs`. It may still be `waiting`. */
+  /** An upload's state after at most `patienceMs`. It may still be `waiting`. */
   async outcome(upload: Upload, patienceMs: number): Promise<Upload> {
     const answered = new Promise<Upload>((resolve) => this.asked.set(upload.id, resolve));
     this.wake();

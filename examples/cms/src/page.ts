@@ -4,11 +4,11 @@ import { normalUrl } from './articles.js';
 /** The parts of a page that the CMS uses. */
 export interface Page {
   readonly status: number;
-  /** The target of a redirect. */
+  /** A redirect's target. */
   readonly location?: string;
   /** Undefined unless it is HTML with a title. */
   readonly article?: { readonly title: string; readonly body: string };
-  /** The URLs of its links, without duplicates. */
+  /** Its links' URLs, without duplicates. */
   readonly links: readonly string[];
 }
 
@@ -16,7 +16,7 @@ const USER_AGENT = 'unseen-cms/0.1';
 const TIMEOUT_MS = 30_000;
 /** The rest of a longer page is ignored. */
 const MOST_BYTES = 2_000_000;
-/** Maximum depth of open elements: the parser searches all open elements for each closing tag. */
+/** How deep open elements may be at most, because the parser searches all open elements for each closing tag. */
 const MOST_DEPTH = 1_000;
 const UNREAD = new Set([
   'title',
@@ -32,8 +32,7 @@ const UNREAD = new Set([
 ]);
 
 /**
- * Fetches a page. Does not follow redirects, because their targets are separate URLs. Throws if the site is
- * unavailable.
+ * Fetches a page. Doesn't follow redirects, because their targets are separate URLs. Throws if the site is unavailable.
  */
 export async function fetchPage(url: string, signal: AbortSignal): Promise<Page> {
   const ending = new AbortController();
@@ -53,7 +52,7 @@ export async function fetchPage(url: string, signal: AbortSignal): Promise<Page>
     );
     return { status, links: [], ...(response.ok && isHtml && (await read(response, url))) };
   } finally {
-    // Cancels the download of the part that was not read.
+    // Cancels downloading the part that wasn't read.
     ending.abort();
   }
 }

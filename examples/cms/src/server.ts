@@ -41,7 +41,7 @@ interface IdParams {
   readonly id: number;
 }
 
-/** The HTTP server of the CMS. `liveMs`: how long an article is live if its upload does not set `liveUntil`. */
+/** The CMS's HTTP server. `liveMs` is how long an article is live if its upload doesn't set `liveUntil`. */
 export function createServer(cms: Cms, liveMs: number): FastifyInstance {
   const server = fastify({ bodyLimit: MOST_BYTES, ajv: { customOptions: { removeAdditional: false } } });
   // Other web pages could make a browser send requests to this machine, and no login would stop them.

@@ -17,15 +17,15 @@ export function visitedKey({ url }: Request, suffix: string): string {
   return `${PREFIX}${suffix}:${url}`;
 }
 
-/** Whether the URL of a request was visited when it was added. */
+/** Whether a request's URL was visited when it was added. */
 export function isVisited({ uniqueKey }: Request): boolean {
   return uniqueKey.startsWith(PREFIX);
 }
 
-/** A copy of a request with a different key. The original stays unchanged, because callers know it by its key. */
+/** A request's copy with a different key. The original stays unchanged, because callers know it by its key. */
 export function withKey(request: Request, uniqueKey: string): Request {
-  // Copies through JSON, as the queue does: a spread would lose data that Crawlee hides in `userData`, such as the
-  // depth of the crawl.
+  // Copies through JSON, as the queue does, because a spread would lose data that Crawlee hides in `userData`, such as
+  // the crawl depth.
   const options: RequestOptions = JSON.parse(JSON.stringify(request));
   return new Request({ ...options, uniqueKey });
 }

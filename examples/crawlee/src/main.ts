@@ -33,7 +33,7 @@ async function main(): Promise<void> {
   if (process.env.CRAWLEE_LOG_LEVEL === undefined) log.setLevel(LogLevel.WARNING);
 
   const visitedWhen = visitedWhenOf(values['visited-when']);
-  // Only the queue contains URLs that are visited but not fetched yet. Crawlee does not purge a named queue when the
+  // Only the queue contains URLs that are visited but not fetched yet. Crawlee doesn't purge a named queue when the
   // next run starts.
   const queue = visitedWhen === 'scheduled' ? await RequestQueue.open(values.set) : undefined;
   const manager = await UnseenRequestManager.open({

@@ -12,15 +12,15 @@ export const leaveRedirects: CheerioHook = async ({ request }, options) => {
   options.followRedirect = ({ headers, url }) => {
     if (headers.location === undefined || keyByUrl(resolve(headers.location, url)) === keyByUrl(request.url))
       return true;
-    // Crawlee rejects answers that are not HTML, and a redirect may have no content type.
+    // Crawlee rejects answers that aren't HTML, and a redirect may have no content type.
     headers['content-type'] = 'text/html';
     return false;
   };
 };
 
 /**
- * Adds the target of a redirect as a request, so that it is fetched once even if several redirects and links lead to
- * it. Only a start page may redirect to another host. Returns false if the answer is not a redirect.
+ * Adds a redirect's target as a request, so it is fetched once even if several redirects and links lead to it. Only a
+ * start page may redirect to another host. Returns false if the answer isn't a redirect.
  */
 export async function addRedirect(
   manager: UnseenRequestManager,
@@ -37,7 +37,7 @@ export async function addRedirect(
   return true;
 }
 
-/** The base if the location is not a URL. */
+/** The base if the location isn't a URL. */
 function resolve(location: string, base: string): string {
   return URL.canParse(location, base) ? new URL(location, base).href : base;
 }

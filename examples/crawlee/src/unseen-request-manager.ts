@@ -38,11 +38,11 @@ export type VisitedWhen =
 export interface UnseenRequestManagerOptions {
   /** The set, which `open` creates: its name, capacity, and other options. */
   readonly set: CreateVisitedSet;
-  /** The URL of the service, and the API key. */
+  /** The service's URL, and the API key. */
   readonly service?: ClientOptions;
   /** Default: `scheduled`. */
   readonly visitedWhen?: VisitedWhen;
-  /** The queue of the requests. Default: Crawlee's default queue. */
+  /** The queue for the requests. By default, Crawlee's default queue. */
   readonly queue?: RequestQueue;
   /**
    * Releases requests that a killed process has locked. Crawlee waits minutes for such locks, because another process
@@ -51,33 +51,33 @@ export interface UnseenRequestManagerOptions {
   readonly isOnlyUser?: boolean;
 }
 
-/** The answer of the queue for an added request. */
+/** What the queue returns for an added request. */
 type Added = AddRequestsBatchedResult['addedRequests'][number];
 
-/** Options of one call, and how many new requests it may still add. */
+/** One call's options, and how many new requests it may still add. */
 interface Adding {
   readonly forefront: boolean;
   left: number;
   readonly overLimit: Source[];
 }
 
-/** The service stores Idempotency-Keys for a day, so older entries cannot be repeated with the same keys. */
+/** The service stores Idempotency-Keys for a day, so older entries can't be repeated with the same keys. */
 const REPEATABLE_MS = 23 * 3_600_000;
 
 /**
  * A request manager for Crawlee that asks Unseen which URLs are new and adds those to a request queue.
  *
- * Does not check requests that are more than a URL: with their own `uniqueKey`, with a method other than GET, or with a
- * fragment that counts. Only the queue handles such requests.
+ * Doesn't check requests that are more than a URL, which are those with their own `uniqueKey`, with a method other than
+ * GET, or with a fragment that counts. Only the queue handles such requests.
  */
 export class UnseenRequestManager implements IRequestManager {
-  /** Number of calls that are adding requests. */
+  /** How many calls are adding requests. */
   private adding = 0;
   /** Journal entries that an earlier process or a failed call left. */
   private readonly unsettled: Entry[] = [];
-  /** Keys of URLs that failed permanently. They are unseen again, but this run does not retry them. */
+  /** Keys of URLs that failed permanently. They are unseen again, but this run doesn't retry them. */
   private readonly failed = new Set<string>();
-  /** Keys of the start pages of this run. `left`: keys of all URLs in the queue when it was opened. */
+  /** Keys of this run's start pages. `left` has the keys of all URLs in the queue when it was opened. */
   private readonly starts = new Set<string>();
   private readonly left = new Set<string>();
   /** The error of requests that could not be added in the background. */
@@ -91,7 +91,7 @@ export class UnseenRequestManager implements IRequestManager {
     private readonly journal: Journal,
   ) {}
 
-  /** Creates the set if it does not exist, and finishes journal entries of an earlier process. */
+  /** Creates the set if it doesn't exist, and finishes an earlier process's journal entries. */
   static async open(options: UnseenRequestManagerOptions): Promise<UnseenRequestManager> {
     const { set, service, visitedWhen = 'scheduled' } = options;
     if (!VISITED_WHEN.includes(visitedWhen))
@@ -102,7 +102,7 @@ export class UnseenRequestManager implements IRequestManager {
     const visited = new UnseenClient(service).visitedSet(name);
     await visited.create(made);
     const queue = options.queue ?? (await RequestQueue.open());
-    // Crawlee purges or keeps a store together with the queue of the same name.
+    // Crawlee purges or keeps a store together with the queue that has the same name.
     const journal = new Journal(await KeyValueStore.open(queue.name ?? null), name);
     const manager = new UnseenRequestManager(queue, visited, visitedWhen, journal);
     manager.unsettled.push(...(await journal.left()));
@@ -112,8 +112,8 @@ export class UnseenRequestManager implements IRequestManager {
   }
 
   /**
-   * Adds start pages, which every run fetches to find new links. Skips a start page that is still in the queue of an
-   * interrupted run.
+   * Adds start pages, which every run fetches to find new links. Skips a start page that is still in an interrupted
+   * run's queue.
    */
   async addStarts(sources: readonly (Source | string)[]): Promise<void> {
     const requests = sources.map(requestOf).filter(({ url }) => !this.left.has(keyByUrl(url)));
@@ -133,14 +133,14 @@ export class UnseenRequestManager implements IRequestManager {
   }
 
   /**
-   * The manager, with the type of the crawler's option `requestQueue`. At run time, the option accepts any object with
-   * the right methods. Crawlee 3.18 rejects `requestManager` at run time, although its type fits.
+   * The manager, typed for the crawler's option `requestQueue`. At run time, the option accepts any object with the
+   * right methods. Crawlee 3.18 rejects `requestManager` at run time, although its type fits.
    */
   asRequestQueue(): RequestProvider {
     return this as IRequestManager as RequestProvider;
   }
 
-  /** Forgets URLs for all crawlers of the set, so that they are fetched when a crawler finds them again. */
+  /** Forgets URLs for all the set's crawlers, so they are fetched when a crawler finds them again. */
   async forget(urls: readonly string[]): Promise<('forgotten' | 'absent' | 'saturated' | 'invalid')[]> {
     const results = await this.set.forget(urls);
     for (const url of urls) this.failed.delete(keyByUrl(url));
@@ -160,7 +160,7 @@ export class UnseenRequestManager implements IRequestManager {
 
   /**
    * Resolves when the first 1,000 requests were added, and adds the rest in the background, as Crawlee's own queue
-   * does. With `waitForAllRequestsToBeAdded` or `maxNewRequests`, waits for all. If the rest cannot be added, the run
+   * does. With `waitForAllRequestsToBeAdded` or `maxNewRequests`, waits for all. If the rest can't be added, the run
    * fails.
    */
   async addRequestsBatched(
@@ -179,9 +179,9 @@ export class UnseenRequestManager implements IRequestManager {
   }
 
   /**
-   * Visits or forgets the URLs of a request, then marks it as handled in the queue. If the process is killed in
-   * between, the request is handled again and nothing is lost. Crawlee calls this when a request was handled, has
-   * failed permanently, or was skipped; the state of the request tells which.
+   * Visits or forgets a request's URLs, then marks it as handled in the queue. If the process is killed in between, the
+   * request is handled again and nothing is lost. Crawlee calls this when a request was handled, has failed
+   * permanently, or was skipped. The request's state tells which.
    */
   async markRequestHandled(request: Request): Promise<RequestQueueOperationInfo | null> {
     const own = this.isStart(request) ? [request.url] : [];
@@ -237,7 +237,7 @@ export class UnseenRequestManager implements IRequestManager {
     this.queue.internalTimeoutMillis = ms;
   }
 
-  /** The crawler sets this on its queue, from the time limit of its handler. */
+  /** The crawler sets this on its queue, from its handler's time limit. */
   get requestLockSecs(): number {
     return this.queue.requestLockSecs;
   }
@@ -298,7 +298,7 @@ export class UnseenRequestManager implements IRequestManager {
     return added;
   }
 
-  /** Visits the URLs of an entry and queues the new ones. An entry that fails is settled later. */
+  /** Visits an entry's URLs and queues the new ones. An entry that fails is settled later. */
   private async settle(entry: Entry): Promise<Added[]> {
     const { key, forefront, requests } = entry;
     const adding = { forefront, left: Infinity, overLimit: [] };
@@ -321,7 +321,7 @@ export class UnseenRequestManager implements IRequestManager {
       throw error;
     }
     try {
-      // The queue rejects URLs that Unseen does not accept, such as overlong ones: once, now.
+      // The queue rejects URLs that Unseen doesn't accept, such as overlong ones. It does so once, now.
       return [...added, ...(await this.enqueue(invalid, adding))];
     } finally {
       await this.journal.remove(entry);
@@ -329,8 +329,8 @@ export class UnseenRequestManager implements IRequestManager {
   }
 
   /**
-   * Visits the URLs of an entry under its key. If the key is too old, it is unknown which URLs were new, so all count
-   * as new: fetching a page twice is better than never.
+   * Visits an entry's URLs under its key. If the key is too old, nobody knows which URLs were new, so all count as new,
+   * because fetching a page twice is better than never.
    */
   private async visitOnce({ key, writtenAt, requests }: Entry): Promise<('new' | 'seen' | 'invalid')[]> {
     const urls = requests.map(({ url }) => url);
@@ -345,7 +345,7 @@ export class UnseenRequestManager implements IRequestManager {
     const { items } = await client.listHead({ limit: Number.MAX_SAFE_INTEGER });
     for (const { id, url } of items) {
       this.left.add(keyByUrl(url));
-      // Throws if the request is not locked.
+      // Throws if the request isn't locked.
       if (isOnlyUser) await client.deleteRequestLock(id).catch(() => undefined);
     }
   }
@@ -385,11 +385,11 @@ export class UnseenRequestManager implements IRequestManager {
   }
 
   private async visit(urls: readonly string[]): Promise<void> {
-    // Single calls: the client combines them with the calls for other pages.
+    // Single calls, which the client combines with the calls for other pages.
     await Promise.all(urls.map((url) => this.set.visit(url)));
   }
 
-  /** Forgets a failed page. Its key comes from the request, so a crash does not make it forget the page twice. */
+  /** Forgets a failed page. Its key comes from the request, so a crash doesn't make it forget the page twice. */
   private async forgetFailed(request: Request): Promise<void> {
     this.failed.add(keyByUrl(request.url));
     await this.set.forget(request.url, { idempotencyKey: `failed-${getRequestId(request.uniqueKey)}` });
@@ -407,14 +407,18 @@ export class UnseenRequestManager implements IRequestManager {
 
 const VISITED_WHEN: readonly string[] = ['scheduled', 'handled'] satisfies VisitedWhen[];
 
-/** Whether the page was fetched: it has not failed, and it was not skipped before it was loaded, as by robots.txt. */
+/**
+ * Whether the page was fetched. If so, it hasn't failed, and wasn't skipped before it was loaded, for example because
+ * of robots.txt.
+ */
 function wasFetched({ state, loadedUrl }: Request): boolean {
   if (state === RequestState.SKIPPED) return loadedUrl !== undefined;
   return state !== RequestState.ERROR_HANDLER;
 }
 
 /**
- * The URLs to visit for a handled request: its own URL, unless it is already visited, and the target of its redirect.
+ * The URLs to visit for a handled request. They are its own URL, unless it is already visited, and its redirect's
+ * target.
  */
 function urlsToMark(request: Request): string[] {
   const urls: string[] = [];
@@ -426,7 +430,7 @@ function urlsToMark(request: Request): string[] {
   return withoutFragment(loadedUrl) === withoutFragment(url) ? urls : [...urls, loadedUrl];
 }
 
-/** The answer for a request that is not queued. */
+/** The answer for a request that isn't queued. */
 function present({ uniqueKey }: Request): Added {
   return { uniqueKey, requestId: getRequestId(uniqueKey), wasAlreadyPresent: true, wasAlreadyHandled: true };
 }

@@ -23,14 +23,14 @@ class Page:
 
     status: int
     links: List[str]
-    #: Its only link is the target of the redirect.
+    # : Its only link is the redirect's target.
     redirect: bool = False
     #: The page was longer than ``max_bytes``.
     cut: bool = False
 
 
 class SiteBusy(Exception):
-    """The site cannot answer now. Retry after this many seconds at the earliest."""
+    """The site can't answer now. Retry after this many seconds at the earliest."""
 
     def __init__(self, status: int, retry_after: int) -> None:
         super().__init__(f"HTTP {status}")
@@ -48,7 +48,7 @@ def _retry_after(header: str) -> int:
 
 
 def fetch_page(url: str, user_agent: str, timeout: float, max_bytes: int) -> Page:
-    """Fetches a page. A page that is gone or is not HTML has no links. Raises SiteBusy."""
+    """Fetches a page. A page that is gone or isn't HTML has no links. Raises SiteBusy."""
 
     def wanted(status: int, headers: HTTPMessage) -> int:
         is_html = headers.get_content_type() in ("text/html", "application/xhtml+xml")
@@ -60,7 +60,8 @@ def fetch_page(url: str, user_agent: str, timeout: float, max_bytes: int) -> Pag
         raise SiteBusy(answer.status, min(MOST_RETRY_AFTER_SECONDS, seconds))
     location = answer.headers.get("Location") if 300 <= answer.status < 400 else None
     if location is not None:
-        # The target of a redirect is a separate URL: it has its own host and rules, and may have been fetched already.
+        # A redirect's target is a separate URL, because it has its own host and rules, and may have been fetched
+        # already.
         to = resolve(location, url)
         return Page(answer.status, [] if to is None else [to], redirect=True)
     return Page(answer.status, links_of(answer.text, url), cut=answer.cut)
@@ -76,7 +77,7 @@ class Answer:
 
 
 def host_of(url: str) -> str:
-    """``host``, or ``host:port`` if the port is not the default of the scheme. Raises ValueError."""
+    """``host``, or ``host:port`` if the port isn't the scheme's default. Raises ValueError."""
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise ValueError(f"{url!r} is not an http or https URL")
@@ -104,7 +105,7 @@ def get(url: str, user_agent: str, timeout: float, wanted: Callable[[int, HTTPMe
     begun = time.monotonic()
     try:
         connection.connect()
-        # The timeout of a socket applies to each read.
+        # A socket's timeout applies to each read.
         timer = threading.Timer(begun + timeout - time.monotonic(), _hang_up, (connection.sock, late))
         timer.start()
         try:
@@ -173,7 +174,7 @@ def links_of(html: str, page: str) -> List[str]:
 
 
 def resolve(href: str, base: str) -> Optional[str]:
-    """None if it is not an http or https URL."""
+    """None if it isn't an http or https URL."""
     try:
         url = urldefrag(urljoin(base, href.strip())).url
         host_of(url)

@@ -12,7 +12,7 @@ from pages import get, resolve, site_of
 
 @dataclass(frozen=True)
 class Rules:
-    """The rules in the robots.txt of a site. ``unknown``: why they could not be read."""
+    """The rules in a site's robots.txt. ``unknown`` is why they couldn't be read."""
 
     parser: RobotFileParser
     delay: float
@@ -21,7 +21,7 @@ class Rules:
 
 
 class Robots:
-    """The robots.txt of each site, requested once a day (RFC 9309)."""
+    """Each site's robots.txt, requested once a day (RFC 9309)."""
 
     KEPT_SECONDS = 86_400
     MOST_DELAY = 3600
@@ -43,7 +43,7 @@ class Robots:
         return rules if rules is not None and time.monotonic() < rules.until else None
 
     def load(self, url: str) -> Rules:
-        """Requests robots.txt. If the site does not answer, allows nothing until the next attempt."""
+        """Requests robots.txt. If the site doesn't answer, allows nothing until the next attempt."""
         try:
             rules = self._ask(f"{site_of(url)}/robots.txt")
         except (OSError, HTTPException, ValueError) as error:

@@ -12,7 +12,7 @@ from typing import Any, Callable, Dict, List, Optional
 from urllib.parse import quote, urlsplit
 
 
-#: Capacity of a new set, which grows when it is full.
+# : A new set's capacity. The set grows when it is full.
 CAPACITY = 1_000_000
 
 
@@ -25,11 +25,11 @@ class Refused(Exception):
 
 
 class Unreachable(Exception):
-    """The service did not answer in time. It may have executed the call."""
+    """The service didn't answer in time. It may have executed the call."""
 
 
 class _Passing(Exception):
-    """A temporary failure. ``seconds``: the pause that the service requests before a retry."""
+    """A temporary failure. ``seconds`` is the pause that the service requests before a retry."""
 
     def __init__(self, text: str, seconds: Optional[float]) -> None:
         super().__init__(text)
@@ -97,7 +97,7 @@ class Service:
     def release(
         self, ids: List[str], reason: str, delay_seconds: int = 0, host_delay_seconds: int = 0, count_attempt: bool = True
     ) -> List[str]:
-        """``host_delay_seconds``: how long no worker gets a URL of the same host."""
+        """``host_delay_seconds`` is how long no worker gets a URL from the same host."""
         # At most 256 bytes. Drops a character that would be cut in two.
         short = reason.encode("utf-8", "replace")[:256].decode("utf-8", "ignore")
         body = {"ids": ids, "reason": short, "delaySeconds": delay_seconds, "countAttempt": count_attempt}
@@ -134,7 +134,7 @@ class Service:
                 wait = min(self.MOST_WAIT, 2 * wait)
 
     def _say_retrying(self, error: Exception) -> None:
-        """Logs once until a call is answered."""
+        """Logs once until a call gets an answer."""
         with self._telling:
             if self._told:
                 return
@@ -156,7 +156,7 @@ class Service:
                 connection.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             connection.request(method, self._base + path, data, headers)
             response = connection.getresponse()
-            # http.client accepts truncated headers. The service always sends the length of its answers.
+            # http.client accepts truncated headers. The service always sends its answers' length.
             if response.length is None and not response.chunked:
                 raise HTTPException("the answer was cut off")
             text = response.read()

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A worker on the queue of a visited set: fetches pages and discovers their links.
+"""A worker on a visited set's queue. It fetches pages and discovers their links.
 
 It does the same as the worker in ``src``, and both can share one queue. It needs Python 3.9 or later and no other package.
 """
@@ -56,13 +56,14 @@ class Worker:
     """
 
     WAIT_SECONDS = 1
-    #: Delays follow the clock of the service, which may be adjusted during a delay.
+    # : Delays follow the service's clock, which may be adjusted during a delay.
     CLOCK_GRACE_SECONDS = 1.0
     POLL_SECONDS = 0.5
-    #: Minimum delay of a URL that was given up. Without it, the queue would return the URL before it looks empty.
+    # : How long a URL that was given up is delayed at least. Without this, the queue would return the URL before it
+    # : looks empty.
     GIVEN_UP_SECONDS = 60
     LONGEST_DELAY_SECONDS = 86400
-    #: How long the worker waits for URLs whose delays it does not know.
+    # : How long the worker waits for URLs whose delays it doesn't know.
     UNKNOWN_DELAY_SECONDS = 60
 
     def __init__(self, service: Service, options: argparse.Namespace, description: Dict[str, Any]) -> None:
@@ -72,15 +73,15 @@ class Worker:
         #: Leased URLs that no thread has begun.
         self._leased: "SimpleQueue[Optional[Task]]" = SimpleQueue()
         self._robots = Robots(options.user_agent, options.timeout, options.retry)
-        #: No lock: a signal handler sets this, and must not wait for a lock.
+        # : No lock, because a signal handler sets this and must not wait for a lock.
         self._stopping = False
         self._over = threading.Event()
         #: Notified when a URL is settled, because a place is free then.
         self._settled = threading.Condition()
         self._held: Dict[str, Task] = {}
         self._begun = time.monotonic()
-        #: The worker waits for delayed URLs until then. Each worker waits only for its own retries, because the counts
-        #: of the queue do not separate retries of other workers from URLs that these have given up.
+        # : The worker waits for delayed URLs until then. Each worker waits only for its own retries, because the
+        # : queue's counts don't separate other workers' retries from URLs that these have given up.
         self._awaits_until = 0.0
         if description["queue"]["delayed"] > 0:
             self._await(self.UNKNOWN_DELAY_SECONDS)
@@ -186,7 +187,7 @@ class Worker:
                 self._crawl(task)
             except Later as later:
                 self._release(task, later)
-            except Exception as error:  # An error of one page must not stop the others.
+            except Exception as error:  # One page's error must not stop the others.
                 self._release(task, Later(str(error) or type(error).__name__, self._delay(task)))
 
     def _crawl(self, task: Task) -> None:
@@ -312,7 +313,7 @@ def main() -> int:
     def stop(number: int, _: Any) -> None:
         for other in (signal.SIGINT, signal.SIGTERM):
             signal.signal(other, lambda number, _: os._exit(128 + number))
-        # Not `print`: the signal may have interrupted it.
+        # Not `print`, because the signal may have interrupted it.
         name = signal.Signals(number).name
         os.write(2, f"{name}: finishing the fetches in progress; signal again to end immediately\n".encode())
         worker.stop()

@@ -4,7 +4,7 @@ import type { Options } from './options.js';
 import { fetchPage, SiteBusyError, type Page } from './page.js';
 import { Robots, type Rules } from './robots.js';
 
-/** The result of a URL: a fetched page, or a page that robots.txt disallows. */
+/** A URL's result, which is a fetched page, or a page that robots.txt disallows. */
 export type Visit =
   | {
       readonly url: string;
@@ -18,13 +18,13 @@ export type Visit =
     }
   | { readonly url: string; readonly depth: number; readonly disallowed: true };
 
-/** Receives the results of a crawler. */
+/** Receives a crawler's results. */
 export interface Listener {
   visit(visit: Visit): void;
   log(text: string): void;
 }
 
-/** Where a URL was found. The payload of the URL stores it. */
+/** Where a URL was found. The URL's payload stores it. */
 interface Place {
   readonly depth: number;
   /** Number of consecutive redirects that led to the URL. */
@@ -35,8 +35,8 @@ const MOST_REDIRECTS = 10;
 const MOST_DELAY_SECONDS = 3_600;
 
 /**
- * Fetches the page of each URL and discovers its links. The set paces each host, and gives each host to one
- * worker at a time.
+ * Fetches each URL's page and discovers its links. The set paces each host, and gives each host to one worker at a
+ * time.
  */
 export class Crawler {
   readonly counts = { fetched: 0, disallowed: 0, failed: 0 };
@@ -51,7 +51,7 @@ export class Crawler {
     this.robots = new Robots(options);
   }
 
-  /** The handler of a worker. If it throws, the worker releases the URL with the reason. */
+  /** A worker's handler. If it throws, the worker releases the URL with the reason. */
   async handle(task: Task): Promise<void> {
     try {
       await this.crawl(task);
@@ -82,7 +82,7 @@ export class Crawler {
     }
   }
 
-  /** Discovers the links of a page. */
+  /** Discovers a page's links. */
   private async follow(page: Page, task: Task): Promise<void> {
     const place = placeOf(task.payload);
     const next = page.isRedirect
@@ -113,7 +113,7 @@ export class Crawler {
     if (ms > 0) await sleep(ms, undefined, { signal }).catch(() => undefined);
   }
 
-  /** Whether a page may be fetched. Throws RetryAfterError if its site cannot provide the rules. */
+  /** Whether a page may be fetched. Throws RetryAfterError if its site can't provide the rules. */
   private allows(url: URL, rules: Rules, { url: text, payload, attempt }: Task): boolean {
     if (rules.unknown !== undefined) {
       const { why, untilMs } = rules.unknown;

@@ -1,4 +1,4 @@
-/** Options of a request. */
+/** A request's options. */
 export interface GetOptions {
   readonly userAgent: string;
   readonly timeoutMs: number;
@@ -6,7 +6,7 @@ export interface GetOptions {
   readonly signal: AbortSignal;
 }
 
-/** Requests a page and calls `read` with the answer. `timeoutMs` covers all of it. Cancels the rest of the download. */
+/** Requests a page and calls `read` with the answer. `timeoutMs` covers all this. Cancels the rest of the download. */
 export async function get<T>(
   url: URL,
   { userAgent, timeoutMs, redirect, signal }: GetOptions,
@@ -23,7 +23,7 @@ export async function get<T>(
     return await read(await fetch(url, { headers, redirect, signal: ending.signal }));
   } catch (error) {
     if (ending.signal.aborted) throw ending.signal.reason;
-    // fetch and the reader of a body throw a TypeError. Errors of `read` itself pass through.
+    // fetch and a body's reader throw a TypeError. Errors from `read` itself pass through.
     throw error instanceof TypeError ? new Error(whyOf(error), { cause: error }) : error;
   } finally {
     clearTimeout(timer);
@@ -32,7 +32,7 @@ export async function get<T>(
   }
 }
 
-/** The text of an answer, cut off after `maxBytes`. */
+/** An answer's text, cut off after `maxBytes`. */
 export async function textOf(
   { body, headers }: Response,
   maxBytes: number,
@@ -58,7 +58,7 @@ function decoderOf(contentType: string): TextDecoder {
   }
 }
 
-/** The reason of a failed request. `fetch` throws "fetch failed"; the cause of that error gives the reason. */
+/** Why a request failed. `fetch` throws "fetch failed", and that error's cause gives the reason. */
 function whyOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const { cause } = error;

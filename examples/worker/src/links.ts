@@ -20,7 +20,7 @@ export function linksOf(html: string, page: URL): string[] {
   return [...new Set(links.filter((link) => link !== undefined))];
 }
 
-/** Undefined if it is not an http or https URL. */
+/** Undefined if it isn't an http or https URL. */
 export function resolve(href: string, from: URL): URL | undefined {
   if (!URL.canParse(href, from)) return undefined;
   const url = new URL(href, from);

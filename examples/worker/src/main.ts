@@ -1,10 +1,10 @@
-/** A worker on the queue of a visited set: fetches pages and discovers their links. */
+/** A worker on a visited set's queue. It fetches pages and discovers their links. */
 import { ConflictError, UnseenClient, UnseenError, Worker, type VisitedSet } from 'unseen-client';
 import { Crawler } from './crawler.js';
 import { readOptions, USAGE, type Options } from './options.js';
 
 const SIGNALS = ['SIGINT', 'SIGTERM'] as const;
-/** Capacity of a new set, which grows when it is full. */
+/** A new set's capacity. The set grows when it is full. */
 const CAPACITY = 1_000_000;
 
 function log(text: string): void {
@@ -50,7 +50,7 @@ async function work(options: Options): Promise<void> {
     tries: options.attempts,
     delaySeconds: (attempt) => crawler.delaySeconds(attempt),
     onError: (error, task) => {
-      // The crawler logs failed URLs itself, except for errors of the service.
+      // The crawler logs failed URLs itself, except for errors from the service.
       if (task === undefined || error instanceof UnseenError) log(String(error));
     },
   });

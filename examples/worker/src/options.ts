@@ -19,7 +19,7 @@ export const USAGE = `npm start -- [options] SERVICE SET START...
   --retry SECONDS     delay before a failed URL is retried, doubled each time (10)
   --forever           wait for more URLs when the queue is empty`;
 
-/** The options of the command line. */
+/** The command line's options. */
 export interface Options {
   readonly service: string;
   readonly set: string;
@@ -27,7 +27,7 @@ export interface Options {
   readonly concurrency: number;
   readonly delaySeconds: number;
   readonly userAgent: string;
-  /** Allowed hosts of links, as `host` or `host:port`. Undefined: all hosts. */
+  /** Hosts that links may lead to, as `host` or `host:port`. If undefined, all hosts. */
   readonly hosts: ReadonlySet<string> | undefined;
   readonly maxDepth: number;
   readonly maxBytes: number;

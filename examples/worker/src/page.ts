@@ -6,13 +6,13 @@ import { linksOf, resolve } from './links.js';
 export interface Page {
   readonly status: number;
   readonly links: readonly string[];
-  /** Its only link is the target of the redirect. */
+  /** Its only link is the redirect's target. */
   readonly isRedirect: boolean;
   /** The page was longer than `maxBytes`. */
   readonly cut: boolean;
 }
 
-/** The site cannot answer now. Retry after this many seconds at the earliest. */
+/** The site can't answer now. Retry after this many seconds at the earliest. */
 export class SiteBusyError extends Error {
   constructor(
     status: number,
@@ -24,7 +24,7 @@ export class SiteBusyError extends Error {
 
 const MOST_RETRY_AFTER_SECONDS = 3_600;
 
-/** Fetches a page. A page that is gone or is not HTML has no links. Throws SiteBusyError. */
+/** Fetches a page. A page that is gone or isn't HTML has no links. Throws SiteBusyError. */
 export function fetchPage(
   url: URL,
   options: Omit<GetOptions, 'redirect'> & { readonly maxBytes: number },
@@ -33,7 +33,7 @@ export function fetchPage(
     const { status, headers } = response;
     if (status === 408 || status === 429 || status >= 500)
       throw new SiteBusyError(status, secondsOf(headers.get('retry-after')));
-    // The target of a redirect is a separate URL: it has its own host and rules, and may have been fetched already.
+    // A redirect's target is a separate URL, because it has its own host and rules, and may have been fetched already.
     const location = status >= 300 && status < 400 ? headers.get('location') : null;
     if (location !== null) {
       const to = resolve(location, url);

@@ -1,12 +1,12 @@
 import { createRequire } from 'node:module';
 import { get, textOf } from './get.js';
 
-/** The types of the package declare a member `default`, but the package exports the function itself. */
+/** The package's types declare a member `default`, but the package exports the function itself. */
 const robotsParser: (typeof import('robots-parser'))['default'] = createRequire(import.meta.url)(
   'robots-parser',
 );
 
-/** The rules in the robots.txt of a site. */
+/** The rules in a site's robots.txt. */
 export interface Rules {
   allows(url: URL): boolean;
   /** Pause that the site requests after each request. */
@@ -18,7 +18,7 @@ export interface Rules {
 export interface RobotsOptions {
   readonly userAgent: string;
   readonly timeoutMs: number;
-  /** Pause before the next attempt if a site did not answer. */
+  /** How long to pause before the next attempt if a site didn't answer. */
   readonly retrySeconds: number;
 }
 
@@ -27,7 +27,7 @@ const KEPT_MS = 24 * HOUR_MS;
 const MOST_SITES = 10_000;
 const MOST_BYTES = 512 * 1_024;
 
-/** The robots.txt of each site, requested once a day (RFC 9309). */
+/** Each site's robots.txt, requested once a day (RFC 9309). */
 export class Robots {
   private readonly kept = new Map<string, { readonly rules: Rules; readonly untilMs: number }>();
 

@@ -10,8 +10,8 @@ export let hostStart: usize = 0;
 export let hostLength: u32 = 0;
 
 /**
- * Finds the host of the URL of `length` bytes at `at`: the text between the two slashes after the scheme and the path,
- * query or fragment, without user, password and port. The host is empty if the bytes are not a URL with a host.
+ * Finds the host in the URL of `length` bytes at `at`: the text between the two slashes after the scheme and the path,
+ * query or fragment, without user, password and port. The host is empty if the bytes aren't a URL with a host.
  */
 export function findHost(at: usize, length: u32): void {
   const end = at + length;

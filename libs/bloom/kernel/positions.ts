@@ -68,7 +68,7 @@ function scale(word: u32, n: u32): u32 {
 
 /**
  * Draws `hashes` distinct cells into `out`, in ascending order, from xoroshiro64** (Blackman and Vigna, 2018), with one
- * full-width draw per cell. Double hashing would be cheaper but would raise the error rate within a page.
+ * full-width draw per cell. Double hashing would be cheaper, but would raise the error rate within a page.
  */
 function drawCells(seed0: u32, seed1: u32, hashes: i32, shift: u32, out: usize): void {
   // The all-zero state is the only fixed point of the generator.

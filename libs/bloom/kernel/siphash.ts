@@ -6,7 +6,7 @@ import { tail64 } from './tail';
  * collisions only by brute force.
  *
  * Hashes `length` bytes at `at`, with the 16-byte key at `key`, into the 16 bytes at `out`. It is one long function
- * because the state must be in local variables to stay in registers.
+ * because state stays in registers only in local variables.
  */
 export function sipHash128(at: usize, length: u32, key: usize, out: usize): void {
   const k0 = load<u64>(key);

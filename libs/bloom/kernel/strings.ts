@@ -14,7 +14,7 @@ export let closed: bool = false;
  * Reads strings without escapes from a JSON array into SPAN: at most BLOCK_KEYS of them, from `at`, where an element
  * must begin, and before `end`. Returns how many it read. Afterwards `stopped` is the start of the next element, the
  * address after the closing bracket (`closed` is true), or -1 if it met anything else. It copies bytes of 0x80 and
- * above as they are; the caller must check that they are UTF-8.
+ * above as they are, so the caller must check that they are UTF-8.
  */
 export function readStrings(at: u32, end: u32): i32 {
   let count = 0;

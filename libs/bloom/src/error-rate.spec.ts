@@ -7,7 +7,7 @@ import {
   saturationProbability,
 } from './error-rate.js';
 
-/** False-positive rates as Fan, Cao, Almeida and Broder print them ("Summary Cache"): m/n, then k = 1 to 8. */
+/** False-positive rates as printed by Fan, Cao, Almeida and Broder ("Summary Cache"): m/n, then k = 1 to 8. */
 const LITERATURE: readonly (readonly [number, string])[] = [
   [2, '0.393 0.400'],
   [3, '0.283 0.237 0.253'],
@@ -43,7 +43,7 @@ const LITERATURE: readonly (readonly [number, string])[] = [
 ];
 
 /**
- * Cells per item with the best k, for pages of PAGE_CELLS cells. `independent` is a published estimate for
+ * Cells per item with the best k, for pages with PAGE_CELLS cells. `independent` is a published estimate for
  * independently drawn cells, rounded up. Our distinct cells need slightly fewer.
  */
 const PAGE_TABLE = [

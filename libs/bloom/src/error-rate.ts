@@ -21,7 +21,7 @@ export function classicErrorRate(cellsPerItem: number, k: number): number {
   return Math.pow(-Math.expm1(-k / cellsPerItem), k);
 }
 
-/** Cells per item of the best classic filter with error rate p and a whole number of hashes. */
+/** Cells per item in the best classic filter with error rate p and a whole number of hashes. */
 export function classicCellsPerItem(p: number): number {
   let best = Infinity;
   const ideal = Math.max(1, Math.round(-Math.log2(p)));
@@ -36,7 +36,10 @@ function classicCellsPerItemWith(k: number, p: number): number {
   return -k / Math.log1p(-Math.pow(p, 1 / k));
 }
 
-/** Farther from the mean than DEVIATIONS standard deviations plus MORE_ITEMS items, Poisson weights are below 1e-30. */
+/**
+ * Poisson weights that are more than DEVIATIONS standard deviations plus MORE_ITEMS items from the mean are below
+ * 1e-30.
+ */
 const DEVIATIONS = 12;
 const MORE_ITEMS = 30;
 
@@ -44,7 +47,7 @@ const MORE_ITEMS = 30;
 const MOST_SHAPES = 200;
 const shapes = new Map<string, PagedErrorRate>();
 
-/** The error rates of one page shape: `B` cells, `k` hashes. */
+/** The error rates for one page shape: `B` cells, `k` hashes. */
 export class PagedErrorRate {
   /** c_j for j = 0, 1, 2 …, extended on demand. */
   private readonly covered: number[] = [0];
@@ -52,7 +55,7 @@ export class PagedErrorRate {
   private state: Float64Array;
   private next: Float64Array;
 
-  /** The cached object for a shape. Most of the work goes into its tables, and shapes are few. */
+  /** The cached object for a shape. Most of the work goes into its tables, and there are few shapes. */
   static of(pageCells: number, hashes: number): PagedErrorRate {
     const shape = `${pageCells}/${hashes}`;
     let rate = shapes.get(shape);

@@ -36,7 +36,7 @@ describe('folding a batch', () => {
   });
 });
 
-describe('folding a batch of URLs of one host', () => {
+describe('folding a batch of one host’s URLs', () => {
   it('probes few slots for each URL', () => {
     const keys = Array.from({ length: 10_000 }, (_, i) => `http://example.org/${i}`);
     const all = positionsOf(keys, new Uint8Array(16), {
@@ -56,7 +56,7 @@ describe('folding a batch of URLs of one host', () => {
   });
 });
 
-describe('selecting items of a batch', () => {
+describe('selecting items from a batch', () => {
   it('returns them in the requested order', () => {
     const all = positions(['a', 'b', 'c', 'd']);
     expect(select(all, Uint32Array.of(3, 0, 0))).toEqual(positions(['d', 'a', 'a']));
@@ -64,7 +64,7 @@ describe('selecting items of a batch', () => {
   });
 });
 
-describe('items whose hashes differ only in one word', () => {
+describe('items whose hashes differ in only one word', () => {
   it.each([0, 1, 2, 3])('are still two items: word %d', (word) => {
     const two = positions(['a', 'a']);
     const at = 4 + word;

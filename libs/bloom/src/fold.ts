@@ -1,17 +1,17 @@
 import { select, type Positions } from './positions.js';
 
-/** A batch without duplicates, and the index of each of its items in the original batch. */
+/** A batch without duplicates, and each item's index in the original batch. */
 export interface Folded {
   /** Includes `copies`. */
   readonly positions: Positions;
-  /** For each item of the folded batch, the index of its first occurrence in the original batch. */
+  /** For each item in the folded batch, the index of its first occurrence in the original one. */
   readonly original: Uint32Array;
-  /** For each item of the original batch, its index in the folded batch. */
+  /** For each item in the original batch, its index in the folded one. */
   readonly folded: Uint32Array;
 }
 
 /**
- * Keeps the first occurrence of every item of a batch, by its 128-bit hash. Returns undefined if the batch has no
+ * Keeps the first occurrence of every item in a batch, by its 128-bit hash. Returns undefined if there are no
  * duplicates, so that the common case copies nothing.
  */
 export function foldDuplicates(positions: Positions): Folded | undefined {
@@ -25,7 +25,7 @@ export function foldDuplicates(positions: Positions): Folded | undefined {
   let kept = 0;
   for (let i = 0; i < count; i++) {
     const h = i * 4;
-    // All URLs of a host may share the first word.
+    // All of a host's URLs may share the first word.
     let slot = ((hash[h] as number) ^ (hash[h + 1] as number)) & (size - 1);
     let other = slots[slot] as number;
     while (other >= 0 && !sameHash(hash, h, (original[other] as number) * 4)) {

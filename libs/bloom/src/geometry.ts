@@ -3,10 +3,10 @@
  *
  * A filter has `segments` byte strings of equal length, a segment has `pagesPerSegment` pages, and a page has
  * `pageCells` adjacent cells. A cell is a 4-bit counter (counting filter), one bit (standard filter), or a 4-bit
- * counter with a 4-bit expiry (counting filter that ages). An item occupies `hashes` distinct cells of one page.
+ * counter with a 4-bit expiry (counting filter that ages). An item occupies `hashes` distinct cells in one page.
  */
 export interface Geometry {
-  /** Number of the hash scheme (see `hash-scheme.ts`). Schemes are added but never edited. */
+  /** The hash scheme's number (see `hash-scheme.ts`). Schemes are added, but never edited. */
   readonly hashScheme: number;
   readonly cellBits: CellBits;
   /** k: distinct cells per item. */
@@ -16,8 +16,8 @@ export interface Geometry {
   readonly pagesPerSegment: number;
   readonly segments: number;
   /**
-   * Number of runs of segments, under HOST_HASH_SCHEME. The host of an item chooses the run, and the rest of its hash
-   * chooses the segment in it. `segments` is a multiple of it.
+   * Number of runs of segments, with HOST_HASH_SCHEME. An item's host chooses the run, and the rest of its hash chooses
+   * the segment in it. `segments` is a multiple of it.
    */
   readonly spread?: number;
 }
@@ -40,7 +40,7 @@ export function segmentsPerRun(geometry: Pick<Geometry, 'segments' | 'spread'>):
   return geometry.segments / runsOf(geometry);
 }
 
-/** m: cells of the whole filter. */
+/** m: cells in the whole filter. */
 export function cellCount(geometry: Geometry): number {
   return geometry.segments * geometry.pagesPerSegment * geometry.pageCells;
 }
@@ -56,7 +56,7 @@ export function segmentBytes(geometry: Geometry): number {
   return geometry.pagesPerSegment * pageBytes(geometry);
 }
 
-/** Bytes of all segments: the memory that the cells take. */
+/** Bytes of all segments, which is the memory that the cells take. */
 export function filterBytes(geometry: Geometry): number {
   return geometry.segments * segmentBytes(geometry);
 }

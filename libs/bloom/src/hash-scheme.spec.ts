@@ -10,7 +10,7 @@ const geometry = (hashScheme: number): Geometry => ({
 });
 
 describe('a hash scheme', () => {
-  it.each([0, 4, 1.5, -1])('throws RangeError if this version does not know it: %d', (scheme) => {
+  it.each([0, 4, 1.5, -1])('throws RangeError if unknown to this version: %d', (scheme) => {
     expect(() => positionsOf(['a'], new Uint8Array(SEED_BYTES), geometry(scheme))).toThrow(RangeError);
   });
 
@@ -39,7 +39,7 @@ describe('a spread', () => {
 });
 
 describe('the segment of a hash', () => {
-  it.each(HASH_SCHEMES)('is the segment in the item’s positions: %d', (scheme) => {
+  it.each(HASH_SCHEMES)('equals the segment in the item’s positions: %d', (scheme) => {
     const keys = Array.from({ length: 1_000 }, (_, i) => `http://${i % 50}.example/${i}`);
     const { hash, segment } = positionsOf(keys, new Uint8Array(SEED_BYTES), geometry(scheme));
     const words = (i: number) => [hash[4 * i], hash[4 * i + 1]] as [number, number];

@@ -39,7 +39,7 @@ const kernel = new WebAssembly.Instance(new WebAssembly.Module(Buffer.from(KERNE
   env: { memory },
 }).exports as Exports;
 
-/** Maximum number of keys per call of the kernel. */
+/** Maximum number of keys per kernel call. */
 export const BLOCK_KEYS = kernel.BLOCK_KEYS.value;
 /** Maximum number of cells per item. */
 export const MAX_HASHES = kernel.MAX_HASHES.value;
@@ -101,7 +101,7 @@ function loadKeys(keys: Keys): number {
   return origin;
 }
 
-/** The parts of a geometry that, with the seed, decide where items lie. */
+/** The parts of a geometry that decide, together with the seed, where items lie. */
 export type Placement = Pick<
   Geometry,
   'hashScheme' | 'segments' | 'spread' | 'pagesPerSegment' | 'pageCells' | 'hashes'
@@ -130,15 +130,13 @@ export function locate(keys: Keys, seed: Uint8Array, placement: Placement, out: 
   place(count, placement, out, at);
 }
 
-/**
- * Like `locate`, but takes the hashes (four words each) of at most BLOCK_KEYS items from `out`, starting at item `at`.
- */
+/** Like `locate`, but reads hashes (four words each) of at most BLOCK_KEYS items from `out`, starting at item `at`. */
 export function locateHashes(count: number, placement: Placement, out: Places, at: number): void {
   views.hash.set(out.hash.subarray(4 * at, 4 * (at + count)));
   place(count, placement, out, at);
 }
 
-/** Computes the positions of the items whose hashes are in the memory. */
+/** Computes positions for the items whose hashes are in the memory. */
 function place(count: number, placement: Placement, out: Places, at: number): void {
   const { segments, pagesPerSegment, pageCells, hashes } = placement;
   const most = Math.min(MAX_HASHES, pageCells);
@@ -160,7 +158,7 @@ export function hashBytes(scheme: number, seed: Uint8Array, bytes: Uint8Array): 
   return views.hash.slice(0, 4);
 }
 
-/** The strings of a JSON array, and the offset after its closing bracket. */
+/** A JSON array's strings, and the offset after its closing bracket. */
 export interface ReadStrings {
   /** Has the format of PackedKeys.span. */
   readonly span: Uint32Array;
@@ -169,7 +167,7 @@ export interface ReadStrings {
 
 /**
  * Reads a JSON array from offset `from`, where its first element begins. Returns undefined if the array contains
- * anything but strings without escapes. Does not check that the strings are UTF-8.
+ * anything but strings without escapes. Doesn't check that the strings are UTF-8.
  */
 export function readStrings(json: Uint8Array, from: number): ReadStrings | undefined {
   reserve(json.length);

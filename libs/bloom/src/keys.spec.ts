@@ -126,7 +126,7 @@ describe('packed keys', () => {
   keys[2_000] = 'x'.repeat(200_000);
   keys[2_001] = 'y'.repeat(200_000);
 
-  it.each([1, 2])('have the positions of the same keys as strings, hash scheme %d', (hashScheme) => {
+  it.each([1, 2])('have the same positions as their strings, hash scheme %d', (hashScheme) => {
     const geometry = { ...GEOMETRY, hashScheme };
     expect(positionsOf(pack(keys), SEED, geometry)).toEqual(positionsOf(keys, SEED, geometry));
   });

@@ -11,7 +11,7 @@ export interface PackedKeys {
 /** A batch of keys. Strings must be well-formed Unicode, and bytes must be valid UTF-8. */
 export type Keys = readonly string[] | PackedKeys;
 
-/** Whether the keys are packed bytes rather than strings. */
+/** True if the keys are packed bytes, not strings. */
 export function isPacked(keys: Keys): keys is PackedKeys {
   return 'span' in keys;
 }

@@ -29,7 +29,7 @@ describe('planLayers', () => {
     [1e-2, 1.11, 1.64],
     [1e-3, 1.07, 1.43],
     [1e-4, 1.06, 1.32],
-  ])('takes little more memory than one filter of the same capacity at %d', (errorRate, never, grown) => {
+  ])('takes little more memory than one filter with the same capacity at %d', (errorRate, never, grown) => {
     const layers = planLayers({ capacity: 100_000, errorRate, ...COUNTING }, WHOLE, Infinity);
     const fitting = (capacity: number) =>
       filterBytes(planGeometry({ capacity, errorRate, ...COUNTING }, WHOLE));
@@ -49,7 +49,7 @@ describe('planLayers', () => {
     expect(layers.map(({ capacity }) => capacity)).toEqual([1_000, 2_700, 7_291, 19_684, 53_145, 143_490]);
   });
 
-  it('omits layers beyond the limit on bytes, but never the first', () => {
+  it('omits layers beyond the size limit, but never the first', () => {
     const sizing = { capacity: 1_000, errorRate: 1e-3, ...COUNTING };
     const all = planLayers(sizing, WHOLE, Infinity);
     const three = all.slice(0, 3).reduce((sum, { geometry }) => sum + filterBytes(geometry), 0);
@@ -58,7 +58,7 @@ describe('planLayers', () => {
     expect(planLayers(sizing, WHOLE, 1)).toEqual(all.slice(0, 1));
   });
 
-  it('throws for sizes that no filter can have', () => {
+  it('throws for impossible sizes', () => {
     expect(() => planLayers({ capacity: 0, errorRate: 1e-3, ...COUNTING }, WHOLE, Infinity)).toThrow(
       RangeError,
     );

@@ -13,11 +13,11 @@ import {
 
 /**
  * One of the filters that make up a growing filter. An item is in exactly one of them. All layers share the seed, the
- * page size and the number of hashes, so an item has the same cells in every layer, in a different page. The number of
- * segments is a multiple of the first layer's, so the items of a segment of the first layer lie in one run of segments
- * of each other layer.
+ * page size and the number of hashes, so an item has the same cells in every layer, but in a different page. The number
+ * of segments is a multiple of the first layer's, so the items in one of the first layer's segments lie in one run of
+ * segments in each other layer.
  *
- * A separate page shape for each layer would save up to 13 % of memory in later layers. Drawing the cells again would
+ * A separate page shape for each layer would save up to 13 % of memory in later layers, but redrawing the cells would
  * cost 0.27 µs per item and layer, three times as much as the lookup.
  */
 export interface Layer {
@@ -32,15 +32,15 @@ export interface Layer {
 const GROWTH = 2.7;
 
 /**
- * Each layer's share of the filter's error rate. A check of an absent item tests all layers, so the rates add up
- * (Almeida et al. 2007, whose shares fall by a constant factor). The first layer has the largest share, so callers who
- * know their capacity pay little for growth that they do not need.
+ * Each layer's share of the filter's error rate. Checking an absent item tests all layers, so the rates add up (Almeida
+ * et al. 2007, whose shares fall by a constant factor). The first layer has the largest share, so callers who know
+ * their capacity pay little for growth that they don't need.
  */
 const SHARES = [0.6, 0.15, 0.1, 0.05, 0.05, 0.05];
 
 /**
- * Plans the layers of a filter that starts with `capacity` items and grows, with a total error rate of at most
- * `errorRate`. Stops before the layer that would push the total above `maxBytes`, but always includes the first. Throws
+ * Plans the layers for a filter that starts with `capacity` items and grows, with a total error rate of at most
+ * `errorRate`. Stops before a layer that would push the total above `maxBytes`, but always includes the first. Throws
  * RangeError like planGeometry.
  */
 export function planLayers(
@@ -76,7 +76,7 @@ function layerOf(sizing: Sizing, number: number, segmentation: Segmentation, sha
   return { capacity, errorRate, geometry };
 }
 
-/** The number of the layer's segments that correspond to one segment of the filter. */
+/** How many of the layer's segments correspond to one of the filter's. */
 export function piecesOf(layer: Pick<Layer, 'geometry'>, first: Geometry): number {
   return layer.geometry.segments / first.segments;
 }

@@ -31,7 +31,7 @@ class PlainFilter {
     this.seed = new Uint8Array(16).fill(seed);
   }
 
-  /** Adds the keys, or counts the keys that test positive. */
+  /** Adds the keys, or counts those that test positive. */
   pass(count: number, key: (i: number) => string, add: boolean): number {
     const { pageCells, pagesPerSegment, hashes } = this.geometry;
     let positives = 0;
@@ -86,7 +86,7 @@ function upperBound(queries: number, p: number): number {
 }
 
 describe.each(HASH_SCHEMES)('G2 measured error rate, hash scheme %i', (scheme) => {
-  // The largest filters run with one scheme and at two rates only: they differ in the number of pages, not in the
+  // The largest filters run with only one scheme and two rates, because they differ in the number of pages, not in the
   // hashes.
   const isDefault = scheme === DEFAULT_HASH_SCHEME;
   const grid = CAPACITIES.flatMap((n) => RATES.map((p) => ({ n, p }))).filter(

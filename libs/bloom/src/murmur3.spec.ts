@@ -34,7 +34,7 @@ describe('murmur3 x86_128, seeded with the first four bytes of the seed, little-
 });
 
 describe('hash schemes', () => {
-  it('have known numbers; any other number throws', () => {
+  it('have known numbers, and any other number throws', () => {
     expect(HASH_SCHEMES).toEqual([1, 2, 3]);
     for (const number of HASH_SCHEMES) expect(() => assertKnown(number)).not.toThrow();
     for (const number of [0, 4, 1.5, NaN]) {

@@ -44,8 +44,8 @@ const KEYS: readonly (readonly [string, (i: number) => string])[] = [
 ];
 
 /**
- * Standard score of the chi-square statistic of counts that should be equal. With many cells it is normal with mean 0
- * and deviation 1. Key and seed are fixed, so a comparison with a bound of 5 always has the same result.
+ * Standard score of the chi-square statistic for counts that should be equal. With many cells, it is normal with mean 0
+ * and deviation 1. Key and seed are fixed, so comparing it with a bound of 5 always has the same result.
  */
 function uniformityScore(counts: Uint32Array): number {
   const expected = counts.reduce((sum, count) => sum + count, 0) / counts.length;
@@ -68,7 +68,7 @@ function batch(key: (i: number) => string, of: Geometry = geometry): Positions {
   );
 }
 
-/** The cells of an item, computed from its hash directly by their definition: one by one, with a Set. */
+/** An item's cells, computed from its hash directly by definition: one by one, with a Set. */
 function cellsOf(hash: Uint32Array, { hashScheme, pageCells, hashes }: Geometry): number[] {
   const turn = (word: number, bits: number) => ((word << bits) | (word >>> (32 - bits))) >>> 0;
   const [h0, , h2, h3] = hash as unknown as [number, number, number, number];
@@ -117,7 +117,7 @@ describe.each(CASES)('positions of $name, hash scheme $scheme', ({ scheme, key }
 });
 
 describe('positions', () => {
-  it('depend only on key, seed and geometry', () => {
+  it('depend on nothing but key, seed and geometry', () => {
     const keys = ['', 'a', 'ä', '日本', '😀', 'x'.repeat(5000)];
     const once = positionsOf(keys, SEED, geometry);
     expect(positionsOf(keys, SEED, geometry)).toEqual(once);
@@ -220,7 +220,7 @@ describe('positions by host', () => {
     'http://example.org#@other.example',
     'http://example.org/a@other.example:80/',
     'http://example.org',
-  ])('are in the run of the host: %s', (url) => {
+  ])('are in the host’s run: %s', (url) => {
     expect(hostWord(url)).toBe(hostWord('http://example.org/'));
     expect(runOf(url)).toBe(runOf('http://example.org/'));
   });
@@ -245,7 +245,7 @@ describe('positions by host', () => {
     expect(hostWord(one)).not.toBe(hostWord(other));
   });
 
-  it('spread the URLs of a host evenly over the segments of its run, pages and cells', () => {
+  it('spread a host’s URLs evenly over its run’s segments, pages and cells', () => {
     const { segment, page, cell, hashes } = batch((i) => `https://www.example.org/${i}`, spreads);
     const run = Math.floor((segment[0] as number) / 4);
     expect(new Set(segment)).toEqual(new Set([0, 1, 2, 3].map((n) => 4 * run + n)));
@@ -263,7 +263,7 @@ describe('positions by host', () => {
     expect(uniformityScore(tally(12, ITEMS, (i) => segment[i] as number))).toBeLessThan(5);
   });
 
-  it('include two words of the hash of each host, in any block and selection', () => {
+  it('include two words of each host’s hash, in any block and selection', () => {
     const keys = Array.from({ length: 2_000 }, (_, i) => `http://u@${i % 40}.example:${i}/${i}`);
     const positions = positionsOf(keys, SEED, spreads);
     const bytes = new TextEncoder();
@@ -278,7 +278,7 @@ describe('positions by host', () => {
     expect(positionsOf(keys, SEED, underScheme(2)).host).toBeUndefined();
   });
 
-  it('equal those of relocated items, in a layer with more segments', () => {
+  it('equal those after relocating items, in a layer with more segments', () => {
     const keys = Array.from({ length: 2_000 }, (_, i) => `http://${i % 40}.example/${i}`);
     const larger = { ...spreads, segments: 30, pagesPerSegment: 77 };
     const { hash } = positionsOf(keys, SEED, spreads);
@@ -292,7 +292,7 @@ describe('positionsOfHashes', () => {
   it.each([
     [1e-2, 1],
     [1e-4, 7],
-  ])('gives the positions of the items’ keys at %d', (errorRate, minSegments) => {
+  ])('returns the positions of the items’ keys at %d', (errorRate, minSegments) => {
     const plan = (rate: number) =>
       planGeometry(
         { capacity: 50_000, errorRate: rate, cellBits: 4 },

@@ -4,8 +4,8 @@ import { BLOCK_KEYS, locate, locateHashes, type Places } from './kernel.js';
 import { isPacked, sliceKeys, type Keys } from './keys.js';
 
 /**
- * The positions of a batch's items in a filter. A store knows nothing else about the items. The arrays are parallel, in
- * the caller's order.
+ * A batch's positions in a filter. A store knows nothing else about the items. The arrays are parallel, in the caller's
+ * order.
  *
  *   hash     4 words per item: its 128-bit hash, which is the identity of the item
  *   host     2 words per item, of HOST_HASH_SCHEME only: the beginning of the hash of its host
@@ -22,7 +22,7 @@ export interface Positions extends Places {
 
 /**
  * Positions for `count` items with k cells each, all zero, for the caller to fill in. They share one buffer, which is
- * cheaper to allocate than four. `hosts`: whether they have `host`.
+ * cheaper to allocate than four. `hosts`: whether to include `host`.
  */
 export function blankPositions(count: number, hashes: number, hosts = false): Positions {
   const buffer = new ArrayBuffer(count * (24 + 2 * hashes));
@@ -37,13 +37,13 @@ export function blankPositions(count: number, hashes: number, hosts = false): Po
   };
 }
 
-// All platforms that matter are little-endian. On a big-endian machine all hashes would silently differ.
+// All platforms that matter are little-endian. On a big-endian machine, all hashes would silently differ.
 if (new Uint8Array(Uint32Array.of(1).buffer)[0] !== 1)
   throw new Error('Unseen needs a little-endian machine');
 
 /**
- * Limit on the UTF-16 units, or bytes, of a block's keys, because the kernel's memory never shrinks. A longer key forms
- * its own block.
+ * Limit on a block's keys in UTF-16 units or bytes, because the kernel's memory never shrinks. A longer key forms its
+ * own block.
  */
 const BLOCK_UNITS = 2 ** 18;
 
@@ -66,9 +66,9 @@ function blockEnd(keys: Keys, from: number): number {
 }
 
 /**
- * The positions of `keys` for a filter's seed and geometry. This is a pure function; golden vectors in test/golden pin
- * its results. Keys must be well-formed Unicode, because the encoder would merge lone surrogates. Throws RangeError for
- * an invalid seed, scheme or number of cells. libs/bloom/kernel/positions.ts contains the algorithm.
+ * The positions of `keys` for a filter's seed and geometry. This is a pure function, and golden vectors in test/golden
+ * pin its results. Keys must be well-formed Unicode, because the encoder would merge lone surrogates. Throws RangeError
+ * for an invalid seed, scheme or number of cells. libs/bloom/kernel/positions.ts has the algorithm.
  */
 export function positionsOf(keys: Keys, seed: Uint8Array, geometry: Geometry): Positions {
   const blocks = positionsByBlock(keys, seed, geometry);
@@ -79,7 +79,7 @@ export function positionsOf(keys: Keys, seed: Uint8Array, geometry: Geometry): P
 }
 
 /**
- * Like positionsOf, in steps of a millisecond or less, so that callers can do other work in between. Returns the
+ * Like positionsOf, but in steps of a millisecond or less, so that callers can do other work in between. Returns the
  * positions.
  */
 export function* positionsByBlock(
@@ -103,8 +103,8 @@ export function* positionsByBlock(
 }
 
 /**
- * The positions of all items, or of those at `indexes`, in another layer of their filter. The cells and page shapes are
- * the same; the segment and page are computed from the hash. Throws RangeError for an unfit geometry.
+ * The positions of all items, or of those at `indexes`, in another of the filter's layers. Cells and page shapes are
+ * the same, and segment and page are computed from the hash. Throws RangeError for an unfit geometry.
  */
 export function relocate(positions: Positions, geometry: Geometry, indexes?: Uint32Array): Positions {
   const { hashes, pagesPerSegment } = geometry;
@@ -132,8 +132,8 @@ export function relocate(positions: Positions, geometry: Geometry, indexes?: Uin
 
 /**
  * The positions of all items, or of those at `indexes`, from their hashes: four words each, computed with the
- * geometry's hash scheme and the filter's seed. They equal the positions of the items' keys, except that they lack
- * `host`. Throws RangeError for a `spread` that does not fit.
+ * geometry's hash scheme and the filter's seed. They equal the positions of the items' keys, but lack `host`. Throws
+ * RangeError for a `spread` that doesn't fit.
  */
 export function positionsOfHashes(hash: Uint32Array, geometry: Geometry, indexes?: Uint32Array): Positions {
   assertSpread(geometry);
@@ -181,7 +181,7 @@ export function select(positions: Positions, indexes: Uint32Array): Positions {
   return chosen;
 }
 
-/** The segment of an item, from the first two words of its hash. */
+/** An item's segment, from the first two words of its hash. */
 export function segmentOf(h0: number, h1: number, geometry: Pick<Geometry, 'segments' | 'spread'>): number {
   const { segments, spread } = geometry;
   if (spread === undefined) return scale(h0, segments);

@@ -4,7 +4,7 @@ import { readStrings } from './kernel.js';
 /** The whitespace that JSON allows between tokens. */
 const BLANKS = [' ', '\t', '\n', '\r'];
 
-describe('the bytes between the strings of an array', () => {
+describe('the bytes between an array’s strings', () => {
   it('may be a comma and JSON whitespace, and nothing else', () => {
     for (let byte = 0; byte < 256; byte++) {
       const mark = String.fromCharCode(byte);

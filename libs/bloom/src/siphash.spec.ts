@@ -3,8 +3,8 @@ import { SEED_BYTES } from './hash-scheme.js';
 import { hashBytes } from './kernel.js';
 
 /**
- * vectors_sip128 of the reference implementation. Vector i is the hash of the bytes 0, 1 … i - 1 under the key 0, 1 …
- * 15. OpenSSL gives the same results (`openssl mac -macopt size:16 -macopt hexkey:… -in … SIPHASH`).
+ * vectors_sip128 from the reference implementation. Vector i is the hash of the bytes 0, 1 … i - 1 with the key
+ * 0, 1 … 15. OpenSSL gives the same results (`openssl mac -macopt size:16 -macopt hexkey:… -in … SIPHASH`).
  */
 const VECTORS = `
 a3817f04ba25a8e66df67214c7550293
@@ -131,14 +131,14 @@ function plainSipHash128(bytes: Uint8Array, key: Uint8Array): string {
 }
 
 describe('SipHash-2-4-128', () => {
-  it('produces all 64 vectors of the reference implementation', () => {
+  it('produces all 64 vectors from the reference implementation', () => {
     expect(VECTORS).toHaveLength(64);
     VECTORS.forEach((vector, length) => {
       expect([length, sipHash128(counting(length), KEY)]).toEqual([length, vector]);
     });
   });
 
-  it('agrees with plain arithmetic at every length from 0 to 1,000, under other keys', () => {
+  it('agrees with plain arithmetic at every length from 0 to 1,000, with other keys', () => {
     for (let length = 0; length <= 1_000; length++) {
       const bytes = Uint8Array.from({ length }, (_, i) => (i * 131 + length * 17 + (i >> 3)) & 0xff);
       const key = Uint8Array.from({ length: 16 }, (_, i) => (i * 197 + length * 31) & 0xff);

@@ -22,7 +22,7 @@ function expectedErrorRate(capacity: number, geometry: Geometry): number {
   return PagedErrorRate.of(geometry.pageCells, geometry.hashes).at(capacity / pages);
 }
 
-describe('the capacity of a geometry at a rate', () => {
+describe('a geometry’s capacity at a rate', () => {
   it.each(RATES)('is the planned capacity, and no more than the rate allows: p = %d', (p) => {
     for (const capacity of CAPACITIES) {
       for (const near of [capacity, capacity + 1, Math.ceil(capacity * 1.37)]) {
@@ -35,7 +35,7 @@ describe('the capacity of a geometry at a rate', () => {
     }
   });
 
-  // The caller of an import chooses the page size and the number of hashes.
+  // An import's caller chooses the page size and the number of hashes.
   it('is cheap to compute, for any page size and number of hashes', () => {
     const at = jest.spyOn(PagedErrorRate.prototype, 'at');
     try {
@@ -74,7 +74,7 @@ describe('page shape', () => {
     expect(PagedErrorRate.of(shape.pageCells, shape.hashes).at(shape.itemsPerPage)).toBeLessThanOrEqual(p);
   });
 
-  it.each(RATES)('has the number of hashes that allows the most items: p = %d', (p) => {
+  it.each(RATES)('has as many hashes as allow the most items: p = %d', (p) => {
     const { pageCells, itemsPerPage } = pageShapeFor(p);
     const loads = Array.from({ length: 34 }, (_, i) => PagedErrorRate.of(pageCells, i + 1).loadFor(p));
     expect(itemsPerPage).toBeCloseTo(Math.max(...loads), 6);
@@ -82,8 +82,8 @@ describe('page shape', () => {
 });
 
 describe('the work of sizing', () => {
-  // Any caller may ask for a plan, each time with a different rate. At the smallest rate, a search that restarts at one
-  // hash for each page size would compute several times as many rates.
+  // Any caller may ask for plans, each with a different rate. At the smallest rate, a search that restarted at one hash
+  // for each page size would compute several times as many rates.
   it.each(RATES)('computes fewer than 1,300 page rates: p = %d', (p) => {
     const at = jest.spyOn(PagedErrorRate.prototype, 'at');
     try {

@@ -2,7 +2,7 @@ import { classicCellsPerItem, PagedErrorRate } from './error-rate.js';
 import { type CellBits, type Geometry, pageBytes } from './geometry.js';
 import { DEFAULT_HASH_SCHEME, HOST_HASH_SCHEME } from './hash-scheme.js';
 
-/** The size that a caller requests for a filter. */
+/** The filter size that a caller requests. */
 export interface Sizing {
   /** n: the number of items to hold, an integer from 1 to MAX_CAPACITY. */
   readonly capacity: number;
@@ -15,18 +15,18 @@ export interface Sizing {
 export interface Segmentation {
   /** The largest size of a segment. */
   readonly maxSegmentBytes: number;
-  /** The smallest number of segments of a filter that is large enough for it (1 on a single server). */
+  /** The smallest number of segments in a filter that is large enough for it (1 on a single server). */
   readonly minSegments: number;
   /** Segments are never made smaller than this to reach `minSegments`. */
   readonly minSegmentBytes: number;
   /**
-   * Bytes that the store's allocator reserves for a segment of `bytes` bytes. Large filters are split so that the
+   * How many bytes the store's allocator reserves for a segment of `bytes` bytes. Large filters are split so that the
    * allocator wastes little.
    */
   readonly allocatedBytes?: (bytes: number) => number;
   /**
-   * Number of runs of segments, if the hosts of URLs choose the run (HOST_HASH_SCHEME). The number of segments is a
-   * multiple of it.
+   * Number of runs of segments, if URLs' hosts choose the run (HOST_HASH_SCHEME). The number of segments is a multiple
+   * of it.
    */
   readonly spread?: number | undefined;
 }
@@ -35,7 +35,7 @@ export interface Segmentation {
 export const MIN_ERROR_RATE = 1e-9;
 /** The largest supported rate: one hash. */
 export const MAX_ERROR_RATE = 0.5;
-/** The largest capacity. Item counts, at most twice the capacity, stay exact in a double. */
+/** The largest capacity. Item counts, which are at most twice the capacity, stay exact in a double. */
 export const MAX_CAPACITY = 2 ** 50;
 
 const PAGE_SIZES = [128, 256, 512, 1024, 2048, 4096];
@@ -52,7 +52,7 @@ const shapes = new Map<number, PageShape>();
 
 /**
  * The smallest page whose memory stays within 10 % of the classic optimum (20 % for rates below 4e-4), with the number
- * of hashes that needs the fewest cells. Small pages are cheap to read; large pages save memory.
+ * of hashes that needs the fewest cells. Small pages are cheap to read, and large pages save memory.
  */
 export function pageShapeFor(errorRate: number): PageShape {
   const known = shapes.get(errorRate);
@@ -85,15 +85,15 @@ function bestHashes(pageCells: number, errorRate: number, least: number): PageSh
 }
 
 /**
- * The geometry of a filter for `capacity` items at `errorRate`: as many pages as the paged error rate needs, spread
- * evenly over segments. Throws RangeError like assertSizing.
+ * The geometry for `capacity` items at `errorRate`: as many pages as the paged error rate needs, spread evenly over
+ * segments. Throws RangeError like assertSizing.
  */
 export function planGeometry(sizing: Sizing, segmentation: Segmentation): Geometry {
   assertSizing(sizing);
   return geometryOf(sizing, inRuns(segmentation), pageShapeFor(sizing.errorRate));
 }
 
-/** The segmentation of a filter with runs: their number replaces the smallest number of segments. */
+/** The segmentation for a filter with runs. Their number replaces the smallest number of segments. */
 export function inRuns(segmentation: Segmentation): Segmentation {
   const { spread } = segmentation;
   return spread === undefined ? segmentation : { ...segmentation, minSegments: spread, minSegmentBytes: 0 };
@@ -115,7 +115,7 @@ export function assertSizing({ capacity, errorRate }: Sizing): void {
  */
 const AGED_ALLOWANCE = 1.02;
 
-/** Like planGeometry, for pages of a given shape. Also accepts error rates below MIN_ERROR_RATE. */
+/** Like planGeometry, for a given page shape. Also accepts error rates below MIN_ERROR_RATE. */
 export function geometryOf(
   sizing: Sizing,
   segmentation: Segmentation,
@@ -138,17 +138,14 @@ export function geometryOf(
   };
 }
 
-/**
- * The number of items that a geometry holds at an error rate. At the rate it was planned for, this is at least the
- * planned capacity.
- */
+/** How many items a geometry holds at an error rate. At the planned rate, this is at least the planned capacity. */
 export function capacityAt(geometry: Geometry, errorRate: number): number {
   const { pageCells, hashes, pagesPerSegment, segments } = geometry;
   const itemsPerPage = PagedErrorRate.of(pageCells, hashes).loadFor(errorRate);
   return Math.floor(itemsPerPage * pagesPerSegment * segments * (1 + ROUNDING));
 }
 
-/** Allowance for rounding errors: loadFor's result was divided by and is now multiplied again. */
+/** Allowance for rounding errors, because planning divided by loadFor's result, which is now multiplied again. */
 const ROUNDING = 1e-12;
 
 /** Segments are never cut below this size to suit the allocator, because each batch would then run more scripts. */
@@ -162,7 +159,7 @@ function segmentsFor(pages: number, bytesPerPage: number, segmentation: Segmenta
   const affordable =
     minSegmentBytes === 0 ? minSegments : Math.floor((pages * bytesPerPage) / minSegmentBytes);
   const wanted = Math.max(1, Math.min(minSegments, affordable));
-  // A multiple of the wanted number spreads evenly.
+  // A multiple of the wanted number spreads segments evenly.
   const least = Math.ceil(needed / wanted) * wanted;
   const bytesAt = (segments: number) => Math.ceil(pages / segments) * bytesPerPage;
   if (!allocatedBytes) return least;

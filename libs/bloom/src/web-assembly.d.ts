@@ -1,9 +1,9 @@
-/** The part of the WebAssembly interface that the kernel uses. @types/node 20 lacks it. */
+/** The part of the WebAssembly interface that the kernel uses, which @types/node 20 lacks. */
 declare namespace WebAssembly {
   class Memory {
     constructor(descriptor: { readonly initial: number });
     readonly buffer: ArrayBuffer;
-    /** Adds `pages` pages of 64 KiB. Throws RangeError if no memory is available. */
+    /** Adds `pages` pages of 64 KiB. Throws RangeError if there is no memory. */
     grow(pages: number): number;
   }
   interface Module {

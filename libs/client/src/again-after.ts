@@ -1,12 +1,12 @@
 const MOST_SECONDS = 315_360_000;
 
-/** Returned by a handler whose URL should come back, because its page changes. Not for sets that age. */
+/** A handler returns this if its URL should come back, because the page changes. Not for sets that age. */
 export interface AgainAfter {
-  /** 1 to 315,360,000, ten years; rounded up. Absent: the URL leaves the queue. */
+  /** 1 to 315,360,000 (ten years), rounded up. Absent: the URL leaves the queue. */
   readonly againAfterSeconds?: number | undefined;
 }
 
-/** The options of the `ack` that the result of a handler requires. */
+/** The options for `ack`, from a handler's result. */
 export function ackOf(result: unknown): { againAfterSeconds?: number } {
   if (typeof result !== 'object' || result === null || !('againAfterSeconds' in result)) return {};
   const { againAfterSeconds } = result as AgainAfter;

@@ -4,13 +4,13 @@ import { pause } from './back-off.js';
 export interface Sending {
   /** Number of blocks in flight. */
   readonly ahead: number;
-  /** Ends the list immediately and aborts the calls in flight. */
+  /** Ends the list immediately and aborts calls in flight. */
   readonly signal?: AbortSignal | undefined;
-  /** Ends the list after the answers of the blocks in flight. */
+  /** Ends the list once blocks in flight have their answers. */
   readonly stop?: AbortSignal | undefined;
   /**
-   * Called when a block has failed, after the answers of all earlier blocks and the end of all calls in flight. Returns
-   * the delay in ms before all failed blocks are sent again. Default: a failure aborts the calls in flight.
+   * Called when a block has failed, once all earlier blocks have their answers and all calls in flight have ended.
+   * Returns the delay in ms before all failed blocks are resent. Default: a failure aborts calls in flight.
    */
   readonly onFailure?: ((error: Error) => number | Promise<number>) | undefined;
 }
@@ -27,8 +27,8 @@ interface Sent<Block, Answer> extends Tracked<Answer> {
 }
 
 /**
- * Sends blocks and yields their answers in order. If the source or a call fails, yields the earlier answers first. If
- * the reader leaves, aborts the calls in flight. Throws the reason of a signal.
+ * Sends blocks and yields their answers in order. If the source or a call fails, yields earlier answers first. If the
+ * reader leaves, aborts calls in flight. Throws a signal's reason.
  */
 export async function* answersTo<Block, Answer>(
   blocks: AsyncGenerator<Block>,
@@ -110,7 +110,7 @@ export async function* answersTo<Block, Answer>(
   }
 }
 
-/** Waits until a failed block is due to be sent again. */
+/** Waits until a failed block is due to be resent. */
 async function repeat(
   sent: Promise<unknown>,
   onFailure: (error: Error) => number | Promise<number>,

@@ -1,14 +1,14 @@
 import { AnswerError, serviceError, type Fault, type ServiceError } from './errors.js';
 import { parseRetryAfter } from './retry-after.js';
 
-/** Maximum size of a JSON answer: a lease may return a thousand URLs of 8 KiB with their payloads. */
+/** Maximum size of a JSON answer, because a lease may return a thousand URLs of 8 KiB with their payloads. */
 const MOST_BYTES = 32 * 2 ** 20;
 /** Maximum size of an error. */
 const MOST_PROBLEM_BYTES = 256 * 2 ** 10;
 const MOST_DETAIL = 2_000;
 const MOST_RETRY_AFTER_SECONDS = 3_600;
 
-/** Returns the JSON of a successful answer, or undefined if it has none. Throws AnswerError. */
+/** Returns a successful answer's JSON, or undefined if it has none. Throws AnswerError. */
 export async function jsonOf(response: Response, call: string): Promise<unknown> {
   if (response.status === 204) return undefined;
   const text = await textOf(response, MOST_BYTES, call);
@@ -21,7 +21,7 @@ export async function jsonOf(response: Response, call: string): Promise<unknown>
   }
 }
 
-/** Returns the error of an unsuccessful answer: by its code, or that the answer is not from an Unseen service. */
+/** Returns the error for an unsuccessful answer: by its code, or that the answer isn't from an Unseen service. */
 export async function refusalOf(response: Response, call: string): Promise<ServiceError | AnswerError> {
   const { status, headers } = response;
   if (response.type === 'opaqueredirect' || (status >= 300 && status < 400)) {

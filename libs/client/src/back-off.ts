@@ -1,10 +1,10 @@
 const FIRST_MS = 100;
 const MOST_MS = 5_000;
-/** Spreads the retries of clients that the service told the same delay. */
+/** Spreads the retries of clients that got the same delay from the service. */
 const SPREAD_MS = 250;
 
 /**
- * Delay before the next attempt, in ms: exponential with full jitter (Brooker, "Exponential Backoff And Jitter", AWS
+ * Delay before the next attempt, in ms. Exponential with full jitter (Brooker, "Exponential Backoff And Jitter", AWS
  * 2015), or as long as the service requests. `tries`: number of failed attempts minus one.
  */
 export function backOffMs(tries: number, retryAfterSeconds?: number): number {

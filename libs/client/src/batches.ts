@@ -6,40 +6,41 @@ import { randomKey } from './random-key.js';
 import { JoinedCalls } from './joined-calls.js';
 import type { Requests } from './requests.js';
 
-/** Options of a call. */
+/** Call options. */
 export interface CallOptions {
   /** Cancels the call. The service may still execute a request that was already sent. */
   readonly signal?: AbortSignal;
 }
 
-/** Options of a call that changes something. */
+/** Options for a call that changes something. */
 export interface ChangeOptions extends CallOptions {
   /**
-   * Lets several processes make a call once: for 24 hours, the service executes calls with the same key only once. 1 to
-   * 230 visible ASCII characters. Default: a random key for each call, which the client also uses for its retries.
+   * Lets several processes make a call only once, because for 24 hours, the service executes calls with the same key
+   * once. 1 to 230 visible ASCII characters. Default: a random key for each call, which the client also uses for its
+   * retries.
    */
   readonly idempotencyKey?: string;
 }
 
-/** Options of a list. */
+/** Options for a list. */
 export interface ListOptions {
   /**
-   * Number of blocks of up to 1,000 entries in flight, 1 to 16. Default: 4. If an item is on the list twice, either may
-   * get `new`; with 1, the first one does.
+   * How many blocks of up to 1,000 entries are in flight, 1 to 16. Default: 4. If an item is on the list twice, either
+   * may get `new`. With 1, the first one does.
    */
   readonly ahead?: number;
 }
 
-/** An answered block of a list. */
+/** A block of a list, with its results. */
 export interface AnsweredBlock<Entry, Result> {
   readonly entries: readonly Entry[];
   /** One result per entry, in order. */
   readonly results: readonly Result[];
-  /** Why entries are not URLs, by their index in the block. */
+  /** Why entries aren't URLs, by their index in the block. */
   readonly invalid: ReadonlyMap<number, string>;
 }
 
-/** The results of a list, in order. You can read them once: reading sends the list. */
+/** A list's results, in order. You can read them only once, because reading sends the list. */
 export class Answers<Entry, Result> implements AsyncIterable<readonly [Entry, Result]> {
   constructor(private readonly answered: AsyncGenerator<AnsweredBlock<Entry, Result>>) {}
 
@@ -55,7 +56,7 @@ export class Answers<Entry, Result> implements AsyncIterable<readonly [Entry, Re
   }
 }
 
-/** Collects all results of a list. */
+/** Collects all of a list's results. */
 export async function gathered<Entry, Result>(
   answers: Answers<Entry, Result>,
 ): Promise<Pick<AnsweredBlock<Entry, Result>, 'invalid'> & { readonly results: Result[] }> {
@@ -68,13 +69,13 @@ export async function gathered<Entry, Result>(
   return { results, invalid };
 }
 
-/** A verb of a set, for one entry, an array, or an iterable. */
+/** A set's verb, for one entry, an array, or an iterable. */
 export interface Verb<Entry, Result, Options> {
   /** Sends one entry. The client sends concurrent calls together. */
   (entry: Entry, options?: Options): Promise<Result>;
   /** One result per entry, in order. */
   (entries: readonly Entry[], options?: Options & ListOptions): Promise<Result[]>;
-  /** Returns each entry with its result, in order. Reads the source ahead by at most `ahead` blocks. */
+  /** Returns each entry with its result, in order. Reads ahead by at most `ahead` blocks. */
   (entries: Source<Entry>, options?: Options & ListOptions): Answers<Entry, Result>;
 }
 
@@ -94,12 +95,12 @@ interface BatchAnswer<Result> {
   readonly invalid?: readonly { readonly index: number; readonly reason: string }[];
 }
 
-/** How long the first entry of a block waits for others of a slow source, in ms. */
+/** How long a block's first entry waits for more from a slow source, in ms. */
 const MAX_WAIT_MS = 20;
 export const DEFAULT_AHEAD = 4;
 const MOST_AHEAD = 16;
 
-/** Sends the batches of a client, and joins single calls. */
+/** Sends a client's batches, and joins single calls. */
 export class Batches {
   /** Keys are route and members. */
   private readonly joined = new Map<string, { readonly isIdle: boolean }>();
@@ -175,7 +176,7 @@ export class Batches {
     return joined;
   }
 
-  /** Drops idle joined calls, because a program may use many sets and many values of members. */
+  /** Drops idle joined calls, because a program may use many sets and many member values. */
   private forgetIdle(): void {
     if (this.joined.size < MOST_IDLE) return;
     for (const [name, joined] of this.joined) if (joined.isIdle) this.joined.delete(name);

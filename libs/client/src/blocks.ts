@@ -8,26 +8,26 @@ type Given<Entry> = Entry | readonly Entry[];
 
 /** How to cut a source into blocks. */
 export interface Cutting<Entry> {
-  /** Number of characters of an entry in a body. */
+  /** How many characters an entry takes in a body. */
   readonly sizeOf: (entry: Entry) => number;
-  /** How long the first entry of a block waits for others, in ms. Default: until the block is full. */
+  /** How long a block's first entry waits for more, in ms. Default: until the block is full. */
   readonly maxWaitMs?: number | undefined;
   /** Whether the entries since the last block become a block if the source fails. */
   readonly keepsRest: boolean;
-  /** Number of entries at the start to leave out of all blocks. */
+  /** How many entries at the start to leave out. */
   readonly skip?: number;
   /** Called for each skipped entry. */
   readonly skipped?: (entry: Entry) => void;
   /**
-   * Blocks end after these numbers of entries, including skipped ones. Before the last of them, `maxWaitMs` does not
-   * end blocks.
+   * Blocks end after these numbers of entries, including skipped ones. Before the last of them, `maxWaitMs` doesn't end
+   * blocks.
    */
   readonly cuts?: readonly number[];
 }
 
 /**
- * Cuts entries into blocks of at most MOST_ENTRIES and about MOST_SIZE characters. Without `maxWaitMs` the same entries
- * make the same blocks.
+ * Cuts entries into blocks of at most MOST_ENTRIES and about MOST_SIZE characters. Without `maxWaitMs`, the same
+ * entries make the same blocks.
  */
 export async function* blocksOf<Entry>(
   source: Source<Given<Entry>>,
@@ -67,7 +67,7 @@ async function* blocksOfAsync<Entry>(
   let ended = false;
   const read = (): Promise<IteratorResult<Given<Entry>>> => {
     const next = reader.next();
-    // The error is handled later, after the entries before it. A source that has failed is not closed.
+    // The error is handled later, after the entries before it. A failed source isn't closed.
     next.catch(() => (ended = true));
     return next;
   };
@@ -120,7 +120,7 @@ class Block<Entry> {
     return !this.isEmpty && this.cuts.length === 0;
   }
 
-  /** Adds one step of a source. Full blocks come one by one, because an array may be long. */
+  /** Adds one step from a source. Full blocks come one by one, because an array may be long. */
   fill(given: Given<Entry>): Iterable<Entry[]> {
     return Array.isArray(given) ? this.fillAll(given as readonly Entry[]) : this.add(given as Entry);
   }

@@ -1,17 +1,17 @@
 import { randomKey } from './random-key.js';
 import type { SentBlock } from './send-list-options.js';
 
-/** The progress of a list, as JSON of a few hundred bytes. */
+/** A list's progress, as a few hundred bytes of JSON. */
 export interface Checkpoint {
-  /** Start of the Idempotency-Keys of the list. */
+  /** Start of the list's Idempotency-Keys. */
   readonly key: string;
-  /** Number of answered entries at the start of the list. */
+  /** How many entries at the start of the list have results. */
   readonly entries: number;
-  /** Digest of these entries; empty if there are none. */
+  /** Digest of these entries. Empty if there are none. */
   readonly digest: string;
   /** Number of entries by result, such as `new`, or `true` and `false`. */
   readonly counts: Readonly<Record<string, number>>;
-  /** Number of refused entries, which `counts` does not include. */
+  /** Number of refused entries, which `counts` doesn't include. */
   readonly refused: number;
   /** Where later blocks ended before they were full, in entries from the start. A retried block ends there again. */
   readonly cuts: readonly number[];
@@ -19,15 +19,15 @@ export interface Checkpoint {
 
 export type Save = (checkpoint: Checkpoint) => unknown;
 
-/** Saves the checkpoints of a list one after the other. */
+/** Saves a list's checkpoints one after another. */
 export class Checkpoints {
   last: Checkpoint;
-  /** Whether a checkpoint was saved or is being saved. */
+  /** True if a checkpoint was saved or is being saved. */
   isSaved = false;
   isOver = false;
   private saving: Promise<unknown> = Promise.resolve();
 
-  /** Throws TypeError if `from` is not a checkpoint. */
+  /** Throws TypeError if `from` isn't a checkpoint. */
   constructor(
     from: Checkpoint | undefined,
     private readonly save: Save = () => undefined,
@@ -47,7 +47,7 @@ export class Checkpoints {
     return this.saving;
   }
 
-  /** Records an answered block. All earlier blocks were answered. `digest`: of all entries up to its end. */
+  /** Records a block that has its results, like all earlier blocks. `digest`: of all entries up to its end. */
   took(
     { from, results }: Pick<SentBlock<unknown, string | number | boolean>, 'from' | 'results'>,
     digest: string,

@@ -22,20 +22,20 @@ import { Requests, type Retrying } from './requests.js';
 import { pagesOf, type PageOptions } from './pages.js';
 import { VisitedSet } from './visited-set.js';
 
-/** Options of a client. */
+/** Client options. */
 export interface ClientOptions {
   /** URL of the service. Default: `http://127.0.0.1:3000`. A path in the URL is kept. */
   readonly url?: string | URL;
   readonly apiKey?: string | undefined;
-  /** Time limit of a call with all its retries, in ms. Default: 60,000. */
+  /** Time limit for a call with all its retries, in ms. Default: 60,000. */
   readonly timeoutMs?: number;
-  /** Time limit of one attempt, in ms. Default: 30,000. */
+  /** Time limit for one attempt, in ms. Default: 30,000. */
   readonly attemptMs?: number;
-  /** Used instead of the `fetch` of the platform. */
+  /** Used instead of the platform's `fetch`. */
   readonly fetch?: typeof fetch;
   /**
-   * Called once when a call has been retried for 2 s, and again only after the service has answered a call. Default:
-   * prints the message with `console.warn`.
+   * Called once when a call has been retried for 2 s, and then not again until a call succeeds. Default: prints the
+   * message with `console.warn`.
    */
   readonly onRetry?: (retrying: Retrying) => void;
 }
@@ -43,7 +43,7 @@ export interface ClientOptions {
 const DEFAULT_URL = 'http://127.0.0.1:3000';
 const MOST_MS = 2 ** 31 - 1;
 
-/** A client of one Unseen service. It has no connection of its own, so you need not close it. */
+/** A client for one Unseen service. It has no connection of its own, so you don't have to close it. */
 export class UnseenClient {
   private readonly service: Service;
 
@@ -54,19 +54,19 @@ export class UnseenClient {
       apiKey: apiKey === undefined ? undefined : visible(apiKey),
       timeoutMs: milliseconds('timeoutMs', timeoutMs),
       attemptMs: milliseconds('attemptMs', attemptMs),
-      // Browsers accept only calls on the window.
+      // Browsers only accept calls on the window.
       fetch: options.fetch ?? ((input, init) => fetch(input, init)),
       onRetry: options.onRetry ?? (({ message }) => console.warn(`unseen: ${message}`)),
     });
     this.service = { requests, batches: new Batches(requests) };
   }
 
-  /** Returns a handle on a visited set. Does not call the service. */
+  /** Returns a handle on a visited set. Doesn't call the service. */
   visitedSet(name: string): VisitedSet {
     return new VisitedSet(this.service, name);
   }
 
-  /** Returns a handle on a filter. Does not call the service. */
+  /** Returns a handle on a filter. Doesn't call the service. */
   filter(name: string): Filter {
     return new Filter(this.service, name);
   }
@@ -99,12 +99,12 @@ export class UnseenClient {
     return this.service.requests.json({ method: 'GET', path: '/readyz', repeatable: false, signal });
   }
 
-  /** Returns the identity and the permissions of the API key. */
+  /** Returns the API key's identity and permissions. */
   me({ signal }: CallOptions = {}): Promise<Me> {
     return this.service.requests.json({ method: 'GET', path: '/v1/me', repeatable: true, signal });
   }
 
-  /** Creates an API key. If the call gets no answer, it is not retried: look for the key with `keys`. */
+  /** Creates an API key. If the call gets no answer, the client doesn't retry it. Look for the key with `keys`. */
   createKey(key: CreateKey, { signal }: CallOptions = {}): Promise<NewKey> {
     return this.service.requests.json({
       method: 'POST',
@@ -126,8 +126,8 @@ export class UnseenClient {
   }
 
   /**
-   * Creates a successor of an API key. The old key stays valid for a day, unless the options say otherwise. If the call
-   * gets no answer, it is not retried. Throws NotFoundError.
+   * Creates a successor for an API key. The old key stays valid for a day, unless the options say otherwise. If the
+   * call gets no answer, the client doesn't retry it. Throws NotFoundError.
    */
   rotateKey(id: string, options: RotateKey = {}, { signal }: CallOptions = {}): Promise<NewKey> {
     return this.service.requests.json({
@@ -139,7 +139,7 @@ export class UnseenClient {
     });
   }
 
-  /** Revokes an API key by its id, permanently. Throws NotFoundError. */
+  /** Permanently revokes an API key by its id. Throws NotFoundError. */
   async revokeKey(id: string, { signal }: CallOptions = {}): Promise<void> {
     const path = `/v1/keys/${encodeURIComponent(id)}`;
     await this.service.requests.json({ method: 'DELETE', path, repeatable: true, signal });
@@ -164,7 +164,9 @@ function shown(text: string | URL): string {
   return JSON.stringify(masked.slice(0, 200));
 }
 
-/** Checks that a header can contain the API key. Throws TypeError without the key: the error of fetch would show it. */
+/**
+ * Checks that a header can contain the API key. Throws TypeError without the key, because fetch's error would show it.
+ */
 function visible(apiKey: string): string {
   const key = apiKey.trim();
   if (/^[\x21-\x7e]*$/.test(key)) return key;

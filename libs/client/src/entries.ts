@@ -1,9 +1,9 @@
-/** Takes the place of an entry that cannot be sent. It counts as an entry and is reported as refused. */
+/** Takes the place of an entry that can't be sent. It counts as an entry and is reported as refused. */
 export class BadEntry {
   constructor(readonly reason: string) {}
 }
 
-/** Approximate number of characters of an entry in a body. An entry that is an object has two texts. */
+/** About how many characters an entry takes in a body. An object has two texts. */
 export function sizeOf(entry: unknown): number {
   if (typeof entry === 'string') return entry.length + 3;
   const { url, payload } = (entry ?? {}) as { url?: unknown; payload?: unknown };
@@ -12,15 +12,15 @@ export function sizeOf(entry: unknown): number {
 
 /**
  * A digest of entries in their order, from two lanes of MurmurHash3. It shows whether a list starts with the same
- * entries as before, and does not protect against deliberate collisions. The hash functions of browsers need the whole
- * list in one call, and exist only on pages served over HTTPS.
+ * entries as before, but doesn't protect against deliberate collisions. Browsers' hash functions need the whole list in
+ * one call, and exist only on pages served over HTTPS.
  */
 export class Digest {
   private readonly lanes = Int32Array.of(0x3c6ef372, 0x1b873593);
 
   add(entry: unknown): void {
     if (typeof entry === 'string') this.addText(entry, 0);
-    // The reason of a bad entry may be worded differently next time.
+    // A bad entry's reason may be worded differently next time.
     else if (entry instanceof BadEntry) this.addText('', 1);
     else {
       const { url, payload } = (entry ?? {}) as { url?: unknown; payload?: unknown };
@@ -34,9 +34,7 @@ export class Digest {
     return Array.from(this.lanes, (lane) => (lane >>> 0).toString(16).padStart(8, '0')).join('');
   }
 
-  /**
-   * A word has two characters. The first word contains the length, so two different texts never give the same words.
-   */
+  /** A word has two characters. The first word has the length, so two different texts never give the same words. */
   private addText(text: string, kind: 0 | 1 | 2 | 3): void {
     const { lanes } = this;
     const { length } = text;

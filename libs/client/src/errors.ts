@@ -2,15 +2,15 @@ import type { Problem } from './api-types.js';
 
 export type ErrorCode = Problem['code'];
 
-/** An error in one member of a request: an RFC 6901 pointer as a URI fragment, and a sentence. */
+/** An error in one of a request's members: an RFC 6901 pointer as a URI fragment, and a sentence. */
 export interface Fault {
   readonly pointer: string;
   readonly detail: string;
 }
 
 /**
- * The base class of all errors of this client. Wrong arguments throw TypeError or RangeError, and an abort throws the
- * reason of its signal.
+ * The base class of all this client's errors. Wrong arguments throw TypeError or RangeError, and an abort throws its
+ * signal's reason.
  */
 export abstract class UnseenError extends Error {
   constructor(message: string, options?: ErrorOptions) {
@@ -19,10 +19,10 @@ export abstract class UnseenError extends Error {
   }
 }
 
-/** The service did not answer in time, or could not be reached. It may have executed the call. */
+/** The service didn't answer in time or couldn't be reached. It may have executed the call. */
 export class UnreachableError extends UnseenError {}
 
-/** A list cannot be resumed, because its source no longer starts with the entries that were sent. */
+/** A list can't be resumed, because its source no longer starts with the entries that were sent. */
 export class ChangedListError extends UnseenError {
   constructor(
     /** The difference, such as `the first 10 entries differ`. */
@@ -33,11 +33,11 @@ export class ChangedListError extends UnseenError {
   }
 }
 
-/** The answer is not from an Unseen service, or is not valid. */
+/** The answer isn't from an Unseen service, or isn't valid. */
 export class AnswerError extends UnseenError {
   constructor(
     message: string,
-    /** The HTTP status if it was unexpected. Usually it comes from a gateway. */
+    /** The HTTP status if it was unexpected. It usually comes from a gateway. */
     readonly status?: number,
     options?: ErrorOptions,
   ) {
@@ -45,20 +45,20 @@ export class AnswerError extends UnseenError {
   }
 }
 
-/** The content of a refusal (RFC 9457). */
+/** A refusal's content (RFC 9457). */
 export interface Refusal {
   readonly status: number;
-  /** Stable. An unknown code comes from a newer service. */
+  /** Stable. Unknown codes come from a newer service. */
   readonly code: ErrorCode | (string & {});
   readonly detail: string;
-  /** The id of the request in the log of the service. */
+  /** The request's id in the service's log. */
   readonly requestId: string | undefined;
   readonly errors: readonly Fault[];
-  /** The pause that the service requests before a retry. */
+  /** How long the service wants the client to wait before a retry. */
   readonly retryAfterSeconds: number | undefined;
 }
 
-/** The service refused the call and did not execute it. */
+/** The service refused the call and didn't execute it. */
 export class ServiceError extends UnseenError {
   readonly status: number;
   readonly code: Refusal['code'];
@@ -82,9 +82,9 @@ export class ServiceError extends UnseenError {
   }
 }
 
-/** The request is not valid. `errors` points at the invalid members. */
+/** The request is invalid. `errors` points at the invalid members. */
 export class ValidationError extends ServiceError {}
-/** The credentials are missing, invalid, or do not allow the call. */
+/** The credentials are missing or invalid, or don't allow the call. */
 export class AccessError extends ServiceError {}
 /** No filter, visited set, sync, host, or key has this name or id. */
 export class NotFoundError extends ServiceError {}
@@ -96,9 +96,7 @@ export class WouldForgetError extends ConflictError {}
 export class FullError extends ServiceError {}
 /** The service is temporarily unavailable. The client has already retried the call. */
 export class UnavailableError extends ServiceError {}
-/**
- * The store has lost data of this filter. The service answers no calls on it until an operator restores or clears it.
- */
+/** The store has lost data for this filter. All calls on it fail until an operator restores or clears it. */
 export class DataLostError extends ServiceError {}
 
 type Thrown = new (refusal: Refusal, call: string) => ServiceError;
@@ -137,7 +135,7 @@ const THROWN: Readonly<Record<ErrorCode, Thrown>> = {
   STORE_FULL: FullError,
 };
 
-/** Creates the error of a refusal, by its code. `call`: such as `POST /v1/filters`. */
+/** Creates a refusal's error, by its code. `call`: such as `POST /v1/filters`. */
 export function serviceError(refusal: Refusal, call: string): ServiceError {
   const known = Object.hasOwn(THROWN, refusal.code) ? THROWN[refusal.code as ErrorCode] : ServiceError;
   return new known(refusal, call);

@@ -10,11 +10,11 @@ import { Handle, type Service } from './handle.js';
 import { Syncs } from './syncs.js';
 import { verb } from './verbs.js';
 
-/** Options of `add`. */
+/** Options for `add`. */
 export interface AddOptions extends ChangeOptions {
   /**
-   * In a multiset: adds only items that are absent, and does not count items that are present. Default: false. A filter
-   * with the semantics `set` always adds like this.
+   * In a multiset: adds only absent items, and doesn't count present ones. Default: false. A filter with `set`
+   * semantics always adds like this.
    */
   readonly onlyAbsent?: boolean;
 }
@@ -29,13 +29,13 @@ export class Filter extends Handle<Omit<CreateFilter, 'name'>, FilterDescription
   /** Checks whether items are present. */
   readonly has: Verb<string, boolean, CallOptions>;
   /**
-   * Removes items. `saturated`: the item cannot be removed, because all its counters are at their maximum. Throws
+   * Removes items. `saturated`: the item can't be removed, because all its counters are at their maximum. Throws
    * ConflictError for a standard filter.
    */
   readonly remove: Verb<string, 'removed' | 'absent' | 'saturated', ChangeOptions>;
   /** Returns how many times items are present, at most 15. Throws ConflictError for a standard filter. */
   readonly count: Verb<string, number, CallOptions>;
-  /** Syncs: keep the items of an input list and forget all others. */
+  /** Syncs: keep the items in an input list and forget all others. */
   readonly syncs: Syncs<'kept' | 'new' | 'forgotten'>;
 
   constructor(service: Service, name: string) {
@@ -50,7 +50,7 @@ export class Filter extends Handle<Omit<CreateFilter, 'name'>, FilterDescription
     this.syncs = new Syncs(service, this.path, 'items');
   }
 
-  /** Explains the result for at most 100 items: their counters and the counters' values. Throws NotFoundError. */
+  /** Explains the results for at most 100 items: their counters and the counters' values. Throws NotFoundError. */
   async explain(items: readonly string[], { signal }: CallOptions = {}): Promise<ExplainedItem[]> {
     const { items: explained } = await this.service.requests.json<ExplainedItems>({
       method: 'POST',

@@ -8,21 +8,21 @@ const NAME = 'a name must have 1 to 64 characters of A-Z, a-z, 0-9, ".", "_", ":
 /** An upload has practically no time limit. */
 const UPLOAD_MS = 24 * 3_600_000;
 
-/** Options of a history. */
+/** Options for a history. */
 export interface HistoryOptions extends CallOptions {
   /** How far back the history goes, 60 to 21,600. Default: 21,600. */
   readonly seconds?: number;
 }
 
-/** The parts of a client that its handles use. */
+/** The parts of a client used by its handles. */
 export interface Service {
   readonly requests: Requests;
   readonly batches: Batches;
 }
 
 /**
- * The common methods of filters and visited sets. A handle is only a name: you can create it before the filter exists.
- * `Options`: the options of `create`. `Description`: the result of `describe`.
+ * Methods that filters and visited sets have in common. A handle is only a name, so you can create it before the filter
+ * exists. `Options`: the options for `create`. `Description`: the result of `describe`.
  */
 export abstract class Handle<Options extends object, Description> {
   /** Starts with `/v1`. */
@@ -54,7 +54,7 @@ export abstract class Handle<Options extends object, Description> {
   }
 
   /**
-   * Returns the figures of the last hours, minute by minute, as recorded by the instance that answers. Throws
+   * Returns the figures for the last hours, minute by minute, as recorded by the instance that answers. Throws
    * NotFoundError.
    */
   history({ seconds, signal }: HistoryOptions = {}): Promise<History> {
@@ -67,7 +67,7 @@ export abstract class Handle<Options extends object, Description> {
     });
   }
 
-  /** Counts the counters by value, in a sample of each layer. Throws NotFoundError. */
+  /** Counts each layer's counters by value, in a sample. Throws NotFoundError. */
   async counters({ signal }: CallOptions = {}): Promise<LayerCounters[]> {
     const path = `${this.path}/counters`;
     const call = { method: 'GET', path, repeatable: true, signal } as const;
@@ -85,7 +85,7 @@ export abstract class Handle<Options extends object, Description> {
   }
 
   /**
-   * Returns the export as a stream. The signal works until the first byte; cancel the stream to stop later. Throws
+   * Returns the export as a stream. The signal works until the first byte. To stop later, cancel the stream. Throws
    * NotFoundError.
    */
   export({ signal }: CallOptions = {}): Promise<ReadableStream<Uint8Array>> {
@@ -98,8 +98,8 @@ export abstract class Handle<Options extends object, Description> {
   }
 
   /**
-   * Creates it from an export, under the name of this handle. The client can retry the upload of a Blob, but not of a
-   * stream. Browsers cannot send streams. Throws ConflictError if the name is taken.
+   * Creates it from an export, under this handle's name. The client can retry the upload of a Blob, but not of a
+   * stream. Browsers can't send streams. Throws ConflictError if the name is taken.
    */
   import(data: Blob | ReadableStream<Uint8Array>, call: ChangeOptions = {}): Promise<Description> {
     return this.change(call, {

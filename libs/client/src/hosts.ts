@@ -6,13 +6,13 @@ import { partOfPath } from './path.js';
 import { randomKey } from './random-key.js';
 
 /**
- * The hosts of a visited set with `perHost`. A host is a name or an address as in a URL, without user and
- * port. Calls throw ValidationError for a text that is not a host, and for a set without `perHost`.
+ * The hosts of a visited set with `perHost`. A host is a name or an address as in a URL, without user and port. Calls
+ * throw ValidationError for a text that isn't a host, and for a set without `perHost`.
  */
 export class Hosts {
   constructor(
     private readonly service: Service,
-    /** Path of the set, starts with `/v1`. */
+    /** The set's path, which starts with `/v1`. */
     private readonly path: string,
   ) {}
 
@@ -31,8 +31,7 @@ export class Hosts {
   }
 
   /**
-   * Replaces the settings of a host. If a member is absent, the setting of the set applies. With
-   * `blockedUntil`, blocks the host.
+   * Replaces a host's settings. If a member is absent, the set's setting applies. With `blockedUntil`, blocks the host.
    */
   set(
     host: string,
@@ -49,7 +48,7 @@ export class Hosts {
     });
   }
 
-  /** Drops the URLs of a host from the queue. They stay visited. Returns their number. */
+  /** Drops a host's URLs from the queue. They stay visited. Returns their number. */
   async drop(host: string, { idempotencyKey = randomKey(), signal }: ChangeOptions = {}): Promise<number> {
     const { dropped } = await this.service.requests.json<Dropped>({
       method: 'DELETE',

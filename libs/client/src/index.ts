@@ -1,4 +1,4 @@
-/** A client of the Unseen service for Node.js 20.19 and later, and for browsers. */
+/** A client for the Unseen service, for Node.js 20.19 and later, and for browsers. */
 export type * from './api-types.js';
 export type {
   Filter as FilterDescription,

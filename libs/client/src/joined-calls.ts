@@ -1,7 +1,7 @@
 import { ValidationError, type Fault } from './errors.js';
 import { sendAccepted } from './refused-entries.js';
 
-/** How to join the calls of one verb on one set. */
+/** How to join calls to one verb on one set. */
 export interface Joining<Entry, Result> {
   /** Returns one result per entry, in order. */
   readonly send: (entries: readonly Entry[]) => Promise<readonly Result[]>;
@@ -11,24 +11,24 @@ export interface Joining<Entry, Result> {
 
 /** Maximum number of entries in a request. */
 export const MOST_ENTRIES = 1_000;
-/** A body of this many characters is always less than 4 MiB, the default limit of the service. */
+/** A body with this many characters is always less than 4 MiB, the service's default limit. */
 export const MOST_SIZE = 2 ** 19;
 /** How long calls wait for others while a batch is in progress, in ms. */
 const MOST_WAIT_MS = 5;
-/** Limits the requests in flight when a program makes a million calls at the same time. */
+/** Limits the requests in flight if a program makes a million calls at once. */
 const MOST_UNDER_WAY = 8;
 
 interface Waiting<Entry, Result> {
   readonly entry: Entry;
   readonly resolve: (result: Result) => void;
   readonly reject: (error: Error) => void;
-  /** The caller no longer waits. */
+  /** The caller has stopped waiting. */
   gone: boolean;
 }
 
 /**
- * Sends concurrent calls of one entry each as one request. The first request starts at the end of the turn of the event
- * loop. While it is in progress, the next calls wait for up to 5 ms, or until a thousand of them are waiting.
+ * Sends concurrent calls with one entry each as one request. The first request starts at the end of the turn of the
+ * event loop. While it is in progress, the next calls wait for up to 5 ms, or until a thousand of them are waiting.
  */
 export class JoinedCalls<Entry, Result> {
   private waiting: Waiting<Entry, Result>[] = [];
@@ -37,12 +37,12 @@ export class JoinedCalls<Entry, Result> {
 
   constructor(private readonly joining: Joining<Entry, Result>) {}
 
-  /** Whether no call is waiting or in progress. */
+  /** True if no call is waiting or in progress. */
   get isIdle(): boolean {
     return this.waiting.length === 0 && this.underWay === 0;
   }
 
-  /** Sends an entry with those of other calls. An abort ends the wait of this caller, not the batch. */
+  /** Sends an entry with those of other calls. An abort ends this caller's wait, not the batch. */
   call(entry: Entry, signal?: AbortSignal): Promise<Result> {
     return new Promise((resolve, reject) => {
       if (signal?.aborted === true) {
@@ -106,7 +106,7 @@ export class JoinedCalls<Entry, Result> {
 
   /**
    * Sends a batch. If the service refuses single entries, only their callers get the error, and all other entries are
-   * sent again.
+   * resent.
    */
   private async settle(batch: readonly Waiting<Entry, Result>[]): Promise<void> {
     try {
@@ -117,13 +117,13 @@ export class JoinedCalls<Entry, Result> {
       );
       places.forEach((place, i) => batch[place]?.resolve(answer[i] as Result));
     } catch (error) {
-      // This does not affect callers whose entries have already been refused.
+      // This doesn't affect callers whose entries have already been refused.
       for (const { reject } of batch) reject(error as Error);
     }
   }
 }
 
-/** The refusal of one entry, worded as if the entry had been sent alone. */
+/** One entry's refusal, worded as if the entry had been sent alone. */
 function ofOne(
   { refusal, message }: ValidationError,
   { pointer, detail }: Fault,

@@ -1,7 +1,7 @@
 import type { CallOptions } from './batches.js';
 import type { Call, Requests } from './requests.js';
 
-/** Options of a list that is read page by page. */
+/** Options for a list that is read page by page. */
 export interface PageOptions extends CallOptions {
   /** Number of entries in one request, 1 to 1,000. Default: 100. */
   readonly pageSize?: number;
@@ -9,7 +9,7 @@ export interface PageOptions extends CallOptions {
 
 const PAGE = 100;
 
-/** Reads the pages of a list. `query`: its query parameters. */
+/** Reads a list's pages. `query`: its query parameters. */
 export async function* pagesOf<Page extends { readonly next?: string }>(
   requests: Requests,
   path: string,

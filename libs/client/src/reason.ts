@@ -1,7 +1,7 @@
 /** Maximum size of a reason in UTF-8. */
 const MOST_BYTES = 256;
 
-/** The reason of a release for a thrown value. Never empty and never too long. */
+/** A release's reason for a thrown value. Never empty and never too long. */
 export function reasonOf(thrown: unknown): string {
   return cut(textOf(thrown).toWellFormed().trim()) || 'the handler failed';
 }

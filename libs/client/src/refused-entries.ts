@@ -1,8 +1,6 @@
 import { ValidationError, type Fault } from './errors.js';
 
-/**
- * A refusal names up to 100 entries, so this many rounds suffice even if the service refuses all entries of a batch.
- */
+/** A refusal names up to 100 entries, so this many rounds are enough even if the service refuses a whole batch. */
 const MOST_ROUNDS = 12;
 
 const PLACE = /^#\/\w+\/(\d{1,9})$/;
@@ -16,8 +14,7 @@ export interface Accepted<Answer> {
 }
 
 /**
- * Sends a batch. Passes entries that the service refuses to `refuse` and sends all other entries again. Throws any
- * other error.
+ * Sends a batch. Passes entries that the service refuses to `refuse`, and resends all others. Throws any other error.
  */
 export async function sendAccepted<Entry, Answer>(
   entries: readonly Entry[],
@@ -42,13 +39,13 @@ export async function sendAccepted<Entry, Answer>(
   return { answer: undefined, places };
 }
 
-/** The errors of `count` entries by index, or undefined if the refusal has another cause. */
+/** The errors for `count` entries by index, or undefined if the refusal has another cause. */
 function faultsByPlace(
   { code, detail, errors }: ValidationError,
   count: number,
 ): ReadonlyMap<number, Fault> | undefined {
   const faults = new Map<number, Fault>();
-  // An entry that is larger than a block is sent alone.
+  // An entry larger than a block is sent alone.
   if (code === 'BODY_TOO_LARGE' && count === 1)
     return faults.set(0, { pointer: '#', detail: `is too large: ${detail}` });
   for (const fault of errors) {

@@ -15,14 +15,14 @@ export interface Call {
   readonly contentType?: string;
   /** The Idempotency-Key, which makes retries safe. */
   readonly key?: string;
-  /** Whether the call may be sent again if it is unknown whether it was executed. */
+  /** True if the call may be resent when it is unknown whether it was executed. */
   readonly repeatable: boolean;
-  /** Additional time for the answer, in ms, for example of a lease that waits. */
+  /** Additional time for the answer, in ms, for example for a lease that waits. */
   readonly waitMs?: number;
   readonly signal?: AbortSignal | undefined;
 }
 
-/** The address of the service, and time limits in ms. */
+/** The service's address, and time limits in ms. */
 export interface RequestOptions {
   readonly url: URL;
   readonly apiKey: string | undefined;
@@ -32,7 +32,7 @@ export interface RequestOptions {
   readonly onRetry: (retrying: Retrying) => void;
 }
 
-/** Says that a call has failed for a while and is retried. */
+/** Says that a call has been failing for a while and is being retried. */
 export interface Retrying {
   /** A line for people, such as `retrying, connection refused by 127.0.0.1:3000`. */
   readonly message: string;
@@ -42,7 +42,7 @@ export interface Retrying {
   readonly sinceMs: number;
 }
 
-/** Statuses of gateways that cannot reach the service, and of requests to retry later. */
+/** Statuses from gateways that can't reach the service, and for requests to retry later. */
 const PASSING: ReadonlySet<number> = new Set([408, 429, 502, 503, 504]);
 
 /** A call that fails for this long is reported. */
@@ -51,7 +51,7 @@ const QUIET_MS = 2_000;
 /** Sends calls, and retries each until it is answered or its time limit is reached. */
 export class Requests {
   private readonly base: string;
-  /** Whether an outage was reported since the last answered call. */
+  /** True if an outage was reported since the last call that got an answer. */
   private isTold = false;
 
   constructor(private readonly options: RequestOptions) {
@@ -61,12 +61,12 @@ export class Requests {
     this.base = origin + pathname.slice(0, end);
   }
 
-  /** Returns the JSON of the answer, or undefined if it has none. Throws UnseenError, or the reason of an abort. */
+  /** Returns the answer's JSON, or undefined if it has none. Throws UnseenError, or an abort's reason. */
   async json<T>(call: Call): Promise<T> {
     return this.send(call, async (response, name) => (await jsonOf(response, name)) as T);
   }
 
-  /** Returns the bytes of the answer as a stream. After the first byte, errors come from the stream. */
+  /** Returns the answer's bytes as a stream. After the first byte, errors come from the stream. */
   async stream(call: Call): Promise<ReadableStream<Uint8Array>> {
     return this.send(call, async ({ body }, name) => {
       if (body === null) throw new AnswerError(`${name} returned no body`);
@@ -89,7 +89,7 @@ export class Requests {
           return answer;
         } catch (error) {
           call.signal?.throwIfAborted();
-          // A refusal is an answer too: the service is available.
+          // A refusal is also an answer, so the service is available.
           if (error instanceof ServiceError && !(error instanceof UnavailableError)) this.isTold = false;
           if (!mayRepeat(call, error)) throw error;
           const waitMs = backOffMs(
@@ -110,7 +110,7 @@ export class Requests {
     }
   }
 
-  /** Reports an outage once until a call is answered. An error of the listener must not end the call. */
+  /** Reports an outage once, until a call gets an answer. An error in the listener must not end the call. */
   private tell(error: UnseenError, sinceMs: number): void {
     if (this.isTold) return;
     this.isTold = true;
@@ -176,7 +176,7 @@ function mayRepeat({ repeatable, body }: Call, error: unknown): error is UnseenE
   // A stream is consumed by the first attempt, even one that is refused.
   if (body instanceof ReadableStream) return false;
   if (error instanceof UnreachableError) return repeatable;
-  // The service refused these before it executed them, or says that a retry is safe.
+  // The service refused these before executing them, or says that a retry is safe.
   if (error instanceof UnavailableError) return repeatable || error.code !== 'STORE_UNAVAILABLE';
   return error instanceof AnswerError && repeatable && PASSING.has(error.status ?? 0);
 }
@@ -184,7 +184,7 @@ function mayRepeat({ repeatable, body }: Call, error: unknown): error is UnseenE
 /** Maximum delay of a timer. */
 const MOST_MS = 2 ** 31 - 1;
 
-/** Why a fetch failed. Node.js gives the reason in the cause; browsers give none. */
+/** Why a fetch failed. Node.js gives the reason in the cause, but browsers give none. */
 function causeOf(error: unknown): string {
   const { cause, message } = error as { cause?: { message?: string; code?: string }; message?: string };
   return (
@@ -192,7 +192,7 @@ function causeOf(error: unknown): string {
   );
 }
 
-/** Node.js says so in the cause of the error of fetch; browsers do not. */
+/** Node.js says so in the cause of fetch's error, but browsers don't. */
 function isRefused({ cause }: UnseenError): boolean {
   const { cause: inner } = (cause ?? {}) as { cause?: { code?: unknown } };
   return inner?.code === 'ECONNREFUSED';

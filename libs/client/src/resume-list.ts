@@ -7,12 +7,12 @@ import { MOST_ENTRIES } from './joined-calls.js';
 import { sendBlocks, type Block } from './send-blocks.js';
 import type { Given, ListedIn, ListVerb, SendListOptions } from './send-list-options.js';
 
-/** Options of a list that can be resumed. */
+/** Options for a list that can be resumed. */
 export interface ResumeListOptions<Listed, Result> extends SendListOptions<Listed, Result> {
-  /** The last saved checkpoint of this list. Default: start at the beginning. */
+  /** This list's last saved checkpoint. Default: start at the beginning. */
   readonly from?: Checkpoint | undefined;
   /**
-   * Saves a checkpoint, which replaces the previous one. Called before the first block, before a block that is not full
+   * Saves a checkpoint, which replaces the previous one. Called before the first block, before a block that isn't full
    * (with `maxWaitMs`: before each block), and after `onBlock`. The list waits for each call, one at a time. If a call
    * throws, the list ends.
    */
@@ -20,11 +20,11 @@ export interface ResumeListOptions<Listed, Result> extends SendListOptions<Liste
 }
 
 /**
- * Sends a list like `sendList`, starting at its last saved checkpoint. Each entry is executed once even if earlier
- * calls were killed. The source is read from the beginning: it must yield the same entries, and may have more at the
- * end. The service recognizes blocks that were in flight for 24 hours. Returns the last checkpoint.
+ * Sends a list like `sendList`, starting at its last saved checkpoint. Executes each entry once, even if earlier calls
+ * were killed. Reads the source from the beginning, so it must yield the same entries, but may have more at the end.
+ * For 24 hours, the service recognizes blocks that were in flight. Returns the last checkpoint.
  *
- * Throws like `sendList`, and ChangedListError if the source starts with other entries.
+ * Throws like `sendList`, and ChangedListError if the source starts with different entries.
  */
 export async function resumeList<
   Entry,
@@ -60,7 +60,7 @@ export async function resumeList<
 /** A block, with a digest of all entries up to its end. */
 type DigestedBlock<Listed> = Block<Listed> & { readonly digest: string };
 
-/** Yields the blocks after a checkpoint. If a retry could not find the end of a block again, saves this end first. */
+/** Yields the blocks after a checkpoint. If a retry couldn't find a block's end again, saves that end first. */
 async function* digestedBlocks<Listed>(
   source: Source<unknown>,
   maxWaitMs: number | undefined,
@@ -76,13 +76,13 @@ async function* digestedBlocks<Listed>(
   };
   const cutting = { sizeOf, maxWaitMs, keepsRest: false, skip, skipped, cuts };
   for await (const entries of blocksOf(source as Source<Listed>, cutting)) {
-    // A source that was slow may yield entries after the list has ended.
+    // A slow source may yield entries after the list has ended.
     if (checkpoints.isOver) return;
     const from = end;
     end += entries.length;
     for (const entry of entries) digest.add(entry);
-    // The last block may be longer the next time, if the list has grown. With `maxWaitMs`, any block may be shorter, if
-    // the source is slower.
+    // Next time, the last block may be longer if the list has grown. With `maxWaitMs`, any block may be shorter if the
+    // source is slower.
     const isFull = maxWaitMs === undefined && entries.length === MOST_ENTRIES;
     const isSame = isFull || cuts.includes(end);
     if (!isSame) await checkpoints.keep({ cuts: [...checkpoints.last.cuts, end] });

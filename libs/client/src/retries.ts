@@ -6,10 +6,11 @@ import type { WorkerOptions } from './worker-options.js';
 const MOST_DELAY_SECONDS = 3_600;
 const LONGEST_DELAY_SECONDS = 86_400;
 /**
- * Minimum delay of a URL that the worker gives up on. Without it, the queue would return the URL before it looks empty.
+ * Minimum delay for a URL that the worker gives up on. Without it, the queue would return the URL before it looks
+ * empty.
  */
 const GIVEN_UP_SECONDS = 60;
-/** Delays follow the clock of the service, which may be adjusted during a delay. */
+/** Delays follow the service's clock, which may be adjusted during a delay. */
 const CLOCK_GRACE_MS = 1_000;
 /** How long a worker waits for URLs whose delays it does not know. */
 const UNKNOWN_DELAY_MS = 60_000;
@@ -17,13 +18,13 @@ const DEFAULT_TRIES = 5;
 
 /** Decides when failed URLs are retried, and how long a worker with `untilEmpty` waits for them. */
 export class Retries {
-  /** The `maxAttempts` of the set. */
+  /** The set's `maxAttempts`. */
   maxAttempts = Infinity;
   private readonly begunMs = performance.now();
   /**
-   * A worker with `untilEmpty` waits for delayed URLs until then, on the clock of `performance.now()`. Each worker
-   * waits only for its own retries, because the counts of the queue do not separate retries of other workers from URLs
-   * that those workers have given up on.
+   * Until when a worker with `untilEmpty` waits for delayed URLs, by `performance.now()`. Each worker waits only for
+   * its own retries, because the queue's counts don't distinguish other workers' retries from URLs that they have given
+   * up on.
    */
   private awaitsUntilMs = 0;
   private readonly delaySeconds: (attempt: number) => number;
@@ -38,7 +39,7 @@ export class Retries {
   }
 
   /**
-   * Returns how to release a URL whose handler threw at this attempt. `awaitedMs`: the delay that the worker waits for;
+   * Returns how to release a URL whose handler threw at this attempt. `awaitedMs`: how long the worker waits for it, or
    * undefined if the URL stays for another run. `knowsHosts`: the set was created with `perHost`.
    */
   releaseOf(
@@ -75,14 +76,14 @@ export class Retries {
     this.awaitFor(UNKNOWN_DELAY_MS);
   }
 
-  /** Whether all URLs that the worker waits for have returned. */
+  /** True if all URLs that the worker waits for have returned. */
   areOver(): boolean {
     return performance.now() >= this.awaitsUntilMs;
   }
 
   /**
-   * Whether a URL that fails at this attempt stays for another run. After the last attempt that its set allows, the URL
-   * is a dead letter.
+   * True if a URL that fails at this attempt stays for another run. After the last attempt that its set allows, it
+   * becomes a dead letter.
    */
   private isGivenUp(attempt: number): boolean {
     const { untilEmpty, tries = this.maxAttempts === Infinity ? DEFAULT_TRIES : Infinity } = this;

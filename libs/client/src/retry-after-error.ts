@@ -1,26 +1,26 @@
-/** Returned by a handler that did not process its URL, for example because the host answered 429 or 503. */
+/** A handler returns this if it didn't process its URL, for example because the host answered 429 or 503. */
 export interface RetryAfter {
-  /** 0 to 86,400; rounded up. */
+  /** 0 to 86,400, rounded up. */
   readonly retryAfterSeconds: number;
   /** See RetryAfterOptions. */
   readonly host?: boolean;
 }
 
-/** Options of a RetryAfterError. */
+/** Options for a RetryAfterError. */
 export interface RetryAfterOptions {
   /**
-   * With `false`, the attempt does not count as failed: the URL was not tried, for example because its host is busy.
+   * With `false`, the attempt doesn't count as failed, because the URL was not tried, for example if its host is busy.
    * Default: true.
    */
   readonly countAttempt?: boolean;
   /**
-   * With `true`, no worker gets a URL of the same host until then, if the set was created with `perHost`.
-   * In other sets, only this URL waits. Default: false.
+   * With `true`, no worker gets a URL from the same host until then, if the set was created with `perHost`. In other
+   * sets, only this URL waits. Default: false.
    */
   readonly host?: boolean;
 }
 
-/** Thrown by a handler that knows how long its URL must wait, for example from `Retry-After` or a rate limit. */
+/** A handler throws this if it knows how long its URL must wait, for example from `Retry-After` or a rate limit. */
 export class RetryAfterError extends Error {
   override readonly name = 'RetryAfterError';
   readonly countAttempt: boolean;
@@ -28,7 +28,7 @@ export class RetryAfterError extends Error {
 
   constructor(
     message: string,
-    /** 0 to 86,400; rounded up. */
+    /** 0 to 86,400, rounded up. */
     readonly delaySeconds: number,
     { countAttempt = true, host = false }: RetryAfterOptions = {},
   ) {
@@ -39,7 +39,7 @@ export class RetryAfterError extends Error {
   }
 }
 
-/** The error that postpones a URL as the result of its handler demands; undefined if the URL was processed. */
+/** The error that postpones a URL as its handler's result requires, or undefined if the URL was processed. */
 export function postponedBy(result: unknown): RetryAfterError | undefined {
   if (typeof result !== 'object' || result === null || !('retryAfterSeconds' in result)) return undefined;
   const { retryAfterSeconds, host = false } = result as RetryAfter;

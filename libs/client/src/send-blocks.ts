@@ -6,14 +6,14 @@ import type { ListVerb, SendListOptions, SentBlock } from './send-list-options.j
 
 /** A block of a list. */
 export interface Block<Listed> {
-  /** Number of entries of the list before the block. */
+  /** Number of entries in the list before the block. */
   readonly from: number;
   readonly entries: readonly Listed[];
 }
 
 type Outcome<Result> = Pick<SentBlock<unknown, Result>, 'results' | 'reasons'>;
 
-/** Sends the blocks of a list. Their Idempotency-Keys consist of `key` and the start of the block. */
+/** Sends a list's blocks. Their Idempotency-Keys consist of `key` and the block's start. */
 export async function sendBlocks<Entry, Result, B extends Block<unknown>>(
   verb: ListVerb<Entry, Result, ChangeOptions>,
   blocks: AsyncGenerator<B>,
@@ -37,7 +37,7 @@ function rethrow(error: Error): never {
   throw error;
 }
 
-/** Sends the valid entries of a block. Calls `ask` again without the entries that the service refuses. */
+/** Sends a block's valid entries. Calls `ask` again without entries that the service refuses. */
 async function sendBlock<Entry, Result>(
   listed: readonly unknown[],
   ask: (entries: readonly Entry[], round: number) => ReturnType<typeof gathered<Entry, Result>>,

@@ -6,13 +6,12 @@ import { sendBlocks, type Block } from './send-blocks.js';
 import type { Given, ListedIn, ListVerb, SendListOptions } from './send-list-options.js';
 
 /**
- * Sends a list of any length. Each entry is executed once even if calls are retried, because each block has its own
- * Idempotency-Key. If the service refuses an entry, the entry is reported and all others are sent. The source may also
- * yield arrays of entries, which is faster, and BadEntry objects. Up to `ahead` blocks are in memory, plus the block
- * that is being read.
+ * Sends a list of any length. Executes each entry once, even if calls are retried, because each block has its own
+ * Idempotency-Key. If the service refuses an entry, reports it and sends all others. The source may also yield arrays
+ * of entries, which is faster, and BadEntry objects. Up to `ahead` blocks are in memory, plus the block being read.
  *
- * Throws the error of a failed block once no call is in flight, or the error of the source once all earlier blocks are
- * answered. If a signal aborts, throws its reason: `signal` aborts the calls in flight, `stop` waits for their answers.
+ * Throws a failed block's error once no call is in flight, or the source's error once all earlier blocks have their
+ * results. If a signal aborts, throws its reason. `signal` aborts calls in flight, and `stop` waits for their answers.
  * To continue a list after that, or after a kill, use `resumeList`.
  */
 export async function sendList<

@@ -8,20 +8,20 @@ import { verb } from './verbs.js';
 const [FIRST_POLL_MS, LAST_POLL_MS] = [50, 1_000];
 
 /**
- * The syncs of a filter or visited set. Only one can be open at a time. `Word`: the result for an entry of the input
+ * The syncs of a filter or visited set. Only one can be open at a time. `Word`: the result for an entry in the input
  * list.
  */
 export class Syncs<Word extends string> {
   constructor(
     private readonly service: Service,
-    /** Path of the set, starts with `/v1`. */
+    /** The set's path, which starts with `/v1`. */
     private readonly path: string,
     private readonly member: 'urls' | 'items',
   ) {}
 
   /**
-   * Opens a sync. A capacity or an error rate applies from the commit on. Throws ConflictError while another sync is
-   * open, and for a multiset.
+   * Opens a sync. A capacity or an error rate applies from the commit on. Throws ConflictError if another sync is open,
+   * and for a multiset.
    */
   async open(
     asked: OpenSync = {},
@@ -38,7 +38,7 @@ export class Syncs<Word extends string> {
     return this.get(id);
   }
 
-  /** Returns a handle on a sync by its id. Does not call the service. */
+  /** Returns a handle on a sync by its id. Doesn't call the service. */
   get(id: string): Sync<Word> {
     return new Sync(this.service, `${this.path}/syncs/${encodeURIComponent(id)}`, id, this.member);
   }
@@ -46,7 +46,7 @@ export class Syncs<Word extends string> {
 
 /** A sync. Its commit forgets all entries that were not listed with `keep`. */
 export class Sync<Word extends string> {
-  /** Lists entries to keep. You can list an entry twice. Throws ConflictError when the sync has ended. */
+  /** Lists entries to keep. You can list an entry twice. Throws ConflictError if the sync has ended. */
   readonly keep: Verb<string, Word, ChangeOptions>;
 
   constructor(
@@ -85,7 +85,7 @@ export class Sync<Word extends string> {
     return sync;
   }
 
-  /** Abandons the sync and forgets nothing. Throws ConflictError when the sync has ended. */
+  /** Abandons the sync and forgets nothing. Throws ConflictError if the sync has ended. */
   async abandon({ idempotencyKey = randomKey(), signal }: ChangeOptions = {}): Promise<void> {
     await this.service.requests.json({
       method: 'DELETE',

@@ -9,7 +9,7 @@ import type {
 } from './batches.js';
 import type { Source } from './blocks.js';
 
-/** Creates the verb of a route. `members`: the options that go into the body. */
+/** Creates a route's verb. `members`: the options that go into the body. */
 export function verb<Entry extends string | object, Result, Options extends CallOptions = ChangeOptions>(
   batches: Batches,
   route: BatchRoute,

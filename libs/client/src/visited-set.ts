@@ -26,62 +26,62 @@ import { verb } from './verbs.js';
 /** The order of URLs in the queue. */
 export type Priority = NonNullable<Discoveries['priority']>;
 
-/** A URL to discover, with a payload for the worker that leases it: up to 1,024 bytes in UTF-8. */
+/** A URL to discover, with a payload of up to 1,024 bytes in UTF-8 for the worker that leases it. */
 export interface UrlWithPayload {
   readonly url: string;
   readonly payload: string;
 }
 
-/** Options of `visit` and `discover`. */
+/** Options for `visit` and `discover`. */
 export interface VisitOptions extends ChangeOptions {
-  /** In a set that ages: how long these URLs stay visited. Default and maximum: the `maxAgeSeconds` of the set. */
+  /** In a set that ages: how long these URLs stay visited. Default and maximum: the set's `maxAgeSeconds`. */
   readonly ttlSeconds?: number;
 }
 
-/** Options of `discover`. */
+/** Options for `discover`. */
 export interface DiscoverOptions extends VisitOptions {
-  /** The queue hands out URLs of a higher priority first. Default: `normal`. */
+  /** The queue hands out URLs with a higher priority first. Default: `normal`. */
   readonly priority?: Priority;
-  /** Delay before these URLs can be leased for the first time: up to 315,360,000, ten years. Default: 0. */
+  /** Delay before these URLs can be leased for the first time, up to 315,360,000 (ten years). Default: 0. */
   readonly delaySeconds?: number;
 }
 
-/** Options of `ack`. */
+/** Options for `ack`. */
 export interface AckOptions extends ChangeOptions {
   /**
-   * The URLs come back into the queue after this time, as if they had never been leased: 1 to 315,360,000. Not for sets
+   * The URLs come back to the queue after this time, as if they had never been leased: 1 to 315,360,000. Not for sets
    * that age. Default: they leave the queue.
    */
   readonly againAfterSeconds?: number;
 }
 
-/** Options of `release`. */
+/** Options for `release`. */
 export interface ReleaseOptions extends ChangeOptions {
   /** Delay before the URL can be leased again. Default: 0. */
   readonly delaySeconds?: number;
   /**
-   * In a set with `perHost`: delay before any URL of the same host can be leased, for example from `Retry-After`. It
-   * never shortens the delay of the host. Default: 0.
+   * In a set with `perHost`: delay before any URL from the same host can be leased, for example from `Retry-After`. It
+   * never shortens the host's delay. Default: 0.
    */
   readonly hostDelaySeconds?: number;
-  /** The reason that a dead letter shows: up to 256 bytes in UTF-8. */
+  /** The reason that a dead letter shows, up to 256 bytes in UTF-8. */
   readonly reason?: string;
-  /** With `false`, the lease does not count as an attempt, which postpones the URL. Default: true. */
+  /** With `false`, postpones the URL: the lease doesn't count as an attempt. Default: true. */
   readonly countAttempt?: boolean;
 }
 
-/** Options of `extend`. */
+/** Options for `extend`. */
 export interface ExtendOptions extends ChangeOptions {
   /** The leases end this many seconds from now: 1 to 86,400. */
   readonly leaseSeconds: number;
 }
 
-/** Options of `queuedUrls`. Only URLs that satisfy all of them are listed. */
+/** Options for `queuedUrls`. Lists only URLs that match all of them. */
 export interface QueuedUrlsOptions extends PageOptions {
   readonly state?: QueuedUrl['state'];
   /** In a set with `perHost`. */
   readonly host?: string;
-  /** The beginning of the URLs, from `http://` or `https://` on. */
+  /** How the URLs begin, including `http://` or `https://`. */
   readonly prefix?: string;
 }
 
@@ -93,7 +93,7 @@ export interface VerbWith<Entry, Result, Options> {
 
 /**
  * A visited set: the URLs that a crawler has seen, and the queue of URLs that it still has to fetch. The result
- * `invalid` means that a text is not an http or https URL.
+ * `invalid` means that a text isn't an http or https URL.
  */
 export class VisitedSet extends Handle<
   Omit<CreateVisitedSet, 'name'>,
@@ -104,7 +104,7 @@ export class VisitedSet extends Handle<
    * URL out of both.
    */
   readonly discover: Verb<string | UrlWithPayload, 'new' | 'seen' | 'limited' | 'invalid', DiscoverOptions>;
-  /** Visits URLs: they are seen from now on. */
+  /** Visits URLs, so that they are seen from now on. */
   readonly visit: Verb<string, 'new' | 'seen' | 'invalid', VisitOptions>;
   /** Checks URLs without changing anything. */
   readonly check: Verb<string, 'seen' | 'unseen' | 'invalid', CallOptions>;
@@ -159,7 +159,7 @@ export class VisitedSet extends Handle<
   }
 
   /**
-   * Leases URLs to fetch: no other worker gets them until the lease ends. `waitSeconds`: how long to wait for the first
+   * Leases URLs to fetch. No other worker gets them until the lease ends. `waitSeconds`: how long to wait for the first
    * URL.
    */
   async lease(asked: Lease, call: ChangeOptions = {}): Promise<LeasedUrl[]> {
@@ -173,8 +173,8 @@ export class VisitedSet extends Handle<
   }
 
   /**
-   * Explains the result for at most 100 URLs: their URL keys, the rules that produced the keys, and the values of their
-   * counters. Throws NotFoundError.
+   * Explains the results for at most 100 URLs: their URL keys, the rules that produced the keys, and their counters'
+   * values. Throws NotFoundError.
    */
   async explain(urls: readonly string[], { signal }: CallOptions = {}): Promise<ExplainedUrl[]> {
     const { urls: explained } = await this.service.requests.json<ExplainedUrls>({
@@ -187,15 +187,15 @@ export class VisitedSet extends Handle<
     return explained;
   }
 
-  /** Lists the dead letters: URLs that have used up the `maxAttempts` of the set. */
+  /** Lists the dead letters: URLs that have used up the set's `maxAttempts`. */
   async *deadLetters(options: PageOptions = {}): AsyncGenerator<DeadLetter> {
     const path = `${this.path}/queue/dead-letters`;
     for await (const { urls } of pagesOf<DeadLetters>(this.service.requests, path, options)) yield* urls;
   }
 
   /**
-   * Lists the URLs in the queue, in every state. A URL that changes its state between the pages may be listed twice or
-   * not at all.
+   * Lists the URLs in the queue, in every state. A URL whose state changes between two pages may be listed twice or not
+   * at all.
    */
   async *queuedUrls(options: QueuedUrlsOptions = {}): AsyncGenerator<QueuedUrl> {
     const path = `${this.path}/queue/urls`;
@@ -205,9 +205,9 @@ export class VisitedSet extends Handle<
   }
 
   /**
-   * Drops the URLs that satisfy `state`, `host` and `prefix` from the queue, or all URLs with `all`. They stay visited,
-   * unless `forget` is true. With `dryRun`, only counts them. Makes as many calls as the queue needs, and returns the
-   * sums of their counts.
+   * Drops the URLs that match `state`, `host` and `prefix` from the queue, or all URLs with `all`. They stay visited,
+   * unless `forget` is true. With `dryRun`, only counts them. Makes as many calls as the queue needs, and adds up their
+   * counts.
    */
   async dropQueued(
     asked: Omit<DropQueued, 'limit' | 'cursor'>,

@@ -1,21 +1,21 @@
 import type { LeasedUrl } from './api-types.js';
 
-/** The argument of a handler. */
+/** A handler's argument. */
 export interface Task extends LeasedUrl {
-  /** Aborted when the lease is lost, because another worker may have the URL then. */
+  /** Aborted when the lease is lost, because another worker may then have the URL. */
   readonly signal: AbortSignal;
 }
 
 /**
  * Processes a URL, for example fetches it. If it throws, the URL is retried after `delaySeconds`, or after the time in
- * a RetryAfterError. If it returns a RetryAfter, the URL is postponed, which does not count as an attempt. If it
- * returns an AgainAfter, the URL is acknowledged and comes back after that time.
+ * a RetryAfterError. If it returns a RetryAfter, the URL is postponed, which doesn't count as an attempt. If it returns
+ * an AgainAfter, the URL is acknowledged and comes back after that time.
  */
 export type Handler = (task: Task) => Promise<unknown>;
 
-/** Options of a worker. */
+/** Worker options. */
 export interface WorkerOptions {
-  /** Number of handlers that run at the same time, 1 to 1,000. Default: 10. */
+  /** How many handlers run at the same time, 1 to 1,000. Default: 10. */
   readonly concurrency?: number;
   /**
    * How long a lease lasts, in seconds. Default: 60. The worker extends it while the handler runs. If the worker is
@@ -25,14 +25,14 @@ export interface WorkerOptions {
   /** How long a `lease` waits for URLs, 0 to 30. Default: 20. */
   readonly waitSeconds?: number;
   /**
-   * Whether the worker ends when no URL is waiting or leased and it has no retry left. It waits at most one minute for
-   * URLs that were delayed before it started. Dead letters and scheduled URLs do not count. Default: false, which waits
-   * for URLs until `stop`.
+   * With `true`, the worker ends when no URL is waiting or leased and it has no retries left. It waits at most one
+   * minute for URLs that were delayed before it started. Dead letters and scheduled URLs don't count. Default: false,
+   * which waits for URLs until `stop`.
    */
   readonly untilEmpty?: boolean;
   /**
    * With `untilEmpty`: a URL that fails at this attempt or a later one stays in the queue for another run. Default: the
-   * `maxAttempts` of the set, or 5.
+   * set's `maxAttempts`, or 5.
    */
   readonly tries?: number;
   /**
@@ -44,7 +44,7 @@ export interface WorkerOptions {
   readonly onError?: (error: unknown, task?: Task) => void;
 }
 
-/** The counts of a worker. */
+/** A worker's counts. */
 export interface Work {
   readonly done: number;
   /** Number of URLs whose handlers threw. */
@@ -54,6 +54,6 @@ export interface Work {
    * worker was stopped.
    */
   readonly released: number;
-  /** Number of URLs that were processed too late: their lease had ended, and another worker may have processed them. */
+  /** Number of URLs processed too late, so another worker may have processed them after their lease had ended. */
   readonly lost: number;
 }

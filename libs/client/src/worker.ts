@@ -12,25 +12,27 @@ import type { Handler, Task, Work, WorkerOptions } from './worker-options.js';
 interface Held {
   readonly task: Task;
   readonly lost: AbortController;
-  /** The lease cannot expire before this time, on the clock of `performance.now()`. */
+  /** The lease can't expire before this time, by `performance.now()`. */
   untilMs: number;
   /** The handler has released or acknowledged it. */
   isSettled: boolean;
 }
 
 const POLL_MS = 500;
-/** How long a stopped worker asks for the URLs of its last lease call, in ms, even if the service is unavailable. */
+/**
+ * How long a stopped worker tries to get the URLs from its last lease call, in ms, even if the service is unavailable.
+ */
 const LAST_LEASE_MS = 5_000;
 /**
- * How long this last call waits in the service. A proxy may end the aborted call a little later, and until then that
+ * How long this last call waits in the service. A proxy may end the aborted call a little later, and until then, that
  * call may still lease URLs.
  */
 const LAST_WAIT_SECONDS = 1;
 
 /**
- * Leases URLs from the queue of a visited set and calls a handler for each, up to `concurrency` at a time. It extends
- * the leases while the handlers run, acknowledges handled URLs, and releases URLs whose handlers throw. While the
- * service is unavailable, it waits.
+ * Leases URLs from a visited set's queue and calls a handler for each, up to `concurrency` at a time. Extends leases
+ * while handlers run, acknowledges handled URLs, and releases URLs whose handlers throw. While the service is
+ * unavailable, it waits.
  */
 export class Worker {
   private readonly options: Required<Omit<WorkerOptions, 'tries' | 'delaySeconds'>>;
@@ -63,15 +65,15 @@ export class Worker {
   }
 
   /**
-   * Works until it is stopped or, with `untilEmpty`, until the queue is empty. Rejects with a permanent error of the
-   * service, such as a NotFoundError, once all running handlers have ended. Further calls return the same promise.
+   * Works until it is stopped or, with `untilEmpty`, until the queue is empty. Rejects with a permanent error from the
+   * service, such as a NotFoundError, once all running handlers have ended. Later calls return the same promise.
    */
   run(): Promise<Work> {
     this.ran ??= this.loop();
     return this.ran;
   }
 
-  /** Leases no more URLs. Resolves when the running handlers have ended and their URLs are acknowledged or released. */
+  /** Stops leasing URLs. Resolves when running handlers have ended and their URLs are acknowledged or released. */
   async stop(): Promise<void> {
     this.stopping.abort(new DOMException('the worker was stopped', 'AbortError'));
     await this.ran?.catch(() => undefined);
@@ -114,7 +116,7 @@ export class Worker {
     return { ...this.work };
   }
 
-  /** Reads the `maxAttempts` of the set, and whether an earlier run or another worker has delayed URLs. */
+  /** Reads the set's `maxAttempts`, and whether an earlier run or another worker has delayed URLs. */
   private async learn(): Promise<void> {
     const description = await this.set.describe({ signal: this.stopping.signal });
     if ('maxAttempts' in description) this.retries.maxAttempts = description.maxAttempts ?? Infinity;
@@ -206,18 +208,18 @@ export class Worker {
       isDelayed = word === 'released';
       return word;
     } finally {
-      // The service may have executed a release without an answer.
+      // The service may have executed a release without its answer arriving.
       if (isDelayed && awaitedMs !== undefined) this.retries.awaitFor(awaitedMs);
     }
   }
 
-  /** Whether the set was created with `perHost`. */
+  /** True if the set was created with `perHost`. */
   private async knowsHosts(): Promise<boolean> {
     this.perHost ??= 'perHost' in (await this.set.describe());
     return this.perHost;
   }
 
-  /** If the lease cannot have expired yet, `expired` means that the handler has settled the URL. */
+  /** If the lease can't have expired yet, `expired` means that the handler has settled the URL. */
   private wasSettled({ isSettled, lost, untilMs }: Held, word: string): boolean {
     if (lost.signal.aborted) return false;
     return isSettled || (word === 'expired' && performance.now() < untilMs);
@@ -244,7 +246,7 @@ export class Worker {
     return performance.now() + this.options.leaseSeconds * 1_000;
   }
 
-  /** Whether no work is left for this worker. Forgotten URLs count as work until the queue reaches them. */
+  /** True if no work is left for this worker. Forgotten URLs count as work until the queue reaches them. */
   private async isEmpty(): Promise<boolean> {
     const isOver = this.retries.areOver();
     const description = await this.set.describe({ signal: this.stopping.signal });
@@ -258,7 +260,7 @@ export class Worker {
     await (ms === undefined ? freed : Promise.race([freed, this.rest(ms)]));
   }
 
-  /** Pauses, but ends early if the worker is stopped. */
+  /** Pauses, but not after the worker is stopped. */
   private async rest(ms: number): Promise<void> {
     await pause(ms, this.stopping.signal).catch(() => undefined);
   }
@@ -278,7 +280,7 @@ function held(url: LeasedUrl, untilMs: number): Held {
   return { task: { ...url, signal: lost.signal }, lost, untilMs, isSettled: false };
 }
 
-/** Whether a later retry may succeed. */
+/** True if a later retry may succeed. */
 function mayPass(error: unknown): boolean {
   if (error instanceof AnswerError) return (error.status ?? 0) >= 500;
   return error instanceof UnreachableError || error instanceof UnavailableError;

@@ -29,7 +29,7 @@ const NAV: readonly NavEntry[] = [
 interface NavEntry {
   readonly path: readonly string[];
   readonly text: string;
-  /** Users without this scope do not see the link. */
+  /** Users without this scope don't see the link. */
   readonly needs?: Scope;
   readonly allNames?: boolean;
 }
@@ -103,7 +103,7 @@ const AWAY_WORDS: Readonly<Record<Away, string>> = {
   back: 'The service is back.',
 };
 
-/** The element is always in the page, so that screen readers announce changes of its text. */
+/** Always in the page, so that screen readers announce changes in its text. */
 function AwayBanner(): preact.JSX.Element {
   const now = away.value;
   return (
@@ -115,7 +115,7 @@ function AwayBanner(): preact.JSX.Element {
 }
 
 /**
- * Polls the service, so that screens that do not poll also notice when it is available again. Shows that it is polling.
+ * Polls the service, so that screens without polling also notice when it is available again. Shows that it is polling.
  */
 function Asking(): preact.JSX.Element {
   usePoll('away', (signal) => client.value.filters({ pageSize: 1, signal }).next());
@@ -130,7 +130,7 @@ function Main(): preact.JSX.Element {
   useEffect(() => {
     const before = shown.current;
     shown.current = at;
-    // The first screen keeps the focus of the browser, and the sign-in screen focuses its own field.
+    // The first screen keeps the browser's focus, and the sign-in screen focuses its own field.
     if (before === at || before === 'starting' || now.is !== 'open') return;
     scrollTo(0, 0);
     document.querySelector<HTMLElement>('main h1')?.focus();
@@ -156,7 +156,7 @@ function CannotStart({ error }: { readonly error: Error }): preact.JSX.Element {
 /** The screen for the current place. */
 function Screen({ at }: { readonly at: string }): preact.JSX.Element {
   const { path } = place.value;
-  // A proxy may have altered an answer so that the screen cannot render it. The header and other screens keep working.
+  // A proxy may have altered an answer so that the screen can't render it. The header and other screens keep working.
   const [error, again] = useErrorBoundary() as [Error | undefined, () => void];
   if (error) return <Failure error={error} what="This screen cannot be shown" retry={again} />;
   const [first, name, ...more] = path;

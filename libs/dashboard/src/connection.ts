@@ -1,28 +1,28 @@
 import { signal } from '@preact/signals';
 
-/** The part that is unavailable now. `back`: everything is available again, which the banner shows for a moment. */
+/** What is unavailable now. `back`: everything is available again, which the banner shows for a moment. */
 export type Away = 'service' | 'store' | 'busy' | 'back';
 
 /** Every request updates it, including requests that the client will retry. */
 export const away = signal<Away | undefined>(undefined);
 
-/** The abort reason of requests whose result is no longer needed. */
+/** The abort reason for requests whose result is no longer needed. */
 export const LEFT = new Error('the request was cancelled');
 
 const BACK_MS = 4_000;
 
-/** Statuses of gateways that cannot reach the service, and of a service that is overloaded. */
+/** Statuses from gateways that can't reach the service, and from an overloaded service. */
 const PASSING: ReadonlyMap<number, Away> = new Map<number, Away>([
   [429, 'busy'],
   [502, 'service'],
   [504, 'service'],
 ]);
-/** Meanings of the codes of a 503. Codes about one set, such as lost data, say nothing about the service. */
+/** What the codes in a 503 mean. Codes about one set, such as lost data, say nothing about the service. */
 const REASONS: ReadonlyMap<unknown, Away> = new Map<unknown, Away>([
   ['STORE_UNAVAILABLE', 'store'],
   ['OVERLOADED', 'busy'],
 ]);
-/** Calls that the service answers without its store. Their success does not show that the store is available again. */
+/** Calls that the service answers without its store. Their success doesn't show that the store is available again. */
 const WITHOUT_STORE = /\/v1\/(?:me|plan)$/;
 
 /** `fetch` that also tracks whether the service is available, and calls `rejected` when it rejects the key. */
@@ -43,7 +43,7 @@ export function watchedFetch(rejected: () => void): typeof fetch {
   };
 }
 
-/** Whether the page cancelled the request because it no longer needs the result. A timeout does not count. */
+/** True if the page cancelled the request because it no longer needs the result. A timeout doesn't count. */
 function isLeft(signal: AbortSignal | null | undefined): boolean {
   return signal?.aborted === true && (signal.reason as Error | undefined)?.name !== 'TimeoutError';
 }

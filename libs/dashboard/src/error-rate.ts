@@ -1,7 +1,7 @@
 import { PagedErrorRate } from '../../bloom/src/error-rate.js';
 import { isLost, roomOf, type Whole } from './sets.js';
 
-/** The numbers of a layer that determine its error rate. */
+/** The numbers that determine a layer's error rate. */
 interface CurveLayer {
   readonly capacity: number;
   readonly pages: number;
@@ -14,12 +14,12 @@ export interface Curve {
 }
 
 const POINTS = 120;
-/** A filter that does not grow refuses items at twice its capacity. */
+/** A filter that doesn't grow refuses items at twice its capacity. */
 const MOST_OF_CAPACITY = 2;
 
 /**
- * Error rates of a set from empty to full, by the page-aware formula that sized it. Layers fill one after the other.
- * Their rates add up, because a lookup of an absent item checks every layer.
+ * A set's error rates from empty to full, by the page-aware formula that sized it. Layers fill one after another. Their
+ * rates add up, because looking up an absent item checks every layer.
  */
 export function curveOf(described: Whole): Curve {
   const { geometry, growth } = described;
@@ -42,7 +42,7 @@ function rateWith(items: number, layers: readonly CurveLayer[], rate: PagedError
   return Math.min(1, sum);
 }
 
-/** In a set that ages, a page begins with a stamp and a counter takes a byte: see libs/store/src/age.ts. */
+/** In a set that ages, a page begins with a stamp and a counter takes a byte. See libs/store/src/age.ts. */
 const STAMP_BYTES = 4;
 
 function layersOf(described: Whole): CurveLayer[] {

@@ -67,13 +67,13 @@ export function duration(seconds: number): string {
 const TIME = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' });
 const CLOCK = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' });
 
-/** An ISO 8601 time in the format of the browser: Nov 25, 2026, 3:31 AM. */
+/** An ISO 8601 time in the browser's format: Nov 25, 2026, 3:31 AM. */
 export function time(iso: string | undefined): string {
   if (iso === undefined) return '–';
   return TIME.format(new Date(iso));
 }
 
-/** A time to come: in 2 h 30 min, or the time itself if it is more than a day ahead. */
+/** A future time: in 2 h 30 min, or the time itself if it is more than a day ahead. */
 export function due(iso: string | undefined): string {
   const seconds = (Date.parse(iso ?? '') - Date.now()) / 1_000;
   if (seconds <= 0) return 'now';

@@ -24,7 +24,7 @@ describe('a place', () => {
     ['#sets/x', ['sets', 'x']],
     ['#/sets//x/', ['sets', 'x']],
     ['#/sets/%', ['sets', '%']],
-  ])('is parsed from anything that a user may type: %j', (hash, path) => {
+  ])('parses from anything that a user may type: %j', (hash, path) => {
     expect(placeOf(hash).path).toEqual(path);
   });
 });

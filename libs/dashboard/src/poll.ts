@@ -1,9 +1,9 @@
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import { away, LEFT } from './connection.js';
 
-/** A value that is polled. */
+/** A polled value. */
 export interface Polled<T> {
-  /** The latest answer. It stays while the next request is pending, and if that request fails. */
+  /** The latest answer. Stays while the next request is pending, and if that request fails. */
   readonly data: T | undefined;
   /** Why the last request failed. */
   readonly error: Error | undefined;
@@ -11,14 +11,14 @@ export interface Polled<T> {
   readonly refresh: () => void;
 }
 
-/** Maximum share of the time that a poll waits for answers. */
+/** How much of the time polls may wait for answers. */
 const SHARE = 1 / 10;
 /** Maximum delay after a failure, so that the page recovers soon after the service does. */
 const FAILED_MS = 5_000;
 
 /**
- * Polls now, every `everyMs`, and when the page becomes visible. A hidden page does not poll, and slow answers are
- * polled less often. `of` names the subject: if it changes, the state is reset.
+ * Polls now, every `everyMs`, and when the page becomes visible. A hidden page doesn't poll, and slow answers are
+ * polled less often. `of` names the subject. If it changes, the state is reset.
  */
 export function usePoll<T>(
   of: string,
@@ -49,7 +49,8 @@ export function usePoll<T>(
     };
     const run = async (): Promise<void> => {
       while (!isLeft()) {
-        // Created before the request: a wake-up while it is pending must poll again, because the answer may be stale.
+        // Created before the request, because a wake-up while it is pending must poll again, since the answer may be
+        // stale.
         const pause = wakeable(wake);
         await pause(await ask());
         if (document.hidden && !isLeft()) await shown();
@@ -85,7 +86,7 @@ function wasAway(): boolean {
   return now === 'service' || now === 'store' || now === 'back';
 }
 
-/** Returns a function that waits for `ms`, or until `wake` is called. It also counts a wake-up before the wait. */
+/** Returns a function that waits for `ms`, or until `wake` is called. A wake-up before the wait also counts. */
 function wakeable(wake: { current: () => void }): (ms: number) => Promise<void> {
   const woken = new Promise<void>((resolve) => (wake.current = resolve));
   return async (ms) => {

@@ -44,7 +44,7 @@ describe('rates', () => {
   });
 });
 
-describe('the condition of a filter', () => {
+describe('a filter’s condition', () => {
   const words = (changes: Partial<Whole>): string[] =>
     conditionsOf({ ...FILTER, ...changes }).map(({ text }) => text);
 

@@ -30,7 +30,7 @@ export class RateMeter {
       const now = { atMs, generation, added, duplicate, removed };
       looks.set(name, now);
       const before = this.looks.get(name);
-      // A filter that was cleared or created again has a new generation, so its rates start again.
+      // A filter that was cleared or re-created has a new generation, so its rates start again.
       if (before?.generation === generation) rates.set(name, ratesBetween(before, now));
     }
     this.looks = looks;
@@ -45,7 +45,7 @@ export class RateMeter {
 
 function ratesBetween(before: Look, now: Look): Rates {
   const seconds = Math.max(0.001, (now.atMs - before.atMs) / 1_000);
-  // Counts may go back a little, because another instance may answer and be slightly behind.
+  // Counts may go back a little, because another instance may answer that is slightly behind.
   const perSecond = (from: number, to: number): number => Math.max(0, to - from) / seconds;
   return {
     fresh: perSecond(before.added, now.added),

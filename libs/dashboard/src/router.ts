@@ -10,12 +10,12 @@ addEventListener('hashchange', () => {
   place.value = placeOf(location.hash);
 });
 
-/** Goes to a place, as a link would. Takes a result of hashOf. */
+/** Goes to a place, as a link would. Takes a result from hashOf. */
 export function goTo(hash: string): void {
   location.hash = hash;
 }
 
-/** Changes the query of the current place without a history entry. In a search, each letter would add one. */
+/** Changes the current place's query without a history entry, because in a search, each letter would add one. */
 export function setQuery(changes: Readonly<Record<string, string>>): void {
   const { path, query } = place.peek();
   const hash = hashOf(path, { ...Object.fromEntries(query), ...changes });

@@ -7,19 +7,19 @@ export interface Target {
   readonly abort: () => Promise<void>;
 }
 
-/** From the File System Access API, which TypeScript does not declare. */
+/** From the File System Access API, which TypeScript doesn't declare. */
 type Picker = (options: { readonly suggestedName: string }) => Promise<FileSystemFileHandle>;
 
 /** Blobs of this size go to the browser, which keeps them outside the heap, and large ones on disk. */
 const PART = 8 * 2 ** 20;
 
-/** Whether this browser can write a file of any size as a stream. */
+/** True if this browser can write a file of any size as a stream. */
 export function canStream(): boolean {
   return picker() !== undefined;
 }
 
 /**
- * A file that the user chooses, written as bytes arrive. undefined if the user cancels. Call it only in a click
+ * A file that the user chooses, written as bytes arrive, or undefined if the user cancels. Call it only in a click
  * handler.
  */
 export async function chosenFile(suggestedName: string): Promise<Target | undefined> {

@@ -23,10 +23,10 @@ export const session = signal<State>({ is: 'starting' });
 
 const key = signal(sessionStorage.getItem(STORED) ?? undefined);
 
-/** Whether the user can sign out, because the tab has a key. */
+/** True if the user can sign out, because the tab has a key. */
 export const hasKey = computed(() => key.value !== undefined);
 
-/** The page is …/dashboard, below any path that a proxy adds. */
+/** The page is …/dashboard, below any path added by a proxy. */
 const SERVICE = new URL('.', location.href.replace(/[?#].*$/, ''));
 
 /** The client retries a call for this long. Polling continues after that. */
@@ -44,7 +44,7 @@ function clientWith(apiKey: string | undefined, rejected: () => void): UnseenCli
 export const client = computed(() => {
   const own = key.value;
   return clientWith(own, () => {
-    // Ignore a late answer to a key that is no longer in use.
+    // Ignores a late answer to a key that is no longer in use.
     if (key.peek() === own) signOut(own === undefined ? 'now needed' : 'ended');
   });
 });
@@ -60,14 +60,12 @@ export async function start(): Promise<void> {
   }
 }
 
-/**
- * Characters that a header can carry. For other characters, the browser would report that the service is unreachable.
- */
+/** Characters that a header can carry. With others, the browser would report that the service is unreachable. */
 const CARRIED = /^[!-~]+$/;
 
 /**
- * Signs in if the service accepts the key. The requested screen appears then. Throws UnseenError. A wrong key throws
- * only if the user is already signed in, and otherwise leads to the sign-in screen.
+ * Signs in if the service accepts the key, and then shows the requested screen. Throws UnseenError. A wrong key throws
+ * only if the user is already signed in. Otherwise it leads to the sign-in screen.
  */
 export async function signIn(given: string): Promise<void> {
   if (!CARRIED.test(given)) {
@@ -100,11 +98,11 @@ function open(me: Me): void {
   session.value = { is: 'open', me };
 }
 
-/** Whether the user has a scope. */
+/** True if the user has a scope. */
 export function may(scope: Scope): boolean {
   const now = session.value;
   return now.is === 'open' && now.me.scopes.some((has) => SCOPES.indexOf(has) >= SCOPES.indexOf(scope));
 }
 
-/** The prefix of the names that the user may use. */
+/** The prefix for names that the user may use. */
 export const prefix = computed(() => (session.value.is === 'open' ? (session.value.me.prefix ?? '') : ''));

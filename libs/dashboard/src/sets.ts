@@ -8,7 +8,7 @@ import type {
 } from '#client';
 import { hashOf } from './place.js';
 
-/** As in addresses of the dashboard. */
+/** As in the dashboard's addresses. */
 export type Kind = 'sets' | 'filters';
 
 /** Names of the kinds for people. */
@@ -20,9 +20,9 @@ export interface Subject {
   readonly name: string;
 }
 
-/** The description of a set or filter, or of one whose data is lost. */
+/** Description of a set or filter, or of one whose data is lost. */
 export type Described = FilterDescription | VisitedSetDescription | LostFilter | LostVisitedSet;
-/** The description of one whose data is not lost. */
+/** Description of one whose data isn't lost. */
 export type Whole = FilterDescription | VisitedSetDescription;
 
 /** A filter or a visited set in any state. */
@@ -31,17 +31,17 @@ export interface Entry {
   readonly described: Described;
 }
 
-/** Whether the store has lost the data, so that the description has no numbers. */
+/** True if the store has lost the data, so that the description has no numbers. */
 export function isLost(described: Described): described is LostFilter | LostVisitedSet {
   return 'state' in described;
 }
 
-/** The counts of its queue. undefined if it has no queue. */
+/** Its queue's counts, or undefined if it has no queue. */
 export function queueOf(described: Described): VisitedSetDescription['queue'] | undefined {
   return 'queue' in described ? described.queue : undefined;
 }
 
-/** The number of URLs in a queue, or in the queue of a host. */
+/** The number of URLs in a queue, or for one host. */
 export function entriesIn({
   waiting,
   leased,
@@ -52,12 +52,12 @@ export function entriesIn({
   return waiting + leased + delayed + scheduled + dead;
 }
 
-/** The address of its screen. */
+/** Its screen's address. */
 export function linkTo({ kind, described }: Entry): string {
   return hashOf([kind, described.name]);
 }
 
-/** The client's handle for it. Both kinds have the calls of the dashboard. */
+/** The client's handle for it. Both kinds have the calls that the dashboard needs. */
 export function handleOf(
   client: UnseenClient,
   kind: Kind,
@@ -66,13 +66,13 @@ export function handleOf(
   return kind === 'sets' ? client.visitedSet(name) : client.filter(name);
 }
 
-/** The capacity of its current layers, in items. */
+/** Its current layers' capacity, in items. */
 export function roomOf(described: Described): number {
   if (isLost(described)) return described.capacity;
   return described.layers.reduce((sum, { capacity }) => sum + capacity, 0);
 }
 
-/** The state of a set or filter in words. */
+/** A set's or filter's state in words. */
 export interface Condition {
   readonly is: 'lost' | 'over' | 'full' | 'syncing' | 'dead' | 'grown' | 'ageing';
   readonly text: string;
@@ -82,7 +82,7 @@ export interface Condition {
 export const DATA_LOST: Condition = { is: 'lost', text: 'data lost', tone: 'bad' };
 
 const NEARLY_FULL = 0.9;
-/** No filter grows beyond this number of layers. */
+/** No filter grows beyond this many layers. */
 const MOST_LAYERS = 6;
 
 /** All conditions of a set or filter, worst first. */

@@ -110,7 +110,7 @@ class Derived(Scheduler):
 
 
 class LooksLate(Scheduler):
-    """Checks the empty queue first, and gets that answer only after the start page has arrived."""
+    """Checks the empty queue first, but gets that answer only after the start page has arrived."""
 
     held: Any = []
     looked: Any = None
@@ -160,7 +160,7 @@ class EndsFirst(Scheduler):
 
 
 class MissesAnswer(Scheduler):
-    """Loses the answer that its first page was queued, and so fetches it from memory."""
+    """Loses the answer that its first page was queued, so fetches it from memory."""
 
     def _discovered(self, results: Any, asked: Any) -> None:
         if self.stats.get_value("missed"):
@@ -171,7 +171,7 @@ class MissesAnswer(Scheduler):
 
 
 class TellsNotAnswered(Scheduler):
-    """Logs links that were not answered."""
+    """Logs links that got no answer."""
 
     def _not_answered(self, *given: Any) -> None:
         super()._not_answered(*given)
@@ -189,7 +189,7 @@ class HoldsFirst(Scheduler):
 
 
 class LooksBeforeAcknowledging(HoldsFirst):
-    """Looks at the queue before its acknowledgements arrive, and gets that answer after theirs."""
+    """Looks at the queue before its acknowledgements arrive, but gets that answer after theirs."""
 
     def open(self, spider: Spider) -> Any:
         opened = super().open(spider)
@@ -277,7 +277,7 @@ def run(urls: List[str], settings: Dict[str, Any], behaviour: Dict[str, Any]) ->
     all_settings = {
         "SCHEDULER": "scrapy_unseen.Scheduler",
         "LOG_LEVEL": "INFO",
-        # Leaves out the parts whose modules install a reactor: see tests/parts.py.
+        # Leaves out the parts whose modules install a reactor (see tests/parts.py).
         "EXTENSIONS": {"scrapy.extensions.telnet.TelnetConsole": None},
         "DOWNLOAD_HANDLERS": {"ftp": None},
         "RETRY_TIMES": 1,

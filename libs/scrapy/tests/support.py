@@ -1,4 +1,4 @@
-"""A site on loopback, and crawls of it, each in its own process, because a reactor runs only once."""
+"""A site on loopback, and crawls of it. Each runs in its own process, because a reactor runs only once."""
 
 import json
 import multiprocessing
@@ -24,7 +24,7 @@ CRAWLS.set_forkserver_preload(["tests.support", "tests.crawl", "tests.parts"])
 
 class _Server(ThreadingHTTPServer):
     def handle_error(self, *_: Any) -> None:
-        """Ignores errors: a killed crawl breaks its connections."""
+        """Ignores errors, because a killed crawl breaks its connections."""
 
 
 class Site:
@@ -45,7 +45,7 @@ class Site:
         self.cookie = "/cookie/"
         #: Paths that answer 503 once, each with this ``Retry-After``.
         self.busy: Dict[str, str] = {}
-        #: Bodies of documents that are not pages, by path.
+        # : Bodies of documents that aren't pages, by path.
         self.documents: Dict[str, str] = {}
         lock = threading.Lock()
         site = self
@@ -103,7 +103,7 @@ def fresh_name(prefix: str = "Team:Scrapy") -> str:
 
 
 class Crawling:
-    """A crawl in progress: a call of ``run`` in a process of its own."""
+    """A crawl in progress: a call to ``run`` in its own process."""
 
     def __init__(self, run: Callable[..., None], *given: Any) -> None:
         self._said = tempfile.TemporaryDirectory(prefix="unseen-crawl-")
@@ -153,7 +153,7 @@ def start_crawl(urls: List[str], settings: Dict[str, Any], **spider: Any) -> Cra
 
 
 def start_scrapy(words: List[str]) -> Crawling:
-    """Starts the program ``scrapy``, with these words as its arguments."""
+    """Starts the program ``scrapy`` with these arguments."""
     return Crawling(_scrapy, words)
 
 
@@ -167,7 +167,7 @@ def ended(crawling: Crawling) -> Dict[str, Any]:
 
 
 def call(method: str, path: str, body: Any = None) -> Any:
-    """Calls the API of the service."""
+    """Calls the service's API."""
     data = None if body is None else json.dumps(body).encode()
     request = urllib.request.Request(UNSEEN + path, data, {"Content-Type": "application/json"}, method=method)
     with urllib.request.urlopen(request, timeout=LONGEST) as response:

@@ -39,7 +39,7 @@ class AgainTest(unittest.TestCase):
         return stats
 
     def crawl_until(self, holds: Callable[[], bool]) -> None:
-        """Runs crawls that start with no page of their own."""
+        """Runs crawls without start pages."""
 
         def crawled() -> bool:
             self.crawl([], UNSEEN_AGAIN_AFTER=HOUR)
@@ -84,7 +84,7 @@ class AgainTest(unittest.TestCase):
         self.assertEqual(call("POST", f"/v1/visited-sets/{self.name}/urls/check", {"urls": self.urls})["results"], ["unseen", "seen", "seen"])
         self.assertEqual(call("POST", f"/v1/visited-sets/{self.name}/urls/forget", {"urls": self.urls})["counts"]["forgotten"], 2)
 
-    def test_a_set_that_ages_says_that_it_has_no_effect(self) -> None:
+    def test_a_crawl_of_a_set_that_ages_logs_that_it_has_no_effect(self) -> None:
         call("POST", "/v1/visited-sets", {"name": self.name, "capacity": 1_000, "maxAgeSeconds": HOUR})
         stats = self.crawl(self.urls, UNSEEN_AGAIN_AFTER=60)
         self.assertIn("UNSEEN_AGAIN_AFTER has no effect", stats["log"])

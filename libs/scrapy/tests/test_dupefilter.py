@@ -58,8 +58,7 @@ class DupeFilterTest(unittest.TestCase):
     def test_remembers_after_its_first_call_that_the_service_is_unavailable(self) -> None:
         away = {"UNSEEN_URL": "http://127.0.0.1:1", "UNSEEN_SET": fresh_name(), "UNSEEN_TIMEOUT": 0.1, "UNSEEN_ON_ERROR": "close"}
         made = DupeFilter(Settings(away))
-        # The service is unavailable for longer than the test takes. The scheduler of scrapy-redis does not open the
-        # filter.
+        # The service is unavailable for longer than the test takes. scrapy-redis' scheduler doesn't open the filter.
         with patch("scrapy_unseen.service.AWAY_SECONDS", 3_600), patch.object(Service, "_take", side_effect=OSError("refused")) as tries:
             self.assertTrue(made.request_seen(Request("https://example.org/a")))
             before = tries.call_count

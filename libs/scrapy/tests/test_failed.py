@@ -31,7 +31,7 @@ class FailedTest(unittest.TestCase):
         return stats
 
     def comes_back(self) -> None:
-        """Waits until the page can be leased again. The queue counts it as delayed until a lease call finds it."""
+        """Waits until the page can be leased again. Until a lease call finds it, the queue counts it as delayed."""
         path = f"/v1/visited-sets/{self.name}/queue"
         leased: List[Dict[str, Any]] = []
 
@@ -80,7 +80,7 @@ class FailedTest(unittest.TestCase):
         self.site.on_hit = lambda path: self.comes_back() if path == "/page/1" else None
         self.crawl()
         self.assertEqual(self.site.hits, {"/page/0": 1, "/broken/1": 2, "/page/1": 1, "/page/2": 1})
-        # It was postponed once more, and delays no other crawl.
+        # It was postponed once more, but delays no other crawl.
         self.assertEqual(self.queue(), {"waiting": 0, "leased": 0, "delayed": 1, "dead": 0})
 
 

@@ -1,4 +1,4 @@
-"""The examples of docs/guides/scrapy.md work as shown."""
+"""The examples in docs/guides/scrapy.md work as shown."""
 
 import re
 import unittest
@@ -12,7 +12,7 @@ OPTIONS = (ROOT / "src" / "scrapy_unseen" / "options.py").read_text()
 
 
 def blocks() -> List[Dict[str, Any]]:
-    """The settings in each block of Python that has any."""
+    """The settings in each Python block that has any."""
     found = []
     for block in re.findall(r"^```python\n(.*?)^```$", GUIDE, re.DOTALL | re.MULTILINE):
         settings: Dict[str, Any] = {}

@@ -35,7 +35,7 @@ class HostsTest(unittest.TestCase):
 
         self.site.on_hit = on_hit
         self.name = fresh_name()
-        #: The other site under another name, because the two differ only in their ports, which are not part of a host.
+        # : The other site under another name, because the two differ only in their ports, which aren't part of a host.
         self.elsewhere = self.other.url.replace("127.0.0.1", "localhost")
 
     def settings(self, **more: Any) -> Dict[str, Any]:
@@ -59,7 +59,7 @@ class HostsTest(unittest.TestCase):
         self.assertEqual(sum(stats.get("item_scraped_count", 0) for stats in both), 2 * PAGES)
         self.assertEqual({path: count for path, count in self.site.hits.items() if count > 1}, {"/page/2": 2})
         busy, *_ = self.times["/page/2"]
-        # One page of the host is fetched at a time, so all later ones came after the wait.
+        # The host's pages are fetched one at a time, so all later ones came after the wait.
         later = [at for path in self.times for at in self.times[path] if at > busy]
         self.assertGreaterEqual(min(later) - busy, WAIT_SECONDS)
         self.assertEqual({state: count for state, count in self.queue().items() if count}, {})
@@ -74,7 +74,7 @@ class HostsTest(unittest.TestCase):
         self.site.busy["/page/2"] = "3600"
         stats = crawl(self.urls(), self.settings())
         self.assertEqual(stats.get("finish_reason"), "finished", stats["log"][-3000:])
-        # The number of other pages that it had already fetched depends on its speed. The remaining pages wait as well.
+        # How many other pages it had already fetched depends on its speed. The rest wait as well.
         postponed = stats.get("unseen/postponed")
         self.assertEqual((stats.get("item_scraped_count"), stats.get("unseen/left")), (2 * PAGES - postponed, postponed))
         self.assertEqual(self.queue()["delayed"], postponed)
@@ -111,7 +111,7 @@ class RetryAfterTest(unittest.TestCase):
                 self.assertEqual(self.answer(status, value).status, status)
         self.postpone.assert_not_called()
 
-    def test_postpones_further_pages_of_the_host(self) -> None:
+    def test_postpones_more_pages_of_the_host(self) -> None:
         with self.assertRaises(IgnoreRequest):
             self.answer(503, "60")
         self.middleware.process_request(Request("http://b.example/"))

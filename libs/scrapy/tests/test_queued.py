@@ -16,7 +16,8 @@ from scrapy_unseen.queued import QueuedScheduler
 
 #: Most crawls need no more pages than this.
 FEW = 40
-#: So many that a crawl leases more than once, and that pages wait in the queue while it has as many leases as it takes.
+# : Enough for a crawl to lease more than once, and for pages to wait in the queue while it has as many leases as it
+# : takes.
 MANY = 150
 #: A crawl of many pages is stopped after this many.
 BEFORE = 50
@@ -45,7 +46,7 @@ class QueuedTest(unittest.TestCase):
         return dict(ended(self.start(**settings)))
 
     def stop_in_the_middle(self, number: int, **settings: Any) -> Dict[str, Any]:
-        """Sends a signal to a crawl after some of many pages. The site answers no further page until the crawl stops."""
+        """Signals a crawl after some of many pages. Until the crawl stops, the site answers no more requests."""
         self.pages = MANY
         stopped = threading.Event()
         self.site.on_hit = lambda _: stopped.wait(LONGEST) if sum(self.site.hits.values()) >= BEFORE else None
@@ -170,7 +171,7 @@ class QueuedTest(unittest.TestCase):
                 stopped.wait()
 
         self.site.on_hit = on_hit
-        # One page is fetched while the target of the other's redirect waits to be asked about.
+        # One page is fetched while the other's redirect target waits to be checked.
         settings = {**self.settings, "CONCURRENT_REQUESTS": 1, "UNSEEN_BATCH_DELAY": 0.5}
         crawling = start_crawl([self.site.page(1), self.site.page(2)], settings)
         until("one page is redirected, and the other is being fetched", both.is_set)
@@ -196,7 +197,7 @@ class QueuedTest(unittest.TestCase):
                 self.site.moved["/broken/1"] = "/page/1"
 
         self.site.on_hit = on_hit
-        # The spider passes on the meta of the page.
+        # The spider passes on the page's meta.
         stats = crawl([page], self.settings, links={target: [link]})
         self.assertEqual(self.site.hits, {"/broken/1": 2, "/page/1": 1, "/page/2": 1}, stats["log"][-3000:])
         self.assertEqual(stats.get("unseen/queued"), 2)
@@ -359,7 +360,7 @@ class QueuedTest(unittest.TestCase):
         self.assertEqual((queue["leased"], queue["delayed"] > 0), (0, True))
 
     def test_a_crawl_does_not_mistake_leases_that_it_acknowledges_for_leases_of_others(self) -> None:
-        # Each acknowledgement that waits takes one of four places for calls, and the look needs one.
+        # Each waiting acknowledgement takes one of four places for calls, and the look needs one.
         self.site.links = lambda path: [f"/page/{i}" for i in range(1, 4)] if path == "/page/0" else ()
         stats = self.crawl(SCHEDULER="tests.crawl.LooksBeforeAcknowledging")
         self.assertEqual((stats.get("looked_before"), stats.get("finish_reason")), (1, "finished"), stats["log"][-3000:])

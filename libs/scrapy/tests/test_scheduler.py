@@ -95,7 +95,7 @@ class SchedulerTest(unittest.TestCase):
                 self.site.hits.clear()
                 stats = crawl([self.site.page(1), f"{self.site.url}/moved/page/1"], settings)
                 self.assert_stats(stats, bloomfilter__filtered=2, response_received_count=0)
-                # The target was not asked about either.
+                # The target was not checked either.
                 self.assertEqual(self.site.hits, {})
 
     def test_a_page_whose_callback_fails_is_tried_by_the_next_run(self) -> None:
@@ -149,7 +149,7 @@ class SchedulerTest(unittest.TestCase):
                 self.assertEqual(check["results"], ["seen", "unseen", "seen"])
 
     def test_requests_after_the_end_are_not_visited(self) -> None:
-        # Each is asked about immediately.
+        # Each is checked immediately.
         settings = {**self.settings, "UNSEEN_BATCH_SIZE": 1}
         stats = crawl([self.site.page(1)], settings, late=self.site.page(2))
         self.assert_stats(stats, response_received_count=1, unseen__dropped=1)

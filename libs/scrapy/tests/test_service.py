@@ -1,4 +1,4 @@
-"""Answers that the service does not give, or that did not arrive completely."""
+"""Answers that didn't come from the service, or didn't arrive completely."""
 
 import socket
 import threading

@@ -170,7 +170,7 @@ class UnavailableTest(unittest.TestCase):
                     # Cache no answers.
                     settings = {**self.settings("new", 0.5), **kind, "UNSEEN_CACHE_SECONDS": 0, "UNSEEN_BATCH_SIZE": 50}
                     stats = crawl(self.pages[:1], settings, follows=True)
-                    # By default, the remaining pages may be in the queue. If the crawl held all pages already, it has
+                    # By default, the remaining pages may be in the queue. If the crawl already held all pages, it has
                     # finished.
                     may_be_whole = not kind and before > 0 and len(self.site.hits) == pages
                     reasons = {reason, "finished"} if may_be_whole else {reason}
@@ -194,7 +194,7 @@ class UnavailableTest(unittest.TestCase):
                 self.relay.open()
             if not back.is_set() and number > 5 and is_there(found):
                 back.set()
-            # New pages until the service has answered again, and all earlier pages.
+            # New pages until the service answers again, and all earlier pages.
             more = [] if back.is_set() else [f"/page/{number + 1}"]
             return [*(f"/page/{i}" for i in range(number + 1)), *more]
 
@@ -272,21 +272,21 @@ class UnavailableTest(unittest.TestCase):
                 again = crawl(self.pages, settings)
                 self.assertEqual(again.get("finish_reason"), "finished", again["log"][-3000:])
                 self.assertEqual(len(self.site.hits), PAGES)
-                # Calls whose answers were lost may or may not have visited pages. The crawl fetches these pages, so
-                # that it misses none.
+                # Calls without an answer may or may not have visited pages. The crawl fetches these pages, so that it
+                # misses none.
                 twice = sum(self.site.hits.values()) - PAGES
                 # A page stays in the queue until all its links are queued.
                 self.assertLessEqual(twice, stats.get("unseen/unknown", 0) if visited_when == "scheduled" else first)
 
     def test_a_page_whose_links_were_not_queued_stays_in_the_queue(self) -> None:
-        # The last three are the links of page 12.
+        # The last three are page 12's links.
         pages = 40
         self.site.links = lambda path: [f"/page/{i}" for i in range(pages) if i and (i - 1) // 3 == int(path.rpartition("/")[2])]
         shut, back = threading.Event(), threading.Event()
 
         def on_hit(path: str) -> None:
-            # Links of page 12 are asked about while the service is unavailable. Page 11 keeps the spider open until it
-            # is back.
+            # Page 12's links are checked while the service is unavailable. Page 11 keeps the spider open until it is
+            # back.
             if path == "/page/11":
                 back.wait(LONGEST)
             if path == "/page/12" and not shut.is_set():

@@ -2,14 +2,14 @@ import { type Geometry, itemsPerPageFromFill, pageBytes, STAMP_BYTES } from '#bl
 
 /*
  * Filters that age: an item is absent if it has not been added again for the filter's maximum age. Time is counted in
- * epochs. Each cell is a byte: the upper half is a counter, the lower half is the last epoch in which the cell is live,
- * modulo CYCLE. A page begins with its stamp (4 bytes, little-endian), the epoch up to which its expired cells have
- * been emptied. The stamp turns the lower half of a cell back into a full epoch number. A cell whose last epoch has
- * passed counts as zero. Before a cell's last epoch becomes ambiguous, a change in the page empties its expired cells
- * and stamps it again. Nothing else sweeps expired cells.
+ * epochs. Each cell is a byte. The upper half is a counter, and the lower half is the last epoch in which the cell is
+ * live, modulo CYCLE. A page begins with its stamp (4 bytes, little-endian), the epoch up to which its expired cells
+ * have been emptied. The stamp turns the lower half of a cell back into a full epoch number. A cell whose last epoch
+ * has passed counts as zero. Before a cell's last epoch becomes ambiguous, a change in the page empties its expired
+ * cells and stamps it again. Nothing else sweeps expired cells.
  *
- * A cell's last epoch is the latest of all items that use it, so no item is forgotten early. Once that epoch has
- * passed, no live item uses the cell, and it can be emptied safely.
+ * A cell's last epoch is the latest among all items that use it, so no item is forgotten early. Once that epoch has
+ * passed, no live item uses the cell, so emptying it is safe.
  */
 
 /** Number of epochs in the maximum age. An item lives for its time to live, and at most one epoch longer. */
@@ -21,18 +21,18 @@ export const CYCLE = 16;
  * cell.
  */
 export const MOST_BEHIND = CYCLE - 1 - EPOCHS_OF_AGE;
-/** Limits of the maximum age, in seconds: 10 s to ten years. */
+/** Limits on the maximum age, in seconds: 10 s to ten years. */
 export const MIN_MAX_AGE_SECONDS = 10;
 export const MAX_MAX_AGE_SECONDS = 315_576_000;
 /** Default limit on hidden items per filter: removed items whose cells are all kept live by other items. */
 export const DEFAULT_MAX_HIDDEN = 1_000_000;
 
-/** Length of an epoch, in ms, of a filter with this maximum age. */
+/** Length of an epoch, in ms, for this maximum age. */
 export function epochMs(maxAgeSeconds: number): number {
   return Math.ceil((maxAgeSeconds * 1_000) / EPOCHS_OF_AGE);
 }
 
-/** Epochs from `epoch` to the last one in which an item added now for `ttlMs` is live: 0 to EPOCHS_OF_AGE. */
+/** How many epochs after `epoch` an item added now for `ttlMs` is live: 0 to EPOCHS_OF_AGE. */
 export function lastsFor(epoch: number, now: number, ttlMs: number, lengthMs: number): number {
   // If the clock was set back, time stops at the start of the epoch.
   const time = Math.max(now, epoch * lengthMs);
@@ -45,7 +45,7 @@ export function stampOf(bytes: Uint8Array, at: number): number {
   return low + ((bytes[at + 2] as number) | ((bytes[at + 3] as number) << 8)) * 0x1_0000;
 }
 
-/** Numbers of live cells by their last epoch, for the current epoch and the CYCLE - 1 epochs after it. */
+/** Counts live cells by their last epoch, for the current epoch and the CYCLE - 1 epochs after it. */
 export class Expiring {
   private readonly cells = new Float64Array(CYCLE);
   private now = 0;
@@ -100,7 +100,7 @@ export class Expiring {
     return later;
   }
 
-  /** The cells of each of the next CYCLE epochs, the current one first. */
+  /** The number of cells for each of the next CYCLE epochs, the current one first. */
   toArray(): number[] {
     return Array.from({ length: CYCLE }, (_, epochs) => this.in(epochs));
   }
@@ -122,7 +122,7 @@ export class Expiring {
 
 /**
  * Estimates the number of items from the live cells of `cells`, by linear counting (Whang, Vander-Zanden and Taylor
- * 1990). A filter that ages has no exact number, because items that expire are not counted one by one.
+ * 1990). A filter that ages has no exact number, because expired items are not counted one by one.
  */
 export function itemsFromCells(live: number, cells: number, { pageCells, hashes }: Geometry): number {
   if (live <= 0) return 0;
@@ -130,7 +130,7 @@ export function itemsFromCells(live: number, cells: number, { pageCells, hashes 
   return Math.round(itemsPerPageFromFill(share, pageCells, hashes) * (cells / pageCells));
 }
 
-/** Items by their last epoch, the current one first: each layer's items are split in proportion to its live cells. */
+/** Items by their last epoch, the current one first. Splits each layer's items in proportion to its live cells. */
 export function itemsByEpoch(
   layers: readonly { readonly items: number; readonly cells: readonly number[] }[],
 ): number[] {

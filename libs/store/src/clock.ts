@@ -1,22 +1,21 @@
 /**
- * The time on which stores and services base decisions: ages, ends of leases, record windows, validity of keys,
- * intervals.
+ * The time on which stores and services base decisions: ages, ends of leases, record windows, key validity, intervals.
  *
- * Tests do not move real time. It has two uses: the deadline of a call, which bounds a real wait for a disk or for
- * Redis (`deadlineIn`, `msUntil`), and measuring the speed of clients, turns of the event loop and log lines.
+ * Tests don't move real time, which has two uses: call deadlines, which bound a real wait for a disk or for Redis
+ * (`deadlineIn`, `msUntil`), and measuring the speed of clients, turns of the event loop and log lines.
  */
 export interface Clock {
   /** Milliseconds since the epoch. */
   now(): number;
-  /** Milliseconds since an arbitrary moment. Changes of the machine's time do not affect it. */
+  /** Milliseconds since an arbitrary moment, unaffected by changes of the machine's time. */
   monotonic(): number;
   /** Only on a clock that tests move. */
   readonly shift?: ClockShift;
 }
 
-/** Offset of a clock from the machine's time. */
+/** A clock's offset from the machine's time. */
 export interface ClockShift {
-  /** How far `now` is ahead. A store also adds it to the time of its servers. */
+  /** How far `now` is ahead. A store also adds it to its servers' time. */
   readonly aheadMs: number;
   /** Calls `moved` after each move, until the returned function is called. */
   onMove(moved: () => void): () => void;
@@ -27,5 +26,5 @@ export const SYSTEM_CLOCK: Clock = { now: () => Date.now(), monotonic: () => per
 /** The deadline of a call that may take `ms` of real time, in ms since the epoch. */
 export const deadlineIn = (ms: number): number => SYSTEM_CLOCK.now() + ms;
 
-/** Real milliseconds until a deadline; negative after it. */
+/** Real milliseconds until a deadline. Negative after it. */
 export const msUntil = (deadline: number): number => deadline - SYSTEM_CLOCK.now();

@@ -69,7 +69,7 @@ describe('the id of an entry in its place', () => {
     name(),
     name({ birth: 2 ** 48 - 1, hostWord: 2 ** 32 - 1, place: new Uint8Array(MAX_PLACE_BYTES).fill(255) }),
     name({ birth: 0, hostWord: 0, place: new Uint8Array(0) }),
-  ])('decodes to the parts that it was encoded from: %j', (parts) => {
+  ])('decodes to the parts from which it was encoded: %j', (parts) => {
     const text = encodeEntryName(GENERATION, parts);
     expect(text).toMatch(/^[A-Za-z0-9_-]{40,72}$/);
     const { hash, place, ...decoded } = decodeEntryName(GENERATION, text)!;

@@ -2,16 +2,16 @@ import { type Geometry, HOST_HASH_SCHEME } from '#bloom';
 
 /** The contents of a queue entry's opaque id. */
 export interface EntryId {
-  /** Whether the id names an entry of a lease or a dead letter. */
+  /** Whether the id names a leased entry or a dead letter. */
   readonly of: 'lease' | 'dead-letter';
   readonly segment: number;
-  /** Number of the lease or dead letter in its segment: below 2^48. */
+  /** Number of the lease or dead letter in its segment, below 2^48. */
   readonly number: number;
-  /** Index of the entry in its lease, from 0; 0 for a dead letter. */
+  /** Index of the entry in its lease, from 0. For a dead letter, 0. */
   readonly index: number;
   /**
-   * The first HASH_PREFIX_BYTES of the item's hash, see hashPrefixAt. A store that lost its last writes reuses their
-   * numbers. Without the prefix, an old id would then settle the entry of another item.
+   * HASH_PREFIX_BYTES of the item's hash (see hashPrefixAt). A store that has lost its last writes reuses their
+   * numbers. Without the prefix, an old id would then settle another item's entry.
    */
   readonly hashPrefix: Uint8Array;
 }
@@ -80,15 +80,15 @@ export function decodeEntryId(generation: string, id: string): EntryId | undefin
   };
 }
 
-/** The parts of an id that names an entry in its place. */
+/** The parts of an id for an entry in its place. */
 export interface EntryName {
-  /** The hash of its item: HASH_BYTES. */
+  /** Its item's hash: HASH_BYTES. */
   readonly hash: Uint8Array;
-  /** The clock of the queue when the entry was created. */
+  /** The queue's clock when the entry was created. */
   readonly birth: number;
   /** In per-host queues: the second word of its host's hash. Else 0. */
   readonly hostWord: number;
-  /** Where the entry is, in the format of its store. At most MAX_PLACE_BYTES. */
+  /** Where the entry is, in its store's format. At most MAX_PLACE_BYTES. */
   readonly place: Uint8Array;
 }
 
@@ -118,11 +118,11 @@ export function encodeEntryName(generation: string, { hash, birth, hostWord, pla
   return bytes.toString('base64url');
 }
 
-/** The parts of an id. Undefined for a string that `encodeEntryName` cannot have made for this generation. */
+/** The parts of an id, or undefined for a string that `encodeEntryName` can't have made for this generation. */
 export function decodeEntryName(generation: string, id: string): EntryName | undefined {
   if (!NAME_PATTERN.test(id)) return undefined;
   const bytes = Buffer.from(id, 'base64url');
-  // Other spellings of the same bytes differ in bits that the last character does not need.
+  // Other spellings of the same bytes differ only in unused bits of the last character.
   if (bytes.toString('base64url') !== id) return undefined;
   if (!generation.startsWith(bytes.toString('hex', 0, GENERATION_BYTES))) return undefined;
   return {

@@ -1,4 +1,4 @@
-/** Codes of the errors that a store raises. They are stable, and the same as in the REST API. */
+/** Codes of errors that a store throws. They are stable, and the same as in the REST API. */
 export type StoreErrorCode =
   | 'FILTER_EXISTS'
   | 'FILTER_NOT_FOUND'
@@ -17,11 +17,11 @@ export type StoreErrorCode =
   | 'STORE_FULL';
 
 export interface StoreErrorOptions extends ErrorOptions {
-  /** True if the message names no host, key or path, so that everyone may read it. */
+  /** True if the message names no host, key or path, so everyone may read it. */
   readonly isPublic?: boolean;
 }
 
-/** An error that every caller of a store must expect. Any other error that a store throws is a defect. */
+/** An error that every caller of a store must expect. Any other error from a store is a bug. */
 export class StoreError extends Error {
   readonly isPublic: boolean;
 
@@ -38,7 +38,7 @@ export class StoreError extends Error {
 
 /**
  * The filter has been cleared, dropped and re-created, or synced since it was opened, so positions computed for it are
- * invalid. Nothing was changed: open the filter again and recompute them.
+ * invalid. Nothing has changed. Open the filter again and recompute them.
  */
 export class StaleFilterError extends Error {
   constructor(readonly filterName: string) {

@@ -3,17 +3,17 @@ import { stampOf } from './age.js';
 import { type LayerFinding, type LayerSample, MOST_SAMPLED_PAGES } from './port/index.js';
 
 /*
- * Turns stored cells into the findings and samples of `Inspection`, for both stores. It reads one cell at a time, which
- * is enough for a hundred items or a few hundred pages. Batches have their own loops.
+ * Turns stored cells into findings and samples for `Inspection`, in both stores. It reads one cell at a time, which is
+ * fast enough for a hundred items or a few hundred pages. Batches have their own loops.
  */
 
-/** The counter of a cell that ages, 0 if expired, and the number of further epochs in which it is live. */
+/** The counter in a cell that ages (0 if expired), and for how many more epochs it is live. */
 export function agedCell(cell: number, stamp: number, epoch: number): { value: number; left: number } {
   const left = ((cell - stamp) & 15) - (epoch - stamp);
   return left < 0 ? { value: 0, left } : { value: cell >> 4, left };
 }
 
-/** Index of a page's cell in its segment, in cells of its width. Stamps of pages count as cells. */
+/** Index of a page's cell in its segment, in cells of its width. Page stamps count as cells. */
 export function cellIndex({ pageCells, cellBits }: Geometry, page: number, cell: number): number {
   if (cellBits !== 8) return page * pageCells + cell;
   return page * pageBytes({ pageCells, cellBits }) + STAMP_BYTES + cell;
@@ -33,8 +33,8 @@ export interface Present {
 }
 
 /**
- * The finding of item `i` in a layer. `stored` has its k cells as stored, `ageing` the stamp of their page if the
- * filter ages. Positions refer to the layer.
+ * The finding for item `i` in a layer. `stored` has its k cells as stored. If the filter ages, `ageing` has their
+ * page's stamp. Positions refer to the layer.
  */
 export function findingIn(
   geometry: Geometry,
@@ -69,14 +69,14 @@ export interface PagePlace {
 }
 
 /**
- * Random pages of each layer: MOST_SAMPLED_PAGES in all, in equal shares. Small layers pass on the unused part of their
- * share.
+ * Random pages from each layer: a total of MOST_SAMPLED_PAGES, in equal shares. Small layers pass on what they don't
+ * use.
  */
 export function drawPages(layers: readonly Geometry[], random = Math.random): PagePlace[][] {
   const pages = layers.map(({ segments, pagesPerSegment }) => segments * pagesPerSegment);
   const drawn: PagePlace[][] = layers.map(() => []);
   let room = MOST_SAMPLED_PAGES;
-  // Smallest layer first, so that larger layers can use the remaining part of its share.
+  // Smallest layer first, so that larger layers can use the rest of its share.
   const order = [...layers.keys()].sort((a, b) => (pages[a] as number) - (pages[b] as number));
   for (const [done, layer] of order.entries()) {
     const { pagesPerSegment } = layers[layer] as Geometry;
@@ -99,8 +99,7 @@ function drawDistinct(n: number, count: number, random: () => number): number[] 
 }
 
 /**
- * Counts the cells of sampled pages by value. It counts a page's bytes first, so it decodes at most 256 of them per
- * page.
+ * Counts the cells in sampled pages by value. Counts a page's bytes first, so it decodes at most 256 of them per page.
  */
 export class SampleTally {
   private readonly values: Float64Array;

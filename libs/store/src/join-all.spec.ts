@@ -10,7 +10,7 @@ async function after(turns: number, answer: string | Error): Promise<string> {
 }
 
 describe('joinAll', () => {
-  it('answers in the order of the calls', async () => {
+  it('returns results in the order of the calls', async () => {
     expect(await joinAll([after(3, 'a'), after(1, 'b'), after(2, 'c')])).toEqual(['a', 'b', 'c']);
     expect(await joinAll([])).toEqual([]);
   });

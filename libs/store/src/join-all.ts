@@ -1,7 +1,6 @@
 /**
- * Waits for all calls and returns their results in order. If some fail, throws the error of the first of them, but only
- * once no call is in progress, so that the caller can free their resources or repeat them. `Promise.all` would throw
- * earlier.
+ * Waits for all calls and returns their results in order. If some fail, throws the first one's error, but only once no
+ * call is in progress, so that the caller can free their resources or repeat them. `Promise.all` would throw earlier.
  */
 export async function joinAll<T>(calls: Iterable<Promise<T>>): Promise<T[]> {
   const outcomes = await Promise.allSettled(calls);

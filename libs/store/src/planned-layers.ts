@@ -2,7 +2,7 @@ import { assertSpread, cellCount, type Layer } from '#bloom';
 import type { Filter, FilterSpec, FilterStats, SyncPlan } from './port/index.js';
 import { syncUnsupported } from './refusals.js';
 
-/** The layers that a filter may have, oldest first; one if it does not grow. */
+/** The layers that a filter may have, oldest first. One if it doesn't grow. */
 export function plannedLayers({
   layers,
   capacity,
@@ -14,8 +14,8 @@ export function plannedLayers({
 }
 
 /**
- * Throws SYNC_UNSUPPORTED for a multiset. Throws RangeError if a layer of the plan has a different hash scheme or
- * number of runs than the filter, because a sync finds its items by the hashes and runs of the filter.
+ * Throws SYNC_UNSUPPORTED for a multiset. Throws RangeError if a layer in the plan has a different hash scheme or
+ * number of runs than the filter, because a sync finds its items by the filter's hashes and runs.
  */
 export function assertSyncable(filter: Filter, plan: SyncPlan): void {
   if (filter.semantics === 'multiset') throw syncUnsupported(filter);
@@ -36,7 +36,7 @@ export function fillOf(filter: Filter, { layers, nonZeroCells }: FilterStats): n
   return nonZeroCells / cells;
 }
 
-/** Sum of the capacities of all existing layers. */
+/** Total capacity of all existing layers. */
 export function capacityOf(filter: Filter, { layers }: FilterStats): number {
   return plannedLayers(filter)
     .slice(0, layers.length)

@@ -1,6 +1,6 @@
 import type { QueuedItem } from './port/index.js';
 
-/** The hashes of entries in the format of `Positions`: four words each. */
+/** The entries' hashes in the format of `Positions`: four words each. */
 export function hashesOf(entries: readonly Pick<QueuedItem, 'hash'>[]): Uint32Array {
   const hashes = new Uint32Array(4 * entries.length);
   for (const [n, { hash }] of entries.entries()) {

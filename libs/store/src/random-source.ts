@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { SEED_BYTES } from '#bloom';
 
-/** The source of a store's ids and of the seeds of its filters. */
+/** The source of a store's ids and its filters' seeds. */
 export interface RandomSource {
   /** `bytes` random bytes in hex. Two instances on the same data never draw the same. */
   id(bytes: number): string;
@@ -11,7 +11,7 @@ export interface RandomSource {
   seed(): Uint8Array;
 }
 
-/** The randomness of the operating system. */
+/** The operating system's randomness. */
 export const SYSTEM_RANDOM: RandomSource = {
   id: (bytes) => randomBytes(bytes).toString('hex'),
   seed: () => randomBytes(SEED_BYTES),

@@ -7,7 +7,7 @@ const NOW = 1_800_000_000_000;
 beforeEach(() => void jest.useFakeTimers({ now: NOW, doNotFake: ['nextTick', 'queueMicrotask'] }));
 afterEach(() => void jest.useRealTimers());
 
-it('allows each caller 3 calls in the second after its first, and tells the others how long to wait', async () => {
+it('allows each caller 3 calls in the second after its first, and says how long to wait with the others', async () => {
   const limiter = rateLimiterOn(new RateLimiterMemory({ points: 3, duration: 1 }));
   const take = async (count: number, caller = 'one'): Promise<number[]> => {
     const waits: number[] = [];
@@ -32,7 +32,7 @@ it('says how many of several calls are within the limit', async () => {
   expect(await limiter.take('another', 9)).toEqual({ within: 3, waitMs: 1_000 });
 });
 
-it('lets no call through if the limiter refuses from memory, without a count', async () => {
+it('lets no call through if the limiter refuses from memory, without counting', async () => {
   const client = new RateLimiterMemory({ points: 3, duration: 1 });
   jest.spyOn(client, 'consume').mockRejectedValue(new RateLimiterRes(0, 700, 0, false));
   const limiter = rateLimiterOn(client);

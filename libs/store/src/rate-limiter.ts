@@ -1,7 +1,7 @@
 import { RateLimiterRes, type RateLimiterAbstract } from 'rate-limiter-flexible';
 import type { RateLimiter } from './port/index.js';
 
-/** Adapts a limiter of rate-limiter-flexible to the port. */
+/** Adapts a rate-limiter-flexible limiter to the port. */
 export function rateLimiterOn(limiter: RateLimiterAbstract): RateLimiter {
   return {
     async take(caller, calls) {
@@ -10,7 +10,7 @@ export function rateLimiterOn(limiter: RateLimiterAbstract): RateLimiter {
       } catch (refusal) {
         if (refusal instanceof RateLimiterRes) {
           const { consumedPoints, msBeforeNext } = refusal;
-          // 0: the caller was over the limit before, and is refused from memory, without a count.
+          // 0: the caller was already over the limit, and is refused from memory, without counting.
           const before = consumedPoints === 0 ? limiter.points : consumedPoints - calls;
           return { within: Math.max(0, limiter.points - before), waitMs: Math.max(1, msBeforeNext) };
         }

@@ -19,17 +19,17 @@ import {
 } from './port/index.js';
 import { type Chosen, differences, type Existing } from './same-filter.js';
 
-/* Errors that both stores raise in the same words, because callers do not know which store they use. */
+/* Errors that both stores throw with the same words, because callers don't know which store they use. */
 
 /** Maximum number of characters of a value in a message. */
 const MOST_SHOWN = 100;
 
-/** The fields that name a filter in a message. */
+/** The fields by which a message names a filter. */
 export type Named = Pick<Filter, 'name' | 'kind'>;
 
 const KINDS = { filter: 'filter', 'visited-set': 'visited set' } as const;
 
-/** The name of a filter in messages. */
+/** A filter's name in messages. */
 export const called = ({ kind, name }: Named): string => `${KINDS[kind]} "${name}"`;
 
 export function notFound(missing: Named): StoreError {
@@ -55,7 +55,7 @@ export function otherExists(existing: Existing & Named, wanted: Chosen): StoreEr
   return exists(existing, ` with different parameters: ${found.join('; ')}`);
 }
 
-/** A value of a parameter in a message. */
+/** A parameter's value in a message. */
 function shown(json = 'unset'): string {
   return json.length > MOST_SHOWN ? `${json.slice(0, MOST_SHOWN)}…` : json;
 }
@@ -70,7 +70,7 @@ export function taken({ name, kind, ...existing }: Named & Chosen): StoreError {
   );
 }
 
-/** The error of an add: the filter has `items` items, and no room for `more` new ones. */
+/** The error for an add if the filter has `items` items and no room for `more` new ones. */
 export function full(filter: Named & Pick<Filter, 'capacity' | 'layers'>, items: number, more: number) {
   const { capacity, layers } = filter;
   const remove = filter.kind === 'filter' ? 'Remove items' : 'Forget URLs';
@@ -83,7 +83,7 @@ export function full(filter: Named & Pick<Filter, 'capacity' | 'layers'>, items:
   );
 }
 
-/** The error of a batch with `more` new URLs whose hosts have room for only `room`. */
+/** The error for a batch with `more` new URLs if their hosts have room for only `room`. */
 export function hostsFull(filter: Named, room: number, more: number): StoreError {
   return new StoreError(
     'FILTER_FULL',
@@ -123,7 +123,7 @@ export function keyExpired({ id }: Operation): StoreError {
   );
 }
 
-/** Throws TypeError for a standard filter: its callers know the type, so the call is a defect. */
+/** Throws TypeError for a standard filter, because callers know the type, so the call is a bug. */
 export function assertCounting({ name, type }: Filter): void {
   if (type !== 'counting') throw new TypeError(`filter ${name} is a standard filter: it has no counters`);
 }
@@ -158,7 +158,7 @@ function assertPayloads({ name, kind }: Filter, payloads: readonly string[], ite
   if (payloads.length !== items) throw new TypeError(`${payloads.length} payloads for ${items} items`);
 }
 
-/** Throws TypeError unless the filter has a queue and each of the `items` items has the id of an entry. */
+/** Throws TypeError unless the filter has a queue and each of the `items` items has an entry id. */
 export function assertEntryIds(
   { name, kind }: Filter,
   ids: readonly string[] | undefined,
@@ -171,8 +171,8 @@ export function assertEntryIds(
 }
 
 /**
- * Throws TypeError unless a set with `perHost` gets the name of each item's host, and no other filter gets any. Throws
- * RangeError for a name that is too long.
+ * Throws TypeError unless a set with `perHost` gets each item's host name, and any other filter gets none. Throws
+ * RangeError if a name is too long.
  */
 export function assertHosts(
   { name, perHost }: Filter,
@@ -195,7 +195,7 @@ export function assertKnowsHosts({ name, perHost }: Filter): void {
   if (!perHost) throw new TypeError(`filter ${name} was created without perHost`);
 }
 
-/** Throws TypeError or RangeError for an invalid name of a host, or settings that a host cannot have. */
+/** Throws TypeError or RangeError for an invalid host name, or settings that a host can't have. */
 export function assertHostSettings(
   { name, perHost }: FilterSpec,
   host: string,
@@ -211,7 +211,7 @@ export function assertHostSettings(
     );
 }
 
-/** Throws TypeError unless each entry of an export for a set with `perHost` has its host. */
+/** For a set with `perHost`, throws TypeError unless each exported entry has its host. */
 export function assertEntryHosts(
   { name, perHost }: Pick<Filter, 'name' | 'perHost'>,
   entries: readonly QueuedItem[],
@@ -220,7 +220,7 @@ export function assertEntryHosts(
     throw new TypeError(`filter ${name} needs the host of each entry`);
 }
 
-/** Throws TypeError or RangeError for limits that a lease cannot have. */
+/** Throws TypeError or RangeError for limits that a lease can't have. */
 export function assertLimits({ name, perHost }: Filter, { maxPerHost }: LeaseLimits = {}): void {
   if (maxPerHost === undefined) return;
   if (!perHost) throw new TypeError(`filter ${name} was created without perHost`);
@@ -228,7 +228,7 @@ export function assertLimits({ name, perHost }: Filter, { maxPerHost }: LeaseLim
     throw new RangeError(`maxPerHost must be a whole number from 1, not ${maxPerHost}`);
 }
 
-/** Throws TypeError or RangeError for a `perHost` that a filter cannot have. */
+/** Throws TypeError or RangeError for a `perHost` that a filter can't have. */
 export function assertPerHost({ name, kind, geometry, layers, perHost }: FilterSpec): void {
   if (!perHost) return;
   if (kind !== 'visited-set') throw new TypeError(`filter ${name} has no queue, so it cannot have perHost`);
@@ -261,7 +261,7 @@ export function syncNotFound(filter: Named, id: string): StoreError {
   );
 }
 
-/** The error of an opening while the sync `existing` is open or committing. */
+/** The error for opening a sync while the sync `existing` is open or committing. */
 export function syncExists(filter: Named, existing: Pick<Sync, 'id' | 'state'>): StoreError {
   const now = existing.state === 'open' ? 'commit or abandon it first' : 'wait until it has finished';
   return new StoreError(
@@ -270,7 +270,7 @@ export function syncExists(filter: Named, existing: Pick<Sync, 'id' | 'state'>):
   );
 }
 
-/** The error of a call on a sync that is no longer open. */
+/** The error for a call on a sync that is no longer open. */
 export function syncEnded(
   filter: Named,
   { id, state, reason }: Pick<Sync, 'id' | 'state' | 'reason'>,
@@ -289,7 +289,7 @@ export function syncUnsupported(filter: Named): StoreError {
   );
 }
 
-/** The error of a commit that would forget more than the share `most` of the items. */
+/** The error for a commit that would forget more than the share `most` of the items. */
 export function syncWouldForget(
   filter: Named,
   sync: Pick<Sync, 'id' | 'items' | 'kept'>,
@@ -313,15 +313,15 @@ export const ABANDONED = {
   opening: 'the service stopped while opening it',
 } as const;
 
-/** Codes of the errors for layers that cannot take more items. */
+/** Error codes for layers that can't take more items. */
 const NO_ROOM: readonly string[] = ['FILTER_FULL', 'STORE_FULL', 'QUOTA_EXCEEDED'];
 
-/** True if a call failed because layers cannot take more items. */
+/** True if a call failed because layers can't take more items. */
 export function lacksRoom(error: unknown): boolean {
   return error instanceof StoreError && NO_ROOM.includes(error.code);
 }
 
-/** The error if the filter has `hidden` removed items whose cells others keep live, and the limit is `most`. */
+/** The error if the filter has `hidden` hidden items and the limit is `most`. */
 export function hidingFull(filter: Named, hidden: number, most: number): StoreError {
   return new StoreError(
     'STORE_FULL',
@@ -330,7 +330,7 @@ export function hidingFull(filter: Named, hidden: number, most: number): StoreEr
   );
 }
 
-/** The error of an import whose export has `hidden` hidden items. The limit is `most`. */
+/** The error for an import if its export has `hidden` hidden items and the limit is `most`. */
 export function importHides(filter: Named, hidden: number, most: number): StoreError {
   return new StoreError(
     'STORE_FULL',
@@ -340,8 +340,8 @@ export function importHides(filter: Named, hidden: number, most: number): StoreE
 }
 
 /**
- * The queue has `most` hosts in a segment, and no room for another host. `segments`: the number of segments with such a
- * limit.
+ * The error if the queue has `most` hosts in a segment, and no room for another. `segments`: how many segments have
+ * this limit.
  */
 export function noMoreHosts(filter: Named, most: number, segments = 1): StoreError {
   const where = segments > 1 ? " in this host's segment" : '';
@@ -352,7 +352,7 @@ export function noMoreHosts(filter: Named, most: number, segments = 1): StoreErr
   );
 }
 
-/** An import failed because the export has `hosts` hosts in a segment, and the limit is `most`. See noMoreHosts. */
+/** The error for an import if its export has `hosts` hosts in a segment and the limit is `most`. See noMoreHosts. */
 export function importHosts(filter: Named, hosts: number, most: number, segments = 1): StoreError {
   const where = segments > 1 ? ' in a segment' : '';
   return new StoreError(

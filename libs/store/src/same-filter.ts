@@ -15,22 +15,22 @@ export type Chosen = Pick<
   | 'perHost'
 >;
 
-/** A filter that was created with parameters. Changes by syncs do not matter. */
+/** A filter's parameters at creation, regardless of changes by syncs. */
 export type Existing = Chosen & Pick<Filter, 'original'>;
 
-/** A parameter in which two filters differ, and its values as JSON; undefined if it is not set. */
+/** A parameter in which two filters differ, and its values as JSON (undefined if it isn't set). */
 interface Difference {
   readonly parameter: string;
   readonly existing: string | undefined;
   readonly wanted: string | undefined;
 }
 
-/** True if an existing filter matches the creation of a filter with its name. */
+/** True if an existing filter has the parameters with which a filter is to be created. */
 export function isSameFilter(filter: Existing, spec: Chosen): boolean {
   return differences(filter, spec).length === 0;
 }
 
-/** The parameters, by their names in the API, in which a creation differs from an existing filter. */
+/** The parameters, under their API names, in which a creation differs from an existing filter. */
 export function differences(filter: Existing, spec: Chosen): Difference[] {
   const [existing, wanted] = [chosenIn({ ...filter, ...filter.original }), chosenIn(spec)];
   return Object.keys(existing).flatMap((parameter) => [
@@ -44,7 +44,7 @@ const chosenIn = (filter: Chosen): Record<string, unknown> => ({
   semantics: filter.semantics,
   capacity: filter.capacity,
   errorRate: filter.errorRate,
-  // Compares only whether it grows; the store and its settings decide the number of layers.
+  // Compares only whether it grows, because the store and its settings decide the number of layers.
   growth: filter.layers === undefined ? 'none' : 'auto',
   maxAttempts: filter.maxAttempts,
   maxAgeSeconds: filter.maxAgeSeconds,

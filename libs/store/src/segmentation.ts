@@ -1,12 +1,13 @@
 /**
- * Maximum size of a segment in bytes: 16 MiB less one memory page. With a string's header, exactly 16 MiB would take 20
- * MiB of Redis, whose allocator has no size class in between (measured: 1.25 against 1.00 times the requested bytes).
+ * Maximum size of a segment in bytes: 16 MiB minus one memory page. With a string's header, exactly 16 MiB would take
+ * 20 MiB in Redis, whose allocator has no size class in between (measured: 1.25 instead of 1.00 times the requested
+ * bytes).
  */
 export const MAX_SEGMENT_BYTES = 16 * 2 ** 20 - 4096;
 
 /**
- * Bytes that jemalloc, the allocator of Redis, reserves for a string of `bytes` bytes. It has four size classes for
- * each doubling.
+ * How many bytes jemalloc, Redis' allocator, reserves for a string of `bytes` bytes. It has four size classes for each
+ * doubling.
  */
 export function jemallocBytes(bytes: number): number {
   const asked = bytes + 10;

@@ -1,4 +1,4 @@
-/** Callers that ask for the work of the same name while it runs share that work. `running` has the work that runs. */
+/** If work with the same name is already running, callers share it. `running` has all work in progress. */
 export function shared<T>(
   running: Map<string, Promise<T>>,
   name: string,

@@ -5,10 +5,10 @@ import { after, every } from './timers.js';
 
 const HOUR_MS = 3_600_000;
 
-/** Resolves when all due timers have rung. */
+/** Resolves when all due timers have fired. */
 const dueRung = (clock: MovedClock): Promise<void> =>
   new Promise((resolve) => {
-    // Two turns, because a due timer schedules the timer that rings.
+    // Two turns, because a due timer schedules the timer that fires.
     after(clock, 0, () => after(clock, 0, resolve));
   });
 
@@ -56,7 +56,7 @@ it('a clock that is set back delays no timer', async () => {
 
 it('a timer on the system clock runs in real time', async () => {
   const began = SYSTEM_CLOCK.monotonic();
-  // `after` does not keep the process alive, so the test has to.
+  // `after` doesn't keep the process alive, so the test has to.
   const alive = setInterval(() => undefined, 1_000);
   await new Promise<void>((resolve) => void after(SYSTEM_CLOCK, 20, resolve));
   clearInterval(alive);

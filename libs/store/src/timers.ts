@@ -4,7 +4,7 @@ import type { Clock } from './clock.js';
 const MOST_MS = 2 ** 31 - 1;
 
 /**
- * Calls `then` after `ms` of the clock's time, which may be moved. Does not keep the process alive. Returns a function
+ * Calls `then` after `ms` of the clock's time, which tests may move. Doesn't keep the process alive. Returns a function
  * that cancels the timer.
  */
 export function after(clock: Clock, ms: number, then: () => void): () => void {
@@ -28,7 +28,7 @@ export function after(clock: Clock, ms: number, then: () => void): () => void {
   return cancel;
 }
 
-/** Like `after`, but repeats. A move over several ends calls `then` once. */
+/** Like `after`, but repeats. If the clock moves by several intervals at once, calls `then` once. */
 export function every(clock: Clock, ms: number, then: () => void): () => void {
   let cancel = after(clock, ms, again);
   function again(): void {

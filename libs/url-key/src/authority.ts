@@ -1,7 +1,7 @@
 import type { NormalisedUrlProfile } from './profile.js';
 
 /**
- * Compiles the rules on scheme, userinfo and host into one function on the part of a canonical URL before its path
+ * Compiles the rules for scheme, userinfo and host into one function on the part of a canonical URL before its path
  * (`https://www.a.b:81`). Undefined if the profile has no such rule.
  */
 export function compileAuthority(profile: NormalisedUrlProfile): ((authority: string) => string) | undefined {
@@ -21,8 +21,8 @@ export function compileAuthority(profile: NormalisedUrlProfile): ((authority: st
 }
 
 /**
- * Writes https for both schemes. `http://a:443` and `https://a:80` keep their schemes: with the other scheme, the port
- * would be the default and disappear, so the key would not be its own key.
+ * Writes https for both schemes. `http://a:443` and `https://a:80` keep their schemes, because with the other scheme,
+ * the port would be the default and disappear, so the key would not be its own key.
  */
 function commonScheme(scheme: string, host: string): string {
   return scheme === 'http://' && !/:443$/.test(host) ? 'https://' : scheme;

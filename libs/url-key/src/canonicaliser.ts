@@ -15,13 +15,13 @@ export interface UrlCanonicaliser {
    * Returns the key of a URL. A visited set treats two URLs as the same if and only if their keys are equal. A key is
    * pure ASCII and is its own key. Use it to compare and hash, not to fetch.
    *
-   * `base` is the absolute URL against which a relative `url` is resolved. Never throws: returns InvalidUrl if `url` is
-   * not an http or https URL.
+   * `base` is the absolute URL against which a relative `url` is resolved. Never throws. Returns InvalidUrl if `url`
+   * isn't an http or https URL.
    */
   key(url: string, base?: string): string | InvalidUrl;
   /**
-   * Returns the host that the keys of its URLs have. `host` is a name or address as in a URL: without user
-   * and port, and an IPv6 address in brackets. Never throws.
+   * Returns the host as it appears in its URLs' keys. `host` is a name or address as in a URL: without user and port,
+   * and with an IPv6 address in brackets. Never throws.
    */
   host(host: string): string | InvalidUrl;
 }
@@ -40,7 +40,7 @@ export function compileWithoutScan(profile: NormalisedUrlProfile): UrlCanonicali
   return compileWith(profile, (url, base) => parseCanonical(url, base, profile.keepFragments));
 }
 
-/** `strictKey` computes the key under base profile `strict` and keeps the fragments that the profile keeps. */
+/** `strictKey` computes the key under base profile `strict`, but keeps the fragments that the profile keeps. */
 function compileWith(
   profile: NormalisedUrlProfile,
   strictKey: (url: string, base?: string) => string | InvalidUrl,
@@ -59,7 +59,7 @@ function compileWith(
   };
 }
 
-/** Compiles the rules of a profile beyond `strict` into a function on `strict` keys. */
+/** Compiles a profile's rules beyond `strict` into a function on `strict` keys. */
 export function compileRules(profile: NormalisedUrlProfile): (strict: string) => string {
   return rewriteWith({
     authority: compileAuthority(profile),
@@ -90,7 +90,7 @@ export function rewriteWith({
 
   return (strict) => {
     if (queryOnly && !strict.includes('?')) return strict;
-    // Finds the first slash after the scheme and at least one character of the host.
+    // Finds the first slash after the scheme and at least one host character.
     const pathAt = strict.indexOf('/', 'http://h'.length);
     const hash = strict.indexOf('#', pathAt);
     const fragmentAt = hash === -1 ? strict.length : hash;

@@ -1,7 +1,7 @@
 /**
- * Rules S5 to S9 on one component of a URL: which characters stay plain and which become `%XX`. Bytes are never decoded
- * to another encoding: `%E9` (Latin-1) and `%C3%A9` (UTF-8) stay different, because a site that does not use UTF-8
- * distinguishes them.
+ * Rules S5 to S9 for one component of a URL: which characters stay plain and which become `%XX`. Bytes are never
+ * decoded to another encoding. `%E9` (Latin-1) and `%C3%A9` (UTF-8) stay different, because a site that doesn't use
+ * UTF-8 distinguishes them.
  */
 
 const UNRESERVED = /[A-Za-z0-9\-._~]/;
@@ -32,11 +32,11 @@ const CANONICAL = new Map(
 );
 
 /**
- * Writes the escapes of a component in canonical form. `text` must be well-formed Unicode.
+ * Writes a component's escapes in canonical form. `text` must be well-formed Unicode.
  *
- * `encodeURI` escapes all characters that a URI cannot contain (S8) and every percent sign, including stray ones (S5).
+ * `encodeURI` escapes all characters that a URI can't contain (S8) and every percent sign, including stray ones (S5).
  * It leaves the apostrophe, which is a sub-delimiter. The replacement then restores the original escapes in canonical
- * form, each of them once, so `%2541` stays `%2541`. The function is idempotent.
+ * form, each one once, so `%2541` stays `%2541`. The function is idempotent.
  */
 export function canonicalEscapes(text: string): string {
   if (NEEDS_NONE.test(text)) return text;

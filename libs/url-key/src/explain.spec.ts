@@ -37,7 +37,7 @@ const PROFILES: readonly object[] = [
   },
 ];
 
-/** The first fault in the explanation of a URL with this key. Undefined if it has none. */
+/** The first fault in the explanation for a URL with this key, or undefined if it has none. */
 function faultIn(url: string, key: string | InvalidUrl, found: Explanation | InvalidUrl): string | undefined {
   if (key instanceof InvalidUrl || found instanceof InvalidUrl) {
     return key === found ? undefined : 'another verdict';

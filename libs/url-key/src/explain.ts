@@ -21,8 +21,8 @@ type Rule = readonly [name: string, apply: (text: string) => string];
 const STRICT = { base: 'strict', version: 1 } as const;
 
 /**
- * Compiles a profile into a function that explains a key: it applies the rules one by one and records what each
- * changes. It is many times slower than UrlCanonicaliser.key; tests check that both give the same key.
+ * Compiles a profile into a function that explains a key: it applies the rules one by one and records each one's
+ * change. It is many times slower than UrlCanonicaliser.key. Tests check that both give the same key.
  */
 export function compileExplanation(profile: NormalisedUrlProfile): (url: string) => Explanation | InvalidUrl {
   const canonicaliser = compileProfile(profile);
@@ -41,7 +41,7 @@ export function compileExplanation(profile: NormalisedUrlProfile): (url: string)
   };
 }
 
-/** The rules of a profile beyond `strict`, each compiled separately, in the order of a compiled profile. */
+/** A profile's rules beyond `strict`, each compiled separately, in the same order as in a compiled profile. */
 function rulesOf(profile: NormalisedUrlProfile): Rule[] {
   const { base, trackingVersion, dropParams, keepParams } = profile;
   const rules: Rule[] = [];
@@ -68,12 +68,12 @@ function rulesOf(profile: NormalisedUrlProfile): Rule[] {
   return rules;
 }
 
-/** How many rounds of the two rules below are separate steps. All further rounds are one step. */
+/** How many rounds of the two rules below are separate steps. All later rounds are one step. */
 const ROUNDS = 3;
 
 /**
- * The two rules on directories. Each rule can expose work for the other (`/a/index.html/`), so they alternate until
- * neither changes anything.
+ * The two rules for directories. Each can expose work for the other (`/a/index.html/`), so they alternate until neither
+ * changes anything.
  */
 function directoryRules({ stripDirIndex, stripTrailingSlash }: NormalisedUrlProfile): Rule[] {
   const rules: Rule[] = [];

@@ -5,11 +5,11 @@ import { compileProfile, InvalidUrl, normaliseProfile } from './index.js';
 
 /**
  * Keys that must never change, because stored sets of version 1 contain them. `node scripts/golden-keys.mjs <version>`
- * checks that another version of Node computes the same keys.
+ * checks that another Node version computes the same keys.
  */
 interface Golden {
   'golden-v1': { profile: object; keys: [url: string, key: string | { reason: string }][] }[];
-  /** SHA-256 of the keys of all one-character hosts in a range. */
+  /** SHA-256 of the keys for all one-character hosts in a range. */
   'golden-v1-hosts': [from: string, to: string, digest: string][];
 }
 
@@ -28,7 +28,7 @@ describe.each(read('golden-v1'))('version 1, forever: $profile', ({ profile, key
   });
 });
 
-describe('version 1, forever: the keys of hosts with one character', () => {
+describe('version 1, forever: keys for one-character hosts', () => {
   const { key } = compileProfile(normaliseProfile('strict'));
 
   it.each(read('golden-v1-hosts'))('from %s to %s', (from, to, digest) => {

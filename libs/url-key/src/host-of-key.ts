@@ -1,4 +1,4 @@
-/** The host of a URL key, without userinfo and port. Hash scheme 3 hashes it. */
+/** A URL key's host, without userinfo and port. Hash scheme 3 hashes it. */
 export function hostOfKey(key: string): string {
   const start = key.indexOf('/') + 2;
   const authority = key.slice(start, key.indexOf('/', start));

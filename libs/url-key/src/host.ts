@@ -3,23 +3,23 @@ import { type InvalidUrl, invalidUrl } from './invalid-url.js';
 import { canonicalIpv4, canonicalIpv6, endsInNumber } from './ip-address.js';
 import { ORDINARY_HOST } from './scan.js';
 
-/** The DNS limits on a name, in ASCII bytes after IDNA, without the trailing dot. */
+/** The DNS limits for a name, in ASCII bytes after IDNA, without the trailing dot. */
 const MAX_HOST_LENGTH = 253;
 const MAX_LABEL_LENGTH = 63;
 
 /**
  * Limits in UTF-16 code units before IDNA, whose cost grows faster than linearly. They apply to a name both as written
  * and after compatibility normalisation (NFKC), in which one ligature can become 18 characters. They are twice the DNS
- * limits: characters beyond the BMP take two units, accents can be separate characters, and IDNA removes some
+ * limits, because characters beyond the BMP take two units, accents can be separate characters, and IDNA removes some
  * characters.
  */
 const MAX_WRITTEN_HOST_LENGTH = 2 * MAX_HOST_LENGTH;
 const MAX_WRITTEN_LABEL_LENGTH = 2 * MAX_LABEL_LENGTH;
 
-/** The limit for percent-encoded UTF-8: a code unit takes at most three escapes. */
+/** The limit for percent-encoded UTF-8, where a code unit takes at most three escapes. */
 const MAX_ESCAPED_HOST_LENGTH = 9 * MAX_WRITTEN_HOST_LENGTH;
 
-/** A short host that is already canonical, like nearly all hosts. */
+/** A short, already canonical host, like nearly all hosts. */
 const ORDINARY = new RegExp(`^${ORDINARY_HOST}$`);
 
 /** The characters that IDNA treats as a dot. */
@@ -29,8 +29,8 @@ const DOT = /[.\u3002\uff0e\uff61]/;
 const FORBIDDEN = /[^!-~]|[#%/:<>?@[\\\]^|]/;
 
 /**
- * Combining marks that Unicode 17 added. Older versions of Node normalise them in a different order, so a host with one
- * of them would have two keys.
+ * Combining marks added by Unicode 17. Older Node versions normalise them in a different order, so a host with one of
+ * them would have two keys.
  */
 const RECENT_MARKS =
   /[\u1acf-\u1add\u1ae0-\u1aeb\u{10efa}\u{10efb}\u{1e6e3}\u{1e6e6}\u{1e6ee}\u{1e6ef}\u{1e6f5}]/u;
@@ -39,11 +39,11 @@ const RECENT_MARKS =
 const IDNA = { checkBidi: true, checkJoiners: true };
 
 /**
- * Returns the canonical form of a host: lower-case ASCII after IDNA, or an address in its only canonical form. Removes
- * one trailing dot (S4), but none of two: such a name cannot be resolved, and the result would not be its own key.
+ * Returns a host's canonical form: lower-case ASCII after IDNA, or an address in its only canonical form. Removes a
+ * single trailing dot (S4). A name with two can't be resolved, and removing one would give a result that isn't its own
+ * key.
  *
- * Does not use the runtime's parser, because every key would then depend on its version of Unicode: see
- * docs/decisions.md.
+ * Doesn't use the runtime's parser, because every key would then depend on its Unicode version (see docs/decisions.md).
  */
 export function canonicalHost(text: string): string | InvalidUrl {
   const host = readHost(text);
@@ -78,7 +78,7 @@ export function readHost(text: string): string | InvalidUrl {
   return name;
 }
 
-/** Undefined if the decoded bytes are not UTF-8. */
+/** Undefined if the decoded bytes aren't UTF-8. */
 function percentDecoded(text: string): string | undefined {
   if (!text.includes('%')) return text;
   try {
@@ -93,7 +93,7 @@ function isWithin(name: string, hostLength: number, labelLength: number): boolea
   return end <= labelLength || (end <= hostLength && name.split(DOT).every((l) => l.length <= labelLength));
 }
 
-/** Whether a name is ASCII that IDNA changes only to lower case. */
+/** True if a name is ASCII that IDNA only changes to lower case. */
 function isPlainAscii(name: string): boolean {
   return !/[^\0-\x7f]|xn--/i.test(name);
 }

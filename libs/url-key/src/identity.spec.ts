@@ -53,7 +53,7 @@ const real = readFileSync(new URL('../../../test/data/debian-homepages-sample.tx
   .filter((line) => line !== '');
 
 /**
- * Describes a fault of a URL's key. Undefined if it has none. Uses no `expect`, because a million calls would take
+ * Describes a fault in a URL's key, or undefined if it has none. Uses no `expect`, because a million calls would take
  * minutes.
  */
 function faultOf({ profile, fast, slow }: (typeof profiles)[number], url: string): string | undefined {
@@ -63,7 +63,7 @@ function faultOf({ profile, fast, slow }: (typeof profiles)[number], url: string
   if (typeof key !== 'string') return undefined;
   if (!/^https?:\/\/[!-~]+$/.test(key)) return fault('not ASCII');
   if (fast(key) !== key || slow(key) !== key) return fault('not its own key');
-  // Versions of the built-in parser differ on non-ASCII names.
+  // Built-in parsers differ on non-ASCII names.
   if (!key.includes('xn--') && new URL(key).href !== key)
     return fault('not as the built-in parser writes it');
   return undefined;
@@ -127,8 +127,8 @@ describe(`every key, seed ${SEED}`, () => {
       const own = key(url);
       const given = parsed(url);
       if (given === undefined || typeof own !== 'string') {
-        // Only the library rejects hosts of dots, long hosts and lone surrogates. Versions of the parser differ on
-        // non-ASCII names.
+        // Only the library rejects hosts of dots, long hosts and lone surrogates. Built-in parsers differ on non-ASCII
+        // names.
         const agreed =
           typeof own === 'string'
             ? own.includes('xn--')
@@ -136,7 +136,7 @@ describe(`every key, seed ${SEED}`, () => {
         if (!agreed) faults.push({ url, own, given });
         continue;
       }
-      // Parsers of older Node versions leave dot segments here (ada-url/ada#935).
+      // Older Node versions leave dot segments here (ada-url/ada#935).
       if (given.includes('xn--') || /\/\.\.?(?:\/|$)/.test(new URL(given).pathname)) continue;
       compared++;
       const [before, after] = [partsOf(given), partsOf(own)];

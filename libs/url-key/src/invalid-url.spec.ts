@@ -3,7 +3,7 @@ import { compileProfile, InvalidUrl, type InvalidUrlReason, normaliseProfile } f
 
 const { key } = compileProfile(normaliseProfile('safe'));
 
-/** `invalid base` needs a base: see below. `too long` is for callers that limit the length of URLs. */
+/** `invalid base` needs a base (see below). `too long` is for callers that limit URL length. */
 const INVALID: Record<Exclude<InvalidUrlReason, 'invalid base' | 'too long'>, string[]> = {
   empty: ['', ' ', '\t\r\n', '\u0000\u001f '],
   'lone surrogate': [

@@ -2,7 +2,7 @@
  * The reasons to refuse a URL. The strings are stable: they appear in responses and in callers' code.
  *
  * `host too long`: the host has more than 253 bytes, or one of its labels more than 63, after IDNA and without a
- * trailing dot. `too long` is for callers that limit the length of URLs; `key` accepts any length.
+ * trailing dot. `too long` is for callers that limit URL length, since `key` accepts any length.
  */
 export const INVALID_URL_REASONS = [
   'empty',
@@ -20,8 +20,7 @@ export const INVALID_URL_REASONS = [
 export type InvalidUrlReason = (typeof INVALID_URL_REASONS)[number];
 
 /**
- * The result for a string that has no key. It is a value rather than an exception because invalid URLs are common in a
- * crawl.
+ * The result for a string without a key. It is a value, not an exception, because invalid URLs are common in a crawl.
  */
 export class InvalidUrl {
   constructor(readonly reason: InvalidUrlReason) {}

@@ -10,7 +10,7 @@ const join = (most: number, by: string, piece: () => string): string =>
 
 const { key } = compileProfile(normaliseProfile('safe'));
 
-/** The built-in parser is the reference: addresses are plain ASCII, on which all its versions agree. */
+/** The built-in parser is the reference, because addresses are plain ASCII, on which all versions agree. */
 function parsed(url: string): string | undefined {
   try {
     return new URL(url).href;

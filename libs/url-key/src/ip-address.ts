@@ -1,20 +1,20 @@
 /** Reads and writes IP addresses in URL hosts as the URL standard prescribes. */
 
-/** One part of an IPv4 address as a number. Undefined if it is not a number. `0x` alone is zero. */
+/** One part of an IPv4 address as a number, or undefined if it isn't one. `0x` alone is zero. */
 function ipv4Part(part: string): number | undefined {
   if (/^0x[0-9a-f]*$/.test(part)) return part === '0x' ? 0 : Number.parseInt(part, 16);
   if (/^0[0-7]*$/.test(part)) return Number.parseInt(part, 8);
   return /^[1-9][0-9]*$/.test(part) ? Number(part) : undefined;
 }
 
-/** Whether the last label of a lower-case ASCII name is a number. Such a name is either an IPv4 address or invalid. */
+/** True if the last label of a lower-case ASCII name is a number. Such a name is either an IPv4 address or invalid. */
 export function endsInNumber(name: string): boolean {
   const end = name.endsWith('.') ? name.length - 1 : name.length;
   const last = name.slice(name.lastIndexOf('.', end - 1) + 1, end);
   return /^(?:[0-9]+|0x[0-9a-f]*)$/.test(last);
 }
 
-/** The address of a name that ends in a number, as four decimals. Undefined if the name is not an address. */
+/** A name that ends in a number, as an address with four decimals, or undefined if it isn't an address. */
 export function canonicalIpv4(name: string): string | undefined {
   const labels = name.split('.');
   if (labels.at(-1) === '') labels.pop();
@@ -33,7 +33,7 @@ const MAX_IPV6_LENGTH = 45;
 
 const EMBEDDED_IPV4 = /^(.*:)(0|[1-9]\d{0,2})\.(0|[1-9]\d{0,2})\.(0|[1-9]\d{0,2})\.(0|[1-9]\d{0,2})$/;
 
-/** The address in its shortest form, without brackets. Undefined if the text is not an address. */
+/** The address in its shortest form, without brackets, or undefined if the text isn't one. */
 export function canonicalIpv6(text: string): string | undefined {
   if (text.length > MAX_IPV6_LENGTH) return undefined;
   const hexadecimal = withoutEmbeddedIpv4(text);

@@ -80,8 +80,8 @@ const MOST = 2.2;
 type Count = (url: string) => number;
 
 /**
- * The steps for a length, for twice and for four times that length, if they grow by more than MOST at both doublings. A
- * rule that stops at some length, like the session rule, may cause one jump.
+ * The steps for a length, for twice and for four times that length, if they grow by more than MOST at both doublings.
+ * One jump is allowed, because some rules, like the session rule, stop at some length.
  */
 function faultOf(count: Count, { start, part, end }: Shape, length: number): string | undefined {
   const repeats = Math.ceil(length / part.length);

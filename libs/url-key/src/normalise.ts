@@ -110,7 +110,7 @@ function nameList(
   return { [key]: [...names].sort() };
 }
 
-/** The name as a canonical query contains it. */
+/** The name as it appears in a canonical query. */
 function canonicalName(key: string, name: unknown, form: boolean): string {
   if (
     typeof name === 'string' &&
@@ -118,7 +118,7 @@ function canonicalName(key: string, name: unknown, form: boolean): string {
     name.isWellFormed() &&
     /^[^&=#]+$/.test(name)
   ) {
-    // A canonical query escapes the apostrophe; other components do not.
+    // A canonical query escapes the apostrophe, but other components don't.
     const escaped = canonicalEscapes(name).replaceAll("'", '%27');
     const canonical = form ? formEscapes(escaped) : escaped;
     if (canonical.length <= MAX_NAME_LENGTH) return canonical;

@@ -21,7 +21,7 @@ export const DEFAULT_PORTS: Readonly<Record<string, number>> = { 'http:': 80, 'h
 export const SCHEME = /^[a-z][a-z0-9+.-]*:/i;
 
 /**
- * The slow path: computes the key under base profile `strict`, parsing http and https URLs as the URL standard does
+ * The slow path. Computes the key under base profile `strict`, and parses http and https URLs as the URL standard does
  * (S2). Drops fragments that only point into a page (S12), or none if `keepFragments` is true. Resolves a relative
  * `url` against `base`. An invalid base matters only if `url` needs one.
  */

@@ -2,8 +2,8 @@ import type { NormalisedUrlProfile } from './profile.js';
 import { withoutSessions } from './session.js';
 
 /**
- * The files that servers return for a directory, case-sensitive. They are part of profile version 1: never edit them,
- * add another version.
+ * The files that servers return for a directory, case-sensitive. They are part of profile version 1. Never edit them,
+ * but add another version.
  */
 const DIRECTORY_INDEXES = new Set([
   ...[
@@ -27,7 +27,7 @@ const DIRECTORY_INDEXES = new Set([
   ...['Default.html', 'Default.htm', 'Default.asp', 'Default.aspx'],
 ]);
 
-/** Compiles the path rules of a profile into one function on canonical paths. Undefined if it has none. */
+/** Compiles a profile's path rules into one function on canonical paths. Undefined if it has none. */
 export function compilePath(profile: NormalisedUrlProfile): ((path: string) => string) | undefined {
   const { stripSession, collapseSlashes, stripDirIndex, stripTrailingSlash } = profile;
   if (!stripSession && !collapseSlashes && !stripDirIndex && !stripTrailingSlash) return undefined;
@@ -37,7 +37,7 @@ export function compilePath(profile: NormalisedUrlProfile): ((path: string) => s
     if (collapseSlashes) result = withSlashesCollapsed(result);
     let end = result.length;
     // Each of the two rules can expose work for the other (`/a/index.html/`), so they alternate until neither changes
-    // anything. They move `end` instead of copying the path each time, which would take quadratic time.
+    // anything. They move `end`, because copying the path each time would take quadratic time.
     for (let before = -1; before !== end;) {
       before = end;
       if (stripDirIndex) end = endWithoutDirectoryIndex(result, end);
@@ -48,7 +48,7 @@ export function compilePath(profile: NormalisedUrlProfile): ((path: string) => s
 }
 
 /**
- * Collapses runs of slashes to one. After a scheme (`/web/http://a.b/`) two remain, because the path of a web archive
+ * Collapses runs of slashes to one. After a scheme (`/web/http://a.b/`), two remain, because a web archive's path
  * contains a whole URL.
  */
 function withSlashesCollapsed(path: string): string {
@@ -61,7 +61,7 @@ function endWithoutDirectoryIndex(path: string, end: number): number {
   return DIRECTORY_INDEXES.has(path.slice(segmentAt, end)) ? segmentAt : end;
 }
 
-/** The root keeps its slash. So does a path that ends in several slashes, because they are not one trailing slash. */
+/** The root keeps its slash. So does a path that ends in several slashes, since they aren't one trailing slash. */
 function endWithoutTrailingSlash(path: string, end: number): number {
   return end > 1 && path.endsWith('/', end) && !path.endsWith('//', end) ? end - 1 : end;
 }

@@ -34,7 +34,9 @@ export interface UrlProfileSpec {
   stripTracking?: boolean;
   /** The version of that list. Default: the latest. */
   trackingVersion?: TrackingVersion;
-  /** Drops query parameters with exactly these names, spelled as in a URL: at most 1,000, of 1 to 256 characters. */
+  /**
+   * Drops query parameters with exactly these names, spelled as in a URL. At most 1,000 names of 1 to 256 characters.
+   */
   dropParams?: readonly string[];
   /** Drops all other query parameters (same format, at least one name). A name on both lists is dropped. */
   keepParams?: readonly string[];
@@ -68,13 +70,13 @@ export interface UrlProfileSpec {
 }
 
 /**
- * A profile with all defaults applied. It is stored with a visited set, because a Bloom filter cannot be re-keyed. It
+ * A profile with all defaults applied. It is stored with a visited set, because a Bloom filter can't be re-keyed. It
  * contains only switches that are on, and name lists with canonical escapes, sorted, without duplicates. Equal requests
  * give deep-equal profiles with equal JSON, and normalising is idempotent.
  *
  * The version covers every rule in this library, including its lists of names (except trackers, which have their own
- * version). Rule sets are added but never edited: a change that gives any URL a different key becomes version 2 next to
- * version 1, and stored sets keep their version.
+ * version). Rule sets are added, but never edited. A change that gives any URL a different key becomes version 2 next
+ * to version 1, and stored sets keep their version.
  */
 export type NormalisedUrlProfile = Readonly<
   { base: (typeof BASES)[number]; version: 1; trackingVersion?: TrackingVersion } & {

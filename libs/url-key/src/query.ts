@@ -3,12 +3,12 @@ import type { NormalisedUrlProfile } from './profile.js';
 import { withoutSessionParams } from './session.js';
 import { isTracking, TRACKING_LISTS } from './tracking.js';
 
-/** A piece of a query between `&`: `name=value`, or a name alone. */
+/** A piece of a query between `&`: `name=value`, or only a name. */
 type Token = string;
 
 /**
- * Compiles the query rules of a profile into one function on canonical queries (without the `?`). Undefined if it has
- * none. An empty result removes the query.
+ * Compiles a profile's query rules into one function on canonical queries (without the `?`). Undefined if it has none.
+ * An empty result removes the query.
  */
 export function compileQuery(profile: NormalisedUrlProfile): ((query: string) => string) | undefined {
   const safe = profile.base === 'safe';
@@ -17,11 +17,12 @@ export function compileQuery(profile: NormalisedUrlProfile): ((query: string) =>
   if (!safe && !formQuery && !stripSession && keeps === undefined) return undefined;
 
   return (query) => {
-    // A single token needs no sorting and is not empty. Most queries have only one.
+    // A single token needs no sorting and isn't empty. Most queries have only one.
     if (!formQuery && !stripSession && keeps === undefined && !query.includes('&')) return query;
     let tokens: Token[] = query.split('&');
     if (formQuery) tokens = tokens.map(formToken);
-    // Drop session parameters before sorting: once a query has lost its last `=`, the order of its tokens matters.
+    // Drops session parameters before sorting, because once a query has lost its last `=`, the order of its tokens
+    // matters.
     if (stripSession) tokens = withoutSessionParams(tokens);
     if (keeps !== undefined) tokens = tokens.filter(keeps);
     if (safe) tokens = inOrder(tokens, sortValues === true);

@@ -1,6 +1,6 @@
 /**
  * The fast path. Nearly all real URLs are already canonical, and a regular expression proves that at a fraction of the
- * parser's cost. It may miss canonical URLs, but must never accept a URL that is not canonical. The parser (parse.ts)
+ * parser's cost. It may miss canonical URLs, but must never accept one that isn't canonical. The parser (parse.ts)
  * handles all other URLs, and tests check that both give the same keys.
  */
 
@@ -17,13 +17,13 @@ const SEGMENT = "[\\w\\-~!$&'()*+,;=:@%][\\w\\-.~!$&'()*+,;=:@%]*";
 /** Excludes the apostrophe, which the parser escapes in a query. */
 const QUERY = '[\\w\\-.~!$&()*+,;=:@/?%]+';
 
-// Each repetition ends at a character that it cannot contain, so a mismatch takes linear time.
+// Each repetition ends at a character that it can't contain, so a mismatch takes linear time.
 const CANONICAL_BUT_FOR_ESCAPES = new RegExp(
   `^https?://${ORDINARY_HOST}(?:/(?:${SEGMENT})?)+(?:\\?${QUERY})?$`,
 );
 const WITHOUT_PATH = new RegExp(`^https?://${ORDINARY_HOST}$`);
 
-/** A `%` that does not start an upper-case escape of a character that needs one. */
+/** A `%` that doesn't start an upper-case escape of a character that needs one. */
 const UNCANONICAL_ESCAPE = /%(?![01][0-9A-F]|2[0-9A-CF]|3[A-F]|40|5[B-E]|60|7[B-DF]|[89A-F][0-9A-F])/;
 
 /**
@@ -35,13 +35,13 @@ const PLAIN_FRAGMENT = /^#(?![!/])[!-~]*$/;
 /** In characters. Limits the stack that the regular expressions use. */
 const MAX_LENGTH = 4_096;
 
-/** No label of a URL up to this length can be too long, so most URLs need no check of their host. */
+/** No label in a URL up to this length can be too long, so most URLs' hosts need no check. */
 const MAX_LENGTH_OF_ANY_HOST = 'http://'.length + 63;
 
 const LONG_HOST = /^https?:\/\/[^/#]{64}/;
 
 /**
- * Returns the key under base profile `strict`, or undefined if the scan cannot decide. The key is usually the input
+ * Returns the key under base profile `strict`, or undefined if the scan can't decide. The key is usually the input
  * string itself. The scan adds a missing path, and cuts a plain fragment unless `keepFragments` is true.
  */
 export function scanCanonical(url: string, keepFragments = false): string | undefined {

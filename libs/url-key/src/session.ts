@@ -1,9 +1,9 @@
 /**
  * Session ids, recognised by name and value together. A `sid` can be a story id, so a name alone proves nothing and
- * `?sid=12` stays. The patterns are part of profile version 1: never edit them, add another version.
+ * `?sid=12` stays. The patterns are part of profile version 1. Never edit them, but add another version.
  */
 
-/** Names that mean a session by convention of their server (Java servlets, PHP). */
+/** Names that mean a session by server convention (Java servlets, PHP). */
 const SERVER_NAMES = new Set(['jsessionid', 'phpsessid']);
 
 /** Names that often mean a session. */
@@ -13,8 +13,8 @@ const COMMON_NAMES = new Set([
 ]);
 
 /**
- * At least 20 random characters, including a digit and a letter, optionally followed by the server of the session:
- * `.node1`, `!-1234!5678`, `:14abc`. Its punctuation may be escaped.
+ * At least 20 random characters, including a digit and a letter, optionally followed by the session's server: `.node1`,
+ * `!-1234!5678`, `:14abc`. Its punctuation may be escaped.
  */
 const SERVER_VALUE =
   /^(?=[^0-9]*[0-9])(?=[^a-z]*[a-z])(?:[0-9a-z_,-]|%2C){20,256}(?:(?:[.:!~]|%21|%3A)(?:[0-9a-z_.:!~-]|%21|%3A)*)?$/i;
@@ -22,7 +22,7 @@ const SERVER_VALUE =
 /** At least 26 letters and digits, including four digits and a letter: PHP's 26, MD5's 32, and longer ids. */
 const COMMON_VALUE = /^(?=(?:[^0-9]*[0-9]){4})(?=[^a-z]*[a-z])[0-9a-z]{26,256}$/i;
 
-/** Classic ASP: the name ends in eight letters for the process; the value has 24 letters. */
+/** Classic ASP: the name ends in eight letters for the process, and the value has 24 letters. */
 const ASP_NAME = /^aspsessionid[a-z]{8}$/;
 const ASP_VALUE = /^[a-z]{24}$/i;
 
@@ -39,9 +39,7 @@ const ASP_NET_PROBE = 'aspxautodetectcookiesupport';
 /** ASP.NET without cookies: a path segment of lettered tickets, `(A(…)S(…)F(…))`. */
 const ASP_NET_SEGMENT = /^\((?:[A-Z]\([^()]*\))+\)$/;
 
-/**
- * The tickets to drop: the 24 characters of a session, or the much longer ticket of an anonymous visitor or a login.
- */
+/** The tickets to drop: a session's 24 characters, or the much longer ticket for an anonymous visitor or a login. */
 const ASP_NET_TICKET = /S\([0-9a-z]{24}\)|[AF]\((?=[A-Za-z_-]*[0-9])(?=[0-9_-]*[A-Za-z])[0-9A-Za-z_-]{32,}\)/;
 
 /** ASP.NET 1 writes only the session, in its alphabet of 32 characters, with at least one digit and one letter. */
@@ -50,7 +48,7 @@ const ASP_NET_1_SEGMENT = /^\((?=[a-z]*[0-5])(?=[0-5]*[a-z])[a-z0-5]{24}\)$/;
 /** The shortest session parameter except `cfid`. Most other parameters are shorter. */
 const SHORTEST = 'cftoken=12345678'.length;
 
-/** Returns the parameters (`name=value`) that are not part of a session. Names are case-insensitive. */
+/** Returns the parameters (`name=value`) that aren't part of a session. Names are case-insensitive. */
 export function withoutSessionParams(params: readonly string[]): string[] {
   const coldFusion = params.some(isCfToken) && params.some((param) => CFID.test(param));
   return params.filter(
@@ -62,7 +60,7 @@ function isCfToken(param: string): boolean {
   return param.length >= SHORTEST && CFTOKEN.test(param);
 }
 
-/** Whether both name and value look like a session. */
+/** True if both name and value look like a session. */
 function isSessionParam(param: string): boolean {
   if (param.length < SHORTEST) return false;
   const equals = param.indexOf('=');

@@ -1,7 +1,7 @@
 import { readHost, withoutTrailingDot } from './host.js';
 import { DEFAULT_PORTS, SCHEME, withoutBlanks, withoutDotSegments } from './parse.js';
 
-/** The change that one rule made to a URL. */
+/** One rule's change to a URL. */
 export interface Step {
   /** S1 to S12, or the profile member that enables the rule. */
   readonly rule: string;
@@ -24,8 +24,8 @@ interface Parts {
 }
 
 /**
- * Applies the rules of base profile `strict` one by one. It is the slow path of parse.ts, taken apart so that each rule
- * has a text before and after it. `url` must have a key.
+ * Applies the rules of base profile `strict` one by one. It is the slow path from parse.ts, taken apart so that each
+ * rule has a text before and after it. `url` must have a key.
  */
 export function traceReading(url: string, keepFragments = false): Step[] {
   const steps: Step[] = [];
@@ -43,7 +43,7 @@ export function traceReading(url: string, keepFragments = false): Step[] {
   note('S6', onTexts(parts, unescapeUnreserved));
   note('S7', onTexts(parts, upperCaseEscapes));
   note('S8', onTexts(parts, escapeForbidden));
-  // Escaped dots are plain dots by now.
+  // By now, escaped dots are plain dots.
   note('S2', { ...parts, path: withoutDotSegments(parts.path) || '/' });
   if (parts.query === '') note('S10', { ...parts, query: undefined });
   return steps;

@@ -1,7 +1,7 @@
 /**
- * Query parameters that identify where a visitor came from but never change the page, grouped by the advertising, mail
+ * Query parameters that identify where a visitor came from, but never change the page. Grouped by the advertising, mail
  * and analytics systems that add them. `ref`, `source`, `cid` and `from` are missing, because some sites use them for
- * content. Versions are added but never edited, because the keys of stored sets depend on them.
+ * content. Versions are added, but never edited, because stored sets' keys depend on them.
  */
 export interface TrackingList {
   readonly names: ReadonlySet<string>;
@@ -88,7 +88,7 @@ export const LATEST_TRACKING_VERSION: TrackingVersion = 1;
 
 export const TRACKING_LISTS: Readonly<Record<TrackingVersion, TrackingList>> = { 1: VERSION_1 };
 
-/** Whether a parameter with this name (canonical bytes, case-sensitive) only tracks visitors. */
+/** True if a parameter with this name (canonical bytes, case-sensitive) only tracks visitors. */
 export function isTracking(list: TrackingList, name: string): boolean {
   return list.names.has(name) || list.prefixes.some((prefix) => name.startsWith(prefix));
 }

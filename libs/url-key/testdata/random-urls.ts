@@ -2,7 +2,7 @@
 
 export type Random = () => number;
 
-/** A generator of numbers in [0, 1): mulberry32. */
+/** Generates numbers in [0, 1) with mulberry32. */
 export function seeded(seed: number): Random {
   let state = seed;
   return () => {

@@ -110,7 +110,7 @@ async function changing(
   return [found, { send: verb === 'visit' ? visit : forget }];
 }
 
-/** True if each addition of an item counts as a copy. */
+/** True if each added item counts as a copy. */
 function countsCopies({ description }: Found, { onlyAbsent = false }: CallOptions): boolean {
   return 'semantics' in description && description.semantics === 'multiset' && !onlyAbsent;
 }

@@ -9,7 +9,7 @@ export interface CheckOptions extends FeedOptions {
   readonly seen?: boolean;
 }
 
-/** Prints the unseen entries, or the seen ones, in their order, like grep. */
+/** Prints the unseen entries, or the seen ones, in order, like grep. */
 export async function check(
   context: Context,
   name: string,

@@ -5,7 +5,7 @@ import { environmentWith } from '../../config/config.js';
 import { oneLine, reasonOf } from '../ending.js';
 
 const MAX_LINE = 1_024;
-/** EX_TEMPFAIL of sysexits.h: the command asks for a retry. */
+/** EX_TEMPFAIL from sysexits.h: the command asks for a retry. */
 const TRY_LATER = 75;
 /** How long a command may take to end after SIGTERM. */
 const GRACE_MS = 2_000;
@@ -14,11 +14,11 @@ const LOOK_MS = 20;
 /** Why a command failed, in one line. */
 export interface Failure {
   readonly reason: string;
-  /** How long the command asks to wait before a retry. */
+  /** How long the command wants to wait before a retry. */
   readonly retryAfterSeconds: number | undefined;
 }
 
-/** A shell command that runs for one URL. Its output goes where the output of `unseen` goes. */
+/** A shell command that runs for one URL. Its output goes to the same place as the output of `unseen`. */
 export class Child {
   private lastLine = '';
   private readonly process: ChildProcess;
@@ -31,7 +31,7 @@ export class Child {
     // The URL is an argument, not part of the command text, so the shell does not interpret it.
     const child: ChildProcess = spawn('/bin/sh', ['-c', `${command} "$@"`, 'unseen-work', url], {
       stdio: ['ignore', 'inherit', 'pipe'],
-      // A separate process group: Ctrl-C in the terminal ends the leasing, not the commands in progress.
+      // A separate process group, so that Ctrl-C in the terminal ends the leasing, not the commands in progress.
       detached: true,
       env: environmentWith({
         UNSEEN_ITEM: url,
@@ -49,7 +49,7 @@ export class Child {
       child.once('error', (error) =>
         resolve({ reason: `cannot run: ${reasonOf(error)}`, retryAfterSeconds: undefined }),
       );
-      // Not `close`: a grandchild that keeps stderr open must not keep the URL leased.
+      // Not `close`, because a grandchild that keeps stderr open must not keep the URL leased.
       child.once('exit', (code, signal) =>
         setImmediate(() => resolve(Promise.resolve(this.ending).then(() => this.failureOf(code, signal)))),
       );
@@ -75,7 +75,7 @@ export class Child {
     this.signal('SIGKILL');
   }
 
-  /** Sends a signal to the command's group. Returns false if the group has no process left. */
+  /** Signals the command's group. Returns false if the group has no process left. */
   private signal(signal: NodeJS.Signals | 0): boolean {
     const { pid } = this.process;
     try {

@@ -13,7 +13,7 @@ export interface Context {
   readonly json: boolean;
   readonly quiet: boolean;
   readonly interruption: Interruption;
-  /** The folder of checkpoints; undefined if the environment names none. */
+  /** The folder for checkpoints. Undefined if the environment names none. */
   readonly stateFolder: string | undefined;
 }
 

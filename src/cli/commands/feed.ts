@@ -11,7 +11,7 @@ import { Progress } from '../terminal/progress.js';
 import type { Context } from './context.js';
 import type { LineVerb } from './line-verb.js';
 
-/** Options of all commands that read sources. */
+/** Options for all commands that read sources. */
 export interface FeedOptions {
   readonly format: SourceFormat;
   /** Number of parallel calls. */
@@ -24,9 +24,7 @@ export interface JobFlags {
   readonly restart?: boolean;
 }
 
-/**
- * Where to keep the checkpoint of a job. stdin has no name, so such a job has a checkpoint only if the user names one.
- */
+/** Where to keep a job's checkpoint. stdin has no name, so such a job has a checkpoint only if the user names one. */
 export function keepingOf(
   sources: readonly string[],
   { checkpoint, restart = false }: JobFlags,
@@ -38,12 +36,12 @@ export function keepingOf(
   return { folder: stateFolder, restart };
 }
 
-/** The names of the sources, in a form that does not depend on the current folder. */
+/** The sources' names, in a form that doesn't depend on the current folder. */
 export function identityOf(sources: readonly string[]): readonly string[] {
   return sources.map((name) => (name === STDIN || isRemote(name) ? name : resolve(name)));
 }
 
-/** Opens the sources of a call. Throws UsageError if a local one cannot be read. */
+/** Opens a call's sources. Throws UsageError if a local one can't be read. */
 export async function sourcesOf(
   { interruption }: Context,
   names: readonly string[],
@@ -63,7 +61,7 @@ export interface Feed {
   readonly parallel: number;
   /** The job, if the call changes data. */
   readonly job?: Job;
-  /** Receives answered blocks, in order. */
+  /** Receives blocks with their results, in order. */
   readonly took?: (block: FedBlock) => Promise<void>;
 }
 
@@ -77,8 +75,8 @@ export interface Fed {
 const MAX_WAIT_MS = 100;
 
 /**
- * Reads sources, sends them in blocks, and shows progress. If an error ends it early, it first handles all answers
- * before that error.
+ * Reads sources, sends them in blocks, and shows progress. If an error ends it early, it first handles all earlier
+ * answers.
  */
 export async function feed(context: Context, feeding: Feed): Promise<Fed> {
   const { source, label, verb, parallel, job, took } = feeding;
@@ -118,7 +116,7 @@ export async function feed(context: Context, feeding: Feed): Promise<Fed> {
   }
 }
 
-/** Why entries of a block were not accepted, one line each. Entries that were not sent come first. */
+/** Why some of a block's entries were not accepted, one line each. Entries that were not sent come first. */
 function complaintsIn({ from, entries, results, reasons }: FedBlock, places: Places): string[] {
   const faults: string[] = [];
   const refused: string[] = [];
@@ -135,7 +133,7 @@ function complaintsIn({ from, entries, results, reasons }: FedBlock, places: Pla
   return [...faults, ...refused];
 }
 
-/** Where progress goes; undefined if it is off. */
+/** Where progress goes, or undefined if it is off. */
 function progressOutput({ quiet, errors }: Context): NodeJS.WriteStream | undefined {
   return quiet ? undefined : errors;
 }

@@ -16,7 +16,7 @@ export interface FoundFilter {
 
 export type Found = FoundSet | FoundFilter;
 
-/** Finds a visited set or filter by name: both share one name space. Throws an Ending if neither exists. */
+/** Finds a visited set or filter by name, since both share one namespace. Throws an Ending if neither exists. */
 export async function find(client: UnseenClient, name: string): Promise<Found> {
   const set = client.visitedSet(name);
   try {

@@ -4,7 +4,7 @@ import type { Job } from '../jobs/job.js';
 import { STDIN } from '../sources/names.js';
 import type { Context } from './context.js';
 
-/** A job cannot resume, for a reason that was found before its sources were read. */
+/** A job can't resume, for a reason found before reading its sources. */
 export class CannotGoOn extends Error {}
 
 export interface Going<T> {
@@ -14,15 +14,15 @@ export interface Going<T> {
   readonly sources: readonly string[];
   /** Runs the job, from its checkpoint or from the start. */
   readonly attempt: () => Promise<T>;
-  /** Abandons the sync of the job. */
+  /** Abandons the job's sync. */
   readonly abandon?: (() => Promise<void>) | undefined;
   /** True if running the job twice has the same result as running it once. */
   readonly isRepeatable: boolean;
 }
 
 /**
- * Runs a job. If it cannot resume from the checkpoint of an earlier call, it starts over once, so that a nightly job
- * does not stay stuck after one bad night.
+ * Runs a job. If it can't resume from an earlier call's checkpoint, it starts over once, so that a nightly job doesn't
+ * stay stuck after one bad night.
  */
 export async function goOn<T>(context: Context, going: Going<T>): Promise<T> {
   const { label, job, sources, attempt, abandon, isRepeatable } = going;
@@ -49,7 +49,7 @@ export async function goOn<T>(context: Context, going: Going<T>): Promise<T> {
   }
 }
 
-/** Why a job cannot resume; undefined for other errors. */
+/** Why a job can't resume, or undefined for other errors. */
 function whyNot(error: unknown): string | undefined {
   if (error instanceof CannotGoOn) return error.message;
   if (error instanceof ChangedListError) return `the sources changed: ${error.detail}`;

@@ -4,7 +4,7 @@ import { counted, number } from '../terminal/progress.js';
 import { tell, type Context } from './context.js';
 import { findSet } from './found.js';
 
-/** The settings of a host. They replace all earlier settings. */
+/** A host's settings. They replace all earlier ones. */
 export interface HostOptions {
   /** In seconds. */
   readonly delay?: number;
@@ -39,7 +39,7 @@ export async function setHost(
   return Exit.Done;
 }
 
-/** Drops the URLs of a host from the queue. */
+/** Drops a host's URLs from the queue. */
 export async function dropHost(
   context: Context,
   name: string,
@@ -59,7 +59,7 @@ export async function dropHost(
   return Exit.Done;
 }
 
-/** The number of URLs of a host in the queue. */
+/** How many of a host's URLs are in the queue. */
 async function heldBy({ hosts }: VisitedSet, host: string): Promise<number> {
   try {
     const { waiting, leased, delayed, scheduled, dead } = await hosts.get(host);

@@ -17,7 +17,7 @@ export interface ImportSetOptions {
   readonly parallel: number;
 }
 
-/** Adds the members of a Redis SET: to a visited set as visited URLs, to a filter as items. */
+/** Adds the members of a Redis SET to a visited set as visited URLs, or to a filter as items. */
 export async function importSet(context: Context, name: string, options: ImportSetOptions): Promise<Exit> {
   const { redis, key, parallel } = options;
   const found = await find(context.client, name);

@@ -12,7 +12,7 @@ export interface KeyOptions {
   readonly expiresAt?: string;
 }
 
-/** Creates a key and prints it. No other call shows the key again. */
+/** Creates a key and prints it. No later call shows it again. */
 export async function createKey(context: Context, { scope, ...others }: KeyOptions): Promise<Exit> {
   if (context.quiet) throw new UsageError('--quiet would hide the new key; leave it out');
   const made = await context.client.createKey({ ...others, scopes: scope as CreateKey['scopes'] });

@@ -4,17 +4,17 @@ import type { Found } from './found.js';
 
 type Result = string | boolean;
 
-/** A client method, called with the lines of sources. */
+/** A client method to call with the sources' lines. */
 export interface LineVerb {
   readonly send: ListVerb<string, Result, ChangeOptions>;
   /** Names of results that are not strings. */
   readonly words?: Readonly<Record<string, string>>;
 }
 
-/** The name under which refused entries are counted. */
+/** The name for the count of refused entries. */
 export const REFUSED = 'refused';
 
-/** Adds items to a filter, with the result names of visited sets. */
+/** Adds items to a filter, with the same result names as for visited sets. */
 export function adding({ add }: Filter, options: AddOptions = {}): LineVerb {
   return {
     send: (items, call) => add(items, { ...options, ...call }),

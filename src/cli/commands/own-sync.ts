@@ -7,9 +7,9 @@ import { CannotGoOn } from './go-on.js';
 const ABANDON_MS = 5_000;
 
 /**
- * Returns the sync of a job: the sync that an earlier call opened, or a new one. Waits for a commit in progress to end.
- * Throws CannotGoOn if the sync was abandoned or committed: the input list of a committed sync says nothing about URLs
- * visited since then.
+ * Returns a job's sync, which is either the one that an earlier call opened or a new one. Waits for a commit in
+ * progress to end. Throws CannotGoOn if the sync was abandoned or committed, because a committed sync's input list says
+ * nothing about URLs visited since then.
  */
 export async function syncOf(
   { syncs }: Found['handle'],
@@ -30,9 +30,7 @@ export async function syncOf(
   throw new CannotGoOn(`an earlier call committed sync ${id}`);
 }
 
-/**
- * Opens the sync of a job. If the answer to an earlier attempt was lost, the same call returns the sync that it opened.
- */
+/** Opens a job's sync. If the answer to an earlier attempt was lost, this returns the sync that it opened. */
 async function openOwn(
   syncs: Found['handle']['syncs'],
   job: Job,
@@ -58,8 +56,8 @@ async function openOwn(
 }
 
 /**
- * Abandons a sync. `found` is the set of the command, but the sync may belong to another set. Does not report a
- * failure, because the service abandons the sync later.
+ * Abandons a sync. `found` is the command's set, but the sync may belong to another one. Doesn't report a failure,
+ * because the service abandons the sync later anyway.
  */
 export async function abandon(client: UnseenClient, found: Found, sync: OwnSync | undefined): Promise<void> {
   if (sync === undefined) return;

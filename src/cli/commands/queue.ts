@@ -4,7 +4,7 @@ import { counted, number } from '../terminal/progress.js';
 import { tell, type Context } from './context.js';
 import { findSet } from './found.js';
 
-/** Selects URLs that satisfy all members. The service checks the values. */
+/** Selects URLs that match all members. The service checks the values. */
 export interface SelectionOptions {
   readonly state?: QueuedUrl['state'];
   readonly host?: string;

@@ -8,7 +8,7 @@ import { find, type Found } from './found.js';
 export interface CreateOptions {
   readonly capacity: number;
   readonly errorRate?: number;
-  /** The type of a filter; absent for a visited set. */
+  /** A filter's type. Absent for a visited set. */
   readonly type?: CreateFilter['type'];
   readonly semantics?: NonNullable<CreateFilter['semantics']>;
   readonly growth?: NonNullable<CreateFilter['growth']>;
@@ -16,7 +16,7 @@ export interface CreateOptions {
   readonly urlProfile?: string;
   readonly maxAttempts?: number;
   readonly maxAge?: number;
-  /** Whether the set gets `perHost`. Any limit for hosts implies it. */
+  /** Whether the set gets `perHost`. Any limit on hosts implies it. */
   readonly perHost?: boolean;
   /** In seconds. */
   readonly perHostDelay?: number;
@@ -54,7 +54,7 @@ export async function create(context: Context, name: string, options: CreateOpti
   return Exit.Done;
 }
 
-/** The limits for hosts; undefined for a set without `perHost`. */
+/** The limits for hosts, or undefined for a set without `perHost`. */
 function perHostOf({
   perHost,
   perHostDelay: delaySeconds,
@@ -105,7 +105,7 @@ function queueOf({ waiting, scheduled }: Queue): string {
   return `${number(waiting)} waiting${scheduled > 0 ? `, ${number(scheduled)} scheduled` : ''}`;
 }
 
-/** The number of items and the capacity, over all layers. */
+/** The number of items and the capacity, in all layers. */
 function fillOf({ items, capacity, layers }: Whole): string {
   if (layers.length === 1) return `${number(items)} of ${counted(capacity, 'item')}`;
   const grown = layers.reduce((sum, layer) => sum + layer.capacity, 0);
@@ -165,7 +165,7 @@ export async function plan(
     },
 ): Promise<Exit> {
   const planned = await context.client.plan({
-    // The defaults of `create`: visited sets grow, and filters do not.
+    // The defaults for `create`: visited sets grow, and filters don't.
     ...(type === undefined && { growth: 'auto' }),
     type: type ?? 'counting',
     ...options,

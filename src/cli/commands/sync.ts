@@ -19,7 +19,7 @@ export interface SyncOptions extends FeedOptions, JobFlags {
   readonly abandon?: boolean;
 }
 
-/** A source is empty, or an entry was refused. A commit would forget the missing URLs. */
+/** A source was empty, or an entry was refused. A commit would forget the missing URLs. */
 class Incomplete extends UsageError {}
 
 class InterruptedInCommit extends Interrupted {
@@ -30,7 +30,7 @@ class InterruptedInCommit extends Interrupted {
   }
 }
 
-/** Forgets everything that the sources do not contain. */
+/** Forgets everything that the sources don't contain. */
 export async function sync(
   context: Context,
   name: string,
@@ -68,8 +68,8 @@ export async function sync(
 }
 
 /**
- * True if a repeat of the command would fail the same way. The sync is then abandoned, so that it does not block the
- * next one. With other credentials, or later, the same command may succeed.
+ * True if repeating the command would fail the same way. The sync is then abandoned, so that it doesn't block the next
+ * one. With other credentials, or later, the same command may succeed.
  */
 function isOver(error: unknown): boolean {
   if (error instanceof Incomplete) return true;
@@ -78,7 +78,7 @@ function isOver(error: unknown): boolean {
   );
 }
 
-/** Adds a hint to the error: how to abandon the sync that blocks this one. */
+/** Adds a hint to the error about how to abandon the sync that blocks this one. */
 function withAdvice(error: unknown, name: string): unknown {
   if (!(error instanceof ServiceError) || error.code !== 'SYNC_EXISTS') return error;
   return new Ending(Exit.Refused, `${error.message}; to abandon it, run: unseen sync ${name} --abandon`);

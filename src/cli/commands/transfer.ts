@@ -11,7 +11,7 @@ import { bytes } from '../terminal/progress.js';
 import { tell, type Context } from './context.js';
 import { find, type Found } from './found.js';
 
-/** Writes an export to stdout or to a file. The file appears only when it is complete. */
+/** Writes an export to stdout or a file. The file appears only once it is complete. */
 export async function exportTo(context: Context, name: string, file: string): Promise<Exit> {
   const isStdout = file === STDIN;
   if (isStdout && context.output.isTerminal)
@@ -41,7 +41,7 @@ export async function exportTo(context: Context, name: string, file: string): Pr
   }
 }
 
-/** Resolves with the number of bytes when the whole export is written. */
+/** Resolves with the number of bytes once the whole export is written. */
 async function receive(
   { interruption }: Context,
   handle: Found['handle'],
@@ -61,7 +61,7 @@ async function receive(
   } catch (error) {
     if (soft.aborted) throw new Interrupted();
     const { code } = error as NodeJS.ErrnoException;
-    // The reader of the pipe has closed it.
+    // The pipe's reader has closed it.
     if (code === 'EPIPE') process.exit(Exit.Done);
     if (code?.startsWith('E') === true && failed === undefined) throw cannotWrite('the export', error);
     throw new UnreachableError(`the export broke off after ${written} bytes: ${reasonOf(failed ?? error)}`);
@@ -110,7 +110,7 @@ interface Header {
   readonly name: string;
 }
 
-/** Reads the header of an export. `body` still yields all bytes. The service checks everything else. */
+/** Reads an export's header. `body` still yields all bytes. The service checks everything else. */
 async function opened(file: string, stream: Readable): Promise<{ header: Header; body: Readable }> {
   const chunks = (stream as AsyncIterable<Buffer>)[Symbol.asyncIterator]();
   let head: Buffer = Buffer.alloc(0);

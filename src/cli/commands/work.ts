@@ -6,12 +6,12 @@ import { tell, type Context } from './context.js';
 import { findSet } from './found.js';
 
 export interface WorkOptions {
-  /** A shell command, which gets the URL as its last argument. */
+  /** A shell command. Its last argument is the URL. */
   readonly exec: string;
   readonly parallel: number;
   /** In seconds. */
   readonly lease: number;
-  /** Delay in seconds before a failed URL is retried. Absent: doubles with each attempt. */
+  /** Delay before a failed URL is retried, in seconds. Absent: doubles with each attempt. */
   readonly delay?: number;
   /** In seconds. Absent: acknowledged URLs leave the queue. */
   readonly againAfter?: number;
@@ -40,7 +40,7 @@ export async function work(context: Context, name: string, options: WorkOptions)
       const failure = await child.failure;
       for (const signal of [hard, task.signal]) signal.removeEventListener('abort', kill);
       if (failure === undefined) return { againAfterSeconds: againAfter };
-      // A command that ended because the program was stopped has not failed.
+      // If a command ended because the program was stopped, it hasn't failed.
       if (hard.aborted) throw new RetryAfterError('the worker was stopped', 0, { countAttempt: false });
       const { reason, retryAfterSeconds } = failure;
       throw retryAfterSeconds === undefined

@@ -17,7 +17,7 @@ import { show } from '../../errors/show.js';
 import { reasonOf, UsageError } from '../ending.js';
 
 const SIGNATURE = 'unseen-checkpoint-1';
-/** Size of a slot. Writes alternate between two slots, so that one of them is always complete. */
+/** Size of a slot. Writes alternate between two slots, so one of them is always complete. */
 const SLOT_BYTES = 4_096;
 const OPEN_ATTEMPTS = 10;
 
@@ -27,15 +27,15 @@ interface Slot {
 }
 
 /**
- * A small file that one process owns, through a kernel lock that ends with the process. It has the last state that was
- * written completely.
+ * A small file owned by one process, through a kernel lock that ends with the process. It has the last state that was
+ * completely written.
  */
 export class CheckpointFile {
   private constructor(
     private readonly path: string,
     private readonly fd: number,
     private number: number,
-    /** The state found on opening; undefined in a new file. */
+    /** The state found on opening. Undefined in a new file. */
     readonly found: unknown,
   ) {}
 
@@ -48,7 +48,7 @@ export class CheckpointFile {
           throw new UsageError(
             `another process is running this job and has locked ${show(path)}; wait until it ends`,
           );
-        // The previous owner of the lock may have finished its job and removed the file.
+        // The lock's previous owner may have finished its job and removed the file.
         if (isStill(path, fd)) {
           const last = lastOf(path, fd);
           return new CheckpointFile(path, fd, last?.number ?? 0, last?.state);

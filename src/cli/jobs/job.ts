@@ -11,20 +11,20 @@ export type Counts = Record<string, number>;
 interface JobState extends Omit<Checkpoint, 'key' | 'cuts'> {
   /** Absent in files of earlier versions. */
   readonly cuts?: readonly number[];
-  /** Prefix of the job's operation keys. */
+  /** Prefix for the job's operation keys. */
   readonly job: string;
   readonly identity: string;
   /** Name of the set or filter. */
   readonly name: string;
   /** Verb and name, for people. */
   readonly title: string;
-  /** Generation of the set or filter. Another generation has no records of the job's operations. */
+  /** Generation of the set or filter. Another generation has no records for the job's operations. */
   readonly generation: string;
-  /** The first refused entry, with the reason. */
+  /** The first refused entry and why. */
   readonly firstRefused?: string;
   /** The id of the job's sync. */
   readonly sync?: string;
-  /** The options of the call that opens the sync, until its answer is known. */
+  /** The options for opening the sync, until the answer is known. */
   readonly opening?: Opening;
 }
 
@@ -34,8 +34,8 @@ export interface Opening {
 }
 
 /**
- * A sync that a job has opened, or may have opened. In the second case, a repeat of the call with the same operation
- * key returns its id.
+ * A sync that a job has opened, or may have opened. In the second case, repeating the call with the same operation key
+ * returns its id.
  */
 export type OwnSync = { readonly name: string } & (
   | { readonly id: string }
@@ -49,10 +49,10 @@ export interface JobOptions {
   readonly verb: string;
   readonly name: string;
   readonly generation: string;
-  /** Everything else that distinguishes the job from other jobs. */
+  /** Everything else that distinguishes the job from others. */
   readonly about: readonly unknown[];
   readonly keeping: Keeping;
-  /** Abandons the sync of a former job whose checkpoint this job replaces. The sync may belong to another set. */
+  /** Abandons a former job's sync when this job replaces its checkpoint. The sync may belong to another set. */
   readonly abandon?: (sync: OwnSync) => Promise<void>;
 }
 
@@ -62,7 +62,7 @@ export type Keeping =
   | { readonly folder: string; readonly restart: boolean }
   | undefined;
 
-/** The progress of a job. It is stored in a checkpoint, so that a repeat of the same command resumes it. */
+/** A job's progress. A checkpoint stores it, so that repeating the same command resumes the job. */
 export class Job {
   private constructor(
     private state: JobState,
@@ -70,14 +70,16 @@ export class Job {
     /** True if an earlier call has begun the job. */
     private isResumed: boolean,
     /**
-     * Why the job in the checkpoint cannot resume. Undefined if the checkpoint had no job, or if the user restarts it.
+     * Why the job in the checkpoint can't resume. Undefined if the checkpoint had no job, or if the user restarts it.
      */
     readonly whyReplaced?: string,
   ) {}
 
   private hasSent = false;
 
-  /** Throws UsageError if the checkpoint belongs to another job. A job starts over if its set was cleared since. */
+  /**
+   * Throws UsageError if the checkpoint belongs to another job. If the set has been cleared since, the job starts over.
+   */
   static async open(options: JobOptions): Promise<Job> {
     const { verb, name, generation, about, keeping, abandon } = options;
     const identity = digestOf([verb, name, ...about]);
@@ -121,7 +123,7 @@ export class Job {
     return { key: keyOf(job), entries, digest, counts, refused, cuts };
   }
 
-  /** The first refused line, with the reason. */
+  /** The first refused line and why. */
   get firstRefused(): string | undefined {
     return this.state.firstRefused;
   }
@@ -156,10 +158,7 @@ export class Job {
     this.update(come);
   }
 
-  /**
-   * Call it before opening a sync. Returns the options of the first attempt, because a repeat must send the same
-   * options.
-   */
+  /** Call it before opening a sync. Returns the first attempt's options, because a repeat must send the same ones. */
   opens(asked: Opening): Opening {
     const { opening = asked } = this.state;
     this.update({ opening });
@@ -181,14 +180,12 @@ export class Job {
     this.save(true);
   }
 
-  /** Removes the checkpoint of a job that is done, so that a repeat of the command starts over. */
+  /** Removes a finished job's checkpoint, so that repeating the command starts over. */
   finish(): void {
     this.file?.remove();
   }
 
-  /**
-   * Closes the job, and removes its checkpoint if it cannot have changed data. Returns true if it left a checkpoint.
-   */
+  /** Closes the job, and removes its checkpoint if it can't have changed data. Returns true if it left a checkpoint. */
   leave(): boolean {
     if (this.hasBegun) this.file?.close();
     else this.finish();
@@ -210,7 +207,7 @@ function freshState(identity: string, name: string, title: string, generation: s
   return { job, identity, name, title, generation, entries: 0, digest: '', counts: {}, refused: 0 };
 }
 
-/** The prefix of the job's operation keys. */
+/** The prefix for the job's operation keys. */
 function keyOf(job: string): string {
   return `unseen-${job}`;
 }

@@ -16,7 +16,7 @@ async function* runs(): AsyncGenerator<Run> {
   yield { items: ['e'] };
 }
 
-describe('places of entries', () => {
+describe('places for entries', () => {
   it('count faults as entries', async () => {
     const places = new Places();
     const given: unknown[] = [];

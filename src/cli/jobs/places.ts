@@ -1,12 +1,12 @@
 import { BadEntry } from '#client';
 import type { Run } from '../sources/runs.js';
 
-/** The entries of sources, including faults, as one sequence, with their places in the sources. */
+/** All entries in the sources, including faults, as one sequence, with their places. */
 export class Places {
-  /** Runs whose entries may still be looked up, with the number of entries before each run and up to its end. */
+  /** Runs whose entries may still be needed, with the number of entries before each run and up to its end. */
   private readonly runs: { readonly from: number; readonly end: number; readonly run: Run }[] = [];
 
-  /** `done` is the number of entries at the beginning that need no place. */
+  /** `done`: how many entries at the beginning need no place. */
   async *entriesOf(
     runs: AsyncIterable<Run>,
     done: number,
@@ -23,13 +23,13 @@ export class Places {
     }
   }
 
-  /** The place of an entry in the sources, for people; undefined if it has none. */
+  /** An entry's place in the sources, for people. Undefined if it has none. */
   of(entry: number): string | undefined {
     const found = this.runs.find(({ from, end }) => from <= entry && entry < end);
     return found?.run.placeOf?.(entry - found.from);
   }
 
-  /** Drops the lines of entries before this one from memory. Their places are not looked up again. */
+  /** Drops the lines of earlier entries from memory, because their places aren't needed any more. */
   forget(entry: number): void {
     while (this.runs[0] && this.runs[0].end <= entry) this.runs.shift();
   }

@@ -7,7 +7,7 @@ import { cannotRead } from './local.js';
 import { shown, xmlBy } from './names.js';
 import type { Chunks } from './runs.js';
 
-/** Decides by the first bytes of a source. Returns `undefined` if it needs more bytes. */
+/** Decides by a source's first bytes. Returns `undefined` if it needs more bytes. */
 type Look<T> = (head: Buffer) => T | undefined;
 
 /** Reads as many bytes as `look` needs to decide. `chunks` still yields all bytes. */
@@ -46,7 +46,7 @@ async function* resumed(head: Buffer, iterator: AsyncIterator<Buffer>): AsyncGen
 
 const GZIP = [0x1f, 0x8b];
 
-/** The bytes of a source. Decompresses them if they begin like gzip, regardless of the name of the source. */
+/** A source's bytes. Decompresses them if they begin like gzip, whatever the source's name. */
 export async function unpacked(name: string, source: Chunks): Promise<Chunks> {
   const isGzip: Look<boolean> = (head) =>
     head.length < GZIP.length && head[0] === GZIP[0] ? undefined : head[0] === GZIP[0] && head[1] === GZIP[1];
@@ -71,7 +71,7 @@ const BYTE_ORDER_MARKS = [
   { encoding: 'utf-16be', bytes: [0xfe, 0xff] },
 ] as const;
 
-/** The bytes of a text as UTF-8. Converts a text in UTF-16 if it has a byte order mark. */
+/** A text's bytes as UTF-8. Converts UTF-16 if the text has a byte order mark. */
 export async function inUtf8(name: string, source: Chunks): Promise<Chunks> {
   const look: Look<string> = (head) =>
     BYTE_ORDER_MARKS.find(({ bytes }) => bytes.every((byte, i) => head[i] === byte))?.encoding ??
@@ -107,7 +107,8 @@ const MAX_SPACE = 1024;
 
 /**
  * Decides by the first bytes whether a source is a sitemap (it begins like XML) or lines. Throws UsageError for an HTML
- * page, and for a source that is not XML although its name or `type` says so: often an error page instead of a sitemap.
+ * page, and for a source that isn't XML although its name or `type` says so, which is often an error page instead of a
+ * sitemap.
  */
 export async function sitemapOrLines(
   name: string,

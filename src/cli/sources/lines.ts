@@ -10,8 +10,8 @@ const CR = '\r';
 const BYTE_ORDER_MARK = '\uFEFF';
 
 /**
- * The lines of a text, split as in the service: at LF or CRLF, without empty lines, and without a byte order mark at
- * the start. A line that is not UTF-8 or exceeds MAX_LINE_BYTES is a fault.
+ * A text's lines, split as in the service: at LF or CRLF, without empty lines, and without a byte order mark at the
+ * start. A line that isn't UTF-8 or exceeds MAX_LINE_BYTES is a fault.
  */
 export async function* lineRuns(name: string, chunks: Chunks): AsyncGenerator<Run, void, undefined> {
   const lines = new LineReader(name);
@@ -22,9 +22,9 @@ export async function* lineRuns(name: string, chunks: Chunks): AsyncGenerator<Ru
 class LineReader {
   private rest: Buffer[] = [];
   private restBytes = 0;
-  /** Number of lines before those that are read next. */
+  /** Number of lines before the next ones. */
   private before = 0;
-  /** True while a line that is too long is skipped. */
+  /** True while skipping a line that is too long. */
   private skipping = false;
 
   constructor(private readonly name: string) {}
@@ -63,7 +63,7 @@ class LineReader {
     return { items: [], fault: this.fault(`the line has more than ${MAX_LINE_BYTES} bytes`) };
   }
 
-  /** Decodes whole lines; only the last line of the source may lack its line feed. */
+  /** Decodes whole lines. Only the source's last line may lack its line feed. */
   private *decode(bytes: Buffer): Generator<Run, void, undefined> {
     const ascii = isAscii(bytes);
     if (!ascii && !isUtf8(bytes)) {

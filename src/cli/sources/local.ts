@@ -10,20 +10,20 @@ export function cannotRead(name: string, why: string): UsageError {
   return new UsageError(`cannot read ${shown(name)}: ${why}`);
 }
 
-/** The size of a local source, if it has one. Does not open it. Throws UsageError. */
+/** A local source's size, if it has one. Doesn't open it. Throws UsageError. */
 export async function sizeOf(path: string): Promise<number | undefined> {
   const { isFile, size } = await described(path);
   return isFile ? size : undefined;
 }
 
 /**
- * Opens a file, a named pipe or a device. No thread blocks while it waits: only SIGKILL can end a process whose threads
- * wait for the other end of a pipe. Throws UsageError.
+ * Opens a file, a named pipe or a device. No thread blocks while it waits, because only SIGKILL can end a process whose
+ * threads wait for the other end of a pipe. Throws UsageError.
  */
 export async function openLocal(path: string): Promise<Readable> {
   const { isFile, isPipe } = await described(path);
   if (isFile) return createReadStream(path, { highWaterMark: 256 * 1024 });
-  // With O_NONBLOCK, opening a pipe does not wait for a writer; the event loop does.
+  // With O_NONBLOCK, opening a pipe doesn't wait for a writer, but the event loop does.
   const handle = await open(path, constants.O_RDONLY | (isPipe ? constants.O_NONBLOCK : 0)).catch(
     (error: unknown) => {
       throw cannotRead(path, reasonOf(error));
@@ -34,7 +34,7 @@ export async function openLocal(path: string): Promise<Readable> {
   return handle.createReadStream();
 }
 
-/** Takes the descriptor of a handle. Keeps the handle, so that the garbage collector does not close it. */
+/** Takes a handle's descriptor. Keeps the handle, so that the garbage collector doesn't close it. */
 function releasedFd(handle: { readonly fd: number }): number {
   KEPT.add(handle);
   return handle.fd;

@@ -22,7 +22,7 @@ describe('the name of a source in messages', () => {
     expect(shown(`https://example.org/${query}`)).toBe(`"https://example.org/${masked}"`);
   });
 
-  it('hides secrets of URLs that are not http, too', () => {
+  it('also hides secrets in URLs that are not http', () => {
     expect(shown('ftp://example.org/?token=s3cret')).toBe('"ftp://example.org/?token=***"');
   });
 

@@ -6,14 +6,14 @@ import { MAX_LINE_BYTES } from './lines.js';
 import type { Run, Source } from './runs.js';
 
 const CONNECT_MS = 10_000;
-/** Number of members that Redis scans in one step. Between steps, it serves other clients. */
+/** How many members Redis scans in one step. Between steps, it serves other clients. */
 const STEP = 1_000;
 const ATTEMPTS = 5;
 const LONGEST_WAIT_MS = 2_000;
 
 /**
- * The members of a Redis SET. It is read in small steps that can be repeated, while other clients write to it. A member
- * that stays in the SET for the whole read is read at least once.
+ * The members of a Redis SET. Reads it in small, repeatable steps while other clients may write to it. A member that
+ * stays in the SET throughout is read at least once.
  */
 export class RedisSet implements Source {
   readonly meter: { read: number; total: number };
@@ -28,7 +28,7 @@ export class RedisSet implements Source {
     this.meter = { read: 0, total: size };
   }
 
-  /** Throws UsageError if the Redis key is missing or not a SET, and Unreachable if Redis does not answer. */
+  /** Throws UsageError if the Redis key is missing or not a SET, and Unreachable if Redis doesn't answer. */
   static async open(url: string, key: string, signal: AbortSignal): Promise<RedisSet> {
     const redis = connect(url);
     try {
@@ -71,7 +71,7 @@ function connect(url: string): Redis {
     connectTimeout: CONNECT_MS,
     maxRetriesPerRequest: ATTEMPTS,
     retryStrategy: (attempt) => Math.min(100 * 2 ** attempt, LONGEST_WAIT_MS),
-    // Sending client info needs a permission that does not exist in Redis 7.0.
+    // Sending client info needs a permission that Redis 7.0 doesn't have.
     disableClientInfo: true,
   });
   // Each command reports its own error.
@@ -93,7 +93,7 @@ async function asked<T>(call: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Members that no set can accept are faults, as in files. */
+/** As in files, members that no set can accept are faults. */
 function* runsOf(members: readonly Buffer[]): Generator<Run, void, undefined> {
   let items: string[] = [];
   for (const member of members) {

@@ -12,7 +12,7 @@ describe('a source on the web', () => {
     jest.useRealTimers();
   });
 
-  it('counts as silent only while its reader waits, not while its reader is busy', async () => {
+  it('counts as silent only while its reader waits for it, not while the reader is busy', async () => {
     jest.useFakeTimers();
     const silence = new Silence(LIMIT_MS);
     const aborted = new Promise<never>((_, reject) => {

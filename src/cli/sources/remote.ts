@@ -4,10 +4,10 @@ import { shown } from './names.js';
 
 const IDLE_MS = 60_000;
 
-/** The answer of a web server. */
+/** A web server's answer. */
 export interface Fetched {
   readonly stream: Readable;
-  /** Undefined if the server does not send it. */
+  /** Undefined if the server doesn't send it. */
   readonly size: number | undefined;
   /** The media type, if the server sends one. */
   readonly type: string | null;
@@ -34,7 +34,7 @@ export class Silence {
     clearTimeout(this.timer);
   }
 
-  /** Passes chunks on. While the reader is busy, it does not wait for the source. */
+  /** Passes chunks on. While the reader is busy, it isn't waiting for the source. */
   async *watch<T>(chunks: AsyncIterable<T>): AsyncGenerator<T> {
     this.begin();
     try {
@@ -84,10 +84,7 @@ function failed(url: string, error: unknown): Unreachable {
   return new Unreachable(`cannot fetch ${shown(url)}: ${reasonOf(error)}`);
 }
 
-/**
- * Moves the user and password of a URL to a header, because fetch refuses URLs that have them, and shows them in
- * errors.
- */
+/** Moves a URL's user and password to a header, because fetch refuses URLs with them, and shows them in errors. */
 function withoutUser(text: string): [URL, Record<string, string>] {
   if (!URL.canParse(text)) throw new Error('it is not a valid URL');
   const url = new URL(text);
@@ -99,8 +96,8 @@ function withoutUser(text: string): [URL, Record<string, string>] {
 }
 
 /**
- * The URL of a sitemap in an index, with the user and password of the index's URL if both have the same origin. A URL
- * that has a user keeps it.
+ * A sitemap's URL from an index, with the index's user and password if both have the same origin. A URL with a user
+ * keeps it.
  */
 export function withUserOf(index: string, child: string): string {
   if (!URL.canParse(index) || !URL.canParse(child)) return child;

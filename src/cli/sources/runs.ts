@@ -1,13 +1,13 @@
-/** Items of a source in order, and the fault of the entry after them, if it has one. That entry is skipped. */
+/** A source's items in order, and the fault of the entry after them, if it has one. That entry is skipped. */
 export interface Run {
   readonly items: readonly string[];
-  /** The fault in one line, with its place. */
+  /** The fault and its place, in one line. */
   readonly fault?: string;
-  /** The place of an item by its index, for people. Absent if items have no places. */
+  /** An item's place by its index, for people. Absent if items have no places. */
   readonly placeOf?: (index: number) => string;
 }
 
-/** The input of a job. It can be read once, from its start. */
+/** A job's input. It can be read once, from the start. */
 export interface Source {
   readonly meter: Meter;
   runs(): AsyncGenerator<Run, void, undefined>;
@@ -15,11 +15,11 @@ export interface Source {
 
 /** How much of a source has been read. */
 export interface Meter {
-  /** Bytes of files, or members of a SET. */
+  /** Bytes for files, members for a SET. */
   readonly read: number;
-  /** Undefined while unknown, for example for a pipe. */
+  /** Undefined if unknown, as with a pipe. */
   readonly total: number | undefined;
 }
 
-/** Bytes of a source as they arrive. */
+/** A source's bytes as they arrive. */
 export type Chunks = AsyncIterable<Buffer>;

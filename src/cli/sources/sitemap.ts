@@ -6,19 +6,19 @@ import type { Chunks, Run } from './runs.js';
 
 /** The sitemap protocol allows 50 MB. A file several times as large is not a sitemap. */
 const MAX_BYTES = 256 * 1024 * 1024;
-/** The protocol allows 2,048 characters in a `loc`, and no service accepts an item of more bytes than this. */
+/** The protocol allows 2,048 characters in a `loc`, and no service accepts an item with more bytes than this. */
 const MAX_LOC = 64 * 1024;
-/** Enough for urlset, url, and elements of extensions. */
+/** Enough for urlset, url, and elements from extensions. */
 const MAX_DEPTH = 32;
 
-/** A part of a sitemap: URLs of pages, or URLs of the sitemaps in an index. */
+/** A part of a sitemap: page URLs, or the URLs of sitemaps in an index. */
 export interface SitemapPart extends Run {
   readonly kind: 'pages' | 'sitemaps';
 }
 
 /**
- * Reads a sitemap or a sitemap index as it arrives. Takes only the `loc` of a `url` or `sitemap`, not the `loc` of an
- * image or another element. Throws UsageError with the line number for an invalid sitemap. A hostile sitemap uses only
+ * Reads a sitemap or a sitemap index as it arrives. Takes only the `loc` of a `url` or `sitemap`, not of an image or
+ * another element. Throws UsageError with the line number for an invalid sitemap. Even a hostile sitemap uses only
  * limited memory.
  */
 export async function* sitemapParts(
@@ -62,7 +62,7 @@ class SitemapReader {
   private readonly open: string[] = [];
   private loc: string | undefined;
   private root: string | undefined;
-  /** The name of entry elements, with the prefix of the root. */
+  /** The name of entry elements, with the root's prefix. */
   private entry: string | undefined;
 
   constructor(private readonly name: string) {
@@ -73,7 +73,7 @@ class SitemapReader {
     this.parser.onclosetag = () => this.closed();
     this.parser.ontext = (text) => this.text(text);
     this.parser.oncdata = (text) => this.text(text);
-    // Sitemaps do not declare entities.
+    // Sitemaps don't declare entities.
     this.parser.ondoctype = () => {
       throw this.failure('it contains a DOCTYPE, which is not allowed in a sitemap');
     };
@@ -150,7 +150,7 @@ class SitemapReader {
     return this.parser.line + 1;
   }
 
-  /** True if the innermost element is the `loc` of an entry. */
+  /** True if the innermost element is an entry's `loc`. */
   private isLoc(): boolean {
     const { open, entry } = this;
     if (entry === undefined || open.length !== 3 || open[1] !== entry) return false;

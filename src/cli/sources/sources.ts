@@ -11,7 +11,7 @@ import { openRemote, withUserOf } from './remote.js';
 import type { Chunks, Run, Source } from './runs.js';
 import { sitemapParts } from './sitemap.js';
 
-/** An index names sitemaps; a few sites have indexes of indexes. */
+/** An index names sitemaps, and a few sites have indexes of indexes. */
 const MAX_INDEX_DEPTH = 3;
 const MAX_SITEMAPS = 50_000;
 
@@ -19,7 +19,7 @@ const MAX_SITEMAPS = 50_000;
 export type SourceFormat = 'auto' | 'lines' | 'sitemap';
 
 /**
- * Files, URLs, and `-` for stdin, read one after the other. Each has lines or a sitemap, and may be compressed by gzip.
+ * Files, URLs, and `-` for stdin, read one after another. Each has lines or a sitemap, and may be compressed with gzip.
  */
 export class Sources implements Source {
   readonly meter = new SourceMeter();
@@ -33,7 +33,7 @@ export class Sources implements Source {
     private readonly signal: AbortSignal,
   ) {}
 
-  /** Throws UsageError if a local source cannot be read. `signal` ends the reading. */
+  /** Throws UsageError if a local source can't be read. `signal` stops reading. */
   static async of(names: readonly string[], format: SourceFormat, signal: AbortSignal): Promise<Sources> {
     const sources = new Sources(names.length === 0 ? [STDIN] : names, format, signal);
     if (sources.names.filter((name) => name === STDIN).length > 1)
@@ -57,7 +57,7 @@ export class Sources implements Source {
     const { kind, chunks } =
       wanted === 'auto' ? await sitemapOrLines(name, type, raw) : { kind: wanted, chunks: raw };
     let isEmpty = true;
-    // An index that names a sitemap is not empty, even if the sitemap is skipped because it was already read.
+    // An index that names a sitemap isn't empty, even if that sitemap is skipped because it was already read.
     const named = (): boolean => (isEmpty = false);
     const runs = kind === 'lines' ? lineRuns(name, chunks) : this.sitemap(name, chunks, depth, named);
     for await (const run of runs) {

@@ -3,10 +3,7 @@ import { number, type Progress } from './progress.js';
 
 const SHOWN = 20;
 
-/**
- * Writes entries that were not accepted to stderr, one per line: the first entries, and the number of those that
- * follow.
- */
+/** Writes entries that were not accepted to stderr, one per line: the first ones, and how many more there are. */
 export class Complaints {
   private count = 0;
 

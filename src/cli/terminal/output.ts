@@ -7,7 +7,7 @@ export class Output {
 
   constructor(private readonly stream: NodeJS.WriteStream) {
     stream.on('error', (error: NodeJS.ErrnoException) => {
-      // The reader has closed the pipe, as `head` does, which is not an error.
+      // The reader has closed the pipe, as `head` does. This is not an error.
       if (error.code === 'EPIPE') process.exit(Exit.Done);
       this.failure = error;
     });
@@ -23,7 +23,7 @@ export class Output {
     this.check();
   }
 
-  /** Writes a line of text from the service or from a file name, made safe for a terminal. */
+  /** Writes a line with text from the service or a file name, made safe for a terminal. */
   async line(text: string): Promise<void> {
     await this.write(`${oneLine(text)}\n`);
   }

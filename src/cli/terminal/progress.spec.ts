@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { bytes, Progress, time } from './progress.js';
 
-/** The text that is written, and a clock that the test moves. */
+/** The text written so far, and a clock that the test moves. */
 function shown(isTTY: boolean, total: number | undefined) {
   const written: string[] = [];
   const meter = { read: 0, total };
@@ -28,9 +28,9 @@ describe('progress', () => {
     expect(written.at(-1)).toBe('\r\x1b[K');
   });
 
-  it('of a resumed job shows the rate and the time left of this run', () => {
+  it('of a resumed job shows the rate and time left for this run', () => {
     const { written, meter, progress, pass } = shown(true, 1_000);
-    // Entries that an earlier run sent are read again, but not sent.
+    // Entries that an earlier run sent are read again, but not resent.
     pass(1_000);
     meter.read = 500;
     progress.resume();

@@ -12,16 +12,13 @@ const REDRAW_MS = 100;
 const PLAIN_MS = 10_000;
 const WIDE = 80;
 
-/** The progress of a job: a line that is redrawn on a terminal, or plain lines from time to time elsewhere. */
+/** A job's progress: on a terminal, a line that is redrawn, and elsewhere, plain lines from time to time. */
 export class Progress {
   private items = 0;
   private shown = false;
   private shownAt: number;
   private readonly startedAt: number;
-  /**
-   * Where this run begins, after the part that an earlier run did. The rate and the time left are computed from this
-   * point.
-   */
+  /** Where this run begins, after an earlier run's part. The rate and the time left are computed from this point. */
   private from: { readonly at: number; readonly share: number };
 
   constructor(

@@ -6,14 +6,14 @@ import type { Contender, Verb } from './contender.js';
 const KEY = 'bit-round-trips';
 
 /**
- * A Bloom filter in a Redis string, with one round trip per bit (like the Bloom filter package for Scrapy). It cannot
+ * A Bloom filter in a Redis string, with one round trip per bit (like the Bloom filter package for Scrapy). It can't
  * forget.
  */
 export class BitRoundTrips implements Contender {
   readonly name = 'getbit-setbit';
   readonly share = 1 / 50;
   readonly batch = 1;
-  /** One call at a time: between testing and setting the bits, another caller would find the same URL new. */
+  /** One call at a time, because between testing and setting the bits, another caller would find the same URL new. */
   readonly width = 1;
   readonly removes = false;
   readonly workers;

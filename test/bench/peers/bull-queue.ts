@@ -6,8 +6,8 @@ const QUEUE = 'peer';
 const AT_ONCE = 100;
 
 /**
- * The most widely used job queue on Node, with one job per URL. The job's id is the hash of its URL, so that a URL is
- * queued once. Its documentation says to keep completed jobs for that.
+ * The most widely used job queue on Node, with one job per URL. The job's id is its URL's hash, so that a URL is queued
+ * once. For this, its documentation says to keep completed jobs.
  */
 export class BullQueue {
   private readonly queue: Queue<{ url: string }>;

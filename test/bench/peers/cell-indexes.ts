@@ -12,7 +12,7 @@ export function classicFilter(capacity: number): ClassicFilter {
   return { cells, hashes: Math.round((cells / capacity) * Math.LN2) };
 }
 
-/** The k cells of an item, as combinations of two words of its SHA-1. */
+/** An item's k cells, as combinations of two words from its SHA-1. */
 export function cellIndexes(item: string, { cells, hashes }: ClassicFilter): number[] {
   const digest = hash('sha1', item, 'buffer');
   const step = digest.readUInt32LE(4) | 1;

@@ -7,10 +7,7 @@ export type Verb = 'add' | 'check' | 'remove';
 export interface Contender {
   /** Stable, because it is part of row names. */
   readonly name: string;
-  /**
-   * The share of the stream that it processes, relative to the fastest. Slow contenders would take minutes for all of
-   * it.
-   */
+  /** How much of the stream it processes, relative to the fastest. Slow contenders would take minutes for all of it. */
   readonly share: number;
   /** Items per call. */
   readonly batch: number;
@@ -18,13 +15,13 @@ export interface Contender {
   readonly width: number;
   /** The other processes that work for it. */
   readonly workers: Workers;
-  /** Whether it can remove items. Some contenders can't. */
+  /** True if it can remove items. Some contenders can't. */
   readonly removes: boolean;
   /** Replaces its set with an empty one for `capacity` items at ERROR_RATE. */
   reset(capacity: number): Promise<void>;
   /**
-   * One call including all of its work, such as hashing and encoding. Resolves to the number of new, present or removed
-   * items.
+   * One call including all of its work, such as hashing and encoding. Resolves with the number of new, present or
+   * removed items.
    */
   call(verb: Verb, items: readonly string[]): Promise<number>;
   /** The memory that it takes now, in bytes. */

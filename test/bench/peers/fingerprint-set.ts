@@ -19,9 +19,9 @@ const QUEUE = {
 };
 
 /**
- * The usual way of crawlers today: a Redis set of SHA-1 fingerprints (scrapy-redis), with ioredis, hashed by the
- * client. `pipelined` sends one command per item, so that each gets its result. `variadic` sends one command per batch.
- * That is the fastest way, but SADD and SREM then return only how many items were new or removed, not which.
+ * What crawlers usually do today: a Redis set of SHA-1 fingerprints (scrapy-redis), with ioredis, hashed by the client.
+ * `pipelined` sends one command per item, so that each gets its result. `variadic` sends one command per batch. That is
+ * the fastest way, but SADD and SREM then return only how many items were new or removed, not which.
  */
 export class FingerprintSet implements Contender {
   readonly name: string;

@@ -6,7 +6,8 @@ import { ERROR_RATE, type Contender, type Verb } from './contender.js';
 const KEY = 'unseen-bench-module-filter';
 
 /**
- * The commands of RedisBloom's cuckoo filter, which can forget, and of the Bloom filter in RedisBloom and Valkey-bloom.
+ * The commands for RedisBloom's cuckoo filter, which can forget, and for the Bloom filter in RedisBloom and
+ * Valkey-bloom.
  */
 const COMMANDS = {
   'redisbloom-cuckoo': { reserve: ['CF.RESERVE'], add: 'CF.INSERTNX', check: 'CF.MEXISTS' },
@@ -14,8 +15,7 @@ const COMMANDS = {
 } as const;
 
 /**
- * A filter of a module in the Redis or Valkey server at a URL. It takes one command per batch, but one per item to
- * remove.
+ * A module's filter in the Redis or Valkey server at a URL. It takes one command per batch, but one per item to remove.
  */
 export class ModuleFilter implements Contender {
   readonly share = 1;
@@ -37,7 +37,7 @@ export class ModuleFilter implements Contender {
     this.workers = { serverMicros: () => redisCpuMicros(client) };
   }
 
-  /** The best filter that the server has. Undefined if it has none. Throws if it cannot connect. */
+  /** The server's best filter, or undefined if it has none. Throws if it can't connect. */
   static async at(url: string): Promise<ModuleFilter | undefined> {
     const client = new Redis(url, { maxRetriesPerRequest: 0, retryStrategy: () => null });
     const known = async (command: string) => {
@@ -91,7 +91,7 @@ export class ModuleFilter implements Contender {
 }
 
 /**
- * Counts positive replies. Under RESP3 some commands reply with booleans, others with numbers; -1 means that a cuckoo
+ * Counts positive replies. In RESP3, some commands reply with booleans, others with numbers. -1 means that a cuckoo
  * filter is full.
  */
 function ones(replies: readonly unknown[]): number {

@@ -4,7 +4,7 @@ import bloomFilters from 'bloom-filters';
 import { BATCH } from '../workload.js';
 import { ERROR_RATE, type Contender, type Verb } from './contender.js';
 
-// Its exports are getters, which Node cannot import by name.
+// Its exports are getters, which Node can't import by name.
 export const { CountingBloomFilter } = bloomFilters;
 
 /** The npm package bloom-filters, in this process. */

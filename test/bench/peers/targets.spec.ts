@@ -12,8 +12,8 @@ function targetsOf(row: Row, rows: readonly Row[]): unknown[] {
   return (mixTargets(row, rows).targets ?? []).map(({ measured, limit, met }) => [measured, limit, met]);
 }
 
-describe('the targets of the real mix', () => {
-  it('compare total CPU with that of the set in the same run', () => {
+describe('the targets for the real mix', () => {
+  it('compare total CPU with the set’s in the same run', () => {
     expect(targetsOf(EMBEDDED, [SET, EMBEDDED])).toEqual([[0.25, 1, true]]);
     expect(targetsOf(REDIS, [SET, REDIS])).toEqual([
       [0.75, 0.5, false],

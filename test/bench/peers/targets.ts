@@ -1,6 +1,6 @@
 import { atLeast, atMost, totalCpu, type Row, type Target } from '../row.js';
 
-/** The row that the others are compared with: the usual way of crawlers today. */
+/** The row with which the others are compared: what crawlers usually do today. */
 export const SET_ROW = 'sadd-sha1-pipelined';
 
 /** As durable as the embedded store. */
@@ -8,7 +8,7 @@ const CUCKOO_ROW = 'redisbloom-cuckoo-synced';
 const URL_MICROS = 0.6;
 const URLS_PER_SECOND = 500_000;
 
-/** CPU of Redis relative to the set, which at this size fits into the processor's cache. */
+/** Redis' CPU relative to the set, which at this size fits into the processor's cache. */
 function redisAgainstSet(row: Row, rows: readonly Row[]): Target[] {
   const set = rows.find(({ name }) => name === `mix/${SET_ROW}`)?.cpu?.server;
   const own = row.cpu?.server;

@@ -17,7 +17,7 @@ const HITS: Readonly<Record<Verb, ReadonlySet<boolean | string>>> = {
   remove: new Set(['removed', 'forgotten']),
 };
 
-/** A filter or visited set of the service, over HTTP. Calls include building their bodies. */
+/** One of the service's filters or visited sets, over HTTP. Calls include building their bodies. */
 export class Unseen implements Contender {
   readonly name: string;
   readonly share = 1;
@@ -67,7 +67,7 @@ export class Unseen implements Contender {
     return Promise.resolve();
   }
 
-  /** The name is new each time: a cleared set would keep its memory, and a new one has none yet. */
+  /** Uses a new set name each time, because clearing a set does not free its memory. */
   private get set(): string {
     return `peer-${this.kind}-${this.generation}`;
   }

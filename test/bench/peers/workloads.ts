@@ -20,7 +20,7 @@ export type Passes = Readonly<Record<Workload, Pass[]>>;
 
 export const noPasses = (): Passes => ({ new: [], seen: [], 'remove-tenth': [], mix: [] });
 
-/** The figures that do not depend on time. */
+/** The figures that don't depend on time. */
 export interface Survey {
   readonly bytesPerItem: number;
   readonly errorRate: number;
@@ -28,7 +28,7 @@ export interface Survey {
 
 /** The first number of made-up URLs that no row adds. No made-up stream reaches it. */
 const ABSENT_FROM = 10 ** 9;
-/** The contenders promise at most one wrong result in a hundred. Up to twice that is accepted as a valid set-up. */
+/** The contenders promise at most one wrong result in a hundred. Up to twice that counts as a valid set-up. */
 const CHANCE = 0.02;
 
 /** Fills the contender and counts its errors. */

@@ -21,7 +21,7 @@ describe('a worker’s log', () => {
   });
   afterEach(() => rmSync(folder, { recursive: true }));
 
-  it('contains the answered operations, and counts the last one sent as possibly done', () => {
+  it('contains the operations with answers, and counts the last one sent as possibly done', () => {
     const log = new RequestLog(path);
     log.sends(LEASE);
     log.learns([ANSWERED]);

@@ -23,7 +23,7 @@ function clockOffset(): number {
   return best.offset;
 }
 
-/** The requests and answers of a worker, in a file that is complete whenever the worker is killed. */
+/** A worker's requests and answers, in a file that is complete whenever the worker is killed. */
 export class RequestLog {
   private readonly file: number;
 
@@ -31,7 +31,7 @@ export class RequestLog {
     this.file = openSync(path, 'a');
   }
 
-  /** Call this before the first request of an operation. */
+  /** Call this before an operation's first request. */
   sends(operation: QueueOperation): void {
     this.write({ sent: operation, at: performance.now() + CLOCK_MS });
   }
@@ -46,10 +46,7 @@ export class RequestLog {
   }
 }
 
-/**
- * The attempts of a log, on the clock of this process. An operation that the worker's end cut off may have taken
- * effect.
- */
+/** A log's attempts, on this process's clock. An operation that the worker's end cut off may have taken effect. */
 export function readLog(path: string): QueueAttempt[] {
   const attempts: QueueAttempt[] = [];
   let sent: { readonly operation: QueueOperation; readonly at: number } | undefined;

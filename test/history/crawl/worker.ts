@@ -8,18 +8,18 @@ import type { QueueAnswers, QueueOperation } from '../queue-history.js';
 import { QUEUE } from '../queue-protocol.js';
 import { RequestLog } from './request-log.js';
 
-/** The parameters of a worker. */
+/** A worker's parameters. */
 export interface Task {
   readonly seed: number;
   /** Its number among all workers ever started, from 1. */
   readonly number: number;
   /** The file for its requests. */
   readonly log: string;
-  /** The URLs of the services. Messages replace them when they change. */
+  /** The services' URLs. Messages replace them when they change. */
   readonly urls: readonly string[];
 }
 
-/** Maximum number of operations of a worker, or of the program itself. Each has a unique id. */
+/** How many operations a worker, or the program itself, makes at most. Each has a unique id. */
 export const MOST_OPERATIONS = 1_000_000;
 
 const MOST_LEASED = 1_000;

@@ -16,7 +16,7 @@ const MOST_AWAY_MS = 500;
 export class Workers {
   private readonly running: ChildProcess[] = [];
   private readonly logs: string[] = [];
-  /** Failures of the worker processes. */
+  /** The worker processes' failures. */
   readonly failures: string[] = [];
 
   /** The workers log to `folder`. */
@@ -42,7 +42,7 @@ export class Workers {
     },
   };
 
-  /** Wraps a fault of the services, so that the workers learn the new URLs after it. */
+  /** Wraps a fault in the services, so the workers learn the new URLs after it. */
   followed(source: FaultSource): FaultSource {
     return {
       ...source,

@@ -9,15 +9,15 @@ import type { SyncedWorkload } from './synced-workload.js';
 
 /** The percentage of syncs that are abandoned. */
 const ABANDONED = 20;
-/** A sync of a set that ages stays open for at least this share of its age, so that errors in ages can show. */
+/** A sync on a set that ages stays open for at least this share of its age, so errors in ages can show. */
 const OPEN_SHARE = 0.35;
-/** The number of URLs of former syncs to check again. */
+/** How many URLs from former syncs to check again. */
 const REMEMBERED = 400;
 /** A fault that waits for an answer may strike up to this long after an opening or a commit was sent, in ms. */
 const MOST_LEAD_MS = 30;
 
 /**
- * The client of a set that opens and ends one sync after another. While a sync is open, it shares few of its URLs with
+ * The client that opens and ends a set's syncs, one after another. While a sync is open, it shares few of its URLs with
  * other clients.
  */
 export class Conductor {
@@ -141,7 +141,7 @@ export class Conductor {
     this.lead();
     const answers = seen(await this.perform({ verb: 'open' }));
     if (answers?.code === undefined) return answers?.state === 'open' ? answers.id : undefined;
-    // The opening of this sync was not answered. Ends the sync, regardless of the result.
+    // This sync's opening got no answer. Ends the sync, whatever the result.
     if (answers.id !== undefined)
       await this.end(answers.id, this.random.pick(['commit', 'abandon'] as const));
     return undefined;

@@ -3,9 +3,9 @@ import type { SyncedSet } from './synced-history.js';
 import { mayBeOpen, type SyncLife } from './timeline.js';
 import type { AddCall, ListCall, UrlCall, UrlCalls } from './url-calls.js';
 
-/** The clocks of callers and stores drift slightly during an age. */
+/** Callers' and stores' clocks drift slightly during an age. */
 const CLOCKS_MS = 100;
-/** A set that ages expires items in steps of a thirteenth of its age. */
+/** A set that ages expires items in steps that are a thirteenth of its age. */
 const STEPS = 13;
 
 /** The reasons why a call must find a URL seen or unseen. Overlapping calls may leave it open. */
@@ -30,7 +30,7 @@ export type Because = (typeof BECAUSE)[number];
 
 type At = Pick<UrlCall, 'start' | 'end' | 'event'>;
 
-/** The facts that the calls on a URL of one set prove. */
+/** The facts that calls on a URL in one set prove. */
 export class Presence {
   private readonly ageMs: number;
   private readonly stepMs: number;
@@ -109,14 +109,14 @@ export class Presence {
     return because;
   }
 
-  /** The minimum life of a URL that a call added. A sync's list keeps the age of known URLs. */
+  /** How long a URL that a call added lives at least. A sync's list keeps known URLs' age. */
   private lifeOf(call: AddCall | ListCall): number {
     if ('sync' in call && call.word === 'kept' && Number.isFinite(this.ageMs)) return 0;
     const ttl = 'sync' in call ? undefined : call.ttlSeconds;
     return ttl === undefined ? this.ageMs : ttl * 1_000;
   }
 
-  /** Whether the answer of a call may be true only for a sync's layers, which are dropped if the sync is abandoned. */
+  /** Whether a call's answer may be true only for a sync's layers, which are dropped if the sync is abandoned. */
   private reliesOn(call: AddCall | ListCall, at: At): boolean {
     if (!('sync' in call) && call.word === 'new') return false;
     return this.url.lists.some((list) => {

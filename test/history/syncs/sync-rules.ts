@@ -9,7 +9,7 @@ import {
 } from './synced-history.js';
 import { openedIn, type SyncLife } from './timeline.js';
 
-/** The rules for syncs and their calls that do not depend on the URLs. */
+/** The rules for syncs and their calls that don't depend on the URLs. */
 export const SYNC_RULES = [
   'a sync ends only by a commit, by a call that abandons it, or for a true reason',
   'a sync that has ended does not change',
@@ -32,9 +32,9 @@ export type SyncRule = (typeof SYNC_RULES)[number];
 /** Reports whether a rule is kept, if the answers decide it. */
 export type Finding = (rule: SyncRule, holds: boolean, what: string, calls: readonly SyncedAttempt[]) => void;
 
-/** The reason of a sync that a caller abandoned. */
+/** Why a sync ended that a caller abandoned. */
 const ABANDONED = 'a caller abandoned it';
-/** The reason of a sync whose opening a killed service left undone, and no caller repeated. */
+/** Why a sync ended whose opening a killed service left undone, and no caller repeated. */
 const NOT_OPENED = 'the service stopped while opening it';
 
 export function judgeSyncs(
@@ -148,7 +148,7 @@ function judgeRepeats(event: SyncedEvent, syncs: readonly SyncLife[], find: Find
   }
 }
 
-/** A commit that was answered while in progress is finished later. */
+/** A commit that returned while in progress is finished later. */
 function textOf(answers: SyncedAnswers): string {
   const words = wordsOf({ answers });
   if (words) return words.join();

@@ -12,7 +12,7 @@ interface OnUrls {
   readonly id: number;
   readonly verb: 'visit' | 'check';
   readonly urls: readonly string[];
-  /** For a visit in a set that ages. Default: the age of the set. */
+  /** For a visit in a set that ages. The default is the set's age. */
   readonly ttlSeconds?: number;
 }
 
@@ -41,13 +41,13 @@ export type SyncedOperation = (QueueOperation | OnUrls | Open | List | OnSync) &
 
 export type SyncState = 'open' | 'committing' | 'committed' | 'abandoned';
 
-/** The state of a sync, according to an answer. */
+/** A sync's state, according to an answer. */
 export interface SyncSeen {
   readonly id?: string;
   readonly state?: SyncState;
   /** The reason why it was abandoned. */
   readonly reason?: string;
-  /** The code of an error. */
+  /** An error's code. */
   readonly code?: string;
 }
 
@@ -65,14 +65,14 @@ export interface SyncedEvent<Op extends SyncedOperation = SyncedOperation> {
   readonly operation: Op;
   /** In order of their ends. */
   readonly attempts: readonly SyncedAttempt[];
-  /** If it took effect, it took effect between `start` and `end`. `end` is Infinity if it was never answered. */
+  /** If it took effect, it took effect between `start` and `end`. `end` is Infinity if it never got an answer. */
   readonly start: number;
   readonly end: number;
   /** Its first answer that is not an error. */
   readonly answers?: SyncedAnswers;
 }
 
-/** The operations of a set that may have taken effect, in order of their first requests. */
+/** A set's operations that may have taken effect, in order of their first requests. */
 export function syncedEventsOf(attempts: readonly SyncedAttempt[], set: string): SyncedEvent[] {
   const events = groupsOf(attempts.filter(({ operation }) => operation.set === set)).map((group) => {
     group.sort((a, b) => a.end - b.end);

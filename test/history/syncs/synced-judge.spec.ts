@@ -259,7 +259,7 @@ describe('judgeSynced', () => {
       'a visit that found it only on the list of an abandoned sync',
       [visit('new'), open(), commit(), open(S2), list('new', false, S2), visit('seen'), abandon(S2)],
     ],
-  ])('leaves the state of a URL open after %s', (_, before) => {
+  ])('leaves a URL’s state open after %s', (_, before) => {
     expect(judged([...before, unseen]).violations).toEqual([]);
   });
 

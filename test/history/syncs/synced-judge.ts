@@ -30,8 +30,8 @@ export interface SyncedReport {
 }
 
 /**
- * Checks the answers to the clients of synced sets, by rules that apply to every order of the calls. A call without an
- * answer may have taken effect at any time since it was sent, or never. The same applies to an answered call, if a
+ * Checks the answers that synced sets' clients got, by rules that apply to every order of calls. A call without an
+ * answer may have taken effect at any time since it was sent, or never. The same applies to a call with an answer, if a
  * failover may have lost it.
  */
 export function judgeSynced(
@@ -45,7 +45,7 @@ export function judgeSynced(
   const violations: Violation[] = [];
   let [syncCount, urlCount] = [0, 0];
 
-  // If changes do not wait for replicas, a failover may lose data permanently.
+  // If changes don't wait for replicas, a failover may lose data permanently.
   const mayLack = ({ end, note }: SyncedAttempt) =>
     note?.includes('STORE_DATA_LOST') === true && doubts.mayBeLost({ start: 0, end: Infinity }, end);
   for (const attempt of attempts) {
@@ -92,7 +92,7 @@ function judgeUrl(
   return violations.slice(0, 1);
 }
 
-/** The calls on a URL up to a time, and the syncs of its set. */
+/** The calls on a URL up to a time, and its set's syncs. */
 function trailOf(url: UrlCalls, syncs: readonly SyncLife[], until: number): Step[] {
   const acks = url.queued.flatMap((one) => one.acks);
   const calls: UrlCall[] = [...url.adds, ...url.lists, ...url.forgets, ...url.checks];

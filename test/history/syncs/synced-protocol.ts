@@ -8,12 +8,12 @@ const WORDS: Readonly<Record<'visit' | 'check' | 'list', readonly unknown[]>> = 
   list: ['kept', 'new', 'forgotten'],
 };
 const STATES: readonly SyncState[] = ['open', 'committing', 'committed', 'abandoned'];
-/** Errors whose messages give the state of a sync. */
+/** Errors whose messages give a sync's state. */
 const STANDINGS: readonly unknown[] = ['SYNC_EXISTS', 'SYNC_ENDED', 'SYNC_NOT_FOUND'];
 const NAMED = /sync ([0-9a-f]{16})/;
 const ENDED = /is (open|committing|committed|abandoned)(?: because ([^;]+))?/;
 
-/** The routes of a visited set, its queue and its syncs. */
+/** Routes for a visited set, its queue and its syncs. */
 export const SYNCED: Protocol<SyncedOperation, SyncedAnswers> = {
   request: requestOf,
   mutates: ({ verb }) => verb !== 'check' && verb !== 'look',
@@ -81,7 +81,7 @@ function seenIn({ id, state, reason }: Readonly<Record<string, unknown>>): Synce
   return { sync: { id, state: known, ...(typeof reason === 'string' && { reason }) } };
 }
 
-/** Reads the state of a sync from an error message. Messages are for people, so parts may be missing. */
+/** Reads a sync's state from an error message. Messages are for people, so parts may be missing. */
 function standing({ code, detail }: Readonly<Record<string, unknown>>): SyncSeen {
   const text = String(detail);
   const [, id] = NAMED.exec(text) ?? [];

@@ -8,22 +8,21 @@ import type { SyncedAnswers, SyncedHistory, SyncedOperation, SyncedSet } from '.
 import { SYNCED } from './synced-protocol.js';
 import { SyncedWorkload } from './synced-workload.js';
 
-/** So low that no URL tests positive because of other URLs, as in the filters of a run. */
+/** So low that no URL tests positive because of other URLs, as in a run's filters. */
 const ERROR_RATE = 1e-9;
-/** The minimum age of a set. */
+/** A set's minimum age. */
 const AGE_SECONDS = 10;
 const SETS: readonly SyncedSet[] = [
   { name: 'fixed', growth: 'none' },
   { name: 'growing', growth: 'auto' },
   { name: 'ageing', growth: 'auto', maxAgeSeconds: AGE_SECONDS },
 ];
-/** The capacity of the set that does not grow: more than a run adds. */
+/** The capacity of the set that doesn't grow, which is more than a run adds. */
 const FIXED_CAPACITY = 200_000;
 /** URLs in each queue at the start. */
 const QUEUED = 1_000;
 /**
- * Clients of these sets have different numbers from the clients of the filters and the queue, and thus other random
- * numbers.
+ * These sets' clients have different numbers from those of the filters and the queue, and thus other random numbers.
  */
 const FIRST_CLIENT = 2_000;
 const MOST_PAUSE_MS = 20;
@@ -31,7 +30,7 @@ const FINAL_BATCH = 500;
 /** How often the ageing set is read at the end, until everything in it has expired. */
 const READ_EVERY_MS = 1_000;
 
-/** Clients of synced visited sets. They run next to the clients of a run's filters. */
+/** Clients for synced visited sets. They run next to the clients of a run's filters. */
 export class SyncedRun {
   private readonly records = noRecords<SyncedOperation, SyncedAnswers>();
   private readonly workloads: readonly SyncedWorkload[];

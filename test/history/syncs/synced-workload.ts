@@ -2,9 +2,9 @@ import type { Random } from '../../support/random.js';
 import type { Leased } from '../queue-history.js';
 import type { SyncedOperation, SyncedSet } from './synced-history.js';
 
-/** URLs that all clients of a set use at a time. */
+/** URLs that all of a set's clients use at a time. */
 const LIVE_URLS = 60;
-/** Uses of a URL until another replaces it. More uses would overlap so much that they prove little. */
+/** How often a URL is used until another replaces it. More uses would overlap so much that they prove little. */
 const USES = 8;
 /** How many of the last leases may be settled. */
 const KNOWN_IDS = 40;
@@ -28,7 +28,7 @@ export class SyncedWorkload {
   private readonly ids: string[] = [];
   private urls = 0;
 
-  /** `nextId` numbers the operations of all sets. */
+  /** `nextId` numbers all sets' operations. */
   constructor(
     readonly set: SyncedSet,
     private readonly random: Random,
@@ -85,7 +85,7 @@ export class SyncedWorkload {
     const count = Math.min(this.ids.length, 1 + this.random.below(MOST_LEASED));
     const ids = verb === 'ack' ? this.ids.splice(-count) : this.ids.slice(0, count);
     const seconds = this.random.below(2);
-    // Some of the sets age, and these schedule no URLs.
+    // Some sets age, and these schedule no URLs.
     return this.operation({ verb, ids: [...new Set(ids)], seconds: verb === 'ack' ? 0 : seconds });
   }
 

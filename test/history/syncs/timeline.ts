@@ -9,12 +9,12 @@ interface Sight {
   readonly reason?: string;
 }
 
-/** A sync of a set, with the periods in which it was opened and ended, as far as the answers tell. */
+/** A set's sync, with the periods in which it was opened and ended, as far as the answers tell. */
 export interface SyncLife {
   readonly id: string;
   /** Its opening began at this time or later. */
   readonly openedFrom: number;
-  /** It was open by this time: the first answer that names it. */
+  /** It was open by this time, when the first answer named it. */
   readonly openedBy: number;
   /** When the first commit was sent, or Infinity. */
   readonly commitFrom: number;
@@ -30,7 +30,7 @@ export interface SyncLife {
   readonly isDoubtful: boolean;
 }
 
-/** All syncs of a set that any answer names. A sync that was opened and never named cannot be committed. */
+/** All of a set's syncs that any answer names. A sync that was opened and never named can't be committed. */
 export function syncsOf(events: readonly SyncedEvent[], doubts: Doubts): SyncLife[] {
   const firstOpening = Math.min(...events.filter((event) => isVerb(event, 'open')).map(({ start }) => start));
   return [...sightsOf(events)].map(([id, sights]) => {

@@ -7,10 +7,10 @@ import { isVerb, wordsOf, type List, type SyncedAttempt, type SyncedEvent } from
 export interface UrlCall {
   readonly event: SyncedEvent;
   readonly start: number;
-  /** Infinity if it was never answered. */
+  /** Infinity if it never got an answer. */
   readonly end: number;
   readonly word: string | undefined;
-  /** Whether the URL was seen before, according to the answer. Undefined if it does not tell. */
+  /** Whether the URL was seen before, according to the answer. Undefined if it doesn't tell. */
   readonly found: boolean | undefined;
 }
 
@@ -22,13 +22,13 @@ export interface AddCall extends UrlCall {
   readonly ttlSeconds: number | undefined;
 }
 
-/** A discovery that may have queued a URL, with the acknowledgements of its entry. */
+/** A discovery that may have queued a URL, with its entry's acknowledgements. */
 export interface Queued {
   readonly call: UrlCall;
   readonly acks: readonly Pick<UrlCall, 'start' | 'end' | 'word'>[];
 }
 
-/** All calls on a URL of a set. Each list is in order of start. */
+/** All calls on a URL in a set. Each list is in order of start. */
 export interface UrlCalls {
   readonly url: string;
   readonly adds: readonly AddCall[];
@@ -104,7 +104,7 @@ function queuedBy(
   return queued;
 }
 
-/** Attempts of the queue's verbs, for the queue's rules. */
+/** Attempts with the queue's verbs, for the queue's rules. */
 export function queueAttempts(attempts: readonly SyncedAttempt[]): QueueAttempt[] {
   return attempts.filter(({ operation }) =>
     ['discover', 'forget', 'lease', 'ack', 'release', 'extend'].includes(operation.verb),

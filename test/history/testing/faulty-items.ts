@@ -47,7 +47,7 @@ interface Change {
   readonly before: number;
 }
 
-/** The items of a run's filters and the records of their operations, in memory, with at most one defect. */
+/** The items in a run's filters and the records of their operations, in memory, with at most one defect. */
 export class FaultyItems {
   private readonly counts = { set: new Map<string, number>(), multiset: new Map<string, number>() };
   private readonly records = new Map<string, readonly Answer[]>();
@@ -58,7 +58,7 @@ export class FaultyItems {
     private readonly defect: Defect | undefined,
   ) {}
 
-  /** The number of items in a filter's description. */
+  /** The item count in a filter's description. */
   held(subject: Subject): number {
     const items = [...this.counts[subject].values()].filter((count) => count > 0).length;
     return this.defect === 'miscounts its items' ? items + 1 : items;

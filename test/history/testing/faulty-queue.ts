@@ -9,7 +9,7 @@ import {
   type Settle,
 } from '../queue-history.js';
 
-/** The defects of a queue, constant or occasional, and the violations that each may cause. */
+/** A queue's defects, constant or occasional, and the violations that each may cause. */
 export const QUEUE_DEFECTS = {
   'queues seen URLs': ['was new twice without being forgotten in between'],
   'loses discovered entries': ['is gone without being acknowledged or forgotten'],
@@ -62,7 +62,7 @@ const hostOf = ({ url }: Pick<Entry, 'url'>): string => new URL(url).host;
 /** How often an occasional defect shows, in percent. */
 const MISTAKES = 25;
 
-/** A queue in memory, with the records of its operations and at most one defect. */
+/** A queue in memory, with its operations' records and at most one defect. */
 export class FaultyQueue {
   private entries: Entry[] = [];
   /** Entries that were forgotten while a lease held them. */
@@ -86,7 +86,7 @@ export class FaultyQueue {
     this.limits ??= perHost;
   }
 
-  /** Lifts the limits of all hosts. */
+  /** Lifts all hosts' limits. */
   lift(): void {
     this.limits &&= { delaySeconds: 0, maxLeased: Infinity };
     this.hosts.clear();

@@ -12,10 +12,10 @@ import { DEFECTS, FaultyItems, LATER_MS, type Batch, type Defect } from './fault
 import { FaultyQueue, QUEUE_DEFECTS, type QueueDefect } from './faulty-queue.js';
 import { queueBody, queueOperation } from './queue-route.js';
 
-/** The percentage of requests that are refused, or whose connections break, before or after the change. */
+/** What percentage of requests is refused, or loses its connection, before or after the change. */
 const MISHAPS = 12;
 
-/** The routes of a run's filters, with mishaps that are not defects, and with at most one defect. */
+/** The routes for a run's filters, with mishaps that aren't defects, and with at most one defect. */
 export class FaultyService implements System {
   readonly instances: Instance[] = [];
   readonly faults = [];

@@ -13,7 +13,7 @@ interface Body {
   readonly priority?: Priority;
 }
 
-/** Parses the body of a queue route as an operation. */
+/** Parses a queue route's body as an operation. */
 export function queueOperation(verb: QueueOperation['verb'], text: string): QueueOperation {
   const { urls = [], ids = [], max = 0, ...body } = JSON.parse(text) as Body;
   const { leaseSeconds = 0, delaySeconds = 0, againAfterSeconds = 0, hostDelaySeconds = 0 } = body;
@@ -29,7 +29,7 @@ export function queueOperation(verb: QueueOperation['verb'], text: string): Queu
   return { id, verb, ids, seconds, isUncounted: body.countAttempt === false, hostSeconds: hostDelaySeconds };
 }
 
-/** The body of the response. */
+/** The response body. */
 export function queueBody(answers: QueueAnswers): unknown {
   if ('results' in answers) return answers;
   return {

@@ -91,7 +91,9 @@ export class SimulatedItem {
     }
   }
 
-  /** The first time from `time` on outside any failover: no master accepts anything while another takes over. */
+  /**
+   * The first time from `time` on outside any failover, because no master accepts anything while another takes over.
+   */
   private standing(time: number): number {
     let later = time;
     for (const { start, end } of this.rewinds) if (later >= start && later <= end) later = end + 1;

@@ -7,20 +7,20 @@ type Result = string | boolean;
 /** A client method that takes lines. */
 export type LineVerb = ListVerb<Line, Result, ChangeOptions>;
 
-/** The action of a job on each line. */
+/** What a job does with each line. */
 export interface Action {
   /** Used in file names. */
   readonly id: string;
   readonly text: string;
   readonly needs: Scope;
   readonly verb: (client: UnseenClient, name: string) => LineVerb;
-  /** Words to show for results that are not words. */
+  /** Words to show for results that aren't words. */
   readonly words?: Readonly<Record<string, string>>;
-  /** Explanations of words that are not self-explanatory. */
+  /** Explanations for words that need one. */
   readonly meanings?: Readonly<Record<string, string>>;
-  /** Text for users about the lines that were done before the job was stopped. */
+  /** Text for users about lines that were done before the job was stopped. */
   readonly afterStop?: string;
-  /** Whether this error ends the job. Otherwise users can retry. */
+  /** True if this error ends the job. Otherwise users can retry. */
   readonly endsWith?: (error: Error) => boolean;
 }
 

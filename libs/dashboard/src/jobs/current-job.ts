@@ -2,7 +2,7 @@ import { effect, signal } from '@preact/signals';
 import { session } from '../session.js';
 import { Job, type Work } from './job.js';
 
-/** The job of this tab. It continues while another screen is shown, and waits while the user must sign in. */
+/** This tab's job. It continues while another screen is shown, and waits while the user must sign in. */
 export const currentJob = signal<Job | undefined>(undefined);
 
 /** Starts a job, unless one is in progress. */
@@ -15,7 +15,7 @@ export function putAway(): void {
   if (currentJob.peek()?.isOver === true) currentJob.value = undefined;
 }
 
-// The next user of this tab must not see the job of this one.
+// The next user of this tab must not see this one's job.
 effect(() => {
   const now = session.value;
   if (now.is !== 'signed out' || now.why !== 'left') return;

@@ -3,7 +3,7 @@ import { Notice } from '../ui/notice.js';
 import { currentJob } from './current-job.js';
 import type { Job, Work } from './job.js';
 
-/** Links to the job of this tab from any screen. */
+/** Links to this tab's job from any screen. */
 export function JobLink(): preact.JSX.Element | null {
   const job = currentJob.value;
   if (!job || job.isOver) return null;

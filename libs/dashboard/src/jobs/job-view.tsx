@@ -10,13 +10,13 @@ import { INVALID, type Action } from './action.js';
 import type { Job, JobState } from './job.js';
 import { InvalidRows, ResultRows } from './rows.js';
 
-/** The progress of a job and its results. */
+/** A job's progress and results. */
 export function JobView({
   job,
   takesMore = true,
 }: {
   readonly job: Job;
-  /** Whether the user can start another input list. */
+  /** True if the user can start another input list. */
   readonly takesMore?: boolean;
 }): preact.JSX.Element {
   const { subject, action } = job.work;

@@ -14,10 +14,10 @@ import { INVALID, type Action } from './action.js';
 import { ResultFile } from './result-file.js';
 import { NOTHING, Tally } from './tally.js';
 
-/** The files, and the action on their lines. */
+/** The files, and what to do with their lines. */
 export interface Work {
   readonly subject: Subject;
-  /** The id of the sync that the lines are listed in. */
+  /** The id of the sync in which the lines are listed. */
   readonly sync?: string;
   readonly action: Action;
   readonly files: readonly Blob[];
@@ -31,7 +31,7 @@ export type JobState =
   | { readonly is: 'stopping' }
   /** The service refused a block. The user can retry it. */
   | { readonly is: 'held'; readonly error: Error }
-  /** `unknown`: the number of lines that were sent without an answer, so they may have been done. */
+  /** `unknown`: how many lines were sent without getting an answer, so they may have been done. */
   | { readonly is: 'stopped'; readonly unknown: number }
   /** A file is unreadable, or the service accepts no more lines. */
   | { readonly is: 'failed'; readonly error: Error }
@@ -39,18 +39,18 @@ export type JobState =
 
 /** How many blocks of a check may be pending at the same time. */
 const AHEAD = 4;
-/** Changes are sent one block at a time. If a line occurs twice, the first occurrence must be the new one. */
+/** Changes go one block at a time, because if a line occurs twice, the first occurrence must be the new one. */
 const AHEAD_OF_CHANGES = 1;
-/** Delay before a block is sent again after the client has given up its own retries, in ms. */
+/** Delay before a block is resent after the client has given up its own retries, in ms. */
 const AGAIN_MS = 3_000;
 /** How long a stopped job waits for pending blocks, in ms. */
 const STOP_MS = 3_000;
 const PUBLISHED_EVERY_MS = 100;
-/** Statuses of gateways that could not reach the service. */
+/** Statuses from gateways that couldn't reach the service. */
 const GATEWAYS: ReadonlySet<number> = new Set([502, 503, 504]);
 
 /**
- * Runs an action on each line of some files, by `sendList` of the client. It skips and repeats no line, even if the
+ * Runs an action on each line of some files, with the client's `sendList`. It skips and repeats no line, even if the
  * service is unavailable for a while, or if the key expires and the user signs in again.
  */
 export class Job {
@@ -65,7 +65,7 @@ export class Job {
   private readonly leaving = new AbortController();
   /** Sends a refused block again. */
   private again: (() => void) | undefined;
-  /** Number of lines sent and not yet answered. */
+  /** Number of lines sent without an answer so far. */
   private unanswered = 0;
   private timer: ReturnType<typeof setTimeout> | undefined;
   private stopTimer: ReturnType<typeof setTimeout> | undefined;
@@ -139,7 +139,7 @@ export class Job {
     this.publishSoon();
   }
 
-  /** Delay before a block is sent again, in ms. A refused block waits for the user. */
+  /** Delay before a block is resent, in ms. A refused block waits for the user. */
   private afterFailure(error: Error): number | Promise<number> {
     if (this.work.action.endsWith?.(error) === true) throw error;
     if (isPassing(error)) {
@@ -151,8 +151,8 @@ export class Job {
   }
 
   /**
-   * Counts the bytes that were read, and stops the job if asked. Even a large file yields no results if its lines are
-   * empty, so this cannot wait for results.
+   * Counts the bytes read, and stops the job if asked. Even a large file yields no results if its lines are empty, so
+   * this can't wait for results.
    */
   private read(bytes: number): void {
     this.stopping.signal.throwIfAborted();
@@ -182,7 +182,7 @@ export class Job {
   }
 }
 
-/** Whether the error is temporary and the client has given up its retries. */
+/** True if the error is temporary and the client has given up its retries. */
 function isPassing(error: unknown): boolean {
   if (error instanceof AnswerError) return GATEWAYS.has(error.status ?? 0);
   return error instanceof UnreachableError || error instanceof UnavailableError;

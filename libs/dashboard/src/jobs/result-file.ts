@@ -1,11 +1,11 @@
 import { itemOf, type Line } from '../lines/lines.js';
 
-/** How many characters are collected before they become a Blob, which the browser may keep on disk. */
+/** How many characters to collect before they become a Blob, which the browser may keep on disk. */
 const PART = 2 ** 18;
 
 /**
- * The result of each line as a line of its own: the word, a tab, the item. An item with line breaks is written as JSON.
- * The page keeps only a small part of the file in memory.
+ * Each line's result on its own line: the word, a tab, the item. Writes an item with line breaks as JSON. The page
+ * keeps only a small part of the file in memory.
  */
 export class ResultFile {
   private readonly parts: Blob[] = [];

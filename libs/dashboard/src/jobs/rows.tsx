@@ -53,7 +53,7 @@ export function ResultRows({
   );
 }
 
-/** The reasons of invalid lines. */
+/** Why lines are invalid. */
 export function InvalidRows({
   rows,
   of,

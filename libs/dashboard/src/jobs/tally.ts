@@ -1,10 +1,10 @@
 import { itemOf, type Line } from '../lines/lines.js';
 
-/** The progress of a job. */
+/** A job's progress. */
 export interface Progress {
-  /** Bytes of the files read so far. */
+  /** Bytes read from the files so far. */
   readonly bytes: number;
-  /** Number of lines answered so far. */
+  /** Number of lines with a result so far. */
   readonly lines: number;
   /** Lines by result word. */
   readonly counts: ReadonlyMap<string, number>;
@@ -12,7 +12,7 @@ export interface Progress {
   readonly invalid: readonly Row[];
 }
 
-/** The result of a line. */
+/** A line's result. */
 export interface Row {
   /** Line number from 1, not counting empty lines. */
   readonly line: number;
@@ -25,10 +25,10 @@ export interface Row {
 /** The progress before the first answer. */
 export const NOTHING: Progress = { bytes: 0, lines: 0, counts: new Map(), first: [], invalid: [] };
 
-/** How many lines are shown with their results. The result file contains all lines. */
+/** How many lines to show with their results. The result file contains all lines. */
 export const MOST_ROWS = 100;
 
-/** Counts the results of lines. */
+/** Counts lines' results. */
 export class Tally {
   private bytes = 0;
   private lines = 0;

@@ -1,4 +1,4 @@
-/** A file cannot be read further: which file, from which line, and why. */
+/** A file can't be read any further: which file, from which line, and why. */
 export class LineError extends Error {
   constructor(
     readonly file: string,

@@ -22,7 +22,7 @@ async function gzip(text: string, name = 'list.gz'): Promise<File> {
 /** Larger than a slice of a file, with multi-byte characters at the ends of slices. */
 const MANY = Array.from({ length: 60_000 }, (_, i) => `https://example.org/€😀/${i}`);
 
-describe('the lines of an input list', () => {
+describe('an input list’s lines', () => {
   it('are read from text with any line ending', async () => {
     expect(await read([new Blob(['\ufeffa\r\n\nb c\n\r\n d'])])).toEqual(['a', 'b c', ' d']);
     expect(await read([new Blob([''])])).toEqual([]);

@@ -5,10 +5,10 @@ import { textsOf } from './texts.js';
 /** `auto`: detects the format of each file by its first line. */
 export type Format = 'auto' | 'text' | 'ndjson';
 
-/** The value of a line: an item or a URL. In NDJSON, also a URL with its payload. */
+/** A line's value: an item or a URL. In NDJSON, also a URL with its payload. */
 export type Line = string | UrlWithPayload;
 
-/** The item or URL of a line. */
+/** A line's item or URL. */
 export function itemOf(line: Line): string {
   return typeof line === 'string' ? line : line.url;
 }
@@ -16,28 +16,26 @@ export function itemOf(line: Line): string {
 /** Options for reading files. */
 export interface Reading {
   readonly format?: Format;
-  /** Called with the number of bytes read. The numbers add up to the sizes of the files, compressed or not. */
+  /** Called with the number of bytes read. The numbers add up to the files' sizes, compressed or not. */
   readonly onRead?: (bytes: number) => void;
 }
 
-/** Longest line in characters, many times the limit of the service. */
+/** Longest line in characters, many times the service's limit. */
 const MOST_LINE = 2 ** 20;
 
-/** The name of pasted text in errors. */
+/** How errors refer to pasted text. */
 const PASTED = 'The text';
 
 /**
- * The lines of files, plain or gzip, one file after the other. Pass pasted text as `new Blob([text])`. Skips empty
- * lines. Keeps only a part of one file in memory. Throws LineError after the lines before the fault.
+ * The files' lines, plain or gzip, one file after another. Pass pasted text as `new Blob([text])`. Skips empty lines.
+ * Keeps only part of one file in memory. Throws LineError after the lines before the fault.
  */
 export async function* linesOf(files: readonly Blob[], reading: Reading = {}): AsyncGenerator<Line> {
   for (const file of files)
     for await (const part of partsOf(file, reading)) for (const line of part) yield line;
 }
 
-/**
- * The lines of a file in arrays. One generator step for each line, at each level, would cost more than all other work.
- */
+/** A file's lines in arrays, because one generator step per line and level would cost more than all other work. */
 async function* partsOf(
   file: Blob,
   { format = 'auto', onRead = () => undefined }: Reading,

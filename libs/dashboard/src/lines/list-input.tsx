@@ -4,7 +4,7 @@ import { Button } from '../ui/button.js';
 import { Choice, Field } from '../ui/field.js';
 import type { Format } from './lines.js';
 
-/** The input list of a user: text or files. */
+/** A user's input list: text or files. */
 export interface Given {
   readonly text: string;
   readonly files: readonly File[];
@@ -26,7 +26,7 @@ const FORMATS = [
   ['ndjson', 'NDJSON'],
 ] as const;
 
-/** Takes an input list: typed, pasted, or as files that the user drops or chooses. */
+/** Takes an input list that the user types, pastes, or drops or chooses as files. */
 export function ListInput({
   label,
   given,
@@ -107,7 +107,7 @@ function Files({
   );
 }
 
-/** A drop area for files that is also the button to choose them. */
+/** A drop area for files, which is also the button to choose them. */
 export function FileDrop({
   label,
   hint,

@@ -4,8 +4,8 @@ const GZIP_MAGIC = [0x1f, 0x8b];
 const SLICE = 2 ** 15;
 
 /**
- * The text of a file in parts, read on demand. The last part is empty, and no other part is. `onRead` gets the number
- * of bytes read from the file as stored, compressed or not.
+ * A file's text in parts, read on demand. Only the last part is empty. `onRead` gets the number of bytes read from the
+ * file as stored, compressed or not.
  */
 export async function* textsOf(
   file: Blob,

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
 
-/** The state of an action that a button starts. */
+/** State of an action started by a button. */
 export interface Act {
   readonly working: boolean;
   /** Why the last attempt failed. */

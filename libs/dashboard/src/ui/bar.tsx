@@ -1,4 +1,4 @@
-/** A share as a bar. The text beside it says the same in words. */
+/** A share as a bar. The text next to it says the same in words. */
 export function Bar({
   value,
   most,

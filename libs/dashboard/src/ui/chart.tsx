@@ -4,10 +4,10 @@ import 'uplot/dist/uPlot.min.css';
 import { Button } from './button.js';
 import { DataTable } from './data-table.js';
 
-/** A line of a chart. null leaves a gap. */
+/** A chart's line. null leaves a gap. */
 export interface Line {
   readonly label: string;
-  /** The number of its colour among the series colours. */
+  /** Its colour's number among the series colours. */
   readonly colour: 1 | 2 | 3 | 4;
   readonly values: readonly (number | null)[];
   readonly look?: 'line' | 'dashed' | 'points' | 'area';
@@ -26,9 +26,9 @@ interface ChartProps {
   };
   readonly lines: readonly Line[];
   readonly format: (value: number) => string;
-  /** The values are counts, so ticks are whole numbers. A tick between two would show a rounded label. */
+  /** The values are counts, so ticks are whole numbers, since a tick between two would show a rounded label. */
   readonly whole?: boolean;
-  /** Makes the scale logarithmic. Lines start at this value, and points below it are drawn at it. */
+  /** Makes the scale logarithmic. Lines start at this value, and points below it are drawn there. */
   readonly logarithmicFrom?: number;
 }
 
@@ -82,7 +82,7 @@ function shown(value: number | null | undefined, format: (value: number) => stri
 
 function ChartTable({ title, across, lines, format }: ChartProps): preact.JSX.Element {
   return (
-    // The element scrolls, so it must be reachable by keyboard.
+    // The element scrolls, so the keyboard must be able to reach it.
     <div class="scroll tall" tabIndex={0} role="region" aria-label={`${title}, as a table`}>
       <DataTable
         caption={title}
@@ -117,7 +117,7 @@ function Plot(
   const data = [across.values, ...lines.map((line) => drawn(line, logarithmicFrom))] as uPlot.AlignedData;
   const latestData = useRef(data);
   latestData.current = data;
-  // Other lines or other colours need a new chart.
+  // Different lines or colours need a new chart.
   const shape = `${dark} ${lines.map(({ label }) => label).join()}`;
   useEffect(() => {
     const { current: place } = host;
@@ -239,7 +239,7 @@ function seriesOf({ colour: number, look = 'line' }: Line, colour: (name: string
   };
 }
 
-/** Resolves colours of the style sheet for a canvas. */
+/** Resolves the style sheet's colours for a canvas. */
 function coloursOf(place: HTMLElement): (name: string) => string {
   return (name) => {
     place.style.color = `var(${name})`;

@@ -7,7 +7,7 @@ import { Dialog } from './dialog.js';
 import { Field } from './field.js';
 import { Failure } from './notice.js';
 
-/** Asks the user to type the name of the set or filter that is about to be lost. */
+/** Asks the user to type the name of the set or filter that would be lost. */
 export function ConfirmByName({
   title,
   name,

@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact';
 import { hashOf } from '../router.js';
 import type { Subject } from '../sets.js';
 
-/** Links back to the list and to the set or filter of the screen. */
+/** Links back to the list and to the screen's set or filter. */
 export function Crumbs({
   kind,
   name,

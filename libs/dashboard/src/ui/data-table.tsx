@@ -7,7 +7,7 @@ export interface Column<Row> {
   readonly title: string;
   readonly cell: (row: Row) => ComponentChildren;
   readonly numeric?: boolean;
-  /** The sort value of a row. Without it, the column cannot be sorted. */
+  /** A row's sort value. Without it, the column can't be sorted. */
   readonly sorted?: (row: Row) => number | string;
 }
 
@@ -16,7 +16,7 @@ export interface TableProps<Row> {
   readonly columns: readonly Column<Row>[];
   readonly rows: readonly Row[];
   readonly keyOf: (row: Row) => string | number;
-  /** The id of the sorted column, with "-" in front for descending order. */
+  /** The sorted column's id, with "-" in front for descending order. */
   readonly sort?: string;
   readonly onSort?: (sort: string) => void;
 }

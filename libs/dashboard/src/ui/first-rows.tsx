@@ -1,6 +1,6 @@
 import { DataTable, type TableProps } from './data-table.js';
 
-/** The number of rows of a long list that a page shows. */
+/** How many rows of a long list a page shows. */
 const FIRST = 100;
 
 /** Reads the rows that FirstRows shows. */
@@ -12,7 +12,7 @@ export async function firstOf<Row>(
   return rows;
 }
 
-/** A table of the first rows of a list. `what`: the name of the list. */
+/** A table with a list's first rows. `what`: the list's name. */
 export function FirstRows<Row>({
   what,
   ...table

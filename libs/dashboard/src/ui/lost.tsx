@@ -2,7 +2,7 @@ import { hashOf, place } from '../router.js';
 import { KIND_NAMES, type Subject } from '../sets.js';
 import { Notice } from './notice.js';
 
-/** Explains on any screen that the store has lost the data of a set or filter. */
+/** Explains on any screen that the store has lost a set's or filter's data. */
 export function Lost({ kind, name }: Subject): preact.JSX.Element {
   const own = hashOf([kind, name]);
   const isOwn = hashOf(place.value.path) === own;

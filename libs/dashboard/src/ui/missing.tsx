@@ -5,7 +5,7 @@ import { KIND_NAMES, type Subject } from '../sets.js';
 import { Lost } from './lost.js';
 import { Empty, Failure, Loading } from './notice.js';
 
-/** Whether the set does not exist or its data is lost. Earlier data must not be shown then. */
+/** True if the set doesn't exist or its data is lost. In that case, earlier data must not be shown. */
 export function isGone(error: Error | undefined): boolean {
   return error instanceof NotFoundError || error instanceof DataLostError;
 }
@@ -18,7 +18,7 @@ export function Missing({
 }: {
   readonly subject: Subject;
   readonly polled: Polled<unknown>;
-  /** The approximate number of rows once it is loaded. */
+  /** About how many rows it will have once loaded. */
   readonly rows: number;
 }): preact.JSX.Element {
   if (error instanceof NotFoundError)

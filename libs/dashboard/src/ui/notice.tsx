@@ -20,7 +20,7 @@ export function Notice({
 
 /**
  * An error message: what failed (a sentence without its full stop) and why. `unsure` replaces `what` if no answer
- * arrived, so that the action may have been done.
+ * arrived, because the action may have been done.
  */
 export function Failure({
   error,
@@ -44,13 +44,13 @@ export function Failure({
   );
 }
 
-/** Whether the service may have executed the failed call. */
+/** True if the service may have executed the failed call. */
 export function isUnsure(error: Error): boolean {
   if (error instanceof ServiceError) return error.code === 'STORE_UNAVAILABLE';
   return error instanceof UnreachableError || error instanceof AnswerError;
 }
 
-/** The text of an error, worded as the end of a sentence. It keeps the case of a name at its start. */
+/** An error's text, worded as the end of a sentence. Keeps the case of a name at its start. */
 export function wordsOf(error: Error): string {
   if (error instanceof ServiceError) {
     const id = error.requestId === undefined ? '' : ` (request ${error.requestId})`;
@@ -76,7 +76,7 @@ export function Empty({
   );
 }
 
-/** The contents of a screen until the first answer of a poll. */
+/** Fills a screen until a poll's first answer. */
 export function Pending({
   of: { data, error, refresh },
   what,
@@ -91,7 +91,7 @@ export function Pending({
   return <Loading what={what} rows={rows} />;
 }
 
-/** A placeholder with the layout of the page. */
+/** A placeholder with the page's layout. */
 export function Loading({
   what,
   rows = 3,

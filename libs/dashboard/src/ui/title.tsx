@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect } from 'preact/hooks';
 
-/** The heading of a screen and the title of its page. It takes the focus when the user enters the screen. */
+/** A screen's heading and its page's title. It takes the focus when the user enters the screen. */
 export function Title({
   text,
   children,

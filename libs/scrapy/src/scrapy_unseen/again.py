@@ -1,4 +1,4 @@
-"""Pages that come back: the queue hands them out again some time after their crawl."""
+"""Pages that come back. The queue hands them out again some time after they were crawled."""
 
 import logging
 
@@ -8,12 +8,12 @@ from .options import SettingError, again_after
 
 logger = logging.getLogger(__name__)
 
-#: In the meta of a request, as in the setting UNSEEN_AGAIN_AFTER. 0, False and None: the page does not come back.
+# : In a request's meta, as in the setting UNSEEN_AGAIN_AFTER. 0, False and None: the page doesn't come back.
 AGAIN_AFTER = "unseen_again_after"
 
 
 def again_after_of(request: Request, default: int) -> int:
-    """After how many seconds the page comes back. 0: it does not."""
+    """After how many seconds the page comes back. 0: never."""
     if AGAIN_AFTER not in request.meta:
         return default
     value = request.meta[AGAIN_AFTER]

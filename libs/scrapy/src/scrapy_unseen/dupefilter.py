@@ -80,7 +80,7 @@ class DupeFilter(BaseDupeFilter):
 
     def _key_seen(self, visited: Visited, request: Request, key: Key) -> bool:
         redirected = is_redirected(request)
-        # A redirect back to a page of its own chain, for example after setting a cookie. That page was scheduled but
+        # A redirect back to a page in its own chain, for example after setting a cookie. That page was scheduled, but
         # not delivered yet.
         if redirected and key in kept_keys(request):
             return False
@@ -93,7 +93,7 @@ class DupeFilter(BaseDupeFilter):
         return self._known.was_unasked(self._fingerprint(request))
 
     def _discovery_seen(self, request: Request) -> bool:
-        """Whether this run has fetched a document that lists pages. A redirect to itself does not count."""
+        """True if this run has fetched a document that lists pages. A redirect to itself doesn't count."""
         fingerprint = self._fingerprint(request)
         if fingerprint in self._discovered and not leads_back(request, self._fingerprint):
             return True
@@ -121,7 +121,7 @@ class DupeFilter(BaseDupeFilter):
             self._count(stat)
 
     def forget(self, *requests: "str | Request") -> None:
-        """Forgets URLs, or requests of any method."""
+        """Forgets URLs, or requests with any method."""
         found = [Request(one) if isinstance(one, str) else one for one in requests]
         visited = self._asked()
         for request in found:
@@ -143,7 +143,7 @@ class DupeFilter(BaseDupeFilter):
         if self._visited is None:
             spider = getattr(self._crawler, "spider", None)
             self._options = options_of(self._settings, self._name or getattr(spider, "name", "crawl"))
-            # The filter sees each request once and does not learn its result.
+            # The filter sees each request once and never learns its result.
             visited_when = self._settings.get("UNSEEN_VISITED_WHEN") or "scheduled"
             if visited_when != "scheduled":
                 raise SettingError(f'UNSEEN_VISITED_WHEN = "{visited_when}" needs SCHEDULER = "scrapy_unseen.Scheduler"; DupeFilter supports "scheduled" only')
@@ -159,7 +159,7 @@ class DupeFilter(BaseDupeFilter):
         try:
             visited.open()
         except ServiceUnavailable as error:
-            # A set that must be cleared first cannot be used yet.
+            # A set that must be cleared first can't be used yet.
             if self._options.on_error == "close" or self._options.clear_on_start:
                 raise
             logger.error("Unseen can't create the set now: %s", error)

@@ -1,4 +1,4 @@
-"""Fingerprints of other packages, for crawls that copy their sets."""
+"""Fingerprints from other packages, for crawls that copy their sets."""
 
 import hashlib
 import json

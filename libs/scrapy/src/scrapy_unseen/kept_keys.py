@@ -1,4 +1,4 @@
-"""The keys and the lease of a request. The request carries them into a JOBDIR and through retries and redirects."""
+"""A request's keys and lease. The request carries them into a JOBDIR and through retries and redirects."""
 
 from typing import Callable, List, NamedTuple, Optional, Sequence, Tuple
 
@@ -10,7 +10,7 @@ Lease = Tuple[str, int]
 
 
 class Key(NamedTuple):
-    """The key of a request: a URL in the visited set, or a fingerprint in the filter that accompanies it."""
+    """A request's key: a URL in the visited set, or a fingerprint in the filter that accompanies it."""
 
     is_url: bool
     text: str
@@ -22,7 +22,7 @@ def keep(request: Request, keys: Sequence[Key], run: str, lease: Optional[Lease]
 
 
 def lease_of(request: Request) -> Optional[Lease]:
-    """The lease of a request and the number of its attempt."""
+    """A request's lease and the number of its attempt."""
     kept = request.meta.get(KEPT)
     if kept is None or "lease" not in kept or kept["url"] != request.url and not is_redirected(request):
         return None
@@ -31,25 +31,25 @@ def lease_of(request: Request) -> Optional[Lease]:
 
 
 def kept_keys(request: Optional[Request]) -> List[Key]:
-    """The keys of the request and of the requests that were redirected to it."""
+    """The keys of the request and of those that were redirected to it."""
     if request is None or KEPT not in request.meta:
         return []
     kept = request.meta[KEPT]
-    # Spiders copy the meta of a response to its links. Ignores the keys of another page.
+    # Spiders copy a response's meta to its links. Ignores another page's keys.
     if kept["url"] != request.url and not is_redirected(request):
         return []
     return [Key(bool(is_url), str(text)) for is_url, text in kept["keys"]]
 
 
 def is_redirected(request: Request) -> bool:
-    """Whether the keys belong to a request that was redirected to this one."""
+    """True if the keys belong to a request that was redirected to this one."""
     kept = request.meta.get(KEPT)
-    # A page that was redirected to itself copies both to its links. The number of redirects distinguishes them.
+    # A page that was redirected to itself copies both to its links. The number of redirects tells them apart.
     return kept is not None and _redirect_urls(request)[kept.get("hops", 0) :][:1] == [kept["url"]]
 
 
 def leads_back(request: Request, fingerprint: Callable[[Request], bytes]) -> bool:
-    """Whether a redirected request leads back to a page of its own chain, compared by fingerprints."""
+    """True if a redirected request leads back to a page in its own chain, compared by fingerprints."""
     own = fingerprint(request)
     return any(fingerprint(request.replace(url=url)) == own for url in _redirect_urls(request))
 

@@ -1,4 +1,4 @@
-"""The keys that a crawl visited a short while ago, so that it need not check them again."""
+"""The keys that a crawl visited a short while ago, so that it doesn't have to check them again."""
 
 import threading
 import time
@@ -11,7 +11,7 @@ MOST_CACHED = 200_000
 
 
 class KeyCache:
-    """Keys that were visited in the last ``seconds``. Thread-safe."""
+    """Keys visited in the last ``seconds``. Thread-safe."""
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds

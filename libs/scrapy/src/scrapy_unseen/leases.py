@@ -1,4 +1,4 @@
-"""The leases of a crawl: the requests of each lease, and when it may be acknowledged."""
+"""A crawl's leases: each lease's requests, and when it may be acknowledged."""
 
 from collections import Counter
 from typing import Dict, Iterable, List, NamedTuple, Optional, Set, Tuple
@@ -37,9 +37,9 @@ class Leases:
     def __init__(self) -> None:
         self._lease_of: Dict[Request, str] = {}
         self._requests: "Counter[str]" = Counter()
-        #: Targets of redirects that this crawl has visited. Releasing the lease forgets them.
+        # : Redirect targets that this crawl has visited. Releasing the lease forgets them.
         self._targets: Dict[str, List[Key]] = {}
-        #: Leases that are done, each with the batch whose answer it needs.
+        # : Finished leases, each with the batch whose answer it needs.
         self._done: Dict[str, int] = {}
         self._incomplete: Set[str] = set()
         #: Leases of pages that the crawl had already scheduled.
@@ -63,7 +63,7 @@ class Leases:
         self._requests.update({lease: 0 for lease in leases})
 
     def remove(self, lease: str) -> None:
-        """Removes a lease that was released elsewhere or has expired."""
+        """Removes a lease that has expired or was released elsewhere."""
         del self._requests[lease]
         self._incomplete.discard(lease)
         self._failed.discard(lease)
@@ -121,29 +121,29 @@ class Leases:
         self._postponed[lease] = max(seconds, self._postponed.get(lease, 0))
 
     def come_back(self, lease: str, seconds: int) -> None:
-        """Makes the page come back this long after the acknowledgement of its lease. 0: it does not."""
+        """Makes the page come back this long after its lease is acknowledged. 0: never."""
         if seconds:
             self._again[lease] = seconds
         else:
             self._again.pop(lease, None)
 
     def again(self, leases: Iterable[str]) -> Again:
-        """The leases among these whose pages come back."""
+        """Those of the leases whose pages come back."""
         after = {lease: self._again[lease] for lease in leases if lease in self._again}
         return Again(after, [key for lease in after for key in self._targets.get(lease, ())])
 
     def take_failed(self) -> Tuple[List[str], List[Key]]:
-        """Takes the failed leases without requests, and the targets of their redirects."""
+        """Takes the failed leases without requests, and their redirect targets."""
         failed = [lease for lease in self._failed if self._requests[lease] == 0]
         return failed, self._remove_all(failed)
 
     def take_postponed(self) -> Tuple[Dict[str, int], List[Key]]:
-        """Takes the postponed leases without requests, with their seconds, and the targets of their redirects."""
+        """Takes the postponed leases without requests, with their seconds, and their redirect targets."""
         postponed = {lease: seconds for lease, seconds in self._postponed.items() if self._requests[lease] == 0}
         return postponed, self._remove_all(postponed)
 
     def _remove_all(self, leases: Iterable[str]) -> List[Key]:
-        """Returns the targets of their redirects."""
+        """Returns their redirect targets."""
         keys = [key for lease in leases for key in self._targets.get(lease, ())]
         for lease in leases:
             self.remove(lease)
@@ -168,18 +168,18 @@ class Leases:
         self._batch += 1
 
     def asked(self) -> int:
-        """Counts a call of the current batch. Returns the number of the batch for ``answered``."""
+        """Counts a call in the current batch. Returns the batch's number for ``answered``."""
         self._unanswered[self._batch] += 1
         return self._batch
 
     def answered(self, batch: int) -> None:
-        """Counts that a call of a batch has ended, with or without an answer."""
+        """Counts that a call in a batch has ended, with or without an answer."""
         self._unanswered[batch] -= 1
         if not self._unanswered[batch]:
             del self._unanswered[batch]
 
     def hold_all(self) -> None:
-        """Keeps all current leases from being acknowledged, because a batch has failed."""
+        """Prevents all current leases from being acknowledged, because a batch has failed."""
         self._requests.update({lease: 0 for lease in self._done})
         self._done.clear()
         self._incomplete.update(self._requests)
@@ -206,11 +206,11 @@ class Leases:
             self._again.pop(lease, None)
 
     def held(self) -> List[str]:
-        """All leases that are not acknowledged."""
+        """All leases that haven't been acknowledged."""
         return [*self._requests, *self._done]
 
     def ends(self, finished: bool = False) -> Ends:
-        """Returns the end, once all batches are answered. ``finished``: every scheduled page has been fetched."""
+        """Returns the end, once all batches have answers. ``finished``: every scheduled page has been fetched."""
         unasked = self._unasked if finished else set()
         held = [lease for lease in self._requests if lease not in unasked]
         return Ends([*self._done, *sorted(unasked)], held, [key for lease in held for key in self._targets.get(lease, ())])

@@ -1,4 +1,4 @@
-"""Threads and timers, with or without Twisted's reactor, which Scrapy 2.15 and later does not need."""
+"""Threads and timers, with or without Twisted's reactor, which Scrapy 2.15 and later doesn't need."""
 
 from typing import Any, Callable, Optional
 
@@ -34,7 +34,7 @@ def fail_opening(crawler: Optional[Crawler]) -> None:
 
 
 def close_spider(crawler: Crawler, reason: str) -> None:
-    """Closes the spider of a crawl, unless it is already closing."""
+    """Closes a crawl's spider, unless it is already closing."""
     engine: Any = crawler.engine
     slot = slot_of(crawler)
     if slot is None or slot.closing is not None:
@@ -46,7 +46,7 @@ def close_spider(crawler: Crawler, reason: str) -> None:
 
 
 def slot_of(crawler: Crawler) -> Any:
-    """The engine's state of the open spider."""
+    """The engine's state for the open spider."""
     engine = crawler.engine
     return getattr(engine, "_slot", None) or getattr(engine, "slot", None)
 

@@ -1,4 +1,4 @@
-"""Middlewares that visit pages when they are crawled, forget pages that failed, and postpone pages of busy hosts."""
+"""Middlewares that visit pages when they are crawled, forget failed pages, and postpone pages on busy hosts."""
 
 import math
 import time
@@ -15,11 +15,11 @@ from scrapy.http import Request, Response
 from .options import SettingError
 from .scheduler import Scheduler
 
-#: Longest delay of a host that the service accepts.
+# : The longest host delay that the service accepts.
 MOST_SECONDS = 86_400
 #: Maximum number of busy hosts that a crawl remembers.
 MOST_HOSTS = 10_000
-#: The statuses with which a host asks clients to wait.
+# : Statuses with which a host asks clients to wait.
 BUSY = (429, 503)
 
 
@@ -91,7 +91,7 @@ class ForgetFailed:
     def process_exception(
         self, request: Request, exception: Exception, spider: Optional[Spider] = None
     ) -> Optional[Response]:
-        # A request that robots.txt or another middleware blocks has not failed.
+        # A request blocked by robots.txt or another middleware hasn't failed.
         if not isinstance(exception, IgnoreRequest):
             self._forget(request)
         return None
@@ -112,7 +112,7 @@ class RetryAfter:
 
     def __init__(self, crawler: Crawler) -> None:
         self._crawler = crawler
-        #: When each busy host can be asked again, on the clock of ``time.monotonic()``.
+        # : When each busy host can be asked again, by ``time.monotonic()``.
         self._until: Dict[str, float] = {}
 
     @classmethod

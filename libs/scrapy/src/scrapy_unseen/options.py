@@ -1,4 +1,4 @@
-"""Reads the Unseen settings of a crawl."""
+"""Reads a crawl's Unseen settings."""
 
 import math
 import re
@@ -9,17 +9,18 @@ from scrapy.exceptions import NotConfigured
 from scrapy.settings import BaseSettings
 
 DEFAULT_URL = "http://127.0.0.1:3000"
-#: The service's limit for names, minus the suffix of the filter for fingerprints.
+# : The service's limit for names, minus the suffix for the fingerprint filter.
 REQUESTS = ".requests"
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,63}")
 LONGEST_NAME = 64 - len(REQUESTS)
-#: The default. `BLOOMFILTER_HASH_NUMBER` can only lower it: with a higher rate, the crawl would miss more pages.
+# : The default. `BLOOMFILTER_HASH_NUMBER` can only lower it, because with a higher rate, the crawl would miss more
+# : pages.
 MOST_ERROR_RATE = 1e-4
 UNITS = {"": 1, "s": 1, "m": 60, "h": 3_600, "d": 86_400}
 
 
 class SettingError(NotConfigured):
-    """A setting is not valid. The message names the value and the allowed values."""
+    """A setting is invalid. The message names the value and the allowed values."""
 
 
 @dataclass(frozen=True)
@@ -28,17 +29,17 @@ class Options:
     api_key: Optional[str]
     #: Name of the visited set.
     set_name: str
-    #: Options for the set if it does not exist.
+    # : Options for the set if it doesn't exist.
     spec: Dict[str, Any]
     batch_size: int
     #: How long a request waits for others, in seconds.
     batch_delay: float
-    #: If the service does not answer: treat requests as ``new`` or ``seen``, or ``close`` the spider.
+    # : If the service doesn't answer: treat requests as ``new`` or ``seen``, or ``close`` the spider.
     on_error: str
-    #: Time limit of a call with all its retries, in seconds.
+    # : Time limit for a call with all its retries, in seconds.
     timeout: float
     clear_on_start: bool
-    #: ``url``: GET requests by URL; ``fingerprint``: all requests by fingerprint.
+    # : ``url``: GET requests by URL. ``fingerprint``: all requests by fingerprint.
     key: str
     #: When a page becomes visited. ``scheduled``: when its request is scheduled. ``crawled``: when its callback has
     #: succeeded. ``queued``: when it enters the queue of the set.
@@ -47,7 +48,7 @@ class Options:
     lease_seconds: int
     #: How long a run remembers that a URL was seen, in seconds.
     cache_seconds: float
-    #: Seconds after which crawled pages come back into the queue. 0: they do not.
+    # : Seconds after which crawled pages come back to the queue. 0: never.
     again_after: int
 
 
@@ -111,7 +112,7 @@ def _spec(settings: BaseSettings) -> Dict[str, Any]:
     if settings.get("BLOOMFILTER_BIT") is not None and settings.get("UNSEEN_CAPACITY") is None:
         hashes = _whole(settings, "BLOOMFILTER_HASH_NUMBER", 6, 1, 64)
         bits = 2 ** _whole(settings, "BLOOMFILTER_BIT", 30, 1, 60)
-        # The optimal number of items for a Bloom filter with these bits and hashes.
+        # The best number of items for a Bloom filter with these bits and hashes.
         spec["capacity"] = max(1, math.floor(bits * math.log(2) / hashes))
         spec.setdefault("errorRate", max(1e-9, min(MOST_ERROR_RATE, 0.5**hashes)))
     return spec
@@ -134,7 +135,7 @@ def again_after(name: str, value: Any) -> int:
 
 
 def _visited_when(settings: BaseSettings) -> str:
-    # A JOBDIR keeps pending requests itself, and fingerprints cannot go into the queue.
+    # A JOBDIR keeps pending requests itself, and fingerprints can't go into the queue.
     kept_elsewhere = settings.get("JOBDIR") or settings.get("UNSEEN_KEY") == "fingerprint"
     if kept_elsewhere and not settings.get("UNSEEN_VISITED_WHEN"):
         return "scheduled"

@@ -2,12 +2,12 @@
 
 from typing import Set
 
-#: Remembers at least half of this number of requests: 8 bytes of each fingerprint, at most about 80 MB.
+# : Remembers at least half this many requests: 8 bytes of each fingerprint, at most about 80 MB.
 MOST_PASSED = 1_000_000
 
 
 class Passed:
-    """Two sets. When the newer one is full, it replaces the older one, so no step takes a long time."""
+    """Two sets. When the newer one is full, it replaces the older one, so no step takes long."""
 
     def __init__(self, most: int = MOST_PASSED) -> None:
         self._half = most // 2
@@ -30,7 +30,7 @@ class Passed:
         return True
 
     def drop(self, fingerprint: bytes) -> bool:
-        """Returns whether it was present."""
+        """Returns True if it was present."""
         short = _short(fingerprint)
         found = short in self._newer or short in self._older
         self._newer.discard(short)

@@ -21,12 +21,12 @@ class OtherSpider(Exception):
 
 
 def payload_of(request: Request, spider: Spider) -> Optional[str]:
-    """Returns the payload of a request, or None if a payload cannot store the request."""
+    """Returns a request's payload, or None if a payload can't store the request."""
     try:
         told = request.to_dict(spider=spider)
     except Exception:
-        # The callback is not a method of the spider. Scrapy searches all properties of the spider for the callback, and
-        # one may raise an error.
+        # The callback isn't one of the spider's methods. Scrapy searches all of the spider's properties for it, and one
+        # may raise an error.
         return None
     if "_class" in told or told["body"]:
         return None
@@ -37,7 +37,7 @@ def payload_of(request: Request, spider: Spider) -> Optional[str]:
         kept["headers"] = headers
     try:
         text = json.dumps({OURS: spider.name, **kept}, separators=(",", ":"), ensure_ascii=False)
-        # For example, a tuple would return as a list.
+        # For example, a tuple would come back as a list.
         same = json.loads(text) == {OURS: spider.name, **kept}
         return text if same and len(text.encode()) <= MOST_BYTES else None
     except (RecursionError, TypeError, ValueError):

@@ -1,4 +1,4 @@
-"""``UNSEEN_VISITED_WHEN = "queued"``: the queue of the set stores the remaining pages of a crawl for the next one."""
+"""``UNSEEN_VISITED_WHEN = "queued"``: the set's queue keeps a crawl's remaining pages for the next one."""
 
 import hashlib
 import logging
@@ -22,14 +22,14 @@ from .scheduler import Asked, Scheduler, log_bug, told
 logger = logging.getLogger(__name__)
 
 OTHER_SPIDER = "unseen_other_spider"
-#: Maximum number of pages that a crawl leases at a time, so that others get some, and the number of remaining pages at
-#: which it leases more.
+# : Maximum number of pages that a crawl leases at a time, so that others get some, and how few pages remain when it
+# : leases more.
 MOST_LEASED, FEW = 64, 32
-#: Pause between two checks of a queue whose pages others have leased, and between two calls during an outage.
+# : Pause between two checks of a queue whose pages other crawls have leased, and between two calls during an outage.
 POLL_SECONDS = 1.0
 #: Delay before the next run or another crawl gets a page that this crawl has not finished.
 FAILED_SECONDS = 60
-#: Delay before this crawl gets an entry again that it cannot read or has tried. There may be thousands of them.
+# : Delay before this crawl gets back an entry that it can't read or has tried. There may be thousands of them.
 PUT_OFF_SECONDS = 300
 FAILED = "its last retry failed"
 HELD = "the service did not accept its links, or its lease ended"
@@ -49,23 +49,24 @@ class QueuedScheduler(Scheduler):
         self._taken = Passed()
         #: URLs that this run has leased and whose last retry has failed.
         self._failed = Passed()
-        #: URLs of pages that were done, but whose leases had ended before they were acknowledged.
+        # : URLs of pages that were finished, but whose leases had ended before they were acknowledged.
         self._done_late = Passed()
         #: URLs whose leases had ended, each with its new lease.
         self._again: Dict[bytes, str] = {}
-        #: URLs of the leases whose pages this run fetches.
+        # : The leases whose pages this run fetches, with their URLs.
         self._url_of: Dict[str, bytes] = {}
-        #: Whether the crawl has ended with no work left.
+        # : True if the crawl has ended with no work left.
         self._finished = False
         #: Requests of leases that the engine is processing.
         self._fetching: Set[Request] = set()
-        #: Whether the queue may have pages, because pages were queued since the last lease, or other crawls had leases.
+        # : True if the queue may have pages, because pages were queued since the last lease, or other crawls had
+        # : leases.
         self._may_have_more = True
-        #: Whether a page was seen since the last lease: another crawl may have queued it in between.
+        # : True if a page was seen since the last lease, because another crawl may have queued it in between.
         self._seen_since = False
-        #: Whether a lease is in progress or scheduled.
+        # : True if a lease is in progress or scheduled.
         self._filling = False
-        #: Whether any other call was in progress since the crawl last read the counts of the queue.
+        # : True if any other call was in progress since the crawl last read the queue's counts.
         self._overlapped = False
         self._lease_failed = self._extend_failed = False
         self._timers: Dict[str, Any] = {}
@@ -158,7 +159,7 @@ class QueuedScheduler(Scheduler):
         asking.addBoth(lambda _: self._batch_ended(batch))
 
     def _payload(self, request: Request, key: Key) -> Optional[str]:
-        # A redirect belongs to the lease of the page that led to it.
+        # A redirect belongs to the same lease as the page that led to it.
         if self._leases.of(request) is not None:
             return None
         payload = payload_of(request, self.spider) if key.is_url else None
@@ -197,8 +198,8 @@ class QueuedScheduler(Scheduler):
                 self._may_have_more = True
                 self.stats.inc_value("unseen/queued", spider=self.spider)
             elif result == "seen" and is_redirected(request) and lease is not None and lease[1] > 1:
-                # An earlier crawl of this page has visited the target of the redirect, and may have been killed before
-                # it fetched it.
+                # An earlier crawl of this page has visited the redirect's target, and may have been killed before it
+                # fetched it.
                 self._schedule(request, key)
             else:
                 others.append((request, key))
@@ -219,7 +220,7 @@ class QueuedScheduler(Scheduler):
         if self._filling or not self._may_have_more or self._ending or self._closing:
             return
         self._filling = True
-        # Pages that are queued during this call may be missing from its answer, so another lease follows.
+        # The answer may lack pages that are queued during this call, so another lease follows.
         self._may_have_more = self._seen_since = False
         leasing = self._in_thread(lambda: self._visited.lease(MOST_LEASED, self._options.lease_seconds))
         leasing.addCallbacks(self._leased, self._not_leased)
@@ -229,7 +230,7 @@ class QueuedScheduler(Scheduler):
         self._lease_failed = False
         self._filling = bool(self._timers.get("poll"))
         if self._leases.has_done():
-            # The service may have been unavailable when they were to be acknowledged.
+            # An earlier acknowledgement may have failed because the service was unavailable.
             self._flush_later()
         if urls:
             self._may_have_more = True
@@ -237,7 +238,7 @@ class QueuedScheduler(Scheduler):
             self._look()
         self._leases.add(one["id"] for one in urls)
         if self._ending:
-            # This crawl no longer checks their links, and releases these pages at its end.
+            # This crawl no longer checks their links, so it releases these pages at its end.
             self._leases.hold_all()
             return
         unreadable: List[str] = []
@@ -334,7 +335,7 @@ class QueuedScheduler(Scheduler):
         return super()._in_thread(act)
 
     def _looked(self, queue: Dict[str, int]) -> None:
-        """Waits for the pages of other crawls: they return if these crawls are killed, and may have new links."""
+        """Waits for other crawls' pages, which return if those crawls are killed, and may have new links."""
         others = queue["waiting"] + queue["leased"] - len(self._leases)
         if others > 0:
             self._put_off_held()
@@ -370,7 +371,7 @@ class QueuedScheduler(Scheduler):
         close_spider(self.crawler, OTHER_SPIDER)
 
     def _idle_once(self) -> None:
-        """Ends a crawl that cannot lease pages, or leases once more before the crawl ends."""
+        """Ends a crawl that can't lease pages, or leases once more before the crawl ends."""
         if self._lease_failed:
             self._idle()
         elif self._seen_since and not self._ending:
@@ -388,7 +389,7 @@ class QueuedScheduler(Scheduler):
     # Leases.
 
     def _settle(self) -> None:
-        """Finds the requests that the engine has finished. Scrapy has no signal for the end of a callback."""
+        """Finds requests that the engine has finished, because Scrapy has no signal for the end of a callback."""
         slot = slot_of(self.crawler)
         if slot is not None:
             for request in [one for one in self._fetching if one not in slot.inprogress]:
@@ -406,7 +407,7 @@ class QueuedScheduler(Scheduler):
     def _acknowledge(self) -> None:
         ready = self._leases.take_acknowledgeable()
         if ready:
-            # Removed here, because _extend drops the URLs of leases that are not held.
+            # Removed here, because _extend drops the URLs of leases that aren't held.
             urls = {lease: self._url_of.pop(lease) for lease in ready if lease in self._url_of}
             again = self._leases.again(ready)
             acknowledging = self._in_thread(lambda: self._visited.ack(list(ready), again))
@@ -459,7 +460,7 @@ class QueuedScheduler(Scheduler):
             self._extend_failed = False
             self._extend_later()
             return
-        # The next call starts after this one has ended, which may take longer than a lease.
+        # The next call starts only after this one has ended, which may take longer than a lease.
         extending = self._in_thread(lambda: self._visited.extend(held, self._options.lease_seconds))
         extending.addCallbacks(self._extended, self._not_extended, callbackArgs=(held,), errbackArgs=(held,))
 
@@ -472,7 +473,7 @@ class QueuedScheduler(Scheduler):
         if not self._extend_failed:
             self._outage.failed(len(leases), "available to other crawls when their leases end", told(failure))
         self._extend_failed = True
-        # The call may have used most of the remaining time of the leases.
+        # The call may have used most of the leases' remaining time.
         self._after("extend", POLL_SECONDS, self._extend)
 
     def _after(self, name: str, seconds: float, act: Any) -> None:
@@ -513,7 +514,7 @@ class QueuedScheduler(Scheduler):
         return giving.addCallbacks(self._tell_end, self._not_given_back)
 
     def _keys_to_unmark(self, unfetched: Request) -> List[Key]:
-        # The page of a lease stays visited and in the queue.
+        # A leased page stays visited and in the queue.
         return super()._keys_to_unmark(unfetched) if self._leases.of(unfetched) is None else []
 
     def _not_given_back(self, failure: Failure) -> None:

@@ -28,7 +28,7 @@ logger = logging.getLogger(__name__)
 
 MIDDLEWARE = "scrapy_unseen.VisitCrawled"
 UNAVAILABLE = "unseen_unavailable"
-#: In the meta of requests in a JOBDIR that must be checked when their turn comes.
+# : In the meta of requests from a JOBDIR that must be checked when their turn comes.
 UNASKED = "unseen_unasked"
 #: Scrapy resolves host names in the same threads, of which it has ten.
 MOST_CALLS = 4
@@ -46,7 +46,7 @@ class Scheduler(ScrapyScheduler):
     crawler: Any
     stats: Any
     _options: Options
-    #: Text that the log adds about forgotten pages: the reason, and the way out.
+    # : What the log adds about forgotten pages: the reason, and how to avoid it.
     _GIVEN_BACK = ("", '. To keep them, set UNSEEN_VISITED_WHEN = "queued" or a JOBDIR')
 
     @classmethod
@@ -67,11 +67,11 @@ class Scheduler(ScrapyScheduler):
 
             # A subclass keeps its own methods.
             cls = QueuedScheduler if cls is Scheduler else type(cls.__name__, (cls, QueuedScheduler), {})
-        # This scheduler replaces the filter of Scrapy. Does not create the configured filter, because some clear their
-        # set when they close.
+        # This scheduler replaces Scrapy's filter. It doesn't create the configured filter, because some clear their set
+        # when they close.
         scheduler = cls(
             dupefilter=BaseDupeFilter(),
-            # The queue of the set replaces the JOBDIR.
+            # The set's queue replaces the JOBDIR.
             jobdir=None if queued else job_dir(settings),
             dqclass=load_object(settings["SCHEDULER_DISK_QUEUE"]),
             mqclass=load_object(settings["SCHEDULER_MEMORY_QUEUE"]),
@@ -92,28 +92,28 @@ class Scheduler(ScrapyScheduler):
         self._run = uuid.uuid4().hex
         self._known = Run()
         self._outage = Outage()
-        #: Fingerprints that this run does not schedule again, regardless of the answers of the service. With ``crawled``: all
-        #: requests that it has scheduled. In all modes: pages that it has failed to fetch and forgotten.
+        # : Fingerprints that this run doesn't schedule again, whatever the service says. With ``crawled``: all requests
+        # : that it has scheduled. In all modes: pages that it has failed to fetch and forgotten.
         self._not_again: Set[bytes] = set()
         self._waiting: List[Asked] = []
         self._timer: Optional[Any] = None
         self._calls = defer.DeferredSemaphore(MOST_CALLS)
         self._asking = 0
         self._to_visit: List[Key] = []
-        #: The service was unavailable for too long: no more requests are checked, and queued requests are still
-        #: fetched.
+        # : The service was unavailable for too long, so no more requests are checked, but queued ones are still
+        # : fetched.
         self._ending = False
-        #: Requests that were not checked since then. A JOBDIR keeps them for the next run.
+        # : Requests not checked since then. A JOBDIR keeps them for the next run.
         self._unasked: List[Request] = []
         self._closing = False
-        #: Whether the queues are closed.
+        # : True if the queues are closed.
         self._over = False
         self._quiet: Optional["defer.Deferred[None]"] = None
         self.crawler.unseen = self
         self.crawler.signals.connect(self._response_received, signal=signals.response_received)
         opened = in_thread(self._visited.open)
         opened.addErrback(self._cannot_open)
-        # Other code logs that the service is unavailable or does not allow this call.
+        # Other code logs that the service is unavailable or doesn't allow this call.
         opened.addCallback(lambda _: in_thread(self._visited.queue).addCallbacks(self._tell_start, lambda failure: None))
         return opened
 
@@ -140,7 +140,7 @@ class Scheduler(ScrapyScheduler):
         try:
             self._fingerprint(request)
         except Exception as error:
-            # Otherwise, it would fail later together with the other requests of its batch.
+            # Otherwise, it would fail later, together with all other requests in its batch.
             logger.error("%s was dropped, because its fingerprinter failed: %r", request, error)
             return self._leave_out(request)
         if is_discovery(request, self.spider):
@@ -148,11 +148,11 @@ class Scheduler(ScrapyScheduler):
         key = self._visited.key_of(request)
         redirected = is_redirected(request)
         if redirected and key in kept_keys(request):
-            # A redirect back to a page of its own chain, for example after setting a cookie. That page was scheduled
+            # A redirect back to a page in its own chain, for example after setting a cookie. That page was scheduled,
             # but not delivered yet.
             self._schedule(request, key)
             return True
-        # In modes other than ``crawled``, the redirected request may itself have visited the URL, under another
+        # In modes other than ``crawled``, the redirected request may itself have visited the URL, with another
         # spelling. The service must decide.
         if self._visited.is_known(key) and (self.visits_crawled or not redirected):
             self._mark_redirected(request)
@@ -180,7 +180,7 @@ class Scheduler(ScrapyScheduler):
                 return None
             if not self.visits_crawled or is_of_run(request, self._run):
                 return request
-            # This run may have found a request again that an earlier run left in a JOBDIR.
+            # This run may have found a request that an earlier run left in a JOBDIR.
             if request.dont_filter or not self._is_not_again(request):
                 self._not_again.add(self._fingerprint(request))
                 return request
@@ -189,7 +189,7 @@ class Scheduler(ScrapyScheduler):
     # The methods for spiders, as ``self.crawler.unseen``.
 
     def forget(self, *requests: "str | Request") -> "defer.Deferred[None]":
-        """Forgets URLs, or requests of any method. They are fetched when a crawl finds them again."""
+        """Forgets URLs, or requests with any method. They are fetched when a crawl finds them again."""
         found = [Request(one) if isinstance(one, str) else one for one in requests]
         for request in found:
             fingerprint = self._fingerprint(request)
@@ -198,7 +198,7 @@ class Scheduler(ScrapyScheduler):
         return self._forget([self._visited.key_of(request) for request in found])
 
     def forget_failed(self, request: Request) -> None:
-        """Forgets a request and the redirects that led to it, for later runs. This run does not retry it."""
+        """Forgets a request and the redirects that led to it, for later runs. This run doesn't retry it."""
         keys = kept_keys(request)
         if not keys or self.visits_crawled:
             return
@@ -219,7 +219,7 @@ class Scheduler(ScrapyScheduler):
         self._soon()
 
     def visit_crawled(self, response: Response) -> None:
-        """Visits the keys of the request of a response, and the key of its final URL."""
+        """Visits the keys of a response's request, and the key of its final URL."""
         request: Any = response.request
         if self._ending and self.dqs is None:
             # Its links were dropped. The next run fetches it again and finds them.
@@ -308,7 +308,7 @@ class Scheduler(ScrapyScheduler):
     def _not_answered(self, failure: Failure, asked: Sequence[Asked]) -> None:
         if self._options.on_error == "close":
             self._end()
-        # The next run would miss pages that may be visited but are not fetched.
+        # The next run would miss pages that may be visited but aren't fetched.
         visited = self._ending and not self.visits_crawled and getattr(failure.value, "sent", True)
         if self._options.on_error == "new" or visited:
             self._outage.failed(len(asked), "fetched, each at most once in this run", told(failure))
@@ -331,7 +331,7 @@ class Scheduler(ScrapyScheduler):
         self._push(request)
 
     def _push_unfiltered(self, request: Request) -> bool:
-        """Schedules a request unchecked. Ties its meta to its URL, because spiders copy the meta of a page to its links."""
+        """Schedules a request unchecked. Ties its meta to its URL, because spiders copy a page's meta to its links."""
         if is_redirected(request):
             keep(request, kept_keys(request), self._run, lease_of(request))
         if is_discovery(request, self.spider):
@@ -339,7 +339,7 @@ class Scheduler(ScrapyScheduler):
         return self._push(request)
 
     def _push_discovery(self, request: Request) -> bool:
-        """Schedules a document that lists pages, once in each run. It does not become visited."""
+        """Schedules a document that lists pages, once per run. It doesn't become visited."""
         if self._is_not_again(request) and not self._leads_back(request):
             return self._count_seen(request)
         self._not_again.add(self._fingerprint(request))
@@ -356,7 +356,7 @@ class Scheduler(ScrapyScheduler):
         self._signal_dropped(request)
 
     def _mark_redirected(self, request: Request) -> None:
-        """Visits the keys that led to a crawled page by redirects, so that they need not be checked again."""
+        """Visits the keys whose redirects led to a crawled page, so that they need no more checks."""
         if self.visits_crawled and is_redirected(request):
             self.visit(kept_keys(request))
 
@@ -447,7 +447,7 @@ class Scheduler(ScrapyScheduler):
         raise CloseSpider(UNAVAILABLE)
 
     def _cannot_open(self, failure: Failure) -> Any:
-        # A set that must be cleared first cannot be used yet.
+        # A set that must be cleared first can't be used yet.
         if failure.check(ServiceUnavailable) and self._options.on_error != "close" and not self._options.clear_on_start:
             logger.error("Unseen can't create the set now: %s", failure.value)
             return None
@@ -472,7 +472,7 @@ class Scheduler(ScrapyScheduler):
 
     def _give_back(self) -> "Optional[defer.Deferred[Any]]":
         self._over = True
-        # With ``crawled``, these pages were not visited.
+        # With ``crawled``, these pages weren't visited.
         keys = [] if self.visits_crawled else self._take_unfetched()
         if not keys:
             return None
@@ -518,7 +518,7 @@ class Scheduler(ScrapyScheduler):
 
 
 def told(failure: Failure) -> str:
-    """The error of the service, or the traceback of an error in this package."""
+    """The service's error, or the traceback of an error in this package."""
     return str(failure.value) if failure.check(ServiceError, ServiceUnavailable, SettingError) else failure.getTraceback()
 
 

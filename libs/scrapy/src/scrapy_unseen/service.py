@@ -1,4 +1,4 @@
-"""Calls to the service: blocking, thread-safe, and retried until the service answers."""
+"""Calls to the service. They block, are thread-safe, and are retried until the service answers."""
 
 import json
 import math
@@ -16,9 +16,9 @@ from urllib.parse import quote, urlsplit
 MOST_BYTES = 16 * 2**20
 ATTEMPT_SECONDS = 10.0
 FIRST_WAIT, MOST_WAIT = 0.05, 2.0
-#: Time limit of a call during an outage. Within this time after one call, other calls fail immediately.
+# : Time limit for a call during an outage. Within this time after one call, other calls fail immediately.
 AWAY_SECONDS = 1.0
-#: Time limit of a call when the crawl is closing.
+# : Time limit for a call when the crawl is closing.
 CLOSE_SECONDS = 3.0
 #: Statuses of temporary failures.
 PASSING = frozenset({408, 429, 502, 503, 504})
@@ -34,7 +34,7 @@ class ServiceError(Exception):
 
 
 class ServiceUnavailable(Exception):
-    """The service did not answer in time or was not ready. ``sent``: it may have received and executed the call."""
+    """The service didn't answer in time or wasn't ready. ``sent``: it may have received and executed the call."""
 
     def __init__(self, text: str, sent: bool) -> None:
         super().__init__(text)
@@ -51,8 +51,8 @@ class Service:
         if api_key:
             self._headers["Authorization"] = f"Bearer {api_key}"
         self._timeout = timeout
-        #: The last call timed out. Until a call is answered, only one call a second is tried, with a shorter time
-        #: limit.
+        # : The last call timed out. Until a call gets an answer, only one call a second is tried, with a shorter time
+        # : limit.
         self._away = False
         self._why = ""
         self._next_try = 0.0
@@ -64,7 +64,7 @@ class Service:
         self._lock = threading.Lock()
 
     def post(self, path: str, body: Optional[Dict[str, Any]] = None) -> Any:
-        """Returns the JSON of the answer. Retries use the same Idempotency-Key, so nothing is done twice."""
+        """Returns the answer's JSON. Retries use the same Idempotency-Key, so nothing is done twice."""
         data = b"" if body is None else json.dumps(body).encode()
         return self._call("POST", path, data, {**self._headers, "Idempotency-Key": uuid.uuid4().hex})
 
@@ -124,7 +124,7 @@ class Service:
                 wait = min(MOST_WAIT, 2 * wait)
 
     def _admit(self, path: str) -> float:
-        """Returns the time limit of a call. Raises if the service was unavailable a moment ago."""
+        """Returns the time limit for a call. Raises if the service was unavailable a moment ago."""
         with self._lock:
             if not self._away:
                 return self._timeout
@@ -136,7 +136,7 @@ class Service:
 
     def _failed(self, start: float, error: Exception) -> None:
         with self._lock:
-            # Another call may have been answered since.
+            # Another call may have got an answer since.
             if self._answered_at <= start:
                 self._away = True
                 self._why = str(error)
@@ -151,13 +151,13 @@ class Service:
         try:
             connection.request(method, self._base + path, data, headers)
             response = connection.getresponse()
-            # http.client accepts truncated headers. The service always sends the length of its answers.
+            # http.client accepts truncated headers. The service always sends its answers' length.
             if response.length is None and not response.chunked:
                 raise HTTPException("the answer is incomplete")
             text = response.read(MOST_BYTES + 1)
             if len(text) > MOST_BYTES:
                 raise HTTPException(f"the answer has more than {MOST_BYTES} bytes")
-            # A read with a limit does not raise an error for a truncated body.
+            # A read with a limit doesn't raise an error for a truncated body.
             if response.length:
                 raise HTTPException("the answer is incomplete")
         except BaseException:
@@ -208,7 +208,7 @@ class _Passing(Exception):
 def _answer(status: int, retry_after: Optional[str], text: bytes) -> Any:
     try:
         body = json.loads(text) if text else None
-    # Data that is nested too deeply is not a valid answer either.
+    # Data that is nested too deeply isn't a valid answer either.
     except (ValueError, RecursionError):
         body = None
     if 200 <= status < 300 and (body is not None or not text):

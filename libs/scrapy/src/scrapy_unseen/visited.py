@@ -1,4 +1,4 @@
-"""The visited set of a crawl: checks, visits, and forgets pages."""
+"""A crawl's visited set: checks, visits, and forgets pages."""
 
 import hashlib
 import logging
@@ -15,11 +15,11 @@ from .service import Service, ServiceError, path_of
 
 logger = logging.getLogger(__name__)
 
-#: Number of entries in one call.
+# : Number of entries per call.
 BATCH = 1_000
 #: The service refuses longer reasons.
 MOST_REASON_BYTES = 256
-#: The sign of Scrapy's priorities, highest first, with the priority of the queue.
+# : The sign of Scrapy's priorities, highest first, with the queue's priority.
 PRIORITIES: Sequence[Tuple[int, Dict[str, str]]] = ((1, {"priority": "high"}), (0, {}), (-1, {"priority": "low"}))
 NONE = Again({}, [])
 #: Maximum number of URLs in one explain call.
@@ -39,13 +39,13 @@ class Visited:
         self._filter = path_of("filters", name + REQUESTS)
         self._has_filter = False
         self._making = threading.Lock()
-        #: Whether the set has `perHost`. None: not known yet.
+        # : True if the set has `perHost`. None: not known yet.
         self._knows_hosts: Optional[bool] = None
-        #: Whether URLs of the set expire. None: not known yet.
+        # : True if the set's URLs expire. None: not known yet.
         self._ages: Optional[bool] = None
 
     def open(self) -> None:
-        """Creates the set if it does not exist. Uses an existing set as it is."""
+        """Creates the set if it doesn't exist. Uses an existing set as it is."""
         self._make()
         if self._options.clear_on_start:
             self._service.post(self._set + "/clear")
@@ -63,13 +63,13 @@ class Visited:
         self._service.hurry()
 
     def key_of(self, request: Request) -> Key:
-        # A visited set does not accept other schemes, such as ftp and data.
+        # A visited set doesn't accept other schemes, such as ftp and data.
         if self._options.key == "url" and request.method == "GET" and _is_http(request.url):
             return Key(True, request.url)
         return Key(False, self._fingerprint(request).hex())
 
     def is_known(self, key: Key) -> bool:
-        """Whether a key was seen a short while ago, so that no check is needed."""
+        """True if a key was seen a short while ago, so that no check is needed."""
         return self._cache.has(key)
 
     def ask(self, keys: Sequence[Key]) -> List[bool]:
@@ -129,21 +129,21 @@ class Visited:
         return self._each("extend", leases, leaseSeconds=seconds)
 
     def give_back(self, done: List[str], held: List[str], keys: Sequence[Key], again: Again) -> Dict[str, int]:
-        """Ends all leases and forgets keys. Released pages were not tried. Returns the counts of the queue."""
+        """Ends all leases and forgets keys. Released pages don't count as tried. Returns the queue's counts."""
         self.ack(done, again)
         self.forget(keys)
         self._each("release", held, countAttempt=False)
         return self.queue()
 
     def fail(self, leases: List[str], keys: Sequence[Key], seconds: int, reason: str) -> None:
-        """Releases leases of failed pages and counts their attempts. Forgets keys. The pages return after a delay."""
+        """Releases failed pages' leases and counts their attempts. Forgets keys. The pages return after a delay."""
         self.forget(keys)
         self._each("release", leases, delaySeconds=seconds, reason=reason)
 
     def put_off(self, leases: List[str], seconds: int, reason: str, keys: Sequence[Key] = ()) -> None:
-        """Releases leases that this crawl cannot use. Forgets keys. The pages return after a delay."""
+        """Releases leases that this crawl can't use. Forgets keys. The pages return after a delay."""
         self.forget(keys)
-        # Names of spiders may be long.
+        # Spider names may be long.
         short = reason.encode("utf-8", "replace")[:MOST_REASON_BYTES].decode("utf-8", "ignore")
         self._each("release", leases, delaySeconds=seconds, reason=short, countAttempt=False)
 
@@ -161,7 +161,7 @@ class Visited:
             self._each("release", some, **{waits: seconds}, countAttempt=False)
 
     def queue(self) -> Dict[str, int]:
-        """Returns how many URLs of the queue are ``waiting``, ``leased``, ``delayed``, ``scheduled``, and ``dead``."""
+        """Returns how many URLs in the queue are ``waiting``, ``leased``, ``delayed``, ``scheduled``, and ``dead``."""
         description = self._service.get(self._set)
         self._knows_hosts = "perHost" in description
         self._ages = "maxAgeSeconds" in description
@@ -175,7 +175,7 @@ class Visited:
         return words
 
     def is_one_page(self, key: Key, others: Sequence[Key]) -> bool:
-        """Whether a URL has the same URL key as one of the others."""
+        """True if a URL has the same URL key as one of the others."""
         urls = [one.text for one in (key, *others) if one.is_url]
         if not key.is_url or len(urls) == 1:
             return False
@@ -216,7 +216,7 @@ class Visited:
 
     @property
     def ages(self) -> bool:
-        """Whether URLs of the set expire, as far as is known."""
+        """True if the set's URLs are known to expire."""
         return bool(self._ages)
 
     def _post(self, path: str, member: str, entries: Sequence[Any], answered: str = "results", **how: str) -> List[Any]:

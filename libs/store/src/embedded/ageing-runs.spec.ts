@@ -17,8 +17,8 @@ const bench = new Workbench();
 afterEach(() => bench.tidy());
 
 /**
- * An ageing set of one layer whose hosts choose one of RUNS runs. It is so full that many items have all their cells
- * kept live by other items.
+ * A one-layer set that ages, in which hosts choose one of RUNS runs. It is so full that other items keep all cells of
+ * many items live.
  */
 async function create(store: EmbeddedStore): Promise<Filter> {
   const spec = filterSpec(store, {
@@ -35,7 +35,7 @@ const add = async (store: EmbeddedStore, filter: Filter, keys: readonly string[]
   ...(await store.counters.add(filter, positions(filter, keys), operation(), { payloads: keys })),
 ];
 
-/** The room for URLs in each run, and everything else that must be the same in a copy of the set. */
+/** Each run's room for URLs, and everything else that must be the same in a copy of the set. */
 async function seenIn(store: EmbeddedStore, { name, kind }: Filter, asked: readonly string[]) {
   const filter = await store.open(name, kind);
   const { geometry, seed } = filter;
@@ -53,7 +53,7 @@ async function seenIn(store: EmbeddedStore, { name, kind }: Filter, asked: reado
   return { rooms, items, age, nonZeroCells, found: [...found] };
 }
 
-it('a set that ages has the same URLs, hidden items and room in each run after a kill, while time passes', async () => {
+it('a set that ages keeps its URLs, its hidden items and the room in each run after a kill, while time passes', async () => {
   const clock = new MovedClock();
   clock.toStartOf(EPOCH_MS);
   const store = await bench.open({ clock, checkpointBytes: 20_000 });

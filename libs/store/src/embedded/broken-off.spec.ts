@@ -40,12 +40,12 @@ async function patiently<T>(call: () => Promise<T>): Promise<T> {
 }
 
 describe('a change that fails after it has written data', () => {
-  it('is an error, is rolled back, and does not affect parallel changes', async () => {
+  it('throws, is rolled back, and does not affect parallel changes', async () => {
     const store = await bench.open();
     const visited = await createFilter(store, { name: 'visited', kind: 'visited-set' });
     const counted = await createFilter(store, { name: 'counted', semantics: 'multiset' });
     await store.counters.add(visited, positions(visited, keys(2)), operation(), { payloads: keys(2) });
-    // The first payload can be queued, but the second cannot.
+    // The first payload can be queued, but the second can't.
     const payloads = [...keys(1, 2), undefined as unknown as string];
 
     const batches = Array.from({ length: 20 }, (_, i) => keys(10, i * 10));
@@ -96,7 +96,7 @@ describe('a store whose last write failed', () => {
 });
 
 describe('a read that sees a change before it is committed', () => {
-  it('is answered after the commit', async () => {
+  it('returns after the commit', async () => {
     let onChange = (): void => undefined;
     const now = (): number => {
       onChange();
@@ -113,8 +113,7 @@ describe('a read that sees a change before it is committed', () => {
     for (let turn = 0; turn < 50; turn++) {
       const batch = positions(filter, keys(10, turn * 10));
       const reading = new Promise<void>((resolve, reject) => {
-        // This runs inside the transaction. A microtask that waits for the end of the transaction runs before the
-        // commit.
+        // This runs inside the transaction. A microtask that waits for the transaction's end runs before the commit.
         onChange = () => {
           onChange = () => undefined;
           queueMicrotask(() => {
@@ -143,7 +142,7 @@ describe('a row of a queue that goes missing or is damaged while the store runs'
     damaged: (database, key) => flipRow(database, 'log', key),
   };
 
-  it.each(Object.keys(BREAK))('loses its visited set permanently, and no other data: %s', async (how) => {
+  it.each(Object.keys(BREAK))('permanently loses its visited set, but no other data: %s', async (how) => {
     const store = await bench.open();
     const visited = await createFilter(store, { name: 'visited', kind: 'visited-set' });
     const counted = await createFilter(store, { name: 'counted', semantics: 'multiset' });
@@ -155,7 +154,7 @@ describe('a row of a queue that goes missing or is damaged while the store runs'
 
     const lease = () => store.queue.lease(visited, 1, 60_000, operation());
     await expect(lease()).rejects.toMatchObject({ code: 'STORE_DATA_LOST' });
-    // Succeeds immediately, because the disk works and no call must wait.
+    // Succeeds immediately, because the disk works and no call has to wait.
     const add = () => store.counters.add(counted, positions(counted, keys(5)), keyed('add'));
     expect([...(await add())]).toEqual(keys(5).map(() => 1));
     await expect(lease()).rejects.toMatchObject({ code: 'STORE_DATA_LOST' });
@@ -167,7 +166,7 @@ describe('a row of a queue that goes missing or is damaged while the store runs'
   });
 });
 
-describe('a change whose answer cannot be recorded', () => {
+describe('a change whose answer can’t be recorded', () => {
   it('fails alone, before it changes anything, and causes no reload', async () => {
     const store = await bench.open();
     const counted = await createFilter(store, { name: 'counted', semantics: 'multiset' });
@@ -195,7 +194,7 @@ describe('a change whose answer cannot be recorded', () => {
     } finally {
       unspeakable.mockRestore();
     }
-    // The operation changed nothing, so its id can be used again.
+    // The operation changed nothing, so its id can be reused.
     expect(await store.create(other, keyed('create'))).toMatchObject({ created: true });
     await store.close();
     const again = await bench.open();
@@ -208,8 +207,8 @@ describe('a change whose answer cannot be recorded', () => {
   });
 });
 
-describe('a disk that does not answer (another process holds the database’s write lock)', () => {
-  it('is STORE_UNAVAILABLE at the deadline; reads continue; expired changes do not start', async () => {
+describe('a disk that hangs (another process holds the database’s write lock)', () => {
+  it('causes STORE_UNAVAILABLE at the deadline, while reads continue and expired changes do not start', async () => {
     const store = await bench.open();
     const filter = await createFilter(store, { semantics: 'multiset' });
     const batch = positions(filter, keys(10));
@@ -227,7 +226,7 @@ describe('a disk that does not answer (another process holds the database’s wr
   });
 });
 
-/** Begins a transaction in a separate process, which lasts until `release`. */
+/** Starts a transaction in a separate process. It lasts until `release`. */
 async function holdWriteLock(path: string): Promise<{ release(): Promise<void> }> {
   const program = `
     import { open } from 'lmdb';
@@ -257,7 +256,7 @@ describe('a change of the same filter right after a failed one', () => {
     const store = await bench.open();
     const visited = await createFilter(store, { kind: 'visited-set' });
     await store.counters.add(visited, positions(visited, keys(2)), operation(), { payloads: keys(2) });
-    // The first payload can be queued, but the second cannot.
+    // The first payload can be queued, but the second can't.
     const payloads = [...keys(1, 2), undefined as unknown as string];
     const breakOff = () =>
       store.counters.add(visited, positions(visited, keys(2, 2)), operation(), { payloads });

@@ -16,8 +16,8 @@ async function visitedSet(capacity = 10_000): Promise<{ store: EmbeddedStore; fi
 
 const times = (count: number, answer: number): number[] => Array<number>(count).fill(answer);
 
-describe('a batch of a visited set that takes several rows of the log', () => {
-  it('is answered in order, queued in order, and repeated as a whole', async () => {
+describe('a visited set’s batch that takes several rows of the log', () => {
+  it('gets answers in order, is queued in order, and repeats as a whole', async () => {
     const { store, filter } = await visitedSet();
     const all = positions(filter, URLS);
     const mixed = [...URLS.slice(0, 1_500), ...keys(1_000, COUNT)];

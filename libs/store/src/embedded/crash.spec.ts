@@ -19,13 +19,13 @@ afterAll(() => rmSync(program, { recursive: true }));
 
 interface Written {
   readonly acknowledged: number[];
-  /** The last line of a child that was not killed. */
+  /** The last line of a child that wasn't killed. */
   readonly end: Record<string, unknown> | undefined;
 }
 
 /**
- * Runs testing/crash-child.ts from batch `from` on. Kills it some time after its first line, or limits the size of its
- * files.
+ * Runs testing/crash-child.ts, starting at batch `from`. Kills it some time after its first line, or limits its file
+ * size.
  */
 async function runChild(
   from: number,
@@ -50,7 +50,7 @@ async function runChild(
   return { acknowledged, end: said.find((line) => !('acknowledged' in line)) };
 }
 
-/** Every acknowledged batch is present once, with its record. Any other batch is present whole or not at all. */
+/** Expects each acknowledged batch once, with its record, and any other batch whole or not at all. */
 async function expectWhole(store: EmbeddedStore, acknowledged: readonly number[]): Promise<void> {
   const filter = await store.open('seen', 'filter');
   const before = await store.describe(filter);
@@ -80,7 +80,7 @@ describe('kill -9', () => {
   });
 });
 
-/** Minimum number of batches that are acknowledged between two copies. */
+/** Minimum number of batches acknowledged between two copies. */
 const BATCHES_A_COPY = 5;
 
 describe('a copy of a live directory, as a crash would leave it', () => {
@@ -121,14 +121,14 @@ describe('a copy of a live directory, as a crash would leave it', () => {
   });
 });
 
-/** The library has these methods, but its types lack them. */
+/** The library has these methods, but its types don't. */
 interface Environment {
   backup(path: string, compact: boolean): Promise<void>;
   close(): Promise<void>;
 }
 
 describe('a write that fails', () => {
-  it('is an error, changes nothing, and loses no acknowledged batch', async () => {
+  it('throws, changes nothing, and loses no acknowledged batch', async () => {
     const { acknowledged, end } = await runChild(0, { fileBlocks: 4000 });
     expect(acknowledged.length).toBeGreaterThan(10);
     expect(end).toMatchObject({ present: 0, items: acknowledged.length * BATCH });

@@ -7,10 +7,10 @@ import { Random, SEED } from '../../../../test/support/random.js';
 import { compileInto } from './testing/compiled.js';
 import type { Flip, Verdict } from './testing/damage-child.js';
 
-/** Total number of flips: half of them in a store that was killed, half in one that was closed. */
+/** Total number of flips, half of them in a killed store and half in a closed one. */
 const FLIPS = Number(process.env['DAMAGE_RUNS'] ?? 150);
 const PROCESSES = 2;
-/** A child that prints nothing for this long hangs, even on a busy machine. */
+/** A child that prints nothing for this long has hung, even on a busy machine. */
 const SILENCE_MS = 60_000;
 const PAGE = 4096;
 const META_BYTES = 168;
@@ -60,11 +60,11 @@ function chooseFlips(data: Buffer, count: number, random: Random): Flip[] {
 
 interface Outcome {
   readonly flip: Flip;
-  /** The verdicts of both starts, or how the process ended. */
+  /** The verdicts from both starts, or how the process ended. */
   readonly verdicts: readonly Verdict[] | string;
 }
 
-/** Tries the flips one after the other in a child process. If it dies, a new one continues. */
+/** Tries the flips one by one in a child process. If it dies, a new one continues. */
 async function tryAll(
   store: { directory: string; model: string },
   flips: readonly Flip[],

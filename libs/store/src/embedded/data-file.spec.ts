@@ -19,20 +19,17 @@ describe('a data file that LMDB could not survive', () => {
     await expect(bench.open()).rejects.toThrow(/data.mdb is damaged \(.*\): restore a copy of the directory/);
   });
 
-  it.each(['first', 'second'])(
-    'is refused if the kind of its %s page is not that of a meta page',
-    async (page) => {
-      const path = join(await bench.dataDir(), 'data.mdb');
-      await (await bench.open()).close();
-      const file = readFileSync(path);
-      const at = (page === 'first' ? 0 : file.readUInt32LE(META.pageSize)) + META.kind;
-      file[at] = (file[at] as number) ^ 0x8e;
-      writeFileSync(path, file);
-      await expect(bench.open()).rejects.toThrow(/data.mdb is damaged/);
-    },
-  );
+  it.each(['first', 'second'])('is refused if its %s page is not marked as a meta page', async (page) => {
+    const path = join(await bench.dataDir(), 'data.mdb');
+    await (await bench.open()).close();
+    const file = readFileSync(path);
+    const at = (page === 'first' ? 0 : file.readUInt32LE(META.pageSize)) + META.kind;
+    file[at] = (file[at] as number) ^ 0x8e;
+    writeFileSync(path, file);
+    await expect(bench.open()).rejects.toThrow(/data.mdb is damaged/);
+  });
 
-  it('cut short is refused or STORE_DATA_LOST, and never looks empty', async () => {
+  it('cut short is refused or causes STORE_DATA_LOST, and never looks empty', async () => {
     const path = join(await bench.dataDir(), 'data.mdb');
     const store = await bench.open();
     const filter = await createFilter(store, { name: 'seen', capacity: 200_000 });
@@ -51,8 +48,8 @@ describe('a data file that LMDB could not survive', () => {
 /** Offsets of fields in a meta page. */
 const META = { kind: 18, pageSize: 48, commit: 152, header: 24, end: 168 };
 
-describe('a data file in which a power loss has undone commits', () => {
-  it('is opened as LMDB leaves it: with the restored commit in both meta pages', async () => {
+describe('a data file in which a power failure has undone commits', () => {
+  it('opens as LMDB leaves it, with the restored commit in both meta pages', async () => {
     const path = join(await bench.dataDir(), 'data.mdb');
     const store = await bench.open();
     const filter = await createFilter(store, { name: 'seen' });

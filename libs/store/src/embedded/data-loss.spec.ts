@@ -48,7 +48,7 @@ const DAMAGES: Record<string, (database: Database, generation: Buffer) => void> 
 };
 
 describe('a filter with missing data', () => {
-  it.each(Object.keys(DAMAGES))('answers STORE_DATA_LOST to every call: %s', async (name) => {
+  it.each(Object.keys(DAMAGES))('fails every call with STORE_DATA_LOST: %s', async (name) => {
     const { store, hurt, whole } = await damaged(DAMAGES[name] as (typeof DAMAGES)[string]);
     const batch = positions(hurt, keys(500));
     const calls = [
@@ -68,7 +68,7 @@ describe('a filter with missing data', () => {
     });
   });
 
-  it('is reported by verifyDirectory, as is an intact one, and neither is changed', async () => {
+  it('is reported by verifyDirectory, like an intact one, and neither is changed', async () => {
     const { store } = await damaged((database, generation) => {
       database.blocks.removeSync(blockKey(generation, 0, 0));
     });
@@ -131,14 +131,14 @@ describe('a filter that ages', () => {
   });
 });
 
-/** Tables that store removals, and a byte of their rows that is checked. */
+/** Tables that store removals, and a byte of their rows that is verified. */
 const OF_REMOVALS = [
   ['removed', 3],
   ['hidden', 7],
 ] as const;
 
 describe('stored removals', () => {
-  it.each(OF_REMOVALS)('a damaged row of %s loses its filter, and no other', async (table, at) => {
+  it.each(OF_REMOVALS)('a damaged row of %s loses its filter, but no other', async (table, at) => {
     const store = await bench.open();
     const whole = await createFilter(store, { name: 'whole' });
     await store.counters.add(whole, positions(whole, keys(500)), operation());
@@ -163,7 +163,7 @@ describe('stored removals', () => {
 });
 
 describe('a journal', () => {
-  it('with a gap loses the filters that changed at or after it, and no others', async () => {
+  it('with a gap loses the filters that changed at or after it, but no others', async () => {
     const store = await bench.open({ checkpointBytes: 2 ** 30 });
     const early = await createFilter(store, { name: 'early' });
     const late = await createFilter(store, { name: 'late' });
@@ -180,7 +180,7 @@ describe('a journal', () => {
     ['a damaged record', (database: Database) => flipRow(database, 'journal', numberKey(4))],
     ['a missing record', (database: Database) => database.journal.removeSync(numberKey(4))],
     ['a damaged last record', (database: Database) => flipRow(database, 'journal', numberKey(8))],
-  ])('with %s loses the filter of that record, and none that changed after it', async (_, damage) => {
+  ])('with %s loses that record’s filter, but none that changed after it', async (_, damage) => {
     const store = await bench.open({ checkpointBytes: 2 ** 30 });
     const hurt = await createFilter(store, { name: 'hurt' });
     const whole = await createFilter(store, { name: 'whole' });
@@ -202,7 +202,7 @@ describe('a journal', () => {
   });
 });
 
-/** A store on a damaged copy of the open store's data, as a kill would leave it. Records 1 and 2 are the creations. */
+/** A store on a damaged copy of the open store's data, as a kill would leave it. Records 1 and 2 are creations. */
 async function killedThen(damage: (database: Database) => unknown): Promise<EmbeddedStore> {
   const database = Database.open(await bench.dataDir());
   const copy = `${await bench.dataDir()}/copy`;
@@ -214,7 +214,7 @@ async function killedThen(damage: (database: Database) => unknown): Promise<Embe
   return bench.open({ dataDir: copy });
 }
 
-/** The library has this property, but its types lack it. */
+/** The library has this property, but its types don't. */
 interface Inside {
   readonly root: { backup(path: string, compact: boolean): Promise<void> };
 }

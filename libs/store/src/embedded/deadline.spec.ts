@@ -5,7 +5,7 @@ const bench = new Workbench();
 afterEach(() => bench.tidy());
 
 describe('a change whose deadline has passed when its turn comes', () => {
-  it('is STORE_UNAVAILABLE and does not start', async () => {
+  it('fails with STORE_UNAVAILABLE and does not start', async () => {
     const store = await bench.open();
     const filter = await createFilter(store);
     const late = store.counters.add(
@@ -21,14 +21,14 @@ describe('a change whose deadline has passed when its turn comes', () => {
 });
 
 describe('a store that is closed while its first changes are in progress', () => {
-  it('answers those changes and keeps them', async () => {
+  it('completes those changes and keeps them', async () => {
     const first = await bench.open();
     const { name } = await createFilter(first, { capacity: 100_000 });
     await first.close();
     // Nothing has changed since the start, so closing has nothing to write or wait for.
     const store = await bench.open();
     const filter = await store.open(name, 'filter');
-    // These are more than one transaction takes, so some were not handed to the database yet.
+    // One transaction takes fewer than these, so some have not been handed to the database yet.
     const batches = Array.from({ length: 20 }, (_, i) => positions(filter, keys(1_000, i * 1_000)));
     const added = batches.map((batch) => store.counters.add(filter, batch, operation()));
     await store.close();

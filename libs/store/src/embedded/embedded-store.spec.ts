@@ -44,14 +44,14 @@ describe('a data directory', () => {
     expect(modes).toEqual({ made: 0o700, there: 0o755 });
   });
 
-  it('has disk space for the lock file before LMDB maps it, so that a full disk is an error', async () => {
+  it('has disk space for the lock file before LMDB maps it, so that a full disk causes an error', async () => {
     await bench.open();
     const { size, blocks } = statSync(join(await bench.dataDir(), 'data.mdb-lock'));
     expect(size).toBeGreaterThan(8_192);
     expect(blocks * 512).toBeGreaterThanOrEqual(size);
   });
 
-  it('has one owner until that owner closes it; the error for a second one names the directory', async () => {
+  it('has one owner until that owner closes it, and the error for a second one names the directory', async () => {
     const first = await bench.open();
     const dataDir = await bench.dataDir();
     await expect(EmbeddedStore.open({ dataDir })).rejects.toThrow(dataDir);
@@ -60,7 +60,7 @@ describe('a data directory', () => {
     await bench.open();
   });
 
-  it('that cannot be created is an error, and nothing stays open', async () => {
+  it('that cannot be created causes an error, and nothing stays open', async () => {
     const dataDir = await bench.dataDir();
     await expect(EmbeddedStore.open({ dataDir: '/dev/null/data' })).rejects.toThrow('/dev/null');
     await bench.open({ dataDir });
@@ -69,7 +69,7 @@ describe('a data directory', () => {
 
 describe('a restart', () => {
   it('keeps cells, counts, descriptions and queue', async () => {
-    // The description contains the age of the oldest entry.
+    // The description contains the oldest entry's age.
     const start = Date.now();
     const options = { clock: clockOf(() => start) };
     const store = await bench.open(options);
@@ -102,7 +102,7 @@ describe('a restart', () => {
     const store = await bench.open();
     const filter = await createFilter(store, { kind: 'visited-set' });
     await store.counters.add(filter, positions(filter, keys(2000)), operation(), { payloads: keys(2000) });
-    // The store is closed immediately, so the deletion in the background is interrupted.
+    // The store closes immediately, which interrupts the deletion in the background.
     await Promise.all([store.drop('seen', 'visited-set', operation()), store.close()]);
     const again = await bench.open();
     await expect(again.open('seen', 'visited-set')).rejects.toMatchObject({ code: 'FILTER_NOT_FOUND' });
@@ -127,14 +127,14 @@ describe('a restart', () => {
 });
 
 describe('creation', () => {
-  it('is STORE_FULL if memory is too small, and the store continues', async () => {
+  it('fails with STORE_FULL if memory is too small, and the store continues', async () => {
     const store = await bench.open();
     const huge = filterSpec(store, { capacity: 10 ** 13 });
     await expect(store.create(huge, operation())).rejects.toMatchObject({ code: 'STORE_FULL' });
     await createFilter(store);
   });
 
-  it('by parallel calls under one name creates one filter', async () => {
+  it('creates one filter if parallel calls use the same name', async () => {
     const store = await bench.open();
     const spec = filterSpec(store);
     const made = await Promise.all(Array.from({ length: 8 }, () => store.create(spec, operation())));
@@ -144,7 +144,7 @@ describe('creation', () => {
 });
 
 describe('a closed store', () => {
-  it('refuses every call after it has answered those in progress', async () => {
+  it('refuses every call after completing those in progress', async () => {
     const store = await bench.open();
     const filter = await createFilter(store);
     const adding = store.counters.add(filter, positions(filter, keys(1000)), operation());
@@ -164,7 +164,7 @@ describe('a closed store', () => {
   });
 });
 
-it('rows of entries and of marks fit in a page, unless one URL is longer', async () => {
+it('rows of entries and marks fit in a page, unless one URL is longer', async () => {
   const store = await bench.open();
   const filter = await createFilter(store, { kind: 'visited-set', capacity: 10_000 });
   const long = `https://example.org/${'x'.repeat(6_000)}`;
@@ -201,7 +201,7 @@ it('all items that one call forgot stay forgotten after a restart', async () => 
   expect(leased.map(({ payload }) => payload)).toEqual(urls.slice(900));
 });
 
-it('a waiting caller is woken for a lease that ended before its timer was set', async () => {
+it('a waiting caller wakes for a lease that ended before its timer was set', async () => {
   let ahead = 0;
   const store = await bench.open({ clock: clockOf(() => Date.now() + ahead) });
   const filter = await createFilter(store, { kind: 'visited-set' });
@@ -212,7 +212,7 @@ it('a waiting caller is woken for a lease that ended before its timer was set', 
       if (++calls > 0 && ahead > 0) resolve();
     });
   });
-  // As on a machine that stalls after the commit of the lease.
+  // As if the machine stalled after committing the lease.
   await store.queue.lease(filter, 1, 1_000, operation()).then(() => (ahead = 5_000));
   await called;
   expect(await store.queue.lease(filter, 1, 1_000, operation())).toMatchObject([{ attempt: 2 }]);
@@ -221,7 +221,7 @@ it('a waiting caller is woken for a lease that ended before its timer was set', 
   expect(calls - before).toBeLessThan(3);
 });
 
-it('a waiting caller is woken for a lease that ends while its timer is being set', async () => {
+it('a waiting caller wakes for a lease that ends while its timer is being set', async () => {
   const HOUR_MS = 3_600_000;
   const moved = new MovedClock();
   let isArmed = false;
@@ -243,8 +243,8 @@ it('a waiting caller is woken for a lease that ends while its timer is being set
   expect(isArmed).toBe(false);
 });
 
-it('the space of entries that left a queue is reused', async () => {
-  // A queue also leaves the journal and the records of operations behind, up to these limits.
+it('space is reused after entries leave a queue', async () => {
+  // A queue also leaves journal and operation records behind, up to these limits.
   const store = await bench.open({ checkpointBytes: 200_000, maxRecordBytes: 50_000 });
   const filter = await createFilter(store, { kind: 'visited-set', capacity: 10_000 });
   const size = async (): Promise<number> => statSync(join(await bench.dataDir(), 'data.mdb')).size;
@@ -268,11 +268,11 @@ it('the space of entries that left a queue is reused', async () => {
     await store.counters.remove(filter, positions(filter, keys(4_000)), operation());
     sizes.push(await size());
   }
-  // Five rounds of entries that stay would more than double the size.
+  // If entries stayed, five rounds would more than double the size.
   expect(sizes[7]).toBeLessThanOrEqual(1.5 * (sizes[2] as number));
 });
 
-it('warns of a nearly full filter without memory for its next layer, and refuses items that need it', async () => {
+it('warns of a nearly full filter without memory for its next layer, and refuses items that need the layer', async () => {
   const store = await bench.open();
   const spec = filterSpec(store, { capacity: 100 });
   const first = { capacity: 100, errorRate: 0.001, geometry: spec.geometry };
@@ -300,7 +300,7 @@ it('warns of a nearly full filter without memory for its next layer, and refuses
   expect((await store.readiness()).warnings).toEqual([]);
 });
 
-it('memory that is reserved for a layer counts towards the quota, and is not reserved beyond it', async () => {
+it('memory reserved for a layer counts towards the quota, and is never reserved beyond it', async () => {
   const clock = new MovedClock();
   const store = await bench.open({ clock });
   const filter = await createGrowing(store, { name: 'a.seen', capacity: 200, errorRate: 1e-9 });
@@ -312,7 +312,7 @@ it('memory that is reserved for a layer counts towards the quota, and is not res
       positions(filter, keys(count)),
       operation({ quota: { prefix: 'a.', maxBytes } }),
     );
-  // An add decides about the next layer before its answer.
+  // An add decides about the next layer before it returns.
   await addWithin(190, first + second - 1);
   expect(await usage()).toBe(first);
   await expect(addWithin(300, first + second - 1)).rejects.toMatchObject({ code: 'QUOTA_EXCEEDED' });

@@ -50,24 +50,21 @@ import { Watches } from './calls/watches.js';
 export interface EmbeddedOptions {
   /** Created if it is missing. Only one store at a time owns it. */
   readonly dataDir: string;
-  /** Every answer also waits until its change is on disk. */
+  /** Also makes every answer wait until its change is on disk. */
   readonly fsync?: boolean;
-  /**
-   * Limit on the operation records of one filter and origin, in bytes. At the limit, records are kept for a shorter
-   * time.
-   */
+  /** Limit on operation records per filter and origin, in bytes. At the limit, records are kept for a shorter time. */
   readonly maxRecordBytes?: number;
   /** Cells are checkpointed when the journal exceeds this many bytes, or half the size of all cells if that is more. */
   readonly checkpointBytes?: number;
-  /** Number of marks, or an eighth of the entries if that is more, above which a queue is swept. */
+  /** A queue is swept when it has more marks than this, or than an eighth of its entries if that is more. */
   readonly maxMarks?: number;
-  /** Time without a call after which a sync is abandoned, in ms. */
+  /** How long a sync may go without a call before it is abandoned, in ms. */
   readonly syncIdleMs?: number;
-  /** Limit on the removals that are noted while a sync is open. One more removal abandons the sync. */
+  /** Limit on the removals that an open sync notes. One more removal abandons the sync. */
   readonly maxSyncForgets?: number;
   /**
    * Limit on the hidden items of a filter that ages: forgotten items whose cells other items keep live. They are noted
-   * until they expire. Forgetting one more is refused.
+   * until they expire. At the limit, forgetting another is refused.
    */
   readonly maxHidden?: number;
   readonly clock?: Clock;
@@ -77,10 +74,10 @@ export interface EmbeddedOptions {
 const DEFAULT_CHECKPOINT_BYTES = 64 * 2 ** 20;
 
 /**
- * The store of one process: cells in memory, and all durable data in an LMDB environment.
+ * The store for a single process, with cells in memory and all durable data in an LMDB environment.
  *
  * A mutation is one transaction: operation record, journal record of the changed cells, queue entries and counts. Its
- * callback runs alone and changes memory, too. The store answers after the commit. A background checkpoint writes cells
+ * callback runs alone and also changes memory. The store answers after the commit. A background checkpoint writes cells
  * in blocks. When the store starts, it loads these blocks and applies the later part of the journal. A call waits only
  * for its commit, and at most until its deadline.
  */
@@ -201,8 +198,8 @@ export class EmbeddedStore implements Store {
   }
 
   /**
-   * A copy of the cells of one first-layer segment, in the same layout as in Redis. Throws RangeError if the
-   * filter has no such segment.
+   * A copy of one first-layer segment's cells, in the same layout as in Redis. Throws RangeError if the filter has no
+   * such segment.
    */
   async segmentBytes(filter: Filter, segment: number): Promise<Uint8Array> {
     return this.engine.read((memory) => {

@@ -42,7 +42,7 @@ it.each(MOVES)(
       const { entries, next }: EntryPage = await store.queue.entries(filter, {}, 3, after);
       found.push(...entries.map(({ payload }) => payload));
       after = next;
-      // Entries in front of the cursor and behind it.
+      // Entries before and after the cursor.
       const forgotten = found.length === 6 ? [...keys(2), ...keys(5, 8)] : [];
       await store.counters.remove(filter, positions(filter, forgotten), operation());
       clock.advance(2 * SWEEP_AFTER_MS);

@@ -36,7 +36,7 @@ describe('a dropped host', () => {
     expect(rowsOf(store, 'dead')).toBe(2);
     expect(await store.hosts.drop(filter, HOST, operation())).toBe(100);
     expect(rowsOf(store, 'log')).toBe(1);
-    // The lane stays as long as entries of it are stored.
+    // The lane stays as long as its entries are stored.
     expect(rowsOf(store, 'lanes')).toBe(2);
     expect([...(await store.queue.ack(filter, ids.slice(0, 2), operation()))]).toEqual([2, 2]);
     clock.advance(SWEEP_AFTER_MS);
@@ -69,7 +69,7 @@ describe('a dropped host', () => {
     await store.queue.release(filter, ids, operation());
     await discover(store, filter, pages(10, 'later'), operation(), { delayMs: 86_400_000 });
     await discover(store, filter, [...pages(100, 'now'), ...urls(1)]);
-    // The second row cannot be deleted, and the store reloads its memory: as after a crash.
+    // Deleting the second row fails, and the store reloads its memory as it would after a crash.
     const { log } = bench.databaseOf(store);
     const remove = log.removeSync.bind(log);
     let deleted = 0;
@@ -147,7 +147,7 @@ describe('a dropped host', () => {
     await store.queue.lease(filter, 300, SWEEP_AFTER_MS / 4, operation(), { maxPerHost: 300 });
     await store.hosts.drop(filter, HOST, operation());
     clock.advance(SWEEP_AFTER_MS / 2);
-    // A description reads a limited number of rows. It does not see that the leases after these rows have ended.
+    // A description reads a limited number of rows. It misses expired leases beyond those rows.
     expect(await counts()).toMatchObject({ waiting: 0, leased: 2 });
     clock.advance(SWEEP_AFTER_MS / 2);
     await until('they are gone', async () => rowsOf(store, 'leases') === 2);
@@ -171,7 +171,7 @@ describe('a dropped host', () => {
       const reads = jest.spyOn(bench.databaseOf(store).lanes, 'get');
       const { waiting, [state]: held } = (await store.describe(filter)).queue!;
       expect(reads.mock.calls.length).toBeLessThanOrEqual(250);
-      // A description does not see that the other entries are due.
+      // The description misses that the other entries are due.
       expect(waiting).toBeGreaterThan(100);
       expect(held).toBeGreaterThan(0);
       expect(waiting + held).toBe(1_000);
@@ -197,7 +197,7 @@ describe('a dropped host', () => {
     clock.advance(SWEEP_AFTER_MS);
     clock.isSlow = true;
     await swept();
-    // Changes are answered in order, so the sweep has noticed its end, too.
+    // Changes complete in order, so the sweep has also noticed its end.
     await store.hosts.list(filter, 1);
     clock.isSlow = false;
     await dropDead(1);

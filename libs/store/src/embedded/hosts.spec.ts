@@ -11,7 +11,7 @@ const open = bench.hosts.bind(bench);
 const rowsOf = bench.rowsOf.bind(bench);
 
 describe('the number of hosts', () => {
-  it('is limited: URLs of further hosts are neither visited nor queued', async () => {
+  it('is limited: URLs of more hosts are neither visited nor queued', async () => {
     const store = await open({ maxHosts: 3 });
     const filter = await create(store, {});
     const { New, Present, Limited } = Added;
@@ -21,7 +21,7 @@ describe('the number of hosts', () => {
     const found = await store.counters.check(filter, positions(filter, more), Infinity);
     expect([...found]).toEqual([1, 1, 1, 0, 0, 1]);
     expect((await store.describe(filter)).queue).toMatchObject({ waiting: 4 });
-    // Hosts without entries do not count.
+    // Hosts without entries don't count.
     const leased = await store.queue.lease(filter, 1, LEASE_MS, operation());
     await store.queue.ack(
       filter,
@@ -76,7 +76,7 @@ describe('an abandoned sync', () => {
 });
 
 describe('a batch of many hosts', () => {
-  it('is several changes, and a repeat returns the same answers', async () => {
+  it('takes several changes, and a repeat returns the same answers', async () => {
     const store = await open({ hostsPerChange: 2 });
     const filter = await create(store, { maxUrls: 1 });
     const by = operation({ id: 'key', origin: 'caller', repeat: true });
@@ -90,11 +90,11 @@ describe('a batch of many hosts', () => {
     const removed = await store.counters.remove(filter, positions(filter, batch), removal);
     expect([...removed]).toEqual([1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 1, 1]);
     expect(await store.counters.remove(filter, positions(filter, batch), removal)).toEqual(removed);
-    // Their hosts have room again.
+    // There is room for their hosts again.
     expect(await discover(store, filter, keys)).toEqual(keys.map(() => Added.New));
   });
 
-  it('is several changes when its entries are released, too', async () => {
+  it('also takes several changes when its entries are released', async () => {
     const store = await open({ hostsPerChange: 2 });
     const filter = await create(store, {});
     await discover(store, filter, urls(7));
@@ -140,7 +140,7 @@ describe('an export with many hosts', () => {
     return parts;
   }
 
-  it('carries each lane once, page by page, and an import takes them slice by slice', async () => {
+  it('has each lane once, page by page, and an import takes them slice by slice', async () => {
     const store = await open({ entriesPerPage: 3, hostsPerChange: 2, entriesPerSlice: 2 });
     const filter = await create(store, { delayMs: LEASE_MS });
     await discover(store, filter, urls(10));

@@ -57,7 +57,7 @@ describe('operation records', () => {
     ]);
   });
 
-  it('of generated ids: a repeat is refused once the record is deleted', async () => {
+  it('of generated ids: a repeat fails once the record is deleted', async () => {
     const { clock, store } = await clocked();
     const filter = await createFilter(store);
     const made = operation({ repeat: true, madeAt: START });

@@ -11,8 +11,8 @@ const WINDOWS = 20;
 const RECORDS_A_WINDOW = 10;
 const MINUTE = 60_000;
 
-describe('the records of windows that have ended', () => {
-  it('are deleted while the store runs, except those of the last one', async () => {
+describe('records in windows that have ended', () => {
+  it('are deleted while the store runs, except for the last window', async () => {
     let now = 1_800_000_000_000;
     const store = await bench.open({ clock: clockOf(() => now) });
     const filter = await createFilter(store);

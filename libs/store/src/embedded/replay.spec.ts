@@ -8,7 +8,7 @@ import { createGrowing, keys, operation, positions, Workbench } from './testing/
 const bench = new Workbench();
 afterEach(() => bench.tidy());
 
-/** All data that must be the same in a copy. */
+/** All data that a copy must share. */
 async function contents(store: EmbeddedStore, filter: Filter): Promise<unknown> {
   const { recordWindowSeconds: _, ...stats } = await store.describe(filter);
   const cells: string[] = [];
@@ -34,7 +34,7 @@ describe('a start after a crash', () => {
       const wanted = await contents(store, filter);
       const dataDir = join(await bench.dataDir(), `copy-${round}`);
       await copyLive(await bench.dataDir(), dataDir);
-      // Each copy is opened twice: the second start must find all changes that the first has replayed.
+      // Opens each copy twice, because the second start must find all changes that the first has replayed.
       for (let start = 0; start < 2; start++) {
         const copy = await bench.open({ dataDir });
         expect(await contents(copy, await copy.open(filter.name, filter.kind))).toEqual(wanted);

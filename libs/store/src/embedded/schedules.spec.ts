@@ -10,7 +10,7 @@ import { Sweeper } from './queue/sweeper.js';
 import { createFilter, keys, operation, positions, Workbench } from './testing/fixtures.js';
 
 const DAY_MS = 86_400_000;
-/** Enough that a commit removes them in many steps. */
+/** Enough for a commit to remove them in many steps. */
 const MANY = 8_000;
 
 const bench = new Workbench();
@@ -26,7 +26,7 @@ const schedule = (store: EmbeddedStore, filter: Filter, payloads: string[], dela
   store.counters.add(filter, positions(filter, payloads), operation(), { payloads, delayMs });
 
 /**
- * A set with scheduled entries, right after the commit of a sync that keeps the first two of them. `meanwhile` is called
+ * A set with scheduled entries, right after committing a sync that keeps the first two of them. Calls `meanwhile`
  * during the sync.
  */
 async function committed(
@@ -59,7 +59,7 @@ describe('the scheduled entries that a sync did not keep', () => {
     const clock = new MovedClock();
     const store = await bench.open({ clock });
     const { filter, end } = await committed(store);
-    // Items of the last row, which is removed last.
+    // Items in the last row, which is removed last.
     const last = keys(2, MANY - 2);
     const added = store.counters.add(filter, positions(filter, last), operation(), { payloads: last });
     const { scheduled } = await countsOf(store, filter);
@@ -76,7 +76,7 @@ describe('the scheduled entries that a sync did not keep', () => {
     expect((await lease()).filter((payload) => !last.includes(payload)).sort()).toEqual(keys(2));
   });
 
-  it('are removed after a restart, too', async () => {
+  it('are also removed after a restart', async () => {
     const store = await bench.open();
     const { filter, end } = await committed(store);
     expect((await countsOf(store, filter)).scheduled).toBeGreaterThan(2);
@@ -85,7 +85,7 @@ describe('the scheduled entries that a sync did not keep', () => {
     const removal = jest.spyOn(Sweeper.prototype, 'removeUnkept');
     const again = await bench.open();
     const reopened = await again.open(filter.name, filter.kind);
-    // The calls that the start has made.
+    // The calls made by the start.
     await Promise.all(removal.mock.results.map(({ value }) => value));
     removal.mockRestore();
     expect((await countsOf(again, reopened)).scheduled).toBe(2);
@@ -100,14 +100,14 @@ describe('the scheduled entries that a sync did not keep', () => {
   it('are not exported even if their removal is interrupted', async () => {
     const store = await bench.open();
     const { filter } = await committed(store);
-    // As after a failed commit.
+    // As if a commit had failed.
     const removal = jest.spyOn(Sweeper.prototype, 'removeUnkept').mockResolvedValueOnce(undefined);
     expect(await exported(store, filter)).toEqual(keys(2));
     expect(removal.mock.calls.length).toBeGreaterThan(1);
     removal.mockRestore();
   });
 
-  it('are removed, and their set exported, while the queue of another set is swept', async () => {
+  it('are removed, and their set exported, during a sweep of another set’s queue', async () => {
     const clock = new MovedClock();
     const { store } = await bench.sized({ rowBytes: 100, sweptRowsPerSlice: 1 }, clock);
     const other = await createFilter(store, { kind: 'visited-set', name: 'other' });
@@ -136,7 +136,7 @@ describe('the scheduled entries that a sync did not keep', () => {
   });
 });
 
-describe('the entries that came due during a sync that did not keep them', () => {
+describe('entries that came due during a sync that did not keep them', () => {
   /** Makes all entries come due, and leases some of them. */
   const due = (clock: MovedClock, store: EmbeddedStore) => async (filter: Filter) => {
     clock.advance(DAY_MS);
@@ -161,7 +161,7 @@ describe('the entries that came due during a sync that did not keep them', () =>
     });
   });
 
-  it('do not take later entries of their items with them in a set that ages', async () => {
+  it('do not take their items’ later entries with them in a set that ages', async () => {
     const clock = new MovedClock();
     const store = await bench.open({ clock });
     const made = await createFilter(store, {
@@ -173,7 +173,7 @@ describe('the entries that came due during a sync that did not keep them', () =>
     const leased = await store.queue.lease(made, 2, HOUR_MS, operation());
     await store.queue.ack(made, [leased[0]!.id], operation());
     clock.advance(2 * DAY_MS);
-    // The items have expired, so this one gets another entry. Its item expires again before the commit.
+    // The items have expired, so this one gets another entry, and expires again before the commit.
     const again = leased[0]!.payload;
     const added = store.counters.add(made, positions(made, [again]), operation(), { payloads: [again] });
     expect([...(await added)]).toEqual([1]);

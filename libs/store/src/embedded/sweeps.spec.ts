@@ -54,7 +54,7 @@ it('a queue rests after a sweep in proportion to the time that it took', async (
   clock.isSlow = false;
   await forget(store, filter, 4);
   clock.advance(SWEEP_AFTER_MS);
-  // Enough turns for a sweep.
+  // Enough turns for a whole sweep.
   for (let turn = 0; turn < 20; turn++) {
     await setImmediate();
     expect(await countsOf(store, filter)).toMatchObject({ waiting: 19, forgotten: 1 });
@@ -63,7 +63,7 @@ it('a queue rests after a sweep in proportion to the time that it took', async (
   await swept(store, filter);
 });
 
-it('the queues of several sets are swept one slice at a time', async () => {
+it('several sets’ queues are swept one slice at a time', async () => {
   const clock = new MovedClock();
   const { store, database } = await bench.sized({ rowBytes: 100, sweptRowsPerSlice: 1 }, clock);
   const filters: Filter[] = [];
@@ -86,11 +86,11 @@ it('the queues of several sets are swept one slice at a time', async () => {
   clock.advance(SWEEP_AFTER_MS);
   for (const filter of filters)
     await until('it is swept', async () => (await countsOf(store, filter)).forgotten === 0);
-  // A slice of a sweep, and one that deletes marks.
+  // One slice of a sweep, and one that deletes marks.
   expect(most).toBeLessThanOrEqual(2);
 });
 
-it('a sweep reads the lanes of entries that do not wait only if a host was dropped', async () => {
+it('a sweep reads the lanes of entries that aren’t waiting only if a host was dropped', async () => {
   const clock = new MovedClock();
   const store = await bench.hosts({}, clock);
   const filter = await create(store, {}, 10_000, { maxAttempts: 1 });
@@ -107,7 +107,7 @@ it('a sweep reads the lanes of entries that do not wait only if a host was dropp
   const reads = jest.spyOn(lanes, 'get');
   clock.advance(SWEEP_AFTER_MS);
   await until('it is swept', () => Promise.resolve([...marks.getKeys({})].length === 0));
-  // It walks over 150 lanes, and then writes those of the removed entries.
+  // It walks over 150 lanes, then writes those of the removed entries.
   expect(reads.mock.calls.length).toBe(150 + 3);
   reads.mockRestore();
   expect(await countsOf(store, filter)).toMatchObject({ dead: 49, leased: 48, scheduled: 50, forgotten: 0 });

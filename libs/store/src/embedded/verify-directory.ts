@@ -10,20 +10,20 @@ import { DamagedRow } from './database/table.js';
 export interface VerifiedFilter {
   readonly name: string;
   readonly kind: FilterKind;
-  /** False if part of it is missing or damaged. A store answers STORE_DATA_LOST for it. */
+  /** False if part of it is missing or damaged. Calls on it fail with STORE_DATA_LOST. */
   readonly whole: boolean;
 }
 
 export interface VerifiedDirectory {
   readonly filters: readonly VerifiedFilter[];
-  /** Why no store would start on the directory. Then it is unknown which filters exist. */
+  /** Why no store would start on the directory. If set, we can't tell which filters exist. */
   readonly refusal?: string;
 }
 
 /**
- * Reads all data of a directory as a start does, and returns the state of each filter. LMDB opens the data file
- * read-only; only the lock files beside it are written. Throws if another store owns the directory, another version
- * wrote it, or it contains no data.
+ * Reads all data in a directory as a start does, and returns each filter's state. LMDB opens the data file read-only,
+ * and only the lock files beside it are written. Throws if another store owns the directory, another version wrote it,
+ * or it contains no data.
  */
 export async function verifyDirectory(directory: string): Promise<VerifiedDirectory> {
   if (!hasData(directory)) throw new Error(`${DATA_FILE} is missing or empty`);

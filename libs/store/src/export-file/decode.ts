@@ -42,15 +42,15 @@ interface Frame {
 /**
  * Reads an export file as its bytes arrive: first the header, then the parts. If the file is not a complete, unaltered
  * export, it throws ExportFileError, at the latest at the end of the iteration, so use the parts only when all have
- * arrived. Errors of the source are rethrown. No length in the file makes the reader allocate more than the bytes that
- * arrive.
+ * arrived. Rethrows the source's errors. The reader never trusts a length field: it allocates only for bytes that have
+ * arrived.
  */
 export class ExportFileReader {
   private readonly bytes: ByteReader;
   private readonly sha256 = createHash('sha256');
   private version = VERSION;
 
-  /** `now`: the time of the store that imports the parts, in ms since the epoch. */
+  /** `now`: the importing store's time, in ms since the epoch. */
   constructor(
     source: AsyncIterable<Uint8Array>,
     private readonly now = (): number => SYSTEM_CLOCK.now(),
@@ -149,7 +149,7 @@ export class ExportFileReader {
     return this.bytes.close();
   }
 
-  /** Reads the next frame and verifies its checksum. All but the last frame go into the hash of the file. */
+  /** Reads the next frame and verifies its checksum. All frames except the last go into the file's hash. */
   private async frame(): Promise<Frame> {
     const at = this.bytes.position;
     const head = await this.bytes.take(FRAME_HEAD_BYTES);
@@ -164,7 +164,7 @@ export class ExportFileReader {
     return { type, payload };
   }
 
-  /** The counts of the last frame, which must agree with all frames before it. */
+  /** The last frame's counts, which must agree with all frames before it. */
   private end(
     payload: Buffer,
     totals: Readonly<Record<string, number>>,
@@ -193,10 +193,10 @@ export class ExportFileReader {
   }
 }
 
-/** How far ahead the clock that stamped the pages of an ageing filter may have been, in ms. */
+/** In a filter that ages, how far ahead the clock that stamped the pages may have been, in ms. */
 const MOST_AHEAD_MS = 86_400_000;
 
-/** Throws if a page is from the far future: since a filter's time never goes back, such a page would stop it. */
+/** Throws if a page is from the far future. A filter's time never goes back, so such a page would stop it. */
 function refuseFuture(
   cells: Uint8Array,
   geometry: Geometry,
@@ -215,7 +215,7 @@ function refuseFuture(
   }
 }
 
-/** The items of each layer. The layer's cells must be able to hold them. */
+/** Each layer's items. The layer's cells must be able to hold them. */
 function layerItemsOf(
   json: Readonly<Record<string, unknown>>,
   held: readonly ItemsHeld[],

@@ -21,8 +21,8 @@ import {
 import { encodeHeader, type ExportHeader } from './header.js';
 
 /**
- * Encodes an export file, in pieces of at most one frame. Errors of `parts` are rethrown; a file without its last frame
- * is invalid.
+ * Encodes an export file, in pieces of at most one frame. Rethrows errors from `parts`, since a file without its last
+ * frame is invalid.
  */
 export async function* encodeExportFile(
   header: ExportHeader,
@@ -78,7 +78,7 @@ export async function* encodeExportFile(
   }
 }
 
-/** A frame in pieces. The pieces of its payload are not copied. */
+/** A frame in pieces. Doesn't copy the pieces of its payload. */
 function frame(type: string, payload: readonly Uint8Array[]): Uint8Array[] {
   const length = payload.reduce((sum, piece) => sum + piece.length, 0);
   if (length > MAX_PAYLOAD_BYTES) throw new RangeError(`a frame of ${length} bytes is too long`);

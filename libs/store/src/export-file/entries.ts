@@ -20,13 +20,13 @@ const PAYLOAD_LENGTH_AT = 26;
 const TIME_AT = 30;
 
 /**
- * Maximum number of entries in a piece, and the size in bytes after which it gets no further entry: a few milliseconds
- * of work.
+ * Maximum number of entries in a piece, and the size in bytes after which it gets no more entries. This is a few
+ * milliseconds of work.
  */
 const PIECE_ENTRIES = 200;
 const PIECE_BYTES = 65_536;
 
-/** The queue entries of a frame's payload, in pieces. All must belong to this segment. */
+/** The queue entries in a frame's payload, in pieces. All must belong to this segment. */
 export function* decodeEntries(
   payload: Buffer,
   { geometry, perHost, seed }: ExportHeader,
@@ -55,7 +55,7 @@ export function* decodeEntries(
   }
 }
 
-/** Lengths of parts of an entry's head; 0 if it does not have them. */
+/** Lengths of parts of an entry's head, or 0 if it doesn't have them. */
 interface EntryLayout {
   /** When it is scheduled. */
   readonly timeBytes: number;
@@ -63,7 +63,7 @@ interface EntryLayout {
   readonly hostBytes: number;
 }
 
-/** The entry that begins at byte `at` of a frame, and the position of its end. */
+/** The entry that begins at byte `at` of a frame, and the position where it ends. */
 function decodeEntry(
   frame: Buffer,
   at: number,

@@ -1,4 +1,4 @@
-/** The bytes are not a complete, unaltered export of a filter. The message says where and why. */
+/** The bytes aren't a complete, unaltered filter export. The message says where and why. */
 export class ExportFileError extends Error {
   override readonly name = 'ExportFileError';
 }

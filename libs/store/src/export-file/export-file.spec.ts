@@ -104,7 +104,7 @@ async function refusal(bytes: Buffer): Promise<string> {
   throw new Error(`not refused as a file: ${String(outcome)}`);
 }
 
-/** A file of these frames, each with a valid checksum, and an end with the right SHA-256. */
+/** A file with these frames, each with a valid checksum, and an end with the right SHA-256. */
 function forged(
   frames: readonly (readonly [type: string, payload: Buffer])[],
   end?: object,
@@ -170,7 +170,7 @@ describe('an export file', () => {
     expect(await refusal(Buffer.concat([file, Buffer.of(0)]))).toContain('continues after the end');
   });
 
-  it('of another program or version is refused with that reason', async () => {
+  it('from another program or version is refused with that reason', async () => {
     for (const foreign of ['', '{"name":"crawl"}', 'GIF89a', '\0'.repeat(1_000)].map((text) =>
       Buffer.from(text),
     )) {

@@ -1,6 +1,6 @@
 /**
- * The layout of an export file, version 2; docs/export-format.md describes it for other programs. A version is never
- * edited, only added. All numbers are unsigned and big-endian.
+ * The layout of an export file, version 2. docs/export-format.md describes it for other programs. Never edit a version,
+ * only add one. All numbers are unsigned and big-endian.
  *
  *   magic   11 bytes: 89 "UNSEEN" 0D 0A 1A 0A, which a conversion of line endings breaks
  *   version  1 byte
@@ -20,12 +20,12 @@
  *   C  any number    segment (4), layer (1), then cells as in the store
  *   E  once, last    counts, and the SHA-256 of everything before this frame: JSON
  *
- * Segments come in order. Each segment has its queue and lanes first, then its hidden items, and then its cells. If the
- * filter ages, a frame of cells has whole pages. If the filter grows, a segment has the cells of each existing layer,
- * oldest first. A layer may have several segments for each segment of the filter. These follow one another, and
- * `segment` is their number in the layer.
+ * Segments come in order. In each segment, the queue and lanes come first, then the hidden items, and then the cells.
+ * If the filter ages, a frame of cells has whole pages. If the filter grows, a segment has cells for each existing
+ * layer, oldest first. A layer may have several segments for each of the filter's segments. These follow one another,
+ * and `segment` is their number in the layer.
  *
- * Version 1 has no priorities and no scheduled entries: attempts take 4 bytes, and the time (6) is absent.
+ * Version 1 has no priorities and no scheduled entries, so attempts take 4 bytes, and the time (6) is absent.
  */
 export const MAGIC = Buffer.from('89554e5345454e0d0a1a0a', 'hex');
 export const VERSION = 2;
@@ -45,16 +45,16 @@ export const CRC_BYTES = 4;
 export const SEGMENT_BYTES = 4;
 /** Bytes before the contents of C. */
 export const CELLS_HEAD_BYTES = 5;
-/** Bytes of an item of X. */
+/** Bytes of an item in X. */
 export const HIDDEN_BYTES = 20;
 /** Bytes before an entry's reason and payload, without the length of a host's name and, in version 1, without time. */
 export const ENTRY_HEAD_BYTES = 36;
 export const TIME_BYTES = 6;
-/** The priorities of entries, by their number. */
+/** Entry priorities by number. */
 export const PRIORITY_OF = ['normal', 'high', 'low'] as const;
-/** Bytes of the length of a host's name. */
+/** Bytes that the length of a host's name takes. */
 export const HOST_LENGTH_BYTES = 2;
-/** Bytes of a lane before the name of its host. */
+/** Bytes of a lane before its host's name. */
 export const HOST_HEAD_BYTES = 36;
 /** Maximum length of a frame's payload, in bytes. For H and E, it is MAX_JSON_BYTES. */
 export const MAX_PAYLOAD_BYTES = 2 * 2 ** 20;

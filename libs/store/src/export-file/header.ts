@@ -62,12 +62,13 @@ export function encodeHeader(header: ExportHeader): Buffer {
 }
 
 /**
- * Limit on the number of segments smaller than MIN_BYTES_OF_MANY: finding their cluster slots takes quadratic time.
+ * Limit on the number of segments smaller than MIN_BYTES_OF_MANY, because finding their cluster slots takes quadratic
+ * time.
  */
 const MANY_SEGMENTS = 1_024;
 const MIN_BYTES_OF_MANY = 2 ** 20;
 const MAX_SEGMENTS = 2 ** 16;
-/** Limit on the runs of segments. Each mutation of the embedded store writes the counts of all runs. */
+/** Limit on runs of segments, because each mutation in the embedded store writes the counts of all runs. */
 const MAX_SPREAD = 64;
 /** Limit on k, so that an item's changes can be counted in a byte. */
 const MAX_HASHES = 32;
@@ -75,7 +76,7 @@ const MAX_HASHES = 32;
 const MAX_PAGES_PER_SEGMENT = 2 ** 21;
 const MAX_NAME_LENGTH = 64;
 
-/** Reads a header from an untrusted source. Checks every member, and reserves nothing. */
+/** Reads a header from an untrusted source. Checks every member, and allocates nothing. */
 export function decodeHeader(json: unknown): ExportHeader {
   if (!isObject(json)) throw new ExportFileError('the header must be a JSON object');
   const type = oneOf(json, 'type', ['counting', 'standard'] as const);
@@ -117,7 +118,7 @@ const PER_HOST_LIMITS = { delayMs: MAX_LEASE_MS, maxLeased: MAX_PER_HOST, maxUrl
 
 const isLimit = (key: string): key is keyof PerHost => Object.hasOwn(PER_HOST_LIMITS, key);
 
-/** Refuses unknown members, because they may be limits that this version does not keep. */
+/** Refuses unknown members, because they may be limits that this version doesn't enforce. */
 function perHostOf(json: unknown): PerHost {
   if (!isObject(json)) throw new ExportFileError("the header's perHost must be an object");
   const perHost: { -readonly [K in keyof PerHost]: number } = {};
@@ -129,11 +130,11 @@ function perHostOf(json: unknown): PerHost {
   return perHost;
 }
 
-/** Maximum number of layers of a filter. */
+/** Maximum number of layers in a filter. */
 const MAX_LAYERS = 6;
-/** Minimum error rate of a layer, which has a share of the filter's error rate. */
+/** Minimum error rate of a layer, which is a share of the filter's error rate. */
 const MIN_LAYER_RATE = MIN_ERROR_RATE / 100;
-/** Tolerance for rounding when the shares of an error rate are added up. */
+/** Tolerance for rounding when adding up the shares of an error rate. */
 const ROUNDING = 1e-9;
 
 function layersOf(json: unknown, cellBits: Geometry['cellBits']): Layer[] {

@@ -4,7 +4,7 @@ import { ExportFileError } from './export-file-error.js';
 import { HIDDEN_BYTES } from './format.js';
 import type { ExportHeader } from './header.js';
 
-/** Decodes the hidden items of a segment. Throws if an item belongs to another segment. */
+/** Decodes a segment's hidden items. Throws if an item belongs to another segment. */
 export function decodeHidden(bytes: Buffer, { geometry }: ExportHeader, segment: number): HiddenItem[] {
   if (bytes.length % HIDDEN_BYTES !== 0)
     throw new ExportFileError('a frame of hidden items ends in the middle of an item');

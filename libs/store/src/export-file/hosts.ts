@@ -6,12 +6,10 @@ import { ExportFileError } from './export-file-error.js';
 import { HOST_HEAD_BYTES, SEGMENT_BYTES } from './format.js';
 import type { ExportHeader } from './header.js';
 
-/** Maximum number of lanes in a piece: a few milliseconds of work. */
+/** Maximum number of lanes in a piece, which is a few milliseconds of work. */
 const PIECE_HOSTS = 200;
 
-/**
- * The lanes of a frame's payload, in pieces. All must belong to the run of segments whose first one is `segment`.
- */
+/** The lanes in a frame's payload, in pieces. All must belong to the run of segments that begins with `segment`. */
 export function* decodeHosts(
   payload: Buffer,
   header: ExportHeader,
@@ -31,7 +29,7 @@ export function* decodeHosts(
   }
 }
 
-/** The lane that begins at byte `at` of a frame, and the position of its end. */
+/** The lane that begins at byte `at` of a frame, and the position where it ends. */
 function decodeHost(frame: Buffer, at: number, header: ExportHeader): { host: QueuedHost; end: number } {
   const nameAt = at + HOST_HEAD_BYTES;
   if (nameAt > frame.length) throw longerThanFrame();
@@ -70,7 +68,7 @@ function settingsAt(frame: Buffer, at: number): HostSettings {
   };
 }
 
-/** The name of a host from its bytes. It is empty for items that are not URLs. */
+/** A host's name from its bytes. Empty for items that aren't URLs. */
 export function hostName(bytes: Buffer): string {
   if (!isUtf8(bytes)) throw new ExportFileError("a host's name is not valid UTF-8");
   return bytes.toString();

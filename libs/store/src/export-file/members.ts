@@ -27,7 +27,7 @@ export function oneOf<T>(json: JsonObject, name: string, allowed: readonly T[]):
   throw refused(name, `be one of ${allowed.join(', ')}`, json[name]);
 }
 
-/** The message does not repeat strings, because one of them is secret. */
+/** The message doesn't repeat strings, because one of them is secret. */
 function refused(name: string, requirement: string, value: unknown): ExportFileError {
   if (value === undefined) return new ExportFileError(`${name} is missing; it must ${requirement}`);
   const shown = typeof value === 'number' || value === 'another string' ? `not ${value}` : 'but is not';

@@ -3,16 +3,16 @@ import { ExportFileError } from './export-file-error.js';
 import type { ExportHeader } from './header.js';
 
 /**
- * Checks the order of an export's frames: segment by segment, first the queue and the hidden items of a segment, and
- * then all its cells, layer by layer.
+ * Checks the order of an export's frames: segment by segment, first its queue and hidden items, and then all its cells,
+ * layer by layer.
  */
 export class SegmentOrder {
   private readonly plan: readonly Pick<Layer, 'geometry'>[];
   private current = 0;
-  /** The layer of the current segment whose cells are next, and how many of its segments are complete. */
+  /** The layer whose cells come next in the current segment, and how many of its segments are complete. */
   private layer = 0;
   private pieces = 0;
-  /** Bytes of the layer's current segment that have arrived. */
+  /** How many bytes of the layer's current segment have arrived. */
   private filled = 0;
 
   constructor(private readonly header: ExportHeader) {

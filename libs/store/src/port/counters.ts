@@ -12,7 +12,7 @@ export const Removed = { Absent: 0, Removed: 1, Saturated: 2, Moved: 3 } as cons
 export interface Queued {
   /** One string per item. Absent: no item is queued. */
   readonly payloads?: readonly string[] | undefined;
-  /** In sets with `perHost`: the name of each item's host. Required with `payloads`. */
+  /** In sets with `perHost`: each item's host name. Required with `payloads`. */
   readonly hosts?: readonly string[] | undefined;
   /** Default: normal. */
   readonly priority?: Priority | undefined;
@@ -29,8 +29,8 @@ export interface AddOptions extends Queued {
   /** In a filter that ages: how long the items live. Default: the filter's maximum age. */
   readonly ttlMs?: number | undefined;
   /**
-   * In a `multiset`: adds only items that are not present. An add to a `set` does this anyway, so the option has no
-   * effect there. Default: false.
+   * In a `multiset`: adds only absent items. An add to a `set` does this anyway, so the option has no effect there.
+   * Default: false.
    */
   readonly onlyAbsent?: boolean | undefined;
 }
@@ -38,35 +38,35 @@ export interface AddOptions extends Queued {
 /**
  * Operations on cells. Every method takes the positions of a batch and returns one byte per item, in the batch's order.
  *
- * - Each item changes atomically, and the items of one segment change in batch order. Items of different segments and
- *   parallel calls have no defined order.
- * - A mutation and the record of its operation are written in the same atomic step. A repeat returns the same result
- *   and changes nothing. If a call fails halfway (STORE_UNAVAILABLE), repeating it with the same operation gives every
- *   item its first answer.
- * - Every call, reads included, checks the filter's generation, and that none of its cells is missing. It throws
- *   STORE_DATA_LOST, FILTER_NOT_FOUND or StaleFilterError, and never answers a wrong "absent".
- * - Before a call answers, every change that it may have observed is as durable as the store promises.
- * - Calls that the filter does not support throw TypeError: counters of a standard filter, payloads without a queue.
+ * - Each item changes atomically, and items in one segment change in batch order. Items in different segments, and
+ *   parallel calls, have no defined order.
+ * - The store writes a mutation and its operation record in the same atomic step. A repeat returns the same result and
+ *   changes nothing. If a call fails halfway (STORE_UNAVAILABLE), repeating it with the same operation gives every item
+ *   its first answer.
+ * - Every call, including reads, checks the filter's generation, and that none of its cells is missing. It throws
+ *   STORE_DATA_LOST, FILTER_NOT_FOUND or StaleFilterError, and never returns a wrong "absent".
+ * - When a call returns, every change that it may have observed is as durable as the store promises.
+ * - Calls that the filter doesn't support throw TypeError: counting in a standard filter, payloads without a queue.
  *
  * A filter that grows has layers, and only the newest accepts new items. An item belongs to the oldest layer that
- * claims it (all its k cells there are non-zero), and it stays there. This makes removals exact: in a closed layer a
+ * claims it (all its k cells there are non-zero), and it stays there. This makes removals exact: in a closed layer, a
  * cell at zero stays zero, because only items that the layer already claims are added to it. When an item was stored,
- * no older layer claimed it, so each of them has a zero cell for it, and always will.
+ * no older layer claimed it, so each older layer has a zero cell for it, and always will.
  */
 export interface Counters {
   /**
-   * `set`: stores the items that are not present (some cell is zero). `multiset`: counts every item or, with
-   * `onlyAbsent`, adds as a `set` does: nothing changes for an item that a layer claims, and a second copy of an item in
-   * the batch is present. A counter at 15 stays at 15. Returns Added.New for items that were not present.
+   * `set`: stores absent items (some cell is zero). `multiset`: counts every item or, with `onlyAbsent`, adds as a
+   * `set` does: an item that a layer claims doesn't change, and a second copy in the batch is present. A counter at 15
+   * stays at 15. Returns Added.New for items that were absent.
    *
-   * Throws FILTER_FULL, before any change, if the filter would hold more than twice its capacity, or, if it grows, more
-   * than the capacity of its last layer in that layer.
+   * Throws FILTER_FULL, before any change, if the filter would hold more than twice its capacity or, if it grows, if
+   * its last layer would exceed its own capacity.
    *
    * A filter that grows counts an item in the oldest layer that claims it, and stores it in the newest layer if none
    * does. A layer is closed when it reaches its capacity, or when one segment reaches its share of it, even in the
-   * middle of a batch. If the next layer cannot be created, the call throws STORE_FULL (no memory) or QUOTA_EXCEEDED
-   * (the layer would exceed the operation's quota). The segment then takes no more items of the batch; a repeat of the
-   * operation continues where it stopped.
+   * middle of a batch. If the next layer can't be created, the call throws STORE_FULL (no memory) or QUOTA_EXCEEDED
+   * (the layer would exceed the operation's quota). The segment then takes no more items from the batch, and a repeat
+   * of the operation continues where it stopped.
    *
    * `payloads`, for visited sets: a new item is queued with its payload in the same atomic step.
    *
@@ -77,7 +77,7 @@ export interface Counters {
    * refused before the first step, but not later: other calls may have taken its room in the meantime.
    *
    * In a filter that ages, items live for `ttlMs` from now (default: the filter's maximum age), and up to a thirteenth
-   * of that maximum longer. An item that is already present keeps the longer of its remaining and its new lifetime.
+   * of that maximum longer. A present item keeps its remaining lifetime or the new one, whichever is longer.
    */
   add(filter: Filter, positions: Positions, operation: Operation, options?: AddOptions): Promise<Uint8Array>;
 
@@ -86,17 +86,17 @@ export interface Counters {
 
   /**
    * Decrements each of the item's counters in the oldest layer that claims it. If no layer claims the item, changes
-   * nothing and returns Removed.Absent. Counters at 15 stay at 15; if all are at 15, nothing changes and the answer is
-   * Removed.Saturated. An item removed from a visited set leaves the queue in the same step, wherever its entry is: the
-   * entry is never leased or settled again. Counting filters only.
+   * nothing and returns Removed.Absent. Counters at 15 stay at 15. If all are at 15, changes nothing and returns
+   * Removed.Saturated. An item removed from a visited set leaves the queue in the same step, wherever its entry is, so
+   * the entry is never leased or settled again. Counting filters only.
    *
-   * In a filter that ages, the answer is Removed.Removed for every item that is present. If other items keep all its
-   * cells live, the store notes the removed item until its lifetime ends, and reports it as absent. The number of
-   * notes is limited: STORE_FULL, before any change.
+   * In a filter that ages, returns Removed.Removed for every present item. If other items keep all its cells live, the
+   * store notes the removed item until its lifetime ends, and reports it as absent. The number of notes is limited. At
+   * the limit, the call throws STORE_FULL before any change.
    *
-   * `ids`, for visited sets: for each item the id of its entry, from `Queue.entries`. If the entry is no longer there
-   * (see Queue.drop), or belongs to another item, nothing changes for the item, and the answer is Removed.Moved. If
-   * several ids name entries of one item, the first one counts, and the others are Removed.Moved.
+   * `ids`, for visited sets: for each item, its entry's id from `Queue.entries`. If the entry is no longer there (see
+   * Queue.drop), or belongs to another item, the item stays and the result is Removed.Moved. If several ids name
+   * entries for one item, the first one counts, and the others are Removed.Moved.
    */
   remove(
     filter: Filter,
@@ -106,8 +106,9 @@ export interface Counters {
   ): Promise<Uint8Array>;
 
   /**
-   * The smallest of the item's counters in the oldest layer that claims it, or 0 if none does: an upper bound of its
-   * multiplicity. 15 means 15 or more. Counting filters only: throws TypeError for a standard filter, which has bits.
+   * The smallest of the item's counters in the oldest layer that claims it, or 0 if none does. This is an upper bound
+   * on its multiplicity. 15 means 15 or more. Counting filters only. Throws TypeError for a standard filter, which has
+   * bits.
    */
   count(filter: Filter, positions: Positions, deadline: number): Promise<Uint8Array>;
 }

@@ -5,11 +5,11 @@ export interface Credential {
 }
 
 /**
- * Credentials for using the service: a few hundred, which callers keep in memory. They are as durable as filters, and
- * every store on the same data sees them.
+ * Credentials for using the service. There are at most a few hundred, which callers keep in memory. They are as durable
+ * as filters, and every store on the same data sees them.
  */
 export interface Credentials {
-  /** Stores a credential, and overwrites one with the same id. */
+  /** Stores a credential. Overwrites one with the same id. */
   put(credential: Credential): Promise<void>;
 
   /** Overwrites the credential with the same id. If none exists, returns false and stores nothing. */

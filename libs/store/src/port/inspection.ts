@@ -1,17 +1,17 @@
 import type { Positions } from '#bloom';
 import type { Filter } from './filter.js';
 
-/** One of the k cells of an item. */
+/** One of an item's k cells. */
 export interface FoundCell {
-  /** Index in the bytes of the segment, in cells of this width from 0: `#index` of BITFIELD. */
+  /** Index in the segment's bytes, in cells of this width from 0, as in BITFIELD's `#index`. */
   readonly index: number;
-  /** 0 to 15, or 0 to 1 in a standard filter. In a filter that ages, 0 if the cell has expired. */
+  /** 0 to 15, or 0 or 1 in a standard filter. In a filter that ages, 0 if the cell has expired. */
   readonly value: number;
 }
 
 /** An item's cells in one layer. */
 export interface LayerFinding {
-  /** Segment of the layer. One segment of the filter may correspond to several of a layer. */
+  /** The layer's segment. One of the filter's segments may correspond to several in a layer. */
   readonly segment: number;
   /** Page in that segment. */
   readonly page: number;
@@ -19,7 +19,7 @@ export interface LayerFinding {
   readonly claims: boolean;
   readonly cells: readonly FoundCell[];
   /**
-   * If the filter ages and the layer claims the item: when the item expires unless it is added again, in ms since the
+   * If the filter ages and the layer claims the item: when the item expires unless it is added again. In ms since the
    * epoch.
    */
   readonly until?: number;
@@ -29,17 +29,17 @@ export interface LayerFinding {
 
 /** An item's cells in the filter's own layers, oldest first. */
 export interface Finding {
-  /** The answer of `check`, without the layers of an open sync. */
+  /** The result of `check`, but without an open sync's layers. */
   readonly present: boolean;
   /**
-   * True if a layer claims the item although it was removed, because other items keep its cells live: see
+   * True if a layer claims the item although it was removed, because other items keep its cells live. See
    * Counters.remove.
    */
   readonly hidden: boolean;
   readonly layers: readonly LayerFinding[];
 }
 
-/** A sample of a layer's cells, by value. */
+/** A sample of a layer's cells, counted by value. */
 export interface LayerSample {
   readonly pages: number;
   readonly sampledPages: number;
@@ -47,18 +47,17 @@ export interface LayerSample {
   readonly values: readonly number[];
 }
 
-/** Maximum number of pages that one call of `sample` reads, over all layers. */
+/** Maximum number of pages that one call to `sample` reads, over all layers. */
 export const MOST_SAMPLED_PAGES = 256;
 
 /**
- * Reads the cells of a filter, so that people can see why it answers as it does. Changes nothing, and costs the store
- * no more than a small batch, for any size of the filter.
+ * Reads a filter's cells, so that people can see why it answers as it does. Changes nothing, and costs the store no
+ * more than a small batch, whatever the filter's size.
  *
- * - Both calls throw the errors of `Counters` and make the same checks: a segment that is missing, short or of a
- *   different generation is STORE_DATA_LOST, never a wrong value.
- * - A finding is a snapshot of its item. Items of different segments, and pages of different segments, may be read at
- *   different moments.
- * - While a sync is open, both calls read the filter's own layers only.
+ * - Both calls throw the errors that `Counters` lists, and make the same checks: a segment that is missing, short or of
+ *   a different generation causes STORE_DATA_LOST, never a wrong value.
+ * - A finding is a snapshot of its item. Items or pages in different segments may be read at different moments.
+ * - While a sync is open, both calls read only the filter's own layers.
  */
 export interface Inspection {
   /** One finding per item, in the batch's order. */

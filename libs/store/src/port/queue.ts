@@ -7,14 +7,14 @@ export const Settled = { Unknown: 0, Done: 1, Expired: 2 } as const;
 /** Maximum length of a lease or delay, in ms. */
 export const MAX_LEASE_MS = 86_400_000;
 
-/** The furthest ahead that an entry can be scheduled, in ms: ten years. */
+/** How far ahead an entry can be scheduled, in ms: ten years. */
 export const MAX_SCHEDULE_MS = 315_360_000_000;
 
-/** The priorities of entries, highest first. */
+/** Entry priorities, highest first. */
 export const PRIORITIES = ['high', 'normal', 'low'] as const;
 export type Priority = (typeof PRIORITIES)[number];
 
-/** Maximum size of the payloads in one lease, in bytes of UTF-8, unless its first entry alone is larger. */
+/** Maximum size of the payloads in one lease, in bytes of UTF-8, unless the first entry alone is larger. */
 export const MAX_LEASED_BYTES = 2 ** 20;
 
 /** Maximum number of entries in one lease. */
@@ -23,13 +23,13 @@ export const MAX_LEASED_ENTRIES = 1_000;
 /** Maximum length of a release's reason, in bytes of UTF-8. */
 export const MAX_REASON_BYTES = 256;
 
-/** Default reasons of dead letters: the last lease ended by itself, or a release gave no reason. */
+/** Default reasons for dead letters: the last lease ended by itself, or a release gave no reason. */
 export const LEASE_ENDED = 'the lease ended';
 export const RELEASED = 'released';
 
 /** A queue entry, hidden from others until its lease ends. */
 export interface LeasedEntry {
-  /** Opaque. Identifies one lease of the entry: a later lease of the same item has a different id. */
+  /** Opaque. Identifies one lease of the entry. A later lease of the same item has a different id. */
   readonly id: string;
   readonly payload: string;
   /** 1 on the first lease. */
@@ -40,15 +40,15 @@ export interface LeasedEntry {
 export const ENTRY_STATES = ['waiting', 'leased', 'delayed', 'scheduled', 'dead'] as const;
 export type EntryState = (typeof ENTRY_STATES)[number];
 
-/** Maximum number of entries in one page. */
+/** Maximum number of entries on one page. */
 export const MAX_LISTED_ENTRIES = 1_000;
 
-/** An entry of the queue, in any state. */
+/** A queue entry in any state. */
 export interface QueueEntry {
-  /** Opaque. Names the entry in its place: an entry that moves gets a new id. See Queue.drop. */
+  /** Opaque. Names the entry in its place, so an entry that moves gets a new id. See Queue.drop. */
   readonly id: string;
   readonly payload: string;
-  /** As counted by QueueStats. The queue may notice only later that a lease or a delay has ended. */
+  /** As counted by QueueStats. The queue may notice late that a lease or a delay has ended. */
   readonly state: EntryState;
   /** Number of leases so far. */
   readonly attempt: number;
@@ -57,24 +57,24 @@ export interface QueueEntry {
    * epoch.
    */
   readonly discoveredAt: number;
-  /** When a leased, delayed or scheduled entry comes back, in ms since the epoch; absent for all other entries. */
+  /** When a leased, delayed or scheduled entry comes back, in ms since the epoch. Absent for all other entries. */
   readonly dueAt?: number;
-  /** Reason of a dead letter; absent for all other entries. */
+  /** A dead letter's reason. Absent for all other entries. */
   readonly reason?: string;
-  /** In sets with `perHost`: the name of the item's host. */
+  /** In sets with `perHost`: the item's host name. */
   readonly host?: string;
 }
 
-/** Which entries to list. An absent member selects all of them. */
+/** Which entries to list. An absent member selects all. */
 export interface EntryQuery {
   readonly state?: EntryState;
-  /** The name of a host, in sets with `perHost` only. */
+  /** A host's name. Only in sets with `perHost`. */
   readonly host?: string;
 }
 
 export interface EntryPage {
   readonly entries: QueueEntry[];
-  /** Cursor of the next page; absent on the last page. */
+  /** Cursor for the next page. Absent on the last page. */
   readonly next?: string;
 }
 
@@ -82,24 +82,22 @@ export interface EntryPage {
 export interface Release {
   /** Delay before the entry can be leased again, at most MAX_LEASE_MS. */
   readonly delayMs: number;
-  /** Kept with an entry that becomes a dead letter. At most MAX_REASON_BYTES; an empty reason is stored as RELEASED. */
+  /** Kept with an entry that becomes a dead letter. At most MAX_REASON_BYTES. An empty reason is stored as RELEASED. */
   readonly reason: string;
-  /**
-   * False: the lease does not count as an attempt, so `attempt` goes back by one and no entry becomes a dead letter.
-   */
+  /** False: the lease doesn't count as an attempt, so `attempt` goes back by one and no entry becomes a dead letter. */
   readonly countAttempt: boolean;
   /**
-   * In sets with `perHost`: no entry of the released entries' hosts is leased for this long, at most MAX_LEASE_MS. A
-   * host's time only moves forward. If an entry was forgotten or dropped, its host is delayed too, unless the queue has
-   * removed the entry already. The first call that settles such an entry removes it, so later calls do not delay the
-   * host again. An expired id does not delay its host, because the id does not name the host.
+   * In sets with `perHost`: for this long, at most MAX_LEASE_MS, no entry of the released entries' hosts is leased. A
+   * host's time only moves forward. A forgotten or dropped entry also delays its host, unless the queue has already
+   * removed the entry. The first call that settles such an entry removes it, so later calls don't delay the host again.
+   * An expired id doesn't delay its host, because it doesn't name the host.
    */
   readonly hostDelayMs: number;
 }
 
-/** Limits of a lease in a set with `perHost`. */
+/** Limits for a lease in a set with `perHost`. */
 export interface LeaseLimits {
-  /** Maximum number of entries of each host. Default: 1 if hosts have a delay, else no limit. */
+  /** Maximum number of entries per host. Default: 1 if hosts have a delay, else no limit. */
   readonly maxPerHost?: number;
 }
 
@@ -110,32 +108,32 @@ export interface DeadLetter {
   readonly payload: string;
   /** Number of leases. */
   readonly attempt: number;
-  /** Reason of the last release, or LEASE_ENDED. Never empty. */
+  /** The last release's reason, or LEASE_ENDED. Never empty. */
   readonly reason: string;
 }
 
 export interface DeadLetterPage {
   readonly entries: DeadLetter[];
-  /** Cursor of the next page; absent on the last page. */
+  /** Cursor for the next page. Absent on the last page. */
   readonly next?: string;
 }
 
 /**
- * The queue of a visited set. It has a log for each priority: new entries are written at its end, leases take entries
- * from its head. Entries of a higher priority go first. Within a priority, order is roughly first in, first out: each
- * segment hands out its entries in the order in which they were queued; there is no order between segments. An entry
- * that comes back (its lease ended, it was released, its time has come, or it was put back) keeps its priority, and is
- * queued at the end: behind all waiting entries of its priority, before later ones. Entries that come back in one change
+ * A visited set's queue. It has a log for each priority. New entries go to its end, and leases take entries from its
+ * head. Entries with a higher priority go first. Within a priority, order is roughly first in, first out: each segment
+ * hands out its entries in the order in which they were queued, but there is no order between segments. An entry that
+ * comes back (its lease ended, it was released, its time has come, or it was put back) keeps its priority and goes to
+ * the end, behind all waiting entries with its priority and before later ones. Entries that come back in one change
  * have no order among themselves.
  *
  * A scheduled entry comes back at a fixed time, as if never leased. It counts as discovered at that time. If the clock
  * is set back, scheduled entries wait longer.
  *
- * A set with `perHost` has a lane for each host, and this order within each lane. The lanes of a segment are served in
- * turn: the lane that has been due for the longest time comes first. `delayMs` after a lease, the next entries of a
- * host may be leased. At `maxLeased`, its lane waits until one of its leases ends, or an entry is settled; if that limit
- * is 1, the delay also counts from then. Leases that meet only forgotten entries of a host do not delay it. Pace
- * survives a restart. If the clock is set back, a host waits no longer than its delay.
+ * A set with `perHost` has a lane for each host, with this order within each lane. A segment's lanes take turns, and
+ * the lane that has been due longest comes first. A host's next entries may be leased `delayMs` after a lease. At
+ * `maxLeased`, its lane waits until one of its leases ends or an entry is settled. If that limit is 1, the delay also
+ * counts from then. Leases that find only forgotten entries of a host don't delay it. Pace survives a restart. If the
+ * clock is set back, a host waits no longer than its delay.
  *
  * At most one lease holds an entry. An entry that was forgotten is never leased again, wherever it was when its item
  * was removed. If its item is discovered again, it gets a new entry.
@@ -144,9 +142,9 @@ export interface Queue {
   /**
    * Leases at most `max` entries (limit MAX_LEASED_ENTRIES), up to MAX_LEASED_BYTES of payloads, each hidden for
    * `leaseMs` (at most MAX_LEASE_MS). Leases end by themselves. A repeat returns only the entries that this lease still
-   * holds: an exception to the rule that a repeat returns the same result. A call that finds nothing is not recorded,
-   * so its repeat may find something. Overlapping attempts of one operation may together lease more than `max` entries:
-   * the surplus is not returned, and comes back when its lease ends.
+   * holds, which is an exception to the rule that a repeat returns the same result. A call that finds nothing is not
+   * recorded, so its repeat may find something. Overlapping attempts of one operation may lease more than `max` entries
+   * in total. The surplus is not returned, and comes back when its lease ends.
    */
   lease(
     filter: Filter,
@@ -157,13 +155,13 @@ export interface Queue {
   ): Promise<LeasedEntry[]>;
 
   /**
-   * Removes leased entries from the queue permanently. Per id: Settled.Done; Settled.Expired if the lease of the entry
-   * has ended or the entry was settled under it; Settled.Unknown if the entry was forgotten, or no such id was ever
-   * issued. Once the queue has removed a forgotten entry, its id may answer Settled.Expired.
+   * Permanently removes leased entries from the queue. Per id: Settled.Done; Settled.Expired if the entry's lease has
+   * ended or the entry was settled under it; Settled.Unknown if the entry was forgotten, or no such id was ever issued.
+   * Once the queue has removed a forgotten entry, its id may return Settled.Expired.
    *
-   * With `againAfterMs` (1 to MAX_SCHEDULE_MS), the entries are scheduled instead: they come back after this time.
-   * Forgetting their items still removes them. Throws TypeError for a set that ages: the item would expire, could be
-   * discovered again, and would then have two entries.
+   * With `againAfterMs` (1 to MAX_SCHEDULE_MS), schedules the entries instead, so they come back after this time.
+   * Forgetting their items still removes them. Throws TypeError for a set that ages, because the item would expire,
+   * could be discovered again, and would then have two entries.
    */
   ack(
     filter: Filter,
@@ -173,8 +171,8 @@ export interface Queue {
   ): Promise<Uint8Array>;
 
   /**
-   * Gives leased entries back: to the end of the queue, immediately or after a delay, or to the dead letters if they
-   * were leased as often as the visited set allows. Returns the same results as `ack`.
+   * Gives leased entries back. They go to the end of the queue, immediately or after a delay, or become dead letters if
+   * they were leased as often as the visited set allows. Returns the same results as `ack`.
    */
   release(
     filter: Filter,
@@ -191,29 +189,29 @@ export interface Queue {
 
   /**
    * Calls `wake` whenever an entry may have become available, through any instance, and sometimes spuriously. Keeps
-   * working after a commit, after `clear`, and for a new set of the same name. Call the returned function to stop
+   * working after a commit, after `clear`, and for a new set with the same name. Call the returned function to stop
    * watching.
    */
   watch(filter: Filter, wake: () => void): () => void;
 
   /**
    * At most `limit` entries (and MAX_LISTED_ENTRIES) after the cursor `after`, as the query selects them. A call does a
-   * bounded amount of work, so a page may have fewer entries, or none, although more follow. Each entry that stays in
-   * its place from the first page to the last is listed. An entry that moves, or whose lease is extended, may be listed
-   * twice or not at all. Forgotten and dropped entries are not listed. With a cursor that this set did not issue, the
-   * list begins with the first page, as in other calls. Throws TypeError for a `host` in a set without `perHost`.
+   * bounded amount of work, so a page may have fewer entries, or none, although more follow. The pages list each entry
+   * that stays in its place from the first page to the last. They may list an entry that moves, or whose lease is
+   * extended, twice or not at all. They omit forgotten and dropped entries. With a cursor that this set did not issue,
+   * the list starts with the first page, as in other calls. Throws TypeError for a `host` in a set without `perHost`.
    */
   entries(filter: Filter, query: EntryQuery, limit: number, after?: string): Promise<EntryPage>;
 
   /**
-   * Drops the entries with these ids of `entries`: they are never leased again, and settling them or putting them back
-   * answers Settled.Unknown, as for forgotten entries. Their items stay visited and count towards `maxUrls`, even after
-   * a sync that was open then, unless they were scheduled: a sync does not keep scheduled items. As with forgotten
-   * entries, the queue removes dropped ones within minutes, and counts them until then.
+   * Drops the entries with these ids from `entries`. They are never leased again, and settling them or putting them
+   * back returns Settled.Unknown, as for forgotten entries. Their items stay visited and count towards `maxUrls`, even
+   * after a sync that was open then, unless they were scheduled, because a sync doesn't keep scheduled items. As with
+   * forgotten entries, the queue removes dropped ones within minutes, and counts them until then.
    *
    * Per id: Settled.Done, or Settled.Unknown if `entries` no longer lists the entry with this id. In that case, the
-   * entry was settled, forgotten or dropped, or it moved: it was leased, or came back to the queue. An extended lease
-   * does not move an entry. After the end of a lease or delay, the entry moves only when the queue notices. In a short
+   * entry was settled, forgotten or dropped, or it moved because it was leased or came back to the queue. Extending a
+   * lease doesn't move an entry. After a lease or delay ends, the entry moves only when the queue notices. In a short
    * queue, an entry that was leased and released may have its old id again. If `ids` has the same id twice, the second
    * one is Settled.Unknown.
    *
@@ -223,20 +221,19 @@ export interface Queue {
   drop(filter: Filter, ids: readonly string[], operation: Operation): Promise<Uint8Array>;
 
   /**
-   * Stores `answer` as the answer of an operation that makes several calls, unless one is stored already. Returns the
-   * stored one.
+   * Stores `answer` for an operation that makes several calls, unless one is already stored. Returns the stored one.
    */
   record(filter: Filter, operation: Operation, answer: string): Promise<string>;
 
-  /** The answer that `record` has stored for this operation; undefined if there is none. */
+  /** The answer that `record` has stored for this operation, or undefined if there is none. */
   recall(filter: Filter, operation: Operation): Promise<string | undefined>;
 
   /** At most `limit` dead letters after the cursor `after`, by segment, oldest first. */
   deadLetters(filter: Filter, limit: number, after?: string): Promise<DeadLetterPage>;
 
-  /** Queues dead letters again, as if never leased. Per id: Settled.Done or Settled.Unknown. */
+  /** Requeues dead letters as if they had never been leased. Per id: Settled.Done or Settled.Unknown. */
   putBack(filter: Filter, ids: readonly string[], operation: Operation): Promise<Uint8Array>;
 
-  /** Deletes dead letters; their items stay visited. Per id: Settled.Done or Settled.Unknown. */
+  /** Deletes dead letters. Their items stay visited. Per id: Settled.Done or Settled.Unknown. */
   purge(filter: Filter, ids: readonly string[], operation: Operation): Promise<Uint8Array>;
 }

@@ -1,6 +1,6 @@
 import type { Sync } from './syncs.js';
 
-/** Counts that the store keeps with the cells, and never computes by a scan. */
+/** Counts that the store keeps with the cells. It never scans to compute them. */
 export interface FilterStats {
   /**
    * Number of adds that returned Added.New, minus removals that left the item absent. If the filter ages, an estimate
@@ -10,12 +10,12 @@ export interface FilterStats {
   readonly nonZeroCells: number;
   /** Number of counters at 15 (0 for a standard filter). */
   readonly saturatedCells: number;
-  /** These three counts for each layer that exists, oldest first; one element if the filter does not grow. */
+  /** These three counts for each existing layer, oldest first. One element if the filter doesn't grow. */
   readonly layers: readonly LayerStats[];
   readonly added: number;
   readonly duplicate: number;
   readonly removed: number;
-  /** Number of removals that changed nothing, without Removed.Moved. */
+  /** Number of removals that changed nothing, except for Removed.Moved. */
   readonly refused: number;
   /** Visited sets only. */
   readonly queue?: QueueStats;
@@ -24,20 +24,20 @@ export interface FilterStats {
   /** Only if the filter ages. */
   readonly age?: AgeStats;
   /**
-   * How far back operation records certainly reach, in whole seconds: 86,400 and 60, even for a new filter, unless the
-   * store dropped some sooner because of their memory limit.
+   * How far back operation records reach for certain, in whole seconds: 86,400 and 60, even for a new filter, unless
+   * the store dropped some sooner because of their memory limit.
    */
   readonly recordWindowSeconds: { readonly caller: number; readonly made: number };
 }
 
-/** The time of a filter that ages: see age.ts. */
+/** A filter's time, if it ages. See age.ts. */
 export interface AgeStats {
   /** Number of the current epoch, and the length of an epoch. */
   readonly epoch: number;
   readonly epochMs: number;
-  /** Items by the last epoch in which they are live, the current one first. Estimated, as `items` is. */
+  /** Items by the last epoch in which they are live, the current one first. Estimated, like `items`. */
   readonly items: readonly number[];
-  /** Number of removed items whose cells are all kept live by other items. */
+  /** Number of removed items whose cells other items all keep live. */
   readonly hidden: number;
 }
 
@@ -48,16 +48,16 @@ export interface QueueStats {
   /** Number of entries that can be leased now. */
   readonly waiting: number;
   readonly leased: number;
-  /** Number of entries that were released with a delay that has not ended. */
+  /** Number of entries released with a delay that has not ended. */
   readonly delayed: number;
-  /** Number of entries that are scheduled for a later time: see Queue. */
+  /** Number of entries scheduled for a later time. See Queue. */
   readonly scheduled: number;
   /** Number of dead letters. */
   readonly dead: number;
   /** Upper bound on the number of forgotten entries in these counts. */
   readonly forgotten: number;
   /**
-   * Age of the entry at the head of the queue, in seconds since its discovery or its scheduled time; absent if no entry
+   * Age of the entry at the head of the queue, in seconds since its discovery or its scheduled time. Absent if no entry
    * is waiting.
    */
   readonly oldestSeconds?: number;

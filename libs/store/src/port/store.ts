@@ -13,7 +13,7 @@ import type { Transfer } from './transfer.js';
 
 export interface ListPage {
   readonly filters: Filter[];
-  /** The name after which the next page begins; absent on the last page. */
+  /** The name after which the next page begins. Absent on the last page. */
   readonly next?: string;
 }
 
@@ -26,10 +26,10 @@ export interface Readiness {
 }
 
 /**
- * Where filters live: the one port of the service, with two adapters. This interface covers names, descriptions and
+ * Where filters live. This is the service's one port, with two adapters. The interface covers names, descriptions and
  * life cycle. `Counters` and `Queue` work on the same atomic steps. `Syncs` renew a filter from an input list,
  * `Inspection` shows why a filter answers as it does, `Transfer` moves filters between stores, and `Credentials` keeps
- * the credentials of callers.
+ * callers' credentials.
  */
 export interface Store {
   readonly counters: Counters;
@@ -42,19 +42,19 @@ export interface Store {
   /** How this store splits filters into segments. */
   readonly segmentation: Segmentation;
   /**
-   * Number of runs of segments (`Segmentation.spread`) for filters that keep the URLs of a host together: one per
-   * server that holds data.
+   * Number of runs of segments (`Segmentation.spread`) for filters that keep a host's URLs together: one per server
+   * that holds data.
    */
   readonly runs: number;
 
   /**
    * Creates a filter with all cells zero and all memory reserved. `created` is false if one with the same name, kind,
-   * type, semantics, capacity, error rate and URL profile exists. Throws STORE_FULL if there is not enough memory,
-   * FILTER_EXISTS if another filter has the name, and FILTER_BUSY while a filter of that name is being created or
+   * type, semantics, capacity, error rate and URL profile exists. Throws STORE_FULL if there isn't enough memory,
+   * FILTER_EXISTS if another filter has the name, and FILTER_BUSY while a filter with that name is being created or
    * dropped.
    *
    * Throws QUOTA_EXCEEDED if it would exceed `quota`. The step that claims the name checks this, so parallel creations
-   * cannot exceed it together. A filter that exists already needs no room, nor does a repeated operation.
+   * can't exceed it between them. An existing filter needs no room, nor does a repeated operation.
    */
   create(
     spec: FilterSpec,
@@ -63,8 +63,8 @@ export interface Store {
   ): Promise<{ filter: Filter; created: boolean }>;
 
   /**
-   * The current generation of a filter, from a cache where possible. A stale handle is detected when it is used.
-   * `fresh` reads the catalogue. Throws FILTER_NOT_FOUND if there is no filter of this kind under the name.
+   * A filter's current generation, from a cache where possible. Calls detect a stale handle. `fresh` reads the
+   * catalogue. Throws FILTER_NOT_FOUND if there is no filter of this kind with the name.
    */
   open(name: string, kind: FilterKind, options?: { fresh?: boolean }): Promise<Filter>;
 
@@ -80,18 +80,18 @@ export interface Store {
   usage(prefixes: readonly string[]): Promise<Usage[]>;
 
   /**
-   * Removes a filter, and the leftovers of calls on it that died halfway. Returns when its memory is free and old
+   * Removes a filter, and anything left by calls on it that died halfway. Returns when its memory is free and old
    * positions can no longer touch anything. Throws FILTER_BUSY while the filter is being created or cleared.
    */
   drop(name: string, kind: FilterKind, operation: Operation): Promise<void>;
 
   /**
-   * Empties a filter and its queue: makes a new generation with the same parameters and a new seed. In a set with
-   * `perHost`, this also removes the delays, counts and settings of hosts.
+   * Empties a filter and its queue by making a new generation with the same parameters and a new seed. In a set with
+   * `perHost`, this also removes hosts' delays, counts and settings.
    */
   clear(name: string, kind: FilterKind, operation: Operation): Promise<Filter>;
 
-  /** A limit on calls per second, counted together over all stores on the same data. */
+  /** A limit on calls per second, shared by all stores on the same data. */
   rateLimiter(perSecond: number): RateLimiter;
 
   readiness(): Promise<Readiness>;

@@ -42,7 +42,7 @@ export class RedisCredentials implements Credentials {
 
   async delete(id: string): Promise<boolean> {
     const { client } = this.connection;
-    // Read first, because the first answer of a repeated deletion may be lost.
+    // Read first, because the deletion may be repeated after its first reply was lost.
     const known = await this.connection.repeat(
       () => client.hexists(CATALOGUE.credentials, id),
       this.deadline,

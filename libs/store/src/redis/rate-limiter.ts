@@ -5,8 +5,8 @@ import type { Connection } from './connection/connection.js';
 import { RATE_PREFIX } from './layout/keys.js';
 
 /**
- * Counts requests per caller and second, with `perSecond` as the limit, over all instances on this Redis. Throws
- * immediately while no connection exists.
+ * Limits each caller to `perSecond` requests a second, across all instances on this Redis. Throws immediately while
+ * there is no connection.
  */
 export function redisRateLimiter(connection: Connection, perSecond: number): RateLimiter {
   const limiter = new RateLimiterRedis({
@@ -14,7 +14,7 @@ export function redisRateLimiter(connection: Connection, perSecond: number): Rat
     keyPrefix: RATE_PREFIX,
     points: perSecond,
     duration: 1,
-    // A caller over the limit is refused without a call to Redis until the second has passed.
+    // Until the second has passed, a caller over the limit is refused without a call to Redis.
     inMemoryBlockOnConsumed: perSecond,
     rejectIfRedisNotReady: true,
   });

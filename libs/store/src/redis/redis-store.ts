@@ -56,23 +56,23 @@ import { RedisTransfer } from './transfer/transfer.js';
 import { Views } from './catalogue/views.js';
 
 export interface RedisStoreOptions extends ConnectionOptions {
-  /** Limit on the operation records of a segment, and on the records of the catalogue, per origin, in bytes. */
+  /** Limit on a segment's operation records, and on the catalogue's, in bytes per origin. */
   readonly maxRecordBytes?: number;
   /**
-   * Number of marks that a segment's queue may have before a sweep begins; for a long queue, an eighth of its length.
+   * How many marks a segment's queue may have before a sweep begins. For a long queue, it is an eighth of its length.
    */
   readonly maxMarks?: number;
-  /** Time without a call after which a sync is abandoned, in ms. */
+  /** How long a sync may go without a call before it is abandoned, in ms. */
   readonly syncIdleMs?: number;
   /**
-   * Limit on the removals from a filter that are noted while a sync is open. Somewhat beyond it, the sync is abandoned.
-   * If hosts choose the segments, each segment notes as many, and the sum is checked later.
+   * Limit on removals from a filter while a sync is open, which the sync notes. Somewhat beyond it, the sync is
+   * abandoned. If hosts choose the segments, each segment may note this many, and the sum is checked later.
    */
   readonly maxSyncForgets?: number;
   /**
    * Limit on hidden items in a filter that ages: removed items whose cells are all kept live by other items. They are
-   * noted until they expire. Each segment has an equal part of the limit, and refuses further removals. If hosts choose
-   * the segments, a segment may also use the parts that other segments leave unused.
+   * noted until they expire. Each segment has an equal part of the limit, and refuses removals beyond it. If hosts
+   * choose the segments, a segment may also use what the others leave unused.
    */
   readonly maxHidden?: number;
   /** Limit on the hosts of a set with `perHost`. Each segment has an equal part of it. */
@@ -83,10 +83,10 @@ export interface RedisStoreOptions extends ConnectionOptions {
 const MAX_OPEN_FILTERS = 10_000;
 const DEFAULT_MAX_HOSTS = 1_000_000;
 const SEGMENTS_PER_MASTER = 4;
-/** Bytes of the id of an instance. */
+/** Bytes of an instance's id. */
 const ID_BYTES = 8;
 
-/** Filters in a stock Redis 7 (or Valkey 8) server or cluster. layout/keys.ts describes the layout of the keys. */
+/** Filters in a stock Redis 7 (or Valkey 8) server or cluster. layout/keys.ts describes the keys. */
 export class RedisStore implements Store {
   readonly counters: Counters;
   readonly queue: Queue;
@@ -238,7 +238,7 @@ export class RedisStore implements Store {
     return { ...readiness, warnings: cramped > 0 ? [...warnings, cannotGrow(cramped)] : warnings };
   }
 
-  /** The cells of a segment as stored in Redis. */
+  /** A segment's cells as stored in Redis. */
   async segmentBytes(handle: Filter, segment: number): Promise<Uint8Array> {
     const filter = RedisFilter.of(handle);
     const { cells } = segmentKeysOf(filter, segment);

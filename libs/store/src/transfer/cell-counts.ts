@@ -1,9 +1,9 @@
 import { type Geometry, pageBytes, STAMP_BYTES } from '#bloom';
 
-/** Counts of the cells in a piece of a segment. */
+/** Cell counts for a piece of a segment. */
 export interface CellCounts {
   readonly nonZero: number;
-  /** Number of counters at 15; 0 for bits. */
+  /** Number of counters at 15. For bits, 0. */
   readonly saturated: number;
   /** Sum of all cells. */
   readonly sum: number;

@@ -4,33 +4,28 @@ import type { CallCounts, Filter, HiddenItem, Part, QueuedHost, QueuedItem } fro
 import { countCells } from './cell-counts.js';
 import { ItemsHeld } from './items-held.js';
 
-/**
- * Maximum size of a piece of cells, in bytes. A piece has whole pages, and the last piece of a segment may be shorter.
- */
+/** Maximum size of a piece of cells, in bytes. A piece has whole pages, and a segment's last piece may be shorter. */
 export const PIECE_BYTES = 2 ** 20;
 const HIDDEN_PER_PART = 10_000;
 
-/**
- * Maximum number of times to read a segment from which items are removed during the read. Without removals, one read is
- * enough.
- */
+/** How often to read a segment at most, if items are removed during the read. Without removals, one read is enough. */
 const ATTEMPTS = 3;
 
 /** A snapshot of a segment. */
 export interface SegmentSnapshot {
-  /** The cells of the open layer, in the first of its segments that correspond to this one. */
+  /** The open layer's cells, in the first of its segments that correspond to this one. */
   readonly cells: Uint8Array;
   /**
-   * Counts of the segment, and the items of its layers; the last layer is open. A store that counts over the whole
+   * The segment's counts, and its layers' items. The last layer is the open one. A store that counts over the whole
    * filter returns the counts with the last segment, and zeros before.
    */
   readonly counts: Omit<CallCounts, 'items'>;
   readonly layerItems: readonly number[];
-  /** Number of removals so far, of the segment or the filter. */
+  /** Number of removals so far, from the segment or the filter. */
   readonly removals: number;
   /**
-   * If the filter ages: the items of the segment that were hidden when its cells were read, and possibly items that
-   * were hidden or shown during the export.
+   * If the filter ages: the segment's items that were hidden when its cells were read, and possibly items that were
+   * hidden or shown during the export.
    */
   readonly hidden?: readonly HiddenItem[];
 }
@@ -45,13 +40,13 @@ export interface QueuePage {
 }
 
 /**
- * Reads the segments of a filter in one store. Throws the errors of `Counters` if the filter is gone, changed or
- * damaged.
+ * Reads a filter's segments in one store. If the filter is gone, changed or damaged, throws the errors that `Counters`
+ * lists.
  */
 export interface SegmentSource {
-  /** The cells and counts of a segment, in one atomic step, and its hidden items. */
+  /** A segment's cells and counts, in one atomic step, and its hidden items. */
   snapshot(segment: number): Promise<SegmentSnapshot>;
-  /** The cells of a segment of a layer, in one atomic step. */
+  /** The cells in one of a layer's segments, in one atomic step. */
   layerCells(layer: number, segment: number): Promise<Uint8Array>;
   /**
    * All entries that are in the queue from the first page to the last, and possibly others. Entries come in any order,
@@ -64,8 +59,8 @@ export interface SegmentSource {
  * A filter's contents, segment by segment. Transfer defines their order and consistency.
  *
  * A queue can be too large for the atomic step that reads the cells, so it is read after them, page by page. A change
- * in between must never make an item visited in the export but missing from its queue: it would never be fetched.
- * The cells are read first. In the export, an item that in the meantime is
+ * in between must never leave an item visited in the export but missing from its queue, because it would never be
+ * fetched. With the cells read first, an item that changes in the meantime appears in the export as follows:
  *
  *   queued                 is in the queue, not yet visited: discovered again later, at worst fetched twice
  *   leased, released       is in the queue either way
@@ -73,18 +68,18 @@ export interface SegmentSource {
  *   removed                is visited, not in the queue: lost. (If the queue were read first, every item that is
  *                          queued in the meantime would be lost.)
  *
- * So removals are counted, and a segment from which items were removed in the meantime is read again. Entries read
- * before stay in the export: with one too many, an item is fetched twice. After the last attempt, only an item that was
- * both queued and removed during the export of its segment can be lost, and only until it is removed again. So after an
- * import, callers must repeat all removals made since the export began.
+ * So removals are counted, and if items were removed from a segment in the meantime, it is read again. Entries read
+ * before stay in the export, because one too many only means that an item is fetched twice. After the last attempt,
+ * only an item that was both queued and removed while its segment was exported can be lost, and only until it is
+ * removed again. So after an import, callers must repeat all removals made since the export began.
  *
  * If the filter ages, all items that are hidden when the open layer is read are hidden in the export. An item that is
- * hidden later was removed after the export began, and an item that is added again is discovered again: the queue is
- * read after the hidden items.
+ * hidden later was removed after the export began. The queue is read after the hidden items, so an item that is added
+ * again is discovered again.
  *
  * If the filter grows, all this applies to the open layer, which is therefore read first and held in memory while the
- * queue is read. Closed layers are read after it. They get no new items, and their cells at zero stay zero. So in the
- * export, too, an item is in the oldest layer that claims it.
+ * queue is read. Closed layers are read after it. They get no new items, and their cells at zero stay zero. So even in
+ * the export, an item is in the oldest layer that claims it.
  */
 export async function* exportParts(
   filter: Pick<Filter, 'capacity' | 'errorRate' | 'geometry' | 'layers' | 'kind' | 'semantics'>,
@@ -121,7 +116,7 @@ export async function* exportParts(
       yield* partsOf(newest, reader.piecesOf(newest)[n] ?? 0, cells, held);
     snapshot.layerItems.forEach((items, layer) => (layerItems[layer] = (layerItems[layer] ?? 0) + items));
   }
-  // The counts include changes that segments got after they were read; the cells do not.
+  // The counts include changes made after a segment was read, but the cells don't.
   let items = 0;
   for (const [layer, counted] of layerItems.entries()) {
     const { least, most } = (held[layer] as ItemsHeld).bounds(total);
@@ -155,7 +150,7 @@ class SegmentReader {
     return { snapshot, open };
   }
 
-  /** The segments of a layer that correspond to this segment. */
+  /** A layer's segments that correspond to this segment. */
   piecesOf(layer: number): number[] {
     const [first, planned] = [this.plan[0] as Layer, this.plan[layer] as Layer];
     const each = piecesOf(planned, first.geometry);
@@ -163,7 +158,7 @@ class SegmentReader {
   }
 }
 
-/** The parts for the cells of a segment of a layer. */
+/** The parts for the cells in one of a layer's segments. */
 function* partsOf(
   layer: number,
   segment: number,

@@ -17,8 +17,8 @@ type Cost = (call: Call) => number;
 const GLOBAL = 'encodeURI encodeURIComponent decodeURI decodeURIComponent parseInt parseFloat'.split(' ');
 
 /**
- * Makes the built-in functions of a realm count the characters and elements that they read and create. A function
- * without a specific cost counts as reading its whole object and all arguments, so the count is never too low.
+ * Makes a realm's built-in functions count the characters and elements that they read and create. A function without a
+ * specific cost counts as reading its whole object and all arguments, so the count is never too low.
  */
 export function countBuiltIns(realm: typeof globalThis, counter: Counter): void {
   const { Array, Map, Number, Object, RegExp, Set, String } = realm;
@@ -84,7 +84,7 @@ const scanned: Cost = ({ self, args }) => {
 const scannedBack: Cost = ({ self, args: [, from = size(self)], result }) =>
   (from as number) - (result as number);
 
-/** A match reads up to its end, or all of the text if it fails. A sticky expression looks at one place only. */
+/** A match reads up to its end, or the whole text if it fails. A sticky expression looks at only one place. */
 const matched: Cost = ({ self, args: [text], result, lastIndex }) => {
   const { global, sticky } = self as RegExp;
   const from = global || sticky ? lastIndex : 0;

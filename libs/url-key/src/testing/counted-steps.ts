@@ -14,7 +14,7 @@ export interface CountedModule<M> {
 /**
  * Loads a TypeScript module and its relative imports into a separate realm that counts steps. A step is a function
  * call, a loop iteration, an element copied by `[...values]`, or a character or element that a built-in function reads
- * or creates. `packages` holds all other imports by name; calls to them count only the characters of their texts.
+ * or creates. `packages` has all other imports by name. Calls to them count only the characters of their texts.
  */
 export function loadCounted<M>(
   entry: string,
@@ -95,7 +95,7 @@ function withSteps(source: string): string {
 
   let result = '';
   let copied = 0;
-  // The sort is stable: of two insertions at one place, the outer node's comes first.
+  // The sort is stable, so of two insertions at one place, the outer node's comes first.
   for (const { at, text } of insertions.sort((a, b) => a.at - b.at)) {
     result += source.slice(copied, at) + text;
     copied = at;

@@ -1,4 +1,4 @@
-/** Functions that take quadratic time in different ways. They prove that counted steps detect it. */
+/** Functions that take quadratic time in different ways, to prove that counted steps detect it. */
 
 export function byRounds(url: string): number {
   let sum = 0;

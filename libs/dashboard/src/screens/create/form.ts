@@ -20,20 +20,20 @@ export interface Form {
   readonly semantics: 'set' | 'multiset';
 }
 
-/** The limits for each host: API name, label, hint, and text of an empty field. */
+/** The limits for each host: API name, label, hint, and text in an empty field. */
 export const HOST_LIMITS = [
   ['delaySeconds', 'Seconds between requests', 'From one lease to the next, per host', 'none'],
   ['maxLeased', 'Leased at a time', 'Maximum number of URLs per host that workers hold at once', 'no limit'],
   ['maxUrls', 'URLs per host', 'Further URLs are “limited”: neither visited nor queued', 'no limit'],
 ] as const;
 
-/** The API name of such a limit. */
+/** API name for such a limit. */
 export type HostLimit = (typeof HOST_LIMITS)[number][0];
 
 /** Units for an age. */
 export const UNIT_SECONDS = { minutes: 60, hours: 3_600, days: 86_400 } as const;
 
-/** The rules of URL identity that users need most. The API offers the other rules, too. */
+/** The URL identity rules that users need most. The API also offers the others. */
 export const RULES = [
   ['stripTracking', 'Ignore tracking parameters', 'utm_*, gclid, fbclid …'],
   ['stripSession', 'Ignore session ids', 'in the path and the query'],
@@ -42,7 +42,7 @@ export const RULES = [
   ['ignoreScheme', 'Treat http as https', undefined],
 ] as const;
 
-/** The API name of one of these rules. */
+/** API name for one of these rules. */
 export type Rule = (typeof RULES)[number][0];
 
 /** The initial form: a visited set that grows. */
@@ -63,13 +63,13 @@ export const EMPTY: Form = {
   semantics: 'set',
 };
 
-/** Faults of form members, by their API names. */
+/** Faults in form members, by their API names. */
 export type Faults = Readonly<Record<string, string>>;
 
 const WHOLE_OR_EMPTY = 'Enter a whole number, or leave it empty';
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._:-]*$/;
 
-/** The parsed numbers of a form. NaN where a field has no valid number. */
+/** A form's parsed numbers. NaN where a field has no valid number. */
 interface Numbers {
   readonly capacity: number;
   readonly errorRate: number;
@@ -129,7 +129,7 @@ export function planOf(form: Form): PlanOptions {
     errorRate,
     growth: form.grows ? 'auto' : 'none',
     ...(maxAgeSeconds !== undefined && { maxAgeSeconds }),
-    // The limits do not change the plan.
+    // The limits don't change the plan.
     ...(perHost && { perHost: {} }),
   };
 }

@@ -21,13 +21,13 @@ interface Planned {
 /** The plan for the form, requested from the service as the user types. */
 function usePlan(form: Form): Planned {
   const [planned, setPlanned] = useState<Planned>({});
-  // The other members do not change the plan.
+  // The other members don't change the plan.
   const isWhole = Object.keys(faultsOf(form)).every((member) => /^(?:maxAttempts|perHost)/.test(member));
   const asked = isWhole ? JSON.stringify(planOf(form)) : '';
   const { value: service } = client;
   useEffect(() => {
     if (asked === '') {
-      // Keep the previous plan while the form is incomplete, but drop a previous error.
+      // Keeps the previous plan while the form is incomplete, but drops a previous error.
       setPlanned((old) => (old.error ? {} : old));
       return;
     }

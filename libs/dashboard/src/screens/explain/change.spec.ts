@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { changeOf } from './change.js';
 
-describe('the change of a text', () => {
+describe('a text’s change', () => {
   it.each([
     ['http://a/?b=2&a=1', 'http://a/?a=1&b=2', 'http://a/?', 'b=2&a=1', 'a=1&b=2', ''],
     ['http://a.:80/', 'http://a/', 'http://a', '.:80', '', '/'],
@@ -10,7 +10,7 @@ describe('the change of a text', () => {
     ['😀/', '😁/', '', '😀', '😁', '/'],
     ['', 'a', '', '', 'a', ''],
     ['same', 'same', 'same', '', '', ''],
-  ])('from %s to %s is the part that differs', (before, after, head, gone, come, tail) => {
+  ])('from %s to %s is the differing part', (before, after, head, gone, come, tail) => {
     expect(changeOf(before, after)).toEqual({ head, gone, come, tail });
   });
 });

@@ -43,8 +43,8 @@ export function ExplainScreen({
 
 function AskForm({ asked, label }: { readonly asked: string; readonly label: string }): preact.JSX.Element {
   const [text, setText] = useState(asked);
-  // A link or the back button changed the address. Keep the field, which has the focus. An effect after paint would
-  // overwrite the text that the user types.
+  // A link or the back button changed the address. Keeps the field, which has the focus. An effect after paint would
+  // overwrite text that the user is typing.
   useLayoutEffect(() => setText(asked), [asked]);
   const submit = (event: Event): void => {
     event.preventDefault();

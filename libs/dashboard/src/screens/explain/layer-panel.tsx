@@ -6,7 +6,7 @@ import { Copyable } from '../../ui/copyable.js';
 /** A counter at this value never changes again, unless the set ages. */
 const SATURATED = 15;
 
-/** The counters of an item in one layer. */
+/** An item's counters in one layer. */
 export function LayerPanel({
   layer,
   of,

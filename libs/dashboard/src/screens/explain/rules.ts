@@ -1,4 +1,4 @@
-/** Short explanations of the rules of URL identity. */
+/** Short explanations of the URL identity rules. */
 const RULES: Readonly<Record<string, string>> = {
   S2: 'parses the URL as browsers do',
   S4: 'removes the dot after the host',

@@ -10,7 +10,7 @@ export function columns({
   rotate,
   revoke,
 }: {
-  /** The id of the key that the user is signed in with. */
+  /** The id of the key with which the user is signed in. */
   readonly own: string | undefined;
   readonly rotate: (key: ListedKey) => void;
   readonly revoke: (key: ListedKey) => void;

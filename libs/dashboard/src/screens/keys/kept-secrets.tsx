@@ -7,7 +7,7 @@ import { Field } from '../../ui/field.js';
 import { Failure } from '../../ui/notice.js';
 import { forget, unkept, type MadeKey } from './made-keys.js';
 
-/** Shows the secret of each new key until the user confirms that it is saved. */
+/** Shows each new key's secret until the user confirms that it is saved. */
 export function KeptSecrets(): preact.JSX.Element | null {
   const { value: keys } = unkept;
   if (keys.length === 0) return null;

@@ -13,7 +13,7 @@ import { KeptSecrets } from './kept-secrets.js';
 import { NewKeyDialog } from './new-key-dialog.js';
 import { RotateDialog } from './rotate-dialog.js';
 
-/** Lists the API keys. Needs the scope admin without a prefix. */
+/** Lists the API keys. Needs scope admin without a prefix. */
 export function KeysScreen(): preact.JSX.Element {
   if (may('admin') && prefix.value === '') return <Keys />;
   return (

@@ -2,7 +2,7 @@ import type { NewKey } from '#client';
 import { effect, signal } from '@preact/signals';
 import { session, signIn } from '../../session.js';
 
-/** A key that was created in this tab. Its secret cannot be shown again later. */
+/** A key created in this tab. Its secret can't be shown again later. */
 export interface MadeKey {
   readonly made: NewKey;
   /** The key that it replaces, and when that key expires. */
@@ -10,21 +10,21 @@ export interface MadeKey {
 }
 
 /**
- * Keys whose secret the user has not yet confirmed as saved. They survive changes of the screen, even to the sign-in
+ * Keys whose secret the user has not yet confirmed as saved. They survive a change of screen, even to the sign-in
  * screen when the first key is created or the user's own key expires. Signing out drops them.
  */
 export const unkept = signal<readonly MadeKey[]>([]);
 
 /**
- * Keeps a new key, and signs in with it if `goOn`. It ignores a failed sign-in, which the user can retry beside the
- * secret: the key exists, and an error here would lead the user to create another one.
+ * Keeps a new key, and signs in with it if `goOn`. Ignores a failed sign-in, which the user can retry next to the
+ * secret. The key exists, so an error here would lead the user to create another one.
  */
 export async function keepAnd(goOn: boolean, key: MadeKey): Promise<void> {
   unkept.value = [...unkept.value, key];
   if (goOn) await signIn(key.made.key).catch(() => undefined);
 }
 
-/** Removes the secret of a key from the page. Call this when the user has saved it. */
+/** Removes a key's secret from the page. Call this when the user has saved it. */
 export function forget(key: MadeKey): void {
   unkept.value = unkept.value.filter((other) => other !== key);
 }

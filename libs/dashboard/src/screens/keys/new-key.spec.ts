@@ -19,7 +19,7 @@ describe('a size', () => {
   });
 });
 
-describe('the form of a new key', () => {
+describe('the form for a new key', () => {
   it('contains exactly the typed members', () => {
     expect(keyOf({ ...EMPTY_KEY, name: 'crawler', scope: 'write' })).toEqual({
       name: 'crawler',
@@ -59,7 +59,7 @@ describe('the form of a new key', () => {
       'endsAt',
     );
     expect(faultsOfKey({ ...EMPTY_KEY, name: 'a', prefix: 'Acme:' })).toEqual({});
-    // Fields that the key does not use are not checked.
+    // Fields that the key doesn't use are not checked.
     expect(faultsOfKey({ ...EMPTY_KEY, name: 'a', maxBytes: 'much' })).toEqual({});
   });
 });

@@ -38,7 +38,7 @@ export function byteCount(text: string): number {
   return value >= 1 && Number.isFinite(value) ? value : NaN;
 }
 
-/** Faults of form members. */
+/** Faults in form members. */
 export type KeyFaults = Readonly<Partial<Record<keyof KeyForm, string>>>;
 
 /** Faults that the page can find itself. The service finds all other faults. */

@@ -22,7 +22,7 @@ const KINDS = [
   ['filters', 'Filters'],
 ] as const;
 
-/** All sets and filters that the caller may see, with their numbers. */
+/** Shows all sets and filters that the caller may see, with their numbers. */
 export function ListScreen(): preact.JSX.Element {
   const meter = useRef(new RateMeter()).current;
   const polled = usePoll('list', async (signal) => {

@@ -63,7 +63,7 @@ export function Actions({ kind, name, isLost, refresh }: ActionsProps): preact.J
           onClose={close}
           act={async (idempotencyKey) => {
             await handle.drop({ idempotencyKey });
-            // Stay where the user went while the request was pending.
+            // Stays where the user went while the request was pending.
             if (!leaving.aborted) goTo(hashOf([]));
           }}
         >

@@ -7,7 +7,7 @@ import { Chart, type Line } from '../../ui/chart.js';
 /** Lowest rate in the chart. Lower rates add no information. */
 const LEAST = 1e-15;
 
-/** Shows the error rates of the set from empty to full, and its place among them now. */
+/** Shows the set's error rates from empty to full, and where it is now. */
 export function CurvePanel({ described }: { readonly described: Whole }): preact.JSX.Element {
   const { items, estimatedErrorRate, errorRate } = described;
   const rooms = described.layers.map(({ capacity }) => capacity).join();

@@ -15,9 +15,9 @@ export function DropDialog({
   onClose,
   children,
 }: {
-  /** A host, or URLs that the user has chosen. */
+  /** A host, or URLs chosen by the user. */
   readonly what: string;
-  /** The number of URLs; undefined while they are counted. */
+  /** The number of URLs, or undefined while they are counted. */
   readonly count: number | undefined;
   /** Retries after a missing answer use the same key, so URLs are dropped and counted once. */
   readonly drop: (idempotencyKey: string) => Promise<void>;

@@ -10,7 +10,7 @@ const GAP = 2.5;
 
 /**
  * Inserts an empty moment between points that are too far apart. The store was unavailable then, and a line would
- * suggest values that were not measured.
+ * suggest values that were never measured.
  */
 export function withGaps<Point extends { readonly at: string }>(
   points: readonly Point[],

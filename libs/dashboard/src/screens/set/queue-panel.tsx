@@ -10,7 +10,7 @@ import { FirstRows, firstOf } from '../../ui/first-rows.js';
 import { Failure, Notice, Pending } from '../../ui/notice.js';
 import { QueuedUrls } from './queued-urls.js';
 
-/** Shows the numbers of the queue, its dead letters, and its URLs. */
+/** Shows the queue's numbers, dead letters, and URLs. */
 export function QueuePanel({
   name,
   queue,
@@ -82,7 +82,7 @@ function DeadLetters({
   const [purging, setPurging] = useState(false);
   const [working, setWorking] = useState(false);
   const shown = letters.data ?? [];
-  // Skip dead letters that someone else has retried or deleted in the meantime.
+  // Skips dead letters that someone else has retried or deleted in the meantime.
   const ids = shown.map(({ id }) => id).filter((id) => chosen.has(id));
   const act = async (verb: 'putBack' | 'purge'): Promise<void> => {
     setPurging(false);

@@ -137,7 +137,7 @@ function Shown({
   );
 }
 
-/** Counts the URLs of a selection before it drops them. */
+/** Counts a selection's URLs before it drops them. */
 function DropQueued({
   name,
   selection,

@@ -30,7 +30,7 @@ import { QueuePanel } from './queue-panel.js';
 import { SettingsPanel } from './settings-panel.js';
 import { SyncPanel } from './sync-panel.js';
 
-/** Everything about one visited set or filter, and the actions on it. */
+/** Everything about one visited set or filter, and what users can do with it. */
 export function SetScreen(subject: Subject): preact.JSX.Element {
   const { kind, name } = subject;
   const meter = useRef(new RateMeter()).current;

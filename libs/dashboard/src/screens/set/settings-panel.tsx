@@ -5,7 +5,7 @@ import { Facts } from '../../ui/facts.js';
 
 const HASH_SCHEMES: Readonly<Record<number, string>> = { 2: '2, SipHash', 3: '3, SipHash by host' };
 
-/** The settings of a set or filter, and the geometry that follows from them. */
+/** A set's or filter's settings, and the geometry that follows from them. */
 export function SettingsPanel({ described }: { readonly described: Whole }): preact.JSX.Element {
   const { type, semantics, capacity, errorRate, growth, geometry, generation } = described;
   return (

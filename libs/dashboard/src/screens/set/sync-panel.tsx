@@ -12,7 +12,8 @@ export function SyncPanel({
   readonly items: number;
 }): preact.JSX.Element {
   const { state, listed, wouldForget, openedAt, memoryBytes, capacity, errorRate } = sync;
-  // Not the number of listed lines: lines may repeat, and URLs that are visited or queued during the sync stay, too.
+  // Not the number of listed lines, because lines may repeat, and URLs that are visited or queued during the sync also
+  // stay.
   const stay = Math.max(0, items - wouldForget);
   return (
     <section class="panel" aria-labelledby="sync">

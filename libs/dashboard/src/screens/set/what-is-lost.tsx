@@ -4,7 +4,7 @@ import { useLeaving } from '../../leaving.js';
 import { client } from '../../session.js';
 import { entriesIn, handleOf, isLost, queueOf, type Described, type Subject } from '../../sets.js';
 
-/** The data that a clear or delete would lose, in current numbers. It is the text of a paragraph. */
+/** Shows how much data a clear or delete would lose right now, as a paragraph's text. */
 export function WhatIsLost({ kind, name }: Subject): preact.JSX.Element {
   const [described, setDescribed] = useState<Described>();
   const leaving = useLeaving();

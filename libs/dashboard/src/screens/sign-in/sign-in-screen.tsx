@@ -12,7 +12,7 @@ const WHY: Readonly<Partial<Record<SignInReason, string>>> = {
   left: 'You have signed out.',
 };
 
-/** Asks for a key. The address does not change, so the requested screen appears after the sign-in. */
+/** Asks for a key. The address doesn't change, so the requested screen appears after the sign-in. */
 export function SignInScreen({ why }: { readonly why: SignInReason }): preact.JSX.Element {
   const [key, setKey] = useState('');
   const { working, error, act } = useAct();

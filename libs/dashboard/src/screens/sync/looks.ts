@@ -6,7 +6,7 @@ import { handleOf, isLost, type Described, type Subject } from '../../sets.js';
 
 const EVERY_MS = 2_000;
 
-/** A set and its open sync. After a sync that this page has seen ends, `sync` says how it ended. */
+/** A set and its open sync. If this page has seen a sync that has ended, `sync` says how it ended. */
 export interface Look {
   readonly described: Described;
   readonly sync: SyncDescription | undefined;
@@ -17,7 +17,7 @@ export interface Looks extends Polled<Look> {
   readonly forget: () => void;
 }
 
-/** The page always shows the sync of the service, whether this page or another caller opened or ended it. */
+/** The page always shows the service's sync, whether this page or another caller opened or ended it. */
 export function useLooks({ kind, name }: Subject): Looks {
   const seen = useRef<string | undefined>(undefined);
   const polled = usePoll<Look>(
@@ -39,7 +39,7 @@ export function useLooks({ kind, name }: Subject): Looks {
   return { ...polled, forget };
 }
 
-/** The service remembers only the last sync of a set. */
+/** The service remembers only a set's last sync. */
 async function ended(sync: Sync<string>, signal: AbortSignal): Promise<SyncDescription | undefined> {
   try {
     return await sync.describe({ signal });

@@ -14,7 +14,7 @@ import { useLooks, type Looks } from './looks.js';
 import { OpenForm } from './open-form.js';
 import { Outcome } from './outcome.js';
 
-/** Keeps the URLs of an input list and forgets all others, in the steps of the service's sync. */
+/** Keeps the URLs in an input list and forgets all others, in the steps of the service's sync. */
 export function SyncScreen(subject: Subject): preact.JSX.Element {
   const { kind, name } = subject;
   const looks = useLooks(subject);
@@ -43,7 +43,7 @@ function Body({ subject, looks }: { readonly subject: Subject; readonly looks: L
   return <Steps subject={subject} described={described} sync={sync} looks={looks} />;
 }
 
-/** A placeholder for the id of a sync that this page is opening. */
+/** A placeholder id for a sync that this page is opening. */
 const OPENING = '';
 
 function Steps({
@@ -76,7 +76,7 @@ function Steps({
           looks.refresh();
         }}
         onRefused={(error) => {
-          // Without an answer, the sync may be open all the same.
+          // Even without an answer, the sync may be open.
           if (!isUnsure(error)) own.current = undefined;
           looks.refresh();
         }}

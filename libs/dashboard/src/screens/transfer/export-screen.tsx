@@ -14,10 +14,10 @@ import { Failure, Notice } from '../../ui/notice.js';
 import { Title } from '../../ui/title.js';
 import { canStream, chosenFile, download, type Target } from '../../save.js';
 
-/** From this size on, write straight to a file if the browser can, and do not keep the export in memory. */
+/** From this size on, writes straight to a file if the browser can, and doesn't keep the export in memory. */
 const LARGE = 32e6;
 
-/** Downloads a set as a file. A plain link could not send the key. */
+/** Downloads a set as a file. A plain link couldn't send the key. */
 export function ExportScreen(subject: Subject): preact.JSX.Element {
   const { kind, name } = subject;
   const polled = usePoll<Described>(
@@ -72,7 +72,7 @@ function ExportPanel({
     const signal = AbortSignal.any([leaving, stopping.current.signal]);
     let target: Target | undefined;
     try {
-      // Some file systems do not allow ":" in names.
+      // Some file systems don't allow ":" in names.
       const file = `${name.replaceAll(':', '_')}.unseen`;
       target = streams ? await chosenFile(file) : download(file);
       if (!target) return;

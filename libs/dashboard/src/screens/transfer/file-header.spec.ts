@@ -32,7 +32,7 @@ function changed(at: number, byte: number): Blob {
   return new Blob([bytes]);
 }
 
-describe('the header of an export file', () => {
+describe('an export file’s header', () => {
   it('names the exported set', async () => {
     expect(await headerOf(new Blob([fileOf(HEADER)]))).toEqual({ ...HEADER, kind: 'sets' });
     expect(await headerOf(changed(11, 1))).toEqual({ ...HEADER, kind: 'sets' });
@@ -41,7 +41,7 @@ describe('the header of an export file', () => {
     });
   });
 
-  it('is refused in a file of a different format', async () => {
+  it('is refused in a file with a different format', async () => {
     await expect(headerOf(new Blob(['https://example.org/\n'.repeat(9)]))).rejects.toThrow('not an export');
     await expect(headerOf(new Blob([]))).rejects.toThrow('not an export');
     await expect(headerOf(changed(0, 0x0a))).rejects.toThrow('not an export');
@@ -57,7 +57,7 @@ describe('the header of an export file', () => {
       await expect(headerOf(new Blob([fileOf(other)]))).rejects.toThrow('damaged');
     for (const kind of ['queue', 'constructor', ['filter'], undefined])
       await expect(headerOf(new Blob([fileOf({ ...HEADER, kind })]))).rejects.toThrow('damaged');
-    // Values that the page cannot show: invalid times and invalid numbers.
+    // Values that the page can't show: invalid times and invalid numbers.
     for (const exportedAt of [undefined, null, '1', -1, 8.64e15 + 2])
       await expect(headerOf(new Blob([fileOf({ ...HEADER, exportedAt })]))).rejects.toThrow('damaged');
     await expect(headerOf(new Blob([fileOf({ ...HEADER, capacity: '1' })]))).rejects.toThrow('damaged');

@@ -1,6 +1,6 @@
 import type { Kind } from '../../sets.js';
 
-/** The header of an export file. See docs/export-format.md. */
+/** An export file's header. See docs/export-format.md. */
 export interface FileHeader {
   readonly name: string;
   readonly kind: Kind;
@@ -10,10 +10,10 @@ export interface FileHeader {
   readonly exportedAt: number;
 }
 
-/** "UNSEEN" among bytes that a conversion of line breaks would destroy. */
+/** "UNSEEN" among bytes that converting line breaks would destroy. */
 const MAGIC = [0x89, 0x55, 0x4e, 0x53, 0x45, 0x45, 0x4e, 0x0d, 0x0a, 0x1a, 0x0a];
 const VERSION = 2;
-/** The type of the first frame, and the length of its payload. */
+/** Where the first frame's type, its payload's length, and its payload begin. */
 const [TYPE_AT, LENGTH_AT, PAYLOAD_AT] = [12, 13, 17];
 const TYPE = 0x48;
 const MOST_BYTES = 64 * 2 ** 10;
@@ -52,7 +52,7 @@ export async function headerOf(file: Blob): Promise<FileHeader> {
   return { name, kind: known, capacity, errorRate, exportedAt };
 }
 
-/** Whether the page can show the value as a number and as a time. */
+/** True if the page can show the value as a number and as a time. */
 function isNumber(value: unknown): value is number {
   return typeof value === 'number' && value >= 0 && value <= MOST_MS;
 }

@@ -6,7 +6,7 @@ import type { Kind } from '../../sets.js';
 export interface UseAction extends Action {
   readonly id: 'check' | 'visit' | 'discover' | 'add' | 'forget' | 'remove';
   readonly hint: string;
-  /** Removes items, so the page must show the caveat of G8. */
+  /** Removes items, so the page must show G8's caveat. */
   readonly takesOut: boolean;
 }
 
@@ -72,7 +72,7 @@ const ACTIONS: Readonly<Record<Kind, readonly UseAction[]>> = {
   ],
 };
 
-/** The actions on this kind that `may` allows. A standard filter cannot forget items. */
+/** The actions on this kind that `may` allows. A standard filter can't forget items. */
 export function actionsOf(
   kind: Kind,
   counting: boolean,

@@ -14,7 +14,7 @@ interface DialogProps {
   readonly onConfirm: () => void;
 }
 
-/** Asks before it removes many items, and explains the limits of a counting filter (G8). */
+/** Asks before removing many items, and explains the limits of a counting filter (G8). */
 export function TakeOutDialog(props: DialogProps): preact.JSX.Element {
   const { action, name, what, errorRate, queues, onClose, onConfirm } = props;
   const one = queues ? 'a URL' : 'an item';

@@ -71,7 +71,7 @@ export function UseForm({ kind, name, errorRate, actions }: FormProps): preact.J
   );
 }
 
-/** undefined for files, whose lines are not counted before they are read. */
+/** undefined for files, because their lines aren't counted before they are read. */
 function countOf({ text, files }: Given): number | undefined {
   if (files.length > 0) return undefined;
   return text.split('\n').filter((line) => line.trim() !== '').length;

@@ -14,7 +14,7 @@ import { UseForm } from './use-form.js';
 
 const DESCRIBED_EVERY_MS = 30_000;
 
-/** Checks, adds, and forgets many URLs or items of a set. */
+/** Checks, adds, and forgets many of a set's URLs or items. */
 export function UseScreen({ kind, name }: Subject): preact.JSX.Element {
   return (
     <>

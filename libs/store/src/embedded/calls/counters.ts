@@ -36,12 +36,12 @@ import { ADD, REMOVE } from '../operations/verbs.js';
 import { partsByHost, selectCopied, type Part } from '../operations/parts.js';
 import type { Watches } from './watches.js';
 
-/** Cost of an item that also changes the queue, as the number of items that do not. */
+/** Cost of an item that also changes the queue, relative to one that doesn't. */
 const QUEUED_ITEM_COST = 2;
 /** The same in a per-host queue, where each item may be in another lane. */
 const LANE_ITEM_COST = 8;
 
-/** See the port for the guarantees of each method. */
+/** See the port for each method's guarantees. */
 export class EmbeddedCounters implements Counters {
   constructor(
     private readonly engine: Engine,
@@ -131,8 +131,7 @@ export class EmbeddedCounters implements Counters {
           for (const stack of scope.stacks)
             if (stack.next) void reserveNext(scope, stack, session.memory, quota);
           const answers = limited ? put(limited, indexesOf(limited, 0), outcome.answers) : outcome.answers;
-          // An item of a set that ages may have expired while its entry waits: only another entry can replace that
-          // entry.
+          // In a set that ages, an item may expire while its entry waits, so only another entry can replace that entry.
           if (scope.queue.unkeptUntil > 0 && (queue || !scope.stack.age))
             new VoidEntries(session, scope).renew(positions, answers);
           if (queue && payloads) {
@@ -154,7 +153,7 @@ export class EmbeddedCounters implements Counters {
     );
   }
 
-  /** Removes a part of a batch. The first part is refused if the filter cannot hide the whole batch. */
+  /** Removes one part of a batch. Refuses the first part if the filter can't hide the whole batch. */
   private removePart(
     filter: Filter,
     whole: Positions,
@@ -186,7 +185,7 @@ export class EmbeddedCounters implements Counters {
   }
 }
 
-/** The names of the hosts of a part's items, without those that are `limited`. */
+/** The host names for a part's items, without items that are `limited`. */
 function namesOf(
   hosts: readonly string[] | undefined,
   from: number,
@@ -202,7 +201,7 @@ function costOf({ perHost }: Filter, { count }: Positions, queued: boolean): num
 }
 
 /**
- * Throws STORE_FULL if the batch might hide more items than `most` in total. Only items that a layer claims are ever
+ * Throws STORE_FULL if the batch might bring the hidden items above `most`. Only items that a layer claims are ever
  * hidden.
  */
 function assertRoomToHide(state: FilterState, positions: Positions, most: number): void {
@@ -214,8 +213,8 @@ function assertRoomToHide(state: FilterState, positions: Positions, most: number
 }
 
 /**
- * Allocates layers of the sync for a batch that may need them, and returns a function that opens one layer per call.
- * Abandons the sync if it has no room for the batch.
+ * Allocates sync layers for a batch that may need them, and returns a function that opens one layer per call. Abandons
+ * the sync if it has no room for the batch.
  */
 function roomBesideSync(
   session: Session,

@@ -22,7 +22,7 @@ import type { Watches } from './watches.js';
 
 const CURSOR = /^[0-9a-f]{16}$/;
 
-/** See the port for the guarantees of each method. */
+/** See the port for each method's guarantees. */
 export class EmbeddedHosts implements Hosts {
   constructor(
     private readonly engine: Engine,
@@ -35,7 +35,7 @@ export class EmbeddedHosts implements Hosts {
     const most = Math.min(limit, MAX_LISTED_HOSTS);
     return this.engine.mutate((session) => {
       const { lanes, state } = lanesOf(session, filter);
-      // The first key after the key of the last lane.
+      // The first key after the last lane's key.
       const id = CURSOR.test(after) ? Buffer.from(`${after}00`, 'hex') : Buffer.alloc(0);
       const looked = lanes.page(Buffer.concat([state.key, id]), most + 1);
       const page = looked.slice(0, most);
@@ -99,8 +99,8 @@ export class EmbeddedHosts implements Hosts {
   }
 
   /**
-   * Drops the entries, and deletes the first rows of those that waited. `more`: true if more rows remain to be deleted.
-   * `copying`: the id of a sync that must keep the entries first; if present, nothing was changed.
+   * Drops the entries, and deletes the first rows of those that waited. `more`: true if more rows must be deleted.
+   * `copying`: the id of a sync that must keep the entries first. If present, nothing has changed.
    */
   private dropEntries(
     filter: Filter,

@@ -7,7 +7,7 @@ import type { Engine } from '../engine/engine.js';
 import type { LayerStack } from '../layers/layer-stack.js';
 import type { LayerState } from '../layers/layer-state.js';
 
-/** See the port for the guarantees of each method. */
+/** See the port for each method's guarantees. */
 export class EmbeddedInspection implements Inspection {
   constructor(private readonly engine: Engine) {}
 

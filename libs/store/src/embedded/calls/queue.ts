@@ -30,10 +30,10 @@ import {
 import { partOf } from '../operations/parts.js';
 import type { Watches } from './watches.js';
 
-/** A call on entries of a queue. */
+/** A call on a queue's entries. */
 type Use = (queue: TodoQueue, ids: readonly string[], now: number) => Uint8Array;
 
-/** See the port for the guarantees of each method. */
+/** See the port for each method's guarantees. */
 export class EmbeddedQueue implements Queue {
   constructor(
     private readonly engine: Engine,
@@ -55,7 +55,7 @@ export class EmbeddedQueue implements Queue {
         { deadline: operation.deadline, items: max },
       );
       if (!more) {
-        // Entries may have come back to hosts that have to wait.
+        // Entries may have come back to hosts that must wait.
         if (entries.length > 0 || filter.perHost) this.watches.reschedule(filter);
         return entries;
       }
@@ -155,7 +155,7 @@ export class EmbeddedQueue implements Queue {
     return this.settle(filter, ids, PURGE, operation, (queue, some) => queue.purge(some));
   }
 
-  /** Makes a call on entries, in parts if each entry may be in a different lane. */
+  /** Makes a call on entries. Splits it into parts if each entry may be in a different lane. */
   private async settle(
     filter: Filter,
     ids: readonly string[],
@@ -187,7 +187,7 @@ export class EmbeddedQueue implements Queue {
           const queue = new TodoQueue(session, scope, isCopying(scope));
           const answer = use(queue, ids, session.now);
           queue.flush();
-          // The sync's copy of the queue no longer finds these entries, so it keeps them here.
+          // The sync's copy of the queue won't find these entries any more, so keep them now.
           const kept = queue.taken.length > 0 && isCopying(scope) && keepQueued(session, scope, queue.taken);
           return { answer, ...(kept && { records: kept }) };
         });
@@ -213,8 +213,8 @@ function leaseIn(
     queue.flush();
     found = lease;
     if (lease.number > 0) return { answer: lease.number };
-    // Even without a lease, the call may have dropped forgotten entries, marks and lanes, or made dead letters. Entries
-    // may have come back to hosts that have to wait.
+    // Even if it leased nothing, the call may have dropped forgotten entries, marks and lanes, or created dead letters.
+    // Entries may have come back to hosts that must wait.
     const after = scope.queue;
     if (after.held !== held || after.dead !== dead || after.firstMark !== firstMark) session.keep(scope);
     else if (after.leased !== leased || after.delayed !== delayed || after.scheduled !== scheduled)

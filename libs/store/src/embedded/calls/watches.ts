@@ -9,13 +9,13 @@ interface Watch {
   readonly wakes: Set<() => void>;
   /** Cancels the timer. */
   cancel: () => void;
-  /** Entries that became due by this time have woken the watch. Milliseconds since the epoch. */
+  /** Entries due by this time have woken the watch. Milliseconds since the epoch. */
   woken: number;
 }
 
 /**
  * Callers that wait for entries to lease, by the name of their visited set. Each set has one timer, for its next due
- * entry. A watch outlives its generation: it continues after a clear, or after deletion and re-creation.
+ * entry. A watch outlives its generation. It continues after a clear, or after the set is deleted and re-created.
  */
 export class Watches {
   private readonly watches = new Map<string, Watch>();
@@ -49,7 +49,7 @@ export class Watches {
     else this.wake(filter);
   }
 
-  /** Calls the watchers of a filter. Call this when entries may have become available. */
+  /** Calls a filter's watchers. Call this when entries may have become available. */
   wake(filter: Filter): void {
     const watch = this.watches.get(filter.name);
     if (!watch) return;
@@ -57,7 +57,7 @@ export class Watches {
     this.reschedule(filter);
   }
 
-  /** Sets the timer of a filter again. Call this when the time at which the next entry becomes due may have changed. */
+  /** Resets a filter's timer. Call this when the next entry may become due at a different time. */
   reschedule(filter: Filter): void {
     const watch = this.watches.get(filter.name);
     if (watch) void this.schedule(filter, watch);
@@ -81,7 +81,7 @@ export class Watches {
         const at = Math.min(due, nextTurn(database, state, from, now) ?? Infinity);
         return at === Infinity ? undefined : { now, at };
       })
-      // In a set that was deleted or lost, nothing becomes due.
+      // In a deleted or lost set, nothing becomes due.
       .catch(() => undefined);
     watch.cancel();
     if (due === undefined || this.watches.get(name) !== watch) return;

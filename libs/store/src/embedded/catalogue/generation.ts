@@ -4,14 +4,14 @@ import { FilterState } from '../filters/filter-state.js';
 import { GENERATION_BYTES } from '../database/keys.js';
 import type { Session } from '../engine/session.js';
 
-/** A filter with this spec, under a new generation. */
+/** A filter with this spec and a new generation. */
 export function newGeneration({ now, random }: Session, spec: FilterSpec, seed: Uint8Array): Filter {
   const generation = random.id(GENERATION_BYTES);
   const { segments } = spec.geometry;
   return { ...spec, seed: Uint8Array.from(seed), generation, createdAt: now, base: 0, spread: segments };
 }
 
-/** Publishes a generation under its name. `cells` must be all zero. Call it inside a transaction. */
+/** Publishes a generation under its name. All `cells` must be zero. Call it inside a transaction. */
 export function publish(session: Session, filter: Filter, cells: readonly Uint8Array[]): void {
   publishState(session, new FilterState(filter, cells, session.now, session.database.sizes));
 }
@@ -24,12 +24,12 @@ export function publishState(session: Session, state: FilterState): void {
   session.save(state);
 }
 
-/** Writes the catalogue entry of a filter. Call it inside a transaction. */
+/** Writes a filter's catalogue entry. Call it inside a transaction. */
 export function describeAnew({ database }: Session, state: FilterState): void {
   database.catalogue.putSync(Buffer.from(state.filter.name), encodeEntry(state));
 }
 
-/** Removes a generation from the catalogue; its data is deleted in the background. Call it inside a transaction. */
+/** Removes a generation from the catalogue. Its data is deleted in the background. Call it inside a transaction. */
 export function withdraw(session: Session, state: FilterState): void {
   session.memory.filters.delete(state.filter.name);
   session.database.catalogue.removeSync(Buffer.from(state.filter.name));

@@ -9,15 +9,15 @@ import type { LayerState } from '../layers/layer-state.js';
 import type { Memory } from '../filters/memory.js';
 import { usageOf } from './room.js';
 
-/** Share of a layer's capacity at which the store reserves memory for the next layer. */
+/** How full a layer is when the store reserves memory for the next one. */
 const NEARLY_FULL = 0.9;
 /** Delay before a failed reservation is retried, in ms. */
 const RETRY_MS = 1_000;
 
 /**
  * Allocates the next `needed` layers for a batch that may need them. Returns a function that opens one layer per call.
- * Throws STORE_FULL if there is no memory for a layer, and QUOTA_EXCEEDED if it would exceed `quota`; then nothing has
- * changed.
+ * Throws STORE_FULL if there is no memory for a layer, and QUOTA_EXCEEDED if it would exceed `quota`. In both cases,
+ * nothing has changed.
  */
 export function layersFor(
   state: FilterState,
@@ -80,7 +80,7 @@ function assertRoom(
   quota: Quota | undefined,
 ): void {
   if (!quota) return;
-  // The usage includes a layer that is being reserved, unless its sync was abandoned during the reservation.
+  // The usage includes a layer that is being reserved, unless its sync has been abandoned in the meantime.
   const held = stack.layers.reduce((sum, layer) => sum + layer.bytes, 0);
   const counted = state.stacks.includes(stack) ? stack.bytes - held : 0;
   assertWithin(quota, usageOf(memory, quota.prefix), { filters: 0, bytes: Math.max(0, bytes - counted) });

@@ -7,7 +7,7 @@ import { CLEAR, CREATE, DROP } from '../operations/verbs.js';
 import { newGeneration, publish, withdraw } from './generation.js';
 import { Room } from './room.js';
 
-/** Creates, clears and drops filters. See the port for the guarantees of each method. */
+/** Creates, clears and drops filters. See the port for each method's guarantees. */
 export class LifeCycle {
   constructor(private readonly engine: Engine) {}
 
@@ -30,8 +30,8 @@ export class LifeCycle {
     spec: FilterSpec,
     operation: Operation,
   ): Promise<{ filter: Filter; created: boolean }> {
-    // Reserve memory only if the creation is likely to succeed. Nothing is refused here, since an earlier attempt of
-    // this operation may have created the filter.
+    // Reserves memory only if the creation is likely to succeed. Refuses nothing, since an earlier attempt of this
+    // operation may have created the filter.
     const fits = await this.engine.read((memory) => !memory.filters.has(spec.name) && room.tryTake(memory));
     const reserved = fits ? await reserveCells(spec.geometry) : undefined;
     return this.engine.mutate(

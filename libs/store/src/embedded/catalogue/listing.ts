@@ -1,7 +1,7 @@
 import type { Filter, FilterKind, ListPage } from '../../port/index.js';
 import type { FilterState } from '../filters/filter-state.js';
 
-/** A page of the filters of one kind, sorted by name: see `Store.list`. */
+/** A page of filters of one kind, sorted by name. See `Store.list`. */
 export function listFilters(
   states: Iterable<FilterState>,
   kind: FilterKind,
@@ -21,7 +21,7 @@ export function listFilters(
 }
 
 /**
- * Inserts a filter into a sorted array and keeps its first `most`. Sorting ten thousand filters for one page costs
+ * Inserts a filter into a sorted array and keeps its first `most`. Sorting ten thousand filters for one page would cost
  * more.
  */
 function insertByName(first: Filter[], filter: Filter, most: number): void {

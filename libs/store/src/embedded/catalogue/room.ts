@@ -5,8 +5,8 @@ import type { FilterSpec, Quota, Usage } from '../../port/index.js';
 import type { Memory, TakenRoom } from '../filters/memory.js';
 
 /**
- * Room in a quota for a filter that is being created. It is held from before the filter's memory is reserved until the
- * filter exists or its creation has failed, so parallel creations cannot exceed the quota together.
+ * Room in a quota for a filter that is being created. It is taken before the filter's memory is reserved, and held
+ * until the filter exists or its creation has failed, so parallel creations can't exceed the quota between them.
  */
 export class Room implements TakenRoom {
   readonly name: string;
@@ -42,7 +42,7 @@ export class Room implements TakenRoom {
     }
   }
 
-  /** Holds the room from now on. Throws like `assert`. */
+  /** Takes the room. Throws like `assert`. */
   take(memory: Memory): void {
     this.assert(memory);
     // `leave` may have been called in the meantime.
@@ -50,7 +50,7 @@ export class Room implements TakenRoom {
     this.held = memory.rooms.add(this);
   }
 
-  /** Takes room for another layer. If it throws, like `assert`, nothing has changed. */
+  /** Takes room for another layer. Throws like `assert`, and then changes nothing. */
   grow(memory: Memory, bytes: number): void {
     this.bytes += bytes;
     try {
@@ -68,7 +68,7 @@ export class Room implements TakenRoom {
   }
 }
 
-/** Usage of the filters under a prefix, including filters in creation, without the filter named `except`. */
+/** Usage of the filters under a prefix, including filters in creation, but not the filter named `except`. */
 export function usageOf({ filters, rooms }: Memory, prefix: string, except?: string): Usage {
   const counts = (name: string): boolean => name !== except && name.startsWith(prefix);
   // One name may have several rooms.

@@ -1,11 +1,11 @@
 import { existsSync, fstatSync, readFileSync, readSync } from 'node:fs';
 
 /**
- * The parts of LMDB's file layout that a check of the file needs. All numbers are read as little-endian: LMDB uses the
- * machine's byte order, and this service does not run on big-endian machines.
+ * The parts of LMDB's file layout that checking the file requires. Reads all numbers as little-endian, because LMDB
+ * uses the machine's byte order, and this service doesn't run on big-endian machines.
  *
- * A meta page says where the trees of a commit begin. Commit n writes meta page n mod 2. The second half of page 0 is
- * the meta page of the last commit that was flushed to the disk.
+ * A meta page says where a commit's trees begin. Commit n writes meta page n mod 2. The second half of page 0 is the
+ * meta page of the last commit that was flushed to disk.
  */
 
 /** Bytes of every page's header: number (8), commit (8), padding (2), kind (2), bounds or length (4). */
@@ -29,10 +29,10 @@ const IS_META = 0x08;
 const VERSION = 2;
 /** Flags of a meta page: the keys of the free tree are integers, and the environment is a single file. */
 const FREE_FLAGS = 0x4008;
-/** Flag of a meta page: its commit was not flushed when the page was written. */
+/** Flag of a meta page: its commit had not been flushed when the page was written. */
 const UNFLUSHED = 0x1000;
 const NO_PAGE = 0xffff_ffff_ffff_ffffn;
-/** No real map is this large, but LMDB would try to map it. */
+/** No real map is this large, but LMDB would try to create it. */
 const MAX_MAP_BYTES = 2 ** 44;
 const BOOT_ID = '/proc/sys/kernel/random/boot_id';
 
@@ -46,7 +46,7 @@ export class DataFileError extends Error {
   }
 }
 
-/** The description of a tree, from a meta page or a row of the main tree. */
+/** A tree's description, from a meta page or a row of the main tree. */
 export interface Tree {
   readonly flags: number;
   readonly depth: number;
@@ -92,10 +92,7 @@ export function readPageNumber(bytes: Buffer, at: number): number {
   return bytes.readUInt32LE(at) + bytes.readUInt32LE(at + 4) * 2 ** 32;
 }
 
-/**
- * The meta pages of an open file, and the page that LMDB will choose. Undefined if the file is new. Throws
- * DataFileError.
- */
+/** An open file's meta pages, and the one that LMDB will choose. Undefined if the file is new. Throws DataFileError. */
 export function readMetas(fd: number): { chosen: Meta; metas: readonly Meta[] } | undefined {
   if (fstatSync(fd).size === 0) return undefined;
   const first = readMeta(fd, 0, true);
@@ -108,13 +105,14 @@ export function readMetas(fd: number): { chosen: Meta; metas: readonly Meta[] } 
   if (newest === 0) return { chosen: first, metas };
   const boot = bootId();
   const chosen = metas.reduce((a, b) => choose(a, b, boot));
-  // If a power loss has undone commits, some of their pages may be on the disk and others not.
+  // If a power failure has undone commits, only some of their pages may be on disk.
   const undone = chosen === flushed;
   const successive = Math.abs(first.commit - second.commit) === 1 && first.commit % 2 === 0;
   if ((!successive && !undone) || flushed.commit > newest) {
     throw new DataFileError('its meta pages do not belong to successive commits');
   }
-  // LMDB undoes commits only if the machine went down before they were flushed. Then no meta page comes from this boot.
+  // LMDB undoes commits only if the machine went down before they were flushed. In that case, no meta page comes from
+  // this boot.
   if (chosen.commit < newest && metas.some((meta) => meta.boot === boot)) {
     throw new DataFileError('its last commit is not readable');
   }

@@ -6,7 +6,7 @@ const NODE_HEADER = 8;
 const LONG_VALUE_BYTES = 24;
 /** How a node stores its value. `Tree` means that the value describes a tree. */
 const NodeFlag = { Inline: 0, Long: 1, Tree: 2 } as const;
-/** LMDB cannot hold a deeper tree. */
+/** LMDB can't hold a deeper tree. */
 const MAX_DEPTH = 32;
 
 /** Key and value are valid until the next visit. `tree`: the value describes a tree. */
@@ -15,10 +15,10 @@ export type Visit = (key: Buffer, value: Buffer, tree: boolean) => void;
 export type CompareKeys = (a: Buffer, b: Buffer) => number;
 
 /**
- * Walks one tree of a data file and visits its rows in order. Checks everything that LMDB relies on first, since LMDB
- * asserts, reads out of bounds or never returns if the bytes are not as it wrote them. Throws DataFileError.
+ * Walks one tree of a data file and visits its rows in order. First checks everything that LMDB relies on, since LMDB
+ * asserts, reads out of bounds or never returns if the bytes aren't as it wrote them. Throws DataFileError.
  *
- * `skim`: rows with long values are not visited, and only the parts that LMDB relies on are read.
+ * `skim`: reads only the parts that LMDB relies on, and doesn't visit rows with long values.
  */
 export class DataTree {
   private branchPages = 0;
@@ -57,7 +57,8 @@ export class DataTree {
   }
 
   /**
-   * Reads a page and all pages below it, `depth` levels in all. Their keys must be at least `low` and less than `high`.
+   * Reads a page and all pages below it, a total of `depth` levels. Their keys must be at least `low` and less than
+   * `high`.
    */
   private page(number: number, depth: number, low: Buffer | undefined, high: Buffer | undefined): void {
     const buffer = (this.buffers[depth] ??= Buffer.alloc(this.pages.pageSize));
@@ -78,7 +79,7 @@ export class DataTree {
   ): void {
     this.branchPages++;
     if (nodes.length < 2) throw new DataFileError('a branch of a tree is empty');
-    // The key of the first node has no meaning.
+    // The first node's key has no meaning.
     let from = low;
     for (const [i, node] of nodes.entries()) {
       const next = nodes[i + 1];
@@ -134,9 +135,9 @@ function keyOf(page: Buffer, node: number): Buffer {
   return page.subarray(at, at + page.readUInt16LE(node + 6));
 }
 
-/** Finds the nodes of a page. They fill its upper part without a gap, in any order. */
+/** Finds a page's nodes. They fill its upper part without gaps, in any order. */
 class PageLayout {
-  /** For each even offset: the number of the visit to the last page with a node there, and the size of that node. */
+  /** For each even offset: the number of the visit to the last page with a node there, and that node's size. */
   private readonly startOf: Uint32Array;
   private readonly sizeAt: Uint16Array;
   private pagesSeen = 0;
@@ -170,7 +171,7 @@ class PageLayout {
   }
 }
 
-/** Size of a node in bytes, an even number. It exceeds every page if the bytes are not a node. */
+/** A node's size in bytes, which is even. Larger than any page if the bytes aren't a node. */
 function nodeSize(page: Buffer, node: number, kind: PageKind): number {
   const keyLength = page.readUInt16LE(node + 6);
   let size = NODE_HEADER + keyLength;

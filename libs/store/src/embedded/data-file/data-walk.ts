@@ -3,13 +3,13 @@ import { DataFileError, readMetas, readTree, TREE_BYTES, type Meta, type Tree } 
 import { DataPages } from './data-pages.js';
 import { DataTree } from './data-tree.js';
 
-/** Flags of a table whose keys LMDB compares byte by byte. */
+/** Flags for a table whose keys LMDB compares byte by byte. */
 const PLAIN = 0;
 
 /**
- * Visits every row of a data file, table by table in key order, after it has checked everything that LMDB relies on.
- * Key and value are valid until the next row. A new file has no rows. In tables that are `skimmed`, long values are
- * neither read nor visited. Throws DataFileError if LMDB would not survive the file or would misread it.
+ * Visits every row of a data file, table by table in key order, after checking everything that LMDB relies on. Key and
+ * value are valid until the next row. A new file has no rows. In `skimmed` tables, it neither reads nor visits long
+ * values. Throws DataFileError if LMDB would crash on the file or misread it.
  */
 export function walkDataFile(
   path: string,
@@ -34,10 +34,9 @@ export function walkDataFile(
 }
 
 /**
- * Every commit writes the root of the main tree, so a meta page is damaged if its commit is older than its root.
- * Commits that a power loss has undone are an exception. When LMDB goes back to a commit, it writes that commit into
- * both meta pages, under its own number and the previous number. The root of a later commit may be missing from the
- * file.
+ * Every commit writes the main tree's root, so a meta page is damaged if its commit is older than its root. The
+ * exception is commits that a power failure has undone. When LMDB goes back to a commit, it writes that commit into
+ * both meta pages, under its own number and the previous one. A later commit's root may be missing from the file.
  */
 function assertOfItsCommit(pages: DataPages, { main, commit }: Meta, chosen: Meta): void {
   const undone = commit > chosen.commit || (commit < chosen.commit && main.root === chosen.main.root);
@@ -52,7 +51,7 @@ function tablesOf(pages: DataPages, main: Tree): Map<string, Tree> {
     if (!isTree || value.length !== TREE_BYTES) throw new DataFileError('a table is not readable');
     const tree = readTree(value, 0);
     if (tree.flags !== PLAIN) throw new DataFileError('a table is not readable');
-    // The library ends the names of tables with a zero byte.
+    // The library ends table names with a zero byte.
     tables.set(key.toString('latin1').replace(/\0$/, ''), tree);
   };
   if (main.flags !== PLAIN) throw new DataFileError('a meta page is not readable');
@@ -61,8 +60,8 @@ function tablesOf(pages: DataPages, main: Tree): Map<string, Tree> {
 }
 
 /**
- * Takes the pages of one row of the free tree. The row begins with a count of the numbers that follow. A single page is
- * its number. A run of pages is its length, negative, and then its first page. Zeros may come in between.
+ * Takes the pages listed in one row of the free tree. The row begins with a count of the numbers that follow. A single
+ * page appears as its number, a run of pages as its negative length and then its first page. Zeros may come in between.
  */
 function takeFreePages(pages: DataPages, value: Buffer): void {
   const broken = new DataFileError('the list of free pages is not readable');

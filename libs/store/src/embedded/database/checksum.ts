@@ -1,12 +1,12 @@
 import { crc32 } from 'node:zlib';
 
-/** Up to this length, a loop is faster than a call of zlib. */
+/** Up to this length, a loop is faster than calling zlib. */
 const SHORT = 256;
 
 /**
- * A 32-bit checksum of the first `length` bytes and a seed. It detects damage, not attacks: it always detects a change
- * within one aligned word of 4 bytes, and misses one in 2^32 other changes. Long values use crc32. Short values use one
- * step per word, which is a bijection both of the word and of the state before it.
+ * A 32-bit checksum of the first `length` bytes and a seed. It detects damage, not attacks. It always detects a change
+ * within one aligned 4-byte word, and misses one in 2^32 other changes. Long values use crc32. Short values use one
+ * step per word, which is a bijection of both the word and the state before it.
  */
 export function checksum(bytes: Uint8Array, seed: number, length = bytes.length): number {
   return length > SHORT ? crc32(bytes.subarray(0, length), seed) : hashShort(bytes, seed, length);

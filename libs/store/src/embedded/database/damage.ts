@@ -2,7 +2,7 @@ import { DataFileError } from '../data-file/data-file.js';
 import { GENERATION_BYTES } from './keys.js';
 import { RowState, type DamagedRow } from './table.js';
 
-/** The tables whose keys begin with a generation. A damaged row in another table concerns every filter. */
+/** The tables whose keys begin with a generation. A damaged row in any other table affects every filter. */
 const OF_A_GENERATION: ReadonlySet<string> = new Set([
   'states',
   'blocks',
@@ -22,14 +22,14 @@ const OF_A_GENERATION: ReadonlySet<string> = new Set([
 const NAMES = '00'.repeat(GENERATION_BYTES);
 
 /**
- * The damaged rows found so far, and the filters they concern. A filter is lost if a row under its generation is
- * damaged, with two exceptions. A damaged operation record affects only repeats of that operation. Missing journal
- * records are found by the journal's own chain (engine/load.ts).
+ * The damaged rows found so far, and the filters they belong to. A filter is lost if a row under its generation is
+ * damaged, with two exceptions. A damaged operation record affects only repeats of that operation. The journal's own
+ * chain finds missing journal records (engine/load.ts).
  */
 export class Damage {
   /** Generations, hexadecimal. */
   private readonly lost = new Set<string>();
-  /** Generations from damaged keys, which may be wrong. */
+  /** Generations in damaged keys, which may be wrong. */
   private readonly doubtful = new Map<string, DamagedRow>();
   /** A damaged row that every filter depends on. */
   private fatal: DamagedRow | undefined;
@@ -50,15 +50,15 @@ export class Damage {
     return this.lost.has(generation) || this.doubtful.has(generation);
   }
 
-  /** Throws DataFileError if a damaged row concerns every filter. */
+  /** Throws DataFileError if a damaged row affects every filter. */
   assertBearable(): void {
     if (this.fatal) throw new DataFileError(this.fatal.message);
   }
 
-  /** Throws DataFileError if a damaged row cannot be attributed to one of these generations. */
+  /** Throws DataFileError if a damaged row can't be attributed to one of these generations. */
   assertKnown(generations: ReadonlySet<string>): void {
     for (const [generation, row] of this.doubtful) {
-      // Accidental damage does not turn the key of one existing generation into the key of another.
+      // Accidental damage doesn't turn one existing generation's key into another's.
       if (!generations.has(generation)) throw new DataFileError(row.message);
     }
   }

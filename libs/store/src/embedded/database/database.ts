@@ -7,7 +7,7 @@ import { DEFAULT_SIZES } from './sizes.js';
 import { Snapshot } from './snapshot.js';
 import { Table } from './table.js';
 
-/** The file of the environment in the data directory. */
+/** The environment's file in the data directory. */
 export const DATA_FILE = 'data.mdb';
 
 /** True if a data directory contains data. A store on an empty directory starts empty. */
@@ -18,11 +18,11 @@ export function hasData(directory: string): boolean {
 
 /** The only row of `meta` without a checksum, so that every version can read it. */
 export const FORMAT = Buffer.from('format');
-/** Version of the tables below. A store of another version refuses the directory. */
+/** Version of the tables below. A store with another version refuses the directory. */
 export const FORMAT_VERSION = '7';
 
 /**
- * The environment of a data directory and its tables. `g` stands for the 8 bytes of a generation.
+ * A data directory's environment and its tables. `g` stands for the 8 bytes of a generation.
  *
  *   meta         name               format version, ends of the journal
  *   catalogue    filter name        description (JSON)
@@ -65,7 +65,7 @@ export class Database {
   private readonly unsealedMeta: Rows;
   private readonly snapshots = new Set<Snapshot>();
 
-  /** `damage`: the damaged rows that an inspection has found. Later reads add to it. */
+  /** `damage`: the damaged rows found by an inspection. Later reads add to it. */
   constructor(
     readonly environment: Environment,
     readonly damage = new Damage(),
@@ -93,14 +93,14 @@ export class Database {
   }
 
   /**
-   * Opens the environment of `directory`, and creates it if absent, unless `readOnly`. LMDB trusts the file, so inspect
-   * it first.
+   * Opens the environment in `directory`. Creates it if absent, unless `readOnly`. LMDB trusts the file, so inspect it
+   * first.
    */
   static open(directory: string, damage?: Damage, options?: { readonly readOnly: boolean }): Database {
     return new Database(new LmdbEnvironment(join(directory, DATA_FILE), options), damage);
   }
 
-  /** Writes the format version into a new directory. Throws if the directory has a different version. */
+  /** Writes the format version to a new directory. Throws if the directory has a different version. */
   async checkFormat(): Promise<void> {
     const version = this.unsealedMeta.get(FORMAT)?.toString();
     if (version === undefined) {
@@ -135,7 +135,7 @@ export class Database {
   }
 }
 
-/** The error for a directory of another version. */
+/** The error for a directory with another version. */
 export function otherFormat(version: string): Error {
   return new Error(
     `the data directory has format ${version}, and this version reads only format ${FORMAT_VERSION}`,

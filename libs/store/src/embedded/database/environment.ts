@@ -16,7 +16,7 @@ export interface RangeOptions extends ReadOptions {
   readonly limit?: number;
 }
 
-/** The rows of one table, in byte order of their keys. Keys and values are copied. */
+/** One table's rows, in byte order of their keys. Copies keys and values. */
 export interface Rows {
   get(key: Buffer, options?: ReadOptions): Buffer | undefined;
   /** Returns false if `noOverwrite` is set and the key exists. */
@@ -32,13 +32,13 @@ export interface Environment {
   rows(name: string): Rows;
 
   /**
-   * Runs `change` alone inside a write transaction, after all earlier ones. Several transactions share a commit.
-   * Resolves when the change is committed and, with `flush`, on disk. If `change` throws or the commit fails, it
-   * rejects and stores nothing of the change.
+   * Runs `change` alone in a write transaction, after all earlier ones. Several transactions share a commit. Resolves
+   * when the change is committed and, with `flush`, on disk. If `change` throws or the commit fails, it rejects and
+   * stores nothing.
    */
   transaction(change: () => void, flush: boolean): Promise<void>;
 
-  /** Begins a read of the data that is committed now. */
+  /** Starts a read of the data that is committed now. */
   read(): ReadTransaction;
 
   close(): Promise<void>;

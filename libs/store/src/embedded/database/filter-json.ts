@@ -1,9 +1,9 @@
 import type { Filter } from '../../port/index.js';
 
-/** The description of a filter in a row, with the seed in base64. */
+/** A filter's description in a row, with the seed in base64. */
 export type FilterJson = Omit<Filter, 'seed'> & { seed: string };
 
-/** Encodes the description of a filter as JSON. */
+/** Encodes a filter's description as JSON. */
 export function encodeFilter(filter: Filter): Buffer {
   return Buffer.from(JSON.stringify(toJson(filter)));
 }

@@ -8,10 +8,10 @@ import { DamagedRow, RowState, rowState, sealSeed } from './table.js';
 const LOOKED_AT_WHEN_READ: ReadonlySet<string> = new Set(['log']);
 
 /**
- * Checks all data of a directory before LMDB maps it, and trusts nothing in it. Returns the damaged rows. Throws if
- * LMDB would not survive the file, or if another version wrote it.
+ * Checks all data in a directory before LMDB maps it, and trusts none of it. Returns the damaged rows. Throws if LMDB
+ * would crash on the file, or if another version wrote it.
  *
- * `start`: skips the long rows of waiting entries, which may be most of the file. They are checked when they are read.
+ * `start`: skips the long rows of waiting entries, which may be most of the file. They are checked when read.
  */
 export function inspectData(directory: string, { start = false } = {}): Damage {
   const damage = new Damage();

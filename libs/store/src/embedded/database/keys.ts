@@ -21,7 +21,7 @@ export function readNumber(key: Buffer, at = 0): number {
   return key.readUInt32BE(at) * 2 ** 32 + key.readUInt32BE(at + 4);
 }
 
-/** Length of a generation's key, in bytes. Every key of a filter's data begins with one. */
+/** Length of a generation's key, in bytes. Every key in a filter's data begins with one. */
 export const GENERATION_BYTES = 8;
 
 /** The key of a generation, from its name in hex. */
@@ -32,7 +32,7 @@ export function generationKey(generation: string): Buffer {
 const LAYER_BYTES = 4;
 const BLOCK_KEY_BYTES = GENERATION_BYTES + LAYER_BYTES + 4;
 
-/** The key of a block of a layer's cells. */
+/** The key for a block of a layer's cells. */
 export function blockKey(generation: Buffer, layer: number, block: number): Buffer {
   const key = Buffer.allocUnsafe(BLOCK_KEY_BYTES);
   key.set(generation);
@@ -41,7 +41,7 @@ export function blockKey(generation: Buffer, layer: number, block: number): Buff
   return key;
 }
 
-/** Reads a key that `blockKey` wrote. Undefined for other bytes. */
+/** Reads a key that `blockKey` wrote. Returns undefined for other bytes. */
 export function readBlockKey(
   key: Buffer,
 ): { readonly generation: string; readonly layer: number; readonly block: number } | undefined {
@@ -70,7 +70,7 @@ export function stackPrefix(generation: Buffer, base: number): Buffer {
 /** Length of an epoch in a key, in bytes. */
 export const UNTIL_BYTES = 4;
 
-/** The first key of the items that are hidden until this epoch or later. */
+/** The first key among items that are hidden until this epoch or later. */
 export function hiddenBefore(generation: Buffer, base: number, until: number): Buffer {
   const key = Buffer.allocUnsafe(PREFIX_BYTES + UNTIL_BYTES);
   key.set(stackPrefix(generation, base));
@@ -78,7 +78,7 @@ export function hiddenBefore(generation: Buffer, base: number, until: number): B
   return key;
 }
 
-/** The key of a generation's row with this number. */
+/** The key for a generation's row with this number. */
 export function numberedKey(generation: Buffer, number: number): Buffer {
   const key = Buffer.allocUnsafe(GENERATION_BYTES + SEQUENCE_BYTES);
   key.set(generation);

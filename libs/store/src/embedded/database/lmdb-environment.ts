@@ -2,7 +2,7 @@ import { open, type RootDatabase } from 'lmdb';
 import type { Environment, ReadTransaction, Rows } from './environment.js';
 
 const TABLE = { encoding: 'binary', keyEncoding: 'binary', cache: false } as const;
-/** LMDB needs this limit in advance. It leaves room for a few more tables. */
+/** LMDB needs this limit in advance. Leaves room for a few more tables. */
 const MAX_TABLES = 18;
 /**
  * How long closing waits for the last flush. After a failed commit, the library would wait for a flush that never
@@ -24,16 +24,17 @@ export class LmdbEnvironment implements Environment {
       maxDbs: MAX_TABLES,
       ...TABLE,
       // Each operation of the library is one of our transactions. With batching by event turn, a failed commit would
-      // also reject a promise inside the library that no code handles, which would end the process.
+      // also reject a promise inside the library that nothing handles, which would crash the process.
       eventTurnBatching: false,
       separateFlushed: true,
-      // Otherwise an environment variable would decide which commit is read. The library's types lack this option.
+      // Otherwise an environment variable would decide which commit is read. The library's types don't have this
+      // option.
       ...{ safeRestore: false },
     });
   }
 
   rows(name: string): Rows {
-    // The library's types say that putSync returns nothing; it returns whether it put the row.
+    // According to the library's types, putSync returns nothing, but it returns whether it put the row.
     return this.root.openDB<Buffer, Buffer>({ name, ...TABLE }) as unknown as Rows;
   }
 
@@ -53,7 +54,7 @@ export class LmdbEnvironment implements Environment {
   }
 
   read(): ReadTransaction {
-    // Without this, the library would reuse the transaction of earlier reads in this turn of the event loop.
+    // Without this, the library would reuse the transaction from earlier reads in this turn of the event loop.
     this.root.resetReadTxn();
     return this.root.useReadTransaction();
   }

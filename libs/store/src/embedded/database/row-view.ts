@@ -1,5 +1,5 @@
 /**
- * A view of a row's memory. Reading and writing numbers through it takes a third of the time that the methods of Buffer
+ * A view of a row's memory. Reading and writing numbers through it takes a third of the time that Buffer's methods
  * take.
  */
 export function viewOf({ buffer, byteOffset, length }: Buffer): DataView {

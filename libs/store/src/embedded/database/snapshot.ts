@@ -1,8 +1,8 @@
 import type { ReadTransaction } from './environment.js';
 
 /**
- * The data that was committed at one moment. LMDB keeps the pages of a snapshot until it ends, so the file grows by the
- * changes made until then. Not for reads inside write transactions, which see their own state.
+ * The data committed at one moment. LMDB keeps a snapshot's pages until it ends, so the file grows by the changes made
+ * until then. Not for reads inside write transactions, which see their own state.
  */
 export class Snapshot {
   private current: ReadTransaction | undefined;

@@ -1,14 +1,14 @@
 import { checksum } from './checksum.js';
 import type { RangeOptions, ReadOptions, Rows } from './environment.js';
 
-/** A value is followed by two checksums of 4 bytes: one of table and key, and one of that checksum and the value. */
+/** Two checksums of 4 bytes follow a value: one of table and key, and one of that checksum and the value. */
 const SEAL_BYTES = 8;
 
-/** `KeyDamaged`: it is unknown which filter the row belonged to. */
+/** `KeyDamaged`: we can't tell which filter the row belonged to. */
 export const RowState = { Whole: 0, ValueDamaged: 1, KeyDamaged: 2 } as const;
 export type RowState = (typeof RowState)[keyof typeof RowState];
 
-/** A row whose bytes differ from those that were written. */
+/** A row whose bytes are not the ones that were written. */
 export class DamagedRow extends Error {
   constructor(
     readonly table: string,
@@ -20,7 +20,7 @@ export class DamagedRow extends Error {
   }
 }
 
-/** The seed for the checksums of a table's rows, so that a row of another table counts as damaged. */
+/** The seed for a table's row checksums, so that another table's row counts as damaged. */
 export function sealSeed(table: string): number {
   return checksum(Buffer.from(table), 0);
 }
@@ -34,14 +34,14 @@ export function rowState(seed: number, key: Uint8Array, sealed: Buffer): RowStat
   return sealed.readUInt32LE(end) === ofKey ? RowState.ValueDamaged : RowState.KeyDamaged;
 }
 
-/** The value without its checksums. */
+/** Strips the checksums from a value. */
 export function unsealed(sealed: Buffer): Buffer {
   return sealed.subarray(0, sealed.length - SEAL_BYTES);
 }
 
-/** A buffer for a value that is being sealed. The database copies it. */
+/** Buffer in which values are sealed. The database copies from it. */
 let scratch = Buffer.alloc(0x10000);
-/** Short slices of the scratch buffer, by length: making a slice takes longer than all other work here. */
+/** Short slices of the scratch buffer, by length. Creating a slice takes longer than all other work here. */
 let beginnings: Buffer[] = [];
 const SHORT = 1024;
 
@@ -65,8 +65,8 @@ function beginning(length: number): Buffer {
 }
 
 /**
- * A table whose rows carry checksums. This is the one place that writes and checks them. Reads throw DamagedRow. Puts
- * and removals are allowed only inside a transaction.
+ * A table whose rows carry checksums. Only this class writes and checks them. Reads throw DamagedRow. Put and remove
+ * only inside a transaction.
  */
 export class Table {
   private readonly seed: number;
@@ -83,7 +83,7 @@ export class Table {
     return sealed && this.open(key, sealed);
   }
 
-  /** False if `noOverwrite` is set and the key exists. */
+  /** Returns false if `noOverwrite` is set and the key exists. */
   putSync(key: Buffer, value: Uint8Array, options?: { noOverwrite: boolean }): boolean {
     return this.rows.putSync(key, seal(this.seed, key, value), options);
   }
@@ -97,7 +97,7 @@ export class Table {
     for (const { key, value } of this.rows.getRange(options)) yield { key, value: this.open(key, value) };
   }
 
-  /** Every row. The value of a damaged row is undefined. */
+  /** Every row. A damaged row's value is undefined. */
   *all(): Generator<{ key: Buffer; value: Buffer | undefined }, void, undefined> {
     for (const { key, value } of this.rows.getRange({})) {
       const whole = rowState(this.seed, key, value) === RowState.Whole;

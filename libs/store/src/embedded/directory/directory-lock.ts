@@ -6,14 +6,14 @@ import { DATA_FILE } from '../database/database.js';
 /** People often take the first file for a stale lock and delete it. The lock on the second file then still works. */
 const LOCKED_FILES = ['lock', DATA_FILE];
 
-/** LMDB's own lock file, which it maps into memory, and a size that is enough for its contents. */
+/** LMDB's own lock file, which it maps into memory, and a sufficient size for its contents. */
 const MAPPED_FILE = `${DATA_FILE}-lock`;
 const MAPPED_BYTES = 16_384;
 const NEW_DATA_BYTES = 2 ** 20;
 
 /**
- * Creates LMDB's lock file at its full size. On a full disk, a write to an unallocated part of it would end the process
- * silently.
+ * Creates LMDB's lock file at its full size. On a full disk, writing to an unallocated part of it would silently kill
+ * the process.
  */
 export function takeLockFile(directory: string): void {
   const file = join(directory, MAPPED_FILE);
@@ -22,8 +22,8 @@ export function takeLockFile(directory: string): void {
 }
 
 /**
- * Checks that the disk has room for the first pages of a new data file: without it, LMDB ends the process. Throws
- * ENOSPC and similar errors.
+ * Checks that the disk has room for a new data file's first pages. Without it, LMDB kills the process. Throws ENOSPC
+ * and similar errors.
  */
 export function assertRoomForNew(directory: string): void {
   if (statSync(join(directory, DATA_FILE)).size > 0) return;
@@ -36,8 +36,8 @@ export function assertRoomForNew(directory: string): void {
 }
 
 /**
- * Ownership of a data directory, by kernel locks on open files in it. The locks end with the process, even if it is
- * killed. They also work between containers that share the directory, where process ids mean nothing.
+ * Ownership of a data directory, through kernel locks on open files in it. The locks end with the process, even if it
+ * is killed. They also work between containers that share the directory, where process ids mean nothing.
  */
 export class DirectoryLock {
   private constructor(private fds: readonly number[]) {}

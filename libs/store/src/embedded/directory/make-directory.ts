@@ -3,7 +3,7 @@ import { dirname } from 'node:path';
 
 /**
  * Creates a directory that only its owner can use, and missing parents with the mode that the umask allows. Node's
- * recursive mkdir never returns if the kernel answers ENOENT for a child of an existing directory, as it does below
+ * recursive mkdir never returns if the kernel returns ENOENT for a child of an existing directory, as it does below
  * /proc.
  */
 export function makePrivateDirectory(path: string): void {

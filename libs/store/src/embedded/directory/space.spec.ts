@@ -1,7 +1,7 @@
 import { expect, it } from '@jest/globals';
 import { Space } from './space.js';
 
-it('a call during a check of the free space waits for its result', async () => {
+it('a call during a check for free space waits for its result', async () => {
   const disk = {
     full: true,
     freeBytes: () => Promise.resolve(disk.full ? 0 : Infinity),

@@ -4,12 +4,12 @@ import type { Clock } from '../../clock.js';
 import { StoreError } from '../../errors.js';
 import { DATA_FILE } from '../database/database.js';
 
-/** If a commit fails with less free space than this, lack of space counts as the cause. */
+/** If a commit fails with less free space than this, blame lack of space. */
 const MIN_FREE_BYTES = 16 * 2 ** 20;
 /** A file that is written and deleted to test whether the data may grow. */
 const PROBE_FILE = 'probe';
 const PROBE_BYTES = 2 ** 20;
-/** Errors of a full disk, a user's quota, or the process's limit on the size of a file. */
+/** Errors from a full disk, a user's quota, or the process's limit on file sizes. */
 const LACKING: ReadonlySet<unknown> = new Set(['ENOSPC', 'EDQUOT', 'EFBIG']);
 /** How long the result of a check stays valid, in ms. */
 const RECHECK_MS = 500;
@@ -17,7 +17,7 @@ const RECHECK_MS = 500;
 /** Checks of the disk with the data. */
 export interface Disk {
   freeBytes(): Promise<number>;
-  /** True if a write at the end of the data fails for lack of space. */
+  /** True if writing at the end of the data fails for lack of space. */
   refuses(): Promise<boolean>;
 }
 
@@ -41,7 +41,7 @@ export class Space {
     return this.lacking;
   }
 
-  /** Throws STORE_FULL if the last check found no room. If that result is stale, checks again first. */
+  /** Throws STORE_FULL if the last check found no room. Checks again first if that result is stale. */
   async assert(): Promise<void> {
     if (!this.lacking) return;
     const recent = this.clock.monotonic() - this.checkedAt < RECHECK_MS;
@@ -57,8 +57,8 @@ export class Space {
 }
 
 /**
- * The disk of a data directory. LMDB does not say why a commit failed: if the system writes only a part, as at a
- * limit, LMDB reports only EIO. So this class makes a test write.
+ * A data directory's disk. LMDB doesn't say why a commit failed. If the system writes only a part, as it does at a
+ * limit, LMDB only reports EIO. So this class makes a test write.
  */
 export class DirectoryDisk implements Disk {
   constructor(private readonly directory: string) {}
@@ -68,7 +68,7 @@ export class DirectoryDisk implements Disk {
     return bavail * bsize;
   }
 
-  /** Writes at the offset where the data file would grow, but in another file: the same limits apply. */
+  /** Writes to another file, at the offset where the data file would grow, so that the same limits apply. */
   async refuses(): Promise<boolean> {
     const path = join(this.directory, PROBE_FILE);
     try {

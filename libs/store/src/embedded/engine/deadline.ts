@@ -2,14 +2,16 @@ import { msUntil } from '../../clock.js';
 import { StoreError } from '../../errors.js';
 import { within } from '../../within.js';
 
-/** Throws STORE_UNAVAILABLE after a deadline (ms since the epoch): the caller no longer waits for the answer. */
+/**
+ * Throws STORE_UNAVAILABLE after a deadline (ms since the epoch), because the caller no longer waits for the answer.
+ */
 export function assertInTime(deadline: number): void {
   if (msUntil(deadline) < 0) throw late();
 }
 
 /**
- * Resolves with the result of `work`, or throws STORE_UNAVAILABLE at the deadline. The work itself continues, and its
- * change is recorded under its operation, so a repeat gets the same answer.
+ * Resolves with the result of `work`, or throws STORE_UNAVAILABLE at the deadline. The work itself continues and
+ * records its change under its operation, so a repeat gets the same answer.
  */
 export async function byDeadline<T>(deadline: number, work: Promise<T>): Promise<T> {
   return within(msUntil(deadline), work, late);

@@ -16,19 +16,20 @@ import { Session, type SessionOptions } from './session.js';
 import { DirectoryDisk, Space, type Disk } from '../directory/space.js';
 import { DamagedRow } from '../database/table.js';
 
-/** Row of the table `meta` that a test write puts. */
+/** The row that a test write puts in the table `meta`. */
 const PROBE = Buffer.from('probe');
 const FIRST_RETRY_MS = 100;
 const LAST_RETRY_MS = 10_000;
-/** How long a read without a deadline waits for the commit of the changes that it saw, in ms. */
+/** How long a read without a deadline waits until the changes that it saw are committed, in ms. */
 const READ_MS = 10_000;
 
 /** Options of a change. */
 export interface MutationOptions {
-  /** The change needs space on disk, so it is refused while the disk is full. */
+  /** The change needs disk space, so refuse it while the disk is full. */
   readonly grows?: boolean;
   /**
-   * Milliseconds since the epoch. No change starts after the deadline; one that started before may still be committed.
+   * Milliseconds since the epoch. A change doesn't start after its deadline, but one that started earlier may still be
+   * committed.
    */
   readonly deadline?: number;
   /** Amount of work, in items. */
@@ -46,7 +47,7 @@ export interface Place {
 /**
  * The owner of a data directory. It runs mutations and reads on a session. A failed commit leaves memory ahead of the
  * database, so the engine loads a new session, exactly as at the start. Reads continue immediately. Mutations wait for
- * a pause, which doubles while no commit succeeds, so that they do not reload everything again and again.
+ * a pause, which doubles while no commit succeeds, so that they don't reload everything again and again.
  */
 export class Engine {
   private session: Session | undefined;
@@ -127,9 +128,9 @@ export class Engine {
   }
 
   /**
-   * Resolves once all entries that the filter's last committed sync has made void are removed. If a failed commit
-   * interrupts the removal, waits for the next removal. Throws STORE_UNAVAILABLE at the deadline, or if changes fail;
-   * the removal continues.
+   * Resolves once all entries that the filter's last committed sync has voided are removed. If a failed commit
+   * interrupts the removal, waits for the next removal. Throws STORE_UNAVAILABLE at the deadline, or if changes fail,
+   * but the removal continues.
    */
   async unkeptRemoved(filter: Filter, deadline = Infinity): Promise<void> {
     for (;;) {
@@ -158,7 +159,7 @@ export class Engine {
       try {
         return look(session.memory, session.now, this.database);
       } finally {
-        // An error, too, may depend on a change that is not committed yet.
+        // Even an error may depend on a change that isn't committed yet.
         await session.commits.committed();
       }
     });
@@ -193,8 +194,8 @@ export class Engine {
     try {
       return await work();
     } catch (error) {
-      // If everything is committed, a refusal waits for nothing. Without this pause, a caller that retries immediately
-      // would block the event loop.
+      // If everything is committed, a refusal waits for nothing, so without this pause, a caller that retries
+      // immediately would block the event loop.
       await setImmediate();
       if (error instanceof DamagedRow) {
         this.session?.commits.spoil(error);
@@ -229,7 +230,7 @@ export class Engine {
     if (!this.loading) {
       // Without a session, the last load failed.
       if (!this.session) this.assertNotPausing();
-      // Damage is not a failure of the disk and affects no other filter, so it causes no pause.
+      // Damage is not a disk failure and affects no other filter, so it causes no pause.
       if (!this.session?.commits.damaged) {
         const pause = Math.min(FIRST_RETRY_MS * 2 ** this.failures++, LAST_RETRY_MS);
         this.retryAt = this.options.clock.monotonic() + pause;
@@ -285,7 +286,7 @@ export class Engine {
   }
 }
 
-/** The error for a damaged row. It cannot name the filter of the row; the next call on the filter does. */
+/** The error for a damaged row. It can't name the row's filter, but the next call on the filter does. */
 function lost(cause: DamagedRow): StoreError {
   return new StoreError('STORE_DATA_LOST', `${cause.message}; restore, clear or delete its filter`, {
     cause,

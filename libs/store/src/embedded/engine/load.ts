@@ -27,7 +27,7 @@ import { readRemovals } from '../filters/removals.js';
 /** A filter while it is being loaded. */
 interface Loading {
   readonly state: FilterState;
-  /** By layer number, for each block: sequence number of the last journal record that the block includes. */
+  /** By layer number, for each block: sequence number of the last journal record in the block. */
   readonly includes: ReadonlyMap<number, Float64Array>;
   /** Sequence number of the filter's last journal record so far. */
   lastRecord: number;
@@ -35,8 +35,8 @@ interface Loading {
 
 /**
  * Loads memory from the database: catalogue and states, then the checkpointed blocks, then the journal on top of them.
- * If data of a filter is missing or damaged, that filter is lost; other filters are not affected. Throws DataFileError
- * or DamagedRow if it is unknown which filters exist.
+ * If a filter's data is missing or damaged, only that filter is lost. Throws DataFileError or DamagedRow if it can't
+ * tell which filters exist.
  */
 export function loadMemory(database: Database, clock: Clock): Memory {
   database.damage.assertBearable();
@@ -79,7 +79,7 @@ function loadBlocks(database: Database, loading: ReadonlyMap<string, Loading>): 
     if (!filter) continue;
     const { state } = filter;
     const { layer: number, block: index } = place;
-    // An ended sync has left these blocks. They are deleted soon.
+    // An ended sync has left these blocks, which will be deleted soon.
     if (state.isRetired(number)) continue;
     const layer = state.layerOf(number);
     const includes = filter.includes.get(number);
@@ -103,8 +103,8 @@ function loadBlocks(database: Database, loading: ReadonlyMap<string, Loading>): 
 }
 
 /**
- * A filter is lost if its chain of records is broken or does not end with its last change. Other filters are not
- * affected.
+ * A filter is lost if its chain of records is broken or doesn't end with its last change. This doesn't affect other
+ * filters.
  */
 function replayJournal(database: Database, memory: Memory, loading: ReadonlyMap<string, Loading>): void {
   const first = database.meta.get(JOURNAL_FIRST);
@@ -158,7 +158,7 @@ function replay(record: JournalRecord, sequence: number, { state, includes }: Lo
   return true;
 }
 
-/** Counts are not replayed: the filter's state has them. */
+/** Doesn't replay counts, since the filter's state has them. */
 function replayAged(
   { operation, page, cell, hashes: k }: JournalRecord,
   { epoch, lasts }: Pick<AgedChange, 'epoch' | 'lasts'>,

@@ -36,7 +36,7 @@ export class Purger {
     this.range(this.database.records, range);
   }
 
-  /** Deletes the marks of a queue that are no longer needed. */
+  /** Deletes a queue's marks that are no longer needed. */
   marks({ key, queue }: FilterState): void {
     this.range(this.database.marks, { start: key, end: numberedKey(key, queue.firstMark) });
   }
@@ -51,7 +51,7 @@ export class Purger {
     this.range(this.database.removed, syncRows(state, base));
   }
 
-  /** Deletes the items whose hiding ended before `epoch`. `base` is the number of the first of their layers. */
+  /** Deletes items that stopped being hidden before `epoch`. `base` is the number of their first layer. */
   hidden({ key }: FilterState, base: number, epoch: number): void {
     this.range(this.database.hidden, { start: stackPrefix(key, base), end: hiddenBefore(key, base, epoch) });
   }
@@ -62,8 +62,8 @@ export class Purger {
   }
 
   /**
-   * Deletes the leftovers of a crash: generations that are not in the catalogue, data of ended syncs, marks that are no
-   * longer needed, and records that are older than the windows.
+   * Deletes what a crash has left: generations that aren't in the catalogue, data from ended syncs, marks that are no
+   * longer needed, and records older than the windows.
    */
   leftovers(memory: Memory): void {
     const states = [...memory.filters.values()];
@@ -92,7 +92,7 @@ export class Purger {
     }
   }
 
-  /** Stops after the current slice. The next start finds the remaining data again. */
+  /** Stops after the current slice. The next start finds the rest again. */
   async stop(): Promise<void> {
     this.stopped = true;
     await this.running;
@@ -106,7 +106,7 @@ export class Purger {
   }
 
   private async run(): Promise<void> {
-    // The caller is inside a transaction, where no other may begin.
+    // The caller is inside a transaction, where no other transaction may begin.
     await setImmediate();
     const most = this.database.sizes.purgedPerSlice;
     try {
@@ -116,7 +116,7 @@ export class Purger {
         if (removed < most) this.due.shift();
       }
     } catch {
-      // A commit failed. The reload finds the remaining data again.
+      // A commit failed. The reload finds the rest again.
       this.due.length = 0;
     }
   }
@@ -134,7 +134,7 @@ function retiredLayers({ stacks, nextLayer }: FilterState): [from: number, end: 
   return retired;
 }
 
-/** The rows of ended syncs, except those that the last commit still needs: see removeUnkept. */
+/** The rows of ended syncs, except those that the last commit still needs (see removeUnkept). */
 function rowsOfEndedSyncs({ key, queue, stack, sync, nextLayer }: FilterState): KeyRange[] {
   const end = stackPrefix(key, sync?.opened.base ?? nextLayer);
   if (queue.unkeptUntil === 0) return [{ start: key, end }];

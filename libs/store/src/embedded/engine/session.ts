@@ -19,9 +19,9 @@ import type { Verb } from '../operations/verbs.js';
 
 /** The store's options that a session uses. */
 export interface SessionOptions {
-  /** Answers wait until their change is on disk, not only until its commit. */
+  /** Answers wait until their change is on disk, not just until it is committed. */
   readonly fsync: boolean;
-  /** Limit on the operation records of one scope and origin, in bytes. */
+  /** Limit on operation records per scope and origin, in bytes. */
   readonly maxRecordBytes: number;
   /** A checkpoint is due when the journal exceeds this many bytes, or half the size of all cells if that is more. */
   readonly checkpointBytes: number;
@@ -37,14 +37,14 @@ export interface SessionOptions {
   readonly onTurns: (filter: Filter) => void;
 }
 
-/** The answer of a mutation, and the journal records of the cells that it changed, one per layer. */
+/** A mutation's answer, and the journal records of the cells that it changed, one per layer. */
 export interface Change<T> {
   readonly answer: T;
   /** Each record is written before the next one is requested. */
   readonly records?: Iterable<Buffer>;
   /** Makes the change, if the answer is known in advance. Absent: the change has been made. */
   readonly apply?: () => void;
-  /** The answer is not recorded, so a repeat is executed like a first call. */
+  /** The answer is not recorded, so a repeat runs like a first call. */
   readonly unrecorded?: true;
 }
 
@@ -72,7 +72,7 @@ export class Session {
     const { strayRecords } = session.memory;
     if (lost.length + strayRecords.length > 0) {
       await session.commits.run(() => {
-        // Saved now, because the evidence of a loss, such as a gap in the journal, may be gone after the next
+        // Saves it now, because the evidence of a loss, such as a gap in the journal, may be gone after the next
         // checkpoint.
         for (const state of lost) session.save(state);
         for (const key of strayRecords.splice(0)) database.journal.removeSync(key);
@@ -88,7 +88,7 @@ export class Session {
     return Math.floor(this.options.clock.now());
   }
 
-  /** One byte per item: 1 if one of the filter's own layers, not the sync's, claims the item with this hash. */
+  /** One byte per hash: 1 if one of the filter's own layers (not the sync's) claims the item. */
   claimed({ stack }: FilterState, hashes: Uint32Array): Uint8Array {
     return claims(stack, positionsOfHashes(hashes, stack.plan[0].geometry));
   }
@@ -98,9 +98,9 @@ export class Session {
   }
 
   /**
-   * Executes an operation, or returns its recorded answer. `change` throws before it changes anything, or not at all.
-   * The answer is recorded together with the change. Throws UnchangedError if the answer cannot be recorded and `apply`
-   * has not made the change yet. Call it inside a transaction.
+   * Runs an operation, or returns its recorded answer. If `change` throws, it must do so before it changes anything.
+   * The answer is recorded with the change. Throws UnchangedError if the answer cannot be recorded and `apply` has not
+   * made the change yet. Call it inside a transaction.
    */
   once<T>(identity: Identity<T>, change: () => Change<T>): T {
     const { scope, operation } = identity;
@@ -122,8 +122,8 @@ export class Session {
   }
 
   /**
-   * Writes the state and the journal records of a change that records no answer; see `Change.records`. Call it inside a
-   * transaction.
+   * Writes the state and the journal records for a change that records no answer. See `Change.records`. Call it inside
+   * a transaction.
    */
   keep(scope: RecordScope, records: Iterable<Buffer> = []): void {
     this.appendAll(scope, records);
@@ -141,7 +141,7 @@ export class Session {
     this.database.states.putSync(scope.key, state);
   }
 
-  /** The window for a record that is written now. */
+  /** The window for a record written now. */
   private windowOf({ windows }: RecordScope, origin: Origin): RecordWindow {
     return windowAt(windows[origin], origin, this.now, this.options.maxRecordBytes);
   }

@@ -2,7 +2,7 @@ import type { Filter, Sync } from '../../port/index.js';
 import { fromJson, toJson, type FilterJson } from '../database/filter-json.js';
 import type { FilterState, OpenSync } from './filter-state.js';
 
-/** The catalogue entry of a filter. */
+/** A filter's catalogue entry. */
 export interface CatalogueEntry {
   readonly filter: Filter;
   readonly nextLayer: number;

@@ -8,10 +8,10 @@ import { QueueState } from './queue-state.js';
 import { freshWindows, type RecordScope, type RecordWindow } from '../operations/record-window.js';
 import { DEFAULT_SIZES, type Sizes } from '../database/sizes.js';
 
-/** Counts of calls on a filter: see FilterStats. The layers count the items. */
+/** Counts of calls on a filter (see FilterStats). The layers count the items. */
 export type Tally = { -readonly [K in Exclude<keyof CallCounts, 'items'>]: number };
 
-/** The constant data of an open sync. */
+/** An open sync's constant data. */
 export interface OpenSync {
   readonly id: string;
   readonly plan: SyncPlan;
@@ -20,7 +20,7 @@ export interface OpenSync {
   readonly openedAt: number;
 }
 
-/** Numbers of a sync that are stored with its filter's state, in this order. */
+/** A sync's numbers, stored with its filter's state in this order. */
 export const SYNC_NUMBERS = [
   'listed',
   'new',
@@ -39,13 +39,13 @@ export class SyncState {
   listed = 0;
   new = 0;
   kept = 0;
-  /** See removals.ts: the number of removals, and the hashes in the rows that store them. */
+  /** The number of removals, and of hashes in the rows that store them. See removals.ts. */
   noted = 0;
   rowHashes = 0;
-  /** See sync-rows.ts and came-due.ts: the number of all rows, and of those with scheduled entries. */
+  /** The number of all rows, and of those with scheduled entries. See sync-rows.ts and came-due.ts. */
   rows = 0;
   cameDue = 0;
-  /** See came-due.ts: the queue's `nextDelayed` when the sync was opened. */
+  /** The queue's `nextDelayed` when the sync was opened. See came-due.ts. */
   nextDelayed = 0;
   readonly removals = new HashTable();
   /** 1 once the sync keeps all entries that were in the queue when it was opened. */
@@ -70,7 +70,7 @@ export type Syncing = FilterState & { sync: SyncState };
 
 export const isSyncing = (state: FilterState): state is Syncing => state.sync !== undefined;
 
-/** One generation of a filter in memory. */
+/** One of a filter's generations, in memory. */
 export class FilterState implements RecordScope {
   readonly key: Buffer;
   readonly since: number;
@@ -86,12 +86,12 @@ export class FilterState implements RecordScope {
   readonly queue = new QueueState();
   windows: { caller: RecordWindow; made: RecordWindow };
   lastChange = 0;
-  /** Part of the data is missing, so every call is refused. */
+  /** Part of the data is missing, so every call fails. */
   lost = false;
 
   /** `cells`: the cells of the first layer. */
   constructor(
-    /** The commit of a sync replaces it. */
+    /** A commit replaces it. */
     public filter: Filter,
     cells: readonly Uint8Array[],
     now: number,

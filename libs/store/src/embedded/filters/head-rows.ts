@@ -1,4 +1,4 @@
-/** A cache of the first rows of recently used lanes. Reading a row copies and checks all of it. */
+/** Caches the first rows of recently used lanes, because reading a row copies and checks all of it. */
 export class HeadRows {
   private readonly rows = new Map<string, { readonly number: number; readonly bytes: Buffer }>();
 

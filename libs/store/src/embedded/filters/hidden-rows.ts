@@ -5,8 +5,8 @@ import type { LayerStack } from '../layers/layer-stack.js';
 import { HASH_BYTES, HASH_WORDS } from '../hashes/hash-bytes.js';
 
 /*
- * Hidden items (layers/hidden.ts) as rows of the database. A key is `stackPrefix`, the last epoch in which the item is
- * hidden (4 bytes), and the item's hash. The value is empty.
+ * Hidden items (layers/hidden.ts) as database rows. A key is `stackPrefix`, the last epoch in which the item is hidden
+ * (4 bytes), and the item's hash. The value is empty.
  */
 
 const KEY_BYTES = PREFIX_BYTES + UNTIL_BYTES + HASH_BYTES;
@@ -15,11 +15,11 @@ const NOTHING = new Uint8Array(0);
 /** The parts of a session that write hidden items. */
 interface HidingSession {
   readonly database: Database;
-  /** Deletes the rows of items that expired before an epoch. */
+  /** Deletes the rows of items that stopped being hidden before an epoch. */
   readonly purger: { hidden(state: FilterState, base: number, epoch: number): void };
 }
 
-/** Writes the changes of a filter's hidden items, and deletes expired ones. Call it inside a transaction. */
+/** Writes changes to a filter's hidden items, and deletes expired ones. Call it inside a transaction. */
 export function writeHidden({ database, purger }: HidingSession, state: FilterState): void {
   for (const { age, base } of state.stacks) {
     if (!age) continue;

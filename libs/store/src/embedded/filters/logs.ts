@@ -1,25 +1,25 @@
-/** The numbers of a log that are stored, in this order. */
+/** A log's numbers, stored in this order. */
 export const LOG_NUMBERS = ['waiting', 'headRow', 'headAt', 'headDiscoveredAt', 'nextRow'] as const;
 
-/** The numbers of a log. */
+/** A log's numbers. */
 export class LogNumbers {
   /** Number of waiting entries. */
   waiting = 0;
-  /** The head: row, offset in the row, and when the entry there was discovered, if any. */
+  /** The head: its row, the offset in the row, and when the entry there was discovered, if any. */
   headRow = 1;
   headAt = 0;
   headDiscoveredAt = 0;
   /** The next number to assign to a row. */
   nextRow = 1;
-  /** In lanes of hosts: the rows from `voidFrom` up to `voidTo` have dropped entries, and are not deleted yet. */
+  /** In hosts' lanes: the rows from `voidFrom` to `voidTo` have dropped entries and still have to be deleted. */
   voidFrom = 0;
   voidTo = 0;
 }
 
-/** The logs of a lane: that of normal entries, or those of all priorities, by their level (queue/entry.ts). */
+/** A lane's logs: only the one for normal entries, or one per priority, by level (queue/entry.ts). */
 export type Logs = readonly [LogNumbers, ...LogNumbers[]];
 
-/** Number of logs of a lane that had entries of priorities other than normal. */
+/** Number of logs in a lane that has had entries with a priority other than normal. */
 const LEVELS = 3;
 
 /** The levels in the order in which entries are leased: high, normal, low. */
@@ -28,13 +28,13 @@ const NORMAL = [0] as const;
 
 export const newLogs = (): Logs => [new LogNumbers()];
 
-/** All three logs. Those that did not exist are new. */
+/** All three logs. Creates those that don't exist. */
 export const allLogs = ([normal, ...others]: Logs): Logs => [
   normal,
   ...(others.length > 0 ? others : Array.from({ length: LEVELS - 1 }, () => new LogNumbers())),
 ];
 
-/** The levels of logs, in the order in which entries are leased. */
+/** The logs' levels, in the order in which entries are leased. */
 export const servedLevels = (logs: Logs): readonly number[] => (logs.length === 1 ? NORMAL : SERVED);
 
 export function waitingIn(logs: Logs): number {
@@ -52,7 +52,7 @@ export function headOf(logs: Logs): LogNumbers | undefined {
   return undefined;
 }
 
-/** The numbers of logs as they are stored: those of the normal log come first. */
+/** The logs' numbers as stored, with the normal log first. */
 export const packLogs = (logs: readonly LogNumbers[]): number[] =>
   logs.flatMap((log) => LOG_NUMBERS.map((name) => log[name]));
 

@@ -4,7 +4,7 @@ import { HashTable } from '../hashes/hash-table.js';
 
 const CLOCK_BYTES = 6;
 
-/** The parts of an entry that distinguish it from all others in its queue, and that decide whether it was forgotten. */
+/** The parts that distinguish an entry from all others in its queue, and decide whether it was forgotten. */
 export interface Born {
   /** The queue's clock when the entry was created. */
   readonly birth: number;
@@ -12,25 +12,25 @@ export interface Born {
   readonly hash: Uint8Array;
 }
 
-/** An entry that gives the four words of its item's hash one by one, which is faster. */
+/** An entry that returns the four words of its item's hash one by one, which is faster. */
 interface WordByWord extends Born {
   word(i: number): number;
 }
 
 /**
- * The forgotten items of a queue, and its dropped entries. The queue has a clock, which advances by one with
- * each change that queues new items. An entry records the value of the clock at its birth. To forget an item, the queue
- * notes its hash and the current clock: entries of the item that were created by then are void, wherever they are and
+ * The forgotten items of a queue, and its dropped entries. The queue has a clock, which advances by one with each
+ * change that queues new items. An entry records the value of the clock at its birth. To forget an item, the queue
+ * notes its hash and the current clock. Entries for the item that were created by then are void, wherever they are and
  * however often they move, and later entries are valid. So forgetting needs no search. To drop an entry, the queue
- * notes the hash and the birth of the entry instead.
+ * notes the entry's hash and birth instead.
  *
- * This class keeps the marks in memory. The database has rows of the items that each change forgot (`packMarks`), which
- * a start reads. A sweep (queue/sweeper.ts) removes void entries. After a sweep, the marks that existed before it are
- * no longer needed.
+ * This class keeps the marks in memory. The database has rows with the items that each change forgot (`packMarks`),
+ * which are read at the start. A sweep (queue/sweeper.ts) removes void entries, so afterwards the marks that existed
+ * before it are no longer needed.
  */
 export class Marks {
   private current = new HashTable();
-  /** The marks that are no longer needed once the current sweep ends. */
+  /** Marks that are no longer needed once the current sweep ends. */
   private old: HashTable | undefined;
   private readonly sought = new Uint32Array(HASH_WORDS);
 
@@ -38,14 +38,12 @@ export class Marks {
     return this.current.size + (this.old?.size ?? 0);
   }
 
-  /**
-   * Notes that the entries of some items of a batch are void if they were created by this time of the queue's clock.
-   */
+  /** Notes that entries for some of a batch's items are void if they were created by this time of the queue's clock. */
   note(clock: number, hashes: Uint32Array, items: Uint32Array): void {
     for (const item of items) this.current.set(hashes, item * HASH_WORDS, clock, true);
   }
 
-  /** Adds the marks of a row. */
+  /** Adds a row's marks. */
   add(row: Buffer): void {
     const clock = row.readUIntBE(0, CLOCK_BYTES);
     for (let at = CLOCK_BYTES; at < row.length; at += HASH_BYTES) {
@@ -63,7 +61,7 @@ export class Marks {
     return this.current.get(sought, 0) >= birth || (this.old?.get(sought, 0) ?? 0) >= birth;
   }
 
-  /** Makes all current marks old. Call this when a sweep begins. */
+  /** Turns all current marks into old ones. Call this when a sweep begins. */
   divide(): void {
     this.old = this.current;
     this.current = new HashTable();
@@ -80,7 +78,7 @@ export class Marks {
   }
 }
 
-/** Rows of at most `rowBytes`: the clock, then the hashes of some of the items. */
+/** Rows of at most `rowBytes`: the clock, then some of the items' hashes. */
 export function* packMarks(
   clock: number,
   hashes: Uint32Array,

@@ -13,18 +13,18 @@ export interface TakenRoom {
   readonly bytes: number;
 }
 
-/** Everything that the store holds in memory. It matches the database while no commit is pending. */
+/** Everything that the store holds in memory. Matches the database while no commit is pending. */
 export class Memory {
   readonly filters = new Map<string, FilterState>();
   readonly rooms = new Set<TakenRoom>();
-  /** By id: the stored value of each credential. */
+  /** Each credential's stored value, by id. */
   readonly credentials = new Map<string, string>();
   readonly headRows: HeadRows;
-  /** Sets with hosts that got a turn in the current transaction, other than by a lease. */
+  /** Sets with hosts that got a turn in the current transaction, except through a lease. */
   readonly gotTurns = new Set<Filter>();
   /** Scope of the operations on names: create, drop, clear. No generation is all zeros. */
   readonly names: RecordScope;
-  /** Sequence number of the last journal record; the first is 1. */
+  /** Sequence number of the last journal record. The first is 1. */
   sequence = 0;
   /** Sequence number of the first journal record kept. */
   journalFirst = 1;
@@ -49,7 +49,7 @@ export class Memory {
     return state;
   }
 
-  /** The state of a filter's generation, for work on its cells and queue. Throws the errors of `Counters`. */
+  /** The state of a filter's generation, for work on its cells and queue. Throws the errors that `Counters` lists. */
   current(filter: Filter): FilterState {
     const state = this.filters.get(filter.name);
     if (!state || state.filter.kind !== filter.kind) throw notFound(filter);

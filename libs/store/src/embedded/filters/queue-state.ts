@@ -2,7 +2,7 @@ import type { QueueStats } from '../../port/index.js';
 import { newLogs, waitingIn } from './logs.js';
 import { Marks } from './marks.js';
 
-/** Numbers of a queue that are stored with the state of its visited set, in this order. */
+/** A queue's numbers, stored with its visited set's state in this order. */
 export const QUEUE_NUMBERS = [
   'leased',
   'delayed',
@@ -17,10 +17,10 @@ export const QUEUE_NUMBERS = [
   'unkeptUntil',
 ] as const;
 
-/** Further numbers, of per-host queues only. */
+/** More numbers, only for per-host queues. */
 export const HOST_NUMBERS = ['inLanes', 'lanes', 'nextTurn', 'seenAt', 'aheadMs', 'unsweptDrops'] as const;
 
-/** The counts and positions of a visited set's queue. The entries are in the database. */
+/** A queue's counts and positions. The entries are in the database. */
 export class QueueState {
   /** Number of entries by state. */
   leased = 0;
@@ -35,22 +35,22 @@ export class QueueState {
   nextLease = 1;
   nextDelayed = 1;
   nextDead = 1;
-  /** Number of the first row of marks that the queue still needs, and number of the next row to write. */
+  /** Numbers of the first row of marks that the queue still needs, and of the next row to write. */
   firstMark = 1;
   nextMark = 1;
   /**
-   * 0, or, after the commit of a sync, its time on the queue's clock: scheduled entries that were created by then are
-   * void unless their items are in the filter. Scheduled entries that the queue or a sweep has not reached may be void.
+   * After a commit, its time on the queue's clock, else 0. Scheduled entries created by then are void unless their
+   * items are in the filter. Some that neither the queue nor a sweep has reached may still be stored.
    */
   unkeptUntil = 0;
-  /** Number of entries that wait in lanes of hosts, number of lanes, and the next number in the index of turns. */
+  /** Number of entries waiting in hosts' lanes, number of lanes, and the next number in the index of turns. */
   inLanes = 0;
   lanes = 0;
   nextTurn = 1;
   /** The clock at the last change, and how far the queue's time is ahead of it. See `timeAt`. */
   seenAt = 0;
   aheadMs = 0;
-  /** Number of dropped hosts that may have left entries, and that no sweep has reached. */
+  /** Number of dropped hosts that may have left entries which no sweep has reached. */
   unsweptDrops = 0;
   readonly marks = new Marks();
   /** No lease or delay ends before this time, in ms since the epoch. */
@@ -68,14 +68,14 @@ export class QueueState {
     return this.waiting + this.leased + this.delayed + this.scheduled + this.dead;
   }
 
-  /** Entries were forgotten or dropped, and may still be stored. */
+  /** True if forgotten or dropped entries may still be stored. */
   get isUnswept(): boolean {
     return this.marks.size + this.unsweptDrops > 0;
   }
 
   /**
-   * The queue's own time, in ms. It follows the clock, but if the clock is set back, it continues from where it was. So
-   * no lane has to wait longer than its delay.
+   * The queue's own time, in ms. It follows the clock, but continues from where it was if the clock is set back. So no
+   * lane waits longer than its delay.
    */
   timeAt(now: number): number {
     if (now < this.seenAt) this.aheadMs += this.seenAt - now;
@@ -85,7 +85,7 @@ export class QueueState {
 
   /**
    * `headDiscoveredAt`: when the entry at the head was discovered, if there is one. `overdue`: entries that are no
-   * longer in these states, although they have not moved yet. It may be of an earlier commit.
+   * longer in these states, although they haven't moved yet. It may date from an earlier commit.
    */
   stats(
     now: number,

@@ -3,7 +3,7 @@ import type { FilterState } from './filter-state.js';
 import type { Snapshot } from '../database/snapshot.js';
 import { numberedKey } from '../database/keys.js';
 
-/** Reads the marks of a queue after a start. Returns false if some are missing. */
+/** Reads a queue's marks after a start. Returns false if some are missing. */
 export function readMarks(database: Database, { key, queue }: FilterState, snapshot?: Snapshot): boolean {
   let rows = 0;
   const range = { start: numberedKey(key, queue.firstMark), end: numberedKey(key, queue.nextMark) };

@@ -6,20 +6,20 @@ import { HASH_BYTES, HASH_WORDS } from '../hashes/hash-bytes.js';
 import { addSyncRow, SyncRow, syncRows } from './sync-rows.js';
 
 /*
- * The items removed since a sync was opened, exactly, by hash: an input list that is sent later must not bring them
- * back. In memory, they are in a table. In the database, each batch has rows of the items that it removed or added
- * again, which a start reads.
+ * The exact items removed since a sync was opened, by hash, because an input list that is sent later must not bring
+ * them back. In memory, they are in a table. In the database, each batch has rows with the items that it removed or
+ * added again, which are read at the start.
  */
 
 /** The values in the table. */
 type Noted = typeof SyncRow.Added | typeof SyncRow.Removed;
 
-/** Maximum number of hashes in rows for each removal that may be noted: items that come and go are in several rows. */
+/** Maximum number of hashes in rows for each removal that may be noted. Items that come and go are in several rows. */
 const HASHES_A_REMOVAL = 4;
 
 /**
- * Notes the items of a batch as removed. Returns false if more than `most` removals are noted, or if items have come
- * and gone too often. Call it inside a transaction.
+ * Notes a batch's items as removed. Returns false if that makes more than `most` removals, or if items have come and
+ * gone too often. Call it inside a transaction.
  */
 export function noteRemovals(
   database: Database,
@@ -42,7 +42,7 @@ export function noteRemovals(
   return sync.noted <= most && sync.rowHashes <= HASHES_A_REMOVAL * most;
 }
 
-/** Drops the removals of items that a batch has added. Call it inside a transaction. */
+/** Drops removals of items that a batch has added. Call it inside a transaction. */
 export function dropRemovals(database: Database, state: FilterState, positions: Positions): void {
   const { sync } = state;
   if (!sync || sync.noted === 0) return;
@@ -58,7 +58,7 @@ export function dropRemovals(database: Database, state: FilterState, positions: 
   writeRows(database, state, sync, SyncRow.Added, positions, items.subarray(0, count));
 }
 
-/** One byte per item: 1 if it is noted as removed. Undefined if no item is noted. */
+/** One byte per item: 1 if it is noted as removed. Undefined if no items are noted. */
 export function notedOf({ noted, removals }: SyncState, { hash, count }: Positions): Uint8Array | undefined {
   if (noted === 0) return undefined;
   const found = new Uint8Array(count);
@@ -68,7 +68,7 @@ export function notedOf({ noted, removals }: SyncState, { hash, count }: Positio
   return found.includes(1) ? found : undefined;
 }
 
-/** Reads the rows of a sync after a start. Returns false if some are missing. */
+/** Reads a sync's rows after a start. Returns false if some are missing. */
 export function readRemovals(database: Database, state: FilterState): boolean {
   const { sync } = state;
   if (!sync) return true;

@@ -7,7 +7,7 @@ import { HOST_NUMBERS, QUEUE_NUMBERS } from './queue-state.js';
 import type { RecordScope, RecordWindow } from '../operations/record-window.js';
 
 /**
- * The state row of a scope, which every mutation of the scope writes: doubles at these indexes.
+ * A scope's state row, which every mutation in the scope writes. It has doubles at these indexes:
  *
  *   0-3 caller's window  4-7 window of generated ids  8 lost  9 last change  10-13 tally  14 number of layers
  *   15 number of the sync's layers
@@ -23,12 +23,12 @@ const TALLY = 10;
 const TALLY_FIELDS = ['added', 'duplicate', 'removed', 'refused'] as const;
 const LAYERS = TALLY + TALLY_FIELDS.length;
 const LAYER_FIELDS = ['items', 'nonZeroCells', 'saturatedCells'] as const;
-/** Age fields of a filter or sync: its epoch, and the number of hidden items. */
+/** Age fields for a filter or sync: its epoch, and the number of hidden items. */
 const AGE_FIELDS = 2;
 const SYNC_LAYERS = LAYERS + 1;
 const QUEUE = SYNC_LAYERS + 1;
 
-/** Encodes the state of a filter's generation. */
+/** Encodes the state of one of a filter's generations. */
 export function encodeState(state: FilterState): Buffer {
   const { tally, stack, sync, layers } = state;
   return row([
@@ -49,14 +49,14 @@ export function encodeState(state: FilterState): Buffer {
   ]);
 }
 
-/** Encodes the windows of the scope of names. */
+/** Encodes the windows for the scope of names. */
 export function encodeScope(scope: RecordScope): Buffer {
   return row(windowFields(scope));
 }
 
 /**
- * Decodes `bytes` into `state`. Layers after the first get zero cells from `allocate`. Returns false if `bytes` are not
- * the state of a filter with these layers.
+ * Decodes `bytes` into `state`. `allocate` provides zero cells for layers after the first. Returns false if `bytes`
+ * isn't the state of a filter with these layers.
  */
 export function decodeState(
   bytes: Buffer | undefined,
@@ -90,7 +90,7 @@ export function decodeState(
   return true;
 }
 
-/** Decodes the counts of calls and the numbers of the queue into `state`. */
+/** Decodes the call counts and the queue's numbers into `state`. */
 export function decodeQueue(bytes: Buffer | undefined, state: FilterState): void {
   const fields = bytes && numbers(bytes, bytes.length / 8);
   if (fields) decodeCalls(fields, state);
@@ -103,7 +103,7 @@ function queueNumbers({ filter }: FilterState): typeof QUEUE_AND_HOST_NUMBERS | 
   return filter.perHost ? QUEUE_AND_HOST_NUMBERS : QUEUE_NUMBERS;
 }
 
-/** The numbers of a queue, the number of its logs, and the numbers of each log. */
+/** A queue's numbers, how many logs it has, and each log's numbers. */
 function packQueue(state: FilterState): number[] {
   const { queue } = state;
   const names = queueNumbers(state);
@@ -111,7 +111,7 @@ function packQueue(state: FilterState): number[] {
   return [...names.map((name) => queue[name]), queue.logs.length, ...packLogs(queue.logs)];
 }
 
-/** How many numbers `packQueue` gave. */
+/** How many numbers `packQueue` has written. */
 function queueFields(state: FilterState, fields: Float64Array): number {
   const names = queueNumbers(state);
   const logs = fields[QUEUE + names.length] ?? 0;
@@ -153,7 +153,7 @@ function decodeLayers(
     for (const [run, one] of expiringIn?.entries() ?? [])
       one.restore(epoch, ofRuns.subarray(run * CYCLE, (run + 1) * CYCLE));
     expiring?.restore(epoch, fields.subarray(behind, at + width));
-    // Recounts the items of the runs.
+    // Recounts the runs' items.
     if (expiringIn) layer.advance(epoch);
   }
 }

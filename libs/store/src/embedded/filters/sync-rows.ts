@@ -9,15 +9,15 @@ import {
 } from '../database/keys.js';
 import type { FilterState, SyncState } from './filter-state.js';
 
-/** The kinds of rows of a sync: their first byte. See removals.ts and came-due.ts. */
+/** The kinds of sync rows, by first byte. See removals.ts and came-due.ts. */
 export const SyncRow = { Added: 1, Removed: 2, CameDue: 3 } as const;
 export type SyncRow = (typeof SyncRow)[keyof typeof SyncRow];
 
-/** The rows of a sync. `base`: the number of its first layer. */
+/** A sync's rows. `base`: the number of its first layer. */
 export const syncRows = ({ key }: Pick<FilterState, 'key'>, base: number): KeyRange =>
   prefixRange(stackPrefix(key, base));
 
-/** Writes the next row of a sync. Call it inside a transaction. */
+/** Writes a sync's next row. Call it inside a transaction. */
 export function addSyncRow({ removed }: Database, generation: Buffer, sync: SyncState, row: Buffer): void {
   const key = Buffer.allocUnsafe(PREFIX_BYTES + SEQUENCE_BYTES);
   key.set(stackPrefix(generation, sync.opened.base));

@@ -3,11 +3,12 @@ const SHARDS = 2 ** SHARD_BITS;
 const FIRST_SLOTS = 16;
 
 /**
- * A map from 128-bit hashes to numbers above zero, in typed arrays with open addressing: 50 to 100 bytes per hash, and
- * no objects for the garbage collector to follow. It has many small tables, chosen by the second word, because growing
- * a large one would cause a pause.
+ * A map from 128-bit hashes to numbers above zero, in typed arrays with open addressing. It takes 50 to 100 bytes per
+ * hash, and leaves no objects for the garbage collector to follow. It has many small tables, chosen by the second word,
+ * because growing a large one would cause a pause.
  *
- * A hash is four words of an array, from index `at` on: words passed one by one would each become an object.
+ * A hash is four words of an array, starting at index `at`, because words passed one by one would each become an
+ * object.
  */
 export class HashTable {
   private readonly shards: (Shard | undefined)[] = new Array<undefined>(SHARDS).fill(undefined);
@@ -23,26 +24,29 @@ export class HashTable {
     return this.shards[shardOf(words, at)]?.get(words, at) ?? 0;
   }
 
-  /** `raises`: a higher number stays. */
+  /** `raises`: keeps a higher number. */
   set(words: Uint32Array, at: number, value: number, raises = false): void {
     const shard = (this.shards[shardOf(words, at)] ??= new Shard());
     if (shard.set(words, at, value, raises)) this.entries++;
   }
 
-  /** Calls `visit` for each hash, with an array that contains the hash from index `at` on. */
+  /** Calls `visit` for each hash, with an array that has the hash at index `at`. */
   forEach(visit: (words: Uint32Array, at: number, value: number) => void): void {
     for (const shard of this.shards) shard?.forEach(visit);
   }
 }
 
-/** Takes the upper bits of the second word: all URLs of a host may share the first word, and placeOf uses the last. */
+/**
+ * Takes the upper bits of the second word, because all URLs of a host may share the first word, and placeOf uses the
+ * last.
+ */
 function shardOf(words: Uint32Array, at: number): number {
   return (words[at + 1] as number) >>> (32 - SHARD_BITS);
 }
 
 /**
- * Number of words of a slot: the hash, then the number, high word first. They are side by side, because each separate
- * place costs a cache miss.
+ * Words in a slot: the hash, then the number, high word first. They are side by side, because each separate place would
+ * cost a cache miss.
  */
 const SLOT_WORDS = 6;
 const NUMBER_AT = 4;
@@ -82,12 +86,12 @@ class Shard {
     }
   }
 
-  /** The number in a slot; 0 if the slot is free. */
+  /** The number in a slot, or 0 if the slot is free. */
   private numberAt(place: number): number {
     return (this.table[place + NUMBER_AT] as number) * WORD + (this.table[place + NUMBER_AT + 1] as number);
   }
 
-  /** Index of the slot of a hash, or of the free slot for it. */
+  /** Index of a hash's slot, or of the free slot for it. */
   private placeOf(words: Uint32Array, at: number): number {
     const { table } = this;
     const last = this.slots - 1;

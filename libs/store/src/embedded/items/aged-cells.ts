@@ -3,14 +3,14 @@ import { CYCLE, type Expiring, MOST_BEHIND, stampOf } from '../../age.js';
 import { SATURATED } from './packed-cells.js';
 
 /*
- * Cells of filters that age: see age.ts. An item is `k` cells of the page that begins at byte `page`. The current epoch
- * is `epoch`, or the epoch in `expiring`, which counts cells by their last epoch.
+ * Cells of filters that age (see age.ts). An item is `k` cells of the page that begins at byte `page`. The current
+ * epoch is `epoch`, or the epoch in `expiring`, which counts cells by their last epoch.
  */
 
 const COUNTER_UNIT = CYCLE;
 const FULL = SATURATED * COUNTER_UNIT;
 
-/** Result of `epochsLeft` if some cell of the item is zero or has expired. */
+/** Result of `epochsLeft` if one of the item's cells is zero or has expired. */
 export const GONE = -1;
 
 /** True if all cells of an item are live. */
@@ -31,7 +31,7 @@ export function isLive(
   return true;
 }
 
-/** Number of epochs after the current one in which all cells of an item are live. GONE if some cell is not live now. */
+/** For how many epochs after the current one all cells of an item are live. GONE if some cell isn't live now. */
 export function epochsLeft(
   bytes: Uint8Array,
   page: number,
@@ -53,8 +53,8 @@ export function epochsLeft(
 }
 
 /**
- * Empties the expired cells of a page whose stamp is too far behind, and stamps the page. Returns how many of these
- * cells were at 15. Call it before an item of the page is changed.
+ * If a page's stamp is too far behind, empties its expired cells and stamps it. Returns how many of these cells were at
+ * 15. Call it before changing an item in the page.
  */
 export function cleanPage(bytes: Uint8Array, page: number, pageCells: number, epoch: number): number {
   const stamp = stampOf(bytes, page);
@@ -72,8 +72,8 @@ export function cleanPage(bytes: Uint8Array, page: number, pageCells: number, ep
 }
 
 /**
- * Makes each cell of an item live for at least `lasts` more epochs. With `counts`, also increments its counter; only
- * then may cells of the item be zero or expired. Returns the change in the number of cells at 15.
+ * Makes each cell of an item live for at least `lasts` more epochs. With `counts`, also increments its counter, and
+ * only then may the item's cells be zero or expired. Returns the change in the number of cells at 15.
  */
 export function raiseAged(
   bytes: Uint8Array,
@@ -116,8 +116,8 @@ export function raiseAged(
 }
 
 /**
- * Decrements each cell of an item that is below 15. All cells must be live. Returns true if that emptied a cell;
- * otherwise the cells claim the item as before.
+ * Decrements each cell of an item that is below 15. All cells must be live. Returns true if that emptied a cell.
+ * Otherwise the cells still claim the item.
  */
 export function lowerAged(
   bytes: Uint8Array,

@@ -8,7 +8,7 @@ import { cleanPage, epochsLeft, GONE, isLive, lowerAged, raiseAged, smallestAged
 import { type CellKind, LEFT, type Outcome, type Raising } from './cell-kind.js';
 import { fetchPages } from './fetch-pages.js';
 
-/** A layer that ages. It does not claim hidden items. */
+/** A layer that ages. It doesn't claim hidden items. */
 export class AgedLayer implements CellKind {
   constructor(private readonly age: Ageing) {}
 
@@ -26,7 +26,7 @@ export class AgedLayer implements CellKind {
     return claimed;
   }
 
-  /** Number of epochs, the current one included, for which the layer claims the item. */
+  /** For how many epochs, including the current one, the layer claims each item. */
   left(layer: LayerState, positions: Positions): Uint8Array {
     const { epoch, hidden } = this.age;
     const { count, hashes: k, segment, page, cell, hash } = positions;
@@ -53,8 +53,8 @@ export class AgedLayer implements CellKind {
   }
 
   /**
-   * An item that the layer claims then lives for at least `lasts`. A hidden item is added to its live cells once more,
-   * so that each of them counts it.
+   * Extends the life of an item that the layer claims to at least `lasts`. Adds a hidden item to its live cells once
+   * more, so that each of them counts it.
    */
   raise(layer: LayerState, positions: Positions, { room, lasts }: Raising): Outcome {
     const { hidden, epoch } = this.age;
@@ -127,7 +127,7 @@ function expiringOf({ expiring, number }: LayerState): Expiring {
   return expiring;
 }
 
-/** The items of a batch whose cells an operation has changed. */
+/** The items in a batch whose cells an operation has changed. */
 class Changed {
   private readonly items: Uint32Array;
   private readonly lasts: Uint8Array;

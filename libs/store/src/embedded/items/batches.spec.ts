@@ -44,7 +44,7 @@ describe('a filter that grows', () => {
     for (let copy = 0; copy < 3; copy++) addBatch(state, places(0));
     for (let from = BATCH; stack.layers.length < 3; from += BATCH)
       addBatch(state, places(from), { grow: { own: grow } });
-    // Newer layers claim some of the items, too, with smaller counters.
+    // Newer layers also claim some of these items, but their counters are smaller.
     expect(Math.min(...countBatch(state, places(0)))).toBeGreaterThanOrEqual(3);
   });
 
@@ -67,7 +67,7 @@ describe('a filter that grows', () => {
         );
       const { stack } = state;
       const grow = () => stack.grow(allocateCells(stack.plan[stack.layers.length]?.geometry ?? geometry));
-      // Copies of each key that can be removed.
+      // How many copies of each key can be removed.
       const stored = new Uint8Array(KEYS);
       const absent: number[] = [];
       let lost = 0;
@@ -102,7 +102,7 @@ describe('a filter that grows', () => {
         for (const one of checkBatch(state, places(all.slice(from, from + BATCH)))) lost += 1 - one;
       }
       expect(lost).toBe(0);
-      // A set does not store false positives, so its error rate holds even when items come and go.
+      // A set doesn't store false positives, so its error rate holds even when items come and go.
       const rate = absent.reduce((sum, one) => sum + one, 0) / absent.length;
       if (semantics === 'set') expect(rate).toBeLessThan(1.5 * errorRate);
     },

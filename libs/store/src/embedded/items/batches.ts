@@ -10,7 +10,7 @@ import { addTo, claims, epochsLeft, positionsOn, removeFrom, least } from './pas
 import { countOf, indexesOf, put } from './subsets.js';
 
 /*
- * The verbs on a filter: they work on its own layers and, during a sync, on the sync's layers. Positions refer to the
+ * The verbs on a filter. They work on its own layers and, during a sync, on the sync's layers. Positions refer to the
  * first of the filter's own layers.
  */
 
@@ -24,7 +24,7 @@ export function countBatch(state: FilterState, positions: Positions): Uint8Array
   return readBoth(state, positions, least);
 }
 
-/** Reads the sync's layers for the items that the filter's own layers answer with 0. */
+/** For items that are 0 in the filter's own layers, reads the sync's layers. */
 function readBoth({ stack, sync }: FilterState, positions: Positions, read: typeof claims): Uint8Array {
   const answers = read(stack, positions);
   if (!sync || !answers.includes(0)) return answers;
@@ -42,12 +42,12 @@ interface BatchOptions extends Pick<AddOptions, 'ttlMs' | 'onlyAbsent'> {
   readonly grow?: Growers;
 }
 
-/** The outcome of an empty batch, which is common if a caller lists the same items again. */
+/** The outcome of an empty batch, which is common when a caller lists the same items again. */
 const NOTHING: Outcome = { answers: new Uint8Array(0), changes: [] };
 
 /**
- * Adds the batch in memory. Returns one of Added per item. An item that the sync's layers claim is not new and is not
- * stored. If the filter ages, its lifetime is extended in the layers that claim it.
+ * Adds the batch in memory. Returns one of Added per item. An item that the sync's layers claim is not new, and isn't
+ * stored. If the filter ages, extends the item's lifetime in the layers that claim it.
  */
 export function addBatch(
   state: FilterState,
@@ -100,7 +100,7 @@ function addToBoth(
 }
 
 /**
- * In the sync's layers, items live for `lasts`, or for their remaining time in the filter's own layers if that is
+ * How long items live in the sync's layers: `lasts`, or their remaining time in the filter's own layers if that is
  * longer.
  */
 function lastsBeside(stack: LayerStack, positions: Positions, lasts: number): Lasts {
@@ -164,8 +164,8 @@ export function keepBatch(
 
 /**
  * How long listed items live. A known item keeps its remaining time, and a new item lives for the full age. An item
- * that only the sync's layers claim lives for at least the full age, counted from the opening. It was listed before and
- * has at least that time, or it is a false positive.
+ * that only the sync's layers claim lives for at least the full age, counted from the opening. It was either listed
+ * before and has at least that time, or is a false positive.
  */
 function lastsOnceKept(age: Ageing, { stack, opened }: SyncState, left: Uint8Array, there: Positions): Lasts {
   const listed = left.includes(0) ? claims(stack, there) : left;

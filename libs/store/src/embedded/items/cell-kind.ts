@@ -3,7 +3,7 @@ import type { LayerChange } from '../journal/journal.js';
 import type { LayerState } from '../layers/layer-state.js';
 
 /**
- * Answer of `raise` for an item that its layer neither claims nor has room for. It differs from all values of Added.
+ * What `raise` returns for an item that its layer neither claims nor has room for. Differs from all values of Added.
  */
 export const LEFT = 2;
 
@@ -11,18 +11,18 @@ export const LEFT = 2;
 export interface Outcome {
   readonly answers: Uint8Array;
   readonly changes: readonly LayerChange[];
-  /** During a sync: 1 for each item that the sync's layers gained or lost. */
+  /** During a sync: 1 for each item that the sync's layers have gained or lost. */
   readonly there?: Uint8Array;
 }
 
-/** Number of epochs after the current one in which items are live: one number per item, or one for all. */
+/** For how many epochs after the current one items are live: one number per item, or one for all. */
 export type Lasts = Uint8Array | number;
 
 /** Options of `raise`. */
 export interface Raising {
-  /** Number of new items that the layer may take. */
+  /** How many new items the layer may take. */
   readonly room: number;
-  /** Count an item that is already present once more. Ignored if the layer ages. */
+  /** Counts an item that is already present once more. Ignored if the layer ages. */
   readonly multiset: boolean;
   /** Used only if the layer ages. */
   readonly lasts: Lasts;
@@ -30,11 +30,11 @@ export interface Raising {
 
 /**
  * The verbs on one layer, for cells of one kind: packed counters and bits (packed-layer.ts), or bytes that age
- * (aged-layer.ts). Positions refer to the layer. Each method returns one answer per item: 0 for an item that the layer
- * leaves to the other layers, or LEFT from `raise`.
+ * (aged-layer.ts). Positions refer to the layer. Each method returns one answer per item. An item that the layer leaves
+ * to the other layers gets 0, or LEFT from `raise`.
  *
- * Each kind has separate loops over the items: V8 inlines the functions on an item's cells into a loop that calls the
- * functions of only one kind.
+ * Each kind has its own loops over the items, because V8 inlines the functions on an item's cells only into a loop that
+ * calls the functions of one kind.
  */
 export interface CellKind {
   /** 1 if the layer claims the item. */

@@ -8,10 +8,10 @@ const CACHE_LINE_BYTES = 64;
 let spans = new Int32Array(2_000);
 
 /**
- * Reads one byte of every cache line from an item's first cell to its last, for a whole batch. The processor fetches
- * many lines in parallel if it only has loads to do, whereas the work on the items waits for one line after the other.
- * So one loop computes the addresses, and another does the loads. Cells outside the cache cost a fifth to a third less
- * this way than with one loop for both.
+ * Reads one byte of every cache line from an item's first cell to its last, for a whole batch. With only loads to do,
+ * the processor fetches many lines in parallel, whereas the work on the items waits for one line after another. So one
+ * loop computes the addresses, and another does the loads. Compared with one loop for both, cells outside the cache
+ * cost a fifth to a third less.
  */
 export function fetchPages(layer: LayerState, positions: Positions): void {
   const { segments } = layer;
@@ -24,7 +24,7 @@ export function fetchPages(layer: LayerState, positions: Positions): void {
     for (let at = bytesOf[2 * i] as number; at < last; at += CACHE_LINE_BYTES) sum += bytes[at] as number;
     sum += bytes[last] as number;
   }
-  // The sum is stored so that the compiler cannot leave out the reads.
+  // Stores the sum so that the compiler can't leave out the reads.
   layer.fetched = sum;
 }
 
@@ -33,9 +33,9 @@ function spansOf({ plan, pageBytes }: LayerState, { count, hashes: k, page, cell
   const shift = cellBits === 4 ? 1 : 3;
   const ages = cellBits === 8;
   if (spans.length < 2 * count) spans = new Int32Array(2 * count);
-  // A local name, because the compiler would read the module's variable again for every item.
+  // A local name, because the compiler would re-read the module's variable for every item.
   const found = spans;
-  // Begin at the page's stamp.
+  // Begins at the page's stamp.
   for (let i = 0; ages && i < count; i++) {
     found[2 * i] = (page[i] as number) * pageBytes;
     found[2 * i + 1] = (found[2 * i] as number) + STAMP_BYTES + (cell[i * k + k - 1] as number);

@@ -28,7 +28,7 @@ export function layersNeeded({ filter, stack }: FilterState, positions: Position
   throw hostsFull(filter, Math.floor((rooms[run] as number) + later), fresh[run] as number);
 }
 
-/** Like `layersNeeded`, for the sync's layers. Undefined if they have no room for the batch. */
+/** Like `layersNeeded`, for the sync's layers. Returns undefined if they have no room for the batch. */
 export function layersNeededBy(
   { stack, opened }: SyncState,
   own: LayerStack,
@@ -39,7 +39,7 @@ export function layersNeededBy(
   return layersToHold(stack, freshIn(stack, positionsOn(stack, own, positions)), rooms);
 }
 
-/** The number of new items in each run that fit without another layer. Most filters have one run. */
+/** How many new items fit in each run without another layer. Most filters have one run. */
 function roomsIn(
   { open }: LayerStack,
   { layers, capacity }: Pick<SyncPlan, 'layers' | 'capacity'>,
@@ -49,7 +49,7 @@ function roomsIn(
   return Array.from(open.runs, (_, run) => open.roomIn(run));
 }
 
-/** The number of a batch's items in each run that no layer claims. Equal items count once. */
+/** How many of a batch's items in each run are in no layer. Equal items count once. */
 function freshIn(stack: LayerStack, positions: Positions): Uint32Array {
   const distinct = foldDuplicates(positions)?.positions ?? positions;
   const fresh = claims(stack, distinct);
@@ -59,8 +59,8 @@ function freshIn(stack: LayerStack, positions: Positions): Uint32Array {
 }
 
 /**
- * The number of layers to add for `fresh` new items in each run, if `rooms` of them fit without another layer.
- * Undefined if the plan has too few layers.
+ * How many layers to add for `fresh` new items in each run, if `rooms` of them fit without another layer. Undefined if
+ * the plan has too few layers.
  */
 function layersToHold(stack: LayerStack, fresh: Uint32Array, rooms: readonly number[]): number | undefined {
   let needed = 0;

@@ -23,7 +23,7 @@ function generator(seed: number): (n: number) => number {
   };
 }
 
-/** K distinct cells in one of the pages of 16 cells. */
+/** K distinct cells in one of the 16-cell pages. */
 function draw(below: (n: number) => number): { base: number; cell: Uint16Array } {
   const chosen = new Set<number>();
   while (chosen.size < K) chosen.add(below(16));
@@ -44,7 +44,7 @@ describe('counters', () => {
       const { base, cell } = draw(below);
       const at = [...cell].map((c) => base + c);
       const before = at.map((c) => model[c] as number);
-      // Long runs of mostly adding and mostly removing, so that the counters reach both limits.
+      // Alternates long runs of mostly adding and mostly removing, so that the counters reach both limits.
       if (below(10) < (Math.floor(step / 400) % 2 === 0 ? 8 : 2)) {
         for (const c of at) model[c] = Math.min(15, (model[c] as number) + 1);
         const packed = COUNTERS.add(bytes, base, cell, 0, K);
@@ -78,7 +78,7 @@ describe('counters', () => {
     expect([...gap]).toEqual([0x11, 0x10, 0x11, 0x11]);
   });
 
-  it('are laid out like BITFIELD u4: even cells in the high nibble', () => {
+  it('have the layout of BITFIELD u4: even cells in the high nibble', () => {
     const bytes = new Uint8Array(2);
     COUNTERS.add(bytes, 0, Uint16Array.of(0, 3), 0, 2);
     expect([...bytes]).toEqual([0x10, 0x01]);
@@ -86,7 +86,7 @@ describe('counters', () => {
 });
 
 describe('bits', () => {
-  it('are laid out like SETBIT: cell 0 is the highest bit of the first byte', () => {
+  it('have the layout of SETBIT: cell 0 is the highest bit of the first byte', () => {
     const bytes = new Uint8Array(2);
     expect(crossedZero(BITS.add(bytes, 0, Uint16Array.of(0, 7, 8), 0, 3))).toBe(3);
     expect([...bytes]).toEqual([0x81, 0x80]);

@@ -1,7 +1,7 @@
 import type { Geometry } from '#bloom';
 
 /**
- * Cells of one segment, laid out like Redis BITFIELD:
+ * A segment's cells, in the layout of Redis BITFIELD:
  *
  *   counters (4 bits)   cell i is a nibble of byte i >> 1: the high one for even i, the low one for odd i
  *   bits (1 bit)        cell i is bit 7 - (i & 7) of byte i >> 3
@@ -9,9 +9,9 @@ import type { Geometry } from '#bloom';
  * An item is `k` cells: `base + cell[at] … base + cell[at + k - 1]`, with `base` its page's first cell. A counter at 15
  * is stuck: its true value is unknown, so decrementing it could make a present item absent.
  *
- * The functions run once per item and allocate nothing. They return several small numbers in one integer: the changed
- * cells from bit 16 up, the cells that became SATURATED in bits 8 to 15, and the cells that became non-zero (add) or
- * zero (remove) in bits 0 to 7. k is at most 32, so no field overflows.
+ * The functions run once per item and allocate nothing. They return several small numbers in one integer: the number of
+ * changed cells from bit 16 up, of cells that became SATURATED in bits 8 to 15, and of cells that became non-zero (add)
+ * or zero (remove) in bits 0 to 7. k is at most 32, so no field overflows.
  */
 export interface Cells {
   /** True if all k cells are non-zero. */
@@ -22,7 +22,7 @@ export interface Cells {
 
 /** The value at which a counter is stuck. */
 export const SATURATED = 15;
-/** Result of `removeCounters` if some counter is zero: nothing was changed. */
+/** Result of `removeCounters` if some counter is zero. Nothing has changed. */
 export const ABSENT = -1;
 
 /** The lowest field: cells that became non-zero (add) or zero (remove). */
@@ -61,8 +61,8 @@ function addCounters(bytes: Uint8Array, base: number, cell: Uint16Array, at: num
 }
 
 /**
- * Decrements each counter that is not at 15, if all counters are above zero; otherwise changes nothing. Returns ABSENT
- * if some counter is zero, 0 if all are at 15 (nothing changed), else the packed changes.
+ * If all counters are above zero, decrements each one that isn't at 15. Otherwise changes nothing. Returns ABSENT if
+ * some counter is zero, 0 if all are at 15 (nothing changed), else the packed changes.
  */
 export function removeCounters(
   bytes: Uint8Array,
@@ -123,12 +123,12 @@ function addBits(bytes: Uint8Array, base: number, cell: Uint16Array, at: number,
   return packed;
 }
 
-/** 4-bit cells, of counting filters. */
+/** 4-bit cells, for counting filters. */
 export const COUNTERS: Cells = { contains: containsCounters, add: addCounters };
-/** 1-bit cells, of standard filters. */
+/** 1-bit cells, for standard filters. */
 export const BITS: Cells = { contains: containsBits, add: addBits };
 
-/** The operations on cells of this width. */
+/** The operations for cells of this width. */
 export function cellsOf({ cellBits }: Pick<Geometry, 'cellBits'>): Cells {
   return cellBits === 4 ? COUNTERS : BITS;
 }

@@ -70,7 +70,7 @@ function raise(layer: LayerState, positions: Positions, { room, multiset }: Rais
     layer.dirty[layer.blockOf(s, page[i] as number)] = 1;
     nonZero += crossedZero(packed);
     saturated += becameSaturated(packed);
-    // Some cell was zero: the item was not present.
+    // Some cell was zero, so the item was absent.
     if (crossedZero(packed) > 0) {
       answers[i] = Added.New;
       added++;

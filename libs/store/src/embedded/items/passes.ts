@@ -10,15 +10,15 @@ import { byRun, type Some, type Visit } from './runs.js';
 import { indexesOf, pick, put } from './subsets.js';
 
 /*
- * Takes batches through the layers of a filter or of a sync. Positions refer to the first of these layers.
+ * Takes batches through a filter's or sync's layers. Positions refer to the first of these layers.
  */
 
 const kindOf = ({ age }: LayerStack): CellKind => (age ? new AgedLayer(age) : PACKED);
 
 /**
- * Takes a batch through some layers, one after the other. Each layer gets the items for which the layers before it
- * answered `left`. Items keep their order within a layer, and layers share no cells, so the answers are the same as
- * item by item.
+ * Takes a batch through some layers, one after another. Each layer gets the items for which the earlier layers returned
+ * `left`. Items keep their order within a layer, and layers share no cells, so the answers are the same as item by
+ * item.
  */
 function pass(
   stack: LayerStack,
@@ -50,14 +50,14 @@ function change(stack: LayerStack, positions: Positions, visit: Visit<Outcome>, 
   return { answers: pass(stack, stack.layers, positions, changing, left), changes };
 }
 
-/** The positions of all or some items of a batch in a layer. */
+/** The positions of all or some of a batch's items in a layer. */
 function positionsIn(stack: LayerStack, layer: LayerState, positions: Positions, some?: Some): Positions {
   if (layer !== stack.first) return relocate(positions, layer.plan.geometry, some);
   return some ? select(positions, some) : positions;
 }
 
 /**
- * The positions of all or some items in the first layer of `stack`, from their positions in the first layer of `from`.
+ * Converts positions in the first layer of `from` to positions in the first layer of `stack`, for all or some items.
  */
 export function positionsOn(
   stack: LayerStack,
@@ -84,8 +84,8 @@ export function least(stack: LayerStack, positions: Positions): Uint8Array {
 }
 
 /**
- * For each item, the number of epochs, the current one included, for which the oldest layer that claims it will still
- * claim it. 0 if no layer claims it.
+ * For each item, the number of epochs, including the current one, for which the oldest layer that claims it will still
+ * do so. 0 if no layer claims it.
  */
 export function epochsLeft(stack: LayerStack, age: Ageing, positions: Positions): Uint8Array {
   const kind = new AgedLayer(age);
@@ -104,15 +104,15 @@ export function removeFrom(stack: LayerStack, positions: Positions): Outcome {
 
 /** Options of `addTo`. */
 export interface Adding extends Pick<Raising, 'lasts'>, Partial<Pick<Raising, 'multiset'>> {
-  /** Adds only items that some layer claims. The answers then have no meaning. */
+  /** Adds only items that some layer claims. The answers are then meaningless. */
   readonly onlyClaimed?: boolean;
-  /** Opens the next layer. It is called at most as often as `layersNeeded` returned. */
+  /** Opens the next layer. Called at most as often as `layersNeeded` said. */
   readonly grow?: (() => LayerState) | undefined;
 }
 
 /**
- * Adds the batch in memory, each item to the oldest layer that claims it, or else to the open layer. Returns one of
- * Added per item.
+ * Adds the batch in memory: each item to the oldest layer that claims it, else to the open layer. Returns one of Added
+ * per item.
  */
 export function addTo(
   stack: LayerStack,

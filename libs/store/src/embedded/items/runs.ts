@@ -14,8 +14,8 @@ export type Visit<T> = (layer: LayerState, here: Positions, some: Some) => T;
 type RunVisit = (layer: LayerState, here: Positions, some: Some, run: number) => Outcome;
 
 /**
- * A visit that changes the cells of a layer. If the layer has several runs, it visits one run after another, because
- * each run has its own limit.
+ * A visit that changes a layer's cells. With several runs, it visits one after another, because each run has its own
+ * limit.
  */
 export function byRun(visit: RunVisit): Visit<Outcome> {
   return (layer, here, some) => {

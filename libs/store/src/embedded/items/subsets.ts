@@ -1,6 +1,6 @@
 /*
- * Some items of a batch, by their indexes, and the answers for them. The loops do not branch on an answer: if answers
- * are mixed, wrong predictions of the branch take longer than the rest of the loop.
+ * Some items of a batch, by their indexes, and the answers for them. The loops don't branch on an answer, because with
+ * mixed answers, branch mispredictions take longer than the rest of the loop.
  */
 
 /** Indexes of the items with this value, in batch order. */
@@ -16,7 +16,7 @@ export function indexesOf(values: Uint8Array, value: number): Uint32Array {
 
 export function countOf(values: Uint8Array, value: number): number {
   let count = 0;
-  // Iterates by index, because an iterator of a typed array takes four times as long.
+  // Iterates by index, because a typed array's iterator takes four times as long.
   for (let i = 0; i < values.length; i++) count += Number(values[i] === value);
   return count;
 }

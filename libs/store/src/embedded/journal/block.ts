@@ -1,8 +1,8 @@
 import { readNumber, writeNumber } from '../database/keys.js';
 
 /**
- * Length of the header of a checkpointed block, in bytes: the sequence number of the last journal record that the block
- * includes.
+ * Length of a checkpointed block's header, in bytes. It has the sequence number of the last journal record that the
+ * block includes.
  */
 export const BLOCK_HEADER = 8;
 
@@ -14,7 +14,7 @@ export function encodeBlock(sequence: number, cells: Uint8Array): Buffer {
   return value;
 }
 
-/** Decodes a block. Undefined if the bytes are not a block of `length` bytes. */
+/** Decodes a block. Returns undefined if the bytes aren't a block of `length` bytes. */
 export function decodeBlock(
   value: Buffer,
   length: number,

@@ -8,8 +8,8 @@ import { blockKey, numberKey, readNumber } from '../database/keys.js';
 import type { Memory } from '../filters/memory.js';
 
 /**
- * True if a checkpoint is due. This keeps the size of the journal, and the time to load it, within a constant factor of
- * the cells.
+ * True if a checkpoint is due. Keeps the journal's size, and the time to load it, within a constant factor of the
+ * cells.
  */
 export function checkpointDue(memory: Memory, checkpointBytes: number): boolean {
   if (memory.journalBytes <= checkpointBytes) return false;
@@ -22,8 +22,8 @@ export function checkpointDue(memory: Memory, checkpointBytes: number): boolean 
 
 /**
  * A fuzzy checkpoint. It writes the blocks that are dirty now, one slice per transaction, while mutations continue.
- * Then it truncates the journal up to the record that was the last one at the start. Each block names the last record
- * that it includes, so loading applies only later ones.
+ * Then it deletes the journal records that existed at the start. Each block names the last record that it includes, so
+ * loading applies only later ones.
  */
 export async function checkpoint(
   database: Database,
@@ -33,7 +33,7 @@ export async function checkpoint(
 ): Promise<void> {
   const { sequence: last, journalBytes: bytes } = memory;
   for (const state of [...memory.filters.values()]) {
-    // The journal still has all changes of a layer that opens during the checkpoint.
+    // If a layer opens during the checkpoint, the journal still has all its changes.
     for (const layer of state.lost ? [] : [...state.layers]) {
       const blocks = dirtyBlocks(layer);
       for (let at = 0; at < blocks.length; at += blocksPerSlice) {

@@ -18,7 +18,7 @@ afterEach(async () => {
 });
 
 describe('a change', () => {
-  /** Commits over memory that has `sequence` journal records and a database that has three. */
+  /** Commits over a memory with `sequence` journal records and a database with three. */
   const commitsAt = async (sequence: number): Promise<Commits> => {
     await database.transaction(() => void database.meta.putSync(JOURNAL_LAST, numberKey(3)), false);
     const memory = new Memory(SYSTEM_CLOCK, database.sizes.headRows);
@@ -35,7 +35,7 @@ describe('a change', () => {
   it.each([
     ['ahead of', 4],
     ['behind', 2],
-  ])('does not run if memory is %s the database, and neither does a later one', async (_, sequence) => {
+  ])('does not run if memory is %s the database, nor does a later one', async (_, sequence) => {
     const commits = await commitsAt(sequence);
     let made = 0;
     for (let turn = 0; turn < 2; turn++) {

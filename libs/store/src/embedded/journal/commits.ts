@@ -7,7 +7,7 @@ import type { Memory } from '../filters/memory.js';
 import { Portions } from './portions.js';
 import { DamagedRow } from '../database/table.js';
 
-/** A commit failed, or a change failed halfway: memory no longer agrees with the database. */
+/** A commit failed, or a change failed halfway, so memory no longer agrees with the database. */
 export class CommitError extends Error {
   constructor(cause: unknown) {
     super('a commit to the data directory failed', { cause });
@@ -15,7 +15,7 @@ export class CommitError extends Error {
   }
 }
 
-/** A change failed before it changed anything, so no other call is affected. This is a defect. */
+/** A change failed before it changed anything, so no other call is affected. This is a bug. */
 export class UnchangedError extends Error {
   constructor(cause: unknown) {
     super("a change's answer can't be recorded", { cause });
@@ -24,15 +24,15 @@ export class UnchangedError extends Error {
 }
 
 /**
- * Runs changes of memory and database inside write transactions, and reports when they are committed. Memory is ahead
- * of the database until a commit. If the commit fails, memory stays ahead, and this object must be replaced.
+ * Runs changes of memory and database in write transactions, and reports when they are committed. Until a commit,
+ * memory is ahead of the database. If the commit fails, it stays ahead, and this object must be replaced.
  */
 export class Commits {
   /** A commit has failed, or a change failed halfway. */
   failed = false;
   /** The cause was a damaged row. */
   damaged = false;
-  /** Settles with the commit of the last change that ran; undefined when all are committed. */
+  /** Settles when the last change that ran is committed or fails. Undefined when all are committed. */
   private last: Promise<void> | undefined;
   private unfinished = 0;
   private readonly portions: Portions;
@@ -42,7 +42,7 @@ export class Commits {
     private readonly database: Database,
     private readonly memory: Memory,
     private readonly flush: boolean,
-    /** Gets the sets with hosts that got a turn, after the commit. */
+    /** Called after the commit, with the sets whose hosts got a turn. */
     private readonly onTurns: (filter: Filter) => void = () => undefined,
   ) {
     this.portions = new Portions(database.sizes.itemsPerTurn);
@@ -50,8 +50,8 @@ export class Commits {
 
   /**
    * Runs `change` alone in a write transaction, and resolves with its result once that is committed. If `change`
-   * throws, the error is rethrown and the database keeps nothing of the change. Errors of the port and UnchangedError
-   * mean that memory was not changed either. Any other error, and a failed commit, becomes a CommitError: memory no
+   * throws, rethrows the error, and the database keeps none of the change. Port errors and UnchangedError also
+   * guarantee that memory is unchanged. Any other error, or a failed commit, becomes a CommitError, because memory no
    * longer agrees with the database. `items` is the amount of work.
    */
   async run<T>(change: () => T, items = 1): Promise<T> {
@@ -68,7 +68,7 @@ export class Commits {
         outcome.turns = [...this.memory.gotTurns];
         this.last = commit;
       } catch (error) {
-        // Set immediately, because the next change of the same commit may be about to run.
+        // Set immediately, because the next change in the same commit may be about to run.
         if (!isRefusal(error)) this.failed = true;
         if (error instanceof DamagedRow) this.spoil(error);
         throw error;
@@ -80,7 +80,7 @@ export class Commits {
       return outcome.value as T;
     } catch (error) {
       if (isRefusal(error)) {
-        // The refusal may depend on a change that is not committed yet.
+        // The refusal may depend on a change that isn't committed yet.
         await committed(outcome.observed);
         throw error;
       }
@@ -94,7 +94,7 @@ export class Commits {
     }
   }
 
-  /** Notes a damaged row that was read: memory must be reloaded without the filter that it concerns. */
+  /** Notes that a damaged row was read, so memory must be reloaded without its filter. */
   spoil(row: DamagedRow): void {
     this.failed = true;
     this.damaged = true;
@@ -112,8 +112,8 @@ export class Commits {
   }
 
   /**
-   * Throws if the database lacks the last change in memory: an earlier commit may have failed although this process has
-   * not been told yet. No change may build on such a change.
+   * Throws if the database lacks the last change in memory, because an earlier commit may have failed without this
+   * process knowing yet. No change may build on such a change.
    */
   private assertInStep(): void {
     if (this.failed) throw new Error('an earlier commit failed');
@@ -131,7 +131,7 @@ async function committed(change: Promise<void> | undefined): Promise<void> {
   }
 }
 
-/** True if the error was thrown before any change: an error of the port, or UnchangedError. */
+/** True if the error was thrown before any change, that is, for a port error or UnchangedError. */
 function isRefusal(error: unknown): boolean {
   return error instanceof StoreError || error instanceof StaleFilterError || error instanceof UnchangedError;
 }

@@ -16,7 +16,7 @@ function batch(count: number, k: number, pageCells: number): Positions {
   };
 }
 
-/** A layer with pages of this size, and the changed items. */
+/** A layer with this page size, and the changed items. */
 function change(positions: Positions, changed: Uint32Array, pageCells: number) {
   const shape = { hashScheme: 2, cellBits: 4, pagesPerSegment: 1, segments: 1 } as const;
   const geometry = { ...shape, pageCells, hashes: positions.hashes };

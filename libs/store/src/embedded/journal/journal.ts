@@ -4,16 +4,16 @@ import type { LayerState } from '../layers/layer-state.js';
 
 /**
  * A journal record: the items whose cells one mutation changed in a layer, so that the change can be replayed. It names
- * the layer, because blocks are checkpointed at different moments and a replay could not find the layer of an item.
+ * the layer, because blocks are checkpointed at different times, so a replay couldn't work out an item's layer.
  *
  *   0  operation   1  k   2  bytes per cell index   3  1 if the layer ages   4  n   8  generation
  *   16  number of the previous record   24  layer   28  epoch, if the layer ages
  *   32  n pages (4 bytes)  then n segments (2 bytes)  then n·k cells (1 byte if pages have at most 256, else 2)
  *       then, if the layer ages, for how many epochs each item lives (1 byte)
  *
- * The previous record is that of the same generation. So the records of a generation form a chain, which shows whether
- * any are missing. Numbers in columns are in the machine's byte order, like LMDB's own numbers. Columns are read and
- * written without creating objects.
+ * The previous record is the last one with the same generation. So a generation's records form a chain, which shows if
+ * any are missing. Numbers in columns are in the machine's byte order, like LMDB's own numbers. Reading and writing
+ * columns creates no objects.
  */
 export const JournalOperation = { None: 0, Add: 1, Remove: 2 } as const;
 export type JournalOperation = (typeof JournalOperation)[keyof typeof JournalOperation];
@@ -32,14 +32,14 @@ export interface AgedChange {
 }
 
 /**
- * The change of a batch in one layer. `positions` refer to the layer; `changed` has the indexes of the items whose
- * cells changed.
+ * A batch's change in one layer. `positions` refer to the layer. `changed` has the indexes of the items whose cells
+ * changed.
  */
 export interface LayerChange {
   readonly layer: LayerState;
   readonly positions: Positions;
   readonly changed: Uint32Array;
-  /** If the layer ages: the change of these items. */
+  /** If the layer ages: how these items changed. */
   readonly aged?: AgedChange;
 }
 
@@ -49,7 +49,7 @@ export interface JournalRecord {
   readonly layer: number;
   /** Hexadecimal. */
   readonly generation: string;
-  /** Sequence number of the previous record of the same generation; 0 if there is none. */
+  /** Sequence number of the generation's previous record, or 0 if there is none. */
   readonly previous: number;
   readonly count: number;
   readonly hashes: number;
@@ -75,7 +75,7 @@ const PREVIOUS_AT = 16;
 export class JournalEncoder {
   private buffer = Buffer.alloc(0x10000);
 
-  /** Encodes the change of a batch in one layer. */
+  /** Encodes a batch's change in one layer. */
   encode(
     generation: Buffer,
     operation: JournalOperation,
@@ -120,7 +120,7 @@ export class JournalEncoder {
     for (const change of changes) yield this.encode(generation, operation, change);
   }
 
-  /** A record of a mutation that changed no cell. */
+  /** A record for a mutation that changed no cell. */
   encodeNone(generation: Buffer): Buffer {
     return this.start(generation, JournalOperation.None, HEADER);
   }
@@ -135,7 +135,7 @@ export class JournalEncoder {
   }
 }
 
-/** Links a record to the previous one of its generation. */
+/** Links a record to its generation's previous one. */
 export function setPrevious(record: Buffer, previous: number): void {
   writeNumber(record, previous, PREVIOUS_AT);
 }
@@ -146,7 +146,7 @@ export class JournalDecoder {
   private aligned = new ArrayBuffer(0x10000);
   private wide = new Uint16Array(0);
 
-  /** Decodes a record. Undefined for bytes that the encoder cannot have written. */
+  /** Decodes a record. Returns undefined for bytes that the encoder can't have written. */
   decode(bytes: Buffer): JournalRecord | undefined {
     if (bytes.length < HEADER) return undefined;
     if (this.aligned.byteLength < bytes.length) this.aligned = new ArrayBuffer(bytes.length * 2);

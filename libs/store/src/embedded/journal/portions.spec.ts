@@ -6,7 +6,7 @@ import { DEFAULT_SIZES } from '../database/sizes.js';
 interface Asked {
   /** Numbers of the changes that may be handed over, in the order in which they were admitted. */
   readonly entered: number[];
-  /** By number: tells the portions that the change has run. */
+  /** By number: tells `Portions` that the change has run. */
   readonly leave: (() => void)[];
 }
 

@@ -4,12 +4,12 @@ interface Waiting {
 }
 
 /**
- * Hands changes to the database in portions. After a commit, the database runs all changes that it has been handed in
- * one turn. A portion limits their number; the remaining changes wait for the next commit.
+ * Hands changes to the database in portions. After a commit, the database runs all changes it has been handed in one
+ * turn. A portion limits how many these are, and the rest wait for the next commit.
  */
 export class Portions {
   private readonly waiting: Waiting[] = [];
-  /** Number of items of the changes that were handed over and have not run yet. */
+  /** Number of items in changes that have been handed over but haven't run yet. */
   private items = 0;
   private releasing = false;
 
@@ -37,7 +37,7 @@ export class Portions {
     this.items -= items;
     if (this.items > 0 || this.waiting.length === 0 || this.releasing) return;
     this.releasing = true;
-    // Not immediately: a change that is handed over while changes run would run in the same turn.
+    // Not immediately, because a change that is handed over while changes run would run in the same turn.
     setImmediate(() => this.release());
   }
 

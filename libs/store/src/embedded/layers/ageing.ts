@@ -1,7 +1,7 @@
 import { epochMs, EPOCHS_OF_AGE, lastsFor } from '../../age.js';
 import { Hidden } from './hidden.js';
 
-/** The time of layers that age. It never goes back. */
+/** The time for layers that age. It never goes back. */
 export class Ageing {
   readonly epochMs: number;
   readonly hidden: Hidden;
@@ -39,16 +39,15 @@ export class Ageing {
   }
 
   /**
-   * Number of epochs after the current one in which an item added now is live. `ttlMs`: its time to live, by default
-   * the maximum age.
+   * For how many epochs after the current one an item added now is live. `ttlMs`: its time to live. Default: the
+   * maximum age.
    */
   lasts(ttlMs = this.maxAgeMs): number {
     return lastsFor(this.present, this.now, ttlMs, this.epochMs);
   }
 
   /**
-   * Number of epochs after the current one in which an item that was added at `at` for the maximum age is live. At
-   * least 0.
+   * For how many epochs after the current one an item is live that was added at `at` for the maximum age. At least 0.
    */
   lastsSince(at: number): number {
     const epochs = Math.floor((at + this.maxAgeMs) / this.epochMs) - this.present;

@@ -9,14 +9,14 @@ const SMALL: Geometry = {
 const full = expect.objectContaining({ code: 'STORE_FULL' });
 
 describe('memory for cells', () => {
-  it('is STORE_FULL if the machine has too little free, even if the kernel would promise it', async () => {
+  it('causes STORE_FULL if the machine has too little free, even if the kernel would promise it', async () => {
     expect(() => assertAvailable(2 * process.availableMemory())).toThrow(full);
     const pagesPerSegment = 2 ** 18;
     const segments = Math.ceil((2 * process.availableMemory()) / (pagesPerSegment * 64));
     await expect(reserveCells({ ...SMALL, pagesPerSegment, segments })).rejects.toEqual(full);
   });
 
-  it('is STORE_FULL for more segments than a journal record can name', () => {
+  it('causes STORE_FULL if there are more segments than a journal record can name', () => {
     expect(allocateCells({ ...SMALL, segments: 2 ** 16 })).toHaveLength(2 ** 16);
     expect(() => allocateCells({ ...SMALL, segments: 2 ** 16 + 1 })).toThrow(full);
   });

@@ -2,13 +2,13 @@ import { setImmediate } from 'node:timers/promises';
 import { filterBytes, segmentBytes, type Geometry } from '#bloom';
 import { StoreError } from '../../errors.js';
 
-/** The journal stores the number of a segment in two bytes. */
+/** The journal stores a segment's number in two bytes. */
 const MAX_SEGMENTS = 2 ** 16;
 const MEMORY_PAGE = 4096;
 
 /**
- * Zeroed cells, one array per segment. The memory is reserved now, and the kernel allocates it page by page as cells
- * are written. Throws STORE_FULL.
+ * Zeroed cells, one array per segment. This reserves the memory, and the kernel allocates it page by page as cells are
+ * written. Throws STORE_FULL.
  */
 export function allocateCells(geometry: Geometry): Uint8Array[] {
   if (geometry.segments > MAX_SEGMENTS) throw noMemory(geometry, `more than ${MAX_SEGMENTS} segments`);
@@ -45,8 +45,8 @@ export function assertAvailable(bytes: number): void {
 }
 
 /**
- * Zeroed cells whose memory is already allocated, so that a shortage shows now and not in the middle of a crawl. The
- * kernel allocates a page of memory only when it is first written. Throws STORE_FULL if there is not enough.
+ * Zeroed cells with memory already allocated, so that a shortage shows now and not in the middle of a crawl. (The
+ * kernel allocates a memory page only when it is first written.) Throws STORE_FULL if there isn't enough.
  */
 export async function reserveCells(geometry: Geometry): Promise<Uint8Array[]> {
   assertAvailable(filterBytes(geometry));

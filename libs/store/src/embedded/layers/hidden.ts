@@ -4,7 +4,7 @@ import { HashTable } from '../hashes/hash-table.js';
 /** Values in a table. */
 const State = { Hidden: 1, Shown: 2 } as const;
 
-/** A change to be written: the item's hash, four words, and the last epoch in which it is, or was, hidden. */
+/** A change to write: the item's hash (four words), and the last epoch in which it is, or was, hidden. */
 export interface HiddenChange {
   readonly hash: Uint32Array;
   readonly until: number;
@@ -12,18 +12,20 @@ export interface HiddenChange {
 }
 
 /**
- * The items of ageing layers that were forgotten while other items kept all their cells live, recorded exactly, by
- * hash. An item stays hidden up to the last epoch in which its cells, as they were when it was forgotten, are all live.
- * After that, no cell is live because of the item's own additions.
+ * The exact items, by hash, that were forgotten in layers that age while other items kept all their cells live. An item
+ * stays hidden until the last epoch in which all its cells, as they were when it was forgotten, are live. After that,
+ * no cell is live because of the item's own additions.
  */
 export class Hidden {
-  /** By the last epoch of hiding, modulo CYCLE. */
+  /** By the last epoch in which items are hidden, modulo CYCLE. */
   private readonly tables = new Array<HashTable | undefined>(CYCLE).fill(undefined);
   private readonly sizes = new Float64Array(CYCLE);
-  /** Items of each table that are no longer hidden. The table is rebuilt without them when they are most of it. */
+  /**
+   * How many of each table's items are no longer hidden. The table is rebuilt without them when they are most of it.
+   */
   private readonly shown = new Float64Array(CYCLE);
   private epoch = 0;
-  /** Changes that are not written yet. */
+  /** Changes not written yet. */
   private changes: HiddenChange[] = [];
 
   /** See `shownPerTable` in database/sizes.ts. */
@@ -43,7 +45,7 @@ export class Hidden {
     return false;
   }
 
-  /** Hides an item up to the epoch that is `epochs` after the current one. */
+  /** Hides an item until `epochs` epochs after the current one. */
   hide(words: Uint32Array, at: number, epochs: number): void {
     const until = this.epoch + epochs;
     this.restore(words, at, until);
@@ -89,7 +91,7 @@ export class Hidden {
     this.shown[slot] = 0;
   }
 
-  /** Advances to an epoch, and drops items whose hiding ended before it. */
+  /** Advances to an epoch, and drops items that are no longer hidden by then. */
   advance(epoch: number): void {
     for (let past = Math.max(this.epoch, epoch - CYCLE); past < epoch; past++) {
       this.tables[past % CYCLE] = undefined;
@@ -106,7 +108,7 @@ export class Hidden {
     return changes;
   }
 
-  /** Calls `visit` for each hidden item, with an array that contains its hash from index `at` on. */
+  /** Calls `visit` for each hidden item, with an array that has its hash at index `at`. */
   forEach(visit: (words: Uint32Array, at: number, until: number) => void): void {
     for (let epochs = 0; epochs < CYCLE; epochs++) {
       const until = this.epoch + epochs;

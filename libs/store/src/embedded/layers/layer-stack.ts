@@ -5,7 +5,7 @@ import { Ageing } from './ageing.js';
 import { LayerState } from './layer-state.js';
 import type { Sizes } from '../database/sizes.js';
 
-/** The layer stack of a filter or of a sync. */
+/** A filter's or sync's layer stack. */
 export class LayerStack {
   /** The layers that exist, oldest first. */
   readonly layers: [LayerState, ...LayerState[]];
@@ -32,7 +32,7 @@ export class LayerStack {
     this.layers = [new LayerState(base, plan[0], cells, sizes)];
   }
 
-  /** The number after the last planned layer's number. */
+  /** The number that follows the last planned layer. */
   get end(): number {
     return this.base + this.plan.length;
   }
@@ -46,7 +46,7 @@ export class LayerStack {
     return this.layers[this.layers.length - 1] as LayerState;
   }
 
-  /** The layer after the newest one. Undefined if the newest one is the last. */
+  /** The layer after the newest one, or undefined if the newest is the last. */
   get next(): Layer | undefined {
     return this.plan[this.layers.length];
   }
@@ -59,7 +59,7 @@ export class LayerStack {
     return bytes;
   }
 
-  /** Closes the newest layer and opens the next, with these cells. */
+  /** Closes the newest layer and opens the next one with these cells. */
   grow(cells: readonly Uint8Array[]): LayerState {
     const layer = new LayerState(this.base + this.layers.length, this.next as Layer, cells, this.sizes);
     if (this.age) layer.advance(this.age.epoch);

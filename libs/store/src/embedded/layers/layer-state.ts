@@ -3,22 +3,22 @@ import { Expiring, itemsFromCells } from '../../age.js';
 import type { LayerStats } from '../../port/index.js';
 import { DEFAULT_SIZES } from '../database/sizes.js';
 
-/** The counts of a layer, mutable. */
+/** A layer's counts, mutable. */
 export type LayerTally = { -readonly [K in keyof LayerStats]: LayerStats[K] };
 
-/** The cells of one layer of a filter, in memory. A filter that does not grow has one layer. */
+/** The cells of one of a filter's layers, in memory. A filter that doesn't grow has one layer. */
 export class LayerState {
   readonly segmentBytes: number;
   readonly blocksPerSegment: number;
   readonly pageBytes: number;
-  /** The last block of a segment may be shorter. No page straddles two blocks. */
+  /** A segment's last block may be shorter. No page straddles two blocks. */
   readonly blockBytes: number;
-  /** For each block: 1 if its cells differ from the checkpointed cells. */
+  /** For each block: 1 if its cells differ from the checkpointed ones. */
   readonly dirty: Uint8Array;
   /** For each block: 1 if it was ever checkpointed. Loading leaves all other blocks at zero. */
   readonly written: Uint8Array;
   readonly tally: LayerTally = { items: 0, nonZeroCells: 0, saturatedCells: 0 };
-  /** Items of each run of segments, if there are several (Geometry.spread). Their sum is at least `tally.items`. */
+  /** The items of each run of segments, if there are several (Geometry.spread). Their sum is at least `tally.items`. */
   readonly runs: Float64Array | undefined;
   /** The live cells of each of these runs, if the layer ages. Their sums equal the counts in `expiring`. */
   readonly expiringIn: readonly Expiring[] | undefined;
@@ -28,7 +28,7 @@ export class LayerState {
   readonly expiring: Expiring | undefined;
 
   constructor(
-    /** Number of the layer: 0 is the first layer of the generation. */
+    /** The layer's number. 0 is the generation's first layer. */
     readonly number: number,
     readonly plan: Layer,
     /** The cells, one array per segment of the layer. */
@@ -53,25 +53,25 @@ export class LayerState {
     return this.segmentBytes * this.plan.geometry.segments;
   }
 
-  /** Number of new items until the layer reaches its capacity. */
+  /** How many new items the layer takes before it reaches its capacity. */
   get room(): number {
     return Math.max(0, this.plan.capacity - this.tally.items);
   }
 
-  /** Number of new items that a run takes before it reaches its share of the capacity. */
+  /** How many new items a run takes before it reaches its share of the capacity. */
   roomIn(run: number): number {
     const { runs, plan } = this;
     if (!runs) return this.room;
     return Math.max(0, Math.ceil(plan.capacity / runs.length) - Math.round(runs[run] as number));
   }
 
-  /** Items of the fullest run, divided by its share of the capacity. */
+  /** The fullest run's items, divided by its share of the capacity. */
   get fill(): number {
     const { runs, plan, tally } = this;
     return (runs ? Math.max(...runs) * runs.length : tally.items) / plan.capacity;
   }
 
-  /** Makes a change of cells that all lie in this run, and counts the change there. */
+  /** Changes cells that all lie in this run, and counts the change there. */
   inRun<T>(run: number, change: () => T): T {
     const { runs, tally, expiring } = this;
     if (!runs) return change();
@@ -83,12 +83,12 @@ export class LayerState {
         this.expiringIn?.[run]?.count(epochs, (expiring?.in(epochs) ?? 0) - cells);
       this.recountRun(run);
       this.recount();
-      // An import estimates the items of the runs.
+      // An import estimates the runs' items.
     } else runs[run] = Math.max(0, (runs[run] as number) + tally.items - items);
     return result;
   }
 
-  /** Sets the items of the runs of a layer that does not age, from the non-zero cells of each and `tally.items`. */
+  /** In a layer that doesn't age, sets the runs' items, from their non-zero cells and `tally.items`. */
   splitItems(nonZeroCells: ArrayLike<number>): void {
     const { runs, tally } = this;
     if (!runs) return;
@@ -102,7 +102,7 @@ export class LayerState {
     return segment * this.blocksPerSegment + Math.floor((page * this.pageBytes) / this.blockBytes);
   }
 
-  /** The cells of a block: a view, not a copy. */
+  /** A block's cells: a view, not a copy. */
   block(index: number): Uint8Array {
     const segment = this.segments[Math.floor(index / this.blocksPerSegment)] as Uint8Array;
     const from = (index % this.blocksPerSegment) * this.blockBytes;

@@ -7,7 +7,7 @@ import { windowAt, type RecordScope, type RecordWindow } from './record-window.j
 import { DamagedRow } from '../database/table.js';
 import type { Verb } from './verbs.js';
 
-/** An operation in its scope. In the scope of names, `subject` (the name) is part of its identity. */
+/** An operation in its scope. In the scope of names, the name (`subject`) is part of its identity. */
 export interface Identity<T> {
   readonly scope: RecordScope;
   readonly verb: Verb<T>;
@@ -16,8 +16,8 @@ export interface Identity<T> {
 }
 
 /**
- * The recorded answer of an operation. Undefined if the operation is not a repeat or was not executed before. Throws
- * like `findRecord`.
+ * An operation's recorded answer. Undefined if the operation isn't a repeat, or has not run before. Throws like
+ * `findRecord`.
  */
 export function recall<T>(database: Database, identity: Identity<T>, now: number): { answer: T } | undefined {
   const { scope, operation } = identity;
@@ -27,15 +27,15 @@ export function recall<T>(database: Database, identity: Identity<T>, now: number
   return findRecord(database, identity, windowAt(scope.windows[origin], origin, now, Infinity));
 }
 
-/** Bytes that a record takes in the database in addition to its key and value. */
+/** How many bytes a record takes in the database besides its key and value. */
 const ENTRY_OVERHEAD = 16;
 const NUMBER_OF_ORIGIN = { caller: 0, made: 1 } as const;
 
 /**
- * The answer of an operation that is recorded in `window` or the window before it; undefined if there is none. Throws
+ * An operation's answer, as recorded in `window` or the window before it, or undefined if there is none. Throws
  * IDEMPOTENCY_KEY_REUSED if the id was used for another request, and IDEMPOTENCY_KEY_EXPIRED if the operation may have
- * been executed and its record deleted since. Throws STORE_DATA_LOST if the record is damaged: the operation was
- * executed, but its answer is unknown.
+ * run and its record been deleted since. Throws STORE_DATA_LOST if the record is damaged, because the operation has run
+ * but its answer is unknown.
  */
 export function findRecord<T>(
   database: Database,
@@ -69,7 +69,7 @@ function readRecord(database: Database, key: Buffer): Buffer | undefined {
   }
 }
 
-/** Records an encoded answer in `window`. Returns the number of bytes that this took. */
+/** Records an encoded answer in `window`. Returns how many bytes this took. */
 export function putRecord<T>(
   database: Database,
   identity: Identity<T>,
@@ -85,7 +85,7 @@ export function putRecord<T>(
   return key.length + value.length + ENTRY_OVERHEAD;
 }
 
-/** The records that can be deleted, from the windows before the previous one. */
+/** Records from before the previous window, which can be deleted. */
 export function outdatedRecords(scope: RecordScope, origin: Operation['origin']): KeyRange {
   const window = scope.windows[origin];
   return {

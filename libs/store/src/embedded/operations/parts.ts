@@ -1,7 +1,7 @@
 import { select, type Positions } from '#bloom';
 import type { Operation } from '../../port/index.js';
 
-/** Some items of a batch, in batch order. */
+/** Some of a batch's items, in batch order. */
 export interface Part {
   readonly positions: Positions;
   /** Index of the first item, and the index after the last. */
@@ -11,8 +11,8 @@ export interface Part {
 }
 
 /**
- * Splits a batch whose items change lanes, so that one transaction changes at most `most` of them. Each part is an
- * operation of its own, and a repeat of the batch has the same parts, so each item keeps its first answer.
+ * Splits a batch whose items change lanes, so that one transaction changes at most `most` lanes. Each part is its own
+ * operation, and a repeat of the batch has the same parts, so each item keeps its first answer.
  */
 export function* partsByHost(
   positions: Positions,
@@ -39,7 +39,7 @@ function part(positions: Positions, operation: Operation, from: number, to: numb
   return { positions: selectCopied(positions, indexes), operation: partOf(operation, from), from, to };
 }
 
-/** The operation of the part that begins with item `from`. */
+/** The operation for the part that begins with item `from`. */
 export function partOf(operation: Operation, from: number): Operation {
   return from === 0 ? operation : { ...operation, id: `${operation.id}\0${from}` };
 }

@@ -6,14 +6,14 @@ const DAY = 24 * HOUR;
 const fresh = freshWindows(DAY).caller;
 
 describe('record windows', () => {
-  it('last for their length, and are kept for as long again', () => {
+  it('last for their length, and are then kept for as long again', () => {
     expect(windowAt(fresh, 'caller', DAY + 23 * HOUR, 1000)).toBe(fresh);
     const second = windowAt(fresh, 'caller', DAY + 25 * HOUR, 1000);
     expect(second).toEqual({ number: 2, startedAt: DAY + 25 * HOUR, previousStartedAt: DAY, bytes: 0 });
     expect(windowSeconds(second, 'caller', DAY + 25 * HOUR)).toBe(86_400);
   });
 
-  it('have both ended after twice their length', () => {
+  it('are both over after twice their length', () => {
     const later = windowAt(fresh, 'made', DAY + 10 * HOUR, 1000);
     expect(later).toEqual({
       number: 3,
@@ -24,7 +24,7 @@ describe('record windows', () => {
     expect(windowSeconds(later, 'made', DAY + 10 * HOUR)).toBe(60);
   });
 
-  it('report their full length while none has been dropped', () => {
+  it('report their full length until one is dropped', () => {
     expect(windowSeconds(fresh, 'caller', DAY)).toBe(86_400);
   });
 
@@ -37,7 +37,7 @@ describe('record windows', () => {
     expect(windowSeconds(third, 'caller', DAY + 2 * HOUR)).toBe(3600);
   });
 
-  it('stay the same if the clock is set back', () => {
+  it('don’t change if the clock is set back', () => {
     const second = windowAt(fresh, 'caller', DAY + 25 * HOUR, 1000);
     expect(windowAt(second, 'caller', DAY + 24 * HOUR, 1000)).toBe(second);
   });

@@ -2,34 +2,34 @@ import { RETENTION_MS, retainedSeconds } from '../../retention.js';
 import type { Operation } from '../../port/index.js';
 
 /**
- * How long operation records are kept. New records go into the current window. The previous window is kept,
- * too, and older ones are deleted. So a record is kept for at least one window length and at most two, unless the limit
- * on bytes made windows shorter.
+ * How long operation records are kept. New records go into the current window. The store keeps the previous window and
+ * deletes older ones. So it keeps a record for at least one window length and at most two, unless the limit on bytes
+ * has made windows shorter.
  */
 export interface RecordWindow {
-  /** Number of the current window. The previous window has the number before it. */
+  /** Number of the current window. The previous window's number is one less. */
   readonly number: number;
   /** Milliseconds since the epoch. */
   readonly startedAt: number;
   readonly previousStartedAt: number;
-  /** Bytes of the records in the current window. */
+  /** Size of the records in the current window. */
   readonly bytes: number;
 }
 
 export type Origin = Operation['origin'];
 
-/** The owner of operation records: a generation of a filter, or the names. */
+/** An owner of operation records: a filter's generation, or the names. */
 export interface RecordScope {
-  /** The prefix of every key of a record. */
+  /** The prefix of all record keys. */
   readonly key: Buffer;
-  /** Milliseconds since the epoch. Records of operations made before it were deleted with an earlier scope. */
+  /** Milliseconds since the epoch. Earlier operations' records were deleted with an earlier scope. */
   readonly since: number;
-  /** Sequence number of the scope's last journal record; 0 if there is none. */
+  /** Sequence number of the scope's last journal record, or 0 if there is none. */
   lastChange: number;
   windows: { caller: RecordWindow; made: RecordWindow };
 }
 
-/** The windows of a new scope: the current one, and a previous one without records. */
+/** A new scope's windows: the current one, and a previous one without records. */
 export function freshWindows(now: number): { caller: RecordWindow; made: RecordWindow } {
   const fresh = (origin: Origin): RecordWindow => ({
     number: 1,
@@ -40,7 +40,7 @@ export function freshWindows(now: number): { caller: RecordWindow; made: RecordW
   return { caller: fresh('caller'), made: fresh('made') };
 }
 
-/** The window for a record that is written now: a new one if the current one has reached its limit of time or bytes. */
+/** The window for a record written now. A new one if the current one has reached its limit on time or bytes. */
 export function windowAt(window: RecordWindow, origin: Origin, now: number, maxBytes: number): RecordWindow {
   const age = now - window.startedAt;
   const length = RETENTION_MS[origin];

@@ -3,7 +3,7 @@ import { decodeFilter, encodeFilter } from '../database/filter-json.js';
 import { numberKey, readNumber } from '../database/keys.js';
 
 /**
- * A kind of mutation: its number in operation records, and the encoding of its answer there. A number is never reused.
+ * A kind of mutation: its number in operation records, and how its answer is encoded there. Numbers are never reused.
  */
 export interface Verb<T> {
   readonly number: number;
@@ -43,7 +43,7 @@ export const REMOVE = answers(2);
 export const ACK = answers(3);
 export const RELEASE = answers(4);
 
-/** The record of a lease has only its number: a repeat returns the entries that the lease still holds. */
+/** A lease's record has only its number. A repeat returns the entries that the lease still holds. */
 export const LEASE: Verb<number> = {
   number: 5,
   encode: numberKey,
@@ -79,10 +79,10 @@ const text = (number: number): Verb<string> => ({
   decode: (bytes) => bytes.toString(),
 });
 
-/** The record of an opening has only the sync's id: a repeat returns the current state of the sync. */
+/** An opening's record has only the sync's id. A repeat returns the sync's current state. */
 export const OPEN_SYNC = text(14);
 
-/** The end of a sync, recorded under the sync's id, so that it can be returned after other syncs were opened. */
+/** A sync's end, recorded under the sync's id, so that it is still available after other syncs were opened. */
 export const END_SYNC: Verb<Sync> = {
   number: 15,
   encode: (sync) => Buffer.from(JSON.stringify(sync)),

@@ -1,7 +1,7 @@
 import { MAX_LEASED_BYTES } from '../../port/index.js';
 import type { Entry } from './entry.js';
 
-/** Entries that can be taken off. */
+/** A log from which entries can be taken. */
 interface Log {
   takeWhile(wanted: (entry: Entry) => boolean): unknown;
 }
@@ -9,15 +9,15 @@ interface Log {
 /** Limits of one lease. */
 export interface BasketOptions {
   readonly max: number;
-  /** Number of forgotten entries that it may skip. */
+  /** How many forgotten entries it may skip. */
   readonly maxSkips: number;
   readonly isForgotten: (entry: Entry) => boolean;
 }
 
-/** The entries that one lease takes off the heads of logs. It also takes forgotten entries off, and drops them. */
+/** The entries that one lease takes off the heads of logs. It takes forgotten entries off too, and drops them. */
 export class Basket {
   readonly entries: Entry[] = [];
-  /** The lease takes nothing more: it has reached a limit. */
+  /** True once the lease has reached a limit and takes nothing more. */
   isFull = false;
   private bytes = 0;
   private skipped = 0;

@@ -16,8 +16,7 @@ export interface DeadEntry {
 const packer = new EntryPacker();
 
 /**
- * The dead letters of a queue, one row each, in the order in which they became dead letters. Use it inside a
- * transaction.
+ * A queue's dead letters, one row each, in the order in which they became dead letters. Use it inside a transaction.
  */
 export class DeadLetters {
   private readonly key = Buffer.alloc(GENERATION_BYTES + 8);
@@ -49,7 +48,7 @@ export class DeadLetters {
     this.lanes?.count(entry, 'dead', -1);
   }
 
-  /** At most `limit` dead letters, from this number on. */
+  /** At most `limit` dead letters, starting at this number. */
   from(number: number, limit: number): DeadEntry[] {
     const { end } = prefixRange(this.state.key);
     const range = { start: Buffer.from(this.rowKey(number)), ...(end && { end }), limit };
@@ -94,7 +93,7 @@ function packDead(entry: Entry, reason: string): Buffer {
   return Buffer.concat([length, why, packer.packed()]);
 }
 
-/** Reads the dead letter of a row. */
+/** Reads a row's dead letter. */
 export function unpackDead(number: number, row: Buffer): DeadEntry {
   const at = 2 + row.readUInt16BE();
   return { number, reason: row.toString('utf8', 2, at), entry: new Entry(row, at) };

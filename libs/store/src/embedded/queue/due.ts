@@ -17,18 +17,18 @@ export const DueKind = { LeaseEnd: 0, Delayed: 1 } as const;
 export type DueKind = (typeof DueKind)[keyof typeof DueKind];
 
 /**
- * Scheduled entries come after all others in the index, as rows of delayed entries: their times are this much later.
- * All times are below it.
+ * Rows of scheduled entries have this added to their times, so they come after all others in the index. All times are
+ * below it.
  */
 export const FIRST_SCHEDULED = 2 ** 50;
 
-/** A row. `number` is the number of the lease, or of a row of delayed entries. */
+/** A row. `number` is the number of a lease, or of a row of delayed entries. */
 export interface Due {
   /** In ms since the epoch. For scheduled entries: plus FIRST_SCHEDULED. */
   readonly at: number;
   readonly kind: DueKind;
   readonly number: number;
-  /** LeaseEnd: number of entries whose lease ends then (4 bytes). Delayed: these entries, packed. */
+  /** LeaseEnd: how many entries' leases end then (4 bytes). Delayed: these entries, packed. */
   readonly value: Buffer;
 }
 
@@ -46,15 +46,15 @@ interface CountChange {
 }
 
 /**
- * The ends of leases and of delays in a queue, in order of time: one row per lease and end, and rows of delayed
- * entries. Rows of scheduled entries follow, in order of time. Use it inside a transaction.
+ * When a queue's leases and delays end, in order of time: one row per lease and end, and rows of delayed entries. Rows
+ * of scheduled entries follow, also in order of time. Use it inside a transaction.
  */
 export class DueIndex {
   private readonly key = Buffer.alloc(KEY_BYTES);
   private readonly count = Buffer.alloc(4);
-  /** Changes of counts that are not written yet. */
+  /** Changes of counts not written yet. */
   private readonly changes = new Map<string, CountChange>();
-  /** The count that was changed last, and is usually changed next. */
+  /** The count that changed last, which usually changes next. */
   private last: CountChange | undefined;
 
   constructor(
@@ -64,7 +64,7 @@ export class DueIndex {
     this.key.set(state.key);
   }
 
-  /** Changes the number of a lease's entries that end at `at`. Written with the next flush. */
+  /** Changes how many of a lease's entries end at `at`. Written with the next flush. */
   countEnds(lease: number, at: number, change: number): void {
     if (this.last?.lease !== lease || this.last.at !== at) {
       const name = `${lease} ${at}`;
@@ -90,7 +90,7 @@ export class DueIndex {
     this.last = undefined;
   }
 
-  /** Adds rows of entries that come back at `at`. Call `flush` of the result. */
+  /** Adds rows of entries that come back at `at`. Call `flush` on the result. */
   rows(state: DelayedState, at: number): DelayedRows {
     const key = state === 'scheduled' ? at + FIRST_SCHEDULED : at;
     const { rowBytes } = this.database.sizes;
@@ -103,15 +103,14 @@ export class DueIndex {
     this.database.due.removeSync(this.keyOf(at, kind, number));
   }
 
-  /** Replaces the delayed entries of a row. */
+  /** Replaces a row's delayed entries. */
   replace({ at, kind, number }: Due, entries: Buffer): void {
     this.database.due.putSync(this.keyOf(at, kind, number), entries);
   }
 
   /**
-   * The first row that is due. A row whose time is so late that the clock must have been set back also counts as due,
-   * unless its entries are scheduled. If no such row exists, this is remembered until a row is added or time has
-   * passed.
+   * The first row that is due. If a row's time is so late that the clock must have been set back, the row also counts
+   * as due, unless its entries are scheduled. If no row is due, remembers this until a row is added or time has passed.
    */
   next(now: number): Due | undefined {
     const end = this.nextEnd(now);
@@ -143,7 +142,7 @@ export class DueIndex {
     return undefined;
   }
 
-  /** The rows that are due: those of scheduled entries come last. */
+  /** The rows that are due, with those of scheduled entries last. */
   *until(now: number): Generator<Due, void, undefined> {
     for (const from of [0, FIRST_SCHEDULED]) {
       const start = Buffer.from(this.keyOf(from, DueKind.LeaseEnd, 0));
@@ -152,13 +151,13 @@ export class DueIndex {
     }
   }
 
-  /** The first row of entries that are not scheduled, and that is due at `at` or later. */
+  /** The first row due at `at` or later whose entries are not scheduled. */
   private firstEnd(at: number): Due | undefined {
     const first = this.first(at);
     return first && stateOf(first) !== 'scheduled' ? first : undefined;
   }
 
-  /** When the first row at `from` or later comes due, scheduled or not; Infinity if there is none. */
+  /** When the first row at `from` or later comes due, scheduled or not. Infinity if there is none. */
   timeFrom(from: number): number {
     const scheduled = this.first(from + FIRST_SCHEDULED);
     return Math.min(
@@ -168,8 +167,8 @@ export class DueIndex {
   }
 
   /**
-   * The first row that is due at `at` (ms) or later. `after`: of several rows that are due at `at`, skips those up to
-   * this one.
+   * The first row that is due at `at` (ms) or later. `after`: among several rows due at `at`, skips those up to this
+   * one.
    */
   first(at: number, after?: Due): Due | undefined {
     const { end } = prefixRange(this.state.key);
@@ -202,22 +201,22 @@ function dueOf(key: Buffer, value: Buffer): Due {
   return { at: timeOf(key), kind: dueKindOf(key), number: readNumber(key, NUMBER_AT), value };
 }
 
-/** The kind of a row, from its key. */
+/** A row's kind, from its key. */
 export function dueKindOf(key: Buffer): DueKind {
   return key[KIND_AT] as DueKind;
 }
 
-/** The state of the entries of a row. */
+/** The state of a row's entries. */
 export function stateOf({ at }: Pick<Due, 'at'>): DelayedState {
   return at >= FIRST_SCHEDULED ? 'scheduled' : 'delayed';
 }
 
-/** The time of a row, from its key: see Due. */
+/** A row's time, from its key. See Due. */
 export function timeOf(key: Buffer): number {
   return readNumber(key, GENERATION_BYTES);
 }
 
-/** When the scheduled entries of a row come back, from its key. Undefined if they are not scheduled. */
+/** When a row's scheduled entries come back, from its key. Undefined if they are not scheduled. */
 export function scheduledAt(key: Buffer): number | undefined {
   const at = timeOf(key);
   return at >= FIRST_SCHEDULED ? at - FIRST_SCHEDULED : undefined;
@@ -225,7 +224,7 @@ export function scheduledAt(key: Buffer): number | undefined {
 
 const packer = new EntryPacker();
 
-/** Packs entries that come back at the same time into rows of at most one page, unless an entry alone is larger. */
+/** Packs entries that come back at the same time into rows of at most one page, unless a single entry is larger. */
 export class DelayedRows {
   constructor(
     private readonly rowBytes: number,

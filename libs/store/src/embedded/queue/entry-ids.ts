@@ -23,7 +23,7 @@ export function isOf({ hashPrefix }: EntryId, { hash }: Entry, { geometry }: Fil
 }
 
 /**
- * The entry that an id names. Undefined for an id that the store has not issued: numbers from `next` on are not in use
+ * The entry that an id names. Undefined for an id that the store hasn't issued. Numbers from `next` on are not in use
  * yet.
  */
 export function namedBy(

@@ -25,9 +25,9 @@ const STATES: Readonly<Record<EntryTable, readonly EntryState[]>> = {
 };
 
 /**
- * Where a page begins: at the row with this key or, if it is gone, at the next row. At most `left` entries of this row
- * are still to be read, and only those after `last`. A row only loses entries, so if some are gone, none of the
- * remaining entries is skipped. If both `last` and an entry after it are gone, entries may be listed twice.
+ * Where a page begins: at the row with this key or, if it is gone, at the next row. At most `left` of this row's
+ * entries remain to be read, and only those after `last`. A row only loses entries, so if some are gone, this skips
+ * none of the others. If both `last` and an entry after it are gone, entries may be listed twice.
  */
 interface Place {
   readonly table: EntryTable;
@@ -39,13 +39,13 @@ interface Place {
 
 /** A cursor: a byte for the table, `left` (4 bytes), `last` or zeros, and the key, which begins with the generation. */
 const LAST_AT = 5;
-/** Half of the hash: the other half of an item may be its host's. */
+/** Half of the hash, because the other half may be that of the item's host. */
 const HALF_HASH = HASH_BYTES / 2;
 const BIRTH_BYTES = 6;
 const KEY_AT = LAST_AT + HALF_HASH + BIRTH_BYTES;
 const MAX_CURSOR = 64;
 
-/** Lists the entries of a queue as it is now. Use it inside a transaction. */
+/** Lists a queue's current entries. Use it inside a transaction. */
 export class EntryPages {
   private readonly rows: QueueRows;
 
@@ -56,7 +56,10 @@ export class EntryPages {
     this.rows = new QueueRows(database, state);
   }
 
-  /** See Queue.entries. The page also ends when it has read `listedPerPage` entries, or the bytes of a lease. */
+  /**
+   * See Queue.entries. The page also ends once it has read `listedPerPage` entries, or as many bytes as a lease may
+   * have.
+   */
   page({ state: wanted, host }: EntryQuery, limit: number, after = ''): EntryPage {
     const lane = host === undefined ? undefined : this.laneOf(host);
     const most = Math.min(limit, MAX_LISTED_ENTRIES);
@@ -100,7 +103,7 @@ export class EntryPages {
     return new HostLane(key, this.database.lanes.get(key));
   }
 
-  /** False if the entry is not of this lane, or void. */
+  /** False if the entry is void or not in this lane. */
   private selects(lane: HostLane | undefined, { entry }: Item): boolean {
     return lane?.isOf(entry.word(0), entry.hostWord) !== false && this.rows.lives(entry);
   }
@@ -117,7 +120,7 @@ export class EntryPages {
   }
 }
 
-/** The state of the entries in a row of the table `due`, from its key. */
+/** The state of entries in a row of the table `due`, from its key. */
 function stateInDue(key: Buffer): EntryState {
   return scheduledAt(key) === undefined ? 'delayed' : 'scheduled';
 }
@@ -134,7 +137,7 @@ function nameOf({ entry: { hash, birth } }: Item): Buffer {
   return name;
 }
 
-/** The number of a row's entries that earlier pages have looked at. */
+/** How many of a row's entries earlier pages have looked at. */
 function seenIn(items: readonly Item[], { left = 0, last }: Place): number {
   const named = last ? items.findIndex((item) => nameOf(item).equals(last)) : -1;
   return Math.max(named + 1, items.length - left);
@@ -148,7 +151,7 @@ function cursorOf({ table, key, left = 0, last }: Place): string {
   return Buffer.concat([head, key]).toString('base64url');
 }
 
-/** Undefined for a cursor of another set. */
+/** Returns undefined if the cursor belongs to another set. */
 function placeOf(cursor: string, { key: generation }: FilterState): Place | undefined {
   const bytes = Buffer.from(cursor.slice(0, MAX_CURSOR), 'base64url');
   const table = ENTRY_TABLES[bytes[0] ?? ENTRY_TABLES.length];

@@ -10,8 +10,8 @@ import { knowsHosts } from './host-lanes.js';
 import { ENTRY_TABLES, QueueRows, type EntryTable } from './queue-rows.js';
 
 /**
- * The id of an entry in a row. Its place is a byte for the table and the key of the row, without the generation. A key
- * is not reused while its entry exists, because the numbers of a lane start over only after the lane was empty.
+ * The id of an entry in a row. Its place is a byte for the table and the row's key, without the generation. A key is
+ * not reused while its entry exists, because a lane's numbers start over only after the lane was empty.
  */
 export function entryIdOf(state: FilterState, table: EntryTable, key: Buffer, entry: Entry): string {
   const { hash, birth } = entry;
@@ -23,7 +23,7 @@ export function entryIdOf(state: FilterState, table: EntryTable, key: Buffer, en
 /** Finds entries by their ids. Use it inside a transaction. */
 export class EntryPlaces {
   private readonly rows: QueueRows;
-  /** The ids of the entries in the rows that were read, by place. */
+  /** The ids of the entries in each row read so far, by place. */
   private readonly idsIn = new Map<string, ReadonlySet<string>>();
 
   constructor(

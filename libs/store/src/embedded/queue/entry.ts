@@ -3,10 +3,9 @@ import { viewOf } from '../database/row-view.js';
 import { HASH_BYTES, HASH_WORDS } from '../hashes/hash-bytes.js';
 
 /**
- * A packed entry: hash of its item (16 bytes), birth (6), discovery time (4), level (1), attempts (3), length of the
+ * A packed entry: its item's hash (16 bytes), birth (6), discovery time (4), level (1), attempts (3), length of the
  * payload (4), payload in UTF-8. All numbers are big-endian. In per-host queues, HAS_HOST is added to the length, and
- * the second word of the host's hash (4) precedes the payload. Its first word is the same as the first word of the
- * item's hash.
+ * the second word of the host's hash (4) precedes the payload. Its first word equals the first word of the item's hash.
  */
 const BIRTH_AT = HASH_BYTES;
 const DISCOVERED_AT = BIRTH_AT + 6;
@@ -19,14 +18,14 @@ export const ENTRY_HEAD_BYTES = LENGTH_AT + 4;
 export const HOST_BYTES = 4;
 const HAS_HOST = 2 ** 31;
 
-/** The priorities as entries store them, by level: most entries are normal. */
+/** The priorities as entries store them, by level. Most entries are normal. */
 const PRIORITY_OF = ['normal', 'high', 'low'] as const;
 
 export function levelOf(priority: Priority = 'normal'): number {
   return PRIORITY_OF.indexOf(priority);
 }
 
-/** The data of a new entry, besides its item. */
+/** A new entry's data, besides its item. */
 export interface NewEntry {
   readonly birth: number;
   /** Seconds since the epoch. */
@@ -34,13 +33,13 @@ export interface NewEntry {
   readonly level: number;
 }
 
-/** Numbers of an entry to replace. */
+/** Numbers to replace in an entry. */
 export interface EntryChange {
   readonly attempt?: number | undefined;
   readonly discoveredAt?: number | undefined;
 }
 
-/** An entry of a queue: packed, at a position of a row that was read. Its fields are read only when they are used. */
+/** A queue entry, packed, at a position in a row. Reads fields only when they are used. */
 export class Entry {
   constructor(
     readonly bytes: Buffer,
@@ -57,7 +56,7 @@ export class Entry {
     return this.bytes.readUInt32BE(this.at + 4 * i);
   }
 
-  /** The queue's clock when the entry was created: see filters/marks.ts. */
+  /** The queue's clock when the entry was created. See filters/marks.ts. */
   get birth(): number {
     return this.bytes.readUIntBE(this.at + BIRTH_AT, 6);
   }
@@ -110,12 +109,12 @@ export class Entry {
   }
 }
 
-/** Bytes of an entry before its payload, from its length. */
+/** How many bytes of an entry precede its payload, from its length. */
 function headBytes(length: number): number {
   return length < HAS_HOST ? ENTRY_HEAD_BYTES : ENTRY_HEAD_BYTES + HOST_BYTES;
 }
 
-/** All entries of a row that contains nothing else from `at` on. */
+/** All entries in a row that has nothing but entries from `at` on. */
 export function entriesOf(row: Buffer, at = 0): Entry[] {
   const entries: Entry[] = [];
   while (at < row.length) {
@@ -126,9 +125,9 @@ export function entriesOf(row: Buffer, at = 0): Entry[] {
   return entries;
 }
 
-/** Packs entries one after the other into a buffer, which grows as needed and is reused. */
+/** Packs entries into a buffer, which grows as needed and is reused. */
 export class EntryPacker {
-  /** Number and bytes of the entries since `clear`. */
+  /** Number and size of the entries since `clear`. */
   count = 0;
   length = 0;
   private buffer = Buffer.alloc(0x20000);
@@ -152,7 +151,7 @@ export class EntryPacker {
     this.end(at + end - from);
   }
 
-  /** Adds a new entry. Its item's hash is the four words of `hashes` from index `word` on. `hostWord`: see Entry. */
+  /** Adds a new entry. Its item's hash is the four words of `hashes` at index `word`. `hostWord`: see Entry. */
   addNew(hashes: Uint32Array, word: number, made: NewEntry, payload: string, hostWord?: number): void {
     const at = this.reserve(ENTRY_HEAD_BYTES + HOST_BYTES + payload.length * 3);
     const { buffer, view } = this;
@@ -165,7 +164,7 @@ export class EntryPacker {
     this.end(payloadAt + length);
   }
 
-  /** Adds an entry of an export. `hostWord`: see Entry. */
+  /** Adds an entry from an export. `hostWord`: see Entry. */
   addItem({ hash, attempt, payload, ...item }: QueuedItem, birth: number, hostWord?: number): void {
     const at = this.reserve(ENTRY_HEAD_BYTES + HOST_BYTES + payload.length);
     const hasHost = hostWord !== undefined;

@@ -4,58 +4,58 @@ import { allLogs, LOG_NUMBERS, newLogs, waitingIn } from '../filters/logs.js';
 import type { LaneLogs } from './lane-logs.js';
 import type { Lane } from './lane.js';
 
-/** Length of the id of a lane: the first two words of its host's hash. */
+/** Length of a lane's id, which is the first two words of its host's hash. */
 export const LANE_BYTES = 8;
 
 /** The numbers that each record has, in this order. Those of the normal log follow (filters/logs.ts). */
 const COMMON = [
   ...['leased', 'delayed', 'dead', 'readyAt', 'dueAt', 'turn', 'found', 'period', 'base', 'kept', 'keptBase'],
 ] as const;
-/** Numbers that few records have: a part is absent if all its numbers are 0. */
+/** Numbers that few records have. A part is absent if all its numbers are 0. */
 const SETTINGS = ['blockedUntil', 'ownDelayMs', 'ownMaxLeased', 'ownMaxUrls', 'dropped', 'voided'] as const;
 const VOID = ['voidFrom', 'voidTo'] as const;
 const NUMBER_BYTES = 6;
 
-/** States of entries that do not wait. */
+/** States of entries that aren't waiting. */
 export const HELD_STATES = ['leased', 'delayed', 'scheduled', 'dead'] as const;
 export type HeldState = (typeof HELD_STATES)[number];
 
 /**
- * The lane of a host, read from its record: a byte with a bit for each part that few records have, the numbers, in 6
- * bytes each, and the name of the host in UTF-8. All times are on the queue's own clock (`QueueState.timeAt`).
+ * A host's lane, read from its record: a byte with a bit for each part that few records have, the numbers, in 6 bytes
+ * each, and the host's name in UTF-8. All times are on the queue's own clock (`QueueState.timeAt`).
  */
 export class HostLane implements Lane {
-  /** Number of entries of the host by state. */
+  /** Number of the host's entries, by state. */
   leased = 0;
   delayed = 0;
   scheduled = 0;
   dead = 0;
-  /** The entries that wait. */
+  /** The waiting entries. */
   logs = newLogs();
-  /** Nothing is leased from the lane before this time. */
+  /** No entry may be leased from the lane before this time. */
   readyAt = 0;
-  /** Its place in the index of turns: a time, and a number among the lanes of that time. 0: it has no place. */
+  /** Its place in the index of turns: a time, and a number among the lanes with that time. 0: it has no place. */
   dueAt = 0;
   turn = 0;
   /**
-   * URLs of the host that were discovered and not forgotten: in this period, and in the layers whose first one has the
-   * number `base`.
+   * How many of the host's URLs were discovered and not forgotten, in this period and in the layers from number `base`
+   * on.
    */
   found = 0;
   period = 0;
   base = 0;
-  /** URLs of the host in the layers of the sync whose first layer has this number. */
+  /** How many of the host's URLs are in the layers of the sync whose first layer has this number. */
   kept = 0;
   keptBase = 0;
-  /** Nothing is leased before this time, in ms since the epoch, by the clock. */
+  /** No entry may be leased before this time on the clock, in ms since the epoch. */
   blockedUntil = 0;
-  /** The host's own limits, each plus one; 0 stands for the limit of the set. */
+  /** The host's own limits, each plus one. 0 means the set's limit. */
   private ownDelayMs = 0;
   private ownMaxLeased = 0;
   private ownMaxUrls = 0;
   /**
-   * Entries that were created by this time of the queue's clock are dropped, and no longer count. `voided` of them are
-   * still stored in states other than waiting.
+   * Entries created by this time of the queue's clock are dropped and no longer count. `voided` of them are still
+   * stored in states other than waiting.
    */
   dropped = 0;
   voided = 0;
@@ -65,12 +65,12 @@ export class HostLane implements Lane {
   readonly key: Buffer;
   /** Appends entries to the lane's logs with the next flush. */
   readonly pending: ((logs: LaneLogs) => void)[] = [];
-  /** Entries were leased from the lane since the last flush. */
+  /** True if entries were leased from the lane since the last flush. */
   served = false;
   /** The number of waiting entries at the last flush. */
   known: number;
 
-  /** `key`: the generation and the id of the lane. `record` is absent if the lane is new. */
+  /** `key`: the generation and the lane's id. `record` is absent if the lane is new. */
   constructor(key: Buffer, record: Buffer | undefined) {
     this.key = key;
     this.id = key.toString('latin1');
@@ -96,7 +96,7 @@ export class HostLane implements Lane {
     return waitingIn(this.logs);
   }
 
-  /** Number of entries of the host in any state. */
+  /** Number of the host's entries in any state. */
   get held(): number {
     return this.waiting + this.leased + this.delayed + this.scheduled + this.dead;
   }
@@ -104,7 +104,7 @@ export class HostLane implements Lane {
   /** URLs that count in this period. */
   foundIn({ number, end, base }: Period): number {
     if (this.base !== base) {
-      // A sync was committed. In a set that ages, some URLs that it kept are from earlier periods.
+      // A sync was committed. In a set that ages, it also kept URLs from earlier periods.
       const kept = this.keptIn(base);
       this.found = end > 0 ? Math.min(this.found, kept) : kept;
       this.base = base;
@@ -116,18 +116,18 @@ export class HostLane implements Lane {
     return this.found;
   }
 
-  /** URLs of the host in the layers of a sync. */
+  /** How many of the host's URLs are in a sync's layers. */
   keptIn(base: number): number {
     return this.keptBase === base ? this.kept : 0;
   }
 
-  /** The layers of a sync got or lost URLs of the host. */
+  /** Notes that a sync's layers got or lost some of the host's URLs. */
   keep(base: number, by: number): void {
     this.kept = Math.max(0, this.keptIn(base) + by);
     this.keptBase = base;
   }
 
-  /** The limits of the host that replace those of the set. */
+  /** The host's own limits, which replace the set's. */
   get own(): PerHost | undefined {
     const { ownDelayMs, ownMaxLeased, ownMaxUrls } = this;
     if (ownDelayMs + ownMaxLeased + ownMaxUrls === 0) return undefined;
@@ -145,7 +145,7 @@ export class HostLane implements Lane {
     this.ownMaxUrls = maxUrls + 1;
   }
 
-  /** All limits of the host. `perHost`: those of the set. */
+  /** All of the host's limits. `perHost`: the set's limits. */
   limits(perHost: PerHost): PerHost {
     const { own } = this;
     return own ? { ...perHost, ...own } : perHost;
@@ -165,12 +165,12 @@ export class HostLane implements Lane {
     return { leased, delayed, scheduled, dead };
   }
 
-  /** Dropped entries are still stored. */
+  /** True if dropped entries are still stored. */
   get hasDropped(): boolean {
     return this.voided > 0 || this.hasDroppedRows;
   }
 
-  /** Rows of dropped entries that waited are still stored. */
+  /** True if rows of dropped waiting entries are still stored. */
   get hasDroppedRows(): boolean {
     return this.logs.some(({ voidFrom, voidTo }) => voidFrom < voidTo);
   }
@@ -224,9 +224,9 @@ export class HostLane implements Lane {
 export interface Period {
   /** Its number, in a set that ages. */
   readonly number: number;
-  /** When it ends, in the queue's time; 0 if time does not end it. */
+  /** When it ends, in the queue's time, or 0 if time doesn't end it. */
   readonly end: number;
-  /** Number of the filter's first layer: a committed sync changes the URLs that count. */
+  /** Number of the filter's first layer, since a committed sync changes which URLs count. */
   readonly base: number;
 }
 
@@ -241,7 +241,7 @@ export function periodAt(
   return { number, end: (number + 1) * ms, base };
 }
 
-/** The key of a lane's record. The rows of its log begin with it. */
+/** The key of a lane's record. Row keys in its log begin with it. */
 export function laneKey(generation: Buffer, first: number, second: number): Buffer {
   const key = Buffer.allocUnsafe(GENERATION_BYTES + LANE_BYTES);
   key.set(generation);

@@ -17,20 +17,20 @@ import { LaneRecords, type LaneStore } from './lane-records.js';
 import type { HostOf } from './log.js';
 import { Turns, type Turn } from './turns.js';
 
-/** The state of a set with `perHost`. */
+/** State of a set with `perHost`. */
 export type HostState = FilterState & { readonly filter: Filter & { readonly perHost: PerHost } };
 
 export const knowsHosts = (state: FilterState): state is HostState => state.filter.perHost !== undefined;
 
-/** Number of turns to read at a time. */
+/** How many turns to read at a time. */
 const PAGE = 16;
 
 /**
  * The waiting entries of a per-host queue: one lane per host.
  *
- * A lane is in the index of turns (turns.ts) while it has waiting entries and less than `maxLeased` leased ones. An
- * empty lane stays in the index until its host is due, so that new entries of the host cannot be leased sooner. Then
- * its record is deleted, unless it has counts.
+ * A lane is in the index of turns (turns.ts) while it has waiting entries and fewer than `maxLeased` leased ones. An
+ * empty lane stays in the index until its host is due, so that the host's new entries can't be leased sooner. Then its
+ * record is deleted, unless it has counts.
  *
  * Use it inside a transaction, and flush it at the end.
  */
@@ -66,7 +66,7 @@ export class HostLanes {
     lane.pending.push((logs) => logs.appendNew(hashes, word, made, payload, host));
   }
 
-  /** Counts a discovery. Returns the lane of its host. */
+  /** Counts a discovery. Returns its host's lane. */
   discover({ words, at, name }: HostOf): HostLane {
     const lane = this.use(this.records.of(words[at] as number, words[at + 1] as number));
     lane.name ||= name;
@@ -74,12 +74,12 @@ export class HostLanes {
     return lane;
   }
 
-  /** Names the lane of an entry. */
+  /** Names an entry's lane. */
   name(entry: Entry, host: string): void {
     this.use(this.ofEntry(entry)).name ||= host;
   }
 
-  /** Takes over the lane of an export, after its entries. No host waits longer than the maximum delay. */
+  /** Imports a lane, after its entries. No host waits longer than the maximum delay. */
   restore({ name, readyAt, found, foundUntil, blockedUntil = 0, own = {} }: QueuedHost): void {
     const [first = 0, second = 0] = hostWords(name, this.state.filter.seed);
     const lane = this.use(this.records.of(first, second));
@@ -111,7 +111,7 @@ export class HostLanes {
     return hostViewOf(lane, { clock, ahead: time - clock, period });
   }
 
-  /** Replaces the settings of a lane. */
+  /** Replaces a lane's settings. */
   settle(lane: HostLane, { own = {}, blockedUntil = 0 }: HostSettings): void {
     this.use(lane).own = own;
     lane.blockedUntil = blockedUntil;
@@ -121,7 +121,7 @@ export class HostLanes {
     if (lane.waiting > 0 && lane.dueAt > this.time) this.setTurn(lane, 0);
   }
 
-  /** Drops the entries of a lane. */
+  /** Drops a lane's entries. */
   drop(lane: HostLane): void {
     const { queue } = this.state;
     const dropped = this.use(lane).drop(queue.clock);
@@ -134,12 +134,12 @@ export class HostLanes {
     this.records.deleteDropped(this.use(lane));
   }
 
-  /** Reads the lane of the entry only if dropped hosts may have left entries. */
+  /** Reads the entry's lane only if dropped hosts may have left entries. */
   isDropped(entry: Entry): boolean {
     return this.state.queue.unsweptDrops > 0 && entry.birth <= this.ofEntry(entry).dropped;
   }
 
-  /** Returns true, and no longer counts the entry as stored, if it was dropped. The entry counts in no state. */
+  /** If the entry was dropped, stops counting it as stored and returns true. Such an entry counts in no state. */
   dismiss(entry: Entry): boolean {
     if (!this.isDropped(entry)) return false;
     this.use(this.ofEntry(entry)).voided--;
@@ -151,7 +151,7 @@ export class HostLanes {
     this.use(this.ofEntry(entry))[state] += by;
   }
 
-  /** Counts that an entry has left its lease: at `until`, in ms since the epoch, or now if `until` is later. */
+  /** Counts that an entry has left its lease, at `until` (ms since the epoch), or now if `until` is later. */
   freed(entry: Entry, until: number): void {
     const { delayMs = 0, maxLeased } = this.ofEntry(entry).limits(this.perHost);
     this.count(entry, 'leased', -1);
@@ -159,12 +159,12 @@ export class HostLanes {
     if (maxLeased === 1) this.wait(this.ofEntry(entry), this.time - ago + delayMs);
   }
 
-  /** Keeps the entries of the entry's host from being leased for `ms`. */
+  /** Delays the entry's host by `ms`: until then, its entries can't be leased. */
   delay(entry: Entry, ms: number): void {
     this.wait(this.use(this.ofEntry(entry)), this.time + ms);
   }
 
-  /** Counts the items of a batch that were removed. `hosts`: two words of each host's hash. Flushes. */
+  /** Counts a batch's removed items. `hosts`: two words of each host's hash. Flushes. */
   forget(hosts: Uint32Array, answers: Uint8Array): void {
     if (this.perHost.maxUrls === undefined) return;
     for (const [i, answer] of answers.entries()) {
@@ -177,9 +177,9 @@ export class HostLanes {
   }
 
   /**
-   * Counts the items with 1 in `there`, which the layers of the open sync gained (`by`: 1) or lost (-1). `names`: the
-   * names of their hosts. Without names, or once the queue has the maximum number of hosts, only hosts that have a lane
-   * count. Flushes.
+   * Counts the items with 1 in `there`, which the open sync's layers have gained (`by`: 1) or lost (-1). `names`: their
+   * hosts' names. Without names, or once the queue has the maximum number of hosts, counts only hosts with a lane.
+   * Flushes.
    */
   keep(hosts: Uint32Array, there: Uint8Array, by: number, names?: readonly string[]): void {
     const { sync } = this.state;
@@ -197,7 +197,7 @@ export class HostLanes {
     this.flush();
   }
 
-  /** Writes a lane again, or deletes it if all of its counts are zero. */
+  /** Rewrites a lane, or deletes it if all of its counts are zero. */
   renew(lane: HostLane): void {
     this.use(lane);
   }
@@ -207,20 +207,20 @@ export class HostLanes {
     return this.ofEntry(entry).name;
   }
 
-  /** The number of further URLs that a host may have, and of further hosts that the queue may have. */
+  /** How many more hosts the queue may have, and whether hosts have a limit on URLs. */
   get room(): { readonly hosts: number; readonly limitsUrls: boolean } {
     const { maxHosts } = this.store.database.sizes;
     return { hosts: maxHosts - this.state.queue.lanes, limitsUrls: this.perHost.maxUrls !== undefined };
   }
 
-  /** The number of further URLs that a host may have, and whether it has a lane. */
+  /** How many more URLs a host may have, and whether it has a lane. */
   roomOf(first: number, second: number): { readonly urls: number; readonly known: boolean } {
     const lane = this.records.of(first, second);
     const { maxUrls = Infinity } = lane.limits(this.perHost);
     return { urls: maxUrls - this.foundIn(lane), known: lane.stored };
   }
 
-  /** Fills a basket from the lanes that are due, in turn, with at most `most` entries of each. Flushes first. */
+  /** Fills a basket from the lanes that are due, in turn, with at most `most` entries from each. Flushes first. */
   take(basket: Basket, most?: number): void {
     this.flush();
     let left = this.store.database.sizes.lanesPerLease;
@@ -259,7 +259,7 @@ export class HostLanes {
     return this.records.from(start);
   }
 
-  /** Writes the appended entries, and the records and turns of the lanes that were used. */
+  /** Writes the appended entries, and the records and turns of lanes in use. */
   flush(): void {
     for (const lane of this.used) {
       if (lane.pending.length > 0) {
@@ -289,7 +289,7 @@ export class HostLanes {
     return Math.max(readyAt, blockedUntil + this.time - this.clock);
   }
 
-  /** Decides when it is the lane's turn. */
+  /** Decides when the lane has its turn. */
   private place(lane: HostLane): void {
     const { maxLeased = Infinity } = lane.limits(this.perHost);
     const { waiting, known, served } = lane;
@@ -326,14 +326,13 @@ export class HostLanes {
   }
 
   /**
-   * When an empty lane of a set that ages no longer counts discoveries; 0 if it counts none, or if the set does not
-   * age.
+   * In a set that ages, when an empty lane stops counting discoveries. 0 if it counts none, or if the set doesn't age.
    */
   private endOfPeriod(lane: HostLane): number {
     return this.foundIn(lane) === 0 ? 0 : periodAt(this.state.filter, this.time).end;
   }
 
-  /** Remembers that the lane changes. */
+  /** Notes that the lane changes. */
   private use(lane: HostLane): HostLane {
     this.used.add(lane);
     return lane;

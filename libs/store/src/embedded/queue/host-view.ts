@@ -7,11 +7,11 @@ export interface ViewTimes {
   readonly clock: number;
   /** How far the queue's time is ahead of the clock. */
   readonly ahead: number;
-  /** If the queue counts URLs of hosts. */
+  /** Set if the queue counts each host's URLs. */
   readonly period: Period | undefined;
 }
 
-/** A host for callers. Undefined if its lane exists only to remember its pace. */
+/** A host as callers see it. Undefined if its lane exists only to remember its pace. */
 export function hostViewOf(lane: HostLane, { clock, ahead, period }: ViewTimes): HostView | undefined {
   const { name, waiting, leased, delayed, scheduled, dead, dueAt, own, blockedUntil } = lane;
   const found = period && lane.foundIn(period);

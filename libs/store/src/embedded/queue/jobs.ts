@@ -10,7 +10,7 @@ export class Jobs {
 
   constructor(private readonly work: (state: FilterState) => Promise<void>) {}
 
-  /** Starts the job of a set unless it is running. Resolves when the job has done the work or failed. */
+  /** Starts a set's job unless it is running. Resolves when the job has done the work or failed. */
   start(state: FilterState): Promise<void> {
     this.due.add(state);
     const job = this.running.get(state) ?? this.run(state);
@@ -29,7 +29,7 @@ export class Jobs {
   }
 
   private async run(state: FilterState): Promise<void> {
-    // The caller is inside a transaction, where no other may begin.
+    // The caller is inside a transaction, where no other transaction may begin.
     await setImmediate();
     try {
       while (this.due.delete(state)) await this.work(state);

@@ -6,19 +6,19 @@ import type { Entry, EntryChange, NewEntry } from './entry.js';
 import type { Lane } from './lane.js';
 import { QueueLog, ROWS_OF_LEVEL, type HostOf } from './log.js';
 
-/** Appends an entry to the log of its level. */
+/** Appends an entry to the log for its level. */
 interface Append {
   readonly level: number;
   readonly to: (log: QueueLog) => void;
 }
 
 /**
- * The waiting entries of a lane: one log for each priority. Most lanes have only normal entries, and then need no other
- * logs. Use it inside a transaction, and flush it before another lane is used.
+ * A lane's waiting entries, with one log per priority. Most lanes have only normal entries, and need no other logs. Use
+ * it inside a transaction, and flush it before you use another lane.
  */
 export class LaneLogs {
   private readonly normal: QueueLog;
-  /** Entries of other priorities, since only one log at a time can be appended to. */
+  /** Entries with other priorities, since only one log at a time accepts entries. */
   private others: Append[] = [];
 
   constructor(
@@ -62,23 +62,19 @@ export class LaneLogs {
     basket.fill(this);
   }
 
-  /** True if an entry waits. */
+  /** True if an entry is waiting. */
   get isReady(): boolean {
     return this.lane.numbers.logs.some(({ waiting }) => waiting > 0);
   }
 
-  /**
-   * Takes entries off the heads, of higher priorities first, until one is not wanted. The taken entries stay readable.
-   */
+  /** Takes entries off the heads, higher priorities first, until one is not wanted. The taken entries stay readable. */
   takeWhile(wanted: (entry: Entry) => boolean): void {
     // The usual case.
     if (this.lane.numbers.logs.length === 1) this.normal.takeWhile(wanted);
     else for (const [, log] of this.all()) if (!log.takeWhile(wanted)) return;
   }
 
-  /**
-   * Removes void entries of the first row at this place or behind it. Returns the next place, if there is such a row.
-   */
+  /** Removes void entries from the first row at or after this place. Returns the next place, if there is such a row. */
   sweep(place: number, lives: (entry: Entry) => boolean): number | undefined {
     for (const [level, numbers] of this.lane.numbers.logs.entries()) {
       const first = level * ROWS_OF_LEVEL;

@@ -15,15 +15,15 @@ export interface LaneStore {
 }
 
 /**
- * The records of the lanes of one queue. They are read when they are used, and only those that one change uses are in
- * memory. Use it inside a transaction.
+ * A queue's lane records. Reads them when they are used, and keeps only those that one change uses in memory. Use it
+ * inside a transaction.
  */
 export class LaneRecords {
-  /** By the second word of their ids. Numbers are faster keys than strings, and this is done for each entry. */
+  /** By the second word of their ids, because numbers are faster keys than strings, and each entry needs a look-up. */
   private readonly lanes = new Map<number, HostLane[]>();
-  /** Number of records that were looked up. */
+  /** Number of records looked up so far. */
   read = 0;
-  /** The lane that was used last, and is usually used next. */
+  /** The lane used last, which is usually used next. */
   private last: { readonly first: number; readonly second: number; readonly lane: HostLane } | undefined;
 
   constructor(
@@ -64,7 +64,7 @@ export class LaneRecords {
     );
   }
 
-  /** Deletes rows of waiting entries that were dropped: as many as one change deletes. */
+  /** Deletes rows of dropped waiting entries, as many as one change may delete. */
   deleteDropped(lane: HostLane): void {
     const { log, sizes } = this.store.database;
     let left = sizes.purgedPerSlice;
@@ -74,7 +74,7 @@ export class LaneRecords {
     }
   }
 
-  /** The first rows of the lane have changed. */
+  /** Call it when the lane's first rows have changed. */
   forgetHeads(lane: HostLane): void {
     for (const level of lane.logs.keys()) this.store.memory.headRows.forget(logId(lane, level));
   }
@@ -87,7 +87,7 @@ export class LaneRecords {
     return undefined;
   }
 
-  /** Writes the record of a lane, or deletes it if all of its counts are zero. */
+  /** Writes a lane's record, or deletes it if all of its counts are zero. */
   save(lane: HostLane, counts: boolean): void {
     const { queue } = this.state;
     const { lanes } = this.store.database;

@@ -19,28 +19,27 @@ const PORTION_AT = GENERATION_BYTES + 8;
 const HEAD_BYTES = 8;
 const packer = new EntryPacker();
 
-/** A row while it is being changed. */
+/** A row being changed. */
 interface Portion {
   readonly lease: number;
   readonly number: number;
   /** Index of the row's first place. */
   readonly first: number;
-  /** Undefined at places that hold no entry. */
+  /** Undefined at empty places. */
   readonly places: (HeldEntry | undefined)[];
   changed: boolean;
 }
 
 /**
- * The leased entries, one row for each portion of a lease. A row is deleted when it holds no entry. Use it inside a
- * transaction.
+ * The leased entries, with one row per portion of a lease. Deletes a row when it is empty. Use it inside a transaction.
  */
 export class Leases {
   private readonly key = Buffer.alloc(PORTION_AT + 2);
   /** See `leasePortion` in database/sizes.ts. */
   private readonly size: number;
-  /** The portions used since the last flush: callers name entries in any order. */
+  /** The portions used since the last flush, because callers name entries in any order. */
   private readonly open = new Map<string, Portion>();
-  /** The portion that was used last, and is usually used next. */
+  /** The portion used last, which is usually used next. */
   private last: Portion | undefined;
 
   constructor(
@@ -53,7 +52,7 @@ export class Leases {
     this.size = database.sizes.leasePortion;
   }
 
-  /** Leases entries, and counts one more attempt for each. Returns the number of the new lease. */
+  /** Leases entries, and counts one more attempt for each. Returns the new lease's number. */
   grant(entries: readonly Entry[], until: number): number {
     const { queue } = this.state;
     const { size } = this;
@@ -84,7 +83,7 @@ export class Leases {
     this.due.countEnds(lease, held.until, -1);
   }
 
-  /** Changes the end of an entry's lease. Written with the next flush. */
+  /** Changes when an entry's lease ends. Written with the next flush. */
   extend(lease: number, held: HeldEntry, until: number): void {
     this.change(lease, held, { ...held, until });
     this.due.countEnds(lease, held.until, -1);
@@ -106,7 +105,7 @@ export class Leases {
     return found;
   }
 
-  /** Number of the first lease from `lease` on that holds an entry. */
+  /** Number of the first lease, starting at `lease`, that holds an entry. */
   nextHolding(lease: number): number | undefined {
     const { end } = prefixRange(this.state.key);
     const range = { start: Buffer.from(this.rowKey(lease, 0)), ...(end && { end }), limit: 1 };
@@ -180,7 +179,7 @@ function packHeld(held: readonly HeldEntry[], attempts = 0): Buffer {
   return row;
 }
 
-/** Reads the entries in a row of the leases table. */
+/** Reads the entries in a row of the table `leases`. */
 export function unpackHeld(row: Buffer): HeldEntry[] {
   const held: HeldEntry[] = [];
   const count = row.readUInt16BE();

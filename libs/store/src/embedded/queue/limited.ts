@@ -6,9 +6,9 @@ import type { HostLanes } from './host-lanes.js';
 type Limits = Pick<HostLanes, 'room' | 'roomOf'>;
 
 /**
- * Added.Limited for each item of a batch that would exceed `maxUrls` of its host or the number of hosts of its queue,
- * unless it is `present`; 0 for all other items. Copies of an item count once, and get the same answer. Undefined if no
- * item is limited.
+ * Added.Limited for each item that would exceed its host's `maxUrls` or its queue's limit on hosts, unless it is
+ * `present`, and 0 for all other items. Copies of an item count once, and get the same answer. Undefined if no item is
+ * limited.
  */
 export function limited(
   lanes: Limits,
@@ -21,7 +21,7 @@ export function limited(
   if (!lanes.room.limitsUrls && hosts >= count) return undefined;
   const isPresent = present();
   const answers = new Uint8Array(count);
-  /** The new items so far, and the room that each of their hosts still has. */
+  /** The new items so far, and the room left for each of their hosts. */
   const items = new Set<string>();
   const rooms = new Map<string, number>();
   let found = false;

@@ -14,17 +14,17 @@ import type { HeadRows } from '../filters/head-rows.js';
 import type { LogNumbers } from '../filters/logs.js';
 import type { Lane } from './lane.js';
 
-/** The host of a new entry: the first two words of its hash, from index `at` on, and its name. */
+/** A new entry's host: the first two words of its hash, at index `at`, and its name. */
 export interface HostOf {
   readonly words: Uint32Array;
   readonly at: number;
   readonly name: string;
 }
 
-/** The rows of each level are numbered from a different multiple of this. */
+/** Each level numbers its rows from a different multiple of this. */
 export const ROWS_OF_LEVEL = 2 ** 48;
 
-/** The key of a row of a lane's log. */
+/** The key of a row in a lane's log. */
 export function rowKey({ key }: Pick<Lane, 'key'>, level: number, number: number): Buffer {
   const row = Buffer.alloc(key.length + SEQUENCE_BYTES);
   row.set(key);
@@ -40,9 +40,9 @@ export const logId = ({ id }: Pick<Lane, 'id'>, level: number): string =>
 const packer = new EntryPacker();
 
 /**
- * The waiting entries of a lane that have one priority: rows of packed entries, numbered without a gap. A row is at
- * most one page, unless one entry alone is larger. Entries are taken from the first row, which is deleted after its
- * last entry. Use it inside a transaction, and flush it before another log is used.
+ * A lane's waiting entries with one priority: rows of packed entries, numbered without gaps. A row is at most one page,
+ * unless a single entry is larger. Entries are taken from the first row, which is deleted after its last entry. Use it
+ * inside a transaction, and flush it before you use another log.
  */
 export class QueueLog {
   private readonly key: Buffer;
@@ -83,8 +83,8 @@ export class QueueLog {
   }
 
   /**
-   * Takes entries off the head until one is not wanted, and then returns false. The taken entries stay readable. Also
-   * notes when the entry at the head was discovered.
+   * Takes entries off the head until one is not wanted, then returns false. The taken entries stay readable. Also notes
+   * when the entry at the head was discovered.
    */
   takeWhile(wanted: (entry: Entry) => boolean): boolean {
     const { numbers } = this;
@@ -100,7 +100,7 @@ export class QueueLog {
     return true;
   }
 
-  /** Removes the entries of a row that are void. The row stays, even if it is empty. */
+  /** Removes a row's void entries. The row stays, even if it is empty. */
   sweep(number: number, lives: (entry: Entry) => boolean): void {
     const { numbers } = this;
     const entries = entriesOf(this.load(number), number === numbers.headRow ? numbers.headAt : 0);
@@ -116,7 +116,7 @@ export class QueueLog {
     this.takeWhile(() => false);
   }
 
-  /** The row of the first entry. Deletes the rows before it. */
+  /** The row with the first entry. Deletes the rows before it. */
   private headRow(): Buffer | undefined {
     const { numbers } = this;
     while (numbers.headRow < numbers.nextRow) {

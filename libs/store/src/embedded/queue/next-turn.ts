@@ -5,10 +5,10 @@ import { HostLane } from './host-lane.js';
 import { knowsHosts } from './host-lanes.js';
 import { Turns } from './turns.js';
 
-/** Number of turns that are examined to find a lane with a waiting entry. */
+/** How many turns to search for a lane with a waiting entry. */
 const LOOKED = 16;
 
-/** When the entry that is leased next was discovered. Undefined if no entry waits, or none can be leased. */
+/** When the next entry to be leased was discovered. Undefined if none is waiting or can be leased. */
 export function headDiscoveredAt(database: Database, state: FilterState): number | undefined {
   if (!knowsHosts(state)) return headOf(state.queue.logs)?.headDiscoveredAt;
   for (const { lane: key } of new Turns(database, state.key).from(0, LOOKED)) {
@@ -18,9 +18,7 @@ export function headDiscoveredAt(database: Database, state: FilterState): number
   return undefined;
 }
 
-/**
- * When the first lane with the time `from` or later is due, in ms since the epoch. Undefined if no such lane exists.
- */
+/** When the first lane with time `from` or later is due, in ms since the epoch. Undefined if there is no such lane. */
 export function nextTurn(
   database: Database,
   state: FilterState,

@@ -5,14 +5,14 @@ import { knowsHosts } from './host-lanes.js';
 import { LaneRecords, type LaneStore } from './lane-records.js';
 import { Leases, type HeldEntry } from './leases.js';
 
-/** Maximum number of rows that one count reads: of due entries, of leases, and of lanes. */
+/** How many rows of due entries, of leases and of lanes one count reads at most. */
 const ROWS_READ = 250;
 
 export type Overdue = Record<'leased' | DelayedState, number>;
 
 /**
- * Number of entries in each state that are due and have not moved yet, counted in a limited number of rows. Entries
- * of dropped hosts do not count. Reads outside transactions, so its counts may be those of an earlier commit.
+ * How many entries in each state are due but have not moved yet, counted in a limited number of rows. Entries of
+ * dropped hosts don't count. Reads outside transactions, so the counts may date from an earlier commit.
  */
 export function overdue(store: LaneStore, state: FilterState, now: number): Overdue {
   const counts = { leased: 0, delayed: 0, scheduled: 0 };
@@ -32,7 +32,7 @@ export function overdue(store: LaneStore, state: FilterState, now: number): Over
   return counts;
 }
 
-/** The entries whose hosts have not been dropped since. */
+/** Entries whose hosts haven't been dropped since. */
 class LiveEntries {
   private readonly lanes: LaneRecords;
   private readonly leases: Leases;
@@ -48,7 +48,7 @@ class LiveEntries {
     this.leases = new Leases(store.database, state, due, undefined);
   }
 
-  /** Number of rows of leases and of lanes that it has read. */
+  /** How many rows of leases and lanes it has read. */
   get read(): number {
     return this.leaseRows + this.lanes.read;
   }
@@ -64,7 +64,7 @@ class LiveEntries {
     return count;
   }
 
-  /** Counts the entries of a lease that end at one time, until it has read about `left` rows. */
+  /** Counts a lease's entries that end at one time, until it has read about `left` rows. */
   countEnds({ number, at }: Due, left: number): number {
     const known = this.held.get(number);
     const held = known ?? this.leases.of(number);

@@ -10,8 +10,7 @@ interface Reader {
 }
 
 /**
- * The entries of a queue, of one segment or of all, as of one commit. So entries that move during the read appear
- * exactly once.
+ * A queue's entries, in one segment or all, as of one commit. So entries that move during the read appear exactly once.
  */
 export async function* queuePages(
   engine: Reader,

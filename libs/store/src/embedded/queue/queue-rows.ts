@@ -18,7 +18,7 @@ export type EntryTable = (typeof ENTRY_TABLES)[number];
 
 export interface Item {
   readonly entry: Entry;
-  /** Of a dead letter. */
+  /** A dead letter's reason. */
   readonly reason?: string;
   /** When a leased, delayed or scheduled entry comes back, in ms since the epoch. */
   readonly until?: number;
@@ -26,9 +26,9 @@ export interface Item {
   readonly scheduledAt?: number | undefined;
 }
 
-/** Reads the rows of a queue: inside a transaction, or as of a snapshot. */
+/** Reads a queue's rows, inside a transaction or from a snapshot. */
 export class QueueRows {
-  /** The lane that was read last. */
+  /** The lane read last. */
   private lane: HostLane | undefined;
 
   constructor(
@@ -37,13 +37,13 @@ export class QueueRows {
     private readonly snapshot?: Snapshot,
   ) {}
 
-  /** Where the rows of a table begin. */
+  /** Where a table's rows begin. */
   startOf(table: EntryTable | 'turns' | 'lanes'): Buffer {
     const { key, queue } = this.state;
     return table === 'log' && !knowsHosts(this.state) ? numberedKey(key, queue.logs[0].headRow) : key;
   }
 
-  /** The rows of a table from `start` on whose keys begin with `prefix`. */
+  /** A table's rows from `start` on whose keys begin with `prefix`. */
   from(
     table: EntryTable | 'turns' | 'lanes',
     start: Buffer,
@@ -92,7 +92,7 @@ export class QueueRows {
     return lane?.isOf(first, second) ? lane : this.laneOf(laneKey(this.state.key, first, second));
   }
 
-  /** Where the first entry of a row of the log is. */
+  /** Where a log row's first entry is. */
   private firstIn(key: Buffer): number {
     const lane = knowsHosts(this.state)
       ? this.laneOf(key.subarray(0, -SEQUENCE_BYTES))

@@ -26,10 +26,10 @@ export interface Page {
   readonly next?: Place;
 }
 
-/** The tables, in the order in which they are read. Lanes that have a turn come first, in the order of their turns. */
+/** The tables, in reading order. Lanes with a turn come first, in the order of their turns. */
 const TABLES = [...ENTRY_TABLES, 'turns', 'lanes'] as const;
 
-/** The queue of one visited set as it was at one moment, read outside transactions. */
+/** A visited set's queue at one moment, read outside transactions. */
 export class QueueSnapshot {
   private readonly state: FilterState;
   private readonly rows: QueueRows;
@@ -47,15 +47,15 @@ export class QueueSnapshot {
     this.ahead = this.time - now;
   }
 
-  /** Number of removals from the set up to that moment. */
+  /** How many removals from the set there had been at that moment. */
   get removals(): number {
     return this.state.tally.removed;
   }
 
   /**
-   * A page of the entries of a segment, or of all segments, without forgotten ones: first waiting entries, in order,
-   * then leased ones, delayed and scheduled ones, and dead letters. A page reads rows until they have at least `looked`
-   * entries. The lanes of the segment follow.
+   * A page of entries from one or all segments, without forgotten ones: first waiting entries, in order, then leased
+   * ones, delayed and scheduled ones, and dead letters. A page reads rows until they have at least `looked` entries.
+   * The segment's lanes follow.
    */
   page(segment: number | undefined, looked: number, place: Place = this.startOf('log')): Page {
     const { geometry } = this.state.filter;
@@ -101,13 +101,13 @@ export class QueueSnapshot {
     return { table, start: this.rows.startOf(table) };
   }
 
-  /** Lanes come with the first segment of their run. */
+  /** Lanes come with their run's first segment. */
   private hasLanes(segment: number | undefined): boolean {
     const { geometry } = this.state.filter;
     return segment !== undefined && knowsHosts(this.state) && segment % segmentsPerRun(geometry) === 0;
   }
 
-  /** The lane of a row of an index. Undefined in the table of lanes if the lane has a turn. */
+  /** The lane in an index row. Undefined in the table of lanes if the lane has a turn. */
   private laneIn(table: 'turns' | 'lanes', key: Buffer): HostLane | undefined {
     if (table === 'turns')
       return this.rows.laneOf(Buffer.concat([this.state.key, key.subarray(TURN_LANE_AT)]));

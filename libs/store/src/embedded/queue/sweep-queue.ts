@@ -15,15 +15,15 @@ import { VoidEntries, type VoidSession } from './void-entries.js';
 
 /** The parts of a session that a sweep uses. */
 export interface SweptStore extends VoidSession {
-  /** One byte per item: 1 if the filter has the item with this hash. See Positions for the hashes. */
+  /** One byte per hash: 1 if the filter has the item. See Positions for the hashes. */
   claimed(state: FilterState, hashes: Uint32Array): Uint8Array;
   /** Deletes the rows of marks that are no longer needed. */
   readonly purger: { marks(state: FilterState): void };
 }
 
 /**
- * One pass over the entries of a queue, which removes forgotten entries, those of dropped hosts and, at its end, the
- * marks that existed at its beginning. Each step runs inside a transaction.
+ * One pass over a queue's entries. It removes forgotten entries, those of dropped hosts and, at the end, the marks that
+ * existed at the start. Each step runs inside a transaction.
  */
 export function* sweepQueue(session: SweptStore, state: FilterState): Generator<void, void, undefined> {
   const { queue } = state;
@@ -45,8 +45,8 @@ export function* sweepQueue(session: SweptStore, state: FilterState): Generator<
 }
 
 /**
- * Removes the scheduled entries that the commit of a sync has made void, and voids those that came due while it was
- * open. No other sync is opened until then. Each step runs inside a transaction.
+ * Removes the scheduled entries that a commit has voided, and voids those that came due while the sync was open. No
+ * other sync is opened until then. Each step runs inside a transaction.
  */
 export function* removeUnkept(session: SweptStore, state: FilterState): Generator<void, void, undefined> {
   const { queue } = state;
@@ -56,7 +56,7 @@ export function* removeUnkept(session: SweptStore, state: FilterState): Generato
   queue.unkeptUntil = 0;
 }
 
-/** Voids the entries that the rows of a committed sync name, unless the filter has their items. Deletes the rows. */
+/** Voids the entries named in a committed sync's rows, unless the filter has their items. Deletes the rows. */
 function* voidCameDue(session: SweptStore, state: FilterState) {
   const { removed, sizes } = session.database;
   for (;;) {
@@ -75,7 +75,7 @@ function* voidCameDue(session: SweptStore, state: FilterState) {
   }
 }
 
-/** True if the commit of a sync has made a scheduled entry void. */
+/** True if a commit has voided a scheduled entry. */
 export function isUnkept(session: Pick<SweptStore, 'claimed'>, state: FilterState, entry: Entry): boolean {
   if (entry.birth > state.queue.unkeptUntil) return false;
   return session.claimed(state, hashesOf([entry]))[0] === 0;
@@ -96,7 +96,7 @@ function* sweepLog({ database, memory }: SweptStore, state: FilterState, lives: 
   }
 }
 
-/** Without `lives`, reads and removes only the entries of dropped hosts. */
+/** Without `lives`, reads and removes only dropped hosts' entries. */
 function* sweepLanes(session: SweptStore, state: HostState, lives: Lives | undefined) {
   const { sweptRowsPerSlice, hostsPerChange } = session.database.sizes;
   const most = lives ? sweptRowsPerSlice : hostsPerChange;
@@ -122,7 +122,7 @@ function* sweepLanes(session: SweptStore, state: HostState, lives: Lives | undef
   }
 }
 
-/** Writes each lane with a record again, or deletes it if all of its counts are zero. */
+/** Rewrites each lane with a record, or deletes it if all of its counts are zero. */
 export function* renewLanes(session: SweptStore, state: HostState): Generator<void, void, undefined> {
   let key = state.key;
   for (;;) {

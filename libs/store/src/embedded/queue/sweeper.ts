@@ -7,7 +7,7 @@ import { knowsHosts } from './host-lanes.js';
 import { Jobs } from './jobs.js';
 import { removeUnkept, renewLanes, sweepQueue, type SweptStore } from './sweep-queue.js';
 
-/** A sweep begins immediately if a queue has more than `maxMarks` marks, and more than its entries divided by this. */
+/** A sweep begins immediately if a queue has more marks than `maxMarks`, and than its entries divided by this. */
 const PART_OF_ENTRIES = 8;
 
 type Slices = Generator<void, void, undefined>;
@@ -19,12 +19,12 @@ interface SweptSession extends SweptStore {
 }
 
 /**
- * Removes forgotten entries from queues that have marks (see ../../sweeping.ts), and the leftovers of dropped hosts.
- * Works in the background, one slice per transaction. An entry is also checked whenever it moves, so one pass over the
- * entries that exist when a sweep begins is enough for the marks and drops of that moment. After a crash, all marks
- * still exist, and the sweep starts over.
+ * Removes forgotten entries from queues with marks (see ../../sweeping.ts), and what dropped hosts have left. Works in
+ * the background, one slice per transaction. Entries are also checked whenever they move, so for the marks and drops at
+ * the start of a sweep, one pass over the entries of that time is enough. After a crash, all marks still exist, and the
+ * sweep starts over.
  *
- * Sets take turns, slice by slice, so no set waits for the whole sweep of another one.
+ * Sets take turns, slice by slice, so no set waits for another's whole sweep.
  */
 export class Sweeper {
   private readonly sweeps = new Jobs((state) => this.sweep(state));
@@ -34,11 +34,11 @@ export class Sweeper {
   private readonly removals = new Jobs(async (state) => {
     if (state.queue.unkeptUntil > 0) await this.inSlices(state, removeUnkept(this.session, state));
   });
-  /** Cancels the timer of each queue that waits for its sweep. */
+  /** For each queue that waits for its sweep, cancels the timer. */
   private readonly planned = new Map<FilterState, () => void>();
-  /** The end of each queue's rest, by the monotonic clock. */
+  /** When each queue's rest ends, by the monotonic clock. */
   private readonly rests = new WeakMap<FilterState, number>();
-  /** Settles with the last slice that a job has asked for. One runs at a time, so that calls wait for one at most. */
+  /** Settles with the last slice that a job has requested. One runs at a time, so that calls wait for at most one. */
   private last: Promise<unknown> = Promise.resolve();
   private stopped = false;
 
@@ -55,8 +55,8 @@ export class Sweeper {
   }
 
   /**
-   * Call it when a sync was committed. Lanes of hosts without entries are then deleted, unless the sync kept URLs of
-   * these hosts. After a crash, they are deleted when they are used.
+   * Call it when a sync was committed. Deletes the lanes of hosts without entries, unless the sync kept URLs of these
+   * hosts. After a crash, lanes are deleted when they are used.
    */
   renewLanes(state: FilterState): void {
     if (!knowsHosts(state) || state.filter.perHost.maxUrls === undefined) return;
@@ -64,8 +64,8 @@ export class Sweeper {
   }
 
   /**
-   * Call it when a sync was committed, and at a start: removes the scheduled entries that the commit has made void.
-   * Resolves when they are removed.
+   * Call it when a sync was committed, and at a start. Removes the scheduled entries that the commit has voided, and
+   * resolves when they are gone.
    */
   async removeUnkept(state: FilterState): Promise<void> {
     if (state.queue.unkeptUntil > 0) await this.removals.start(state);
@@ -103,11 +103,11 @@ export class Sweeper {
     if (this.isCurrent(state)) this.decide(state);
   }
 
-  /** Returns how long the slices took, in ms. */
+  /** Runs the slices, and returns how long they took, in ms. */
   private async inSlices(state: FilterState, slices: Slices): Promise<number> {
     for (let took = 0; ;) {
       const slice = this.last.then(() => this.slice(state, slices));
-      // The next slice may be one of another set.
+      // The next slice may belong to another set.
       this.last = slice.catch(() => undefined);
       const { done, ms } = await slice;
       took += ms;

@@ -35,25 +35,25 @@ const packer = new EntryPacker();
 /** An entry, with its host or the second word of its host's hash in sets with `perHost`. */
 export type TakenEntry = Pick<QueuedItem, 'hash' | 'host'> & { readonly hostWord?: number };
 
-/** New items of a batch. */
+/** A batch's new items. */
 export interface NewItems extends Omit<Queued, 'payloads'> {
   readonly positions: Pick<Positions, 'hash' | 'host'>;
   readonly payloads: readonly string[];
 }
 
-/** The result of one transaction of a lease. */
+/** The result of one transaction in a lease. */
 export interface Lease {
-  /** Number of the lease; 0 if no entry was found. */
+  /** Number of the lease, or 0 if it found no entry. */
   readonly number: number;
   readonly entries: LeasedEntry[];
-  /** No entry was found, but more entries remain to be checked. */
+  /** True if it found no entry, but has more to check. */
   readonly more: boolean;
 }
 
 /**
- * The queue of one visited set. An entry is in one place: in a log (log.ts), held by a lease (leases.ts), delayed or
- * scheduled (due.ts), or a dead letter (dead-letters.ts). Whenever an entry moves, the queue checks whether it was
- * forgotten (filters/marks.ts). Use it inside a transaction, and call `flush` at the end.
+ * A visited set's queue. An entry is in one place: in a log (log.ts), held by a lease (leases.ts), delayed or scheduled
+ * (due.ts), or a dead letter (dead-letters.ts). Whenever an entry moves, the queue checks whether it was forgotten
+ * (filters/marks.ts). Use it inside a transaction, and call `flush` at the end.
  */
 export class TodoQueue {
   /** Undefined without `perHost`. */
@@ -79,14 +79,14 @@ export class TodoQueue {
   }
 
   /**
-   * Answers Added.Limited for the items of a batch that would exceed the limits of a per-host queue, except for
-   * `present` items. Undefined if no item exceeds a limit. Changes nothing.
+   * Returns Added.Limited for a batch's items that would exceed a per-host queue's limits, except for `present` items.
+   * Undefined if no item exceeds a limit. Changes nothing.
    */
   limited(positions: Positions, present: () => Uint8Array): Uint8Array | undefined {
     return this.lanes && limited(this.lanes, positions, present);
   }
 
-  /** Queues the new items of a batch. */
+  /** Queues a batch's new items. */
   push({ positions, payloads, hosts, ...how }: NewItems, answers: Uint8Array, now: number): void {
     if (!answers.includes(Added.New)) return;
     this.moveDue(now);
@@ -109,7 +109,7 @@ export class TodoQueue {
     rows?.flush();
   }
 
-  /** Queues entries of an export. The hash of each, and of its host, begin with the same word. */
+  /** Queues entries from an export. Each entry's hash and its host's hash begin with the same word. */
   restore(items: readonly QueuedItem[]): void {
     const birth = (this.state.queue.clock = 1);
     packer.clear();
@@ -124,7 +124,7 @@ export class TodoQueue {
     }
   }
 
-  /** Takes over the lanes of an export, after their entries. */
+  /** Imports lanes, after their entries. */
   restoreHosts(hosts: readonly QueuedHost[]): void {
     for (const host of hosts) this.lanes?.restore(host);
   }
@@ -136,7 +136,7 @@ export class TodoQueue {
     return answers;
   }
 
-  /** Counts the items that the layers of the open sync got or lost: see HostLanes.keep. */
+  /** Counts the items that the open sync's layers got or lost. See HostLanes.keep. */
   keep(host: Uint32Array | undefined, there: Uint8Array, by: number, names?: readonly string[]): void {
     if (host) this.lanes?.keep(host, there, by, names);
   }
@@ -219,7 +219,7 @@ export class TodoQueue {
     return this.takeLetters(ids, (entry) => this.takeOff(entry));
   }
 
-  /** Writes pending changes. Drops all marks if the queue has no entry that they could make void. */
+  /** Writes pending changes. Drops all marks if the queue has no entries that they could void. */
   flush(): void {
     this.log.flush();
     this.leases.flush();
@@ -230,13 +230,10 @@ export class TodoQueue {
     this.session.purger.marks(this.state);
   }
 
-  /**
-   * Moves due entries: those whose lease has ended, and those whose delay has ended. They are queued before the entries
-   * that the current change adds.
-   */
+  /** Moves entries whose lease or delay has ended. Queues them before the entries that the current change adds. */
   private moveDue(now: number): void {
     const { queue } = this.state;
-    // In per-host queues, dropped entries do not count.
+    // In per-host queues, dropped entries don't count.
     if (queue.leased + queue.delayed + queue.scheduled === 0 && !this.lanes) return;
     const { movesPerChange, hostsPerChange } = this.session.database.sizes;
     const most = this.lanes ? Math.min(movesPerChange, hostsPerChange) : movesPerChange;
@@ -248,7 +245,7 @@ export class TodoQueue {
     this.log.flush();
   }
 
-  /** Returns the number of entries that it moves. */
+  /** Returns how many entries it moves. */
   private endLease(due: Due): number {
     const ended = this.leases.of(due.number).filter(({ until }) => until === due.at);
     if (ended.length !== due.value.readUInt32BE()) throw this.damaged('leases', due.number);
@@ -279,7 +276,7 @@ export class TodoQueue {
     this.state.queue[state] += entries.length;
   }
 
-  /** Returns the number of entries that it moves. Adds the entries that an open sync must note to `cameDue`. */
+  /** Returns how many entries it moves. Adds the entries that an open sync must note to `cameDue`. */
   private endDelay(due: Due, cameDue: Entry[]): number {
     this.due.remove(due);
     const entries = entriesOf(due.value);

@@ -2,25 +2,23 @@ import type { Database } from '../database/database.js';
 import { GENERATION_BYTES, prefixRange, readNumber, writeNumber } from '../database/keys.js';
 import { LANE_BYTES } from './host-lane.js';
 
-/** The place of a lane in the index of turns. */
+/** A lane's place in the index of turns. */
 export interface Turn {
   /** When the lane is due, in the queue's time. */
   readonly at: number;
-  /** Orders the lanes of the same time. */
+  /** Orders lanes with the same time. */
   readonly number: number;
-  /** The generation and the id of the lane. */
+  /** The generation and the lane's id. */
   readonly lane: Buffer;
 }
 
 const NUMBER_AT = GENERATION_BYTES + 8;
-/** Where the id of a lane begins in the key of its turn. */
+/** Where a lane's id begins in the key of its turn. */
 export const TURN_LANE_AT = NUMBER_AT + 8;
 const KEY_BYTES = TURN_LANE_AT + LANE_BYTES;
 const NOTHING = Buffer.alloc(0);
 
-/**
- * The lanes of a queue that are due now or later, in the order of their turns. Use it inside a transaction.
- */
+/** A queue's lanes that are due now or later, in the order of their turns. Use it inside a transaction. */
 export class Turns {
   private readonly key = Buffer.alloc(KEY_BYTES);
 
@@ -39,7 +37,7 @@ export class Turns {
     this.database.turns.removeSync(this.keyOf(turn));
   }
 
-  /** At most `limit` turns whose time is `at` or later, or the turns after `after`. */
+  /** At most `limit` turns, with time `at` or later, or after `after`. */
   from(at: number, limit: number, after?: Turn): Turn[] {
     const { end } = prefixRange(this.generation);
     const first = after ? { at: after.at, number: after.number + 1 } : { at, number: 0 };

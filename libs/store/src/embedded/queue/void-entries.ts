@@ -9,20 +9,20 @@ import { EntryPlaces } from './entry-places.js';
 import { HostLanes, knowsHosts } from './host-lanes.js';
 import type { LaneStore } from './lane-records.js';
 
-/** The parts of a session that make entries void. */
+/** The parts of a session that void entries. */
 export interface VoidSession extends LaneStore {
   /** Its sweeps remove void entries. */
   readonly sweeper: { consider(state: FilterState): void };
 }
 
-/** Makes entries void, wherever they are: see filters/marks.ts. Use it inside a transaction. */
+/** Voids entries, wherever they are (filters/marks.ts). Use it inside a transaction. */
 export class VoidEntries {
   constructor(
     private readonly session: VoidSession,
     private readonly state: FilterState,
   ) {}
 
-  /** Forgets the items of a batch that were removed. */
+  /** Forgets a batch's removed items. */
   forget(positions: Positions, answers: Uint8Array): void {
     const { session, state } = this;
     if (knowsHosts(state) && positions.host) new HostLanes(session, state).forget(positions.host, answers);
@@ -30,14 +30,14 @@ export class VoidEntries {
   }
 
   /**
-   * Voids earlier entries of the new items of a batch: scheduled entries that a sync did not keep, and that no sweep
-   * has removed yet. Call it before the items are queued.
+   * Voids earlier entries for a batch's new items: scheduled entries that a sync did not keep and no sweep has removed
+   * yet. Call it before the items are queued.
    */
   renew(positions: Positions, answers: Uint8Array): void {
     this.markAll(positions, answers, Added.New);
   }
 
-  /** Drops the entries that are still in their places. Returns one of Settled per id, and these entries. */
+  /** Drops entries that are still in their places. Returns one of Settled per id, and these entries. */
   drop(ids: readonly string[]): { readonly answers: Uint8Array; readonly names: readonly EntryName[] } {
     const places = new EntryPlaces(this.session.database, this.state);
     const found = new Map<string, EntryName>();
@@ -64,7 +64,7 @@ export class VoidEntries {
     for (const [birth, items] of born) this.mark(birth, hashes, Uint32Array.from(items));
   }
 
-  /** Voids the present entries of the items with this answer. */
+  /** Voids the current entries of the items with this answer. */
   private markAll({ hash: hashes }: Pick<Positions, 'hash'>, answers: Uint8Array, answer: number): void {
     const { queue } = this.state;
     if (queue.held === 0) return;
@@ -76,7 +76,7 @@ export class VoidEntries {
     if (count > 0) this.mark(queue.clock, hashes, items.subarray(0, count));
   }
 
-  /** Voids the entries of some items of a batch that were created by this time of the queue's clock. */
+  /** Voids entries for some of a batch's items that were created by this time of the queue's clock. */
   private mark(clock: number, hashes: Uint32Array, items: Uint32Array): void {
     const { queue, key } = this.state;
     const { marks, sizes } = this.session.database;

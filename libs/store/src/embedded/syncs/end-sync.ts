@@ -6,7 +6,7 @@ import type { Identity } from '../operations/operation-records.js';
 import type { Session } from '../engine/session.js';
 import { END_SYNC } from '../operations/verbs.js';
 
-/** The state of an open sync, for callers. */
+/** An open sync's state, for callers. */
 export function viewOf(
   { stack }: FilterState,
   { opened, listed, new: fresh, kept, stack: filled }: SyncState,
@@ -29,8 +29,7 @@ export function viewOf(
 }
 
 /**
- * Replaces the filter's own layers with the sync's. Handles that were opened before become stale. Call it inside a
- * transaction.
+ * Replaces the filter's own layers with the sync's. Handles opened before become stale. Call it inside a transaction.
  */
 export function commitSync(session: Session, state: FilterState, sync: SyncState): void {
   const { filter, stack: old } = state;
@@ -48,7 +47,7 @@ export function commitSync(session: Session, state: FilterState, sync: SyncState
   };
   state.filter = renewed;
   state.stack = sync.stack;
-  // If entries may be void, removeUnkept deletes the rows of the sync once it has read them.
+  // If entries may be void, removeUnkept deletes the sync's rows once it has read them.
   if (state.queue.scheduled + sync.cameDue > 0) state.queue.unkeptUntil = state.queue.clock;
   else session.purger.syncRows(state, base);
   close(session, state, ended);
@@ -56,7 +55,7 @@ export function commitSync(session: Session, state: FilterState, sync: SyncState
   session.purger.hiddenOf(state, old.base, old.end);
 }
 
-/** Drops the layers of the sync. Call it inside a transaction. */
+/** Drops the sync's layers. Call it inside a transaction. */
 export function abandonSync(session: Session, state: FilterState, sync: SyncState, reason: string): void {
   close(session, state, { ...ending(state, sync, 'abandoned'), reason });
   session.purger.syncRows(state, sync.stack.base);
@@ -68,7 +67,7 @@ function ending(state: FilterState, sync: SyncState, stage: Stage): Sync {
   return { ...viewOf(state, sync), state: stage, bytes: 0 };
 }
 
-/** Identifies the record of a sync's end, which is kept as long as the records of callers' operations. */
+/** Identifies the record of a sync's end, which is kept as long as callers' operation records. */
 export function endIdentity(scope: FilterState, id: string): Identity<Sync> {
   const operation = { id, origin: 'caller', fingerprint: '', repeat: true, deadline: Infinity } as const;
   return { scope, verb: END_SYNC, operation };
@@ -78,7 +77,7 @@ function close(session: Session, state: FilterState, ended: Sync): void {
   state.sync = undefined;
   state.endedSync = ended;
   describeAnew(session, state);
-  // Blocks of dropped layers no longer count. They are deleted in the background.
+  // Dropped layers' blocks no longer count. They are deleted in the background.
   let blocks = 0;
   for (const { written } of state.stack.layers) blocks += written.reduce((sum, one) => sum + one, 0);
   session.database.blockCounts.putSync(state.key, numberKey(blocks));

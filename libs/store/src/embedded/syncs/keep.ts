@@ -18,21 +18,19 @@ import type { Session } from '../engine/session.js';
 import { abandonSync } from './end-sync.js';
 import { notedOf } from '../filters/removals.js';
 
-/**
- * True if entries that leave the queue now may have been in it when the sync was opened, and are perhaps not kept yet.
- */
+/** True if entries that leave the queue now may date from before the sync was opened, and may not be kept yet. */
 export const isCopying = (state: FilterState): state is Syncing => state.sync?.copied === 0;
 
-/** Some items of an input list or of a queue. */
+/** Some items from an input list or a queue. */
 export interface KeptItems {
   readonly positions: Positions;
-  /** The names of their hosts, in sets with `perHost`. */
+  /** Their hosts' names, in sets with `perHost`. */
   readonly hosts?: readonly string[] | undefined;
 }
 
 /**
- * Keeps a batch of an input list. Throws FILTER_FULL, STORE_FULL or QUOTA_EXCEEDED before any change. Call it inside a
- * transaction.
+ * Keeps a batch from an input list. Throws FILTER_FULL, STORE_FULL or QUOTA_EXCEEDED before any change. Call it inside
+ * a transaction.
  */
 export function keepIn(
   session: Session,
@@ -63,8 +61,8 @@ function fullFor({ sync, filter: { name, kind } }: Syncing, more: number): Store
 
 /**
  * Keeps entries that were queued when the sync was opened, unless their items are no longer visited. If the sync's
- * layers have no room for them, abandons the sync, because an acknowledgement must not fail because of a sync. Returns
- * the journal records of the changes. Call it inside a transaction.
+ * layers have no room for them, abandons the sync, since an acknowledgement must never fail because of a sync. Returns
+ * the changes' journal records. Call it inside a transaction.
  */
 export function keepQueued(
   session: Session,
@@ -86,7 +84,7 @@ export function keepQueued(
   }
 }
 
-/** See Positions.host. The first word is that of the item's hash. */
+/** See Positions.host. The first word is the first word of the item's hash. */
 function hostsOf(entries: readonly TakenEntry[], hash: Uint32Array, seed: Uint8Array): Uint32Array {
   const words = new Uint32Array(2 * entries.length);
   for (const [n, { host = '', hostWord = hostWords(host, seed)[1] as number }] of entries.entries())
@@ -94,7 +92,7 @@ function hostsOf(entries: readonly TakenEntry[], hash: Uint32Array, seed: Uint8A
   return words;
 }
 
-/** Only the visited items: some expire before their entries leave the queue. */
+/** Only the visited items, since some expire before their entries leave the queue. */
 function visitedIn(stack: LayerStack, positions: Positions): Positions {
   return select(positions, indexesOf(claims(stack, positions), 1));
 }

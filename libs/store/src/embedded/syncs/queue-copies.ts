@@ -5,16 +5,16 @@ import { isSyncing } from '../filters/filter-state.js';
 import { queuePages } from '../queue/queue-pages.js';
 import { keepQueued } from './keep.js';
 
-/** Keeps the entries that are in a queue when a sync is opened: in the background, some in each change. */
+/** Keeps the entries that are in a queue when a sync is opened. Works in the background, with some in each change. */
 export class QueueCopies {
-  /** The copies in progress, by the id of their sync. */
+  /** The copies in progress, by sync id. */
   private readonly copies = new Map<string, Promise<void>>();
 
   constructor(private readonly engine: Engine) {}
 
   /**
    * Resolves once all entries that were in the queue at the opening are kept, or the sync has ended. Throws
-   * STORE_UNAVAILABLE at the deadline; the copy continues.
+   * STORE_UNAVAILABLE at the deadline, but the copy continues.
    */
   async done(filter: Filter, id: string, deadline: number): Promise<void> {
     const done = await this.engine.read((memory) => {

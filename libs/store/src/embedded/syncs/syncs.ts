@@ -37,7 +37,7 @@ import type { QueueCopies } from './queue-copies.js';
 
 const ID_BYTES = 8;
 
-/** See the port for the guarantees of each method. A commit is one transaction, so no sync is ever seen committing. */
+/** See the port for each method's guarantees. A commit is one transaction, so no caller ever sees a sync committing. */
 export class EmbeddedSyncs implements Syncs {
   constructor(
     private readonly engine: Engine,
@@ -56,7 +56,7 @@ export class EmbeddedSyncs implements Syncs {
       return opened;
     }, deadline);
     if (known) return this.get(filter, known.answer);
-    // Another sync might list items of entries that the last commit has made void.
+    // Another sync might list the items of entries that the last commit has voided.
     await this.engine.unkeptRemoved(filter, deadline);
     assertAvailable(bytes);
     const cells = await reserveCells(plan.geometry);
@@ -101,7 +101,7 @@ export class EmbeddedSyncs implements Syncs {
     return all;
   }
 
-  /** Keeps a part of a batch. The first part is refused if the sync has no room for the whole batch. */
+  /** Keeps one part of a batch. Refuses the first part if the sync has no room for the whole batch. */
   private keepPart(
     filter: Filter,
     id: string,
@@ -189,7 +189,7 @@ function openIn(session: Session, state: FilterState, plan: SyncPlan, cells: rea
     openedAt: session.now,
   };
   const sync = new SyncState(opened, cells, state.filter.maxAgeSeconds, session.database.sizes);
-  // Uses the filter's time instead of the clock, which may have been set back.
+  // Uses the filter's time, because the clock may have been set back.
   if (state.stack.age) sync.stack.advance(state.stack.age.epoch);
   sync.nextDelayed = state.queue.nextDelayed;
   if (state.queue.held === 0) sync.copied = 1;
@@ -210,7 +210,7 @@ function assertOpenable(
   if (quota) assertWithin(quota, usageOf(memory, quota.prefix), { filters: 0, bytes });
 }
 
-/** Another sync was committed after this call had waited, or its removal of entries failed. */
+/** After this call had waited, another sync was committed, or removing its entries failed. */
 function unsettled(filter: Filter): StoreError {
   return new StoreError('STORE_UNAVAILABLE', `${called(filter)} is still being synced; retry`);
 }
@@ -235,7 +235,7 @@ function endedOf(
   return ended;
 }
 
-/** Ignores a timeout of the call that opens a sync: the copy of the queue continues. */
+/** Ignores a timeout when opening a sync, because the copy of the queue continues. */
 function ignoreTime(error: unknown): void {
   if (!(error instanceof StoreError) || error.code !== 'STORE_UNAVAILABLE') throw error;
 }

@@ -3,10 +3,10 @@ import { dirname, join, resolve } from 'node:path';
 import { transformSync } from '@swc/core';
 
 const LIBRARIES = ['libs/bloom/src', 'libs/store/src'];
-/** The embedded store needs all files of the store but these. */
+/** The embedded store needs all of the store's files except these. */
 const OTHERS = /^redis\//;
 
-/** Compiles the embedded store into `target`, so that a spec can run it in a separate process without a build. */
+/** Compiles the embedded store into `target`, so that a spec can run it in a separate process without building. */
 export function compileInto(target: string): void {
   const compiled = { '#bloom': './libs/bloom/src/index.js', '#store': './libs/store/src/index.js' };
   mkdirSync(target, { recursive: true });

@@ -5,7 +5,7 @@ import { createFilter, keys, operation, positions } from './fixtures.js';
 
 /**
  * A program for crash.spec.ts. It adds batches to a multiset filter, with 16 calls in flight, until it is killed or a
- * call fails. It prints a line for every acknowledged batch and, after a failure, a line about the state of the store.
+ * call fails. It prints a line for every acknowledged batch and, after a failure, a line about the store's state.
  */
 const BATCH = 100;
 const [dataDir = '', from = '0'] = process.argv.slice(2);

@@ -18,13 +18,13 @@ export interface Verdict {
   /** Why the start was refused. */
   readonly refusal?: string;
   readonly wrong?: readonly string[];
-  /** Number of questions that were answered STORE_DATA_LOST. */
+  /** How many questions failed with STORE_DATA_LOST. */
   readonly refused?: number;
 }
 
 const [verb, directory = '', ...rest] = process.argv.slice(2);
 const say = (line: unknown): void => void writeSync(1, `${JSON.stringify(line)}\n`);
-/** While the store is filled, part of the journal is checkpointed and part is not. */
+/** Small enough that only part of the journal is checkpointed while the store is filled. */
 const CHECKPOINT_BYTES = 40_000;
 
 function copyOf(flip?: Flip): string {

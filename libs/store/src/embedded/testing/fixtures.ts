@@ -12,10 +12,10 @@ import { DirectoryDisk } from '../directory/space.js';
 import { EmbeddedStore, type EmbeddedOptions } from '../embedded-store.js';
 import { Engine } from '../engine/engine.js';
 
-/** The seed of every filter, so that the same items have the same false positives in each run. */
+/** Every filter's seed, so that the same items cause the same false positives in each run. */
 const SEED = Buffer.alloc(SEED_BYTES, 'unseen');
 
-/** A temporary directory, and the stores that a spec opens in it. It closes and removes them. */
+/** A temporary directory, and the stores that a spec opens in it. Closes and removes them. */
 export class Workbench {
   private directory: string | undefined;
   private readonly stores: EmbeddedStore[] = [];
@@ -69,7 +69,7 @@ export function filterSpec(store: EmbeddedStore, changes: Partial<FilterSpec> = 
   return { geometry, seed: SEED, ...chosen };
 }
 
-/** Creates a filter with the spec of `filterSpec`. */
+/** Creates a filter with the spec from `filterSpec`. */
 export async function createFilter(store: EmbeddedStore, changes: Partial<FilterSpec> = {}): Promise<Filter> {
   const { filter } = await store.create(filterSpec(store, changes), operation());
   return filter;
@@ -85,7 +85,7 @@ export async function createGrowing(
   return (await store.create({ ...spec, geometry: layers[0].geometry, layers }, operation())).filter;
 }
 
-/** A new operation with an id that the service made, sent once. */
+/** A new operation with a generated id, sent once. */
 export function operation(changes: Partial<Operation> = {}): Operation {
   return {
     id: randomUUID(),
@@ -102,12 +102,12 @@ export function clockOf(now: () => number): Clock {
   return { ...SYSTEM_CLOCK, now };
 }
 
-/** The positions of keys in a filter. */
+/** The positions of some keys in a filter. */
 export function positions(filter: Filter, keys: readonly string[]): Positions {
   return positionsOf(keys, filter.seed, filter.geometry);
 }
 
-/** `count` keys, from number `from` on. */
+/** `count` keys, starting at number `from`. */
 export function keys(count: number, from = 0): string[] {
   return Array.from({ length: count }, (_, i) => `https://example.org/${from + i}`);
 }

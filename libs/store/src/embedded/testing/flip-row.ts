@@ -1,6 +1,6 @@
 import type { Database } from '../database/database.js';
 
-/** Flips a bit of a value. Bypasses the table, which would write a matching checksum. */
+/** Flips a bit in a value. Bypasses the table, which would write a matching checksum. */
 export function flipRow({ environment }: Database, table: string, key: Buffer, at = 3): void {
   const rows = environment.rows(table);
   const value = rows.get(key);

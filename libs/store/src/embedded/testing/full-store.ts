@@ -6,7 +6,7 @@ import type { Filter, FilterSpec, Operation } from '../../port/index.js';
 import { EmbeddedStore } from '../embedded-store.js';
 import { filterSpec, keys, operation, positions } from './fixtures.js';
 
-/** The questions to a full store and its answers, as JSON. */
+/** Questions to a full store and its answers, as JSON. */
 export interface Model {
   readonly facts: readonly Fact[];
 }
@@ -27,12 +27,12 @@ const FILTERS = [
   { name: 'visited', kind: 'visited-set', maxAttempts: 1 },
   { name: 'lanes', kind: 'visited-set', perHost: { maxUrls: 1_000_000 } },
 ] as const satisfies readonly Partial<FilterSpec>[];
-/** All leases of the store end long after the test. */
+/** All leases in the store end long after the test. */
 const LEASE_MS = 80_000_000;
 const CREDENTIALS = Array.from({ length: 40 }, (_, i) => ({ id: `key-${i + 10}`, value: `{"secret":${i}}` }));
 
 const LEASE = 'repeat of lease';
-/** Number of items of the visited set that are leased. The first ACKED of them are acknowledged. */
+/** How many of the visited set's items are leased. The first ACKED of them are acknowledged. */
 const LEASED = 300;
 const ACKED = 100;
 /** The next OTHERS items become dead letters. Some items before, among and after these are forgotten. */
@@ -85,8 +85,8 @@ function add(store: EmbeddedStore, filter: Filter, from: number): Promise<Uint8A
 }
 
 /**
- * Asks a filled store all questions. The last questions change it. `known` has the answers of the undamaged store, for
- * ids that the store may no longer return.
+ * Asks a filled store all questions. The last ones change it. `known` has the undamaged store's answers, for ids that
+ * the store may no longer return.
  */
 export async function facts(store: EmbeddedStore, known?: Model): Promise<Fact[]> {
   const found: Fact[] = [];
@@ -174,7 +174,7 @@ function refusal(error: unknown): { refused: string } {
   throw error;
 }
 
-/** The facts that are neither unchanged nor refused with STORE_DATA_LOST, and the number of refused ones. */
+/** The facts that have changed and were not refused with STORE_DATA_LOST, and how many were refused. */
 export function compare(model: Model, now: readonly Fact[]): { wrong: string[]; refused: number } {
   const known = new Map(model.facts.map(({ of, expected }) => [of, expected]));
   let refused = 0;

@@ -22,7 +22,7 @@ export class HostBench extends Workbench {
     return this.databases.get(store) as Database;
   }
 
-  /** The number of rows of a table. */
+  /** How many rows a table has. */
   rowsOf(store: EmbeddedStore, table: 'log' | 'lanes' | 'dead' | 'due' | 'leases'): number {
     return [...this.databaseOf(store)[table].getKeys({})].length;
   }
@@ -41,7 +41,7 @@ export async function create(
   return (await store.create({ ...spec, geometry: layers[0].geometry, layers, perHost }, operation())).filter;
 }
 
-/** One URL of each of `count` hosts, from number `from` on. */
+/** One URL for each of `count` hosts, starting at number `from`. */
 export const urls = (count: number, from = 0, page = ''): string[] =>
   Array.from({ length: count }, (_, n) => `http://h${from + n}.example/${page}`);
 

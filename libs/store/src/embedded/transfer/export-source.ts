@@ -8,7 +8,7 @@ import { queuePages } from '../queue/queue-pages.js';
 
 const NO_COUNTS = { added: 0, duplicate: 0, removed: 0, refused: 0 };
 
-/** Reads a filter for export: first cells, alone inside a transaction, and then the committed queue. */
+/** Reads a filter for export: first the cells, alone in a transaction, and then the committed queue. */
 export class EmbeddedSource implements SegmentSource {
   constructor(
     private readonly engine: Engine,

@@ -69,18 +69,17 @@ function refuseTaken({ memory }: Session, { name }: FilterSpec): void {
 }
 
 /**
- * A filter that is being imported under a generation that is not in the catalogue yet. Blocks and queue entries are
- * written as they arrive. If the filter is not published, they are deleted immediately, or as leftovers at the next
- * start.
+ * A filter that is being imported under a generation that isn't in the catalogue yet. Writes blocks and queue entries
+ * as they arrive. If the filter is not published, they are deleted immediately, or else at the next start.
  */
 class Making {
   private readonly state: FilterState;
   private readonly sizes: Sizes;
-  /** For each layer, the cells of its segments. */
+  /** For each layer, its segments' cells. */
   private readonly cells: Uint8Array[][] = [[]];
-  /** For each layer, the non-zero cells of its runs. */
+  /** For each layer, its runs' non-zero cells. */
   private readonly nonZeroCells: number[][] = [];
-  /** Bytes of the current segment received so far. */
+  /** How many bytes of the current segment have arrived. */
   private filled = 0;
   private blocks = 0;
   private published = false;
@@ -135,7 +134,7 @@ class Making {
     }
   }
 
-  /** Makes a change of the queue. */
+  /** Changes the queue. */
   private async queue(change: (queue: TodoQueue) => void): Promise<void> {
     const { filter, queue: numbers } = this.state;
     await this.write((session) => {
@@ -175,14 +174,14 @@ class Making {
     });
   }
 
-  /** Hides items, except those whose hiding has already ended here. */
+  /** Hides items, except those that would no longer be hidden here. */
   private hide(session: Session, items: readonly HiddenItem[]): void {
     const { age } = this.state.stack;
     if (!age) throw new RangeError(`filter ${this.state.filter.name} does not age`);
     this.state.tick(session.now);
     const hashes = hashesOf(items);
     for (const [n, { until }] of items.entries()) {
-      // No item is hidden for longer than a cell can distinguish.
+      // An item can't be hidden for more epochs than a cell can distinguish.
       const left = Math.min(until - age.epoch, CYCLE - 1);
       if (left >= 0) age.hidden.hide(hashes, 4 * n, left);
     }
@@ -192,14 +191,15 @@ class Making {
   }
 
   /**
-   * Brings the layers of a filter that ages to the same epoch: pages may have been written by a clock that is ahead.
+   * Brings the layers of a filter that ages to the same epoch, since a clock that was ahead may have stamped some
+   * pages.
    */
   private bringTogether(): void {
     const { stack } = this.state;
     stack.advance(Math.max(...stack.layers.map(({ expiring }) => expiring?.epoch ?? 0)));
   }
 
-  /** Allocates the cells of segments in which a layer was not open yet. */
+  /** Allocates cells for segments in which a layer was not open yet. */
   private async fillUp(): Promise<void> {
     for (const { number, plan } of this.state.stack.layers) {
       const cells = this.cells[number] as Uint8Array[];
@@ -214,11 +214,11 @@ class Making {
   /** Deletes the data if the filter was not published. */
   async end(): Promise<void> {
     if (this.published) return;
-    // If this fails, too, the next start deletes the data.
+    // If this also fails, the next start deletes the data.
     await this.write(({ purger }) => purger.generation(this.state.key), false).catch(() => undefined);
   }
 
-  /** Opens the next layer. The layer counts towards the quota like a new filter. */
+  /** Opens the next layer, which counts towards the quota like a new filter. */
   private async openLayer(number: number): Promise<LayerState> {
     const { next, layers } = this.state.stack;
     if (!next || number !== layers.length) throw new RangeError(`an import has no layer ${number} now`);
@@ -229,7 +229,7 @@ class Making {
   }
 
   private async takeCells(layer: LayerState, segment: number, cells: Uint8Array): Promise<void> {
-    // Memory is allocated per segment, so that it grows with the received data and not with the sizes in the header.
+    // Allocates memory per segment, so that it grows with the received data and not with the sizes in the header.
     const bytes = ((this.cells[layer.number] as Uint8Array[])[segment] ??= allocateSegment(
       layer.plan.geometry,
     ));
@@ -248,7 +248,7 @@ class Making {
     }
   }
 
-  /** Blocks of zeros are not stored, as in a checkpoint. */
+  /** Like a checkpoint, stores no blocks of zeros. */
   private writeBlocks({ database, memory }: Session, layer: LayerState, from: number, end: number): void {
     for (let index = from; index < end; index++) {
       const cells = layer.block(index);
@@ -260,7 +260,7 @@ class Making {
     }
   }
 
-  /** Fails after a failed commit: memory is then reloaded and data outside the catalogue is deleted. */
+  /** Fails after a failed commit, because memory is then reloaded and data outside the catalogue is deleted. */
   private write<T>(change: (session: Session) => T, grows = true): Promise<T> {
     return this.engine.mutate(
       (session) => {

@@ -5,7 +5,7 @@ import type { Engine } from '../engine/engine.js';
 import { EmbeddedSource } from './export-source.js';
 import { importParts } from './import.js';
 
-/** See the port for the guarantees of each method. */
+/** See the port for each method's guarantees. */
 export class EmbeddedTransfer implements Transfer {
   constructor(private readonly engine: Engine) {}
 

@@ -22,11 +22,11 @@ export class Allocation {
   constructor(private readonly connection: Connection) {}
 
   /**
-   * Creates the keys of a segment and of all layers in the entry. The cells come first and in one piece: a string that
-   * grows in steps keeps up to 1 MiB of spare room forever (measured: 15 % of a 7 MiB segment), and one that is created
-   * whole keeps none. This blocks the server for about 0.6 ms per MiB. The commands for the later keys fail if the
-   * cells exceeded the server's memory limit. Each key has its own command, because a script on keys that do not exist
-   * yet fails while their slot moves.
+   * Creates a segment's keys, for all layers in the entry. The cells come first and in one piece: a string that grows
+   * in steps keeps up to 1 MiB of spare room forever (measured: 15 % of a 7 MiB segment), and a string created whole
+   * keeps none. This blocks the server for about 0.6 ms per MiB. If the cells exceeded the server's memory limit, the
+   * commands for the later keys fail. Each key has its own command, because while a slot moves, a script on keys that
+   * don't exist yet fails.
    */
   async allocate(entry: CatalogueEntry, tag: string, deadline: number): Promise<void> {
     const hosts = entry.perHost !== undefined;
@@ -44,7 +44,7 @@ export class Allocation {
     ]);
   }
 
-  /** Creates the cells of a layer of a new filter, in a segment. */
+  /** Creates a layer's cells in one segment of a new filter. */
   async allocateLayer(entry: CatalogueEntry, tag: string, layer: number, deadline: number): Promise<void> {
     const geometry = plannedLayers(entry)[layer]?.geometry;
     if (!geometry) throw new RangeError(`filter ${entry.name} has no layer ${layer}`);
@@ -52,8 +52,8 @@ export class Allocation {
   }
 
   /**
-   * Creates the cells of the layer with this number in one of `segments` segments. The last of them may exceed the
-   * server's memory limit. The command after them, which changes nothing, is then refused.
+   * Creates a layer's cells in one of `segments` segments. If they exceed the server's memory limit, Redis refuses the
+   * command after them, which changes nothing.
    */
   async makeLayer(
     tag: string,
@@ -68,17 +68,17 @@ export class Allocation {
     await this.connection.write('setrange', keys[0] as string, [0, ''], deadline);
   }
 
-  /** Creates the key for removals in a segment during the sync whose first layer is `base`. */
+  /** Creates a segment's key for removals during the sync whose first layer is `base`. */
   async makeRemoved(tag: string, base: number, deadline: number): Promise<void> {
     await this.connection.write('hset', removedKey(segmentKeys(tag), base), ['', ''], deadline);
   }
 
-  /** Creates the key for entries that move in a segment's queue during the sync whose first layer is `base`. */
+  /** Creates a segment's key for queue entries that move during the sync whose first layer is `base`. */
   async makeOwed(tag: string, base: number, deadline: number): Promise<void> {
     await this.connection.write('zadd', owedKey(segmentKeys(tag), base), ['0', ''], deadline);
   }
 
-  /** Creates the key for hidden items in a segment of the filter or sync whose first layer is `base`. */
+  /** Creates a segment's key for hidden items, for the filter or sync whose first layer is `base`. */
   async makeHidden(tag: string, base: number, deadline: number): Promise<void> {
     await this.connection.write('zadd', hiddenKey(segmentKeys(tag), base), ['-inf', ''], deadline);
   }
@@ -96,15 +96,15 @@ export class Allocation {
   }
 
   /**
-   * Deletes the keys of segments with these layers, and the keys of queues, since a half-created filter may have been a
-   * visited set. Each key has its own command: while a slot moves, a command on several keys is refused if one is
-   * missing.
+   * Deletes all keys of segments with these layers. That includes queue keys, since a half-created filter may have been
+   * a visited set. Each key has its own command, because while a slot moves, Redis refuses a command on several keys if
+   * one is missing.
    */
   async free(tags: readonly string[], layers: readonly LayerPieces[], deadline: number): Promise<void> {
     for (const tag of tags) await this.unlink(allKeys(segmentKeys(tag, 0, true), true, layers), deadline);
   }
 
-  /** Deletes the keys of layers in segments. */
+  /** Deletes the keys that these layers have in these segments. */
   async freeLayers(tags: readonly string[], layers: readonly LayerPieces[], deadline: number): Promise<void> {
     for (const tag of tags) {
       const keys = segmentKeys(tag);
@@ -116,8 +116,8 @@ export class Allocation {
   }
 
   /**
-   * Deletes the remains of an ended sync in segments: layers (the first may be the sync's own), noted removals and
-   * moved entries. `base` is the number of the filter's first layer now, which is the sync's if it was committed.
+   * Deletes what an ended sync left in segments: layers (the first may be the sync's own), noted removals and moved
+   * entries. `base` is the filter's first layer now. After a commit, that is the sync's first layer.
    */
   async freeSync(
     tags: readonly string[],

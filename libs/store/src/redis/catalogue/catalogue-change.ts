@@ -12,12 +12,12 @@ import type { CatalogueEntry } from '../layout/entry.js';
 const STALE_MS = 30_000;
 
 /**
- * True if a change that last made progress at `since` is assumed to have died with its instance. Server times in ms.
+ * True if a change that last made progress at `since` is presumed dead, like its instance. Both are server times in ms.
  */
 export const isStale = (since: number, now: number): boolean => now - since > STALE_MS;
 
 /**
- * A change of a catalogue entry that also changes keys in other slots. Its instance may die after any of these steps.
+ * A change of a catalogue entry that also changes keys in other slots. The instance may die after any of these steps:
  *
  * - Announce: the entry says that the change is in progress. Other calls wait for it or continue it; a drop deletes its
  *   keys.
@@ -25,21 +25,22 @@ export const isStale = (since: number, now: number): boolean => now - since > ST
  * - Publish: the entry says that the change is done, if it still says that it is in progress.
  * - Undo: if the change fails, this call's keys are deleted.
  *
- * An instance that takes over from a dead one starts the same change, or one that retires the dead instance's keys.
+ * An instance that takes over from a dead one repeats the same change, or starts one that deletes the dead instance's
+ * keys.
  */
 export interface CatalogueChange {
-  /** The entry during the change. Absent if the entry already announces the change: this call then continues it. */
+  /** The entry during the change. Absent if the entry already announces the change, so this call continues it. */
   readonly announced?: CatalogueEntry | undefined;
   readonly deadline: number;
   /** Quota for the announced entry. */
   readonly quota?: Quota | undefined;
-  /** Frees the part of the quota that dead instances hold. Returns false if they hold none. */
+  /** Frees quota that dead instances hold. Returns false if they hold none. */
   readonly makeRoom?: (() => Promise<boolean>) | undefined;
   /** Returns false if another instance has advanced the change. */
   prepare(held: HeldEntry): Promise<unknown>;
   /** The entry after the change. */
   publish(entry: CatalogueEntry): Publication;
-  /** `error` is the reason. It is undefined if another instance has changed the entry. */
+  /** `error` is the reason, or undefined if another instance has changed the entry. */
   undo?(held: HeldEntry, error?: unknown): Promise<void>;
 }
 
@@ -75,8 +76,8 @@ export class HeldEntry {
 }
 
 /**
- * Carries out a change of an entry as read. Returns the publication. If another instance has changed the entry, undoes
- * this call's work and returns undefined; the caller reads the entry again.
+ * Carries out a change of an entry and returns the publication. If another instance has changed the entry since it was
+ * read, undoes this call's work and returns undefined. The caller then reads the entry again.
  */
 export async function carryOut(
   catalogue: Catalogue,
@@ -86,7 +87,7 @@ export async function carryOut(
   const { announced, deadline } = change;
   const entry = announced ?? read.entry;
   if (!entry) throw new TypeError('a change without an entry must announce one');
-  // If the answer to the announcement is lost, the entry may have been announced.
+  // The announcement may have succeeded even if its reply was lost.
   const held = new HeldEntry(
     catalogue,
     announced ? { raw: JSON.stringify(entry), entry } : { ...read, entry },
@@ -100,7 +101,7 @@ export async function carryOut(
       if (raw !== undefined) return publication;
     }
   } catch (error) {
-    // The next call undoes the remaining work.
+    // The next call undoes the rest.
     await change.undo?.(held, error).catch(() => undefined);
     throw error;
   }
@@ -108,7 +109,7 @@ export async function carryOut(
   return undefined;
 }
 
-/** False if the entry has changed since it was read. Throws QUOTA_EXCEEDED. */
+/** Returns false if the entry has changed since it was read. Throws QUOTA_EXCEEDED. */
 async function announce(
   catalogue: Catalogue,
   read: EntryRead,

@@ -5,18 +5,18 @@ import type { Connection } from '../connection/connection.js';
 import { CATALOGUE } from '../layout/keys.js';
 import { countUsageScript, makeHashScript, makeNamesScript } from '../scripts/catalogue.js';
 
-/** The answer of a script that changed nothing because the usage must be counted first. */
+/** A script's reply if it changed nothing because the usage must be counted first. */
 export const UNCOUNTED = 'UNCOUNTED';
 
 const KINDS: readonly FilterKind[] = ['filter', 'visited-set'];
 
-/** Creates the keys of the catalogue. If the usage was lost, counts it again. If the descriptions were lost, throws. */
+/** Creates the catalogue's keys. Recounts lost usage, but throws if the descriptions are lost. */
 export class CatalogueKeys {
   private areMade = false;
 
   constructor(private readonly connection: Connection) {}
 
-  /** Runs a step that needs the usage. If the usage has been lost, counts it and runs the step again. */
+  /** Runs a step that needs the usage. If the usage is lost, recounts it and runs the step again. */
   async onUsage<T>(deadline: number, step: () => Promise<T>): Promise<Exclude<T, typeof UNCOUNTED>> {
     for (let attempt = 1; attempt <= 2; attempt++) {
       await this.make(deadline);
@@ -28,8 +28,8 @@ export class CatalogueKeys {
   }
 
   /**
-   * Creates every key of the catalogue, each by a separate script: while their slot moves to another node, a script is
-   * refused if some of its keys do not exist.
+   * Creates each key of the catalogue in its own script, because while a slot moves to another node, Redis refuses a
+   * script if some of its keys don't exist.
    */
   private async make(deadline: number): Promise<void> {
     if (this.areMade) return;
@@ -49,9 +49,9 @@ export class CatalogueKeys {
   }
 
   /**
-   * Throws STORE_DATA_LOST if the descriptions are gone, for example evicted, while another key of the catalogue
-   * exists. The descriptions are created first, so they must have existed. Without this check, every filter would seem
-   * never to have existed, and could be created again, empty.
+   * Throws STORE_DATA_LOST if the descriptions are gone (for example, evicted) but another key of the catalogue exists.
+   * The descriptions are created first, so they must have existed. Without this check, every filter would look as if it
+   * had never existed, and could be re-created empty.
    */
   async assertWhole(deadline: number): Promise<void> {
     const { client } = this.connection;
@@ -64,7 +64,7 @@ export class CatalogueKeys {
     const found = await joinAll(
       others.map((key) => this.connection.repeat(() => client.exists(key), deadline)),
     );
-    // The key may also have been created since the first check.
+    // Or another call has created the key since the first check.
     if (!found.includes(1) || (await made()) === 1) return;
     throw new StoreError('STORE_DATA_LOST', 'the filter catalogue is missing: restore it');
   }

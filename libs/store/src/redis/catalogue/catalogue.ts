@@ -17,7 +17,7 @@ import { difference } from './entry-usage.js';
 /** Sorts after every character of a name. */
 const AFTER_NAMES = '\x7f';
 
-/** A catalogue entry, as it was read. A later change is applied only if the entry is still the same. */
+/** A catalogue entry as read. A later change applies only if the entry is still the same. */
 export interface EntryRead {
   readonly raw: string;
   readonly entry: CatalogueEntry | undefined;
@@ -28,7 +28,7 @@ export interface FoundEntry extends EntryRead {
   readonly entry: CatalogueEntry;
 }
 
-/** Result of an operation on a whole filter, recorded under the filter's name. */
+/** The result of an operation on a whole filter, recorded under the filter's name. */
 export interface CatalogueRecord {
   readonly fingerprint: string;
   readonly entry?: CatalogueEntry;
@@ -51,8 +51,8 @@ interface SetOptions {
 }
 
 /**
- * The set of names that contains an entry's name, by the entry's state. A filter that is being cleared is in neither
- * set: a clear that dies leaves nothing behind except the filter that existed before.
+ * The sorted set with an entry's name, by the entry's state. A filter that is being cleared is in neither set, because
+ * a clear that dies leaves behind only the filter that existed before.
  */
 const NAME_SETS: Readonly<Record<EntryState, string>> = {
   ready: 'listed',
@@ -62,12 +62,12 @@ const NAME_SETS: Readonly<Record<EntryState, string>> = {
 };
 
 /**
- * Share of its time that a call waits for another change of an entry. The rest is for the call's own work and for a
- * slow last read, so that the call answers that the filter is busy, not that the store timed out.
+ * Share of its time that a call waits for another change of an entry. The rest is for its own work and for a slow last
+ * read, so that it reports a busy filter and not a timeout.
  */
 const PATIENCE = 3 / 4;
 
-/** When a call with this deadline stops waiting for another change of an entry. */
+/** The time at which a call with this deadline stops waiting for another change of an entry. */
 export function endOfPatience(deadline: number): number {
   return deadlineIn(msUntil(deadline) * PATIENCE);
 }
@@ -100,9 +100,8 @@ export class Catalogue {
   }
 
   /**
-   * Sets an entry (undefined deletes it) if it is still the entry that was read. Returns the stored text, which is
-   * empty for a deleted entry, or undefined if the entry had changed. Throws QUOTA_EXCEEDED if it would exceed the
-   * quota.
+   * Sets an entry (or deletes it, if undefined) if it is still as read. Returns the stored text, which is empty for a
+   * deleted entry, or undefined if the entry had changed. Throws QUOTA_EXCEEDED.
    */
   async set(
     read: EntryRead,
@@ -139,12 +138,12 @@ export class Catalogue {
       const [filters, bytes] = reply;
       assertWithin(quota, { filters, bytes }, difference(read.entry, next));
     }
-    // If the answer to an earlier attempt was lost, the entry is already ours.
+    // If the reply to an earlier attempt was lost, the entry is already ours.
     return (await this.read(name, deadline)).raw === raw ? raw : undefined;
   }
 
   /**
-   * The recorded result of an operation on a whole filter, or undefined if it has not been executed. Throws
+   * The recorded result of an operation on a whole filter, or undefined if it hasn't run. Throws
    * IDEMPOTENCY_KEY_EXPIRED and IDEMPOTENCY_KEY_REUSED.
    */
   async recall(verb: string, name: string, operation: Operation): Promise<CatalogueRecord | undefined> {
@@ -168,8 +167,8 @@ export class Catalogue {
     }
     const record = JSON.parse(raw) as CatalogueRecord;
     if (record.fingerprint !== operation.fingerprint) throw keyReused(operation);
-    // The attempt that wrote the record may have failed for lack of replicas. This one must not succeed before they
-    // have it.
+    // The attempt that wrote the record may have failed because too few replicas had it. This one must not succeed
+    // until they do.
     await this.connection.mutate(touchCatalogueScript, [CATALOGUE.filters], [], operation.deadline);
     return record;
   }
@@ -203,7 +202,7 @@ export class Catalogue {
     return next === undefined ? { filters } : { filters, next };
   }
 
-  /** Entries under `prefix` that are being created or dropped, or were when their instance died; read page by page. */
+  /** Entries under `prefix` that are being created or dropped, or were when their instance died. Reads page by page. */
   async *unfinished(prefix: string, deadline: number): AsyncGenerator<EntryRead, void, undefined> {
     for (let after = '', full = true; full;) {
       const names = await this.names(CATALOGUE.unfinished, NAMES_AT_ONCE, after, prefix, deadline);
@@ -224,7 +223,7 @@ export class Catalogue {
     deadline: number,
   ): Promise<string[]> {
     const { client } = this.connection;
-    // The empty name is not a filter: it keeps the set from being empty.
+    // The empty name is not a filter. It only keeps the set from being empty.
     const from = after < prefix ? `[${prefix}` : `(${after}`;
     const to = prefix === '' ? '+' : `(${prefix}${AFTER_NAMES}`;
     return this.connection.repeat(() => client.zrangebylex(key, from, to, 'LIMIT', 0, limit), deadline);
@@ -255,7 +254,7 @@ export class Catalogue {
     return found;
   }
 
-  /** The error for a segment of an open filter that is not as it should be. */
+  /** The error to throw when a segment of an open filter is not as it should be. */
   async explainLoss(filter: RedisFilter): Promise<Error> {
     const { entry } = await this.read(filter.name);
     if (!entry || entry.kind !== filter.kind || entry.state === 'dropping') {
@@ -266,12 +265,12 @@ export class Catalogue {
   }
 }
 
-/** True if an entry has the generation and the layers of a handle. */
+/** True if an entry has a handle's generation and layers. */
 function isOf(filter: RedisFilter, { generation, base = 0 }: CatalogueEntry): boolean {
   return generation === filter.generation && base === filter.base;
 }
 
-/** The change in progress on the filter of an entry, by the state of the entry. */
+/** The change that is in progress in each state of an entry. */
 const CHANGES = {
   creating: 'is being created',
   ready: 'is changing',

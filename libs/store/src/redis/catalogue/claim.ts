@@ -4,7 +4,7 @@ import type { Catalogue } from './catalogue.js';
 import type { HeldEntry } from './catalogue-change.js';
 import type { CatalogueEntry } from '../layout/entry.js';
 
-/** Interval at which an operation signals that it is alive, in ms. */
+/** How often an operation signals that it is alive, in ms. */
 const RENEW_MS = 5_000;
 
 /** The entry of a new generation while its keys are created and filled. Other calls wait until then. */
@@ -23,7 +23,7 @@ export class Claim {
     return this.held.entry;
   }
 
-  /** Sets the filter's number of layers. Their keys do not exist yet. Throws the errors of HeldEntry.update. */
+  /** Sets the filter's number of layers, before their keys exist. Throws the same errors as HeldEntry.update. */
   async grow(made: number, deadline: number, quota: Quota | undefined): Promise<void> {
     await this.held.update({ ...this.entry, made }, deadline, quota);
   }
@@ -36,7 +36,7 @@ export class Claim {
     await this.allocation.allocate(this.entry, this.entry.tags[segment] as string, deadline);
   }
 
-  /** Signals, every RENEW_MS, that the work makes progress. Throws FILTER_BUSY if another instance has taken over. */
+  /** Signals every RENEW_MS that the work makes progress. Throws FILTER_BUSY if another instance has taken over. */
   async renew(deadline: number): Promise<void> {
     const { clock } = this.catalogue;
     if (clock.monotonic() - this.renewedAt < RENEW_MS) return;

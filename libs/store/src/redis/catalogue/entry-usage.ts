@@ -2,7 +2,7 @@ import { filterBytes } from '#bloom';
 import type { Usage } from '../../port/index.js';
 import type { CatalogueEntry, EntryStack } from '../layout/entry.js';
 
-/** The usage of an entry, minus the usage of the entry that it replaces. */
+/** An entry's usage, minus that of the entry it replaces. */
 export function difference(before: CatalogueEntry | undefined, after: CatalogueEntry | undefined): Usage {
   return {
     filters: Number(after !== undefined) - Number(before !== undefined),
@@ -10,7 +10,7 @@ export function difference(before: CatalogueEntry | undefined, after: CatalogueE
   };
 }
 
-/** Bytes of an entry's layers, including the layers of a sync and layers that are being created. */
+/** Bytes of an entry's layers, including a sync's layers and layers that are being created. */
 function bytesOf(entry: CatalogueEntry | undefined): number {
   if (!entry) return 0;
   const { sync } = entry;

@@ -22,11 +22,11 @@ export interface Making extends Pick<CatalogueChange, 'quota' | 'makeRoom'> {
   readonly verb?: string | undefined;
   /** Creates the keys. Default: all keys, empty. */
   readonly fill?: ((claim: Claim) => Promise<void>) | undefined;
-  /** Time for the publication in ms, if filling may take longer than the operation's deadline. */
+  /** Time for the publication in ms. Set if filling may take longer than the operation's deadline. */
   readonly publishMs?: number | undefined;
 }
 
-/** The changes that create and remove a generation of a filter. */
+/** The changes that create and remove a filter's generations. */
 export class Generations {
   constructor(
     private readonly catalogue: Catalogue,
@@ -34,7 +34,7 @@ export class Generations {
     private readonly random: RandomSource,
   ) {}
 
-  /** The entry of a new generation of a filter. */
+  /** The entry for a filter's new generation. */
   describe(
     spec: FilterSpec,
     verb: string,
@@ -65,7 +65,7 @@ export class Generations {
     };
   }
 
-  /** The entry of a filter's next, empty generation. */
+  /** The entry for a filter's next, empty generation. */
   emptied(entry: CatalogueEntry, verb: string, operation: Begun, now: number): CatalogueEntry {
     const spec = { ...entry, seed: this.random.seed() };
     const { original } = entry;
@@ -102,8 +102,8 @@ export class Generations {
     of?: { readonly verb: string; readonly operation: Operation },
   ): CatalogueChange {
     const { operation: begunBefore, ...rest } = entry;
-    // A dead drop is finished under its own operation, so that a repeat changes nothing. A repeat of a dead creation
-    // must not continue with its removal: it waits for the end.
+    // A dead drop finishes under its own operation, so that a retry changes nothing. A retry of a dead creation must
+    // not take over this removal. It waits for the end.
     const left = entry.state === 'dropping' ? begunBefore : undefined;
     const operation = of ? begun(of.verb, of.operation) : left;
     const announced: CatalogueEntry = {
@@ -122,10 +122,10 @@ export class Generations {
   }
 
   /**
-   * Frees the keys of a creation, if Redis can be reached. The next call that creates a filter of this name, or needs
-   * its room, frees the remaining keys. A filter that was being cleared stays stale, and the next call finishes the
-   * clear. If another instance has taken over, frees only the keys that this call created. Never frees the keys of a
-   * published generation: the answer to the publication may have been lost.
+   * Frees the keys of a failed creation, if Redis is reachable. The next call that creates a filter with this name, or
+   * needs its room, frees the rest. After a failed clear, the filter stays stale, and the next call finishes the clear.
+   * If another instance has taken over, frees only the keys that this call created. Never frees a published
+   * generation's keys, because the publication may have succeeded even if its reply was lost.
    */
   private async undo(held: HeldEntry, error: unknown): Promise<void> {
     const { entry } = held;
@@ -139,13 +139,13 @@ export class Generations {
       return;
     }
     await this.allocation.free(allTags(found.entry), allLayers(found.entry), deadline);
-    // The entry stays while commands may be in progress, so that the next call frees the keys that these create.
+    // While commands may be in progress, the entry stays, so that the next call frees the keys that they create.
     if (!isUnsettled(error)) await this.catalogue.set(found, undefined, deadline);
   }
 
   /**
-   * Makes an entry stale. A publication that seemed to fail then either can no longer happen, or is detected.
-   * Undefined if the entry has changed since it was read.
+   * Makes an entry stale. A publication that seemed to fail then either can't happen any more or is detected. Returns
+   * undefined if the entry has changed since it was read.
    */
   private async makeStale(read: FoundEntry, deadline: number): Promise<FoundEntry | undefined> {
     const entry = { ...read.entry, since: 0 };
@@ -153,7 +153,7 @@ export class Generations {
     return raw === undefined ? undefined : { raw, entry };
   }
 
-  /** The current state of an entry that has changed. Makes it stale if this call made the change. */
+  /** Reads an entry that has changed. Makes it stale if this call made the change. */
   private async findOut(
     held: HeldEntry,
     error: unknown,
@@ -163,8 +163,8 @@ export class Generations {
     const { raw, entry } = await this.catalogue.read(name, deadline);
     if (entry?.generation !== generation) return undefined;
     if (entry.state === 'ready') return 'published';
-    // In the same state, an update whose answer was lost went through. In another state, the entry was published and is
-    // being dropped by now.
+    // In the same state, an update succeeded although its reply was lost. In another state, the entry was published and
+    // is now being dropped.
     return error !== undefined && entry.state === state
       ? this.makeStale({ raw, entry }, deadline)
       : undefined;
@@ -191,7 +191,7 @@ function retire(entry: CatalogueEntry): Pick<CatalogueEntry, 'retired' | 'retire
   return { retired: allTags(entry), retiredLayers: allLayers(entry) };
 }
 
-/** True if commands may still be in progress: a lost connection may still deliver them. */
+/** True if commands may still be in progress, because a lost connection may still deliver them. */
 function isUnsettled(error: unknown): boolean {
   return error instanceof StoreError && error.code === 'STORE_UNAVAILABLE';
 }

@@ -11,28 +11,27 @@ import type { RedisFilter } from '../layout/filter.js';
 import type { LayerStack } from '../layout/layer-stack.js';
 
 /**
- * Pause in ms after a failure to grow ahead of need. The add that needs the layer tries again, and reports the reason.
+ * Pause in ms after growing ahead of need has failed. The add that needs the layer tries again and reports the reason.
  */
 const PAUSE_MS = 1_000;
 
-/** How long the warning stays after memory ran out, in ms. Filters that still receive writes keep retrying. */
+/** How long the warning stays after memory has run out, in ms. Filters that still get writes keep retrying. */
 const LACKING_MS = 60_000;
 
 /** Time to delete keys after a failure, in ms. */
 const FREE_MS = 10_000;
 
 /**
- * Creates the next layer of a filter or sync. This is a change of the catalogue entry that another call may continue
- * immediately, since creating a key twice is harmless. Deleting the keys again when memory is short is a separate
- * change. During the deletion, no call may begin to create keys. A call that had begun before deletes the keys that it
- * has created since.
+ * Creates the next layer of a filter or sync. Another call may continue this change of the catalogue entry immediately,
+ * since creating a key twice is harmless. Deleting the keys again when memory is short is a separate change. During it,
+ * no call may start creating keys, and a call that had started before deletes the keys it has created since.
  */
 export class Growth {
   /** By generation and first layer, since several handles may share them. */
   private readonly underWay = new Map<string, Promise<void>>();
-  /** By the same key: monotonic time when memory last ran out for the next layer. */
+  /** By the same key: the monotonic time at which memory last ran out for the next layer. */
   private readonly lacking = new Map<string, number>();
-  /** Monotonic time after which, following a failure, a layer may be created ahead of need again. */
+  /** Monotonic time at which a layer may be created ahead of need again after a failure. */
   private readonly pausedUntil = new WeakMap<LayerStack, number>();
   private closed = false;
 
@@ -43,8 +42,8 @@ export class Growth {
   ) {}
 
   /**
-   * Tells `stack` of more layers than `known`: those that other instances have created, or else a new one. Throws
-   * QUOTA_EXCEEDED, STORE_FULL, or the error for a filter that is gone. No-op for a sync that has ended.
+   * Gives `stack` more layers than `known`. If other instances have created some, it uses those. Otherwise it creates
+   * one. Throws QUOTA_EXCEEDED, STORE_FULL, or an error if the filter is gone. No-op if the sync has ended.
    */
   async grow(
     filter: RedisFilter,
@@ -77,14 +76,14 @@ export class Growth {
     }
   }
 
-  /** Number of filters that recently found no memory to grow, as far as this instance knows. */
+  /** Number of filters that recently had no memory to grow, as far as this instance knows. */
   get cramped(): number {
     const since = this.catalogue.clock.monotonic() - LACKING_MS;
     for (const [key, at] of this.lacking) if (at < since) this.lacking.delete(key);
     return this.lacking.size;
   }
 
-  /** Starts to create the next layer in the background, unless that is in progress. */
+  /** Starts creating the next layer in the background, unless that is already in progress. */
   ahead(filter: RedisFilter, stack: LayerStack, quota: Quota | undefined): void {
     const { clock } = this.catalogue;
     if (
@@ -99,7 +98,7 @@ export class Growth {
   }
 
   /**
-   * Re-creates the keys of layers from `from` on in a segment that has no items in them: a failover may have lost keys
+   * Re-creates a segment's keys for the layers from `from` on, which have no items in it. A failover may have lost keys
    * that the old master had not replicated.
    */
   async remake(
@@ -113,20 +112,20 @@ export class Growth {
     const entry = current(read.entry, filter);
     const found = stackIn(entry, stack);
     if (entry && !found && stack !== filter.stack) {
-      // A sync that has ended needs no more layers. The next call uses another view.
+      // An ended sync needs no more layers. The next call uses another view.
       filter.known.learn(entry);
       return;
     }
     if (!entry || !found) throw await this.catalogue.explainLoss(filter);
     const { made = 1 } = found;
-    // The catalogue has also lost the layer.
+    // The catalogue has lost the layer as well.
     if (made <= from) stack.shrankTo(made);
     for (let layer = from; layer < made; layer++) {
       await this.makeKeys(entry, stack, layer, entry.tags[segment] as string, deadline);
     }
   }
 
-  /** Reads the number of layers and the sync of `filter` from the catalogue. */
+  /** Reads the filter's number of layers and its sync from the catalogue. */
   async refresh(filter: RedisFilter, deadline: number): Promise<void> {
     const { entry } = await this.catalogue.read(filter.name, deadline);
     const found = current(entry, filter);
@@ -134,7 +133,7 @@ export class Growth {
     filter.known.learn(found);
   }
 
-  /** Waits until work in progress has failed. Call this once the connections are closed. */
+  /** Waits until work in progress has failed. Call it after closing the connections. */
   async close(): Promise<void> {
     this.closed = true;
     await joinAll(Array.from(this.underWay.values(), (work) => work.catch(() => undefined)));
@@ -163,7 +162,7 @@ export class Growth {
         stack.grewTo(made);
         return;
       }
-      // No script leaves a segment with an open layer beyond the last.
+      // No script opens a layer beyond the last one.
       if (made >= stack.plan.length) throw dataLost(filter);
       await carryOut(this.catalogue, read, {
         announced: await this.announced(filter, stack, entry, deadline),
@@ -193,8 +192,8 @@ export class Growth {
   }
 
   /**
-   * Deletes the keys of a layer whose creation failed for lack of memory, or whose filter or sync is gone. Otherwise
-   * they stay for the call that tries next.
+   * Deletes a layer's keys if creating it failed for lack of memory, or if its filter or sync is gone. Otherwise they
+   * stay for the next call that tries.
    */
   private async undo(
     filter: RedisFilter,
@@ -210,7 +209,7 @@ export class Growth {
     for (let before = first; msUntil(deadline) > 0; before = await read()) {
       const entry = current(before.entry, filter);
       const found = stackIn(entry, stack);
-      // The call that ended these layers did not know of this one, or deleted its keys before they were created.
+      // The call that ended these layers did not know about this one, or deleted its keys before they were created.
       if (!entry || !found) return this.free(filter, stack, layer, deadline);
       // The call that creates or deletes the layer will find these keys.
       const othersWork = found.undoing !== undefined || (before !== first && found.growing !== undefined);
@@ -228,7 +227,7 @@ export class Growth {
   }
 
   /**
-   * The entry while the next layer is created; undefined if the entry already announces this. Throws STORE_FULL if
+   * The entry while the next layer is created, or undefined if the entry already announces this. Throws STORE_FULL if
    * another call is deleting the layer's keys for lack of memory.
    */
   private async announced(
@@ -242,21 +241,20 @@ export class Growth {
     if (begun === growing && undoing === undefined) return undefined;
     const now = await this.catalogue.now(deadline);
     if (undoing !== undefined && !isStale(undoing, now)) throw noMemory(filter);
-    // The time makes the entry differ from the entry of an attempt that was undone, so a late call cannot publish that
-    // one.
+    // The time makes this entry differ from that of an undone attempt, so a late call can't publish that attempt.
     return withStack(entry, stack, { growing, undoing: undefined, grewAt: now });
   }
 }
 
 const keyOf = ({ generation }: RedisFilter, { base }: LayerStack) => `${generation}.${base}`;
 
-/** A stack in a catalogue entry: the filter's own, or its sync's. */
+/** A layer stack in a catalogue entry: the filter's own, or its sync's. */
 function stackIn(entry: CatalogueEntry | undefined, { base }: LayerStack): EntryStack | undefined {
   if ((entry?.base ?? 0) === base) return entry;
   return entry?.sync?.base === base ? { ...entry.sync, ...entry.sync.plan } : undefined;
 }
 
-/** An entry with these numbers of layers; undefined numbers are removed. */
+/** An entry with these numbers of layers. Removes the undefined ones. */
 function withStack(
   entry: CatalogueEntry,
   { base }: LayerStack,

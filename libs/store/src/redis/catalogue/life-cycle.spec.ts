@@ -40,8 +40,8 @@ class InterruptedCatalogue extends Catalogue {
   }
 }
 
-describe('a life-cycle operation whose twin is executed right after its record was looked up', () => {
-  it('returns the same answer as its twin, and is not executed again', async () => {
+describe('a life-cycle operation whose twin runs right after the lookup of its record', () => {
+  it('returns the same answer as its twin, and does not run again', async () => {
     const catalogue = new InterruptedCatalogue(connection, 5_000, 2 ** 20);
     const lifeCycle = lifeCycleWith(catalogue);
     const other = lifeCycleWith(new Catalogue(connection, 5_000, 2 ** 20));
@@ -60,7 +60,7 @@ describe('a life-cycle operation whose twin is executed right after its record w
 
 describe('a clear whose instance died', () => {
   it.each(['ready', 'create', 'clear'] as const)(
-    'is finished by %s, and a repeat of it changes nothing',
+    'is finished by %s, and retrying it changes nothing',
     async (next) => {
       const catalogue = new Catalogue(connection, 5_000, 2 ** 20);
       const generations = generationsWith(catalogue);
@@ -86,7 +86,7 @@ describe('a clear whose instance died', () => {
 });
 
 describe('a drop whose instance died', () => {
-  it('is finished by the next creation, and a repeat of it keeps the new filter', async () => {
+  it('is finished by the next creation, and retrying it keeps the new filter', async () => {
     const catalogue = new Catalogue(connection, 5_000, 2 ** 20);
     const lifeCycle = lifeCycleWith(catalogue);
     const [spec, dropping] = [filterSpec(), keyed()];
@@ -107,7 +107,7 @@ describe('a drop whose instance died', () => {
   });
 });
 
-/** Loses the answer to a publication. Before the publication is sent again, another instance acts. */
+/** Loses the reply to a publication. Another instance acts before the publication is sent again. */
 class AnswerLost extends Catalogue {
   meanwhile: ((entry: CatalogueEntry) => Promise<unknown>) | undefined;
 
@@ -122,7 +122,7 @@ class AnswerLost extends Catalogue {
   }
 }
 
-describe('a filter that another instance changes before its creator learns that it is published', () => {
+describe('a filter that another instance changes before its creator knows it is published', () => {
   it('stays, and the creation succeeds', async () => {
     const catalogue = new AnswerLost(connection, 5_000, 2 ** 20);
     const spec = filterSpec();
@@ -141,7 +141,7 @@ describe('a filter that another instance changes before its creator learns that 
   });
 });
 
-describe('a creation that is repeated while another instance removes the remains of its first attempt', () => {
+describe('a creation that is retried while another instance cleans up after its first attempt', () => {
   it('waits, and then creates the filter', async () => {
     const catalogue = new InterruptedCatalogue(connection, 5_000, 2 ** 20);
     const generations = generationsWith(catalogue);
@@ -172,7 +172,7 @@ describe('a creation that is repeated while another instance removes the remains
   });
 });
 
-/** Loses the answer to the announcement of a creation. */
+/** Loses the reply when a creation is announced. */
 class Unheard extends Catalogue {
   override async set(...args: Parameters<Catalogue['set']>): ReturnType<Catalogue['set']> {
     const raw = await super.set(...args);

@@ -18,9 +18,9 @@ import { RedisFilter } from '../layout/filter.js';
 import { type Generations, isBegun, type Making } from './generations.js';
 
 /**
- * Creation, clearing and removal of filters. Each is a change of the catalogue entry (see CatalogueChange), during
- * which other calls wait and no stale positions can be written. If an operation dies halfway, the next one on that name
- * finishes it.
+ * Creates, clears and drops filters. Each is a change of the catalogue entry (see CatalogueChange), during which other
+ * calls wait and no call can write stale positions. If an operation dies halfway, the next one on that name finishes
+ * it.
  */
 export class LifeCycle {
   constructor(
@@ -54,7 +54,7 @@ export class LifeCycle {
   }
 
   /**
-   * Creates a filter whose contents `fill` writes. That may take a long time, so each step has its own deadline,
+   * Creates a filter with the contents that `fill` writes. This may take long, so each step has its own deadline,
    * `timeoutMs` from its start. If `fill` throws, no filter exists.
    */
   async import(
@@ -93,7 +93,7 @@ export class LifeCycle {
   async drop(name: string, kind: FilterKind, operation: Operation): Promise<void> {
     const recalled = () => true;
     await this.onEntry('drop', { name, kind }, operation, recalled, async (read, now) => {
-      // This also drops an unfinished entry if its owner is dead, and frees its keys.
+      // If the owner of an unfinished entry is dead, this drops the entry too, and frees its keys.
       const entry = existing(read, name, kind);
       const of = { verb: 'drop', operation };
       return this.remove(read, this.generations.removing(entry, now, operation.deadline, of));
@@ -101,8 +101,8 @@ export class LifeCycle {
   }
 
   /**
-   * The ready entry of a filter of this kind. Finishes a clear whose instance died. Waits briefly for other changes of
-   * the filter.
+   * The ready entry of a filter of this kind. Finishes a clear if its instance has died, and waits briefly for other
+   * changes of the filter.
    */
   async ready(name: string, kind: FilterKind, deadline: number): Promise<CatalogueEntry> {
     const end = endOfPatience(deadline);
@@ -126,12 +126,12 @@ export class LifeCycle {
   }
 
   /**
-   * Runs `step` on a filter's entry until it returns a value; it returns undefined if the entry has changed since.
-   * Waits for other changes of the entry. Finishes such a change if it is stale, or an earlier attempt of the same
-   * operation. `recalled` turns the record of an executed operation into an answer.
+   * Runs `step` on a filter's entry until it returns a value. It returns undefined if the entry has changed in the
+   * meantime. Waits for other changes of the entry, and finishes a change that is stale or belongs to an earlier
+   * attempt of the same operation. `recalled` turns the record of a completed operation into an answer.
    *
-   * Each round looks for the record after it has read the entry. So if a twin of the same operation publishes between
-   * two reads, either the record is found or the entry has changed, and nothing is done twice.
+   * Each round looks for the record after reading the entry. So if a twin of the operation publishes between two reads,
+   * this call either finds the record or sees a changed entry, and nothing is done twice.
    */
   private async onEntry<T>(
     verb: string,
@@ -173,8 +173,8 @@ export class LifeCycle {
   }
 
   /**
-   * Creates the generation that `entry` describes. Before the quota refuses it, dead changes that count under the
-   * quota's prefix are removed. Undefined if another call was faster.
+   * Creates the generation that `entry` describes. If it exceeds the quota, first removes dead changes under the
+   * quota's prefix. Returns undefined if another call was faster.
    */
   private async make(
     read: EntryRead,
@@ -189,8 +189,8 @@ export class LifeCycle {
   }
 
   /**
-   * Executes and records a clear whose instance died, so that its repeat changes nothing. Undefined if another call was
-   * faster.
+   * Finishes and records a clear whose instance died, so that a retry changes nothing. Returns undefined if another
+   * call was faster.
    */
   private async finishClear(
     read: FoundEntry,
@@ -205,14 +205,14 @@ export class LifeCycle {
     return this.make(read, next, { operation: { ...operation, deadline }, verb });
   }
 
-  /** Undefined if the entry has changed since it was read. */
+  /** Returns undefined if the entry has changed since it was read. */
   private async remove(read: EntryRead, change: CatalogueChange): Promise<true | undefined> {
     return (await carryOut(this.catalogue, read, change)) && true;
   }
 
   /**
-   * Removes unfinished filters of dead instances. False if there were none. Throws if it could remove none of them,
-   * because they must not cause a refusal by a quota.
+   * Removes dead instances' unfinished filters. Returns false if there were none. Throws if it couldn't remove any,
+   * because such filters must not make a quota refuse a call.
    */
   private async freeStale(prefix: string, deadline: number): Promise<boolean> {
     const now = await this.catalogue.now(deadline);
@@ -225,7 +225,7 @@ export class LifeCycle {
       if (!isStale(entry.since, now)) continue;
       try {
         await this.remove(read, this.generations.removing(entry, now, deadline));
-        // True even if another instance was faster: the quota may have room now.
+        // True even if another instance was faster, because the quota may have room now.
         freed = true;
       } catch (error) {
         // Its master is unavailable, or the call timed out. It still counts.

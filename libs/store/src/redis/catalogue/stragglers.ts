@@ -14,9 +14,8 @@ import { abandonSyncScript, commitSyncScript } from '../scripts/sync.js';
 const SYNCED = /^([^.+]+)(?:\.(\d+))?\+(.+)$/;
 
 /**
- * Segments that still take part in a sync that has ended. Either a failover lost the step that ended it in the segment,
- * or a stalled instance continued to open the sync. The token names the sync, and the catalogue says whether it was
- * committed.
+ * Segments that still take part in an ended sync. Either a failover lost the step that ended it there, or a stalled
+ * instance went on opening it. The token names the sync, and the catalogue says whether it was committed.
  */
 export class Stragglers {
   constructor(
@@ -26,16 +25,16 @@ export class Stragglers {
   ) {}
 
   /**
-   * Ends syncs in all segments of a filter if the catalogue says that they have ended. Call this before the catalogue
-   * forgets the last sync.
+   * Ends syncs in all segments of a filter if they have ended in the catalogue. Call this before the catalogue forgets
+   * the last sync.
    */
   async endAll({ name, generation, tags }: CatalogueEntry, deadline: number): Promise<void> {
     await joinAll(tags.map((tag) => this.end(name, generation, tag, deadline)));
   }
 
   /**
-   * Ends a sync in a segment if the catalogue says that it has ended. False if the segment takes part in none, or the
-   * result of that sync is unknown.
+   * Ends a sync in a segment if it has ended in the catalogue. Returns false if the segment takes part in no sync, or
+   * that sync's result is unknown.
    */
   async end(name: string, generation: string, tag: string, deadline: number): Promise<boolean> {
     const { meta } = segmentKeys(tag);
@@ -43,7 +42,7 @@ export class Stragglers {
     const token = (await this.connection.repeat(() => client.hget(meta, 'generation'), deadline)) ?? '';
     const [, of, before = '0', id] = SYNCED.exec(token) ?? [];
     if (of !== generation) return false;
-    // Read after the token: a sync is in the catalogue before segments take part in it, so a sync that is missing there
+    // Read after the token. A sync is in the catalogue before segments take part in it, so if it is missing there, it
     // has ended.
     const { entry } = await this.catalogue.read(name, deadline);
     if (entry?.generation !== generation || entry.state !== 'ready') return false;

@@ -37,9 +37,9 @@ export function syncing({ raw, entry }: EntryRead): Syncing | undefined {
 }
 
 /**
- * Begins and ends syncs. These are catalogue changes (see CatalogueChange) in which each segment takes part by its own
- * script. An end is two changes: the segments end the sync, then remaining entries and keys are deleted. Any instance
- * may continue each.
+ * Begins and ends syncs. These are catalogue changes (see CatalogueChange) with one script per segment. The end of a
+ * sync is two changes. In the first, the segments end the sync. The second deletes remaining entries and keys. Any
+ * instance may continue either.
  */
 export class SyncChanges {
   constructor(
@@ -47,11 +47,11 @@ export class SyncChanges {
     private readonly catalogue: Catalogue,
     private readonly allocation: Allocation,
     private readonly stragglers: Stragglers,
-    /** Removes scheduled entries whose items a commit has forgotten. */
+    /** Removes scheduled entries of items that a commit has forgotten. */
     private readonly removeUnclaimed: (filter: RedisFilter) => Promise<void> = () => Promise.resolve(),
   ) {}
 
-  /** Announces a sync. Undefined if the entry has changed since it was read. Throws QUOTA_EXCEEDED. */
+  /** Announces a sync. Returns undefined if the entry has changed since it was read. Throws QUOTA_EXCEEDED. */
   async announce(
     read: FoundEntry,
     sync: EntrySync,
@@ -69,8 +69,8 @@ export class SyncChanges {
   }
 
   /**
-   * Creates the keys, makes all segments take part, and publishes this with a record of the operation. False if the
-   * entry has changed in the meantime.
+   * Creates the keys, makes all segments take part, and publishes this with a record of the operation. Returns false if
+   * the entry has changed in the meantime.
    */
   async open(found: Syncing, operation: Operation): Promise<boolean> {
     const { deadline } = operation;
@@ -117,7 +117,10 @@ export class SyncChanges {
     await this.allocation.freeSync(tags, layers, sync.base, deadline);
   }
 
-  /** Announces that the sync ends, with its result for callers. Undefined if the entry has changed in the meantime. */
+  /**
+   * Announces that the sync ends, with its result for callers. Returns undefined if the entry has changed in the
+   * meantime.
+   */
   async end(
     { raw, entry }: Syncing,
     stage: 'committing' | 'abandoning',
@@ -129,7 +132,7 @@ export class SyncChanges {
     return set === undefined ? undefined : { raw: set, entry: next };
   }
 
-  /** Continues a committing or abandoning sync until it has ended and, if `whole`, until nothing of it is left. */
+  /** Continues a committing or abandoning sync until it has ended. With `whole`, also until nothing of it is left. */
   async goOn(name: string, deadline: number, whole = true): Promise<void> {
     for (;;) {
       const read = await this.catalogue.read(name, deadline);
@@ -145,19 +148,19 @@ export class SyncChanges {
     }
   }
 
-  /** Like `goOn`. Then also removes scheduled entries that the last commit has left because of a failover. */
+  /** Like `goOn`, but also removes scheduled entries that the last commit left behind because of a failover. */
   async settle(filter: RedisFilter, deadline: number): Promise<void> {
     await this.goOn(filter.name, deadline);
     await this.removed(filter, deadline);
   }
 
-  /** Waits until the scheduled entries whose items a commit has forgotten are removed. */
+  /** Waits until the scheduled entries of items that a commit has forgotten are removed. */
   private async removed(filter: RedisFilter, deadline: number): Promise<void> {
     const late = () => new StoreError('STORE_UNAVAILABLE', `${called(filter)} is still being synced; retry`);
     await within(msUntil(deadline), this.removeUnclaimed(filter), late);
   }
 
-  /** False if more steps remain or the entry has changed. Also true if there was nothing to do. */
+  /** Returns false if more steps remain or the entry has changed, and true if nothing was left to do. */
   private async finish(found: Syncing, deadline: number): Promise<boolean> {
     const { entry } = found;
     const { sync, tags, base = 0 } = entry;
@@ -200,8 +203,8 @@ export class SyncChanges {
   }
 
   /**
-   * Deletes the lanes of a segment that count nothing after the sync. If another run of the server answers in between,
-   * it may miss some lanes. Each missed lane takes a place until its host is used again.
+   * Deletes the lanes of a segment that count nothing after the sync. If the server restarts or fails over in between,
+   * this may miss some lanes. Each of them then takes a place until its host is used again.
    */
   private async renewLanes(entry: CatalogueEntry, tag: string, deadline: number): Promise<void> {
     const { geometry, base = 0, perHost, tags } = entry;
@@ -222,12 +225,12 @@ export class SyncChanges {
     }
   }
 
-  /** Notes a call of a filter's sync, for `tend`. */
+  /** Notes a call to a filter's sync, for `tend`. */
   async note(name: string, now: number, deadline: number): Promise<void> {
     await this.connection.write('zadd', CATALOGUE.syncs, [now, name], deadline);
   }
 
-  /** False if another instance has advanced the sync since its entry was read. Throws STORE_DATA_LOST. */
+  /** Returns false if another instance has advanced the sync since its entry was read. Throws STORE_DATA_LOST. */
   private async inSegments(
     script: Script,
     entry: Syncing['entry'],
@@ -241,8 +244,7 @@ export class SyncChanges {
         const { cells, meta } = segmentKeys(tag, entry.base);
         const run = () => this.connection.mutate(script, [cells, meta], [from, bytes, to], deadline);
         if ((await run()) === 'OK') return true;
-        // The segment may not have ended the previous sync yet. `end` returns false if another call ends that one
-        // first.
+        // The segment may still be in the previous sync. `end` returns false if another call ends that one first.
         await this.stragglers.end(entry.name, entry.generation, tag, deadline);
         if ((await run()) === 'OK') return true;
         await this.assertMovedOn(entry, deadline);
@@ -252,11 +254,11 @@ export class SyncChanges {
     return !done.includes(false);
   }
 
-  /** Throws STORE_DATA_LOST if the sync is still at the stage at which a segment rejected its step. */
+  /** Throws STORE_DATA_LOST if the sync is still at the stage for which a segment rejected its step. */
   private async assertMovedOn(read: Syncing['entry'], deadline: number): Promise<void> {
     const { generation, sync } = read;
     const { entry } = await this.catalogue.read(read.name, deadline);
-    // Clearing or dropping the filter has ended its sync, too.
+    // Clearing or dropping the filter also ends its sync.
     if (entry?.generation !== generation) {
       throw new StoreError(
         'SYNC_ENDED',
@@ -267,7 +269,7 @@ export class SyncChanges {
   }
 }
 
-/** A filter's entry after the commit of its sync. */
+/** A filter's entry after its sync is committed. */
 function withPlan(entry: CatalogueEntry, { plan, base, made, growing, undoing }: EntrySync): CatalogueEntry {
   const { layers: _layers, made: _made, growing: _growing, undoing: _undoing, original, ...rest } = entry;
   const given = original ?? { capacity: entry.capacity, errorRate: entry.errorRate };
@@ -283,7 +285,7 @@ function withPlan(entry: CatalogueEntry, { plan, base, made, growing, undoing }:
   };
 }
 
-/** Only the fields of a plan, since a caller's object may have other fields. */
+/** Picks the fields of a plan, since a caller's object may have others. */
 export function planOf({ capacity, errorRate, geometry, layers }: SyncPlan): SyncPlan {
   return { capacity, errorRate, geometry, ...(layers === undefined ? {} : { layers }) };
 }

@@ -5,7 +5,7 @@ import type { CatalogueEntry } from '../layout/entry.js';
 const OPEN = 'open-sync';
 const END = 'end-sync';
 
-/** The record of the operation that opens a sync, to be written in the step that opens it. */
+/** The record for the operation that opens a sync. The step that opens the sync writes it. */
 export function openedBy(
   operation: Operation,
   { generation, sync }: Pick<CatalogueEntry, 'generation'> & { readonly sync: Pick<Sync, 'id'> },
@@ -14,12 +14,12 @@ export function openedBy(
   return { verb: OPEN, operation, value: { fingerprint, generation, sync: { id: sync.id } } };
 }
 
-/** The record of a sync's end. It is kept as long as records of callers' operations. */
+/** The record of a sync's end. Kept as long as the records of callers' operations. */
 export function endOf({ generation }: CatalogueEntry, sync: Sync, deadline: number): RecordedOperation {
   return { verb: END, operation: ending(sync.id, deadline), value: { fingerprint: '', generation, sync } };
 }
 
-/** The id of the sync that an operation has opened, or undefined. Throws the errors of Catalogue.recall. */
+/** The id of the sync that an operation has opened, or undefined. Throws the same errors as Catalogue.recall. */
 export async function recallOpened(
   catalogue: Catalogue,
   { name, generation }: CatalogueEntry,

@@ -8,8 +8,8 @@ import type { Stragglers } from './stragglers.js';
 import type { SyncChanges } from './sync-changes.js';
 
 /**
- * Finds out why a script found a segment in a different state than the handle expects: a sync has begun or ended,
- * perhaps through another instance; the filter is gone; or data is lost.
+ * Finds out why a segment is in a different state than the handle expects. Either a sync has begun or ended, perhaps
+ * through another instance, or the filter is gone, or data is lost.
  */
 export class Views {
   constructor(
@@ -20,10 +20,10 @@ export class Views {
   ) {}
 
   /**
-   * Reads the state of a segment after a script has rejected this view of it, and returns the view for the next call.
-   * Throws STORE_DATA_LOST only if two reads around the rejected call show the same catalogue entry and the same token
-   * of the segment. Then no sync can have begun or ended in the segment in the meantime. Throws StaleFilterError or the
-   * errors of `Counters` if the filter is gone.
+   * Reads a segment's state after a script has rejected this view of it, and returns the view for the next call. Throws
+   * STORE_DATA_LOST only if two reads around the rejected call show the same catalogue entry and the same token of the
+   * segment. Then no sync can have begun or ended in the segment in the meantime. If the filter is gone, throws
+   * StaleFilterError or the errors that `Counters` lists.
    */
   async look(
     { filter, segment, token: rejected, entry: before }: SegmentView,

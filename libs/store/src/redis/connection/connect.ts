@@ -6,7 +6,7 @@ import type { Clock } from '../../clock.js';
 export interface SentinelOptions {
   /** host:port of some Sentinels. */
   readonly nodes: readonly string[];
-  /** Name of the master that the Sentinels watch. */
+  /** The Sentinels' name for the master. */
   readonly master: string;
   /** Credentials of the Sentinels, if they require any. */
   readonly username?: string;
@@ -31,13 +31,13 @@ export interface ConnectionOptions {
   readonly username?: string;
   readonly password?: string;
   /**
-   * Encrypts connections to a cluster, or to Sentinels and the servers behind them. With a rediss:// URL, its
-   * certificates are used for that connection.
+   * Encrypts connections to a cluster, or to Sentinels and the servers behind them. A rediss:// URL uses its
+   * certificates too.
    */
   readonly tls?: TlsSettings;
   /** Timeout of a store call, and of a connection that does not answer, in ms. */
   readonly timeoutMs: number;
-  /** Number of replicas that must acknowledge a change before it is answered. Default: 0. */
+  /** Number of replicas that must acknowledge a change before the call returns. Default: 0. */
   readonly waitReplicas?: number;
   readonly clock?: Clock;
 }
@@ -45,14 +45,14 @@ export interface ConnectionOptions {
 const RETRY_MOST_MS = 1000;
 const retryDelay = (attempt: number) => Math.min(50 * 2 ** Math.min(attempt, 5), RETRY_MOST_MS);
 
-/** How long an orderly close of a connection may take before it is cut, in ms. */
+/** How long an orderly close may take before the connection is cut, in ms. */
 const DISCONNECT_MS = 100;
 
 /**
  * Creates a client that neither queues commands while disconnected nor sends them again.
  *
- * @param silenceMs how long an answer may be overdue before the connection is closed, so that its commands do not run
- * unnoticed later
+ * @param silenceMs how late a reply may be before the connection is closed, so that its commands don't run unnoticed
+ * later
  */
 export function connect(options: ConnectionOptions, silenceMs: number): Redis | Cluster {
   const shared = sharedOptions(options, silenceMs);
@@ -69,13 +69,13 @@ type SharedOptions = ReturnType<typeof sharedOptions>;
 function sharedOptions(options: ConnectionOptions, silenceMs: number) {
   return {
     autoResendUnfulfilledCommands: false,
-    // Makes commands of a lost connection fail immediately. With null they would wait forever.
+    // Makes commands fail immediately when their connection is lost. With null they would wait forever.
     maxRetriesPerRequest: 0,
     connectTimeout: options.timeoutMs,
     disconnectTimeout: DISCONNECT_MS,
     socketTimeout: silenceMs,
     keepAlive: 10_000,
-    // Client info needs a permission that Redis 7.0 does not know.
+    // Client info needs a permission that Redis 7.0 doesn't have.
     disableClientInfo: true,
     ...(options.username !== undefined && { username: options.username }),
     ...(options.password !== undefined && { password: options.password }),
@@ -124,8 +124,7 @@ function connectSentinel(
     sentinelCommandTimeout: options.timeoutMs,
     sentinelRetryStrategy: retryDelay,
     retryStrategy: retryDelay,
-    // The connection leaves a replaced master as soon as a Sentinel reports the failover, even if the old master
-    // answers.
+    // Leaves a replaced master as soon as a Sentinel reports the failover, even if the old master still responds.
     failoverDetector: true,
     reconnectOnError: (error) => error.message.startsWith('READONLY'),
   });

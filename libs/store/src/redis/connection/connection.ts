@@ -12,23 +12,23 @@ export type { ConnectionOptions } from './connect.js';
 
 type Value = string | number | Buffer;
 
-/** Arguments of a call, or a function that returns them for an attempt, numbered from 1. */
+/** A call's arguments, or a function that returns them for each attempt, numbered from 1. */
 type Args = readonly Value[] | ((attempt: number) => readonly Value[]);
 
 /** Commands that change one key and are safe to repeat. */
 export type WriteCommand = 'hdel' | 'hset' | 'setrange' | 'unlink' | 'zadd' | 'zrem';
 
 const FIRST_TRY_ENDS = ['ready', 'error', 'close', 'end'];
-/** Pause before a client that has given up connects again, in ms. */
+/** Pause in ms before a client that has given up connects again. */
 const REVIVE_MS = 100;
 const REDIRECTED = /^(MOVED|ASK|NOSCRIPT)\b/;
 
 /**
- * The connection to a Redis server or cluster. The store retries, not the client, because the client cannot know which
- * commands are safe to repeat. Every script of this store is, because of its operation record. So the client neither
- * queues commands while disconnected nor sends them again.
+ * The connection to a Redis server or cluster. The store retries, not the client, because the client can't know which
+ * commands are safe to repeat. Every script of this store is safe, because of its operation record. So the client
+ * neither queues commands while disconnected nor resends them.
  *
- * Changes go through `mutate` and `write`, which answer once the required number of replicas has the change.
+ * Changes go through `mutate` and `write`, which resolve once enough replicas have the change.
  */
 export class Connection {
   readonly client: Redis | Cluster;
@@ -86,8 +86,8 @@ export class Connection {
   }
 
   /**
-   * Runs a script that changes nothing, and retries it until `deadline` while that can help. With `binary`, strings are
-   * returned as Buffers. Throws the errors of `repeat`.
+   * Runs a read-only script, and retries it until `deadline` as long as that can help. With `binary`, returns strings
+   * as Buffers. Throws the same errors as `repeat`.
    */
   run(script: Script, keys: string[], args: Args, deadline: number, binary = false): Promise<unknown> {
     const timed = this.timed(script);
@@ -97,7 +97,7 @@ export class Connection {
     );
   }
 
-  /** Like `run`, for a script that changes data. A repeat, too, is answered only once the replicas have the change. */
+  /** Like `run`, for a script that changes data. Even a repeat resolves only once the replicas have the change. */
   mutate(script: Script, keys: string[], args: Args, deadline: number, binary = false): Promise<unknown> {
     const { writer } = this;
     if (!writer) return this.run(script, keys, args, deadline, binary);
@@ -110,7 +110,7 @@ export class Connection {
     }, deadline);
   }
 
-  /** Runs a command that changes one key. Throws the errors of `repeat`. */
+  /** Runs a command that changes one key. Throws the same errors as `repeat`. */
   write(command: WriteCommand, key: string, args: readonly Value[], deadline: number): Promise<unknown> {
     const { writer } = this;
     if (!writer) return this.repeat(() => this.client.call(command, key, ...args), deadline);
@@ -168,7 +168,7 @@ export class Connection {
     this.subscriber?.disconnect();
   }
 
-  /** Errors of this client are ignored: without its messages, callers only learn of new entries later. */
+  /** Ignores this client's errors: without its messages, callers only learn of new entries later. */
   private openSubscriber(): void {
     const subscriber = this.revived(connect(this.options, this.options.timeoutMs));
     this.subscriber = subscriber;
@@ -188,16 +188,16 @@ export class Connection {
   }
 
   private watch(client: Redis | Cluster): Redis | Cluster {
-    // Without a listener, a lost connection would end the process. Readiness and calls report the error.
+    // Without a listener, a lost connection would crash the process. Readiness and calls report the error.
     client.on('error', (error: unknown) => (this.lastError = withoutCommand(error)));
     client.on('ready', () => (this.lastError = undefined));
     return this.revived(client);
   }
 
   /**
-   * Makes a client connect again after it has ended. If a Sentinel reports a failover while the client asks for the
-   * master, the client gives up permanently, regardless of its retry strategy (ioredis: `FailoverDetector` disconnects
-   * the connector that is connecting).
+   * Makes a client reconnect after it has ended. If a Sentinel reports a failover while the client asks for the master,
+   * the client gives up for good, whatever its retry strategy (ioredis: `FailoverDetector` disconnects the connector
+   * that is connecting).
    */
   private revived(client: Redis | Cluster): Redis | Cluster {
     const revive = (): void => {
@@ -211,8 +211,8 @@ export class Connection {
   }
 
   /**
-   * The client follows redirections and loads scripts, but not inside a pipeline. So the write first goes without WAIT
-   * through the client. Then it is sent again to the right node, where it changes nothing more but waits for the
+   * The client follows redirections and loads scripts, but not inside a pipeline. So the write first goes through the
+   * client, without WAIT. Then it goes to the right node again, where it changes nothing more but waits for the
    * replicas.
    */
   private async replicated(write: Write, followed: () => Promise<unknown>): Promise<unknown> {
@@ -259,7 +259,7 @@ export class Connection {
   }
 }
 
-/** The error of a call that timed out. Its commands may still be executed. */
+/** The error for a call that timed out. Its commands may still run. */
 function noAnswer(): Error {
   return new Error('no answer in time');
 }
@@ -270,7 +270,7 @@ function define(client: Redis | Cluster, script: Script): void {
   client.defineCommand(name, isFixed(script) ? { numberOfKeys, lua } : { lua });
 }
 
-/** True if the client knows the script's number of keys. For ioredis, 0 means that each call gives it. */
+/** True if the client knows the script's number of keys. In ioredis, 0 means that each call passes it. */
 function isFixed({ numberOfKeys, moreKeys }: Script): boolean {
   return numberOfKeys > 0 && !moreKeys;
 }

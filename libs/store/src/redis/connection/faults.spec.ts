@@ -29,7 +29,7 @@ describe('an unavailable Redis', () => {
     expect(inOurWords(undefined)).toBeUndefined();
   });
 
-  it('is answered with a public message', () => {
+  it('gets a public message', () => {
     const error = away('Redis cannot be reached', new Error('Connection is closed.'));
     expect(error).toBeInstanceOf(StoreError);
     expect(error).toMatchObject({

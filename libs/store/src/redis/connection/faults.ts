@@ -1,6 +1,6 @@
 import { StoreError } from '../../errors.js';
 
-/** Server errors after which the same call may succeed: nothing was done, or it is safe to repeat. */
+/** Server errors after which the same call may succeed. It did nothing, or is safe to repeat. */
 const PASSING =
   /^(LOADING|TRYAGAIN|ASK|MOVED|NOSCRIPT|CLUSTERDOWN|MASTERDOWN|READONLY|BUSY|NOREPLICAS|UNBLOCKED)\b/;
 
@@ -10,7 +10,7 @@ const NOT_LET_IN = /\b(NOAUTH|WRONGPASS)\b/;
 /** Codes of TLS handshake errors: an untrusted certificate, or a peer that does not speak TLS. */
 const UNTRUSTED = /CERT|SIGNATURE|^ERR_(TLS|SSL)|^EPROTO$/;
 
-/** Words in the messages of these errors, for clients that pass on nothing else. */
+/** Words in these errors' messages, for clients that pass on nothing else. */
 const UNTRUSTED_WORDS = /certificate|\bSSL\b|\bTLS\b/;
 
 /**
@@ -20,7 +20,7 @@ const UNTRUSTED_WORDS = /certificate|\bSSL\b|\bTLS\b/;
 export function finalError(error: unknown, clustered: boolean): Error | undefined {
   if (!(error instanceof Error)) return undefined;
   if (error.name !== 'ReplyError') {
-    // A defect of this code, not a fault of the connection.
+    // A bug in this code, not a connection fault.
     return error instanceof TypeError || error instanceof RangeError ? error : undefined;
   }
   const { message } = error;
@@ -45,18 +45,14 @@ export function unavailable(message: string, cause: unknown): StoreError {
 }
 
 /**
- * The error for a lost or silent connection, described by `fault`. Everyone may read its message; its cause is for the
- * log.
+ * The error for a lost or silent connection, described by `fault`. Its message is public, and its cause is for the log.
  */
 export function away(fault: string, cause: unknown): StoreError {
   const message = `${fault}; retry later`;
   return new StoreError('STORE_UNAVAILABLE', message, { cause: inOurWords(cause), isPublic: true });
 }
 
-/**
- * Messages of the client and their meaning here. The client's own words name options that are not settings of the
- * service.
- */
+/** The client's messages and what they mean here. Its own words name options that aren't settings of the service. */
 const CLIENT_WORDS: readonly (readonly [RegExp, string])[] = [
   [
     /^(Connection is closed|Reached the max retries|Stream isn't writeable)/,
@@ -70,7 +66,7 @@ const CLIENT_WORDS: readonly (readonly [RegExp, string])[] = [
   [/^All sentinels are unreachable/, 'no Sentinel can be reached, or none knows the master'],
 ];
 
-/** Translates errors of the client; returns all other errors unchanged. */
+/** Translates the client's errors, and returns all others unchanged. */
 export function inOurWords(error: unknown): unknown {
   const message = text(error, 'message');
   const [, words] = CLIENT_WORDS.find(([theirs]) => theirs.test(message)) ?? [];
@@ -85,9 +81,7 @@ function notPermitted(message: string): string {
   return `its user may not run ${command ?? 'a command in a script, or may not use its key'}`;
 }
 
-/**
- * Why there is no connection, without naming a host or a secret. The client of a cluster hides the code of a TLS error.
- */
+/** Why there is no connection, without naming a host or a secret. A cluster client hides the code of a TLS error. */
 export function faultOf(error: unknown, encrypted: boolean): string {
   const origin = originOf(error);
   const message = text(origin, 'message');

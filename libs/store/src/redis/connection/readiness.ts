@@ -31,7 +31,7 @@ async function nodeWarnings(node: Redis, options: ConnectionOptions): Promise<st
   const info = await node.info();
   const policy = field(info, 'maxmemory_policy') ?? '';
   return [
-    // Filter data has no time to live, so volatile-* policies do not evict it.
+    // Filter data has no time to live, so volatile-* policies don't evict it.
     policy.startsWith('allkeys-')
       ? `Redis evicts keys (maxmemory-policy ${policy}): filters can be lost; use noeviction`
       : undefined,
@@ -72,7 +72,7 @@ function replicaWarning(
   return sentinel ? 'the Redis master has no replica that a Sentinel could promote' : undefined;
 }
 
-/** A setting of the server; undefined if the user may not read it, as on hosted servers. */
+/** A server setting, or undefined if the user may not read it, as on hosted servers. */
 async function setting(node: Redis, name: string): Promise<string | undefined> {
   const reply: unknown = await node.call('CONFIG', 'GET', name).catch(() => undefined);
   const value: unknown = Array.isArray(reply) ? reply[1] : undefined;

@@ -10,11 +10,11 @@ export interface Write {
   readonly args: readonly (string | number | Buffer)[];
   /** True if strings are returned as Buffers. */
   readonly binary: boolean;
-  /** Milliseconds since the epoch. The caller stops waiting then. */
+  /** When the caller stops waiting, in ms since the epoch. */
   readonly end: number;
 }
 
-/** Fewer replicas than required have a change. The server that answered has it. */
+/** Fewer replicas than required have a change. The server that replied has it. */
 export class TooFewReplicasError extends Error {
   constructor(wanted: number, acknowledged: number) {
     super(`${acknowledged} replicas acknowledged a change in time; REDIS_WAIT_REPLICAS requires ${wanted}`);
@@ -28,16 +28,14 @@ interface Waiting {
   readonly reject: (error: unknown) => void;
 }
 
-/** A pipeline's result for one command. */
+/** One command's result in a pipeline. */
 type Outcome = readonly [Error | null, unknown];
 
 /**
  * Sends writes, and resolves each once the required number of replicas has it. WAIT follows the writes in the same
- * pipeline on the same connection. On another connection it could reach a replica that was promoted in between and
- * lacks the write.
+ * pipeline. On another connection, it could reach a replica that was promoted in between and lacks the write.
  *
- * WAIT blocks its connection, so this connection is for writes only. Writes that arrive during a WAIT share the next
- * one.
+ * WAIT blocks its connection, so this one is for writes only. Writes that arrive during a WAIT share the next one.
  */
 export class ReplicatedWrites {
   private readonly waiting = new Map<Redis, Waiting[]>();
@@ -47,7 +45,7 @@ export class ReplicatedWrites {
     private readonly replicas: number,
   ) {}
 
-  /** Rejects with the server's error (redirections included), TooFewReplicasError, or the connection's error. */
+  /** Rejects with the server's error (including redirections), TooFewReplicasError, or the connection's error. */
   send(write: Write): Promise<unknown> {
     return this.sendTo(this.ownerOf(write.key), write, false);
   }
@@ -74,7 +72,7 @@ export class ReplicatedWrites {
   }
 
   private async drain(node: Redis): Promise<void> {
-    // Waits one turn, so that writes of the same moment share a pipeline.
+    // Waits one turn, so that simultaneous writes share a pipeline.
     await Promise.resolve();
     for (let batch = this.take(node); batch.length > 0; batch = this.take(node)) {
       const live = batch.filter(({ write }) => msUntil(write.end) > 0);

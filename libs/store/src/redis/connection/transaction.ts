@@ -1,6 +1,6 @@
 import type { ChainableCommander } from 'ioredis';
 
-/** The answers of a transaction's commands. Throws the error of the first command that failed. */
+/** The replies to a transaction's commands. Throws the error of the first command that failed. */
 export async function together(transaction: ChainableCommander): Promise<unknown[]> {
   try {
     const outcomes = (await transaction.exec()) ?? [];
@@ -9,7 +9,7 @@ export async function together(transaction: ChainableCommander): Promise<unknown
       return value;
     });
   } catch (error) {
-    // Errors of single commands say why the transaction was discarded.
+    // The single commands' errors say why the transaction was discarded.
     const [cause] = (error as { previousErrors?: unknown[] }).previousErrors ?? [];
     throw cause ?? error;
   }

@@ -12,8 +12,8 @@ import { addSyncCounts, end, head, keptOfHosts, open, openQueue, openRange, shar
 import { addTo, answered, claims } from './passes.js';
 
 /**
- * See Counters.add. An item that the sync's layers claim is not new. The add changes nothing for it or, if the filter
- * ages, extends its lifetime in all layers that claim it, the filter's own and the sync's.
+ * See Counters.add. An item that the sync's layers claim is not new. The add leaves it unchanged or, if the filter
+ * ages, extends its lifetime in all layers that claim it, both the filter's own and the sync's.
  */
 export function add(frame: Frame): string {
   const { ages, queued, hosts, visits = false } = frame.task;
@@ -108,7 +108,7 @@ end
 }
 
 /**
- * The items that would exceed `maxUrls` of their host, or whose host would exceed the limit on hosts. Copies of an item
+ * The items that would exceed their host's `maxUrls`, or whose host would exceed the limit on hosts. Copies of an item
  * count once, and get the same answer.
  */
 const limited = (frame: Frame): string => `
@@ -141,8 +141,8 @@ if openedQueue.mayLimit(count) then
 end`;
 
 /**
- * If the filter may grow and its known layers may be too small for the batch, counts the new items. Copies count once:
- * they have the same bytes in the first layer's packed items. A hidden item counts as new.
+ * Counts the new items if the filter may grow and its known layers may be too small for the batch. Copies count once,
+ * because they have the same bytes in the first layer's packed items. A hidden item counts as new.
  */
 const roomForNew = (frame: Frame): string => `
 if ${frame.arg('grows')} == '1' then
@@ -190,7 +190,7 @@ end`
     : '';
 };
 
-/** Voids earlier entries of the visited items. If the filter ages, an item must get a new entry for that. */
+/** Voids the visited items' earlier entries. If the filter ages, an item must get a new entry for that. */
 const voidEarlier = `
 if added > 0 then
   local fresh = {}

@@ -4,16 +4,16 @@ import { type Frame, type LayerShape, NAMES, type Place, type StackName } from '
 import { each, readItem } from './packed-cells.js';
 
 /*
- * Lua that reads and writes the cells of one item of a filter that ages (../../age.ts). An item is read with one
- * GETRANGE from its page's stamp to its last cell. For cell j, o<j> is its offset in the reply, and v<j> its byte.
- * `epoch` is the current epoch.
+ * Lua that reads and writes the cells of one item of a filter that ages (../../age.ts). One GETRANGE reads an item,
+ * from its page's stamp to its last cell. For cell j, o<j> is the offset in the reply, and v<j> the byte. `epoch` is
+ * the current epoch.
  *
- * meta has the epoch of the last change, as `epoch`, and for each layer its cells by their last epoch, as `ring`: CYCLE
- * numbers of 4 bytes, in the order of the epochs modulo CYCLE. The number of items follows from the ring. meta has it
- * as of the last change.
+ * meta has the epoch of the last change as `epoch`. For each layer, it counts the cells by their last epoch as `ring`:
+ * CYCLE numbers of 4 bytes, in the order of the epochs modulo CYCLE. The number of items follows from the ring, and
+ * meta has it as of the last change.
  */
 
-/** The value of one count in the byte of a cell. */
+/** One count in a cell's byte. */
 const UNIT = CYCLE;
 const FULL = 15 * UNIT;
 
@@ -25,8 +25,8 @@ const MOST_EXPIRED = 200;
 const values = (k: number): string => each(k, (j) => `v${j}`, ', ');
 
 /**
- * After readItem: the page's `stamp`, and its `lag`, the epochs that it is behind. Most pages are up to date; for these
- * the script only compares the stamp.
+ * After readItem: the page's `stamp`, and its `lag`, the number of epochs it is behind. Most pages are up to date, and
+ * for these the script only compares the stamp.
  */
 const STAMP = `
       local stamp, lag = epoch, 0
@@ -45,8 +45,8 @@ const liveFor = (k: number, epochs: string): string =>
   each(k, (j) => `v${j} >= ${UNIT} and (v${j} - stamp) % 16 >= ${epochs}`, ' and ');
 
 /**
- * `lastingUntil(last)`: a table that is true for bytes of cells that live for `last` more epochs in an up-to-date page.
- * A lookup takes a third of the time of the computation for each cell. Each table is built once.
+ * `lastingUntil(last)`: a table that is true for the bytes of cells that live for `last` more epochs in an up-to-date
+ * page. A lookup takes a third of the time that computing it for each cell would take. Each table is built once.
  */
 const LASTING = `
 local lastings = {}
@@ -65,8 +65,8 @@ end
 `;
 
 /**
- * `clean(cells, from, bytes, stamp)`: empties the expired cells of a page with this number of bytes, and stamps it.
- * Returns the new page, and the number of emptied cells that were at 15.
+ * `clean(cells, from, bytes, stamp)`: empties the expired cells in a page of this many bytes, and stamps it. Returns
+ * the new page and the number of emptied cells that were at 15.
  */
 const CLEAN = `
 local maps, find, gsub = {}, string.find, string.gsub
@@ -107,8 +107,8 @@ const cleanItem = ({ hashes: k, pageBytes = 0 }: LayerShape): string => `
         end`;
 
 /**
- * Makes each cell live for at least `last` more epochs, and raises it by one if the item is new. Some cells of a new
- * item may be empty or expired. `ring` counts cells by their last epoch.
+ * Makes each cell live for at least `last` more epochs, and raises it by one if the item is new. A new item's cells may
+ * be empty or expired. `ring` counts cells by their last epoch.
  */
 const raiseAged = (k: number, isNew: string): string => `
         local expiry, up = (epoch + last) % 16, ${isNew} and ${UNIT} or 0
@@ -145,7 +145,7 @@ const lowerAged = (k: number): string =>
     '\n          ',
   );
 
-/** Writes the bytes v<j> back, together with the bytes of the page before and between them. */
+/** Writes the bytes v<j> back, with the page's bytes before and between them. */
 const writeAged = (k: number): string =>
   `call('SETRANGE', cells, from, concat({${each(
     k,
@@ -153,7 +153,7 @@ const writeAged = (k: number): string =>
     ', ',
   )}}))`;
 
-/** KEYS of the hidden items of the own or the sync's layers. */
+/** KEYS of the hidden items in the filter's own or the sync's layers. */
 export const hiddenKeyOf = ({ keys }: Frame, stack: StackName): string =>
   `KEYS[${keys.hidden + (stack === 'own' ? 0 : 1)}]`;
 
@@ -265,8 +265,8 @@ const showAgain = (frame: Frame, stack: StackName): string => {
 };
 
 /**
- * Writes the counts by epoch of all layers that have changed, or of all layers if a new epoch has begun. Deletes hidden
- * items that have expired.
+ * Writes the counts by epoch for all layers that have changed, or for all layers if a new epoch has begun. Deletes
+ * expired hidden items.
  */
 function saveAge(frame: Frame): string {
   const fields = frame.places.map(

@@ -1,11 +1,11 @@
 import type { Frame, LayerShape, Place } from './frame.js';
 
 /**
- * Lua text for one kind of cells: packed counters and bits (packed-cells.ts), or bytes that age (aged-cells.ts). Only
- * this text differs between their scripts.
+ * Lua for one kind of cell: packed counters and bits (packed-cells.ts), or bytes that age (aged-cells.ts). Their
+ * scripts differ only in this text.
  */
 export interface CellKind {
-  /** After the head of a script: the variables that its passes need. */
+  /** Variables for the passes, after the script's head. */
   open(frame: Frame): string;
   /** Reads item n. Sets `live` to whether the layer claims it. */
   claim(shape: LayerShape): string;
@@ -24,13 +24,13 @@ export interface CellKind {
   /** After visit: writes the item. */
   raise(place: Place): string;
   /**
-   * After claim: removes the item. Sets its answer as `moved`: '1' if it was removed, '2' if no counter could be
-   * lowered, '0' if it was hidden.
+   * After claim: removes the item. Sets its answer, `moved`: '1' if it was removed, '2' if no counter could be lowered,
+   * '0' if it was hidden.
    */
   lower(frame: Frame, place: Place): string;
   /** The smallest of the item's counters. */
   least(shape: LayerShape): string;
-  /** After a pass that changes the layer: updates the layer's counts in meta, and stored[place]. */
+  /** Updates the layer's counts in meta and `stored[place]`. Call it after a pass that changes the layer. */
   account(frame: Frame, place: Place): string;
   /** At the end of a change. */
   save(frame: Frame): string;

@@ -14,10 +14,10 @@ import type { Segments } from '../segments/segments.js';
 import type { Sweeper } from '../segments/sweeper.js';
 import type { SyncEnds } from '../segments/sync-ends.js';
 
-/** Maximum age of the item counts that the limit on items relies on, in ms. */
+/** How old item counts may be when the limit on items relies on them, in ms. */
 const ITEMS_SEEN_FOR_MS = 1000;
 
-/** The answer of a script for a removed item. */
+/** A script's answer for a removed item. */
 const REMOVED = String(Removed.Removed);
 
 export class RedisCounters implements Counters {
@@ -112,16 +112,16 @@ export class RedisCounters implements Counters {
       }
     }
     if (!sync || !short(sync.stack)) return;
-    // The sync's layers must also hold items that the filter has. If only they lack room, the add is not refused: the
-    // sync is abandoned.
+    // The sync's layers must also hold items that the filter has. If only they lack room, the add succeeds and the sync
+    // is abandoned.
     const unlisted = await countUnlisted(this.itemCalls, filter, positions, operation.deadline);
     if (!sync.stack.takes(unlisted) && !(await this.wasBegun(filter, positions, operation)))
       await this.ends.abandonFull(filter, sync.id, operation.deadline);
   }
 
   /**
-   * True if an earlier attempt has added items, and so passed the limit; this attempt must then complete it. The chunks
-   * of a segment run in order, so the first chunk has the first record there. Every segment is asked, because the
+   * True if an earlier attempt has passed the limit and added items. This attempt must then complete it. A segment's
+   * chunks run in order, so the first chunk has the first record there. The call asks every segment, because the
    * earlier attempt may have reached only one of them.
    */
   private async wasBegun(filter: RedisFilter, positions: Positions, operation: Operation): Promise<boolean> {

@@ -3,17 +3,17 @@ import { type CountName, countOf, RECORD_FIELDS, SYNC } from '../scripts/script.
 
 type Value = string | number | Buffer;
 
-/** The call that a script executes for the items of a batch. `add`, `remove` and `keep` change them. */
+/** The call that a script runs on a batch's items. `add`, `remove` and `keep` change them. */
 export type Verb = 'add' | 'remove' | 'keep' | 'check' | 'count' | 'listed';
 
 /** The properties of a layer that its script depends on. */
 export interface LayerShape {
   readonly hashes: number;
-  /** Byte offsets inside a page need two bytes: pages of more than 256 bytes. */
+  /** Byte offsets inside a page need two bytes, because pages have more than 256 bytes. */
   readonly wide: boolean;
   /** The layer has several pieces in a segment. */
   readonly split: boolean;
-  /** Bytes of a page, if the filter ages: its scripts clean whole pages. */
+  /** Bytes per page, if the filter ages. Its scripts clean whole pages. */
   readonly pageBytes?: number;
 }
 
@@ -37,22 +37,22 @@ export interface ItemTask {
   /** True if that queue has a lane for each host. */
   readonly hosts: boolean;
   /**
-   * An add that queues nothing. With `queued`, it voids entries of its items (../scripts/unclaimed.ts), and counts the
-   * URLs of each host that it adds to the sync's layers. Without `queued`, it is refused if it has entries to void.
+   * An add that queues nothing. With `queued`, it voids its items' entries (../scripts/unclaimed.ts), and counts the
+   * URLs of each host that it adds to the sync's layers. Without `queued`, it fails if it would have to void entries.
    */
   readonly visits?: boolean;
   /** True if each add raises counters, even if the item is present. */
   readonly multiset: boolean;
-  /** A remove that names an entry for each item, and changes nothing for those whose entry has moved. */
+  /** A remove that names an entry for each item, and skips items whose entry has moved. */
   readonly named?: boolean;
 }
 
-/** A layer and its index in the script: layers of the sync follow the filter's own. */
+/** A layer and its index in the script. The sync's layers follow the filter's own. */
 export interface Place {
   readonly shape: LayerShape;
   readonly place: number;
   readonly stack: StackName;
-  /** Number of the layer in its stack. */
+  /** The layer's number in its stack. */
   readonly layer: number;
   /** True for the newest layer of its stack that the caller knows. */
   readonly isLast: boolean;
@@ -68,7 +68,7 @@ const MOST_STRAIGHT = 16;
 const READS_HAVE = { keys: 2, args: 2 };
 const CHANGES_HAVE = { keys: 4, args: 8 };
 
-/** Names of Lua variables, and the prefix of fields in meta, for the own and the sync's layers. */
+/** Lua variable names and the prefix of meta fields, for the filter's own and the sync's layers. */
 export const NAMES = {
   own: { prefix: '', open: 'open', gone: 'gone', shown: 'shown', grow: 'GROW' },
   sync: { prefix: SYNC, open: 'syncOpen', gone: 'syncGone', shown: 'syncShown', grow: 'GROWSYNC' },
@@ -119,10 +119,10 @@ export type ArgName =
   | 'again';
 
 /**
- * ARGV of each layer, after those: the `bytes` of a piece, the number of the layer's `keys`, its `share` of items in
- * the segment, and the `packed` items. If the layer is split, `places` has the index of each item's key (2 bytes per
- * item). If the filter ages, `cells` is the number of the layer's cells in the segment. The first layer's key is
- * KEYS[1], so it has neither `bytes` nor `keys` unless it is split.
+ * ARGV for each layer, after those above: the `bytes` of a piece, the number of the layer's `keys`, its `share` of
+ * items in the segment, and the `packed` items. If the layer is split, `places` has the index of each item's key (2
+ * bytes per item). If the filter ages, `cells` is the number of cells that the layer has in the segment. The first
+ * layer's key is KEYS[1], so it has neither `bytes` nor `keys` unless it is split.
  */
 export type LayerArg = 'bytes' | 'keys' | 'share' | 'packed' | 'places' | 'cells';
 
@@ -136,7 +136,7 @@ export type LayerValues = { readonly [name in LayerArg]: Value };
 export class Frame {
   readonly changes: boolean;
   /**
-   * True for one layer in one piece without a sync, if no item is skipped: the loop over the items is then part of the
+   * True for one layer in one piece without a sync, if no item is skipped. The loop over the items is then part of the
    * script's main function.
    */
   readonly isStraight: boolean;

@@ -26,7 +26,7 @@ export interface ChunkCall {
   readonly field: string;
 }
 
-/** The limits of a filter, over all its segments. */
+/** A filter's limits over all its segments. */
 export interface ItemLimits {
   readonly maxSyncForgets: number;
   readonly maxHidden: number;
@@ -49,7 +49,7 @@ interface Lacking {
 /** Number of removals that every segment can note during any sync. */
 const LEAST_NOTED = 1_000;
 
-/** The answer for a segment that takes no part in a sync. */
+/** The answer if a segment takes no part in a sync. */
 const NOTHING: Answer = { answers: '', items: 0, sweep: false };
 
 /** A script for a chunk of items, with its keys and arguments. */
@@ -59,7 +59,7 @@ interface ProgramCall {
   readonly args: ReturnType<Frame['pack']>;
 }
 
-/** How a script on items is called. */
+/** How to call a script on items. */
 interface CallDetails {
   /** The script changes the queue. */
   readonly queued: boolean;
@@ -70,7 +70,7 @@ interface CallDetails {
   readonly values: ArgValues;
 }
 
-/** The calls on a chunk of items. Each runs the program for the layers that its segment is known to have. */
+/** Calls on a chunk of items. Each runs the program for the layers that its segment is known to have. */
 export class ItemCalls {
   private readonly programs = new Map<string, ItemProgram>();
 
@@ -79,7 +79,7 @@ export class ItemCalls {
     private readonly growth: Growth,
     private readonly limits: ItemLimits,
     private readonly ends: SyncEnds,
-    /** Counts the hidden items of all segments of a filter. */
+    /** Counts a filter's hidden items in all segments. */
     private readonly hiddenIn: (filter: RedisFilter) => Promise<number>,
   ) {}
 
@@ -122,7 +122,7 @@ export class ItemCalls {
     const { filter, chunk, operation } = call;
     const { queued, spread, stack } = filter;
     const { maxSyncForgets, maxHidden } = this.limits;
-    // If hosts choose the segments, one segment may have nearly all items of a set.
+    // If hosts choose the segments, one segment may have nearly all of a set's items.
     const noting = stack.isByHost ? maxSyncForgets : Math.ceil(maxSyncForgets / spread);
     const values = {
       maxMarks: this.segments.limits.maxMarks,
@@ -149,8 +149,8 @@ export class ItemCalls {
   }
 
   /**
-   * Undefined if the segment is not known to take part in the sync, or can note no more removals. `counted`: the items
-   * count as listed; otherwise they come from the queue. `hosts`: the names of their hosts.
+   * Returns undefined if the segment isn't known to take part in the sync, or can't note any more removals. `counted`:
+   * the items count as listed. Otherwise they come from the queue. `hosts`: the names of their hosts.
    */
   async keep(
     call: ChunkCall,
@@ -242,7 +242,7 @@ export class ItemCalls {
       queued,
       hosts,
       multiset,
-      // Visits of a set that ages void no entries.
+      // In a set that ages, visits void no entries.
       ...(visits && (hosts || !ages) && { visits }),
       ...(named && { named }),
     });
@@ -270,9 +270,8 @@ export class ItemCalls {
   }
 
   /**
-   * Runs a script until its view of the segment is right and the segment has the layers that it needs. This call
-   * creates the layers, or learns that another has. All runs have the same operation and field, so the change is made
-   * once.
+   * Runs a script until its view of the segment is right and the segment has the layers it needs. This call creates the
+   * layers, or learns that another call has. All runs have the same operation and field, so the change happens once.
    */
   private async grown(
     filter: RedisFilter,
@@ -320,7 +319,7 @@ export class ItemCalls {
   }
 }
 
-/** True if the queue counts the URLs of hosts that the layers of the segment's sync get. */
+/** True if the queue counts, by host, the URLs added to the layers of the segment's sync. */
 const countsKept = ({ filter, sync }: SegmentView, { host }: Positions): boolean =>
   sync !== undefined && host !== undefined && filter.perHost?.maxUrls !== undefined;
 
@@ -332,10 +331,7 @@ const maxAgeMs = ({ maxAgeSeconds = 0 }: RedisFilter) => maxAgeSeconds * 1_000;
 
 const mayGrow = ({ made, plan }: LayerStack) => (made < plan.length ? '1' : '0');
 
-/**
- * The layer that a script lacks. `known`: the numbers of own and sync layers that it was given; the own layers come
- * first.
- */
+/** The layer that a script lacks. `known`: how many own and sync layers it was given. The own layers come first. */
 function layerLacking(
   { filter, sync }: SegmentView,
   known: Readonly<Record<'own' | 'sync', number>>,

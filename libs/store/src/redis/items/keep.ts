@@ -6,10 +6,10 @@ import { addSyncCounts, end, head, keptOfHosts, open, openQueue, openRange, shar
 import { addTo, answered, claims } from './passes.js';
 
 /**
- * Keeps listed items, or entries of the queue, in the sync's layers. An item in the filter's own layers keeps its
- * remaining lifetime. An item that only the sync's layers claim lives for at least the maximum age from the opening of
- * the sync: it was listed before and has that lifetime already, or it is a false positive. An entry of the queue whose
- * item has expired is not kept.
+ * Keeps listed items, or queue entries, in the sync's layers. An item in the filter's own layers keeps its remaining
+ * lifetime. An item that only the sync's layers claim lives for at least the maximum age, counted from the opening of
+ * the sync. It was either listed before and already has that lifetime, or is a false positive. A queue entry whose item
+ * has expired is not kept.
  */
 export function keep(frame: Frame): string {
   const { ages, hosts } = frame.task;

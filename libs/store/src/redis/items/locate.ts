@@ -18,7 +18,7 @@ export interface Located {
   readonly stacks: Stacks;
   /** ARGV of each layer; those of a sync follow the filter's own. */
   readonly values: readonly LayerValues[];
-  /** Keys of all layers, except the first if it has a single piece. */
+  /** Keys of all layers, except a first layer with a single piece. */
   readonly keys: readonly string[];
 }
 
@@ -90,7 +90,7 @@ function layersOf(
   });
 }
 
-/** The positions of these items in the first layer of a sync. */
+/** The items' positions in a sync's first layer. */
 function inSync(
   own: Geometry,
   { plan: [{ geometry }] }: LayerStack,
@@ -102,7 +102,7 @@ function inSync(
 }
 
 /**
- * The pieces of a layer that have items, and for each item the index of its piece among these (2 bytes). `first` is the
+ * The pieces of a layer that have items, and for each item its piece's index among them (2 bytes). `first` is the
  * number of the segment's first piece.
  */
 function touchedPieces(

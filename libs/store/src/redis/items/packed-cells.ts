@@ -6,14 +6,14 @@ import type { LayerShape } from './frame.js';
  * cells is unrolled into one text per k and index width, because a call or a table in Redis' Lua costs as much as the
  * work (measured: 1.2 to 1.6 times).
  *
- * An item is read with one GETRANGE from its first cell's byte to its last. For cell j, o<j> is the byte's offset in
- * the reply, m<j> the weight of one unit of the cell in that byte (16 or 1 for a counter, 128 … 1 for a bit), and v<j>
- * the byte. With r the number of values of a cell (16 or 2),
+ * One GETRANGE reads an item, from its first cell's byte to its last. For cell j, o<j> is the byte's offset in the
+ * reply, m<j> the weight of one unit of the cell in that byte (16 or 1 for a counter, 128 … 1 for a bit), and v<j> the
+ * byte. With r the number of values of a cell (16 or 2),
  *
  *   v % (m * r) < m               the cell is zero
  *   v % (m * r) < m * (r - 1)     the cell is below its maximum
  *
- * Cells are in ascending order, so cells of one byte are adjacent.
+ * Cells are in ascending order, so cells that share a byte are adjacent.
  */
 
 export const each = (k: number, text: (j: number) => string, separator: string): string =>
@@ -25,7 +25,7 @@ const ages = ({ pageBytes }: LayerShape): boolean => pageBytes !== undefined;
 export const headBytes = (shape: LayerShape): number =>
   2 + ((shape.wide ? 1 : 0) + (ages(shape) ? 1 : 2)) * shape.hashes;
 
-/** Reads item n: the offsets of its cells, their weights unless cells are bytes, `from` (decimal) and `page`. */
+/** Reads item n: its cells' offsets, their weights unless cells are bytes, `from` (decimal) and `page`. */
 export function readItem(shape: LayerShape): string {
   const { hashes: k, wide } = shape;
   const names = (letter: string): string => each(k, (j) => letter + j, ', ');
@@ -43,7 +43,7 @@ export function readItem(shape: LayerShape): string {
 
 const someZero = (k: number): string => each(k, (j) => `v${j} % (m${j} * values) < m${j}`, ' or ');
 
-/** Writes the bytes v<j> back, together with the unchanged bytes between them. The last cell of each byte writes it. */
+/** Writes the bytes v<j> back, with the unchanged bytes between them. A byte's last cell writes it. */
 function writeItem(k: number): string {
   const piece = (j: number): string => {
     const gap = j === 1 ? '' : `sub(page, o${j - 1} + 2, o${j}) .. `;

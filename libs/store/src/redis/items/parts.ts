@@ -40,7 +40,7 @@ if fault then return redis.status_reply(fault) end`
 ${frame.stacks.map((stack) => `if ${NAMES[stack].open} >= ${frame.placesIn(stack).length} then return redis.status_reply('${NAMES[stack].grow}') end`).join('\n')}`;
 }
 
-/** After the head, and in a change after RECALL: the variables of the batch and of the kind of cells. */
+/** Variables for the batch and the kind of cells. Follows the head and, in a change, RECALL. */
 export const open = (frame: Frame): string => `
 local count = tonumber(${frame.arg('count')})
 ${
@@ -56,7 +56,8 @@ end`
 }${kindOf(frame).open(frame)}`;
 
 /**
- * Each layer's share of items in this segment, and `room`: the number of items that a range of layers can still take.
+ * Each layer's share of items in this segment, and `room`, which returns how many more items a range of layers can
+ * take.
  */
 export const shares = (frame: Frame): string => `
 local shares = {${frame.places
@@ -76,8 +77,8 @@ export function openRange(frame: Frame, stack: StackName): string {
 }
 
 /**
- * Opens the queue. A Lua function may have 200 local variables, so the variables of the queue are in a block, with one
- * variable outside.
+ * Opens the queue. A Lua function may have at most 200 local variables, so the queue's variables are in a block, with
+ * one variable outside.
  */
 export const openQueue = (frame: Frame, parts: string): string =>
   frame.task.queued
@@ -90,8 +91,8 @@ end`
     : '';
 
 /**
- * Counts the items that the sync's layers got or lost: those with true in the Lua table `there`. Needs HOST_LIMITS, and
- * that the items' hashes are known.
+ * Counts the items that the sync's layers got or lost: those with true in the Lua table `there`. Needs HOST_LIMITS and
+ * the items' hashes.
  */
 export const keptOfHosts = (frame: Frame, there: string, by: 1 | -1): string => `
 if openedQueue.countsUrls() then
@@ -121,7 +122,7 @@ export const addSyncCounts = (counts: Readonly<Record<string, string>>): string 
     .map(([name, value]) => `if ${value} ~= 0 then call('HINCRBY', meta, '${SYNC}${name}', ${value}) end`)
     .join('\n');
 
-/** Last lines of a change: they write the counts and the record of the answers. */
+/** Last lines of a change. They write the counts and record the answers. */
 export const end = (frame: Frame, ...counts: readonly string[]): string => `
 local answers = concat(out, '', 1, count)
 ${frame.task.verb === 'remove' ? '' : saveOpen(frame)}

@@ -5,19 +5,19 @@ import { headBytes, PACKED } from './packed-cells.js';
 
 export const kindOf = ({ task }: Frame): CellKind => (task.ages ? AGED : PACKED);
 
-/** Work on the items of a batch in the own or the sync's layers. */
+/** Work on a batch's items in the filter's own or the sync's layers. */
 interface Visit {
-  /** Name of the Lua table of items to skip. An item enters it once a layer has answered for it. */
+  /** Name of the Lua table with the items to skip. An item enters it once a layer has decided its answer. */
   readonly skip: string;
   /** Name of the Lua variable with the number of items left. */
   readonly left: string;
   /** Lua before all passes. */
   readonly init?: string;
   /**
-   * Most items of a grown filter are in its newest layer, but an item's count is in the oldest layer that claims it.
+   * In a grown filter, most items are in the newest layer, but an item's count is in the oldest layer that claims it.
    */
   readonly order?: 'oldest first' | 'newest first';
-  /** Ends with the open layer, or with the last layer that the caller knows. */
+  /** Where to stop: at the open layer, or at the last layer that the caller knows. */
   readonly upTo?: 'open' | 'last';
   /** Lua before the items of a layer, for each item, and after them. */
   readonly before?: (place: Place) => string;
@@ -25,13 +25,13 @@ interface Visit {
   readonly after?: (place: Place) => string;
 }
 
-/** Lua that notes the answer of item n, which then skips the other layers. */
+/** Lua that notes the answer for item n, which then skips the other layers. */
 export const answered = (frame: Frame, { skip, left }: Pick<Visit, 'skip' | 'left'>, value: string): string =>
   frame.isStraight ? `${skip}[n] = ${value}` : `${skip}[n], ${left} = ${value}, ${left} - 1`;
 
 /**
- * Takes the items of the batch that are not in `skip` through the layers, layer by layer. A layer's answer for an item
- * does not depend on other layers, so the answers are the same as item by item.
+ * Goes layer by layer through the batch's items that are not in `skip`. A layer's answer for an item doesn't depend on
+ * other layers, so the answers are the same as item by item.
  */
 export function visit(frame: Frame, stack: StackName, what: Visit): string {
   const places = frame.placesIn(stack);
@@ -76,8 +76,7 @@ function pass(frame: Frame, place: Place, { skip, before, item, after }: Visit):
 }
 
 /**
- * Puts into `found` the items that these layers claim and do not hide, with the epochs that they have left if the
- * filter ages.
+ * Puts into `found` the items that these layers claim and don't hide. If the filter ages, also their remaining epochs.
  */
 export function claims(
   frame: Frame,
@@ -104,15 +103,15 @@ interface Adding {
   readonly left: string;
   /** The number of epochs that item n will live, as Lua. */
   readonly lasts: string;
-  /** Name of the table of items that are added only to layers that already claim them. */
+  /** Name of the table with items to add only to layers that already claim them. */
   readonly only?: string;
-  /** Lua for an item that these layers now contain. `isNew`: whether it was new there, as Lua. */
+  /** Lua to run for an item once these layers contain it. `isNew`: whether it was new there, as Lua. */
   readonly then: (isNew: string) => string;
 }
 
 /**
- * Adds items. A layer that has its full share is closed when the next item that would be new in it arrives. The last
- * layer takes all remaining items.
+ * Adds items. A layer with its full share is closed when the next new item arrives. The last layer takes all remaining
+ * items.
  */
 export function addTo(frame: Frame, stack: StackName, { skip, left, lasts, only, then }: Adding): string {
   const kind = kindOf(frame);

@@ -6,8 +6,8 @@ import { type Chunk, dealChunks, segmentsOf } from '../layout/packing.js';
 import type { Answer } from '../segments/segments.js';
 
 /**
- * Runs a batch in chunks of at most `size` items: chunk after chunk in each segment, segments in parallel. Answers are
- * in the order of the batch.
+ * Runs a batch in chunks of at most `size` items: one after another in each segment, with segments in parallel. Answers
+ * are in batch order.
  */
 export async function perChunk(
   { spread, stack }: RedisFilter,
@@ -31,7 +31,7 @@ export async function perChunk(
   return results;
 }
 
-/** Number of items of a batch in each segment of the filter. */
+/** How many of a batch's items each segment gets. */
 export function countInSegments({ spread, stack }: RedisFilter, positions: Positions): Uint32Array {
   const counts = new Uint32Array(spread);
   for (const segment of segmentsOf(positions, stack.piecesOf(0)))
@@ -39,7 +39,7 @@ export function countInSegments({ spread, stack }: RedisFilter, positions: Posit
   return counts;
 }
 
-/** Number of distinct items of a batch in each segment that `isCounted` accepts. */
+/** For each segment, how many distinct items of a batch `isCounted` accepts. */
 export function countDistinct(
   { spread, stack }: RedisFilter,
   positions: Positions,
@@ -57,8 +57,8 @@ export function countDistinct(
 }
 
 /**
- * Number of distinct items of a batch in each segment that the sync's layers do not claim. `queued`: the items are from
- * the queue; expired ones are not kept and do not count.
+ * For each segment, how many distinct items of a batch the sync's layers don't claim. `queued`: the items are from the
+ * queue, where expired items are not kept and don't count.
  */
 export async function countUnlisted(
   itemCalls: ItemCalls,
@@ -72,7 +72,7 @@ export async function countUnlisted(
     itemCalls.listed(filter, positions, chunk, deadline),
   );
   if (!queued || maxAgeSeconds === undefined) return countDistinct(filter, positions, (i) => listed[i] === 0);
-  // This check finds items in either stack, so an item that is found and not listed is live in the filter's own layers.
+  // This check finds items in either stack, so an item that is found but not listed is live in the filter's own layers.
   const seen = await perChunk(filter, positions, itemsPerScript, (chunk) =>
     itemCalls.read('check', filter, positions, chunk, deadline),
   );

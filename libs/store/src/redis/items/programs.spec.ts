@@ -5,7 +5,7 @@ import { itemProgram } from './programs.js';
 
 const BOTH = [false, true];
 
-/** Tasks of every kind: with one layer and with two, in one piece and in several, with few hashes and with many. */
+/** Tasks of every kind: one layer or two, one piece or several, few hashes or many. */
 function* tasks(): Generator<ItemTask> {
   for (const ages of BOTH) {
     const layers: LayerShape[] = [2, 20].flatMap((hashes) =>

@@ -13,14 +13,14 @@ export interface ItemProgram {
 }
 
 /**
- * The scripts on the items of a batch in one segment: four programs, each for own and sync layers and two kinds of
- * cells. A script gets the items once for each layer that the caller knows. meta tells which layer is `open` in the
- * segment, by number from 0: older layers are closed, and newer ones hold nothing in this segment yet. During a sync
- * the segment also has the layers that the sync fills.
+ * The scripts on a batch's items in one segment: four programs, each for own and sync layers and two kinds of cells. A
+ * script gets the items once for each layer that the caller knows. meta says which layer is `open` in the segment, by
+ * number from 0. Older layers are closed, and newer ones hold nothing in this segment yet. During a sync, the segment
+ * also has the layers that the sync fills.
  *
  * A reply is {one character per item, items of the first layer, 1 if a step of a sweep is due, the open layer, items of
  * the other layers}. During a sync, END_OF_STACK, the open layer and the items of the sync's layers follow. Otherwise
- * the status reply is one of these words, and nothing was changed:
+ * the script has changed nothing, and the status reply is one of these words:
  *
  *   LOST, REUSED, EXPIRED   see scripts/script.ts
  *   GROW, GROWSYNC          the filter's own layers, or those of the sync, need one that the caller does not know

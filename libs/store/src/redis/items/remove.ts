@@ -8,12 +8,12 @@ import type { Frame, StackName } from './frame.js';
 import { addSyncCounts, end, head, keptOfHosts, open, openQueue } from './parts.js';
 import { answered, claims, kindOf, visit } from './passes.js';
 
-/** The answer for an item whose entry has moved. */
+/** The answer if an item's entry has moved. */
 const MOVED = String(Removed.Moved);
 
 /**
- * See Counters.remove. Removes from own and sync layers. If it notes more removals than allowed, `full` in meta ends
- * the sync.
+ * See Counters.remove. Removes from the filter's own and the sync's layers. If it would note too many removals, `full`
+ * in meta ends the sync.
  */
 export function remove(frame: Frame): string {
   const { ages, named = false, queued, hosts } = frame.task;
@@ -86,7 +86,7 @@ ${markRemoved(frame)}
 ${end(frame, 'removed', 'refused')}`;
 }
 
-/** Refuses a removal from a filter that ages if it might have to hide more items than allowed. */
+/** In a filter that ages, refuses a removal that might have to hide more items than allowed. */
 const roomToHide = (frame: Frame): string =>
   frame.stacks
     .map(
@@ -105,7 +105,7 @@ end`,
 
 /**
  * `queue.mark`: marks items as forgotten if the queue has any entry. It takes each item's hash followed by the clock,
- * and returns 1 if a step of a sweep is due, else 0.
+ * and returns 1 if a sweep step is due, else 0.
  */
 const mark = (frame: Frame): string => {
   const { hosts, named } = frame.task;
@@ -133,7 +133,7 @@ if removed > 0 then
 end`
     : '';
 
-/** Subtracts the removed items from the discovered URLs of their hosts. */
+/** Subtracts the removed items from their hosts' discovered URLs. */
 const undiscovered = (frame: Frame): string => `
   if openedQueue.countsUrls() then
     local ids, hosts = {}, ${frame.arg('hosts')}

@@ -5,7 +5,7 @@ import { HOST_BYTES } from '../scripts/queue-state.js';
 import type { RedisFilter } from './filter.js';
 import { packHashes, packHostWords } from './packing.js';
 
-/** The names of the entries with some ids, one for each id. Undefined: it names no entry. */
+/** One entry name for each id, or undefined if the id names no entry. */
 export type EntryNames = readonly (EntryName | undefined)[];
 
 /** Names for ids. The second of two equal ids names no entry. */
@@ -19,7 +19,7 @@ export function entryNames({ generation }: RedisFilter, ids: readonly string[]):
   });
 }
 
-/** Names for ids, one for each of these items. If an id belongs to another item, it names no entry. */
+/** Names for ids, one for each of these items. An id that belongs to another item names no entry. */
 export function entryNamesOf(filter: RedisFilter, ids: readonly string[], positions: Positions): EntryNames {
   const all = Uint32Array.from(ids.keys());
   const hashes = packHashes(positions, all);
@@ -36,7 +36,8 @@ const BIRTH_BYTES = 6;
 
 /**
  * Packs the names at these indexes for scripts/entry-places.ts: length of the place (1 byte), place, birth (6), hash,
- * and in a per-host queue the second word of the host's hash (4). If no entry is named, only a length of 0.
+ * and in a per-host queue the second word of the host's hash (4). An id that names no entry becomes a single length of
+ * 0.
  */
 export function packEntryNames({ perHost }: RedisFilter, names: EntryNames, indexes: Uint32Array): Buffer {
   const parts: Uint8Array[] = [];

@@ -11,29 +11,24 @@ import type {
 import type { LayerPieces } from './keys.js';
 
 /**
- * State of a catalogue entry. In all states but `ready` a change is in progress. Others may take it over once it is
- * stale.
+ * State of a catalogue entry. In all states but `ready`, a change is in progress. Other calls may take it over once it
+ * is stale.
  */
 export type EntryState = 'creating' | 'ready' | 'clearing' | 'dropping';
 
-/** The growth of the layers of a filter or sync. */
+/** How far a filter's or sync's layers have grown. */
 export interface Grown {
-  /** Number of layers that have all their keys. Absent: one. */
+  /** How many layers have all their keys. Absent: one. */
   readonly made?: number;
-  /** Number of layers once the keys of the next one exist. Any call that needs that layer may create them. */
+  /** Number of layers once the next one's keys exist. Any call that needs that layer may create them. */
   readonly growing?: number;
-  /**
-   * Server time in ms when a deletion of those keys began, for lack of memory. Until it ends, no call creates any.
-   */
+  /** Server time in ms at which deleting those keys began, for lack of memory. Until it ends, no call creates any. */
   readonly undoing?: number;
-  /**
-   * Time at which the creation of a layer last began. It makes the entry differ from the entry of an attempt that was
-   * undone.
-   */
+  /** When creating a layer last began. Makes the entry differ from that of an undone attempt. */
   readonly grewAt?: number;
 }
 
-/** The layer stack of a filter or of its sync, in the catalogue entry. */
+/** A filter's or its sync's layer stack, in the catalogue entry. */
 export interface EntryStack extends Grown {
   readonly geometry: Geometry;
   /** All layers that it may have, if it grows. */
@@ -41,8 +36,8 @@ export interface EntryStack extends Grown {
 }
 
 /**
- * `opening`: the sync's keys are created, then segments start to take part, one by one. `committing` and `abandoning`:
- * segments end the sync, one by one. Any call may continue these.
+ * `opening`: a call creates the sync's keys, then segments start to take part, one by one. `committing` and
+ * `abandoning`: segments end the sync, one by one. Any call may continue these.
  */
 export type SyncStage = 'opening' | 'open' | 'committing' | 'abandoning';
 
@@ -54,14 +49,14 @@ export interface EntrySync extends Grown {
   /** Number of the first layer that the sync fills. */
   readonly base: number;
   readonly openedAt: number;
-  /** Server time in ms when the opening began or was last known to make progress. */
+  /** Server time in ms at which the opening began or last made progress. */
   readonly since: number;
   readonly operation: Pick<Operation, 'id' | 'fingerprint'>;
-  /** Its result for callers, set when it starts to commit or abandon. */
+  /** The result for callers. Set when the sync starts to commit or abandon. */
   readonly ended?: Sync;
 }
 
-/** An operation in progress. If its instance dies, another may finish and record it. */
+/** An operation in progress. If its instance dies, another one may finish and record it. */
 export interface BegunOperation extends Pick<Operation, 'id' | 'origin' | 'fingerprint'> {
   readonly verb: string;
 }
@@ -74,7 +69,7 @@ export interface CatalogueEntry extends EntryStack {
   readonly semantics: Semantics;
   readonly capacity: number;
   readonly errorRate: number;
-  /** The parameters that the filter was created with, if a sync has changed them. */
+  /** The parameters at the filter's creation, if a sync has changed them. */
   readonly original?: { readonly capacity: number; readonly errorRate: number };
   /** Number of the filter's first layer. Absent: 0. */
   readonly base?: number;
@@ -93,12 +88,12 @@ export interface CatalogueEntry extends EntryStack {
   readonly generation: string;
   readonly createdAt: number;
   readonly tags: readonly string[];
-  /** Stored, because chunks name operation records and another version may use a different chunk size. */
+  /** Stored because chunks name operation records, and another version may use a different chunk size. */
   readonly itemsPerScript: number;
   readonly state: EntryState;
   /**
-   * Server time in ms when the current change began or was last known to make progress. For a ready entry, the time of
-   * the last change.
+   * Server time in ms at which the current change began or last made progress. For a ready entry, the time of the last
+   * change.
    */
   readonly since: number;
   /** The operation in progress. */
@@ -125,7 +120,7 @@ export function layersOf(stack: EntryStack, base: number, segments: number): Lay
   return planned.map(({ geometry }, n) => ({ number: base + n, pieces: geometry.segments / segments }));
 }
 
-/** All layers that a segment of an entry may have keys of. */
+/** All layers for which an entry's segments may have keys. */
 export function layersIn(entry: CatalogueEntry): LayerPieces[] {
   const { sync, base = 0, left = [], tags } = entry;
   const filled = sync ? layersOf({ ...sync, ...sync.plan }, sync.base, tags.length) : [];
@@ -141,7 +136,7 @@ export function allLayers(entry: CatalogueEntry): LayerPieces[] {
   return Array.from(most, ([number, pieces]) => ({ number, pieces }));
 }
 
-/** The `generation` field in a segment's meta (see RedisFilter.viewOf). It begins with the generation. */
+/** The `generation` field in a segment's meta (see RedisFilter.viewOf). Begins with the generation. */
 export function tokenOf(
   { generation, base = 0 }: Pick<CatalogueEntry, 'generation' | 'base'>,
   sync?: string,

@@ -7,7 +7,7 @@ import type { LayerStack } from './layer-stack.js';
 
 /**
  * One call's view of a segment. The call's script, keys and token all come from the same view, and a retry sends them
- * unchanged. If a sync has begun or ended in the segment since, the token no longer matches, the script changes
+ * unchanged. If a sync has since begun or ended in the segment, the token no longer matches. The script then changes
  * nothing, and the call needs a new view.
  */
 export interface SegmentView {
@@ -21,8 +21,8 @@ export interface SegmentView {
 }
 
 /**
- * An immutable handle on one generation of a filter, with the keys of its segments. `known` has the facts that this
- * process learns about the generation later.
+ * An immutable handle on one generation of a filter, with its segments' keys. `known` has the facts that this process
+ * learns about the generation later.
  */
 export class RedisFilter implements Filter {
   readonly name: string;

@@ -82,7 +82,7 @@ describe('key layout', () => {
     expect(Math.min(...thirds)).toBeGreaterThan(50);
   });
 
-  it('puts no segment into a slot of the next master if masters have equal ranges', () => {
+  it('puts no segment in a slot of the next master if masters have equal ranges', () => {
     // The ranges that redis-cli gives to three masters: 0-5460, 5461-10922, 10923-16383.
     const masterOf = (slot: number): number => (slot < 5_461 ? 0 : slot < 10_923 ? 1 : 2);
     for (let trial = 0; trial < 10_000; trial++) {

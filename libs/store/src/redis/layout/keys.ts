@@ -32,9 +32,9 @@ import calculateSlot from 'cluster-key-slot';
  *                                           lanes             lanes of hosts: their counts and times (hash)
  *                                           due               lanes, by when they may be leased from (sorted set)
  *
- * All are created with the filter, those of a layer with the layer, and those of removals and moved entries with the
- * sync. They are never empty and have no time to live, so a missing one is data loss. The salt puts segment i of S into
- * the i-th of S equal ranges of the 16,384 slots.
+ * A layer's keys are created with the layer, those for removals and moved entries with the sync, and all others with
+ * the filter. They are never empty and have no time to live, so a missing key means lost data. The salt puts segment i
+ * of S into the i-th of S equal ranges of the 16,384 slots.
  *
  * The catalogue, under its own hash tag:
  *
@@ -46,7 +46,7 @@ import calculateSlot from 'cluster-key-slot';
  *   unseen:{catalogue}:syncs                                names with a sync, by its last call (sorted set)
  *   unseen:{catalogue}:credentials                          id -> value of a credential (hash)
  *
- * The only keys with a time to live, of a second:
+ * The only keys with a time to live (a second):
  *
  *   unseen:rate:<caller>                                    requests of a caller in this second
  */
@@ -115,7 +115,7 @@ const TRIES = 100;
 /**
  * The last salt of each slot, or -1 if there is none. The slot of a text is a CRC without an initial value, so it is
  * linear. The XOR of the slots of two texts of equal length is the slot of their XOR, and leading zero bytes change
- * nothing. So each digit adds its own part to the slot of a salt, and the salt its own part to the slot of a tag that
+ * nothing. So each digit adds its own part to a salt's slot, and the salt adds its own part to the slot of a tag that
  * ends with it.
  */
 const SALT_BY_SLOT = saltBySlot();
@@ -136,7 +136,7 @@ function saltBySlot(): Int32Array {
 
 /**
  * Hash tags of a filter's segments, in order. Generation and number choose a slot in each segment's range. A range
- * begins where `redis-cli --cluster create` begins the range of a master, so no segment has a slot of the next master.
+ * begins where `redis-cli --cluster create` begins a master's range, so no segment has a slot of the next master.
  */
 export function segmentTags(generation: string, segments: number): string[] {
   return Array.from({ length: segments }, (_, segment) => {
@@ -208,7 +208,7 @@ export function removedKey({ removed }: Pick<SegmentKeys, 'removed'>, base: numb
   return `${removed}:${base}`;
 }
 
-/** The key of the entries that moved since a sync was opened, by the number of the sync's first layer. */
+/** The key of the entries that have moved since a sync was opened, by the number of the sync's first layer. */
 export function owedKey({ owed }: Pick<SegmentKeys, 'owed'>, base: number): string {
   return `${owed}:${base}`;
 }

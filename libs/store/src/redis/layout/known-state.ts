@@ -14,8 +14,8 @@ export interface KnownSync {
 }
 
 /**
- * The knowledge of this process about a handle's generation: the number of layers, the sync, and which segments take
- * part in it. Other instances change these, so it may be stale. A script then changes nothing and says so, and this
+ * What this process knows about a handle's generation: the number of layers, the sync, and which segments take part in
+ * it. Other instances change these, so the knowledge may be stale. A script then changes nothing and says so, and this
  * process reads again.
  */
 export class KnownState {
@@ -38,7 +38,7 @@ export class KnownState {
     return this.current;
   }
 
-  /** Notes the catalogue's state of this generation. */
+  /** Notes this generation's state in the catalogue. */
   learn({ made = 1, sync }: Pick<CatalogueEntry, 'made' | 'sync'>): void {
     this.stack.grewTo(made);
     if (sync?.id === this.current?.id) {
@@ -62,7 +62,7 @@ export class KnownState {
     if (this.current) this.parts.fill(1);
   }
 
-  /** Notes the token that a segment has, if it can be one of this generation. */
+  /** Notes a segment's token, if it can belong to this generation. */
   sees(segment: number, token: string | null): void {
     if (token === tokenOf(this.opened)) this.parts[segment] = 0;
     else if (this.current && token === tokenOf(this.opened, this.current.id)) this.parts[segment] = 1;

@@ -5,17 +5,17 @@ import type { StoreError } from '../../errors.js';
 import type { SyncPlan } from '../../port/index.js';
 import { full, hostsFull, type Named } from '../../refusals.js';
 
-/** Share of a layer at which the next one is created ahead of need. */
+/** How full a layer is when the next one is created ahead of need. */
 const NEARLY_FULL = 0.9;
 
-/** The layer stack of a filter or of a sync, and the knowledge of this process about it. */
+/** A filter's or sync's layer stack, as far as this process knows it. */
 export class LayerStack {
   /** All planned layers, oldest first. */
   readonly plan: readonly [Layer, ...Layer[]];
   readonly grows: boolean;
   /**
-   * Items per segment as last seen by this process, layer after layer, and the open layer of each segment. Used to
-   * limit items and to grow in time, not for answers.
+   * The items of each segment, layer by layer, and its open layer, as this process last saw them. Used to limit items
+   * and to grow in time, not for answers.
    */
   private readonly itemsSeen: Float64Array;
   private readonly openSeen: Uint8Array;
@@ -35,7 +35,7 @@ export class LayerStack {
     this.openSeen = new Uint8Array(segments);
   }
 
-  /** Number of layers that this process knows to exist. A script that needs another layer says so. */
+  /** How many layers exist, as far as this process knows. A script that needs another layer says so. */
   get made(): number {
     return this.there;
   }
@@ -45,7 +45,7 @@ export class LayerStack {
     this.there = Math.max(made, this.there);
   }
 
-  /** Notes that a failover has lost all layers after the first `made`. */
+  /** Notes that a failover has lost all but the first `made` layers. */
   shrankTo(made: number): void {
     this.there = made;
   }
@@ -87,8 +87,8 @@ export class LayerStack {
   }
 
   /**
-   * Whether there is room for this number of new items in each segment. If hosts choose the segments, each segment has
-   * its own limit; otherwise the limit is on the sum.
+   * Whether there is room for this many new items in each segment. If hosts choose the segments, each segment has its
+   * own limit. Otherwise the limit is on the sum.
    */
   takes(fresh: Uint32Array): boolean {
     if (!this.isByHost) return fresh.reduce((sum, items) => sum + items, 0) <= this.room;
@@ -113,7 +113,7 @@ export class LayerStack {
     return this.plan[0].geometry.spread !== undefined;
   }
 
-  /** Room of a segment in its open and later layers, each up to the segment's share of the capacity. */
+  /** A segment's room in its open and later layers, each up to the segment's share of the capacity. */
   roomIn(segment: number): number {
     let room = 0;
     for (let layer = this.openSeen[segment] as number; layer < this.plan.length; layer++) {
@@ -123,9 +123,9 @@ export class LayerStack {
   }
 
   /**
-   * Number of items that can still be added. If the filter grows, that is the room in its open and later layers; all
-   * segments share the capacity of the last layer. The last layer may hold more than its capacity, because several
-   * instances add in parallel, or because items of a filter that ages are estimates.
+   * Number of items that can still be added. If the filter grows, that is the room in its open and later layers. All
+   * segments share the last layer's capacity. The last layer may exceed its capacity, because several instances add in
+   * parallel, or because the items of a filter that ages are estimates.
    */
   get room(): number {
     if (!this.grows) return Math.max(0, 2 * this.plan[0].capacity - this.items);
@@ -145,7 +145,7 @@ export class LayerStack {
     return cellCount((this.plan[layer] as Layer).geometry) / this.segments;
   }
 
-  /** Estimates the items of a layer in all segments, from the live cells of each. */
+  /** Estimates a layer's items in all segments from their live cells. */
   itemsFromCells(layer: number, live: readonly number[]): number {
     const { geometry } = this.plan[layer] as Layer;
     const sumOf = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0);

@@ -7,16 +7,16 @@ const operation: Operation = {
   ...{ madeAt: 1_800_000_000_000, deadline: 1_800_000_010_000 },
 };
 
-/** The time that the script compares with its records, or '' if it compares none. */
+/** The time that the script compares with its records, or '' if it compares nothing. */
 const comparedTime = (changes: Partial<Operation>, attempt: number) =>
   operationArgs({ ...operation, ...changes }, 'field', 1_000, attempt).at(-1);
 
 describe('the creation time of a generated id', () => {
-  it('is not sent with the first try, which cannot have a record: clocks may differ', () => {
+  it('is not sent with the first attempt, which can’t have a record, because clocks may differ', () => {
     expect(comparedTime({}, 1)).toBe('');
   });
 
-  it('is sent with every repeat, whether the caller’s or the store’s: its record may have expired', () => {
+  it('is sent with every retry by the caller or the store, because its record may have expired', () => {
     expect(comparedTime({ repeat: true }, 1)).toBe(operation.madeAt);
     expect(comparedTime({}, 2)).toBe(operation.madeAt);
   });

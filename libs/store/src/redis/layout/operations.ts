@@ -11,7 +11,7 @@ export function operationArgs(
   maxRecordBytes: number,
   attempt: number,
 ): (string | number)[] {
-  // The first attempt of a new id cannot have a record, so its time is not compared with the server's clock.
+  // The first attempt with a new id can't have a record, so its time isn't compared with the server's clock.
   const repeated = operation.repeat || attempt > 1;
   return [
     operation.origin,
@@ -23,7 +23,7 @@ export function operationArgs(
   ];
 }
 
-/** Limit on the bytes of records in a window. Two windows are kept: the current and the previous one. */
+/** Limit on a window's records, in bytes. Two windows are kept: the current and the previous one. */
 export function windowBytes(maxRecordBytes: number): number {
   return Math.floor(maxRecordBytes / 2);
 }

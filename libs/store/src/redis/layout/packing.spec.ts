@@ -17,7 +17,7 @@ const geometry = (change: Partial<Geometry>): Geometry => ({
 const seed = Uint8Array.from({ length: 16 }, (_, i) => i + 1);
 const keys = Array.from({ length: 500 }, (_, i) => `https://example.org/${i}`);
 
-/** The cells that scripts read from a packed item, computed from byte offsets and weights. */
+/** The cells of a packed item as scripts read them, computed from byte offsets and weights. */
 function unpackItems(packed: Buffer, shape: Geometry): number[][] {
   const k = shape.hashes;
   const wide = isWide(shape);

@@ -2,7 +2,7 @@ import { type Geometry, pageBytes, type Positions, STAMP_BYTES } from '#bloom';
 import { LANES_PER_SCRIPT } from '../scripts/host-lanes.js';
 import { HOST_BYTES } from '../scripts/queue-state.js';
 
-/** The items of one script call: items of a batch, all in one segment. */
+/** The items sent in one script call. All belong to one batch and one segment. */
 export interface Chunk {
   readonly segment: number;
   /** Number of the chunk within its segment. */
@@ -12,29 +12,29 @@ export interface Chunk {
 }
 
 /**
- * Estimated server time of one new item, in µs, and the time budget of a script. Measured on 2 cores of about 3 GHz: 5
- * µs at k=6 and 128-byte pages, 8 µs at k=9 and 256-byte pages. The budget leaves room for slower machines.
+ * Estimated server time for one new item, in µs, and a script's time budget. Measured on 2 cores of about 3 GHz: 5 µs
+ * at k=6 and 128-byte pages, 8 µs at k=9 and 256-byte pages. The budget leaves room for slower machines.
  */
 const itemCost = (geometry: Geometry) => 2.5 + 0.4 * geometry.hashes + pageBytes(geometry) / 150;
 const SCRIPT_BUDGET = 850;
 
-/** The same for the lane of an item that is queued by its host. Usually several items share a lane. */
+/** The same for the lane of an item in a per-host queue. Several items usually share a lane. */
 const LANE_COST = 2;
 
-/** Number of reads that take as long as one add of a new item (measured: 2.0 to 2.2). */
+/** How many reads take as long as adding one new item (measured: 2.0 to 2.2). */
 const READS_PER_CHANGE = 2;
 
 /**
- * Number of layers that scripts are sized for, if the filter grows. Scripts sized for six would be a quarter as long,
- * and each item would cost a third more while only one layer exists, as in most filters. With six layers, a script
- * takes twice its budget.
+ * How many layers scripts are sized for, if the filter grows. If scripts were sized for six, they would be a quarter as
+ * long, and each item would cost a third more while only one layer exists, as in most filters. With six layers, a
+ * script takes twice its budget.
  */
 const LAYERS_COSTED = 2;
 
 /**
  * Items per script, so that no script blocks the server for long. A pure function of the planned layers' geometries,
- * because operation records are named by chunk. A new item is read in each layer and written in one. With
- * `hosts`, it may also change a lane.
+ * because chunk numbers name operation records. A new item is read in each layer and written in one. With `hosts`, it
+ * may also change a lane.
  */
 export function itemsPerScript(planned: readonly Geometry[], hosts = false): number {
   const geometries = planned.slice(0, LAYERS_COSTED);
@@ -44,7 +44,7 @@ export function itemsPerScript(planned: readonly Geometry[], hosts = false): num
   return hosts ? Math.min(LANES_PER_SCRIPT, atCost(cost + LANE_COST)) : atCost(cost);
 }
 
-/** Like itemsPerScript, for scripts that only read, with the existing layers. No record is named by these chunks. */
+/** Like itemsPerScript, for read-only scripts, with the existing layers. These chunks name no records. */
 export function itemsPerRead(geometries: readonly Geometry[]): number {
   return atCost(readCost(geometries));
 }
@@ -94,7 +94,7 @@ export function dealChunks(segment: Uint32Array, segments: number, size: number)
  *   1 byte       digits of the last byte's offset
  *   [k bytes]    high bytes of the cells' offsets, in pages of more than 256 bytes
  *   k bytes      byte offsets of the cells from the first byte or, in a filter that ages, from the page's stamp
- *   k bytes      weights of the cells in their bytes; absent if a cell is a byte
+ *   k bytes weights of the cells in their bytes (absent if a cell is a byte)
  *   digits       both offsets, decimal (formatting a number in Redis' Lua costs more than sending it)
  */
 export function packItems(positions: Positions, indexes: Uint32Array, geometry: Geometry): Buffer {
@@ -175,7 +175,7 @@ export function packHashes(positions: Positions, indexes: Uint32Array): Buffer {
 
 /**
  * For each item: its hash (16 bytes), the length of its payload in bytes (u32, big-endian) and the payload (UTF-8).
- * With `hosts`, the second word of the hash of the item's host precedes the payload, and counts as part of it.
+ * With `hosts`, the second word of the host's hash precedes the payload, and counts as part of it.
  */
 export function packPayloads(
   positions: Positions,
@@ -198,14 +198,14 @@ export function packPayloads(
   return packed;
 }
 
-/** The second word of the hash of each item's host. */
+/** The second word of each item's host hash. */
 export function packHostWords(positions: Positions, indexes: Uint32Array): Buffer {
   const packed = Buffer.allocUnsafe(indexes.length * HOST_BYTES);
   indexes.forEach((index, n) => packed.writeUInt32BE(hostWord(positions, index), n * HOST_BYTES));
   return packed;
 }
 
-/** For each host of the items: the two words of its hash, the length of its name (u16) and the name (UTF-8). */
+/** For each of the items' hosts: the two words of its hash, the length of its name (u16) and the name (UTF-8). */
 export function packNames(positions: Positions, indexes: Uint32Array, hosts: readonly string[]): Buffer {
   const { host } = positions;
   const names = new Map<string, Buffer>();
@@ -227,7 +227,7 @@ function writeHash(out: Buffer, at: number, positions: Positions, index: number)
   for (let w = 0; w < 4; w++) out.writeUInt32BE(positions.hash[index * 4 + w] as number, at + w * 4);
 }
 
-/** The filter's segment for each item of positions in a layer that has several pieces in each segment. */
+/** Each item's segment in the filter, from its positions in a layer with several pieces per segment. */
 export function segmentsOf({ segment }: Positions, pieces: number): Uint32Array {
   return pieces === 1 ? segment : segment.map((piece) => Math.floor(piece / pieces));
 }

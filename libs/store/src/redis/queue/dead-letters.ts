@@ -11,7 +11,7 @@ const PER_SCRIPT = 100;
 
 const NEWLINE = 10;
 
-/** A page of dead letters, segment after segment. `after` is the id of the last one on the previous page. */
+/** A page of dead letters, segment by segment. `after` is the id of the last one on the previous page. */
 export async function readDeadLetters(
   segments: Segments,
   filter: RedisFilter,

@@ -16,7 +16,7 @@ import { segmentIn } from './entry-pages.js';
  */
 const IDS_PER_SCRIPT = 100;
 
-/** The answer of a script for a dropped entry. */
+/** A script's answer for a dropped entry. */
 const DROPPED = String(Settled.Done);
 
 /** See Queue.drop. */
@@ -28,7 +28,7 @@ export async function dropEntries(
   operation: Operation,
 ): Promise<Uint8Array> {
   const names = entryNames(filter, ids);
-  // Ids that name no entry are unknown and not sent.
+  // Ids that name no entry are unknown, so they aren't sent.
   const known = Uint32Array.from(names.keys()).filter((i) => names[i] !== undefined);
   const owners = known.map((i) => segmentIn(filter, Buffer.from((names[i] as EntryName).hash)));
   const results = new Uint8Array(ids.length).fill(Settled.Unknown);

@@ -15,7 +15,7 @@ import { HEAD_BYTES } from '../scripts/queue-state.js';
 import type { Segments } from '../segments/segments.js';
 import { readEntry } from './queue-entry.js';
 
-/** Approximate number of entries that one script reads, and one page. */
+/** Approximate number of entries that one script reads, and that one page has. */
 const PER_SCRIPT = 200;
 const PER_PAGE = 1_000;
 /** Maximum number of scripts for a page. */
@@ -26,7 +26,7 @@ const GENERATION_BYTES = 4;
 const PLACE_AT = GENERATION_BYTES + 4;
 const MAX_CURSOR = 64;
 
-/** Bytes of the time when an entry comes back: see entriesScript. */
+/** Bytes of the time at which an entry comes back. See entriesScript. */
 const TIME_BYTES = 6;
 
 interface Position {
@@ -37,7 +37,7 @@ interface Position {
 
 const START = Buffer.alloc(0);
 
-/** A page of entries, segment after segment. See Queue.entries. */
+/** A page of entries, segment by segment. See Queue.entries. */
 export async function readEntries(
   segments: Segments,
   filter: RedisFilter,
@@ -74,7 +74,7 @@ export async function readEntries(
   return { entries };
 }
 
-/** The lane of a host, which is in one segment. */
+/** A host's lane, which is in one segment. */
 export function laneOf(filter: RedisFilter, host: string): { readonly id: Buffer; readonly segment: number } {
   const words = hostWords(host, filter.seed);
   const id = Buffer.alloc(8);
@@ -82,7 +82,7 @@ export function laneOf(filter: RedisFilter, host: string): { readonly id: Buffer
   return { id, segment: segmentIn(filter, id) };
 }
 
-/** The segment of the filter with an item or a host, from the first words of its hash. */
+/** The filter's segment for an item or a host, from the first words of its hash. */
 export function segmentIn({ stack, geometry }: RedisFilter, hash: Buffer): number {
   return Math.floor(segmentOf(hash.readUInt32BE(), hash.readUInt32BE(4), geometry) / stack.piecesOf(0));
 }
@@ -120,7 +120,7 @@ function cursorOf({ generation }: RedisFilter, { segment, place }: Position): st
   return Buffer.concat([head, place]).toString('base64url');
 }
 
-/** Undefined for a cursor of another set or query. */
+/** Returns undefined if the cursor belongs to another set or query. */
 function positionOf(
   cursor: string | undefined,
   { generation, perHost }: RedisFilter,

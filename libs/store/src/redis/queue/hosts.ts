@@ -25,14 +25,14 @@ import type { ReadPage } from './queue-reader.js';
 interface Parts {
   readonly segments: Segments;
   readonly sweeper: Sweeper;
-  /** Reads pages of the queue of a segment. */
+  /** Reads pages of a segment's queue. */
   readonly pagesOf: (filter: RedisFilter, segment: number) => ReadPage;
-  /** Makes the open sync of a filter keep the entries of a host. Returns the argument for dropHostScript. */
+  /** Makes a filter's open sync keep a host's entries. Returns the argument for dropHostScript. */
   readonly keepHost: (filter: RedisFilter, host: string, deadline: number) => Promise<string>;
   readonly maxHosts: number;
 }
 
-/** The lane of a host. */
+/** A host's lane. */
 interface Place {
   readonly filter: RedisFilter;
   readonly segment: number;
@@ -111,7 +111,7 @@ function placeOf(handle: Filter, host: string): Place {
   return { filter, ...laneOf(filter, host) };
 }
 
-/** The error if the server was restarted or another sync was opened after the entries were kept. */
+/** The error if the server restarted, or another sync was opened, after the entries were kept. */
 function keepAgain(filter: RedisFilter): StoreError {
   return new StoreError(
     'STORE_UNAVAILABLE',

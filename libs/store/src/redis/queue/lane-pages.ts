@@ -8,7 +8,7 @@ export interface Lane extends LaneRecord {
   readonly id: Buffer;
 }
 
-/** Lanes, and the times that they depend on. */
+/** Lanes, and the times they depend on. */
 export interface Lanes {
   /** The clock, in ms since the epoch; how far the queue's time is ahead of it; the last turn. */
   readonly now: number;
@@ -17,7 +17,7 @@ export interface Lanes {
   readonly lanes: Lane[];
 }
 
-/** The parameters of a filter that decide which URLs of a host count. */
+/** The filter parameters that decide which of a host's URLs count. */
 type Counting = Pick<Filter, 'maxAgeSeconds' | 'base'>;
 
 /** Unpacks lanes in the format of exportLanesScript. */
@@ -47,7 +47,7 @@ export function queuedHostOf(lane: Lane, { now, ahead }: Lanes, filter: Counting
   };
 }
 
-/** A host for callers. Undefined if its lane only remembers pace. */
+/** A host as callers see it. Undefined if its lane only remembers the pace. */
 export function hostViewOf(
   lane: LaneRecord,
   { now, ahead }: Pick<Lanes, 'now' | 'ahead'>,
@@ -67,7 +67,7 @@ export function hostViewOf(
   };
 }
 
-/** The period at this time of the queue, and when it ends; 0 if time does not end it. */
+/** The period at this time of the queue, and when it ends (0 if time doesn't end it). */
 function periodAt(time: number, { maxAgeSeconds = 0, base }: Counting): { present: number; end: number } {
   const ageMs = maxAgeSeconds * 1_000;
   if (ageMs === 0) return { present: base, end: 0 };
@@ -75,7 +75,7 @@ function periodAt(time: number, { maxAgeSeconds = 0, base }: Counting): { presen
   return { present, end: (present + 1) * ageMs };
 }
 
-/** The URLs of a host that count in a period. */
+/** How many of a host's URLs count in a period. */
 function foundIn(lane: LaneRecord, present: number, { maxAgeSeconds, base }: Counting): number {
   const { found, period, kept, keptBase, countedBase } = lane;
   const keptHere = keptBase === base ? kept : 0;

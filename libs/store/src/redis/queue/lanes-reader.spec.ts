@@ -29,7 +29,7 @@ describe('LanesReader', () => {
     [{ leased: 1, scheduled: 5 }, ['leases']],
     [{ delayed: 1 }, ['delayed']],
     [{ dead: 1, scheduled: 5 }, ['dead']],
-  ])('scans only places where a lane with these entries has some: %j', async (counts, places) => {
+  ])('scans only the places where a lane with these entries has some: %j', async (counts, places) => {
     const asked: unknown[] = [];
     const reader = new LanesReader((script, [place]): Promise<RawPage> => {
       const isLane = script === exportLanesScript;

@@ -10,28 +10,25 @@ const PAGE_ENTRIES = 250;
 const PAGE_LANES = 200;
 
 const ID_BYTES = 8;
-/** A log is named by the id of its lane, and its number. */
+/** A log's name is its lane's id and its number. */
 const LOG_BYTES = ID_BYTES + 1;
 const NUMBER_BYTES = 6;
 
 interface LanePage extends Lanes {
   readonly next: string;
   readonly removals: number;
-  /** Another run of the server has answered. */
+  /** Another run of the server has replied. */
   readonly another: boolean;
 }
 
-/** The position of the next entry of a lane: its chunk, the byte in it, and the number of rewrites. */
+/** The position of a lane's next entry: its chunk, the byte in it, and the number of rewrites. */
 type Place = readonly [chunk: number, at: number, rewrites: number];
 
 const START: Place = [0, 0, 0];
 
-/**
- * Reads a segment's per-host queue, page by page. It remembers a position for each log that has had waiting
- * entries.
- */
+/** Reads a segment's per-host queue, page by page. Remembers a position for each log that has had waiting entries. */
 export class LanesReader extends QueueReader {
-  /** By the name of the log. */
+  /** By log name. */
   private readonly places = new Map<string, Place>();
 
   protected override startOver(): void {
@@ -39,7 +36,7 @@ export class LanesReader extends QueueReader {
     this.places.clear();
   }
 
-  /** The waiting entries of all lanes, each from the last position that was read. */
+  /** The waiting entries of all lanes. Continues each lane from the last position that was read. */
   override async *waiting(): AsyncGenerator<QueuePage, void, undefined> {
     for (let cursor = '0', done = false; !done;) {
       const page = await this.lanes('lanes', cursor);
@@ -50,8 +47,8 @@ export class LanesReader extends QueueReader {
   }
 
   /**
-   * Like `once`, but reads only the waiting entries of one lane. It skips every other place in which the lane has no
-   * entries, and reads the entries of all lanes in the remaining places.
+   * Like `once`, but reads only the waiting entries of one lane. Skips all other places in which the lane has no
+   * entries. In the remaining places, it reads the entries of all lanes.
    */
   async *onceIn(id: Buffer): AsyncGenerator<QueuePage, void, undefined> {
     const read = async (): Promise<Lane | undefined> => (await this.lanes('lane', id)).lanes[0];
@@ -60,8 +57,7 @@ export class LanesReader extends QueueReader {
       const lane = await read();
       if (lane) yield* this.waitingIn(logsOf(lane), endsOf(lane));
       for (const kind of KINDS) {
-        // Entries that were leased in the meantime are among these counts, and those that moved on are owed to the
-        // copy.
+        // These counts include entries that were leased in the meantime. Those that have moved on are owed to the copy.
         const now = await read();
         if (now && entriesIn(now, kind) > 0) yield* this.rest(kind, true);
       }
@@ -69,8 +65,8 @@ export class LanesReader extends QueueReader {
   }
 
   /**
-   * The waiting entries of logs, each from the last position that was read to its end, or to the chunk with this number
-   * in `ends`. Returns true if another run of the server has answered.
+   * The waiting entries of logs. Reads each from the last position that was read to its end, or to the chunk with this
+   * number in `ends`. Returns true if another run of the server has replied.
    */
   private async *waitingIn(
     logs: readonly string[],
@@ -91,9 +87,9 @@ export class LanesReader extends QueueReader {
   }
 
   /**
-   * All lanes that exist when this begins: first the lanes that have turns, in this order, and then all others. A lane
-   * whose turn changes in the meantime may appear twice. A turn is never used again, so a lane that was not read with
-   * the turns has a later turn, or none.
+   * All lanes that exist at the start: first the lanes with turns, in this order, then all others. A lane whose turn
+   * changes in the meantime may appear twice. Turns are never reused, so a lane that was missed among the turns has a
+   * later turn, or none.
    */
   async *hosts(filter: Pick<Filter, 'maxAgeSeconds' | 'base'>): AsyncGenerator<QueuePage, void, undefined> {
     let kind: 'turns' | 'lanes' = 'turns';
@@ -140,7 +136,7 @@ export class LanesReader extends QueueReader {
     return packed;
   }
 
-  /** Notes the new positions. Returns the logs that have more entries before their ends. */
+  /** Notes the new positions. Returns the logs with more entries before their ends. */
   private take(logs: readonly string[], answer: string, ends?: ReadonlyMap<string, number>): string[] {
     const [flag = 0, rewrites = 0, ...places] = answer.split(' ').map(Number);
     if (places.length !== 3 * logs.length) throw new Error('a script returned no positions in lanes');
@@ -153,7 +149,7 @@ export class LanesReader extends QueueReader {
   }
 }
 
-/** The logs of a lane that have had entries: their names, and the numbers of their next new chunks. */
+/** The names of a lane's logs that have had entries, and the number of each one's next new chunk. */
 function endsOf({ id, next, highNext, lowNext }: Lane): Map<string, number> {
   const name = id.toString('latin1');
   const ends = [next, highNext, lowNext].map((end, log) => [name + String.fromCharCode(log), end] as const);
@@ -162,7 +158,7 @@ function endsOf({ id, next, highNext, lowNext }: Lane): Map<string, number> {
 
 const logsOf = (lane: Lane): string[] => [...endsOf(lane).keys()];
 
-/** The number of entries of a lane in some places, without scheduled ones, which a sync does not keep. */
+/** How many entries a lane has in some places, except scheduled ones, which a sync doesn't keep. */
 function entriesIn({ leased, delayed, dead }: Lane, kind: (typeof KINDS)[number]): number {
   return { leases: leased, delayed, dead }[kind];
 }

@@ -2,14 +2,14 @@ import type { Filter, HostPage, HostView } from '../../port/index.js';
 import { hostViewOf } from './lane-pages.js';
 import type { LanesReader } from './lanes-reader.js';
 
-/** Maximum number of scripts that read one page of hosts. */
+/** Maximum number of scripts that one page of hosts takes. */
 const STEPS = 16;
-/** Number of characters of a server run's id that distinguish it from other runs. */
+/** How many characters of a server's run id tell it from other runs. */
 const RUN_DIGITS = 8;
 
 /**
- * The position in a list: a segment, a cursor of a scan over its lanes, and the run of the server that gave the cursor.
- * `given`: lanes of the next step of the scan that came with earlier pages, by their ids in hexadecimal.
+ * A position in a list: a segment, a scan cursor over its lanes, and the server run that gave the cursor. `given`:
+ * lanes from the next scan step that earlier pages already had, by their ids in hexadecimal.
  */
 interface Position {
   readonly segment: number;
@@ -21,13 +21,12 @@ interface Position {
 const POSITION = /^(?<segment>\d{1,9})-(?<run>[0-9a-f]*)-(?<cursor>\d{1,15})(?<given>(-[0-9a-f]{16})*)$/;
 
 /**
- * Lists the hosts of a queue, segment after segment, in steps of a scan. A step may return more lanes than it was asked
- * for. Then it is repeated with a smaller count; the smallest step is split, and the cursor names those that were
- * given.
+ * Lists a queue's hosts, segment by segment, in scan steps. A step may return more lanes than requested, and is then
+ * repeated with a smaller count. The smallest step is split, and the cursor names the lanes already given.
  */
 export class ListedHosts {
   private readonly hosts: HostView[] = [];
-  /** The ids of their lanes. */
+  /** Their lanes' ids. */
   private readonly known = new Set<string>();
 
   constructor(
@@ -47,7 +46,7 @@ export class ListedHosts {
       const page = await reader.lanes('lanes', cursor, count);
       const run = reader.serverRun.slice(0, RUN_DIGITS);
       if (cursor !== '0' && run !== position.run) {
-        // A cursor is valid only in one run of the server, so the scan starts over.
+        // A cursor is valid in only one run of the server, so the scan starts over.
         position = startOf(segment);
         continue;
       }

@@ -8,7 +8,7 @@ const DISCOVERED_AT = 10;
 const HASH_AT = 14;
 const LENGTH_AT = 30;
 
-/** The parts of an entry that distinguish it from all others in its queue. */
+/** The parts that distinguish an entry from all others in its queue. */
 export type Born = Pick<EntryName, 'birth' | 'hash'>;
 
 /** A queue entry as stored: see scripts/queue-state.ts. */
@@ -36,8 +36,8 @@ export function readEntry(bytes: Buffer, at: number, hosts = false): KeptEntry {
 }
 
 /**
- * An entry in its stored format, without its birth, which the script that queues it sets. `hostWord`: the second word
- * of its host's hash, in a per-host queue.
+ * An entry in its stored format. Its birth is missing, because the script that queues it sets it. `hostWord`: in a
+ * per-host queue, the second word of its host's hash.
  */
 export function writeEntry(
   { attempt, priority = 'normal', discoveredAt, hash, payload }: QueuedItem,

@@ -7,7 +7,7 @@ const PAGE = 250;
 const MOST_PAGES = 1_000;
 
 describe('QueueReader', () => {
-  /** A queue with `length` chunks of one entry. With each read, others append a page of chunks. */
+  /** A queue with `length` chunks of one entry each. With each read, other calls append a page of chunks. */
   const growingQueue = (length: number) => {
     const asked = { pages: 0, rest: [] as unknown[] };
     let place = 0;
@@ -32,7 +32,7 @@ describe('QueueReader', () => {
     expect(asked).toEqual({ pages: 10, rest: ['leases', 'delayed', 'dead'] });
   });
 
-  it('starts over when another run of the server answers', async () => {
+  it('starts over when another run of the server replies', async () => {
     const runs = ['a', 'a', 'b', 'b', 'b', 'b', 'b', 'b', 'b', 'b'];
     const asked: unknown[] = [];
     const reader = new QueueReader((script, [from]): Promise<RawPage> => {

@@ -5,26 +5,26 @@ import { STORED_PRIORITIES } from '../scripts/queue-state.js';
 import type { Script } from '../scripts/script.js';
 import { exportLogScript, exportRestScript } from '../scripts/transfer.js';
 
-/** Approximate number of entries that one script reads, and of each kind of places that it scans. */
+/** Approximate number of entries that one script reads, and of places of each kind that it scans. */
 const PAGE_ENTRIES = 250;
 const PAGES = { leases: 16, chunks: 16, delayed: PAGE_ENTRIES, dead: PAGE_ENTRIES } as const;
 
 const TIME_BYTES = 6;
 
-/** The answer of a script that reads a page of a queue or of hidden items. */
+/** A script's reply with a page of a queue or of hidden items. */
 export interface RawPage {
   /** Position of the next page. */
   readonly next: string;
-  /** Id of the server's run. */
+  /** The server's run id. */
   readonly run: string;
   readonly removals: number;
   readonly bytes: Buffer;
 }
 
-/** Runs a script that reads a page of the queue of one segment. */
+/** Runs a script that reads a page of one segment's queue. */
 export type ReadPage = (script: Script, args: (string | number | Buffer)[]) => Promise<RawPage>;
 
-/** The pages of a scan. A cursor is valid only in the run of the server that gave it: in another, it starts over. */
+/** The pages of a scan. A cursor is valid only in the server run that gave it. In another run, the scan starts over. */
 export async function* scan(
   read: (cursor: string) => Promise<RawPage>,
   isAnotherRun: (run: string) => boolean,
@@ -38,18 +38,16 @@ export async function* scan(
   }
 }
 
-/** Places of entries that are not waiting, in the order in which entries may move through them. */
+/** Places of entries that aren't waiting, in the order in which entries may move through them. */
 export const KINDS = ['leases', 'delayed', 'dead'] as const;
 type Kind = (typeof KINDS)[number] | 'chunks';
 
-/**
- * The next position, the chunk that ends the log, and whether the queue is ordered, as exportLogScript returns them.
- */
+/** The next position, the chunk that ends the log, and whether the queue is ordered. Format of exportLogScript. */
 const PLACE = /^(?<place>(?<chunk>\d+) \d+ \d+) (?<flag>\d) (?<end>\d+)(?<ordered>\+?)$/;
 
-/** Reads the queue of a segment, page by page. */
+/** Reads a segment's queue, page by page. */
 export class QueueReader {
-  /** The last position that was read in each log. */
+  /** The last position read in each log. */
   private logPlaces: string[] = [];
   private run: string | undefined;
   protected wasOvertaken = false;
@@ -57,14 +55,14 @@ export class QueueReader {
 
   constructor(protected readonly read: ReadPage) {}
 
-  /** True if entries were taken before they were read, since the last call of this method. */
+  /** True if, since the last call of this method, entries were taken before they were read. */
   overtaken(): boolean {
     const was = this.wasOvertaken;
     this.wasOvertaken = false;
     return was;
   }
 
-  /** Id of the server's run that was last read from; empty before the first read. */
+  /** Id of the server run that was last read from. Empty before the first read. */
   get serverRun(): string {
     return this.run ?? '';
   }
@@ -77,9 +75,9 @@ export class QueueReader {
   }
 
   /**
-   * All entries that exist when this begins, unless they move in ways other than from the waiting entries to leases and
-   * from there to the delayed entries and dead letters. It stops at the chunk that was the last one at first, even if
-   * others are added fast. In a queue with `hosts`, it scans the chunks of all lanes.
+   * All entries that exist at the start, unless they move in other ways than from waiting to leases, and from there to
+   * the delayed entries and dead letters. Stops at the chunk that was the last one at the start, however fast others
+   * are added. With `hosts`, it scans the chunks of all lanes.
    */
   async *once(hosts = false): AsyncGenerator<QueuePage, void, undefined> {
     for (let another = true; another; another = this.restarted()) {
@@ -90,8 +88,8 @@ export class QueueReader {
   }
 
   /**
-   * The waiting entries of each log, from the last position that was read; with `bounded`, only those in chunks that
-   * existed at the first page of their log.
+   * The waiting entries of each log, from the last position read. With `bounded`, only those in chunks that existed
+   * when the log's first page was read.
    */
   async *waiting(bounded = false): AsyncGenerator<QueuePage, void, undefined> {
     let end: number | undefined;
@@ -118,8 +116,8 @@ export class QueueReader {
   }
 
   /**
-   * Entries that are not waiting or, with `chunks`, the waiting entries of lanes of hosts. A scan returns every entry
-   * that exists from its first step to its last.
+   * Entries that aren't waiting or, with `chunks`, the waiting entries in the lanes of hosts. A scan returns every
+   * entry that exists from its first step to its last.
    */
   async *rest(kind: Kind, hosts = false): AsyncGenerator<QueuePage, void, undefined> {
     for await (const { removals, bytes } of this.scan(kind, hosts))
@@ -144,10 +142,7 @@ export class QueueReader {
     );
   }
 
-  /**
-   * True if this is a different run of the server than before. The waiting entries must then be read again from the
-   * start.
-   */
+  /** True if this server run differs from the last one. The waiting entries must then be read again from the start. */
   protected isAnotherRun(run: string): boolean {
     const another = this.run !== undefined && run !== this.run;
     this.run = run;
@@ -159,15 +154,15 @@ export class QueueReader {
     return another;
   }
 
-  /** Forgets the positions that were read. */
+  /** Forgets all positions. */
   protected startOver(): void {
     this.logPlaces = [];
   }
 }
 
 /**
- * Entries, one after the other; in a per-host queue, each is followed by the name of its host. `timed`: each is
- * preceded by its time if it is scheduled, or 0.
+ * Reads consecutive entries. In a per-host queue, its host's name follows each. `timed`: before each comes its time if
+ * it is scheduled, or 0.
  */
 export const readEntries = (bytes: Buffer, hosts = false, timed = false): QueuedItem[] =>
   keptIn(bytes, hosts, timed).map(({ size: _size, birth: _birth, ...entry }) => entry);
@@ -200,13 +195,13 @@ interface KeptLetter {
   readonly number: number;
   readonly entry: QueuedItem;
   readonly reason: string;
-  /** The name of its host, if it was read. */
+  /** Its host's name, if it was read. */
   readonly host?: string;
 }
 
 /**
- * Dead letters in their stored format, one after the other, of a queue with or without `perHost`. `named`: each is
- * followed by the name of its host.
+ * Reads consecutive dead letters in their stored format, from a queue with or without `perHost`. `named`: its host's
+ * name follows each.
  */
 export function* deadLetters(
   bytes: Buffer,

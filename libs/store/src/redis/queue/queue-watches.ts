@@ -7,14 +7,17 @@ import type { RedisFilter } from '../layout/filter.js';
 import { AWAITED_MS, awaitScript } from '../scripts/await.js';
 import type { Segments } from '../segments/segments.js';
 
-/** Interval between two checks of a watched queue, in ms: messages may be lost, and entries become due later. */
+/**
+ * Interval between checks of a watched queue, in ms. Checks are needed because messages may be lost, and entries become
+ * due later.
+ */
 const LOOK_MS = 1_000;
 
-/** Resolution of the clock, and so the maximum delay in noticing that an entry becomes due, in ms. */
+/** Resolution of the clock in ms, and so the longest it can take to notice that an entry has become due. */
 const TICK_MS = 1;
 
 interface Watch {
-  /** The set as of the last check. A commit, a clear or a new set of the same name makes it stale. */
+  /** The set as of the last check. A commit, a clear or a new set with the same name makes it stale. */
   filter: RedisFilter;
   readonly wakes: Set<() => void>;
   /** Cancels the next check. */
@@ -22,7 +25,7 @@ interface Watch {
 }
 
 /**
- * Callers that wait for entries, by the name of their visited set. Redis learns how long they wait. Meanwhile, scripts
+ * Callers that wait for entries, by the name of their visited set. Redis knows how long they wait. Until then, scripts
  * that make entries available publish a message on the channel of the set's generation. One connection receives the
  * messages for all callers.
  */
@@ -50,7 +53,7 @@ export class QueueWatches {
       this.listen(watch);
       void this.look(watch);
     } else if (!isSame(watch.filter, filter)) {
-      // One of the two handles is stale. The check finds out whether it is the watched one.
+      // One of the two handles is stale. The check finds out if it is the watched one.
       void this.look(watch);
     }
     const { wakes } = watch;
@@ -65,7 +68,7 @@ export class QueueWatches {
     };
   }
 
-  /** Looks again when the next entry becomes due. Entries that are available now do not wake the watch. */
+  /** Looks again when the next entry becomes due. Entries that are available now don't wake the watch. */
   reschedule({ name }: RedisFilter): void {
     const watch = this.watches.get(name);
     if (watch) void this.look(watch, false);
@@ -101,7 +104,7 @@ export class QueueWatches {
    * Announces that this instance still waits, wakes the watch if entries are available, and schedules the next check.
    */
   private async look(watch: Watch, wakes = true): Promise<void> {
-    // If the check fails, callers wake, and their lease reports the error.
+    // If the check fails, callers wake up and their lease reports the error.
     const dueIn = await this.dueIn(watch).catch(() => [0]);
     if (this.isOver(watch)) return;
     const first = Math.min(...dueIn.map((ms) => (ms < 0 ? LOOK_MS : ms)));
@@ -112,7 +115,7 @@ export class QueueWatches {
     watch.rest = after(this.connection.clock, wait, () => void this.look(watch));
   }
 
-  /** For each segment, the ms until an entry may become due: 0 if one is available, -1 if none will become due. */
+  /** For each segment, how many ms until an entry may become due: 0 if one is available, -1 if none will become due. */
   private async dueIn(watch: Watch): Promise<number[]> {
     const { filter } = watch;
     try {

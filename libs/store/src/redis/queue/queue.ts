@@ -33,22 +33,20 @@ const NEWLINE = 10;
 /** A segment's answer to a lease. */
 interface SegmentLease {
   readonly entries: LeasedEntry[];
-  /** Number of entries in the lease. A repeat returns only the entries that are still held. */
+  /** Number of entries in the lease. A repeat returns only those that it still holds. */
   readonly given: number;
   readonly bytes: number;
   /** True if there is more to read. */
   readonly more: boolean;
   /** True if the next entry would exceed MAX_LEASED_BYTES. */
   readonly full: boolean;
-  /** True if another script may find more, under a record of its own: this one has read as many lanes as it may. */
+  /** True if this script has read as many lanes as it may, so another script, with its own record, may find more. */
   readonly goesOn: boolean;
-  /**
-   * True if it has leased nothing, and this instance must remove the scheduled entries that the commit of a sync left.
-   */
+  /** True if it has leased nothing, and this instance must remove the scheduled entries that a commit has left. */
   readonly takesOver: boolean;
-  /** In a per-host queue, the last turn at the beginning of the lease in this segment. */
+  /** In a per-host queue, the last turn when the lease began in this segment. */
   readonly lastTurn: number;
-  /** True if it is from the record of an earlier attempt. */
+  /** True if it comes from the record of an earlier attempt. */
   readonly isRepeat: boolean;
 }
 
@@ -57,13 +55,13 @@ export class RedisQueue implements Queue {
     private readonly segments: Segments,
     private readonly watches: QueueWatches,
     private readonly sweeper: Sweeper,
-    /** Removes scheduled entries whose items a committed sync has forgotten. */
+    /** Removes scheduled entries of items that a committed sync has forgotten. */
     private readonly removeUnclaimed: (filter: RedisFilter) => Promise<void>,
     /** Time for one step of a read, in ms. */
     private readonly timeoutMs: number,
   ) {}
 
-  /** Leases from segment after segment, starting at one that the operation's id selects, until it has enough. */
+  /** Leases from one segment after another, starting at one that the operation's id selects, until it has enough. */
   async lease(
     handle: Filter,
     max: number,
@@ -74,7 +72,7 @@ export class RedisQueue implements Queue {
     assertLimits(handle, limits);
     const filter = RedisFilter.of(handle);
     const { spread: segments } = filter;
-    // In a single segment, the script itself finds the record of a repeat.
+    // With a single segment, the script itself finds a repeat's record.
     const before =
       operation.repeat && segments > 1 ? await this.recallLease(filter, max, operation) : undefined;
     if (before) return before;
@@ -86,7 +84,7 @@ export class RedisQueue implements Queue {
       const segment = (first + n) % segments;
       let lastTurn: number | undefined;
       for (let more = true, part = 0, isRepeat = false; more;) {
-        // A repeat takes nothing more than its first attempt.
+        // A repeat takes no more than the first attempt did.
         const wanted = isRepeat ? 0 : max - given;
         const args = [
           wanted,
@@ -197,9 +195,9 @@ export class RedisQueue implements Queue {
   }
 
   /**
-   * The entries that earlier attempts have leased and still hold; undefined if they found none. Overlapping attempts
-   * may have leased more than `max` together. The result has the first `max` of them, in the order in which an attempt
-   * visits the segments.
+   * The entries that earlier attempts have leased and still hold, or undefined if they found none. Overlapping attempts
+   * may have leased more than `max` entries. The result has the first `max`, in the order in which an attempt visits
+   * the segments.
    */
   private async recallLease(
     filter: RedisFilter,
@@ -222,7 +220,7 @@ export class RedisQueue implements Queue {
     return given > 0 ? leased : undefined;
   }
 
-  /** The recorded answers of a segment. */
+  /** A segment's recorded answers. */
   private async recallFrom(filter: RedisFilter, segment: number, operation: Operation): Promise<Buffer[]> {
     const answers: Buffer[] = [];
     for (let more = true; more;) {
@@ -234,7 +232,7 @@ export class RedisQueue implements Queue {
     return answers;
   }
 
-  /** Runs the part of a lease with this number, which has a record of its own. */
+  /** Runs the part of a lease with this number. Each part has its own record. */
   private async leaseFrom(
     filter: RedisFilter,
     segment: number,
@@ -254,7 +252,7 @@ export class RedisQueue implements Queue {
   }
 }
 
-/** For leaseScript: the maximum number of entries of each host, 0 for the default, and the last turn. */
+/** Arguments for leaseScript: the maximum number of entries per host (0 for the default), and the last turn. */
 function perHostIn(
   { perHost }: RedisFilter,
   { maxPerHost = 0 }: LeaseLimits = {},
@@ -263,7 +261,7 @@ function perHostIn(
   return perHost ? [maxPerHost, lastTurn] : [];
 }
 
-/** Decodes the answer of leaseScript, up to the first `most` entries of the lease. */
+/** Decodes leaseScript's answer, up to the first `most` entries of the lease. */
 function readLease(
   answers: Buffer,
   { generation, geometry, perHost }: RedisFilter,

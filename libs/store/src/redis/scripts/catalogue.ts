@@ -3,11 +3,11 @@ import { PREFIX_ENDS } from '../../port/index.js';
 import { CAN_ROTATE, NOW, type Script } from './script.js';
 
 /*
- * The first line of these scripts lets them run when the server is at its memory limit, because a drop must be possible
+ * The first line of these scripts lets them run when the server is at its memory limit, because drops must still work
  * then.
  */
 
-/** Value of the field '' of the usage key once the usage has been counted. */
+/** Value of the usage key's field '' once the usage has been counted. */
 export const COUNTED = 'counted';
 
 /** Creates a hash that is never empty. KEYS: 1 the hash. */
@@ -26,7 +26,7 @@ export const makeNamesScript: Script = {
 return redis.call('ZADD', KEYS[1], 'NX', 0, '')`,
 };
 
-/** Writes without changing anything, because WAIT only covers writes of its own connection. KEYS: 1 filters. */
+/** Writes without changing anything, because WAIT covers only its own connection's writes. KEYS: 1 filters. */
 export const touchCatalogueScript: Script = {
   name: 'unseenTouchCatalogue',
   numberOfKeys: 1,
@@ -35,10 +35,10 @@ return redis.call('HSET', KEYS[1], '', '')`,
 };
 
 /**
- * Usage is stored as "<filters> <bytes>" for every prefix of a name that ends with one of PREFIX_ENDS. So a quota check
- * takes the same time for any number of filters, and a change takes time in proportion to the separators in its name.
- * The bytes of a filter are the bytes of its layers and of its sync's layers, including layers in creation. The field
- * '' tells whether the usage has been counted. The Lua variable `usage` is the key.
+ * Usage is stored as "<filters> <bytes>" for every prefix of a name that ends with one of PREFIX_ENDS. So the time for
+ * a quota check doesn't depend on the number of filters, and the time for a change is proportional to the number of
+ * separators in its name. A filter's bytes are those of its layers and its sync's layers, including layers in creation.
+ * The field '' says whether the usage has been counted. The Lua variable `usage` is the key.
  */
 const USAGE = `
 local function bytesOf(entry)
@@ -74,8 +74,8 @@ local function count(name, filters, bytes)
 end`;
 
 /**
- * Counts the usage unless it has been counted: the whole catalogue in one step, but only if the key was lost. KEYS: 1
- * filters, 2 usage.
+ * Counts the usage unless it has been counted. This takes one step for the whole catalogue, but is only needed if the
+ * key was lost. KEYS: 1 filters, 2 usage.
  */
 export const countUsageScript: Script = {
   name: 'unseenCountUsage',
@@ -95,14 +95,14 @@ return call('HSET', usage, '', '${COUNTED}')`,
 };
 
 /**
- * Compares and sets a catalogue entry, updates the usage, and writes the operation's record, in one step.
- * KEYS: 1 filters, 2 names of the kind, 3 operations-current, 4 operations-previous, 5 usage, 6 unfinished.
- * ARGV: 1 name, 2 the entry as read ('' for none), 3 the new entry ('' to delete), 4 'listed' or 'unfinished' to put
- * the name among those, 5 record field ('' for no record), 6 record, 7 window in ms, 8 maximum bytes of records in a
- * window, 9 prefix of a quota ('' for none), 10 and 11 its filters and bytes ('' for no limit). The field '' of current
- * and previous has the start of the window in ms, and the bytes of its records.
- * Returns 1 if set, 0 if the entry has changed since, 'UNCOUNTED' if the usage must be counted first, or the current
- * usage {filters, bytes} if the change would exceed the quota.
+ * Compares and sets a catalogue entry, updates the usage, and records the operation, in one step. KEYS: 1 filters, 2
+ * names of the kind, 3 operations-current, 4 operations-previous, 5 usage, 6 unfinished. ARGV: 1 name, 2 the entry as
+ * read ('' for none), 3 the new entry ('' to delete), 4 'listed' or 'unfinished' to put the name among those, 5 record
+ * field ('' for no record), 6 record, 7 window in ms, 8 maximum bytes of records in a window, 9 prefix of a quota (''
+ * for none), 10 and 11 its filters and bytes ('' for no limit). The field '' of current and previous has the window's
+ * start in ms, and the bytes of its records. Returns 1 if set, 0 if the entry has changed since it was read,
+ * 'UNCOUNTED' if the usage must be counted first, or the current usage {filters, bytes} if the change would exceed the
+ * quota.
  */
 export const catalogueSetScript: Script = {
   name: 'unseenCatalogueSet',

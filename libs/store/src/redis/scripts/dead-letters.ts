@@ -13,10 +13,9 @@ import {
 import { ALLOW_OOM, RECALL, RECORD } from './script.js';
 
 /**
- * Dead letters with numbers above ARGV[3], as stored; deletes forgotten ones, unless their hosts count
- * them, too.
- * KEYS: 3 and on, the queue's. ARGV: 3 number, 4 how many to read.
- * Returns "<last number, or 0 if no more follow>\n", then the dead letters.
+ * Dead letters with numbers above ARGV[3], as stored. Deletes forgotten ones unless their hosts count them as well.
+ * KEYS: 3 and on, the queue's. ARGV: 3 number, 4 how many to read. Returns "<last number, or 0 if no more follow>\n",
+ * then the dead letters.
  */
 export const deadLettersScript = forQueues((hosts) => ({
   name: 'unseenDeadLetters',

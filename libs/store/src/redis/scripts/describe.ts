@@ -6,7 +6,7 @@ import { checkQueue, idBytes, LEASED, queueReadKeys, SCHEDULED } from './queue-s
 import { CHECK_SEGMENT, NOW, type Script } from './script.js';
 import { IS_LATE } from './unclaimed.js';
 
-/** The counts of a description besides the counts of layers. */
+/** A description's counts, apart from those of its layers. */
 export interface DescribeTask {
   readonly queued: boolean;
   /** The queue has a lane for each host. */
@@ -15,8 +15,8 @@ export interface DescribeTask {
 }
 
 /**
- * The first numbers of a reply. The last two are the times since which the records of each origin are complete: 0 if
- * none have been dropped.
+ * The first numbers of a reply. The last two say since when each origin's records are complete: 0 if none have been
+ * dropped.
  */
 export const COLUMNS = [
   ...(['now', 'added', 'duplicate', 'removed', 'refused'] as const),
@@ -25,8 +25,8 @@ export const COLUMNS = [
 
 /**
  * If there is a queue, these numbers follow: see QueueStats. Due entries count as waiting. `oldestSeconds`: -1 if no
- * entry waits. `unswept`: 1 if entries may be left for a sweep. `late`: 1 if the instance must continue the steps of
- * another one (unclaimed.ts).
+ * entry waits. `unswept`: 1 if a sweep may have entries to remove. `late`: 1 if the instance must continue another
+ * one's steps (unclaimed.ts).
  */
 export const QUEUE_COLUMNS = [
   'waiting',
@@ -44,15 +44,15 @@ export const QUEUE_COLUMNS = [
 export const AGE_COLUMNS = ['epoch', 'hidden'] as const;
 
 /**
- * The number of the open layer follows, then these counts for each layer of the plan. If the filter ages, each
- * layer's counts are followed by its live cells by their last epoch.
+ * The number of the open layer follows, then these counts for each layer of the plan. If the filter ages, the layer's
+ * live cells by their last epoch come after its counts.
  */
 export const LAYER_COLUMNS = ['items', 'nonZero', 'saturated'] as const;
 
-/** Maximum number of ended leases whose entries a description already counts as waiting. Counting takes time. */
+/** A description counts the entries of at most this many ended leases as waiting, because counting takes time. */
 const DUE_LEASES_COUNTED = 50;
 
-/** Number of lanes that are examined for a waiting entry. */
+/** How many lanes to search for a waiting entry. */
 const TURNS_LOOKED_AT = 16;
 
 const COUNTS = `${NOW}
@@ -63,7 +63,7 @@ for n = 1, #counts do stats[n + 1] = tonumber(counts[n]) end
 for n = #stats - 1, #stats do if stats[n] <= created then stats[n] = 0 end end
 `;
 
-/** When the oldest entry of the lane that may be leased from first was discovered. */
+/** When the oldest entry in the lane that is due first was discovered. */
 const OLDEST_OF_LANES = `
 local turns, ids, oldest = call('ZRANGE', queue.turns, 1, ${TURNS_LOOKED_AT}), {}
 for n = 1, #turns do ids[n] = sub(turns[n], 7) end
@@ -77,11 +77,11 @@ const ENDED = `
       local start = lease.starts[index]
       ended[#ended + 1] = sub(lease.entries, start, start + ${idBytes(true) - 1})`;
 
-/** Maximum numbers of due entries, delayed and scheduled, that are searched for dropped ones. */
+/** Maximum number of due entries, delayed and scheduled, to search for dropped ones. */
 const DUE_ENTRIES_READ = 250;
 
 /**
- * Dropped entries do not count, but some of them may be due. If very many entries are due, those beyond these numbers
+ * Dropped entries don't count, but some of them may be due. If very many entries are due, all beyond these numbers
  * count as waiting.
  */
 const DROPPED = `
@@ -132,7 +132,7 @@ ${hosts ? DROPPED : ''}local queued = {queue.waiting + delayed + onTime + queue.
 for n = 1, #queued do stats[#stats + 1] = queued[n] end
 `;
 
-/** Keys of layers after the open one may be missing, because those layers hold nothing yet. */
+/** Layers after the open one may lack keys, because they hold nothing yet. */
 const checkPieces = (keysAt: number): string => `
 local open, nextKey = tonumber(call('HGET', meta, 'open') or 0), ${keysAt}
 for at = 5, #ARGV, 3 do
@@ -159,10 +159,9 @@ const ringCounts = `
   end`;
 
 /**
- * The counts of a segment, as a flat list of numbers.
- * KEYS: 3 and on, the queue's, if it is described; the hidden items, if the filter ages; pieces of layers.
- * ARGV: 3 number of layers in the plan, 4 ms of an epoch, 5 and on, for each layer with pieces among KEYS: its number,
- * the bytes of a piece, and the number of pieces.
+ * A segment's counts, as a flat list of numbers. KEYS: 3 and on, the queue's, if the reply includes it; the hidden
+ * items, if the filter ages; pieces of layers. ARGV: 3 number of layers in the plan, 4 ms of an epoch, 5 and on, for
+ * each layer with pieces among KEYS: its number, the bytes of a piece, and the number of pieces.
  */
 export function describeScript({ queued, hosts, ages }: DescribeTask): Script {
   const hiddenAt = 1 + (queued ? queueReadKeys(hosts) : 2);

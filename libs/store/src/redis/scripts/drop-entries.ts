@@ -5,8 +5,8 @@ import { ALLOW_OOM, RECALL } from './script.js';
 import { tooManyMarks } from './sweep.js';
 
 /**
- * Drops the entries that are still in their places: marks their items as forgotten at their births.
- * ARGV: 9 names of entries, packed, 10 marks without a sweep.
+ * Drops the entries that are still in their places, by marking their items as forgotten at their births. ARGV: 9 names
+ * of entries, packed, 10 marks without a sweep.
  */
 export const dropEntriesScript = forQueues((hosts) => ({
   name: 'unseenDropEntries',

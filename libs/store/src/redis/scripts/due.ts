@@ -1,11 +1,11 @@
 import { LEASE_ENDED, MAX_LEASE_MS } from '../../port/index.js';
 import { EXTENDED, LEASED, OVER, SCHEDULED } from './queue-state.js';
 
-/* Lua on entries of an open queue that come back at a time. */
+/* Lua for an open queue's entries that come back at a set time. */
 
 /**
- * Maximum numbers of due leases and of delayed entries that one script moves. In a per-host queue, each entry
- * may change another lane.
+ * How many due leases, and how many delayed entries, one script moves at most. In a per-host queue, each entry may
+ * change another lane.
  */
 const dueLeases = (hosts: boolean): number => (hosts ? 2 : 8);
 const dueDelayed = (hosts: boolean): number => (hosts ? 16 : 250);
@@ -17,16 +17,16 @@ function queue.dueAt(at)
 end
 `;
 
-/** If a time is too far ahead, the clock was set back after it was stored. Scheduled entries may have any time. */
+/** If a time is too far ahead, the clock has been set back since it was stored. Scheduled entries may have any time. */
 const MAY_COME_BACK = `queue.due > 0 and (queue.due <= now or queue.due > now + ${MAX_LEASE_MS})`;
 const MAY_BE_ON_TIME = 'queue.scheduled > 0 and queue.scheduledAt <= now and queue.checking == 0';
 /** Lua: whether an entry may be due. */
 export const MAY_BE_DUE = `(${MAY_COME_BACK} or ${MAY_BE_ON_TIME})`;
 
 /**
- * `queue.moveDue` brings back due entries in the order of their times, scheduled ones last, up to the limits above. It
- * sets `queue.due` and `queue.scheduledAt` each to no later than the first remaining time of its kind, or to 0 if none
- * remains. Returns whether more entries may be due. Needs marks, bringBack and leases.
+ * `queue.moveDue` brings back due entries in order of time, scheduled ones last, up to the limits above. It sets
+ * `queue.due` and `queue.scheduledAt` to no later than the first remaining time of their kind, or to 0 if none is left.
+ * Returns whether more entries may be due. Needs marks, bringBack and leases.
  */
 export const moveDue = (hosts: boolean): string => `
 local function move(from, to, state)
@@ -95,8 +95,8 @@ end
 `;
 
 /**
- * `isDue` returns whether a lease or a delay has ended. If a time is too far ahead, the clock was set back after it was
- * stored.
+ * `isDue` returns whether a lease or a delay has ended. If a time is too far ahead, the clock has been set back since
+ * it was stored.
  */
 export const IS_DUE = `
 local function isDue(at)

@@ -11,7 +11,7 @@ import {
   STORED_PRIORITIES,
 } from './queue-state.js';
 
-/** Members of a sorted set to read at a time: leases, and members of other sets. */
+/** How many members of a sorted set to read at a time: leases, and members of other sets. */
 const ENDS_READ = 8;
 const MEMBERS_READ = 64;
 
@@ -19,8 +19,8 @@ const MEMBERS_READ = 64;
 const LOG = 2 ** 40;
 
 /**
- * `walks.w`: waiting entries of a lane, log by log, from an entry of a chunk on. A chunk only gets entries at its end,
- * unless a sweep moves its entries: then `rewrites` differs, and the chunk is read again from its first entry.
+ * `walks.w`: a lane's waiting entries, log by log, starting at an entry of a chunk. A chunk only grows at its end,
+ * unless a sweep moves its entries. Then `rewrites` differs, and the chunk is read again from its first entry.
  */
 const WALK_LANE = `
 local function walkLog(priority, log, number, seen, rewrites)
@@ -56,9 +56,9 @@ end
 `;
 
 /**
- * `walks.w`: waiting entries of all lanes, in a scan over their records with one bucket of the hash per step. A cursor
- * is valid only in the run of the server that gave it: in another, it starts over. Within a bucket, lanes are in order.
- * If the lanes before the next lane have changed, the bucket is read again from its first lane.
+ * `walks.w`: the waiting entries of all lanes, in a scan over their records with one hash bucket per step. A cursor is
+ * valid only in the server run that gave it. In another run, the scan starts over. Within a bucket, lanes are in order.
+ * If the lanes before the next one have changed, the bucket is read again from its first lane.
  */
 const WALK_LANES = `
 local function precedes(a, b)
@@ -105,7 +105,7 @@ end
 if wanted == '' then walks.w = walkLanes end
 `;
 
-/** `rankOf` returns how many members of a sorted set come before a place. The first member is empty. */
+/** `rankOf` returns how many members of a sorted set precede a place. The first member is empty. */
 const RANK_OF = `
 local function rankOf(key, at, precedes)
   local from, past = 1, call('ZCARD', key)
@@ -119,7 +119,7 @@ local function rankOf(key, at, precedes)
 end
 `;
 
-/** `walks.l`: leased entries, in the order of their ends, each lease from an index on. */
+/** `walks.l`: leased entries, ordered by when their leases end, each lease starting at an index. */
 const WALK_LEASES = `
 function walks.l(place)
   local at, lease, own, seen = unpacked('>I8I6I2I2', place or string.rep('\\0', 18))
@@ -156,10 +156,7 @@ function walks.l(place)
 end
 `;
 
-/**
- * `walks.d` and `walks.s`: delayed and scheduled entries in the order of their times. `walks.x`: dead letters in the
- * order of their numbers.
- */
+/** `walks.d` and `walks.s`: delayed and scheduled entries, by time. `walks.x`: dead letters, by number. */
 const WALK_MEMBERS = `
 local function walkTimes(letter, place, first, past)
   local at, number = unpacked('>I8I6', place or string.rep('\\0', 14))
@@ -194,7 +191,7 @@ function walks.x(place)
 end
 `;
 
-/** The states of entries as the script below names them, with the bytes of their places in a cursor. */
+/** The states of entries as the script below names them, with the size of their places in a cursor. */
 export const WALKED = {
   waiting: { letter: 'w', placeBytes: 14 },
   leased: { letter: 'l', placeBytes: 18 },
@@ -206,14 +203,13 @@ export const WALKED = {
 export const LANES_PLACE_BYTES = 36;
 
 /**
- * Entries of a segment, without forgotten ones. Places are in orders that never change, so every entry that stays is
- * listed; entries whose lease is extended between two pages may appear twice or not at all.
- * KEYS: 3 and on, the queue's. ARGV: 3 letters of the states to list, 4 where to begin: '', or the place of the
- * previous answer, 5 maximum number of entries, 6 approximate number to read. If the queue is per-host: 7 the lane of
- * the entries, or ''. Returns the bytes of the next place (1 byte), that place, empty at the end; how many more entries
- * could be read (2); then for each entry: length of its place (1), its place (entry-places.ts), when it comes back, in
- * ms (6; 0 if it has no time), length of the reason of a dead letter (2), reason, length of the host's name (2), name,
- * entry.
+ * A segment's entries, without forgotten ones. The order of places never changes, so the list has every entry that
+ * stays. Entries whose lease is extended between two pages may appear twice or not at all. KEYS: 3 and on, the queue's.
+ * ARGV: 3 letters of the states to list, 4 where to begin: '', or the place from the previous reply, 5 maximum number
+ * of entries, 6 approximate number to read. If the queue is per-host: 7 the lane of the entries, or ''. Returns the
+ * length of the next place (1 byte), that place, empty at the end; how many more entries could be read (2); then for
+ * each entry: length of its place (1), its place (entry-places.ts), when it comes back, in ms (6; 0 if it has no time),
+ * length of a dead letter's reason (2), reason, length of the host's name (2), name, entry.
  */
 export const entriesScript = forQueues((hosts) => ({
   name: 'unseenEntries',

@@ -3,8 +3,8 @@ import { leases, marks } from './queue-moves.js';
 import { EXTENDED, HEAD_BYTES, idBytes, LEASED, SCHEDULED } from './queue-state.js';
 
 /**
- * The place of an entry in its segment: the letter of its state, and numbers that no other place has. If an entry comes
- * back to the chunk from which it was leased, its place is the same as before the lease.
+ * An entry's place in its segment: a letter for its state, and numbers that no other place has. If an entry comes back
+ * to the chunk it was leased from, its place is the same as before the lease.
  *
  *   w   waiting: its log (1 byte: the number of its priority in lanes.ts), and the number of its chunk (6)
  *   l   leased: the lease (6), and its index in it (2)
@@ -16,12 +16,12 @@ const NUMBER_BYTES: Readonly<Record<string, number>> = { w: 7, l: 8, d: 14, s: 1
 /** Bytes of a birth, a hash, and in a per-host queue the second word of the host's hash. */
 const nameBytes = (hosts: boolean): number => (hosts ? 26 : 22);
 
-/** Whether these bytes have the format of a place. */
+/** True if these bytes have the format of a place. */
 export function isPlace(bytes: Uint8Array): boolean {
   return bytes.length === 1 + (NUMBER_BYTES[String.fromCharCode(bytes[0] ?? 0)] ?? NaN);
 }
 
-/** `inChunks` compares the waiting entries in these places. */
+/** `inChunks` compares waiting entries in these places. */
 const inChunks = (hosts: boolean): string => `
 local function inChunks(numbers, places, names, compare)
   ${
@@ -52,7 +52,7 @@ local function inChunks(numbers, places, names, compare)
   for c = 1, #fields do
     local chunk, at, here = chunks[c] or '', starts[c], wanted[fields[c]]
     while at < #chunk do
-      -- Compares the hash first, because it rules out most entries.
+      -- Compares the hash first, because that rules out most entries.
       local n = here[sub(chunk, at + 15, at + 30)] and here[nameAt(chunk, at)]
       if n then compare(n, chunk, at) end
       local i, j, k, l = byte(chunk, at + 31, at + 34)
@@ -80,8 +80,8 @@ end
 `;
 
 /**
- * `delayedAt` finds the delayed entry with this score and number. Entries with one score are in order of number. It asks
- * for ranks, because an offset within a range of scores costs a step for each entry before it.
+ * `delayedAt` finds the delayed entry with this score and number. Entries with the same score are ordered by number. It
+ * uses ranks, because an offset within a range of scores costs a step for each entry before it.
  */
 const DELAYED_AT = `
 local function delayedAt(at, number)
@@ -93,7 +93,7 @@ local function delayedAt(at, number)
     return member, (unpacked('>I6', member))
   end
   if to < 0 then return nil end
-  -- Numbers have few gaps, so the search begins at the highest possible place.
+  -- Numbers have few gaps, so the search starts at the highest possible place.
   local _, first = memberAt(0)
   to = math.min(to, number - first)
   local place = to
@@ -107,13 +107,13 @@ end
 `;
 
 /**
- * `queue.entriesAt` takes packed names of entries (../layout/entry-names.ts). It returns the first bytes (idBytes) of
- * those that are still in their places, by their numbers in the batch, and the size of the batch. If the lease or delay
- * of an entry has ended, the entry stays in its place until a script moves it. A forgotten or dropped entry has no
- * place. Includes marks and leases; needs LANE_RECORDS in a per-host queue.
+ * `queue.entriesAt` takes packed entry names (../layout/entry-names.ts). It returns the first bytes (idBytes) of the
+ * entries that are still in their places, by their numbers in the batch, and the size of the batch. When an entry's
+ * lease or delay ends, the entry stays in its place until a script moves it. A forgotten or dropped entry has no place.
+ * Includes marks and leases. Needs LANE_RECORDS in a per-host queue.
  */
 export const entriesAt = (hosts: boolean): string => `${marks(hosts)}${leases(false)}
--- The name of the entry that begins after this byte: its birth, its hash, and the word of its host.
+-- The name of the entry that begins after this byte: its birth, its hash, and its host's word.
 local function nameAt(bytes, at)
   return sub(bytes, at + 5, at + 10) .. sub(bytes, at + 15, at + 30)${hosts ? ' .. sub(bytes, at + 35, at + 38)' : ''}
 end

@@ -4,41 +4,41 @@ import { LANE_RECORDS, PACK_LANE } from './lane-records.js';
 import { APPEND, chunkOf, takeFrom } from './lanes.js';
 
 /*
- * Lua on the lanes of an open per-host queue: one lane for each host. Its entries have the second word of the host's
- * hash (4 bytes) before the payload, and the first word is that of the item's hash. These two words are the id of the
- * lane.
+ * Lua for the lanes of an open per-host queue, one for each host. A lane's entries have the second word of the host's
+ * hash (4 bytes) before the payload. Its first word is also the first word of the item's hash. These two words are the
+ * lane's id.
  *
  *   lanes          id of the lane (8 bytes) -> the record of the lane (lane-records.ts)
  *   due            turn (6 bytes) .. id -> when the lane may be leased from, in the queue's time
  *
- * A lane is in `due` while it has waiting entries and less than `maxLeased` leased ones. An empty lane stays there
- * until its host is due, so that new entries of the host cannot be leased sooner. Then its record is deleted, unless it
- * has counts. A turn is a number of the queue that is never used again, so lanes of the same time are served in the
- * order in which they joined.
+ * A lane is in `due` while it has waiting entries and fewer than `maxLeased` leased ones. An empty lane stays there
+ * until its host is due, so that the host's new entries can't be leased sooner. Then its record is deleted, unless it
+ * has counts. A turn is a number that the queue never reuses, so lanes with the same time are served in the order in
+ * which they joined.
  *
  * The queue's time follows the clock, but if the clock is set back, it continues from where it was. So no lane waits
- * longer than its delay. Meta has these numbers for it: `seenAt`, the clock at the last change, and `aheadMs`, how far
- * the queue's time is ahead of the clock; also `turn`, the last turn, and `waiting`, the waiting entries of all lanes.
+ * longer than its delay. For this, meta has `seenAt`, the clock at the last change, and `aheadMs`, how far the queue's
+ * time is ahead of the clock. It also has `turn`, the last turn, and `waiting`, the waiting entries of all lanes.
  *
- * Dropping the entries of a lane sets a clock in its record (lane-records.ts), and they stop counting. Every script
- * that meets one of them dismisses it. Meta has these numbers for it: `dropped`, the last of these clocks; `sweptDrop`,
- * up to which of them sweeps have dismissed all entries, and `sweepingDrop`, up to which of them the current sweep
- * does; `delayedVoid`, `scheduledVoid` and `deadVoid`, the entries and dead letters among them that were dropped.
+ * Dropping a lane's entries sets a clock in its record (lane-records.ts), and they stop counting. Every script that
+ * meets one of them discards it. For this, meta has `dropped`, the last of these clocks; `sweptDrop`, up to which of
+ * them sweeps have discarded all entries; `sweepingDrop`, up to which the current sweep does; and `delayedVoid`,
+ * `scheduledVoid` and `deadVoid`, how many delayed entries, scheduled entries and dead letters were dropped.
  */
 
 /**
- * Maximum number of lanes that one lease takes entries from, and of items or ids in a script on such a queue. It must
- * not change after 1.0: a batch has an operation record for each script, named by the number of the script, so a repeat
- * must divide the batch as the first attempt did.
+ * Maximum number of lanes that one lease takes entries from, and of items or ids in a script on such a queue. Must not
+ * change after 1.0. A batch has an operation record for each script, named by the script's number, so a repeat must
+ * split the batch as the first attempt did.
  */
 export const LANES_PER_SCRIPT = 50;
 
-/** `spread`: its segments. */
+/** `spread` says how many segments it has. */
 type LimitedFilter = Pick<Filter, 'perHost' | 'maxAgeSeconds' | 'base'> & { readonly spread: number };
 
 /**
- * The last of ARGV of scripts that change a per-host queue. `maxHosts`: of the set, in all its segments.
- * `syncBase`: number of the first layer of the sync in which the segment takes part.
+ * The last ARGV of scripts that change a per-host queue. `maxHosts`: the set's limit for all segments. `syncBase`:
+ * number of the first layer of the sync in which the segment takes part.
  */
 export function hostLimits(
   { perHost, maxAgeSeconds = 0, base, spread }: LimitedFilter,
@@ -52,7 +52,7 @@ export function hostLimits(
 }
 
 /**
- * After NOW and the opening of a queue. The last of ARGV has the limits of the set: hostLimits.
+ * Follows NOW and the opening of a queue. The last ARGV has the set's limits (hostLimits).
  *
  *   queue.use       a lane that changes, and that must have been read; `queue.changes` returns how many do
  *   queue.count     counts entries in a state of their lanes, or no longer; dropped ones count only in the queue
@@ -75,7 +75,7 @@ local period = ageMs > 0 and math.floor(queueTime / ageMs) or base
 local function keptIn(lane, first) return lane.keptBase == first and lane.kept or 0 end
 local function foundIn(lane)
   if ageMs > 0 and lane.countedBase ~= base then
-    -- A sync was committed. It also kept URLs of earlier periods.
+    -- A sync was committed, and it also kept URLs from earlier periods.
     setInGroup(lane, 'found', min(lane.found, keptIn(lane, base)))
     setInGroup(lane, 'countedBase', base)
   end
@@ -92,7 +92,7 @@ end
 local function limitOf(own, ofSet) return own > 0 and own - 1 or ofSet end
 local function heldIn(lane) return lane.waiting + lane.leased + lane.delayed + lane.scheduled + lane.dead end
 local function wait(lane, till) lane.readyAt = max(lane.readyAt, till) end
--- The earliest time at which entries of the host may be leased.
+-- The earliest time at which the host's entries may be leased.
 local function readyOf(lane)
   if lane.blockedUntil <= now then return lane.readyAt end
   return max(lane.readyAt, lane.blockedUntil + queue.aheadMs)
@@ -147,7 +147,7 @@ function queue.add(entries)
   for n = 1, #ids do to[n] = queue.use(ids[n]) end
   queue.append(to, lists)
 end
--- The time of the lane's turn, or 0. An import sets dueSince, which may be in the past.
+-- When the lane has its turn, or 0. An import sets dueSince, which may be in the past.
 local function turnOf(lane)
   if lane.leased >= limitOf(lane.ownMaxLeased, maxLeased) then return 0 end
   local readyAt = readyOf(lane)
@@ -203,9 +203,9 @@ end
 `;
 
 /**
- * `queue.takeTurns` takes entries from the lanes whose turn it is, one after the other, until `taken` has `wanted`: at
- * most `most` of each lane, where 0 stands for 1 if the host has a delay, and else for no limit. `last`: the last turn
- * at the beginning of the lease. Lanes that an earlier script of the same lease has served have later turns. Needs
+ * `queue.takeTurns` takes entries from the lanes whose turn it is, one lane after another, until `taken` has `wanted`.
+ * It takes at most `most` from each lane, where 0 means 1 if the host has a delay, and no limit otherwise. `last`: the
+ * last turn when the lease began. Lanes that an earlier script of the same lease has served have later turns. Needs
  * TAKE. Flush first, and save afterwards.
  */
 export const TAKE_TURNS = `
@@ -258,11 +258,11 @@ end
 `;
 
 /**
- * `queue.mayLimit` returns whether some of this many items may exceed the limits on hosts, and `queue.roomOf` how many
- * more URLs of a lane may be discovered, and whether the lane is stored. `queue.discovered` counts entries that were
- * added as new, and names their lanes. `queue.undiscovered` counts removed items by the ids of their lanes, and
- * `queue.kept` items that the sync's layers got or lost; call these only if `queue.countsUrls`. If items have no names,
- * and beyond the number of hosts that the queue may have, `queue.kept` counts only hosts that have a lane.
+ * `queue.mayLimit` returns whether some of this many items may exceed the limits on hosts. `queue.roomOf` returns how
+ * many more URLs of a lane may be discovered, and whether the lane is stored. `queue.discovered` counts entries that
+ * were added as new, and names their lanes. `queue.undiscovered` counts removed items by their lanes' ids. `queue.kept`
+ * counts items that the sync's layers got or lost. Call these two only if `queue.countsUrls`. If items have no names,
+ * or the queue has as many hosts as it may, `queue.kept` counts only hosts with a lane.
  */
 export const HOST_LIMITS = `
 function queue.countsUrls() return maxUrls > 0 end
@@ -320,7 +320,7 @@ function queue.undiscovered(ids)
 end
 `;
 
-/** Lua: the ms until the first lane is due, or -1. */
+/** Lua: how many ms until the first lane is due, or -1. */
 export const FIRST_TURN = `
 local function firstTurn()
   local aheadMs = queue.aheadMs + math.max(0, queue.seenAt - now)

@@ -12,12 +12,11 @@ import {
 } from './queue-state.js';
 import { ALLOW_OOM, NOW, RECALL, type Script } from './script.js';
 
-/* Scripts on one host of a per-host queue. */
+/* Scripts for one host of a per-host queue. */
 
 /**
- * Replaces the settings of a host.
- * ARGV: 9 id of the lane, 10 name of the host, 11 its settings (6 bytes each); 12 the limits of the set.
- * Returns the lane as exportLanesScript does, or '' if the queue has the maximum number of hosts.
+ * Replaces a host's settings. ARGV: 9 lane id, 10 host name, 11 settings (6 bytes each), 12 the set's limits. Returns
+ * the lane as exportLanesScript does, or '' if the queue has the maximum number of hosts.
  */
 export const setHostScript: Script = {
   name: 'unseenSetHost',
@@ -41,17 +40,16 @@ ${recordQueue(true)}
 return {answers, tonumber(kept[2])}`,
 };
 
-/** Drops entries even if a sync has not kept them. */
+/** Drops entries even if no sync has kept them. */
 export const DROP_UNKEPT = 'unkept';
-/** Names a sync's copy of the entries of a host: the id of the server's run and the token of the segment. */
+/** Names a sync's copy of a host's entries: the server's run id and the segment's token. */
 export type HostCopy = `${string} ${string}`;
 
 /**
- * Drops the entries of a host.
- * ARGV: 9 id of the lane, 10 '', DROP_UNKEPT or, if a sync has kept the entries, the name of that copy (HostCopy), 11
- * the limits of the set.
- * Returns '' if a sync must keep the entries first, else "<entries> <from> <to>". dropChunksScript must then delete the
- * chunks of normal entries between these two numbers. A sweep deletes those of other priorities.
+ * Drops a host's entries. ARGV: 9 lane id, 10 '', DROP_UNKEPT or, if a sync has kept the entries, the name of that copy
+ * (HostCopy), 11 the set's limits. Returns '' if a sync must keep the entries first, else "<entries> <from> <to>".
+ * dropChunksScript must then delete the chunks of normal entries between these two numbers. A sweep deletes the chunks
+ * of other priorities.
  */
 export const dropHostScript: Script = {
   name: 'unseenDropHost',
@@ -62,7 +60,7 @@ queue.lanesOf({ARGV[9]})
 local lane = lanes[ARGV[9]]
 local held, from = heldIn(lane), lane.head
 if queue.owing and held > lane.scheduled and ARGV[10] ~= '${DROP_UNKEPT}' then
-  -- A failover may have lost entries that an earlier run has kept.
+  -- A failover may have lost entries that were kept under an earlier run.
   local run = string.match(call('INFO', 'server'), 'run_id:(%x+)')
   if ARGV[10] ~= run .. ' ' .. ARGV[1] then return {'', tonumber(kept[2])} end
 end
@@ -90,9 +88,9 @@ return {answers, tonumber(kept[2])}`,
 };
 
 /**
- * A step of a scan over all lanes, which deletes those that count nothing. After a sync, other URLs of a host count.
- * KEYS: 3 and on, the queue's. ARGV: 3 cursor, '0' at first, 4 approximate number of lanes to read, 5 the limits of the
- * set. Returns the next cursor, '0' at the end.
+ * One step of a scan over all lanes, which deletes those that count nothing. (After a sync, different URLs of a host
+ * count.) KEYS: 3 and on, the queue's. ARGV: 3 cursor, '0' at first, 4 approximate number of lanes to read, 5 the set's
+ * limits. Returns the next cursor, '0' at the end.
  */
 export const renewLanesScript: Script = {
   name: 'unseenRenewLanes',
@@ -112,12 +110,12 @@ queue.save()
 return scan[1]`,
 };
 
-/** The most chunks that one script deletes. */
+/** Maximum number of chunks that one script deletes. */
 export const CHUNKS_DROPPED = 200;
 
 /**
- * Deletes chunks that dropHostScript left. Those that it misses are left for the next sweep.
- * KEYS: 3 and on, the queue's. ARGV: 3 id of the lane, 4 number of the first chunk, 5 the number after the last one.
+ * Deletes chunks that dropHostScript has left. The next sweep deletes any that it misses. KEYS: 3 and on, the queue's.
+ * ARGV: 3 lane id, 4 number of the first chunk, 5 the number after the last one.
  */
 export const dropChunksScript: Script = {
   name: 'unseenDropChunks',
@@ -125,7 +123,7 @@ export const dropChunksScript: Script = {
   lua: `${ALLOW_OOM}${checkQueue(true)}${LANE_RECORDS}
 queue.lanesOf({ARGV[3]})
 local lane, fields = lanes[ARGV[3]], {}
--- If the lane was created again, a sweep has deleted these chunks.
+-- If the lane was re-created, a sweep has deleted these chunks.
 for number = tonumber(ARGV[4]), math.min(tonumber(ARGV[5]), lane.head) - 1 do fields[#fields + 1] = ${chunkOf('lane', 'number')} end
 each('HDEL', queue.chunks, fields)
 return {'', tonumber(kept[2])}`,

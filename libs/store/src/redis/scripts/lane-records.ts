@@ -2,24 +2,24 @@ import type { HostSettings } from '../../port/index.js';
 import { newLogs } from './queue-state.js';
 
 /*
- * The records of the lanes of a per-host queue: id of the lane (8 bytes) -> record. A record has
+ * The lane records of a per-host queue: lane id (8 bytes) -> record. A record has
  *
  *   LANE_NUMBERS | 1 byte: a bit for each group that follows | the numbers of these groups | the name of the host
  *
- * Each number has 6 bytes. All numbers of a group are 0 if the record does not have it. Few lanes have any group, so a
- * lease, which reads and writes many records, handles one short list of numbers for most of them: its time grows with
- * each number.
+ * Each number has 6 bytes. If a record doesn't have a group, all the group's numbers are 0. A lease reads and writes
+ * many records, and each number costs it time. Few lanes have any group, so for most records it handles only one short
+ * list of numbers.
  */
 
 /**
- * The value of the field '' of `lanes`. Redis stores a small hash as a list, and then searches the list for each lane,
- * unless a value has more than 64 bytes (the default of `hash-max-listpack-value`).
+ * The value of field '' in `lanes`. Redis stores a small hash as a list and searches it for each lane, unless a value
+ * has more than 64 bytes (the default of `hash-max-listpack-value`).
  */
 export const NO_LANE = '-'.repeat(65);
 
 /**
- * The numbers of every record: entries by state; the chunks (lanes.ts); `readyAt`, before which nothing is leased; and
- * the place in `due`, or 0.
+ * The numbers of every record: entries by state; the chunks (lanes.ts); `readyAt`, before which no entry may be leased;
+ * and the place in `due`, or 0.
  */
 export const LANE_NUMBERS = [
   ...(['waiting', 'leased', 'head', 'headAt', 'next'] as const),
@@ -29,16 +29,16 @@ export const LANE_NUMBERS = [
 /**
  * At most 8 groups, whose order must not change.
  *
- * - Settings of the host: nothing is leased before `blockedUntil`, in ms since the epoch, by the clock. The own limits
- *   have one added; 0 stands for the limit of the set.
+ * - The host's settings. Nothing is leased before `blockedUntil` (clock time, in ms since the epoch). The host's own
+ *   limits are stored plus one; 0 means the set's limit.
  * - Scheduled entries.
  * - The logs of high and of low entries (lanes.ts).
- * - Entries that were created by the time `dropped` of the queue's clock are dropped. They count in no state, and
- *   some may still be stored. Once a sweep has passed all places, none are, and `dropped` is 0 again.
+ * - Entries that were created by the time `dropped` of the queue's clock are dropped. They count in no state, though
+ *   some may still be stored. Once a sweep has passed all places, none are left, and `dropped` is 0 again.
  * - `kept` URLs of the host are in the layers of the sync whose first layer has the number `keptBase`. In a set that
  *   ages, `found` counts URLs of the layers whose first one has the number `countedBase`.
  * - Delayed entries, and dead letters.
- * - Discoveries less those that were forgotten, counted in this `period`.
+ * - Discoveries minus forgotten ones, counted in this `period`.
  */
 export const LANE_GROUPS = [
   ['blockedUntil', 'ownDelayMs', 'ownMaxLeased', 'ownMaxUrls'] as const,
@@ -54,7 +54,7 @@ export const LANE_GROUPS = [
 const [SETTINGS] = LANE_GROUPS;
 
 /**
- * Value of `lane.groups` after a number of a group was set, until the record is packed: some groups may have numbers
+ * Value of `lane.groups` from when a number of a group is set until the record is packed: some groups may have numbers
  * other than 0.
  */
 const ANY_GROUP = 255;
@@ -69,14 +69,14 @@ const GROUPS_AT = LANE_NUMBERS.length * NUMBER_BYTES;
 const formatOf = (numbers: readonly string[]): string => `>${'I6'.repeat(numbers.length)}`;
 const fieldsOf = (numbers: readonly string[]): string => numbers.map((name) => `lane.${name}`).join(', ');
 
-/** In Lua, `turn` keeps its 6 bytes, because packing a number costs as much as some calls of functions. */
+/** In Lua, `turn` stays as 6 bytes, because packing a number costs as much as several function calls. */
 const STORED = [...LANE_NUMBERS, 'groups'];
 const FORMAT = `>${LANE_NUMBERS.map((name) => (name === 'turn' ? 'c6' : 'I6')).join('')}B`;
 
 /**
- * Lua that includes lanes. `queue.lanesOf` reads any number of lanes by their ids into `lanes`. `laneOf` returns the id
- * of an entry's lane, `isDropped` whether an entry of a lane was dropped, `logOf` a log of a lane, and `placeOf` the
- * lane, the log and the number of a chunk.
+ * Lua that reads lanes. `queue.lanesOf` reads any number of lanes by their ids into `lanes`. `laneOf` returns the id of
+ * an entry's lane, `isDropped` whether an entry of a lane was dropped, `logOf` a log of a lane, and `placeOf` a chunk's
+ * lane, log and number.
  */
 export const LANE_RECORDS = `
 local lanes = {}
@@ -120,7 +120,7 @@ function queue.lanesOf(ids)
     for n = 1, #records do
       local record, id = records[n], missing[from + n - 1]
       local ${STORED.join(', ')} = unpacked('${FORMAT}', record or NO_RECORD)
-      -- Names all its fields at once, because a table that grows field by field is allocated again and again.
+      -- Names all fields at once, because a table that grows field by field is reallocated again and again.
       local lane = setmetatable({id = id, name = '', stored = record and true or false, known = waiting, used = false,
         served = false, ${STORED.map((name) => `${name} = ${name}`).join(', ')}}, NO_GROUPS)
       if record then lane.name = sub(record, groups > 0 and readGroups(lane, record) or ${GROUPS_AT + 2}) end
@@ -157,7 +157,7 @@ end
 
 export const SETTINGS_BYTES = SETTINGS.length * NUMBER_BYTES;
 
-/** The settings of a host, for `setSettings`. */
+/** Packs a host's settings for `setSettings`. */
 export function packSettings({ own = {}, blockedUntil = 0 }: HostSettings): Buffer {
   const { delayMs = -1, maxLeased = -1, maxUrls = -1 } = own;
   const packed = Buffer.alloc(SETTINGS_BYTES);
@@ -170,7 +170,7 @@ export function packSettings({ own = {}, blockedUntil = 0 }: HostSettings): Buff
 export const setSettings = (packed: string, at: string): string =>
   `${fieldsOf(SETTINGS)} = unpacked('${formatOf(SETTINGS)}', ${packed}, ${at}) lane.groups = ${ANY_GROUP}`;
 
-/** The settings of a host. Those that have no effect are absent. */
+/** A host's settings, without those that have no effect. */
 export function settingsOf(
   { blockedUntil, ownDelayMs, ownMaxLeased, ownMaxUrls }: LaneRecord,
   now = 0,

@@ -1,26 +1,25 @@
 import { HEAD_BYTES, HOST_BYTES, LEASE_ENTRIES, newLogs } from './queue-state.js';
 
 /*
- * Lua on the lanes of an open queue (queue-state.ts). A lane is the waiting entries that leave in the order in which
- * they came; a queue has one lane, whose id is empty. Its entries are in chunks, fields of one hash:
+ * Lua for the lanes of an open queue (queue-state.ts). A lane holds waiting entries, which leave in the order in which
+ * they came. A plain queue has one lane, whose id is empty. Entries are in chunks, fields of one hash:
  *
- *   id of the lane .. chunk number (6 bytes) -> entries, one after the other
+ *   lane id .. chunk number (6 bytes) -> entries, one after the other
  *
- * A change appends chunks of its own. It rewrites the last chunk only if that is still small. Taking entries from the
- * head chunk moves `headAt` and rewrites nothing. A chunk without waiting entries is deleted, and its number is never
- * used again, so a sweep or an export can stop halfway and continue. A sweep leaves gaps in the numbers.
+ * A change appends its own chunks, and rewrites the last chunk only while that is small. Taking entries from the head
+ * chunk moves `headAt` and rewrites nothing. A chunk without waiting entries is deleted and its number is never reused,
+ * so a sweep or an export can stop halfway and continue. A sweep leaves gaps in the numbers.
  *
- * Each priority has such a log. The lane itself is the log of normal entries. `lane.logs` has those of high (1) and low
- * (2) ones; the ids of these logs are the lane's id, followed by this number. A lane without such entries may lack
- * them.
+ * Each priority has such a log. The lane itself is the log for normal entries. `lane.logs` has the logs for high (1)
+ * and low (2) entries, whose ids are the lane's id followed by this number. A lane without such entries may lack them.
  *
- * The record of a lane: `head` and `next` of each log (the number of its first chunk, and the number for its next new
- * chunk), `headAt` (bytes taken from the head chunk), `waiting` (entries of all logs, including forgotten ones).
+ * A lane's record: `head` and `next` of each log (the numbers of its first chunk and of its next new chunk), `headAt`
+ * (bytes taken from the head chunk), `waiting` (entries in all logs, including forgotten ones).
  */
 
 /**
- * Maximum bytes of a chunk, unless its only entry has more; and of a last chunk that is rewritten with the next entry.
- * With the header of a string, chunks of these sizes fit jemalloc's size classes of 4,096 and 1,280 bytes.
+ * Maximum size of a chunk, unless its only entry is larger, and of a last chunk that may still be rewritten, in bytes.
+ * With a string's header, such chunks fit jemalloc's size classes of 4,096 and 1,280 bytes.
  */
 export const CHUNK_BYTES = 4_090;
 export const JOINED_BYTES = 1_274;
@@ -29,13 +28,13 @@ export const JOINED_BYTES = 1_274;
 const READ_AT_MOST = 1_000;
 /** Maximum number of chunks to read in one command. */
 const READ_AHEAD = 16;
-/** Maximum number of gaps that a description skips in search of the first entry. */
+/** Maximum number of gaps that a description skips to find the first entry. */
 const GAPS_SKIPPED = 1_000;
 
-/** Lua: the field of a chunk of a log. */
+/** Lua: the field for a chunk of a log. */
 export const chunkOf = (log: string, number: string): string => `${log}.id .. pack('>I6', ${number})`;
 
-/** `split` returns up to `most` entries of a chunk, after its first `at` bytes. */
+/** `split` returns up to `most` entries of a chunk, starting after its first `at` bytes. */
 export const SPLIT = `
 local function split(chunk, at, most)
   local entries, count, size = {}, 0, #chunk
@@ -51,14 +50,14 @@ end
 `;
 
 /**
- * `queue.append` adds entries at the ends of lanes: `lists` has those of each lane, at least one. `queue.wake` wakes
+ * `queue.append` adds entries to the ends of lanes. `lists` has at least one entry for each lane. `queue.wake` wakes
  * waiting callers.
  */
 export const APPEND = `
 function queue.wake()
   if queue.awaited > now then redis.pcall('PUBLISH', 'unseen:queue:' .. sub(ARGV[1], 1, 16), '') end
 end
--- Splits the entries of each lane by log. Returns three lists of one length: lanes, logs, and their entries.
+-- Splits each lane's entries by log. Returns three lists of equal length: lanes, logs, and their entries.
 local function deal(lanes, lists)
   local owners, logs, dealt = {}, {}, {}
   for l = 1, #lanes do
@@ -126,8 +125,8 @@ end
  *
  * In a per-host queue, the caller may have read the `first` chunk of the log.
  *
- * The caller deletes the used chunks after its first write that needs memory: at the memory limit, Redis refuses that
- * write only if nothing was written before. Needs marks.
+ * The caller deletes the used chunks after its first write that needs memory, because at the memory limit, Redis
+ * refuses that write only if nothing was written before. Needs marks.
  */
 export const take = (hosts: boolean): string => `${SPLIT}
 local NONE = {}
@@ -196,8 +195,8 @@ queue.take(${lane}, ${lane}, taken, ${most}${first === undefined ? '' : `, ${fir
 if ${lane}.logs then queue.take(${lane}, ${lane}.logs[2], taken, ${most}) end`;
 
 /**
- * `queue.sweepChunks` drops forgotten entries from chunks of lanes, and returns how many entries waited in them. It
- * takes the lane, the log, the number and the bytes of each chunk. Needs marks.
+ * `queue.sweepChunks` drops forgotten entries from chunks, and returns how many entries waited in them. It takes each
+ * chunk's lane, log, number and bytes. Needs marks.
  */
 export const SWEEP = `${SPLIT}
 function queue.sweepChunks(chunks)
@@ -231,7 +230,7 @@ function queue.sweepChunks(chunks)
 end
 `;
 
-/** `queue.oldest` returns when the first entry of a lane was discovered, s, if one waits there. */
+/** `queue.oldest` returns when a lane's first entry was discovered, in s, if one waits there. */
 export const OLDEST = `
 local function oldest(log)
   for number = log.head, math.min(log.next - 1, log.head + ${GAPS_SKIPPED}) do

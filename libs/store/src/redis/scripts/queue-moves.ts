@@ -7,7 +7,7 @@ import { CAN_ROTATE } from './script.js';
  * Lua that moves entries between the places of an open queue (queue-state.ts), unless they were forgotten.
  */
 
-/** Adds the entries that were dropped with their hosts. */
+/** Adds entries that were dropped with their hosts. */
 const DROPPED = `
   if queue.dropped > queue.sweptDrop then
     local ids, places = {}, {}
@@ -27,7 +27,7 @@ export const hasVoid = (hosts: boolean): string =>
 
 /**
  * `queue.forgotten` returns which of these entries, or of their first bytes (idBytes), were forgotten or dropped.
- * `queue.hasVoid` returns whether any may be. Needs LANE_RECORDS in a per-host queue.
+ * `queue.hasVoid` returns whether any may have been. Needs LANE_RECORDS in a per-host queue.
  */
 export const marks = (hosts: boolean): string => `
 function queue.hasVoid() return ${hasVoid(hosts)} end
@@ -63,15 +63,15 @@ end
 export const countIn = (hosts: boolean, entries: string, state: string, by: number): string =>
   hosts ? `queue.count(${entries}, '${state}', ${by})` : '';
 
-/** The lines that scripts that change a per-host queue need after its opening and NOW. */
+/** Lines for scripts that change a per-host queue, after its opening and NOW. */
 export const hostLanes = (hosts: boolean): string => (hosts ? HOST_LANES : '');
 
-/** Lua that writes the lanes that have changed, if there are several. Before the queue is saved or tidied. */
+/** Lua that writes changed lanes, in a queue with several. Use it before the queue is saved or tidied. */
 export const flushed = (hosts: boolean): string => (hosts ? 'queue.flush()' : '');
 
 /**
- * `queue.bury` makes entries dead letters. `queue.bringBack` adds entries that return at the end of their lane, or to
- * the dead letters with this reason. It leaves out forgotten entries, and returns which these are. Includes
+ * `queue.bury` turns entries into dead letters. `queue.bringBack` puts entries that return at the end of their lane, or
+ * among the dead letters with this reason. It leaves out forgotten entries, and returns which these are. Includes
  * `queue.add`.
  */
 export const bringBack = (hosts: boolean, maxAttempts: string) => `${hosts ? '' : ADD}
@@ -106,9 +106,10 @@ end
 
 /**
  * `queue.open` reads the leases with these keys, if they exist. `queue.unlease` takes an entry out of its lease, which
- * ended at `at`; by default, now. `queue.forget` takes forgotten entries out of a lease: all, or those at the indexes
- * in `named`. It returns the set of their indexes. `queue.returned` returns an entry as it returns to the queue, with
- * `leases` added to its attempts. `queue.close` writes changes of open leases, and deletes leases without entries.
+ * ended at `at` (default: now). `queue.forget` takes forgotten entries out of a lease, either all or only those at the
+ * indexes in `named`, and returns the set of their indexes. `queue.returned` returns an entry in the form in which it
+ * goes back to the queue, with `leases` added to its attempts. `queue.close` writes changed leases, and deletes leases
+ * without entries.
  */
 export const leases = (hosts: boolean): string => `
 ${hosts ? 'local freed, freedAt = {}, {}' : ''}
@@ -158,7 +159,7 @@ function queue.forget(lease, named)
       hosts
         ? `
     local member = lease.key .. (lease.states[index] == ${EXTENDED} and pack('>I2', index - 1) or '')
-    -- Its lease may have ended, and the queue may not have noticed yet.
+    -- Its lease may have ended without the queue having noticed yet.
     local at = tonumber(call('ZSCORE', queue.ends, member) or now)`
         : ''
     }
@@ -202,7 +203,7 @@ function queue.close(opened)
 end
 `;
 
-/** Deletes the marks once the queue has no entry that they could concern. */
+/** Deletes the marks once the queue has no entries they could apply to. */
 export const TIDY = `
 if queue.marked > 0 and queue.leased == 0 and queue.waiting == 0
   and call('ZCARD', queue.delayed) + call('ZCARD', queue.letters) == 2 and ${CAN_ROTATE} then

@@ -2,8 +2,8 @@ import type { PerHost, Priority } from '../../port/index.js';
 import { checkSegment, RECORD_FIELDS, recordWith, type Script } from './script.js';
 
 /*
- * An entry of the queue of a segment is in one place: it waits in a lane, is held by a lease, is delayed or scheduled,
- * or is a dead letter. In each place it has these bytes (numbers big-endian):
+ * An entry in a segment's queue is in one place: it waits in a lane, is held by a lease, is delayed or scheduled, or is
+ * a dead letter. In each place it has these bytes (numbers big-endian):
  *
  *   1 priority | 3 leases so far | 6 birth | 4 discovered at, s | 16 hash of the item | 4 bytes of the payload | payload
  *
@@ -17,17 +17,16 @@ import { checkSegment, RECORD_FIELDS, recordWith, type Script } from './script.j
  *                  the mark. Births are values of the clock, which every change that queues new entries advances. The
  *                  mark of an entry that was dropped is its birth.
  *
- * Besides the counts of the segment, meta has the numbers of the queue: clock; leases, dead and delays (last number
- * given); leased (entries); sweeping (1 during a sweep); marked (number of marks); due (a lower bound of the first end
- * of a lease or delay, ms; 0 if none); awaited (until when a caller waits for new entries, ms); rewrites (how often
- * sweeps have moved entries within their chunks). A queue without per-host lanes is its own only lane, so the record
- * of the lane follows. A per-host queue has different numbers there, and two more keys: host-lanes.ts. Once the
- * queue has had an entry with a priority or a time, it is ordered, and more numbers follow: scheduled (entries);
- * scheduledAt (a lower bound of the first time, ms); checking and checkingTill (see unclaimed.ts); those of logs
- * (lanes.ts).
+ * Besides the segment's counts, meta has the queue's numbers: clock; leases, dead and delays (last number given);
+ * leased (entries); sweeping (1 during a sweep); marked (number of marks); due (a lower bound of the first end of a
+ * lease or delay, ms; 0 if none); awaited (until when a caller waits for new entries, ms); rewrites (how often sweeps
+ * have moved entries within their chunks). A queue without per-host lanes is its own only lane, so that lane's record
+ * follows. A per-host queue has different numbers there, and two more keys (host-lanes.ts). Once the queue has had an
+ * entry with a priority or a time, it is ordered, and more numbers follow: scheduled (entries); scheduledAt (a lower
+ * bound of the first time, ms); checking and checkingTill (see unclaimed.ts); those of logs (lanes.ts).
  */
 
-/** A script on queues: its text depends on whether the queue is per-host. */
+/** A script on queues. Its text depends on whether the queue is per-host. */
 export interface QueueScript {
   readonly plain: Script;
   readonly hosts: Script;
@@ -39,28 +38,28 @@ export function forQueues(of: (hosts: boolean) => Script): QueueScript {
   return { plain: of(false), hosts: { ...hosts, name: `${hosts.name}Hosts` } };
 }
 
-/** The script for the queue of a set. */
+/** The script for a set's queue. */
 export const scriptFor = ({ perHost }: { readonly perHost?: PerHost }, script: QueueScript): Script =>
   perHost ? script.hosts : script.plain;
 
-/** Maximum number of entries in one lease of the segment. */
+/** Maximum number of entries in one lease. */
 export const LEASE_ENTRIES = 32;
 
 /** Bytes of an entry before its payload. */
 export const HEAD_BYTES = 34;
-/** Bytes of the payload that a per-host queue adds: see host-lanes.ts. */
+/** Bytes that a per-host queue adds to the payload. See host-lanes.ts. */
 export const HOST_BYTES = 4;
-/** Bytes of an entry that identify its item and lane, and when it was created. */
+/** The bytes of an entry that identify its item, its lane, and when it was created. */
 export const idBytes = (hosts: boolean): number => HEAD_BYTES + (hosts ? HOST_BYTES : 0);
 
-/** The first byte of an entry is the place of its priority here. */
+/** The first byte of an entry is its priority's index here. */
 export const STORED_PRIORITIES: readonly Priority[] = ['normal', 'high', 'low'];
-/** Maximum number of leases that an entry counts: more are not counted. */
+/** Maximum number of leases that an entry counts. */
 export const MOST_LEASES = 2 ** 24 - 1;
 
 /**
- * Added to the times of scheduled entries among the delayed ones, so that each of the two has a range of its own. The
- * sums are exact: times in ms stay below 2^42.
+ * Added to the times of scheduled entries among the delayed ones, so that the two kinds have separate ranges. The sums
+ * are exact, because times in ms stay below 2^42.
  */
 export const SCHEDULED = 2 ** 50;
 
@@ -72,27 +71,28 @@ export const EXTENDED = 50;
 export const FORGOTTEN = 51;
 
 /**
- * Index in KEYS of the queue's first key: after cells and meta and, in scripts that change the queue, after the
- * records.
+ * Index in KEYS of the queue's first key. It comes after cells and meta and, in scripts that change the queue, after
+ * the records.
  */
 const READ_KEYS_AT = 3;
 export const CHANGE_KEYS_AT = 5;
 export const queueKeyCount = (hosts: boolean): number => (hosts ? 9 : 7);
-/** Numbers of KEYS up to the queue's last, in scripts that read the queue and in those that change it. */
+/** Number of KEYS up to the queue's last, in scripts that read the queue and in those that change it. */
 export const queueReadKeys = (hosts: boolean): number => READ_KEYS_AT + queueKeyCount(hosts) - 1;
 export const queueChangeKeys = (hosts: boolean): number => CHANGE_KEYS_AT + queueKeyCount(hosts) - 1;
 /**
- * Where KEYS has the entries owed to the queue's copy for a sync: after the queue's keys, in scripts that change it.
+ * Index in KEYS of the entries owed to a sync's copy of the queue. In scripts that change the queue, it follows the
+ * queue's keys.
  */
 export const owedKeyAt = (hosts: boolean): number => queueChangeKeys(hosts) + 1;
 
 /** Fields of meta during a sync: the clock when it was opened, and '1' once the queue is copied. */
 export const OPENED_FIELD = 's:clock';
 export const COPIED_FIELD = 's:copied';
-/** Below the scores of notes for the commit of a sync, and above those of notes for the copy of the queue. */
+/** Lies above the scores of notes for the copy of the queue, and below those of notes for a sync's commit. */
 export const CAME_DUE = 2 ** 50;
 
-/** The record of the only lane: see lanes.ts. */
+/** The only lane's record. See lanes.ts. */
 const ONLY_LANE = ['head', 'headAt', 'next', 'waiting'] as const;
 /** See host-lanes.ts. */
 const OF_HOSTS = [
@@ -106,8 +106,8 @@ const OF_ALL = [
 ];
 
 /**
- * The queue's numbers in meta, 6 bytes each in one field: reading and writing single fields took a quarter of a lease's
- * time.
+ * The queue's numbers in meta, 6 bytes each in one field. As single fields, reading and writing them took a quarter of
+ * a lease's time.
  */
 export const QUEUE_NUMBERS = [...OF_ALL, ...ONLY_LANE];
 export const HOST_QUEUE_NUMBERS = [...OF_ALL, ...OF_HOSTS];
@@ -125,7 +125,7 @@ export const newLogs = (id: string): string => {
   return `{${log(1)}, ${log(2)}}`;
 };
 
-/** Bytes of the numbers, all 0 in an empty queue. */
+/** Size of the numbers in bytes. They are all 0 in an empty queue. */
 export const queueBytes = (hosts: boolean): number => 6 * numbersOf(hosts).length;
 export const orderedBytes = (hosts: boolean): number => queueBytes(hosts) + 6 * orderedOf(hosts).length;
 
@@ -140,9 +140,9 @@ const packed = (hosts: boolean): string => {
 };
 
 /**
- * Opens the queue. It first reads the size of each key with a command for its type, so that a missing or foreign key is
- * detected before anything changes. `queue` has the keys and numbers; `queue.save` writes all numbers that were set in
- * one command. `queue.order` makes the queue ordered, before it gets an entry with a priority or a time. `each` calls a
+ * Opens the queue. First reads the size of each key with a command for its type, to detect a missing or foreign key
+ * before anything changes. `queue` has the keys and numbers. `queue.save` writes all numbers that were set, in one
+ * command. `queue.order` makes the queue ordered, before it gets an entry with a priority or a time. `each` calls a
  * command with any number of arguments.
  */
 const openQueue = (hosts: boolean, keysAt: number, fieldAt: number) => `
@@ -197,10 +197,10 @@ export const CHECK_QUEUE_CHANGE = checkSegment(...RECORD_FIELDS, `'${QUEUE_FIELD
  * once, and only if it was queued before the sync was opened, so the copy ends however fast entries move.
  *
  * After the copy, `queue.owe` notes scheduled entries that come due, for the commit (see unclaimed.ts): their births (6
- * bytes) and hashes. Each is noted once, too, even if it is scheduled again. Entries that were queued later need no
+ * bytes) and hashes. Each of these is also noted only once, even if it is scheduled again. Entries queued later need no
  * note, because their items were new then, and an add keeps new items in the sync.
  *
- * @param owes Lua: whether the script has a key for these notes. It has one if the segment takes part in a sync.
+ * @param owes Lua: whether the script has a key for these notes, which it has if the segment takes part in a sync
  */
 export const openQueueToChange = (
   hosts: boolean,
@@ -228,6 +228,6 @@ function queue.owe(entries, wereScheduled)
   end
 end
 `;
-/** For scripts whose last key, if present, is that of the owed entries. */
+/** For scripts whose last key, if present, is the one for owed entries. */
 export const openChanged = (hosts: boolean): string =>
   openQueueToChange(hosts, `#KEYS >= ${owedKeyAt(hosts)}`);

@@ -20,8 +20,8 @@ import { ALLOW_OOM, FIND_RECORD, RECALL } from './script.js';
 import { takeOver } from './unclaimed.js';
 
 /**
- * Answers a repeat from its record "<first lease> <entries>", and "+" if it had flag 3: the entries still held. Needs
- * leases, marks and IS_DUE.
+ * Answers a repeat with the entries still held, from its record "<first lease> <entries>", plus "+" if it had flag 3.
+ * Needs leases, marks and IS_DUE.
  */
 const stillHeld = (hosts: boolean): string => `
 function queue.held(first, count)
@@ -53,12 +53,12 @@ end
 /**
  * lease: takes entries from the head of the queue and hides them for a while, in leases of LEASE_ENTRIES. ARGV: 9
  * attempts that make a dead letter (0: no limit), 10 entries, or 0 to answer a repeat only, 11 lease in ms, 12 bytes of
- * payloads, 13 '1' if the first entry may have more. If the queue is per-host: 14 entries of each, 15 the last turn at
- * the beginning of the lease, '' in its first script: see takeTurns. Returns "<first lease> <entries> <flag> <last
- * turn> <states>\n", then the entries as in the leases. Flag: 1 if there is more to read, 2 if the next entry would
- * exceed the bytes, 3 if further lanes may have entries, 4 if it has leased nothing and the instance must continue the
- * steps of unclaimed.ts, else 0. States, for a repeat only, one character per entry: LEASED if still held, '-' if the
- * answer leaves the entry out.
+ * payloads, 13 '1' if the first entry may have more. If the queue is per-host: 14 entries per host, 15 the last turn
+ * when the lease began, '' in its first script (see takeTurns). Returns "<first lease> <entries> <flag> <last turn>
+ * <states>\n", then the entries as in the leases. Flag: 1 if there is more to read, 2 if the next entry would exceed
+ * the bytes, 3 if more lanes may have entries, 4 if it has leased nothing and the instance must continue the steps of
+ * unclaimed.ts, else 0. States (only for a repeat, one character per entry): LEASED if still held, '-' if the answer
+ * leaves the entry out.
  */
 export const leaseScript = forQueues((hosts) => ({
   name: 'unseenLease',
@@ -116,12 +116,11 @@ if ARGV[16] ~= '0' then
 end`;
 
 /**
- * settle: ack, release or extend.
- * ARGV: 9 attempts that make a dead letter (0: no limit), 10 verb, 11 ms of the delay or extension, or after which
- * an acknowledged entry comes back (0: never), 12 reason, 13
- * leases that a release counts per entry (0 or 1), 14 the ids, for each lease: the lease (6 bytes), how many ids (2),
- * and for each id the index in the lease (2) and 8 bytes of the item's hash, 15 where in the hash these begin. In a
- * per-host queue: 16 ms of the delay of the hosts of released entries, and of forgotten ones that the lease still held.
+ * settle: ack, release or extend. ARGV: 9 attempts that make a dead letter (0: no limit), 10 verb, 11 ms of the delay
+ * or extension, or after which an acknowledged entry comes back (0: never), 12 reason, 13 leases that a release counts
+ * per entry (0 or 1), 14 the ids, for each lease: the lease (6 bytes), how many ids (2), and for each id the index in
+ * the lease (2) and 8 bytes of the item's hash, 15 where in the hash these begin. In a per-host queue: 16 ms by which
+ * to delay the hosts of released entries, and of forgotten ones that the lease still held.
  */
 export const settleScript = forQueues((hosts) => ({
   name: 'unseenSettle',
@@ -151,7 +150,7 @@ for n = 1, #keys do
   local lease = opened[keys[n]]
   if lease then lease.over = isDue(call('ZSCORE', queue.ends, keys[n])) end
 end
--- Changes only entries that the lease still holds. It does not hold forgotten entries.
+-- Changes only entries that the lease still holds, which excludes forgotten ones.
 local function held(lease, index)
   local state = lease.states[index]
   if state == ${LEASED} then return not lease.over end

@@ -2,8 +2,8 @@ import { countIn } from './queue-moves.js';
 import { SCHEDULED } from './queue-state.js';
 
 /**
- * `queue.postpone` stores entries that come back at the time of this score. `queue.schedule` makes entries scheduled
- * until this time.
+ * `queue.postpone` stores entries that come back at the time of this score. `queue.schedule` schedules entries for this
+ * time.
  */
 export const schedule = (hosts: boolean): string => `
 function queue.postpone(entries, score)

@@ -1,6 +1,6 @@
-/** A Lua script as a value, so that the service reads no script files at run time. */
+/** A Lua script as a value, so the service reads no script files at run time. */
 export interface Script {
-  /** Unique: the client identifies a script by its name, so a different text needs a different name. */
+  /** Unique, because the client identifies a script by its name. A different text needs a different name. */
   readonly name: string;
   readonly numberOfKeys: number;
   /** True if more keys may follow. */
@@ -19,19 +19,19 @@ export function aheadBy(ms: number, lua: string): string {
 }
 
 /**
- * Replies of scripts. Success is {answers, items}: in `answers` one ASCII character (48 + value) per item, and the
- * segment's item count after the call. Otherwise the status reply is one of these words, and nothing was changed.
- * Scripts on items have further replies: see items/programs.ts.
+ * Replies of scripts. Success is {answers, items}: in `answers`, one ASCII character (48 + value) per item, and the
+ * segment's item count after the call. Otherwise the script has changed nothing, and the status reply is one of these
+ * words. Scripts on items have more replies (items/programs.ts).
  */
 export type Refusal = 'LOST' | 'REUSED' | 'EXPIRED';
 
 /** Prefix of the fields of meta for a sync's layers. */
 export const SYNC = 's:';
 
-/** Counts of a layer in meta. Only filters that age have `ring` (../items/aged-cells.ts). */
+/** A layer's counts in meta. Only filters that age have `ring` (../items/aged-cells.ts). */
 export type CountName = 'items' | 'nonzero' | 'saturated' | 'ring';
 
-/** Field of meta for a count of a layer. */
+/** The meta field for a layer's count. */
 export const countOf = (count: CountName, layer: number): string =>
   layer === 0 ? count : `${count}:${layer}`;
 
@@ -39,18 +39,18 @@ export const countOf = (count: CountName, layer: number): string =>
 export const END_OF_STACK = -1;
 
 /**
- * First line of scripts that run even at the server's memory limit, because removing items or entries must be possible
- * then. They may add to these, each of which is bounded:
+ * First line of scripts that run even at the server's memory limit, because removing items or entries must still work
+ * then. They may add to the following, each of which is bounded:
  *
- * - operation records, by the bytes of a window;
+ * - operation records, by the window's size in bytes;
  * - marks of forgotten items and dropped entries, by the share of the queue at which a sweep begins;
  * - hidden items of a filter that ages, by `maxHidden`;
  * - records and turns of lanes, by the hosts of entries in the queue;
  * - leases and the places to which a release takes entries, by the number of leased entries;
  * - during a sync, noted removals, by `maxSyncForgets`;
  * - during a sync, notes on entries that move, at most one for each entry queued at the opening. An acknowledgement
- *   must not fail because of a sync: at the limit the copy fails, the sync is abandoned, and the notes are deleted.
- *   After the copy, only scheduled entries are noted when they come due.
+ *   must not fail because of a sync. So at the limit, the copy fails, the sync is abandoned, and the notes are deleted.
+ *   After the copy, only scheduled entries are noted, when they come due.
  */
 export const ALLOW_OOM = '#!lua flags=allow-oom';
 
@@ -58,7 +58,7 @@ export const ALLOW_OOM = '#!lua flags=allow-oom';
  * First lines of every script on a segment. KEYS: 1 cells, 2 meta. ARGV: 1 generation, 2 bytes of the segment. If the
  * segment is missing, short or of a different generation, the script returns LOST and creates nothing.
  *
- * @param fields further fields of meta to read, as Lua: they are in `kept` after the generation and the number of items
+ * @param fields more meta fields to read, as Lua. They are in `kept` after the generation and the number of items
  */
 export const checkSegment = (...fields: readonly string[]) => `
 local cells, meta = KEYS[1], KEYS[2]
@@ -71,7 +71,7 @@ end
 
 export const CHECK_SEGMENT = checkSegment();
 
-/** Fields of meta that a mutation reads: start and bytes of the current records, start of the previous records. */
+/** Meta fields that a mutation reads: start and bytes of the current records, start of the previous ones. */
 export const RECORD_FIELDS: readonly string[] = ['since', 'bytes', 'previous'].map(
   (name) => `ARGV[3] .. ':${name}'`,
 );
@@ -80,14 +80,14 @@ export const RECORD_FIELDS: readonly string[] = ['since', 'bytes', 'previous'].m
 export const CHECK_CHANGE = checkSegment(...RECORD_FIELDS);
 
 /**
- * First lines of a mutation after CHECK_CHANGE: looks up the record of a repeat, as `recalled`, before anything
- * changes. KEYS: 3 operations-current, 4 operations-previous. ARGV: 3 origin, 4 record field, 5 fingerprint, 6 window
- * in ms, 7 maximum bytes of records in a window, 8 if the request came with a generated id, when that id was
- * generated, in ms, else ''.
+ * First lines of a mutation after CHECK_CHANGE. They look up a repeat's record, as `recalled`, before anything changes.
+ * KEYS: 3 operations-current, 4 operations-previous. ARGV: 3 origin, 4 record field, 5 fingerprint, 6 window in ms, 7
+ * maximum bytes of records in a window, 8 for a request with a generated id, when that id was generated, in ms, else
+ * ''.
  *
- * Answering from a record writes although it changes nothing: the record may not have reached the replicas yet, and
- * from Redis 7.2 on WAIT only covers writes of its own connection. The HDEL needs no memory, and lets the HSET pass
- * when the server is at its memory limit.
+ * Answering from a record writes although it changes nothing. The record may not have reached the replicas yet, and
+ * from Redis 7.2 on, WAIT covers only its own connection's writes. The HDEL needs no memory, and lets the HSET pass at
+ * the server's memory limit.
  */
 export const FIND_RECORD = `
 local current, previous, origin, field, fingerprint = KEYS[3], KEYS[4], ARGV[3], ARGV[4], ARGV[5]${NOW}
@@ -111,18 +111,18 @@ if recalled then return {recalled, tonumber(kept[2])} end
 `;
 
 /**
- * Lua: whether the current records can become the previous records. This must not happen while the slot is moving to
- * another node: a script that names a missing key, even for a moment, would fail halfway. During a move, both nodes
- * refuse a command on two keys if one is missing.
+ * Lua: whether the current records can become the previous ones. This must not happen while the slot is moving to
+ * another node, because a script that names a missing key, even for a moment, would fail halfway. During a move, both
+ * nodes refuse a command on two keys if one is missing.
  */
 export const CAN_ROTATE = `(type(redis.pcall('EXISTS', current, current .. ':none')) == 'number')`;
 
 /**
- * Last lines of a mutation: stores `answers` as its record, in the same atomic step as the change. A window that has
- * ended or is full becomes the previous one, and the old previous one is deleted. While the slot is moving, the window
- * continues.
+ * Last lines of a mutation. They store `answers` as its record, in the same atomic step as the change. A window that
+ * has ended or is full becomes the previous one, and the old previous one is deleted. While the slot is moving, the
+ * window continues.
  *
- * @param fields further fields of meta to write in the same command, as Lua: a name and a value each
+ * @param fields more meta fields to write in the same command, as Lua: a name and a value each
  */
 export const recordWith = (...fields: readonly string[]) => `
 local size = #field + #fingerprint + #answers + 64
@@ -141,7 +141,7 @@ call('HSET', current, field, fingerprint .. ' ' .. answers)
 
 export const RECORD = recordWith();
 
-/** Lua that adds the local variable of each name to the count of that name, unless it is zero. */
+/** Lua that adds each local variable to the count of the same name, unless it is zero. */
 export function addCounts(...names: readonly string[]): string {
   return names.map((name) => `if ${name} ~= 0 then call('HINCRBY', meta, '${name}', ${name}) end`).join('\n');
 }

@@ -2,11 +2,11 @@ import { REST_FACTOR, SWEEP_AFTER_MS } from '../../sweeping.js';
 import { CAN_ROTATE } from './script.js';
 
 /*
- * Lua that lets one instance at a time sweep a queue because its marks are old (../../sweeping.ts). Sweeps because of
- * too many marks need no turn: a step continues where the last one ended, on any instance.
+ * Lua that lets one instance at a time sweep a queue with old marks (../../sweeping.ts). A sweep because of too many
+ * marks needs no turn, because a step continues where the last one ended, on any instance.
  *
- * ARGV: 6 id of the instance, or '' if there are too many marks, 7 ms that its sweep has taken so far. Such an instance
- * gets '-<ms>' if it must wait.
+ * ARGV: 6 the instance's id, or '' if there are too many marks, 7 ms that its sweep has taken so far. An instance that
+ * must wait gets '-<ms>'.
  *
  * meta has, as `sweeper`: "<id of the instance> <when its turn ends, ms> <when the rest after the last sweep ends,
  * ms>".
@@ -14,9 +14,9 @@ import { CAN_ROTATE } from './script.js';
 
 /** How long an instance keeps its turn after a step, in ms. */
 const TURN_MS = 10_000;
-/** Wait while the slot is moving to another node, in ms. */
+/** How long to wait while the slot is moving to another node, in ms. */
 const MOVING_MS = 1_000;
-/** A rest that ends even later dates from before the clock was set back, in ms. */
+/** A rest that ends later than this, in ms, dates from before the clock was set back. */
 const LONGEST_REST_MS = 3_600_000;
 
 /** After OPEN_QUEUE: `turn` is true if the instance has its turn. Ends the script if it must wait. */
@@ -31,7 +31,7 @@ if turn then
   if wait then return {string.format('-%.0f', wait), done[2]} end
 end`;
 
-/** Before the script ends: continues the turn, or begins the rest. */
+/** Before the script ends: continues the turn, or starts the rest. */
 export const END_TURN = `
 if turn and queue.sweeping == 1 then
   call('HSET', meta, 'sweeper', string.format('%s %.0f 0', ARGV[6], now + ${TURN_MS}))

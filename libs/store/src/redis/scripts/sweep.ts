@@ -12,20 +12,20 @@ import {
 import { ALLOW_OOM, CAN_ROTATE, NOW } from './script.js';
 import { TAKE_TURN, END_TURN } from './sweep-turn.js';
 
-/** Chunks of lanes to read at a time. */
+/** How many chunks to read at a time. */
 const CHUNKS_SCANNED = 10;
 
-/** Lua: whether the queue has enough marks for a sweep to begin. `max` is Lua, too. */
+/** Lua: whether the queue has enough marks to start a sweep. `max` is also Lua. */
 export const tooManyMarks = (max: string) =>
   `queue.marked > math.max(tonumber(${max}), (queue.waiting + queue.leased + queue.later + queue.letterCount) / 8)`;
 
 /**
- * A step of a sweep, which removes forgotten entries everywhere so that their marks can be deleted. When it begins, the
- * marks become the old marks. Every move of an entry checks its marks, so the sweep visits each place once. First come
- * the waiting entries, in each log from the head to the chunk that was the last one at its beginning; the sweep
- * rewrites chunks with forgotten entries. Leases, delayed entries and dead letters follow. In a per-host queue, the
- * chunks of all lanes are scanned, and a chunk before the head of its log is deleted: its entries were dropped. A
- * cursor of a scan is valid only in the run of the server that gave it.
+ * One step of a sweep, which removes forgotten entries everywhere so that their marks can be deleted. When a sweep
+ * begins, the marks become the old marks. Every move of an entry checks its marks, so the sweep visits each place once.
+ * It starts with the waiting entries, in each log from the head to the chunk that was last when the sweep began, and
+ * rewrites chunks with forgotten entries. Leases, delayed entries and dead letters follow. In a per-host queue, it
+ * scans the chunks of all lanes, and deletes a chunk before the head of its log, because its entries were dropped. A
+ * scan cursor is valid only in the server run that gave it.
  *
  * KEYS: as in scripts that change the queue. ARGV: 3 'made', 4 marks without a sweep, 5 entries to read, 6
  * and 7 see sweep-turn.ts.

@@ -4,7 +4,7 @@ import { ALLOW_OOM, CAN_ROTATE, checkSegment, NOW, type Script, SYNC } from './s
 import { beginChecking } from './unclaimed.js';
 
 /*
- * Scripts that begin and end a sync in a segment. KEYS: 1 cells, 2 meta. ARGV: 1 current token of the segment, 2 bytes
+ * Scripts that begin and end a sync in a segment. KEYS: 1 cells, 2 meta. ARGV: 1 the segment's current token, 2 bytes
  * of the first key, 3 new token. If the segment already has the new token, the script is a no-op.
  */
 
@@ -23,10 +23,10 @@ call('HSET', meta, '${OPENED_FIELD}', clock, 'generation', ARGV[3], '${SYNC}open
 return 'OK'`,
 };
 
-/** Fields of meta for a sync that a filter's own layers do not have. */
+/** Meta fields that only a sync has. */
 const OF_SYNC = ['kept', 'listed', 'new', 'full', 'copied', 'clock'];
 
-/** Makes the sync's layers the segment's own: in meta, its counts replace the counts of the old layers. */
+/** Makes the sync's layers the segment's own. In meta, its counts replace those of the old layers. */
 export const commitSyncScript: Script = {
   name: 'unseenCommitSync',
   numberOfKeys: 2,
@@ -66,18 +66,18 @@ call('HSET', meta, 'generation', ARGV[3])
 return 'OK'`,
 };
 
-/** Scores of the notes on the entries of a segment's queue during a sync: after the first, and up to the second. */
+/** Scores of the notes on a segment's queue entries during a sync: above the first, and up to the second. */
 export const NOTES = {
-  /** For the copy of the queue: hashes. In a per-host queue, the second word of the host's hash follows each. */
+  /** For the copy of the queue: hashes. In a per-host queue, each is followed by the second word of the host's hash. */
   owed: { after: '0', to: String(CAME_DUE) },
   /** For the commit: births and hashes. */
   cameDue: { after: String(CAME_DUE), to: '+inf' },
 } as const;
 
 /**
- * Notes on entries that moved after the sync was opened: see `queue.owe` in queue-state.ts.
- * KEYS: 3 the notes. ARGV: 3 the score of the last one read before, 4 that of the last one to read, 5 how many.
- * Returns {score of the last one, the notes}.
+ * Notes on entries that moved after the sync was opened: see `queue.owe` in queue-state.ts. KEYS: 3 the notes. ARGV: 3
+ * score of the last note read so far, 4 score of the last one to read, 5 how many. Returns {score of the last one, the
+ * notes}.
  */
 export const notesScript: Script = {
   name: 'unseenNotes',
@@ -90,10 +90,9 @@ return {found[#found] or ARGV[3], concat(notes)}`,
 };
 
 /**
- * Notes that a segment's queue has been copied, with the owed entries up to the score ARGV[3]. From then on no more are
- * owed. KEYS: 3 the notes.
- * Returns MORE, and changes nothing, if more are owed. Returns ANEW if ARGV[4] is not the id of this run of the server:
- * a failover may have lost copied entries.
+ * Notes that a segment's queue has been copied, with the owed entries up to the score ARGV[3]. From then on, no more
+ * are owed. KEYS: 3 the notes. Returns MORE, and changes nothing, if more are owed. Returns ANEW if ARGV[4] is not the
+ * id of this server run, because a failover may have lost copied entries.
  */
 export const copiedScript: Script = {
   name: 'unseenCopied',
@@ -114,11 +113,10 @@ return 'OK'`,
 };
 
 /**
- * The counts of a sync in a segment: {kept, listed, new, whether it is full, whether its queue has been kept, open
- * layer of the sync, noted removals, items of each own layer, items of each layer of the sync}.
- * KEYS: 3 the noted removals. ARGV: 3 and 4 maximum numbers of own layers and of layers of the sync, 5 ms of an epoch
- * if the filter ages, else 0. If it ages, the answer has live cells instead of items, because the items in meta are as
- * of the last change.
+ * A sync's counts in a segment: {kept, listed, new, whether it is full, whether its queue has been kept, open layer of
+ * the sync, noted removals, items of each own layer, items of each layer of the sync}. KEYS: 3 the noted removals.
+ * ARGV: 3 and 4 maximum numbers of own layers and sync layers, 5 ms of an epoch if the filter ages, else 0. If it ages,
+ * the reply has live cells instead of items, because meta has the items as of the last change.
  */
 export const describeSyncScript: Script = {
   name: 'unseenDescribeSync',

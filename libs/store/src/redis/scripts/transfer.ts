@@ -15,15 +15,15 @@ import {
 import { schedule } from './schedule.js';
 import { CHECK_SEGMENT, NOW } from './script.js';
 
-/** Ends a script that reads a page: returns `out` with the id of the server's run and the removals so far. */
+/** Ends a script that reads a page. Returns `out` with the server's run id and the removals so far. */
 export const ANSWER_PAGE = `
 local run = string.match(call('INFO', 'server'), 'run_id:(%x+)')
 return {next, run, tonumber(call('HGET', meta, 'removed')), concat(out)}`;
 
 /**
- * `readLog` reads entries of a log, in order, from a byte of a chunk on, until ARGV[4] entries have been read. `out`
+ * `readLog` reads a log's entries, in order, starting at a byte of a chunk, until it has read ARGV[4] entries. `out`
  * gets each entry followed by `name`. Returns the chunk and the byte of the next entry, and whether more chunks follow.
- * `overtaken` becomes true if entries in between may have been taken before they were read. Needs marks.
+ * Sets `overtaken` if entries in between may have been taken before they were read. Needs marks.
  */
 export const READ_LOG = `${SPLIT}
 local out, read, overtaken = {}, 0, false
@@ -50,7 +50,7 @@ local function readLog(log, number, at, rewrites, name)
     if more then
       number, at = number + 1, 0
     elseif chunk then
-      -- Others may append to this chunk.
+      -- Other calls may append to this chunk.
       at = #chunk
     else
       number, at = log.next, 0
@@ -61,13 +61,11 @@ end
 `;
 
 /**
- * Waiting entries of a log, in order.
- * KEYS: 3 and on, the queue's. ARGV: 3 position of the next entry from the previous answer, or '' for the first entry:
- * its chunk, the byte in it, and the number of rewrites; 4 how many entries to read; 5 the log: see lanes.ts. The last
- * chunk that it reads may have more.
- * Returns {"<chunk> <byte> <rewrites> <flag> <end>", and "+" if the queue is ordered; id of the server's run, removals
- * so far, entries}. Flag: 1 if more follow, 2 if entries in between may have been taken before they were read, the sum
- * of both, or 0. End: the number of the chunk after the last one.
+ * A log's waiting entries, in order. KEYS: 3 and on, the queue's. ARGV: 3 position of the next entry from the previous
+ * reply, or '' for the first entry: its chunk, the byte in it, and the number of rewrites; 4 how many entries to read;
+ * 5 the log (lanes.ts). The last chunk that it reads may have more. Returns {"<chunk> <byte> <rewrites> <flag> <end>",
+ * and "+" if the queue is ordered; the server's run id, removals so far, entries}. Flag: 1 if more follow, plus 2 if
+ * entries in between may have been taken before they were read. End: the number of the chunk after the last one.
  */
 export const exportLogScript: Script = {
   name: 'unseenExportLog',
@@ -83,7 +81,7 @@ if queue.ordered then next = next .. '+' end
 ${ANSWER_PAGE}`,
 };
 
-/** The waiting entries of scanned chunks. Those before the head of a lane have left it. */
+/** The waiting entries in scanned chunks. Those before a lane's head have left it. */
 const CHUNKS_OF_LANES = `${SPLIT}
 if kind == 'chunks' then
   local ids = {}
@@ -102,7 +100,7 @@ if kind == 'chunks' then
   end
 end`;
 
-/** The name of its host after each entry. */
+/** Appends its host's name to each entry. */
 const NAMES = `
 local ids = {}
 for n = 1, #out do ids[#ids + 1] = out[n] ~= '' and laneOf(heads[n]) or nil end
@@ -117,11 +115,11 @@ end
 `;
 
 /**
- * A step of a scan over the queue's entries that are not waiting; in a per-host queue, also over those that are.
- * KEYS: 3 and on, the queue's. ARGV: 3 'leases', 'delayed', 'dead' or 'chunks', 4 cursor, 5 approximate number of
- * these. Returns {next cursor, id of the server's run, removals so far, entries}; dead letters as stored. The time of a
- * scheduled entry, or 0, precedes each delayed one (6 bytes). If the queue knows
- * hosts, each is followed by the length of its host's name (2 bytes) and the name.
+ * One step of a scan over the queue's entries that aren't waiting or, in a per-host queue, over all entries. KEYS: 3
+ * and on, the queue's. ARGV: 3 'leases', 'delayed', 'dead' or 'chunks', 4 cursor, 5 approximate number of these.
+ * Returns {next cursor, the server's run id, removals so far, entries}, with dead letters as stored. Before each
+ * delayed entry comes its scheduled time, or 0 (6 bytes). If the queue knows hosts, each entry is followed by the
+ * length of its host's name (2 bytes) and the name.
  */
 export const exportRestScript = forQueues((hosts) => ({
   name: 'unseenExportRest',
@@ -156,10 +154,9 @@ ${hosts ? NAMES : ''}${ANSWER_PAGE}`,
 }));
 
 /**
- * A step of a scan over the hidden items of a segment.
- * KEYS: 3 hidden items. ARGV: 3 cursor, 4 approximate number of these.
- * Returns {next cursor, id of the server's run, removals so far, items}: for each item its hash and the last epoch of
- * hiding (4 bytes).
+ * One step of a scan over a segment's hidden items. KEYS: 3 hidden items. ARGV: 3 cursor, 4 approximate number of
+ * these. Returns {next cursor, the server's run id, removals so far, items}: for each item its hash and the last epoch
+ * in which it is hidden (4 bytes).
  */
 export const exportHiddenScript: Script = {
   name: 'unseenExportHidden',
@@ -175,14 +172,14 @@ ${ANSWER_PAGE}`,
 };
 
 /**
- * First lines of scripts that fill a segment. The counts come last; once a segment has them, these scripts are no-ops,
+ * First lines of scripts that fill a segment. The counts come last. Once a segment has them, these scripts are no-ops,
  * because a command from a lost connection may arrive when the segment is already in use.
  */
 export const UNFILLED = `
 if call('HEXISTS', meta, 'filled') == 1 then return 'OK' end
 `;
 
-/** Writes cells of a segment that is being created. ARGV: 3 offset in bytes, 4 cells. */
+/** Writes cells into a segment that is being created. ARGV: 3 offset in bytes, 4 cells. */
 export const importCellsScript: Script = {
   name: 'unseenImportCells',
   numberOfKeys: 2,
@@ -212,11 +209,11 @@ queue.count(letters, 'dead', 1)`,
 };
 
 /**
- * Queues entries of a segment that is being created, in order, once.
- * KEYS: 3 and on, the queue's. ARGV: 3 number of the call, from 0, 4 for each entry its time, if it is scheduled, or 0
- * (6 bytes), the length of its reason (2), the reason and the entry. An entry with a reason is a dead letter. If the
- * queue is per-host, each entry is followed by the length of its host's name (2 bytes) and the name; 5 the limits of
- * the set. Returns 'OK', or "HOSTS <number>" if the queue has more hosts than it may have.
+ * Queues entries in a segment that is being created, in order, once. KEYS: 3 and on, the queue's. ARGV: 3 number of the
+ * call, from 0, 4 for each entry its time, if it is scheduled, or 0 (6 bytes), the length of its reason (2), the reason
+ * and the entry. An entry with a reason is a dead letter. If the queue is per-host, each entry is followed by the
+ * length of its host's name (2 bytes) and the name; 5 the set's limits. Returns 'OK', or "HOSTS <number>" if the queue
+ * has too many hosts.
  */
 export const importQueueScript = forQueues((hosts) => ({
   name: 'unseenImportQueue',
@@ -250,7 +247,7 @@ return ${hosts ? 'answer()' : "'OK'"}`,
 }));
 
 /**
- * Sets the counts of a segment that is being created, after everything else. ARGV: 3 and on, name and value of each.
+ * Sets the counts in a segment that is being created, after everything else. ARGV: 3 and on, name and value of each.
  */
 export const importCountsScript: Script = {
   name: 'unseenImportCounts',

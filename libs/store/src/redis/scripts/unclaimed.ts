@@ -2,14 +2,13 @@ import { checkQueue, forQueues, ORDERED, orderedBytes, queueReadKeys } from './q
 import { ALLOW_OOM, NOW } from './script.js';
 
 /*
- * The commit of a sync removes scheduled entries whose items the new layers do not claim, in steps: an instance reads
- * some entries, checks their items, and marks those that are not claimed as forgotten.
+ * A sync's commit removes scheduled entries whose items the new layers don't claim. It does so in steps: an instance
+ * reads some entries, checks their items, and marks the unclaimed ones as forgotten.
  *
- * A commit sets the number `checking` of an ordered queue to the clock, and the last step sets it to 0. Until then, no
- * scheduled entry comes due, so that the instance finds all of them, and a new item voids an earlier entry of that
- * item. If no instance makes a step until `checkingTill` (ms), which each step moves, the next lease or description
- * makes its instance continue: the other instance has died, or a failover has lost its last step. An export does not
- * wait for that.
+ * A commit sets an ordered queue's number `checking` to the clock, and the last step sets it to 0. Until then, no
+ * scheduled entry comes due, so that the instance finds all of them, and a new item voids its earlier entry. Each step
+ * moves `checkingTill` (ms). If no instance makes a step by then, it has died, or a failover has lost its last step.
+ * The next lease or description then makes its own instance continue. An export doesn't wait for that.
  */
 
 /** How long an instance may take for a step, in ms. */
@@ -18,11 +17,11 @@ const STEP_MS = 60_000;
 /** Bytes from `checking` to the end of the numbers. The number after it is `checkingTill`. */
 const LAST_BYTES = 6 * (ORDERED.length - ORDERED.indexOf('checking'));
 
-/** Lua: whether a queue with these numbers is ordered. No unordered queue has as many. */
+/** Lua: whether a queue with these numbers is ordered. Unordered queues have fewer. */
 const isOrdered = (numbers: string): string =>
   `(#${numbers} == ${orderedBytes(false)} or #${numbers} == ${orderedBytes(true)})`;
 
-/** Lua: starts the checking in the numbers of a queue, if it is ordered. After NOW. */
+/** Lua: starts the checking in a queue's numbers, if it is ordered. Needs NOW. */
 export const beginChecking = (numbers: string): string => `
 if ${isOrdered(numbers)} then
   local last = #${numbers} - ${LAST_BYTES}
@@ -30,7 +29,7 @@ if ${isOrdered(numbers)} then
 end
 `;
 
-/** Lua: ends a script without the queue's keys if it may have to void entries. `numbers`: of the queue. */
+/** Lua: ends a script that lacks the queue's keys if it may have to void entries. `numbers`: the queue's numbers. */
 export const refuseWhileChecking = (numbers: string): string => `
 do
   local numbers = ${numbers} or ''
@@ -39,7 +38,8 @@ do
 end`;
 
 /**
- * Lua: voids earlier entries of new items of this open queue. `items`: a list of at least one; `hash`: of item `n`.
+ * Lua: voids the new items' earlier entries in this open queue. `items`: a list with at least one item. `hash`: the
+ * hash of item `n`.
  */
 export const replaceIn = (queue: string, items: string, hash: string): string => `
 if ${queue}.checking > 0 then
@@ -50,10 +50,10 @@ if ${queue}.checking > 0 then
   ${queue}.set('marked', ${queue}.marked + call('HSET', ${queue}.marks, unpack(marks)))
 end`;
 
-/** Lua: whether no instance has made a step in time. After NOW. */
+/** Lua: whether no instance has made a step in time. Needs NOW. */
 export const IS_LATE = `(queue.checking > 0 and (queue.checkingTill <= now or queue.checkingTill > now + ${STEP_MS}))`;
 
-/** Lua: ends a script with `answer` if its instance must continue the steps of another one. After NOW. */
+/** Lua: ends a script with `answer` if its instance must continue another one's steps. Needs NOW. */
 export const takeOver = (answer: string): string => `
 if ${IS_LATE} then
   queue.set('checkingTill', now + ${STEP_MS})
@@ -62,10 +62,10 @@ if ${IS_LATE} then
 end`;
 
 /**
- * A step that removes entries from before the commit.
- * KEYS: 3 and on, the queue's. ARGV: 3 births (6 bytes) and hashes of entries whose items are not claimed, 4 id of the
- * server's run in the first step, or '' in that; 5 '1' in the last step. Returns the id of this run, or '' if all are
- * removed. In another run, it changes nothing: a failover may have lost earlier steps.
+ * One step that removes entries from before the commit. KEYS: 3 and on, the queue's. ARGV: 3 births (6 bytes) and
+ * hashes of entries whose items are unclaimed, 4 the server's run id from the first step, '' in the first step itself;
+ * 5 '1' in the last step. Returns the id of this run, or '' if all are removed. In another run, it changes nothing,
+ * because a failover may have lost earlier steps.
  */
 export const removeUnclaimedScript = forQueues((hosts) => ({
   name: 'unseenRemoveUnclaimed',
@@ -78,7 +78,7 @@ if ARGV[4] ~= '' and ARGV[4] ~= run then return {run, items} end
 local hashes, births, marks = {}, {}, {}
 for at = 1, #ARGV[3], 22 do
   local birth, hash = unpacked('>I6', ARGV[3], at), sub(ARGV[3], at + 6, at + 21)
-  -- Entries that were queued since the commit stay.
+  -- Entries queued since the commit stay.
   if birth <= queue.checking then
     if not births[hash] then hashes[#hashes + 1] = hash end
     births[hash] = math.max(births[hash] or 0, birth)

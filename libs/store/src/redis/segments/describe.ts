@@ -23,7 +23,7 @@ interface Described {
   readonly stats: FilterStats;
   /** The segments whose queues need a sweep. */
   readonly unswept: readonly number[];
-  /** True if scheduled entries that the commit of a sync left must be removed. */
+  /** True if scheduled entries that a commit has left must be removed. */
   readonly late: boolean;
 }
 
@@ -63,7 +63,7 @@ export async function describeFilter(
   return { stats, unswept, late: rows.some(({ late }) => late === 1) };
 }
 
-/** Updates the filter's knowledge of the items in its segments. */
+/** Updates the number of items that the filter knows for each segment. */
 export async function countItems(
   connection: Connection,
   views: Views,
@@ -73,7 +73,7 @@ export async function countItems(
   await readRows(connection, views, filter, timeoutMs, false);
 }
 
-/** The counts of each segment, including the counts of the queue if `queued`. */
+/** Each segment's counts. With `queued`, also its queue's counts. */
 async function readRows(
   connection: Connection,
   views: Views,
@@ -131,8 +131,8 @@ function scriptOf({ queued, hosts, ages }: DescribeTask): Script {
 }
 
 /**
- * Keys of all known layers, and for each layer its number, the bytes of a piece and the number of pieces. The first
- * layer is included only if it has several pieces.
+ * Keys of all known layers, and for each layer its number, the bytes of a piece and the number of pieces. Omits a first
+ * layer with a single piece.
  */
 function piecesToCheck({ stack }: RedisFilter, segment: SegmentKeys): { keys: string[]; args: number[] } {
   const keys: string[] = [];
@@ -161,7 +161,7 @@ function layerStats(
   };
 }
 
-/** The ages of a filter. Segments without recent changes are advanced to the latest epoch. */
+/** A filter's ages. Advances segments without recent changes to the latest epoch. */
 function ageStats({ stack }: RedisFilter, maxAgeSeconds: number, rows: readonly Row[]): AgeStats {
   const epoch = Math.max(...rows.map(({ age }) => age?.epoch ?? 0));
   const hidden = rows.reduce((sum, { age }) => sum + (age?.hidden ?? 0), 0);
@@ -185,7 +185,7 @@ interface Row extends Numbers {
   readonly open: number;
   /** All layers of the plan. */
   readonly layers: readonly LayerRow[];
-  /** Only if the filter ages; `cells` has the cells of each layer by their last epoch. */
+  /** Only if the filter ages. `cells` has each layer's cells by their last epoch. */
   readonly age?: {
     readonly epoch: number;
     readonly hidden: number;
@@ -232,7 +232,7 @@ function readRow(reply: unknown, { stack }: RedisFilter, { queued, ages }: Descr
     return { items, nonZero, saturated, cells };
   });
   if (!ages) return { ...row, layers: counts };
-  // In meta, a layer's counts are as of its last change, but cells have expired since.
+  // meta has a layer's counts as of its last change, but cells have expired since.
   const layers = stack.plan.map(({ geometry }, layer): LayerRow => {
     const { saturated, cells } = counts[layer] as (typeof counts)[0];
     const nonZero = cells.reduce((sum, one) => sum + one, 0);

@@ -23,15 +23,16 @@ import { together } from '../connection/transaction.js';
 import type { Views } from '../catalogue/views.js';
 
 /**
- * Maximum number of cells that one transaction reads, unless one item has more: a few hundred µs of the server's time.
+ * Maximum number of cells that one transaction reads, unless one item has more. This takes a few hundred µs of server
+ * time.
  */
 const MOST_CELLS = 2_000;
 
 const HASH_BYTES = 16;
 
-/** A segment's meta, at the moment of a transaction. */
+/** A segment's meta at the time of a transaction. */
 interface Kept {
-  /** Number of the segment's open layer, among the filter's own. */
+  /** The segment's open layer, numbered among the filter's own. */
   readonly open: number;
   /** Only if the filter ages. */
   readonly present: Present | undefined;
@@ -39,16 +40,16 @@ interface Kept {
   readonly replies: unknown[];
 }
 
-/** A piece of a layer that a transaction reads: its key and its length. */
+/** A piece of a layer for a transaction to read: its key and its length. */
 interface Piece {
   readonly key: string;
   readonly bytes: number;
 }
 
 /**
- * See the port for the guarantees of each method. One transaction of plain commands reads a segment, and any other
- * client can do the same (docs/redis-layout.md). The generation and the lengths of the pieces are from the same moment
- * as the data.
+ * See the port for each method's guarantees. One transaction of plain commands reads a segment, and any other client
+ * can do the same (docs/redis-layout.md). The generation and the lengths of the pieces date from the same moment as the
+ * data.
  */
 export class RedisInspection implements Inspection {
   constructor(
@@ -94,7 +95,7 @@ export class RedisInspection implements Inspection {
     return tallies.map(({ sample }) => sample);
   }
 
-  /** Reads the number of layers of `filter`, if it may have several. */
+  /** Reads the filter's number of layers, if it may have several. */
   private async knowLayers(filter: RedisFilter, deadline: number): Promise<void> {
     if (filter.layers) await this.growth.refresh(filter, deadline);
   }
@@ -191,8 +192,8 @@ export class RedisInspection implements Inspection {
   }
 
   /**
-   * The replies to `ask`, at a moment at which the segment belongs to the filter and all pieces are whole. Pieces of
-   * layers after the open one hold nothing in this segment, and may be missing.
+   * The replies to `ask`, from a moment at which the segment belongs to the filter and all pieces are whole. Layers
+   * after the open one hold nothing in this segment, so their pieces may be missing.
    */
   private async read(
     filter: RedisFilter,
@@ -209,7 +210,7 @@ export class RedisInspection implements Inspection {
         const transaction = this.connection.client.multi();
         transaction.hmget(meta, 'generation', 'items', 'open', 'epoch');
         transaction.time();
-        // Other filters do not have this key, and a missing key must not be named while its slot moves.
+        // Other filters don't have this key, and a command must not name a missing key while its slot moves.
         transaction.exists(ages ? hiddenKey(keys, stack.base) : meta);
         for (const { key } of pieces) transaction.strlen(key);
         ask(transaction);
@@ -238,7 +239,7 @@ function assertInTime(filter: RedisFilter, deadline: number): void {
     throw new StoreError('STORE_UNAVAILABLE', `${called(filter)} kept changing during the call; retry`);
 }
 
-/** Indexes of a batch's items, by the piece of their segment. */
+/** Indexes of a batch's items, by their segment's piece. */
 function byPiece(segment: Uint32Array, pieces: number): Map<number, number[]> {
   const found = new Map<number, number[]>();
   segment.forEach((one, n) => {
@@ -247,12 +248,12 @@ function byPiece(segment: Uint32Array, pieces: number): Map<number, number[]> {
     if (items) items.push(n);
     else found.set(piece, [n]);
   });
-  // An empty batch reads the segment, too.
+  // Even an empty batch reads the segment.
   if (found.size === 0) found.set(0, []);
   return found;
 }
 
-/** The GETs for BITFIELD_RO: for each item the stamp of its page, if it has one, and its cells. */
+/** The GETs for BITFIELD_RO: for each item its page's stamp, if it has one, and its cells. */
 function getsOf(
   geometry: Geometry,
   { hashes: k, page, cell }: Positions,
@@ -270,14 +271,14 @@ function getsOf(
   return ['GET', ...gets.slice(1)];
 }
 
-/** BITFIELD reads the highest byte first; a stamp has the lowest first. */
+/** BITFIELD reads the highest byte first, but a stamp starts with the lowest. */
 function swapped(value: number): number {
   const bytes = Buffer.alloc(4);
   bytes.writeUInt32BE(value);
   return bytes.readUInt32LE();
 }
 
-/** The answer of TIME, in ms since the epoch. */
+/** The reply to TIME, in ms since the epoch. */
 function msOf([seconds, micros]: readonly (string | number)[]): number {
   return Number(seconds) * 1_000 + Math.floor(Number(micros) / 1_000);
 }

@@ -5,7 +5,7 @@ import type { RedisFilter } from '../layout/filter.js';
 import type { SyncSums } from './sync-sums.js';
 import type { Views } from '../catalogue/views.js';
 
-/** Counts items, for the limits on filters. */
+/** Counts items, so that filters can enforce their limits. */
 export class ItemCounts {
   constructor(
     private readonly connection: Connection,
@@ -14,7 +14,7 @@ export class ItemCounts {
     private readonly timeoutMs: number,
   ) {}
 
-  /** Updates the items in a filter's segments, in its own layers and in its sync's. */
+  /** Updates the item counts of a filter's segments, in its own layers and its sync's. */
   async refresh(filter: RedisFilter): Promise<void> {
     await countItems(this.connection, this.views, filter, this.timeoutMs);
     if (filter.sync) await this.sums.of(filter, filter.sync, deadlineIn(this.timeoutMs));

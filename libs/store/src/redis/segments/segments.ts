@@ -13,12 +13,12 @@ import type { Views } from '../catalogue/views.js';
 
 type Value = string | number | Buffer;
 
-/** The answer of a script on a segment. */
+/** A script's answer for a segment. */
 export interface Answer<T = string> {
   readonly answers: T;
-  /** Number of items of the segment after the call. */
+  /** Number of items in the segment after the call. */
   readonly items: number;
-  /** True if the queue needs a step of a sweep. */
+  /** True if the queue needs a sweep step. */
   readonly sweep: boolean;
 }
 
@@ -26,9 +26,9 @@ export interface Answer<T = string> {
  * Why a script on items has changed nothing.
  *
  * - `grow`: the script needs a layer of the filter (`own`) or of its sync that this instance does not know.
- * - `unmade`: the script needs keys that a layer does not have in this segment yet; `place` is the index of the layer
- *   among those given to the script.
- * - `view`: the segment did not match the view; the next call uses the new view.
+ * - `unmade`: the script needs keys that a layer doesn't have in this segment yet. `place` is the layer's index among
+ *   those given to the script.
+ * - `view`: the segment did not match the view. The next call uses the new view.
  * - `ended`: the sync cannot continue.
  * - `queue`: the script would have to change the queue.
  * - `full`: the segment has `hidden` hidden items, and the script would have to hide more.
@@ -40,7 +40,7 @@ export type Lack =
   | { readonly lack: 'ended' | 'queue' }
   | { readonly lack: 'full'; readonly hidden: number };
 
-/** A script that an operation runs. `field` distinguishes it from the operation's other scripts. */
+/** One of an operation's scripts. `field` tells it from the others. */
 interface Step {
   readonly script: Script;
   readonly operation: Operation;
@@ -60,21 +60,18 @@ export interface ItemChange extends Step {
   readonly keys?: readonly string[];
 }
 
-/** An instance that sweeps because marks are old. */
+/** An instance that sweeps old marks. */
 export interface SweepTurn {
   /** Hexadecimal. */
   readonly id: string;
-  /** Time that its sweep has taken so far, in ms. */
+  /** How long its sweep has taken so far, in ms. */
   readonly takenMs: number;
 }
 
 export interface SegmentLimits {
-  /** Bytes of the operation records of a segment, per origin. */
+  /** Limit on a segment's operation records per origin, in bytes. */
   readonly maxRecordBytes: number;
-  /**
-   * Number of marks of forgotten items that a segment's queue may have before a sweep begins. A long queue may have
-   * more.
-   */
+  /** How many marks of forgotten items a segment's queue may have before a sweep begins. A long queue may have more. */
   readonly maxMarks: number;
   /** Limit on the hosts of a set with `perHost`. */
   readonly maxHosts: number;
@@ -117,7 +114,7 @@ export class Segments {
     });
   }
 
-  /** Runs a script that changes the queue, and that is safe to repeat. */
+  /** Runs a script that changes the queue and is safe to repeat. */
   async changeQueue(
     script: QueueScript,
     filter: RedisFilter,
@@ -149,7 +146,10 @@ export class Segments {
     );
   }
 
-  /** Like `change`, for scripts on items, but runs once: another view of the segment may need another script. */
+  /**
+   * Like `change`, for scripts on items, but runs only once, because another view of the segment may need another
+   * script.
+   */
   async changeItems(change: ItemChange): Promise<Answer | Lack> {
     const { view, operation } = change;
     const reply = await this.call(change);
@@ -157,13 +157,12 @@ export class Segments {
   }
 
   /**
-   * Records the start of a caller's operation on several segments in the filter's first segment, so that reusing its
-   * key with a different body changes nothing anywhere. In a filter of one segment, the record of the first chunk does
-   * the same.
+   * Records in the filter's first segment that a caller's operation on several segments has begun, so that reusing its
+   * key with a different body changes nothing anywhere. With one segment, the first chunk's record does the same.
    */
   async begin(filter: RedisFilter, operation: Operation, verb: string): Promise<void> {
     if (operation.origin !== 'caller' || filter.spread === 1) return;
-    // The field begins with a separate verb, because an id may end like the number of a chunk.
+    // The field begins with its own verb, because an id may end like a chunk number.
     const field = `begun:${verb}:${operation.id}`;
     await this.change({ script: recordScript, filter, segment: 0, operation, field, args: [''] });
   }
@@ -181,8 +180,8 @@ export class Segments {
   }
 
   /**
-   * A step of a sweep; see scripts/sweep.ts. Returns true if more steps are needed. With `turn`, sweeps because marks
-   * are old, and returns how long to wait before the next step, in ms; false if no marks are left.
+   * One sweep step (scripts/sweep.ts). Returns true if more steps are needed. With `turn`, sweeps old marks, and
+   * returns how long to wait before the next step, in ms, or false if no marks are left.
    */
   async sweep(
     filter: RedisFilter,
@@ -205,7 +204,7 @@ export class Segments {
     return answers.startsWith('-') ? -Number(answers) : answers === '1';
   }
 
-  /** The segment's record of the operation under `field`, or undefined. */
+  /** The segment's record for the operation under `field`, or undefined. */
   async recall(recall: Omit<Change, 'script' | 'args'>): Promise<Answer | undefined> {
     const { filter, segment, operation } = recall;
     const step = { ...recall, script: recallScript, args: [] };
@@ -223,7 +222,7 @@ export class Segments {
     return answers === null ? undefined : { ...found, answers };
   }
 
-  /** Makes a call, and repeats it with a new view if the segment has joined or left a sync. */
+  /** Makes a call, and repeats it with a new view whenever the segment has joined or left a sync. */
   private async seen<T>(
     filter: RedisFilter,
     segment: number,
@@ -271,13 +270,13 @@ export class Segments {
   }
 }
 
-/** The field of the record of an operation that makes several calls. */
+/** The record field for an operation that makes several calls. */
 const callField = ({ id }: Operation): string => `call:${id}`;
 
 /** ARGV 1 and 2 of every script on a segment. */
 const head = ({ token, filter }: SegmentView): [string, number] => [token, filter.pieceBytes];
 
-/** Decodes {answers, items, sweep, open, items of the other layers}; items/programs.ts describes further fields. */
+/** Decodes {answers, items, sweep, open, items of the other layers}. items/programs.ts describes more fields. */
 function decode<T>(
   reply: unknown,
   { filter, segment, sync }: SegmentView,

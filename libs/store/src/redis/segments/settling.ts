@@ -7,17 +7,17 @@ import type { Segments } from './segments.js';
 import { LANES_PER_SCRIPT } from '../scripts/host-lanes.js';
 import { type QueueScript, scriptFor } from '../scripts/queue-state.js';
 
-/** Number of ids per script: 500 took 1.1 ms. Must not change, since chunks name operation records. */
+/** Number of ids per script (500 took 1.1 ms). Must not change, since chunks name operation records. */
 const IDS_PER_SCRIPT = 400;
 
 const GROUP_BYTES = 8;
 const ID_BYTES = 10;
 
-/** A call on entries that ids name. */
+/** A call on entries, which ids name. */
 export interface Settling {
   readonly script: QueueScript;
   readonly verb: string;
-  /** The kind of ids that the call accepts; others are unknown. */
+  /** The kind of ids that the call accepts. Others are unknown. */
   readonly of: EntryId['of'];
   /** Arguments before the ids. */
   readonly args: readonly (string | number)[];
@@ -25,7 +25,7 @@ export interface Settling {
   readonly hostArgs?: readonly (string | number)[];
 }
 
-/** Runs the script on all ids: chunk after chunk in each segment, segments in parallel. */
+/** Runs the script on all ids: one chunk after another in each segment, with segments in parallel. */
 export async function settle(
   segments: Segments,
   filter: RedisFilter,
@@ -68,8 +68,8 @@ export async function settle(
 }
 
 /**
- * Packs ids. Consecutive ids of one lease form a group: the lease's number, how many, and for each the index and hash
- * prefix.
+ * Packs ids. Consecutive ids of one lease form a group: the lease's number, how many ids follow, and for each the index
+ * and hash prefix.
  */
 function packIds(ids: readonly EntryId[]): Buffer {
   const packed = Buffer.allocUnsafe(ids.length * (GROUP_BYTES + ID_BYTES));

@@ -8,14 +8,13 @@ import { LANES_PER_SCRIPT } from '../scripts/host-lanes.js';
 import type { Segments } from './segments.js';
 
 /**
- * Approximate number of entries that one step of a sweep reads. In a per-host queue, each entry may be in a different
- * lane.
+ * Approximate number of entries that one sweep step reads. In a per-host queue, each entry may be in a different lane.
  */
 export const sweptPerScript = ({ perHost }: RedisFilter): number => (perHost ? LANES_PER_SCRIPT : 250);
 
 /**
- * Number of entries that a sweep reads for each mark that is added during the sweep. With this number the sweep ends
- * before there are as many new marks as when it began: an eighth of the entries.
+ * How many entries a sweep reads for each mark that is added during the sweep. With this number, the sweep ends before
+ * there are as many new marks as when it began, which is an eighth of the entries.
  */
 const SWEPT_PER_MARK = 8;
 
@@ -23,7 +22,7 @@ const SWEPT_PER_MARK = 8;
 interface Plan {
   filter: RedisFilter;
   readonly segments: Set<number>;
-  /** When, by the monotonic clock. */
+  /** Monotonic time. */
   at: number;
   cancel: () => void;
 }
@@ -31,7 +30,7 @@ interface Plan {
 export interface SweeperOptions {
   readonly segments: Segments;
   readonly clock: Clock;
-  /** Names this instance, in hexadecimal. */
+  /** This instance's id, in hexadecimal. */
   readonly id: string;
   /** Opens a visited set from the catalogue. */
   readonly open: (name: string) => Promise<RedisFilter>;
@@ -40,8 +39,8 @@ export interface SweeperOptions {
 }
 
 /**
- * Sweeps queues whose marks are old (../../sweeping.ts), one after the other. Redis decides which instance sweeps a
- * queue, and when. If an instance ends before it sweeps, the next one that removes items or describes the set does.
+ * Sweeps queues with old marks (../../sweeping.ts), one after another. Redis decides which instance sweeps a queue, and
+ * when. If an instance ends before it sweeps, the next one that removes items or describes the set does.
  */
 export class Sweeper {
   /** By generation. */
@@ -52,7 +51,7 @@ export class Sweeper {
 
   constructor(private readonly options: SweeperOptions) {}
 
-  /** Call it when the queues of these segments have marks, or entries of dropped hosts. */
+  /** Call it when these segments' queues have marks, or entries of dropped hosts. */
   marked(filter: RedisFilter, segments: Iterable<number>, waitMs = SWEEP_AFTER_MS): void {
     if (this.closed) return;
     const { clock } = this.options;
@@ -67,7 +66,7 @@ export class Sweeper {
     this.plans.set(filter.generation, plan);
   }
 
-  /** Continues a sweep of a segment in proportion to the marks that a change has added. */
+  /** Continues a segment's sweep in proportion to the marks that a change has added. */
   async goOn(filter: RedisFilter, segment: number, marks: number, deadline: number): Promise<void> {
     let left = marks * SWEPT_PER_MARK;
     const step = sweptPerScript(filter);
@@ -101,7 +100,7 @@ export class Sweeper {
     }
   }
 
-  /** Returns how long to wait before the segment is swept again, in ms; undefined if it has no marks. */
+  /** Returns how long to wait before sweeping the segment again, in ms, or undefined if it has no marks. */
   private async sweep(plan: Plan, segment: number): Promise<number | undefined> {
     const { segments, clock, id, timeoutMs } = this.options;
     const began = clock.monotonic();
@@ -119,7 +118,7 @@ export class Sweeper {
       } catch (error) {
         if (!(error instanceof StaleFilterError)) throw error;
         const fresh = await this.options.open(plan.filter.name);
-        // The marks of a generation are deleted with it.
+        // A generation's marks are deleted with it.
         if (fresh.generation !== plan.filter.generation || fresh === plan.filter) return undefined;
         plan.filter = fresh;
       }
@@ -129,8 +128,8 @@ export class Sweeper {
 }
 
 /**
- * How long to wait after an error, in ms. Undefined if the queue is gone or damaged, which the next call on it will
- * report.
+ * How long to wait after an error, in ms. Undefined if the queue is gone or damaged, because the next call on it will
+ * report that.
  */
 function waitAfter(error: unknown): number | undefined {
   return error instanceof StoreError && error.code === 'STORE_UNAVAILABLE' ? SWEEP_AFTER_MS : undefined;

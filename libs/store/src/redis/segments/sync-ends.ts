@@ -10,7 +10,7 @@ import { type SyncChanges, syncing } from '../catalogue/sync-changes.js';
 import { recallEnd } from '../catalogue/sync-records.js';
 import { figuresOf, NOTHING, type Sums, type SyncSums } from './sync-sums.js';
 
-/** Time limit of one step of background work, in ms. */
+/** Time limit for one step of background work, in ms. */
 export const STEP_MS = 60_000;
 /** Time for a last read after the caller's deadline, in ms. */
 const LOOK_MS = 1_000;
@@ -31,8 +31,8 @@ export class SyncEnds {
   ) {}
 
   /**
-   * A filter's sync that has ended. Throws SYNC_NOT_FOUND if no sync has this id or its record has expired, and
-   * SYNC_ENDED if it has not ended as `expected`.
+   * A filter's ended sync. Throws SYNC_NOT_FOUND if no sync has this id or its record has expired, and SYNC_ENDED if it
+   * didn't end as `expected`.
    */
   async of(entry: CatalogueEntry, id: string, deadline: number, expected?: SyncState): Promise<Sync> {
     const { endedSync } = entry;
@@ -61,9 +61,9 @@ export class SyncEnds {
   }
 
   /**
-   * Abandons a sync because its segments can note no more removals or, without `sums`, because one of them has lost it.
-   * The loss is certain only if the catalogue entry has not changed since it was `read`, before the segments were
-   * asked.
+   * Abandons a sync because its segments can't note any more removals or, without `sums`, because one of them has lost
+   * it. Re-reads the catalogue entry, because the loss is real only if the entry is unchanged since it was `read`,
+   * before the segments were queried.
    */
   async abandonUnlessChanged(
     { raw, entry: { name } }: FoundEntry,
@@ -80,7 +80,7 @@ export class SyncEnds {
   async abandonFull(filter: RedisFilter, id: string, deadline: number): Promise<void> {
     try {
       await this.abandon(filter.name, id, ABANDONED.full, deadline);
-      // A commit cannot be abandoned. It makes the handle stale.
+      // A commit can't be abandoned, and makes the handle stale.
       const { entry } = await this.catalogue.learn(filter, deadline);
       if (entry.sync?.id === id) await this.changes.goOn(filter.name, deadline);
     } catch (error) {
@@ -90,7 +90,7 @@ export class SyncEnds {
   }
 
   /**
-   * Waits until a commit has ended or the deadline passes. At the deadline, the commit continues, and the result has
+   * Waits until a commit has ended or the deadline passes. In the latter case, the commit continues, and the result has
    * state `committing`.
    */
   async committed(filter: RedisFilter, id: string, deadline: number): Promise<Sync> {
@@ -114,7 +114,7 @@ function withoutLayers({ left: _left, ...sync }: Sync & { readonly left: unknown
   return sync;
 }
 
-/** Rethrows all errors except timeouts, after which the work continues. */
+/** Rethrows all errors except timeouts, because the work continues after a timeout. */
 export function ignoreTime(error: unknown): void {
   if (!(error instanceof StoreError) || error.code !== 'STORE_UNAVAILABLE') throw error;
 }

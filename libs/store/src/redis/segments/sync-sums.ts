@@ -9,18 +9,18 @@ import { removedKey } from '../layout/keys.js';
 import type { LayerStack } from '../layout/layer-stack.js';
 import { describeSyncScript } from '../scripts/sync.js';
 
-/** The counts of a sync, summed over all segments. */
+/** A sync's counts, summed over all segments. */
 export interface Sums extends Pick<Sync, 'items' | 'kept' | 'listed' | 'new'> {
-  /** True if more items were removed than can be noted. */
+  /** True if more items were removed than the sync can note. */
   readonly full: boolean;
-  /** Segments whose queue is not kept yet. */
+  /** Segments whose queue the sync hasn't kept yet. */
   readonly uncopied: readonly number[];
 }
 
-/** The counts of a sync before any segment takes part. */
+/** A sync's counts before any segment takes part. */
 export const NOTHING = { items: 0, kept: 0, listed: 0, new: 0 };
 
-/** The figures of a sync as callers see them, without its state. */
+/** A sync's figures as callers see them, without its state. */
 export function figuresOf(
   { id, openedAt, plan: { capacity, errorRate } }: EntrySync,
   { items, kept, listed, new: fresh }: Pick<Sums, keyof typeof NOTHING>,
@@ -28,7 +28,7 @@ export function figuresOf(
   return { id, openedAt, capacity, errorRate, listed, new: fresh, items, kept };
 }
 
-/** Sums the segments' counts of a filter's sync, and updates the filter's knowledge of it. */
+/** Sums the counts of a filter's sync over all segments, and updates what the filter's handle knows about it. */
 export class SyncSums {
   constructor(
     private readonly connection: Connection,
@@ -36,7 +36,7 @@ export class SyncSums {
     private readonly maxSyncForgets: number,
   ) {}
 
-  /** Undefined if a segment does not take part in the sync. */
+  /** Returns undefined if a segment doesn't take part in the sync. */
   async of(
     filter: RedisFilter,
     sync: Pick<EntrySync, 'id' | 'plan' | 'base'>,
@@ -62,7 +62,7 @@ export class SyncSums {
       if (copied === 0) sums.uncopied.push(segment);
       known?.stack.saw(segment, open, itemsIn(filter, known.stack, second));
     }
-    // Each segment may note as many removals as the whole set, because all of them may be of one host.
+    // Each segment may note as many removals as the whole set, because they may all belong to one host.
     if (filter.stack.isByHost) sums.full ||= noted > this.maxSyncForgets;
     const items = own.map((counts, layer) =>
       filter.maxAgeSeconds === undefined ? sumOf(counts) : filter.stack.itemsFromCells(layer, counts),
@@ -70,7 +70,7 @@ export class SyncSums {
     return { ...sums, items: sumOf(items) };
   }
 
-  /** True if the segments together have noted too many removals, although each could note more. */
+  /** True if the segments have noted too many removals in total, although each could note more. */
   async exceed(filter: RedisFilter, sync: EntrySync, deadline: number): Promise<boolean> {
     if (!filter.stack.isByHost || filter.spread === 1) return false;
     return (await this.of(filter, sync, deadline))?.full ?? false;
@@ -92,7 +92,7 @@ export class SyncSums {
   }
 }
 
-/** Items of each layer in a segment, from the counts of describeSyncScript. */
+/** A segment's items in each layer, from the counts of describeSyncScript. */
 function itemsIn(
   { maxAgeSeconds }: RedisFilter,
   stack: LayerStack,

@@ -14,9 +14,9 @@ import type { SyncSums } from '../segments/sync-sums.js';
 import type { NotedCalls } from './noted-calls.js';
 import { keepField } from './sync-queue.js';
 
-/** How long the last counts of the sync's layers may be used to compute the space in them, in ms. */
+/** How old the last counts of the sync's layers may be when the space in them is computed, in ms. */
 const ITEMS_SEEN_FOR_MS = 1_000;
-/** Error codes of a sync that accepts no more items. Repeats are still answered from its records. */
+/** Error codes of a sync that accepts no more items. Repeats still get their answers from its records. */
 const OVER: readonly string[] = ['SYNC_ENDED', 'SYNC_NOT_FOUND'];
 
 interface Parts {
@@ -69,7 +69,7 @@ export class Keeping {
     });
   }
 
-  /** The recorded answers of an operation; undefined unless all of its items were kept. */
+  /** An operation's recorded answers, or undefined unless all of its items were kept. */
   private async recall(
     filter: RedisFilter,
     positions: Positions,
@@ -115,8 +115,8 @@ export class Keeping {
   }
 
   /**
-   * Makes the handle take part in a sync again, after a segment was not known to take part or has answered that it can
-   * note no more removals. Abandons the sync only if the segments themselves say that it cannot continue. Throws
+   * Makes the handle take part in a sync again, after a segment was not known to take part or has reported that it
+   * can't note any more removals. Abandons the sync only if the segments themselves say that it can't continue. Throws
    * SYNC_ENDED if it has ended.
    */
   private async rejoin(filter: RedisFilter, id: string, deadline: number): Promise<void> {
@@ -131,7 +131,7 @@ export class Keeping {
 
   /**
    * Throws FILTER_FULL if the sync's layers have too little room, unless an earlier attempt has kept the whole batch.
-   * `queued`: the items are from the queue; expired ones are not kept and need no room.
+   * `queued`: the items are from the queue, where expired ones are not kept and need no room.
    */
   async refuseOverfull(
     filter: RedisFilter,
@@ -142,7 +142,7 @@ export class Keeping {
   ): Promise<void> {
     const { deadline } = operation;
     const { sync } = filter;
-    // The segments will find out whether the sync has ended.
+    // The segments will find out if the sync has ended.
     if (sync?.id !== id) return;
     const { stack } = sync;
     if (!stack.isCountedSince(this.parts.connection.now() - ITEMS_SEEN_FOR_MS)) {
@@ -150,16 +150,16 @@ export class Keeping {
       stack.counted(this.parts.connection.now());
     }
     if (stack.takes(countInSegments(filter, positions))) return;
-    // Items that were kept before need no room.
+    // Items that are already kept need no room.
     const absent = await countUnlisted(this.parts.itemCalls, filter, positions, deadline, queued);
-    // The count may have found that the sync has ended.
+    // Counting may have revealed that the sync has ended.
     if (filter.sync !== sync) return;
     if (stack.takes(absent) || (await this.recall(filter, positions, operation))) return;
     throw stack.fullFor(filter, absent);
   }
 }
 
-/** The error of a call on a sync that is still being opened. */
+/** The error for a call on a sync that is still being opened. */
 export function stillOpening(filter: RedisFilter, id: string): StoreError {
   return new StoreError('STORE_UNAVAILABLE', `sync ${id} of ${called(filter)} is still being opened; retry`);
 }

@@ -3,12 +3,12 @@ import type { SyncChanges } from '../catalogue/sync-changes.js';
 import type { Connection } from '../connection/connection.js';
 import type { RedisFilter } from '../layout/filter.js';
 
-/** Minimum time between two notes of one instance, in ms, unless a tenth of the idle time is shorter. */
+/** Minimum time between two notes by one instance, in ms, unless a tenth of the idle time is shorter. */
 const NOTED_MS = 30_000;
 
 /** Notes calls on open syncs, so that idle syncs can be abandoned. */
 export class NotedCalls {
-  /** When the last call was noted, by the id of the sync. */
+  /** When the last call was noted, by sync id. */
   private readonly notedAt = new Map<string, number>();
 
   constructor(

@@ -28,7 +28,7 @@ const HASH_BYTES = 16;
 /** Number of notes to read at a time. */
 const NOTES_READ = 1_000;
 
-/** An entry, and the second word of the hash of its host if the queue is per-host. */
+/** An entry. In a per-host queue, with the second word of its host's hash. */
 interface Queued {
   readonly hash: Uint8Array;
   readonly hostWord?: number | undefined;
@@ -42,13 +42,13 @@ export interface QueueKeeper {
   source(filter: RedisFilter): RedisSource;
   /** Throws FILTER_FULL if the sync's layers have no room for a batch. */
   admit(filter: RedisFilter, id: string, positions: Positions, operation: Operation): Promise<void>;
-  /** Keeps some entries of the queue. Throws SYNC_ENDED. */
+  /** Keeps some of the queue's entries. Throws SYNC_ENDED. */
   keep(call: ChunkCall, id: string): Promise<Answer>;
   /** Abandons a sync whose layers have no room. */
   abandon(filter: RedisFilter, id: string): Promise<void>;
 }
 
-/** The field of the record of a kept chunk. */
+/** The record field for a kept chunk. */
 export const keepField = ({ id }: Operation, chunk: number) => `keep:${id}:${chunk}`;
 
 /**
@@ -56,14 +56,14 @@ export const keepField = ({ id }: Operation, chunk: number) => `keep:${id}:${chu
  * copy share it.
  */
 export class SyncQueue {
-  /** Copies that run, by the id of the sync. */
+  /** Copies in progress, by sync id. */
   private readonly copies = new Map<string, Promise<void>>();
-  /** Copies of one host, by the id of the sync and the name of the host. */
+  /** Copies of one host, by sync id and host name. */
   private readonly hostCopies = new Map<string, Promise<HostCopy | undefined>>();
 
   constructor(private readonly keeper: QueueKeeper) {}
 
-  /** Resolves once all entries are kept. Throws STORE_UNAVAILABLE at the deadline; the copy continues. */
+  /** Resolves once all entries are kept. Throws STORE_UNAVAILABLE at the deadline, but the copy continues. */
   async kept(filter: RedisFilter, id: string, deadline: number): Promise<void> {
     if (filter.queued)
       await inTime(
@@ -73,8 +73,8 @@ export class SyncQueue {
   }
 
   /**
-   * Keeps the entries of one host, so that they can be dropped before the copy. It may miss entries that move in the
-   * meantime. They are owed, so the copy keeps them. Undefined if the sync was abandoned.
+   * Keeps one host's entries, so that they can be dropped before the copy. It may miss entries that move in the
+   * meantime, but those are owed, so the copy keeps them. Returns undefined if the sync was abandoned.
    */
   keptHost(filter: RedisFilter, id: string, host: string, deadline: number): Promise<HostCopy | undefined> {
     const { id: lane, segment } = laneOf(filter, host);
@@ -99,7 +99,7 @@ export class SyncQueue {
     });
   }
 
-  /** Abandons the sync, and returns undefined, if its layers have no room for the entries. */
+  /** If the sync's layers have no room for the entries, abandons the sync and returns undefined. */
   private async orAbandon<T>(
     filter: RedisFilter,
     id: string,
@@ -114,9 +114,7 @@ export class SyncQueue {
     }
   }
 
-  /**
-   * Keeps all entries, then those that moved in the meantime and are owed: see `queue.owe` in scripts/queue-state.ts.
-   */
+  /** Keeps all entries, then the owed ones, which moved in the meantime. See `queue.owe` in scripts/queue-state.ts. */
   private async copySegment(filter: RedisFilter, segment: number, id: string): Promise<void> {
     for (let isAnew = true; isAnew;) {
       const reader = this.keeper.source(filter).readerOf(segment);
@@ -134,7 +132,7 @@ export class SyncQueue {
     }
   }
 
-  /** Keeps the entries of some pages, or those of one host in them. */
+  /** Keeps the entries in some pages, or only those of one host. */
   private async keepPages(
     filter: RedisFilter,
     id: string,
@@ -155,7 +153,7 @@ export class SyncQueue {
     }
   }
 
-  /** Notes that a segment's queue has been copied. Returns MORE or ANEW if it is incomplete: see copiedScript. */
+  /** Notes that a segment's queue has been copied. Returns MORE or ANEW if the copy is incomplete. See copiedScript. */
   private async endCopy(
     filter: RedisFilter,
     segment: number,
@@ -219,13 +217,13 @@ function owedIn(notes: Buffer, { perHost }: RedisFilter): Queued[] {
   }));
 }
 
-/** The result of a copy. Throws STORE_UNAVAILABLE at the deadline; the copy continues. */
+/** The result of a copy. Throws STORE_UNAVAILABLE at the deadline, but the copy continues. */
 function inTime<T>(copy: Promise<T>, deadline: number): Promise<T> {
   const late = () => new StoreError('STORE_UNAVAILABLE', 'the queue is still being copied; retry');
   return within(msUntil(deadline), copy, late);
 }
 
-/** See Positions.host. The first word is that of the item's hash. */
+/** See Positions.host. The first word is the first word of the item's hash. */
 function hostsOf(entries: readonly Queued[], hash: Uint32Array): Uint32Array {
   const words = new Uint32Array(2 * entries.length);
   for (const [n, { hostWord = 0 }] of entries.entries()) words.set([hash[4 * n] as number, hostWord], 2 * n);

@@ -47,7 +47,7 @@ interface Parts {
   readonly idleMs: number;
 }
 
-/** See the port for the guarantees of each method. */
+/** See the port for each method's guarantees. */
 export class RedisSyncs implements Syncs {
   private readonly sums: SyncSums;
   private readonly ends: SyncEnds;
@@ -84,7 +84,7 @@ export class RedisSyncs implements Syncs {
       if (opened !== undefined) return this.get(filter, opened);
       const isOurs = sync?.operation.id === operation.id;
       if (isOurs && sync.operation.fingerprint !== operation.fingerprint) throw keyReused(operation);
-      // The opening was recorded after this call had looked for the record.
+      // The opening was recorded after this call had looked for its record.
       if (isOurs && sync.stage !== 'opening') return this.get(filter, sync.id);
       if (entry.left || sync?.stage === 'abandoning') {
         await changes.goOn(filter.name, deadline);
@@ -101,7 +101,7 @@ export class RedisSyncs implements Syncs {
       if (!found) continue;
       const { id } = found.entry.sync;
       try {
-        // The filter may have grown in the meantime. Then all steps are repeated, which is harmless.
+        // If the filter has grown in the meantime, all steps are repeated, which is harmless.
         if (!(await changes.open(found, operation)) && !(await this.hasOpened(entry, id, operation)))
           continue;
       } catch (error) {
@@ -116,19 +116,19 @@ export class RedisSyncs implements Syncs {
     }
   }
 
-  /** True if a record says that an operation has opened the sync. The answer to that change may have been lost. */
+  /** True if a record says that an operation has opened the sync, since the reply to that change may have been lost. */
   private async hasOpened(entry: CatalogueEntry, id: string, operation: Operation): Promise<boolean> {
     return (await recallOpened(this.parts.catalogue, entry, { ...operation, repeat: true })) === id;
   }
 
   /**
-   * The sync that a call has opened, once the entries of the queue are kept. Another call may have ended it first. If
-   * this has made the handle stale, the caller must not get StaleFilterError: it would repeat the call with a new
+   * The sync that a call has opened, once the queue's entries are kept. Another call may have ended it first, which
+   * makes the handle stale. The caller must not get StaleFilterError then, because it would repeat the call with a new
    * handle, and open another sync.
    */
   private async opened(filter: RedisFilter, id: string, deadline: number): Promise<Sync> {
     try {
-      // From here on, the handle knows the sync.
+      // Makes the handle know the sync.
       await this.parts.catalogue.learn(filter, deadline);
       await this.queue.kept(filter, id, deadline).catch(ignoreTime);
       return await this.get(filter, id);
@@ -148,7 +148,7 @@ export class RedisSyncs implements Syncs {
     const { sync } = entry;
     if (sync?.id !== id) return this.ends.of(entry, id, deadline);
     if (sync.stage === 'abandoning') {
-      // Until all segments have dropped its layers, items in them are found.
+      // Calls still find items in the sync's layers until all segments have dropped them.
       await this.parts.changes.goOn(filter.name, deadline);
       return this.get(filter, id);
     }
@@ -172,14 +172,14 @@ export class RedisSyncs implements Syncs {
   }
 
   /**
-   * Keeps the entries of a host in the filter's open sync, so that they can be dropped. Returns the argument for
+   * Keeps a host's entries in the filter's open sync, so that they can be dropped. Returns the argument for
    * dropHostScript.
    */
   async keepHost(filter: RedisFilter, host: string, deadline: number): Promise<string> {
     const { sync } = (await this.parts.catalogue.learn(filter, deadline)).entry;
     if (sync?.stage === 'open') return (await this.queue.keptHost(filter, sync.id, host, deadline)) ?? '';
     if (sync?.stage === 'abandoning') await this.parts.changes.goOn(filter.name, deadline);
-    // If the sync is still being opened, the drop counts as made before it.
+    // While the sync is still being opened, a drop counts as made before it.
     return sync?.stage === 'opening' ? DROP_UNKEPT : '';
   }
 
@@ -251,7 +251,7 @@ export class RedisSyncs implements Syncs {
       try {
         await this.tendOne(name, now - Number(calledAt) > idleMs, deadline);
       } catch (error) {
-        // A filter that has lost data must not keep later syncs from being tended.
+        // A filter that has lost data must not stop this call from tending the syncs after it.
         if (!(error instanceof StoreError) || error.code === 'STORE_UNAVAILABLE') throw error;
         failure ??= error;
       }
@@ -284,7 +284,7 @@ export class RedisSyncs implements Syncs {
     return sync && sync.stage !== 'abandoning' ? this.viewOf(filter, sync, deadline) : undefined;
   }
 
-  /** Undefined if the entry has changed since it was read. */
+  /** Returns undefined if the entry has changed since it was read. */
   private async announce(
     read: FoundEntry,
     plan: SyncPlan,
@@ -306,7 +306,7 @@ export class RedisSyncs implements Syncs {
     return this.parts.changes.announce(read, sync, plannedIn(plan), deadline, quota);
   }
 
-  /** Undefined if the sync cannot continue, because more items were removed than it can note. */
+  /** Returns undefined if the sync can't continue, because more items were removed than it can note. */
   private async viewOf(filter: RedisFilter, sync: EntrySync, deadline: number): Promise<Sync | undefined> {
     if (sync.ended) return { ...sync.ended, state: stateOf(sync) };
     if (sync.stage === 'open') filter.known.takePart();

@@ -18,7 +18,7 @@ import { STEP_MS } from '../segments/sync-ends.js';
 import type { RedisSource } from '../transfer/export-source.js';
 import { readNotes } from './sync-queue.js';
 
-/** Bytes of a birth, and of an entry as notes for the commit and removeUnclaimedScript have it. */
+/** Bytes of a birth, and of an entry in the notes for the commit and in removeUnclaimedScript. */
 const BIRTH_BYTES = 6;
 const BORN_BYTES = BIRTH_BYTES + 16;
 
@@ -31,9 +31,9 @@ interface Parts {
 }
 
 /**
- * Removes scheduled entries whose items a committed sync has forgotten: see scripts/unclaimed.ts. Entries that came due
- * while the sync was open are removed, too, unless the sync has their items. Entries are identified by their births and
- * hashes: in a set that ages, an item may have expired while a later entry of it waits, which was never scheduled.
+ * Removes scheduled entries of items that a committed sync has forgotten (scripts/unclaimed.ts). This includes entries
+ * that came due while the sync was open, unless the sync has their items. Births and hashes identify entries, because
+ * in a set that ages, an item may have expired while a later entry for it waits that was never scheduled.
  */
 export class Unclaimed {
   /** By generation and first layer. */
@@ -69,8 +69,8 @@ export class Unclaimed {
       let isSameRun = true;
       for await (const entries of this.scheduledIn(filter, segment)) {
         const unclaimed = await this.unclaimed(filter, entries);
-        // Makes the step even without entries, so that no entry comes due in the meantime. Another run changes nothing.
-        // A slot may move away and back, so the last step may be answered by the first run again.
+        // Makes the step even without entries, so that no entry comes due in the meantime. Another server run changes
+        // nothing. A slot may move away and back, so the first run may answer the last step again.
         isSameRun = (await step(unclaimed)) === run;
         if (!isSameRun) break;
         removed += unclaimed.length;
@@ -109,7 +109,7 @@ export class Unclaimed {
   }
 }
 
-/** The entries, each as its birth and the hash of its item. */
+/** Packs each entry as its birth and its item's hash. */
 function packed(entries: readonly Born[]): Buffer {
   const bytes = Buffer.alloc(BORN_BYTES * entries.length);
   for (const [n, { birth, hash }] of entries.entries()) {
@@ -127,7 +127,7 @@ function bornIn(notes: Buffer): Born[] {
   });
 }
 
-/** The set was cleared or dropped in the meantime. The entries went with it. */
+/** The set was cleared or dropped in the meantime, and its entries with it. */
 function ignoreLoss(error: unknown): void {
   const isGone = error instanceof StoreError && error.code === 'FILTER_NOT_FOUND';
   if (!isGone && !(error instanceof StaleFilterError)) throw error;

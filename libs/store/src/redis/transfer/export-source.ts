@@ -16,8 +16,8 @@ import { together } from '../connection/transaction.js';
 import type { Views } from '../catalogue/views.js';
 
 /**
- * Maximum number of rounds of the last two steps of `queue`, if entries keep passing through the whole queue. Few
- * entries do this, so almost none are missed.
+ * Maximum number of times that `queue` repeats its last two steps, if entries keep passing through the whole queue. Few
+ * entries do this, so it misses almost none.
  */
 const ROUNDS = 10;
 
@@ -51,14 +51,14 @@ export class RedisSource implements SegmentSource {
   }
 
   /**
-   * Uses a transaction instead of a script, because Lua copies the cells three more times. On a busy machine a script
-   * blocked the server for 62 to 240 ms for 16 MiB, where GET took 10 to 50 ms.
+   * Uses a transaction and not a script, because Lua copies the cells three more times. On a busy machine, a script
+   * blocked the server for 62 to 240 ms for 16 MiB, while GET took 10 to 50 ms.
    */
   private async snapshotOf(piece: number): Promise<SegmentSnapshot> {
     const { stack } = this.filter;
     const later = stack.plan.slice(1).map((_, n) => countOf('items', n + 1));
     const deadline = deadlineIn(this.timeoutMs);
-    // The first layer may have several pieces in a segment of the filter. The last piece carries the counts.
+    // The first layer may have several pieces in one of the filter's segments. The last piece carries the counts.
     const each = stack.piecesOf(0);
     const [segment, isLast] = [Math.floor(piece / each), piece % each === each - 1];
     let open = 0;
@@ -90,7 +90,7 @@ export class RedisSource implements SegmentSource {
     return (await this.cellsOf(Math.floor(segment / pieces), layer, segment % pieces, []))[1];
   }
 
-  /** Counts in a segment's meta, and cells of the segment, at one moment. */
+  /** Counts from a segment's meta, and the segment's cells, at one moment. */
   private async cellsOf(
     segment: number,
     layer: number,
@@ -122,12 +122,12 @@ export class RedisSource implements SegmentSource {
   }
 
   /**
-   * Reads in three steps: the waiting entries from head to end; the leased, delayed and dead ones; the entries that
-   * have joined the end since the first step. A waiting entry moves to a lease, and from there to the delayed entries,
-   * to the dead letters or back to the end. Delayed entries and dead letters move to the end. So it is missed only if
-   * it was not waiting during the first step and passed through the whole queue during the second. In this case the
-   * last two steps are repeated. A position or a cursor is valid only in the run of the server that gave it: after a
-   * failover, a restart or the move of a slot, reading starts over.
+   * Reads in three steps: first the waiting entries from head to end, then the leased, delayed and dead ones, and then
+   * the entries that have joined the end since the first step. A waiting entry moves to a lease, and from there to the
+   * delayed entries, to the dead letters or back to the end. Delayed entries and dead letters move to the end. So this
+   * misses an entry only if it was not waiting during the first step and passed through the whole queue during the
+   * second. In that case, the last two steps are repeated. A position or cursor is valid only in the server run that
+   * gave it, so reading starts over after a failover, a restart or the move of a slot.
    */
   async *queue(piece: number): AsyncGenerator<QueuePage, void, undefined> {
     const { stack, geometry } = this.filter;
@@ -139,12 +139,12 @@ export class RedisSource implements SegmentSource {
     }
   }
 
-  /** Reads the queue of a segment of the filter. */
+  /** Reads the queue of one of the filter's segments. */
   readerOf(segment: number): QueueReader {
     return new QueueReader(this.pagesOf(segment));
   }
 
-  /** Reads the lanes of a segment of the filter, which has `perHost`. */
+  /** Reads the lanes of one of the filter's segments. The filter has `perHost`. */
   lanesOf(segment: number): LanesReader {
     return new LanesReader(this.pagesOf(segment));
   }
@@ -155,15 +155,13 @@ export class RedisSource implements SegmentSource {
     return (script, args) => this.readPage(script, segment, keys, args);
   }
 
-  /**
-   * The queue of a segment of the filter. The lanes of hosts, which come last, are read only if `withHosts` is true.
-   */
+  /** The queue of one of the filter's segments. With `withHosts`, the lanes of hosts come last. */
   private async *queueOf(segment: number, withHosts: boolean): AsyncGenerator<QueuePage, void, undefined> {
     const { perHost } = this.filter;
     const lanes = perHost && this.lanesOf(segment);
     const reader = lanes ?? this.readerOf(segment);
     yield* reader.waiting();
-    // Entries taken so far are among the leased, delayed and dead ones, which are read next.
+    // Entries taken so far are among the leased, delayed and dead ones, which come next.
     reader.overtaken();
     for (let round = 1; ; round++) {
       for (const kind of KINDS) yield* reader.rest(kind, perHost !== undefined);

@@ -3,12 +3,12 @@ import { HiddenItems } from './hidden-items.js';
 
 const hashOf = (item: number) => Buffer.alloc(16, item);
 
-/** A segment with two pieces. Its items are numbers; odd ones belong to piece 1. */
+/** A segment with two pieces. Its items are numbers, and odd ones belong to piece 1. */
 class Segment {
   removals = 0;
   run = 'a';
   readonly hidden = new Map<number, number>();
-  /** Cursors that were asked for. */
+  /** Cursors requested so far. */
   readonly asked: string[] = [];
   /** Called before each page. */
   meanwhile = (): void => undefined;
@@ -63,7 +63,7 @@ describe('HiddenItems', () => {
     };
     const late = () => {
       segment.hide(10);
-      // Shown before it can be read again.
+      // Shows it before it can be read again.
       segment.meanwhile = () => void segment.hidden.delete(6);
     };
     expect(await segment.exported(0, late)).toEqual([2, 4, 6, 8, 10]);
@@ -79,7 +79,7 @@ describe('HiddenItems', () => {
     expect(segment.asked).toHaveLength(3);
   });
 
-  it('starts over when another run of the server answers', async () => {
+  it('starts over when another run of the server replies', async () => {
     const segment = new Segment();
     for (const item of [2, 4, 6]) segment.hide(item);
     segment.meanwhile = () => {

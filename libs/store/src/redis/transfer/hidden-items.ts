@@ -4,7 +4,7 @@ import { type RawPage, scan } from '../queue/queue-reader.js';
 const HASH_BYTES = 16;
 const ITEM_BYTES = HASH_BYTES + 4;
 
-/** The last epoch of hiding of each item, by the item's hash in Latin-1. */
+/** The last epoch in which each item is hidden, by the item's hash in Latin-1. */
 type Items = ReadonlyMap<string, number>;
 
 /**
@@ -13,14 +13,14 @@ type Items = ReadonlyMap<string, number>;
  */
 interface Found {
   readonly segment: number;
-  /** Removals from the segment when the reading began. */
+  /** Number of removals from the segment when the read began. */
   readonly removals: number;
   readonly pieces: ReadonlyMap<number, Items>;
 }
 
 /**
  * Reads the hidden items of segments for an export, page by page, because a segment may have a million. While nothing
- * is removed, one reading serves all pieces of a segment.
+ * is removed, one read serves all pieces of a segment.
  */
 export class HiddenItems {
   private last: Found | undefined;
@@ -39,9 +39,9 @@ export class HiddenItems {
   ): Promise<T & { readonly hidden: readonly HiddenItem[] }> {
     const before = this.last?.segment === segment ? this.last : await this.read(segment);
     const cells = await read();
-    // If nothing was removed since, an item that is hidden now was also hidden before.
+    // If nothing was removed in between, an item that is hidden now was also hidden before.
     const after = cells.removals === before.removals ? undefined : await this.read(segment);
-    // An item may have been shown or hidden between the two readings, so the export hides the items of both.
+    // An item may have been shown or hidden between the two reads, so the export hides the items from both.
     const hidden = new Map(before.pieces.get(piece));
     for (const [hash, until] of after?.pieces.get(piece) ?? []) hidden.set(hash, until);
     const items = Array.from(hidden, ([hash, until]) => ({ hash: Buffer.from(hash, 'latin1'), until }));

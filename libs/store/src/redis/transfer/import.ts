@@ -15,13 +15,12 @@ import { scriptFor } from '../scripts/queue-state.js';
 import { importHostsScript } from '../scripts/transfer-hosts.js';
 
 /**
- * Limits on the entries and bytes of cells in one script, so that none blocks the server for much more than a
- * millisecond.
+ * Limits on one script's entries and bytes of cells, so that none blocks the server for much more than a millisecond.
  */
 const ENTRIES_PER_SCRIPT = 200;
 const BYTES_PER_SCRIPT = 2 ** 20;
 
-/** Limits on the queue of a set and on its hidden items. */
+/** Limits on a set's queue and hidden items. */
 export interface ImportLimits {
   readonly maxHidden: number;
   readonly maxHosts: number;
@@ -29,11 +28,11 @@ export interface ImportLimits {
 
 type QueuePart = Extract<Part, { type: 'queue' }>;
 
-/** State of a segment's layer during the import. */
+/** The state of a segment's layer during the import. */
 interface Filled {
   /** Bytes of each piece. */
   readonly pieces: number[];
-  /** If the filter ages: the cells by their last epoch. */
+  /** If the filter ages: its cells by their last epoch. */
   readonly expiring: Expiring;
   nonZero: number;
   saturated: number;
@@ -107,7 +106,7 @@ export class RedisImport {
     this.hidden += items.length;
     if (this.hidden > this.limits.maxHidden) throw importHides(entry, this.hidden, this.limits.maxHidden);
     const { keys } = await this.segment(this.runOf(piece));
-    // An item cannot be hidden for longer than a cell can live.
+    // An item can't be hidden for longer than a cell can live.
     const members = items
       .filter(({ until }) => until >= present)
       .flatMap(({ hash, until }) => [Math.min(until, present + CYCLE - 1), Buffer.from(hash)]);
@@ -118,9 +117,9 @@ export class RedisImport {
   }
 
   /**
-   * Writes the counts. A segment's cells determine its non-zero and saturated cells. The other counts are known only
-   * for the whole filter. Only the sums of calls are ever read. The number of items limits how many more a segment
-   * takes, and must not fall below zero when items are removed. So each segment gets a share that follows from its
+   * Writes the counts. A segment's cells give its numbers of non-zero and saturated cells. The other counts are known
+   * only for the whole filter, and only their sums are ever read. But the number of items limits how many more a
+   * segment takes, and must not fall below zero when items are removed. So each segment gets a share based on its
    * cells.
    */
   async finish(): Promise<void> {
@@ -188,7 +187,7 @@ export class RedisImport {
     filled.saturated += part.saturated;
   }
 
-  /** The fields of meta for a segment of a filter that ages. A clock that was ahead may have written some pages. */
+  /** The meta fields for a segment of a filter that ages. A clock that was ahead may have stamped some pages. */
   private ages(layers: readonly Filled[]): [string, number | Buffer][] {
     const { entry } = this.claim;
     if (entry.maxAgeSeconds === undefined) return [];
@@ -203,7 +202,7 @@ export class RedisImport {
     return fields;
   }
 
-  /** Estimates the items of a segment in a layer from its non-zero cells. */
+  /** Estimates a segment's items in a layer from its non-zero cells. */
   private itemsFrom(nonZero: number, layer: number): number {
     const { entry } = this.claim;
     const { geometry } = (entry.layers ?? [entry])[layer] as Pick<Layer, 'geometry'>;
@@ -248,7 +247,7 @@ export class RedisImport {
   }
 }
 
-/** The format of the ring in meta: see items/aged-cells.ts. */
+/** Packs the ring in meta's format (items/aged-cells.ts). */
 function packRing(expiring: Expiring): Buffer {
   const ring = Buffer.alloc(4 * CYCLE);
   for (const [left, cells] of expiring.toArray().entries())

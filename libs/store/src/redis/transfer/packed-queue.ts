@@ -5,7 +5,7 @@ import { packSettings } from '../scripts/lane-records.js';
 
 /**
  * For each entry, its time if it is scheduled, or 0 (6 bytes), the length of its reason, the reason and the entry. With
- * the `seed` of a set with perHost, also the length of its host's name, and the name.
+ * `seed`, the seed of a set with perHost, also the length of its host's name, and the name.
  */
 export function packEntries(entries: readonly QueuedItem[], seed: Uint8Array | undefined): Buffer {
   return Buffer.concat(
@@ -36,7 +36,7 @@ export function packHosts(hosts: readonly QueuedHost[], seed: Uint8Array): Buffe
   return Buffer.concat([...packed.values()].flat());
 }
 
-/** A text after its length in bytes (u16). */
+/** A text, preceded by its length in bytes (u16). */
 function withLength(text: string): Buffer {
   const packed = Buffer.alloc(2 + Buffer.byteLength(text));
   packed.writeUInt16BE(packed.write(text, 2));

@@ -15,7 +15,7 @@ import type { Views } from '../catalogue/views.js';
 /** How long an export waits for a sync to end, in ms. */
 const SYNC_MS = 60_000;
 
-/** See the port for the guarantees of each method. */
+/** See the port for each method's guarantees. */
 export class RedisTransfer implements Transfer {
   constructor(
     private readonly connection: Connection,
@@ -30,7 +30,7 @@ export class RedisTransfer implements Transfer {
 
   async *export(handle: Filter): AsyncGenerator<Part, void, undefined> {
     const filter = RedisFilter.of(handle);
-    // After the commit of a sync or a failover, the queue may have scheduled entries that the sync did not keep.
+    // After a commit or a failover, the queue may have scheduled entries that the sync did not keep.
     if (filter.queued) await this.syncs.settle(filter, deadlineIn(SYNC_MS));
     yield* exportParts(
       filter,

@@ -18,7 +18,7 @@ export function columns({
   change,
   drop,
 }: {
-  /** Whether the set counts the URLs of each host. */
+  /** True if the set counts each host's URLs. */
   readonly counts: boolean;
   readonly change: (host: Host) => void;
   readonly drop: (host: Host) => void;

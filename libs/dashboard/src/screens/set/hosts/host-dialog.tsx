@@ -12,7 +12,7 @@ import { HOST_LIMITS, type HostLimit } from '../../create/form.js';
 /** The contents of the form, as typed. */
 type Form = Readonly<Record<HostLimit | 'blockedUntil', string>>;
 
-/** Changes the limits of a host, and blocks it. */
+/** Changes a host's limits, and blocks it. */
 export function HostDialog({
   name,
   of,
