@@ -135,7 +135,9 @@ function inSet(set: SetModel, call: Call, answer: unknown): unknown {
     case 'purge': {
       if (call.verb === 'put-back') queue?.moveDue();
       const taken = call.letters.map(({ id, generation }) =>
-        generation === call.generation ? queue?.letter(decodeEntryId(generation, id)?.number ?? 0) : undefined,
+        generation === call.generation
+          ? queue?.letter(decodeEntryId(generation, id)?.number ?? 0)
+          : undefined,
       );
       const found = [...new Set(taken.flatMap((entry) => entry ?? []))];
       const seen = new Set<unknown>();

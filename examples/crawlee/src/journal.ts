@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { KeyValueStore, Request, type RequestOptions } from '@crawlee/cheerio';
 
-/** Requests to visit and queue. After a crash, nobody knows which of the two steps were executed. */
+/** Requests to visit and queue. After a crash, it is unknown which of the two steps were executed. */
 export interface Entry {
   /** The Idempotency-Key of the call that visits them. */
   readonly key: string;

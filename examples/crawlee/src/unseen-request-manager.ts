@@ -329,8 +329,8 @@ export class UnseenRequestManager implements IRequestManager {
   }
 
   /**
-   * Visits an entry's URLs under its key. If the key is too old, nobody knows which URLs were new, so all count as new,
-   * because fetching a page twice is better than never.
+   * Visits an entry's URLs under its key. If the key is too old, the answer is lost, so all URLs count as new. Fetching a
+   * page twice is better than never fetching it.
    */
   private async visitOnce({ key, writtenAt, requests }: Entry): Promise<('new' | 'seen' | 'invalid')[]> {
     const urls = requests.map(({ url }) => url);

@@ -108,7 +108,10 @@ export class EmbeddedQueue implements Queue {
 
   async deadLetters(filter: Filter, limit: number, after?: string): Promise<DeadLetterPage> {
     return this.engine.mutate((session) =>
-      new TodoQueue(session, session.memory.current(filter)).deadLetters(limit, deadLetterNumber(after, filter)),
+      new TodoQueue(session, session.memory.current(filter)).deadLetters(
+        limit,
+        deadLetterNumber(after, filter),
+      ),
     );
   }
 
