@@ -16,7 +16,7 @@ const MAX_ANSWER_BYTES = 1_024 * 1_024;
 /** Pause between requests to the issuer after an unusable answer. */
 const PAUSE_MS = 1_000;
 /** Minimum age of the keys before a token signed with an unknown key makes the service fetch them again. */
-const ROTATION_MS = 5_000;
+export const ROTATION_MS = 5_000;
 /** Maximum age of the keys. */
 const MAX_AGE_MS = 600_000;
 

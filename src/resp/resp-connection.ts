@@ -58,6 +58,8 @@ export class RespConnection {
   /** When the incomplete command is overdue, and the number of commands before it. */
   private dueAt = 0;
   private dueAfter = -1;
+  /** The number of complete commands when the last incomplete one got more time. */
+  private extendedFor = -1;
 
   constructor(
     private readonly socket: Socket,
@@ -157,8 +159,12 @@ export class RespConnection {
     const caller = session.chargedTo;
     inFlight.add('answers', unread, caller);
     await new Promise<void>((resolve) => {
-      const late = setTimeout(() => socket.destroy(), config.requestTimeoutMs);
+      let waiting = true;
+      // If the service has paused, the client may have read the replies meanwhile, and the socket says so in this turn.
+      const judge = (): unknown => waiting && socket.destroy();
+      const late = setTimeout(() => setImmediate(judge), config.requestTimeoutMs);
       const done = (): void => {
+        waiting = false;
         clearTimeout(late);
         socket.off('drain', done).off('close', done);
         resolve();
@@ -180,7 +186,21 @@ export class RespConnection {
       this.dueAfter = parser.commands;
       this.dueAt = now + parts.config.requestTimeoutMs;
     }
-    this.overdue = setTimeout(() => this.socket.destroy(), Math.max(0, this.dueAt - now));
+    this.overdue = setTimeout(() => this.judge(), Math.max(0, this.dueAt - now));
+  }
+
+  /**
+   * Ends the connection if its command is late. If the service has paused, the rest may wait in the socket, so the client
+   * gets one turn of the event loop more for each command.
+   */
+  private judge(): void {
+    const { commands } = this.parser;
+    if (this.extendedFor === commands) {
+      this.socket.destroy();
+      return;
+    }
+    this.extendedFor = commands;
+    this.overdue = setTimeout(() => this.judge());
   }
 
   private hold(bytes: number): void {

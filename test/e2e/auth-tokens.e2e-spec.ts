@@ -1,6 +1,7 @@
 import { createHmac, createPublicKey } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { SYSTEM_CLOCK } from '#store';
+import { ROTATION_MS } from '../../src/auth/issuer-keys.js';
 import { TokenVerifier } from '../../src/auth/token-verifier.js';
 import { call, startApp, type Answer, type TestApp } from '../support/app.js';
 import { bearer, makeKey } from '../support/credentials.js';
@@ -137,12 +138,16 @@ describe('an issuer’s tokens', () => {
   });
 
   it('with an unknown key are refused, without a request to the issuer each time', async () => {
-    const before = issuer.asked.keys;
-    const unknown = await Promise.all(
-      Array.from({ length: 200 }, async (_, i) => list(await issuer.token({}, { kid: `made-up-${i}` }))),
+    const tokens = await Promise.all(
+      Array.from({ length: 200 }, (_, i) => issuer.token({}, { kid: `made-up-${i}` })),
     );
+    const before = issuer.asked.keys;
+    const began = Date.now();
+    const unknown = await Promise.all(tokens.map((token) => list(token)));
     expect(unknown.every(({ status }) => status === 401)).toBe(true);
-    expect(issuer.asked.keys - before).toBeLessThanOrEqual(2);
+    // On a slow machine, the calls take long enough for further requests.
+    const pauses = Math.floor((Date.now() - began) / ROTATION_MS);
+    expect(issuer.asked.keys - before).toBeLessThanOrEqual(2 + pauses);
   });
 
   it('are accepted with a rotated key once it is known, and then refused with the old one', async () => {

@@ -98,6 +98,24 @@ describe.each(STORES)('hostile Redis clients, $name store', ({ start }) => {
     });
   });
 
+  it('executes a command that arrives in time while the service pauses', async () => {
+    const client = await RespClient.connect(slow.respPort);
+    expect(await client.call('PING')).toBe('+PONG\r\n');
+    const text = 'x'.repeat(200_000);
+    const command = respCommand('ECHO', text);
+    client.send(command.subarray(0, -10));
+    await until(
+      'the service reads the command',
+      async () => inFlight(slow)['bytes']! > 0 && client.socket.writableLength === 0,
+    );
+    client.send(command.subarray(-10));
+    // The service runs in this thread.
+    const end = performance.now() + 600;
+    while (performance.now() < end);
+    expect(await client.answers(1)).toEqual([`$${text.length}\r\n${text}\r\n`]);
+    client.destroy();
+  });
+
   it('disconnects a client that never reads, and counts its unread replies until then', async () => {
     const client = await RespClient.connect(slow.respPort, false);
     const reply = respCommand('ECHO', 'x'.repeat(60_000));
