@@ -58,7 +58,7 @@ export class AuditLog {
   }
 
   /**
-   * Logs a call to an admin route by a principal with permission, whatever its outcome, with one line per call. If
+   * Writes one line for each permitted call to an admin route, whatever the outcome. If
    * `status` is undefined, the client left before the answer was complete.
    */
   adminCall(principal: Principal, call: AuditedCall, status: number | undefined): void {

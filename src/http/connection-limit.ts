@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import { connectionOf } from './connection.js';
 
-/** One address' connections. */
+/** The connections from one address. */
 interface Peer {
   count: number;
   /** Idle connections, longest idle first. */

@@ -16,7 +16,7 @@ const HOST = ApiParam({
   name: 'host',
   schema: { type: 'string' },
   example: 'example.org',
-  description: 'As in a URL: a name or an address, without user and port',
+  description: 'A host name or address as in a URL, without user info or port',
 });
 
 @ApiTags('Hosts')

@@ -252,7 +252,7 @@ function refuseUnclear(all: true | undefined, { state, host, prefix }: EntrySele
 
 /**
  * An operation's step that drops these entries. Its id depends on them, so a repeat that finds different entries
- * doesn't get the first ones' answer.
+ * doesn't get the answer for the first ones.
  */
 function stepOf(operation: Operation, ids: readonly string[]): Operation {
   const digest = createHash('sha256').update(ids.join()).digest('base64url').slice(0, 22);

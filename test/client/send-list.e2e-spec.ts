@@ -290,7 +290,7 @@ describe('a list that is cancelled while it waits', () => {
     expect(jest.getTimerCount()).toBe(0);
   });
 
-  it('leaves none of its caller’s timers', async () => {
+  it('leaves no timer running', async () => {
     moveTime();
     // The first delay is longer than the timeout, so the call is not repeated.
     jest.spyOn(Math, 'random').mockReturnValue(0.5);

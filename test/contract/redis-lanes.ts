@@ -243,7 +243,7 @@ export function redisLanes(subject: Subject<RedisHarness>): void {
         await expect(refused).rejects.toMatchObject({
           ...{
             code: 'STORE_FULL',
-            message: expect.stringMatching(/has 2 hosts in the segment of this host/),
+            message: expect.stringMatching(/has 2 hosts in this host's segment/),
           },
         });
         const file = await exportFile(subject.store, filter);

@@ -58,7 +58,7 @@ describeInBrowser(`a store that becomes unavailable behind a running service${wh
   });
 
   const missed = (page: Page): Promise<void> =>
-    page.getByText('The service answers, but its store is unavailable.').waitFor();
+    page.getByText('The service is up, but its store is unavailable.').waitFor();
 
   it('is reported in a banner, and pending actions are done once when it is back', async () => {
     const list = await visit(browser, app.url);

@@ -242,7 +242,7 @@ describe.each(BOTH_STORES)('the Redis protocol, $name store', ({ start }) => {
     await client.closed();
   });
 
-  it('adds all URLs of a pipeline to a set with maxUrls or none, even if two clients fill the set', async () => {
+  it('adds all URLs of a command to a set with maxUrls, or none, even if two clients fill the set', async () => {
     // The set has one layer.
     const own = await start({ RESP_PORT: '0', MAX_FILTER_BYTES: '100000' });
     const connect = (): Promise<RespClient> => RespClient.connect(own.respPort);

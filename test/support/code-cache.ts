@@ -52,7 +52,7 @@ async function runOnce(program: string, dataDir: string): Promise<void> {
     stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
   });
   const exited = once(child, 'exit');
-  // Its only line of output says that it listens.
+  // It prints one line, once it is listening.
   child.stdout?.once('data', () => child.kill('SIGTERM'));
   const [status] = (await exited) as [number | null];
   if (status !== 0) throw new Error(`the service did not start and stop: ${String(status)}`);

@@ -23,7 +23,7 @@ class Page:
 
     status: int
     links: List[str]
-    # : Its only link is the redirect's target.
+    #: Its only link is the redirect's target.
     redirect: bool = False
     #: The page was longer than ``max_bytes``.
     cut: bool = False

@@ -12,7 +12,7 @@ from typing import Any, Callable, Dict, List, Optional
 from urllib.parse import quote, urlsplit
 
 
-# : A new set's capacity. The set grows when it is full.
+#: A new set's capacity. The set grows when it is full.
 CAPACITY = 1_000_000
 
 

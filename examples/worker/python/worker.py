@@ -56,14 +56,14 @@ class Worker:
     """
 
     WAIT_SECONDS = 1
-    # : Delays follow the service's clock, which may be adjusted during a delay.
+    #: Delays follow the service's clock, which may be adjusted during a delay.
     CLOCK_GRACE_SECONDS = 1.0
     POLL_SECONDS = 0.5
-    # : How long a URL that was given up is delayed at least. Without this, the queue would return the URL before it
-    # : looks empty.
+    #: How long a URL that was given up is delayed at least. Without this, the queue would return the URL before it
+    #: looks empty.
     GIVEN_UP_SECONDS = 60
     LONGEST_DELAY_SECONDS = 86400
-    # : How long the worker waits for URLs whose delays it doesn't know.
+    #: How long the worker waits for URLs whose delays it doesn't know.
     UNKNOWN_DELAY_SECONDS = 60
 
     def __init__(self, service: Service, options: argparse.Namespace, description: Dict[str, Any]) -> None:
@@ -73,15 +73,15 @@ class Worker:
         #: Leased URLs that no thread has begun.
         self._leased: "SimpleQueue[Optional[Task]]" = SimpleQueue()
         self._robots = Robots(options.user_agent, options.timeout, options.retry)
-        # : No lock, because a signal handler sets this and must not wait for a lock.
+        #: No lock, because a signal handler sets this and must not wait for a lock.
         self._stopping = False
         self._over = threading.Event()
         #: Notified when a URL is settled, because a place is free then.
         self._settled = threading.Condition()
         self._held: Dict[str, Task] = {}
         self._begun = time.monotonic()
-        # : The worker waits for delayed URLs until then. Each worker waits only for its own retries, because the
-        # : queue's counts don't separate other workers' retries from URLs that these have given up.
+        #: The worker waits for delayed URLs until then. Each worker waits only for its own retries, because the
+        #: queue's counts don't separate other workers' retries from URLs that these have given up.
         self._awaits_until = 0.0
         if description["queue"]["delayed"] > 0:
             self._await(self.UNKNOWN_DELAY_SECONDS)

@@ -6,8 +6,8 @@ import { partOfPath } from './path.js';
 import { randomKey } from './random-key.js';
 
 /**
- * The hosts of a visited set with `perHost`. A host is a name or an address as in a URL, without user and port. Calls
- * throw ValidationError for a text that isn't a host, and for a set without `perHost`.
+ * The hosts of a visited set with `perHost`. A host is a name or an address as in a URL, without user info or port.
+ * Calls throw ValidationError for a text that isn't a host, and for a set without `perHost`.
  */
 export class Hosts {
   constructor(

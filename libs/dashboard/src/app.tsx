@@ -98,7 +98,7 @@ function Mark(): preact.JSX.Element {
 
 const AWAY_WORDS: Readonly<Record<Away, string>> = {
   service: 'The service does not answer. The numbers shown may be stale.',
-  store: 'The service answers, but its store is unavailable.',
+  store: 'The service is up, but its store is unavailable.',
   busy: 'The service is overloaded.',
   back: 'The service is back.',
 };

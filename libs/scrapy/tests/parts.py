@@ -9,7 +9,7 @@ from typing import Any, Dict, Iterator
 from scrapy.settings import default_settings
 from scrapy.utils.misc import load_object
 
-# : These modules install a reactor, but each crawl needs its own.
+#: These modules install a reactor, but each crawl needs its own.
 WITHOUT = ("scrapy.extensions.telnet.TelnetConsole", "scrapy.core.downloader.handlers.ftp.FTPDownloadHandler")
 
 

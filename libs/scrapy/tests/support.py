@@ -45,7 +45,7 @@ class Site:
         self.cookie = "/cookie/"
         #: Paths that answer 503 once, each with this ``Retry-After``.
         self.busy: Dict[str, str] = {}
-        # : Bodies of documents that aren't pages, by path.
+        #: Bodies of documents that aren't pages, by path.
         self.documents: Dict[str, str] = {}
         lock = threading.Lock()
         site = self

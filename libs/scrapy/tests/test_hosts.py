@@ -35,7 +35,7 @@ class HostsTest(unittest.TestCase):
 
         self.site.on_hit = on_hit
         self.name = fresh_name()
-        # : The other site under another name, because the two differ only in their ports, which aren't part of a host.
+        #: The other site under another name, because the two differ only in their ports, which aren't part of a host.
         self.elsewhere = self.other.url.replace("127.0.0.1", "localhost")
 
     def settings(self, **more: Any) -> Dict[str, Any]:

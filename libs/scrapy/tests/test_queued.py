@@ -16,8 +16,8 @@ from scrapy_unseen.queued import QueuedScheduler
 
 #: Most crawls need no more pages than this.
 FEW = 40
-# : Enough for a crawl to lease more than once, and for pages to wait in the queue while it has as many leases as it
-# : takes.
+#: Enough for a crawl to lease more than once, and for pages to wait in the queue while it has as many leases as it
+#: takes.
 MANY = 150
 #: A crawl of many pages is stopped after this many.
 BEFORE = 50

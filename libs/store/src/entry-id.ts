@@ -42,10 +42,10 @@ const BYTES = HASH_AT + HASH_PREFIX_BYTES;
 const PATTERN = /^[A-Za-z0-9_-]{32}$/;
 
 /**
- * Encodes as base64url: the kind (1 byte), the first bytes of the generation (3), segment (4), number (6), index (2) and
- * hash prefix (8), big-endian. An imported set has the hashes of the exported one and counts its leases from 1 again,
- * but its generation differs, so an id of one set never settles the entry of the same item in the other. Throws
- * RangeError if a number does not fit or the prefix has a different length.
+ * Encodes as base64url: the kind (1 byte), the first bytes of the generation (3), segment (4), number (6), index (2)
+ * and hash prefix (8), big-endian. An imported set has the hashes of the exported one and counts its leases from 1
+ * again, but its generation differs, so an id of one set practically never settles the entry of the same item in the
+ * other. Throws RangeError if a number does not fit or the prefix has a different length.
  */
 export function encodeEntryId(
   generation: string,

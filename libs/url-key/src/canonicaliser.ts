@@ -20,8 +20,8 @@ export interface UrlCanonicaliser {
    */
   key(url: string, base?: string): string | InvalidUrl;
   /**
-   * Returns the host as it appears in its URLs' keys. `host` is a name or address as in a URL: without user and port,
-   * and with an IPv6 address in brackets. Never throws.
+   * Returns the host as it appears in its URLs' keys. `host` is a name or address as in a URL: without user info or
+   * port, and with an IPv6 address in brackets. Never throws.
    */
   host(host: string): string | InvalidUrl;
 }

@@ -6,7 +6,7 @@ from scrapy import Spider
 from scrapy.http import Request
 from scrapy.spiders import SitemapSpider
 
-# : In a request's meta: True for a document that lists pages, False for a page.
+#: In a request's meta: True for a document that lists pages, False for a page.
 DISCOVERY = "unseen_discovery"
 
 

@@ -37,9 +37,9 @@ class Leases:
     def __init__(self) -> None:
         self._lease_of: Dict[Request, str] = {}
         self._requests: "Counter[str]" = Counter()
-        # : Redirect targets that this crawl has visited. Releasing the lease forgets them.
+        #: Redirect targets that this crawl has visited. Releasing the lease forgets them.
         self._targets: Dict[str, List[Key]] = {}
-        # : Finished leases, each with the batch whose answer it needs.
+        #: Finished leases, each with the batch whose answer it needs.
         self._done: Dict[str, int] = {}
         self._incomplete: Set[str] = set()
         #: Leases of pages that the crawl had already scheduled.

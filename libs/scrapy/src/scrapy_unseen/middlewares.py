@@ -15,11 +15,11 @@ from scrapy.http import Request, Response
 from .options import SettingError
 from .scheduler import Scheduler
 
-# : The longest host delay that the service accepts.
+#: The longest host delay that the service accepts.
 MOST_SECONDS = 86_400
 #: Maximum number of busy hosts that a crawl remembers.
 MOST_HOSTS = 10_000
-# : Statuses with which a host asks clients to wait.
+#: Statuses with which a host asks clients to wait.
 BUSY = (429, 503)
 
 
@@ -112,7 +112,7 @@ class RetryAfter:
 
     def __init__(self, crawler: Crawler) -> None:
         self._crawler = crawler
-        # : When each busy host can be asked again, by ``time.monotonic()``.
+        #: When each busy host can be asked again, by ``time.monotonic()``.
         self._until: Dict[str, float] = {}
 
     @classmethod

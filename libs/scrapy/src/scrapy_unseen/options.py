@@ -9,12 +9,12 @@ from scrapy.exceptions import NotConfigured
 from scrapy.settings import BaseSettings
 
 DEFAULT_URL = "http://127.0.0.1:3000"
-# : The service's limit for names, minus the suffix for the fingerprint filter.
+#: The service's limit for names, minus the suffix for the fingerprint filter.
 REQUESTS = ".requests"
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,63}")
 LONGEST_NAME = 64 - len(REQUESTS)
-# : The default. `BLOOMFILTER_HASH_NUMBER` can only lower it, because with a higher rate, the crawl would miss more
-# : pages.
+#: The default. `BLOOMFILTER_HASH_NUMBER` can only lower it, because with a higher rate, the crawl would miss more
+#: pages.
 MOST_ERROR_RATE = 1e-4
 UNITS = {"": 1, "s": 1, "m": 60, "h": 3_600, "d": 86_400}
 
@@ -29,17 +29,17 @@ class Options:
     api_key: Optional[str]
     #: Name of the visited set.
     set_name: str
-    # : Options for the set if it doesn't exist.
+    #: Options for the set if it doesn't exist.
     spec: Dict[str, Any]
     batch_size: int
     #: How long a request waits for others, in seconds.
     batch_delay: float
-    # : If the service doesn't answer: treat requests as ``new`` or ``seen``, or ``close`` the spider.
+    #: If the service doesn't answer: treat requests as ``new`` or ``seen``, or ``close`` the spider.
     on_error: str
-    # : Time limit for a call with all its retries, in seconds.
+    #: Time limit for a call with all its retries, in seconds.
     timeout: float
     clear_on_start: bool
-    # : ``url``: GET requests by URL. ``fingerprint``: all requests by fingerprint.
+    #: ``url``: GET requests by URL. ``fingerprint``: all requests by fingerprint.
     key: str
     #: When a page becomes visited. ``scheduled``: when its request is scheduled. ``crawled``: when its callback has
     #: succeeded. ``queued``: when it enters the queue of the set.
@@ -48,7 +48,7 @@ class Options:
     lease_seconds: int
     #: How long a run remembers that a URL was seen, in seconds.
     cache_seconds: float
-    # : Seconds after which crawled pages come back to the queue. 0: never.
+    #: Seconds after which crawled pages come back to the queue. 0: never.
     again_after: int
 
 

@@ -12,7 +12,7 @@ EVERY_SECONDS = 60.0
 class Outage:
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        # : Time of the last log line. None while calls succeed.
+        #: Time of the last log line. None while calls succeed.
         self._told: Optional[float] = None
         self._since_told = 0
         self._requests = 0

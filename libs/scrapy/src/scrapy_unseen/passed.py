@@ -2,7 +2,7 @@
 
 from typing import Set
 
-# : Remembers at least half this many requests: 8 bytes of each fingerprint, at most about 80 MB.
+#: Remembers at least half this many requests: 8 bytes of each fingerprint, at most about 80 MB.
 MOST_PASSED = 1_000_000
 
 

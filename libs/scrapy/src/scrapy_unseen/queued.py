@@ -22,14 +22,14 @@ from .scheduler import Asked, Scheduler, log_bug, told
 logger = logging.getLogger(__name__)
 
 OTHER_SPIDER = "unseen_other_spider"
-# : Maximum number of pages that a crawl leases at a time, so that others get some, and how few pages remain when it
-# : leases more.
+#: Maximum number of pages that a crawl leases at a time, so that others get some, and how few pages remain when it
+#: leases more.
 MOST_LEASED, FEW = 64, 32
-# : Pause between two checks of a queue whose pages other crawls have leased, and between two calls during an outage.
+#: Pause between two checks of a queue whose pages other crawls have leased, and between two calls during an outage.
 POLL_SECONDS = 1.0
 #: Delay before the next run or another crawl gets a page that this crawl has not finished.
 FAILED_SECONDS = 60
-# : Delay before this crawl gets back an entry that it can't read or has tried. There may be thousands of them.
+#: Delay before this crawl gets back an entry that it can't read or has tried. There may be thousands of them.
 PUT_OFF_SECONDS = 300
 FAILED = "its last retry failed"
 HELD = "the service did not accept its links, or its lease ended"
@@ -49,24 +49,24 @@ class QueuedScheduler(Scheduler):
         self._taken = Passed()
         #: URLs that this run has leased and whose last retry has failed.
         self._failed = Passed()
-        # : URLs of pages that were finished, but whose leases had ended before they were acknowledged.
+        #: URLs of pages that were finished, but whose leases had ended before they were acknowledged.
         self._done_late = Passed()
         #: URLs whose leases had ended, each with its new lease.
         self._again: Dict[bytes, str] = {}
-        # : The leases whose pages this run fetches, with their URLs.
+        #: The leases whose pages this run fetches, with their URLs.
         self._url_of: Dict[str, bytes] = {}
-        # : True if the crawl has ended with no work left.
+        #: True if the crawl has ended with no work left.
         self._finished = False
         #: Requests of leases that the engine is processing.
         self._fetching: Set[Request] = set()
-        # : True if the queue may have pages, because pages were queued since the last lease, or other crawls had
-        # : leases.
+        #: True if the queue may have pages, because pages were queued since the last lease, or other crawls had
+        #: leases.
         self._may_have_more = True
-        # : True if a page was seen since the last lease, because another crawl may have queued it in between.
+        #: True if a page was seen since the last lease, because another crawl may have queued it in between.
         self._seen_since = False
-        # : True if a lease is in progress or scheduled.
+        #: True if a lease is in progress or scheduled.
         self._filling = False
-        # : True if any other call was in progress since the crawl last read the queue's counts.
+        #: True if any other call was in progress since the crawl last read the queue's counts.
         self._overlapped = False
         self._lease_failed = self._extend_failed = False
         self._timers: Dict[str, Any] = {}

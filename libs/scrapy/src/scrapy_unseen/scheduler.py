@@ -28,7 +28,7 @@ logger = logging.getLogger(__name__)
 
 MIDDLEWARE = "scrapy_unseen.VisitCrawled"
 UNAVAILABLE = "unseen_unavailable"
-# : In the meta of requests from a JOBDIR that must be checked when their turn comes.
+#: In the meta of requests from a JOBDIR that must be checked when their turn comes.
 UNASKED = "unseen_unasked"
 #: Scrapy resolves host names in the same threads, of which it has ten.
 MOST_CALLS = 4
@@ -46,7 +46,7 @@ class Scheduler(ScrapyScheduler):
     crawler: Any
     stats: Any
     _options: Options
-    # : What the log adds about forgotten pages: the reason, and how to avoid it.
+    #: What the log adds about forgotten pages: the reason, and how to avoid it.
     _GIVEN_BACK = ("", '. To keep them, set UNSEEN_VISITED_WHEN = "queued" or a JOBDIR')
 
     @classmethod
@@ -92,21 +92,21 @@ class Scheduler(ScrapyScheduler):
         self._run = uuid.uuid4().hex
         self._known = Run()
         self._outage = Outage()
-        # : Fingerprints that this run doesn't schedule again, whatever the service says. With ``crawled``: all requests
-        # : that it has scheduled. In all modes: pages that it has failed to fetch and forgotten.
+        #: Fingerprints that this run doesn't schedule again, whatever the service says. With ``crawled``: all requests
+        #: that it has scheduled. In all modes: pages that it has failed to fetch and forgotten.
         self._not_again: Set[bytes] = set()
         self._waiting: List[Asked] = []
         self._timer: Optional[Any] = None
         self._calls = defer.DeferredSemaphore(MOST_CALLS)
         self._asking = 0
         self._to_visit: List[Key] = []
-        # : The service was unavailable for too long, so no more requests are checked, but queued ones are still
-        # : fetched.
+        #: The service was unavailable for too long, so no more requests are checked, but queued ones are still
+        #: fetched.
         self._ending = False
-        # : Requests not checked since then. A JOBDIR keeps them for the next run.
+        #: Requests not checked since then. A JOBDIR keeps them for the next run.
         self._unasked: List[Request] = []
         self._closing = False
-        # : True if the queues are closed.
+        #: True if the queues are closed.
         self._over = False
         self._quiet: Optional["defer.Deferred[None]"] = None
         self.crawler.unseen = self

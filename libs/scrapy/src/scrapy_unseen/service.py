@@ -16,9 +16,9 @@ from urllib.parse import quote, urlsplit
 MOST_BYTES = 16 * 2**20
 ATTEMPT_SECONDS = 10.0
 FIRST_WAIT, MOST_WAIT = 0.05, 2.0
-# : Time limit for a call during an outage. Within this time after one call, other calls fail immediately.
+#: Time limit for a call during an outage. Within this time after one call, other calls fail immediately.
 AWAY_SECONDS = 1.0
-# : Time limit for a call when the crawl is closing.
+#: Time limit for a call when the crawl is closing.
 CLOSE_SECONDS = 3.0
 #: Statuses of temporary failures.
 PASSING = frozenset({408, 429, 502, 503, 504})
@@ -51,8 +51,8 @@ class Service:
         if api_key:
             self._headers["Authorization"] = f"Bearer {api_key}"
         self._timeout = timeout
-        # : The last call timed out. Until a call gets an answer, only one call a second is tried, with a shorter time
-        # : limit.
+        #: The last call timed out. Until a call gets an answer, only one call a second is tried, with a shorter time
+        #: limit.
         self._away = False
         self._why = ""
         self._next_try = 0.0

@@ -15,11 +15,11 @@ from .service import Service, ServiceError, path_of
 
 logger = logging.getLogger(__name__)
 
-# : Number of entries per call.
+#: Number of entries per call.
 BATCH = 1_000
 #: The service refuses longer reasons.
 MOST_REASON_BYTES = 256
-# : The sign of Scrapy's priorities, highest first, with the queue's priority.
+#: The sign of Scrapy's priorities, highest first, with the queue's priority.
 PRIORITIES: Sequence[Tuple[int, Dict[str, str]]] = ((1, {"priority": "high"}), (0, {}), (-1, {"priority": "low"}))
 NONE = Again({}, [])
 #: Maximum number of URLs in one explain call.
@@ -39,9 +39,9 @@ class Visited:
         self._filter = path_of("filters", name + REQUESTS)
         self._has_filter = False
         self._making = threading.Lock()
-        # : True if the set has `perHost`. None: not known yet.
+        #: True if the set has `perHost`. None: not known yet.
         self._knows_hosts: Optional[bool] = None
-        # : True if the set's URLs expire. None: not known yet.
+        #: True if the set's URLs expire. None: not known yet.
         self._ages: Optional[bool] = None
 
     def open(self) -> None:

@@ -3,7 +3,7 @@ import type { Filter } from './filter.js';
 import type { Operation, Quota } from './operation.js';
 
 /**
- * `open`: accepts items. `committing`: forgets items that are not kept, which continues even if the caller goes away,
+ * `open`: accepts items. `committing`: forgets items that are not kept. This continues even if the caller goes away,
  * and can't be undone. `committed` and `abandoned`: ended.
  */
 export type SyncState = 'open' | 'committing' | 'committed' | 'abandoned';
@@ -42,7 +42,7 @@ export interface Sync {
   readonly new: number;
   /** I: items in the filter, not counting newly listed ones. After the sync has ended, as of its end. */
   readonly items: number;
-  /** K: how many of I stay, because they were listed, added or queued since the opening and not removed again. */
+  /** K: how many of I stay, because they were listed, added or queued since the sync opened, and were not removed since. */
   readonly kept: number;
   /** Bytes of the layers that the sync fills, or 0 once it has ended. */
   readonly bytes: number;

@@ -50,7 +50,7 @@ export interface Sizes {
   readonly sweptPerSlice: number;
   /** Number of log rows that one sweep step reads. Full rows have a thousand entries. */
   readonly sweptRowsPerSlice: number;
-  /** Number of lanes whose first row is kept in memory. Each is at most a page, unless it has one long entry. */
+  /** Number of lanes whose first row is kept in memory. Each row takes at most one page, unless it holds a single long entry. */
   readonly headRows: number;
   /** Number of items in one turn's changes, which take 2 to 10 ms. */
   readonly itemsPerTurn: number;

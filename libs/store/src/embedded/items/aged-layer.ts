@@ -53,7 +53,7 @@ export class AgedLayer implements CellKind {
   }
 
   /**
-   * Extends the life of an item that the layer claims to at least `lasts`. Adds a hidden item to its live cells once
+   * Makes an item that the layer claims live until at least `lasts`. Adds a hidden item to its live cells once
    * more, so that each of them counts it.
    */
   raise(layer: LayerState, positions: Positions, { room, lasts }: Raising): Outcome {
