@@ -220,7 +220,8 @@ export function queuePagesContract(subject: Subject): void {
       const { entries } = await subject.store.queue.entries(filter, {}, 5_000);
       expect(entries.length).toBeLessThanOrEqual(1_000);
       await calls.drop(filter, found.slice(5));
-      expect(await calls.list(filter)).toHaveLength(5);
+      // Hosts have left the queue, so others may be on two pages.
+      expect(new Set(payloads(await calls.list(filter))).size).toBe(5);
       expect(await calls.take(filter, 1_000)).toHaveLength(5);
       expect(new Set(await check(subject.store, filter, all.slice(0, 300)))).toEqual(new Set([1]));
     });

@@ -197,9 +197,11 @@ export interface Queue {
   /**
    * At most `limit` entries (and MAX_LISTED_ENTRIES) after the cursor `after`, as the query selects them. A call does a
    * bounded amount of work, so a page may have fewer entries, or none, although more follow. The pages list each entry
-   * that stays in its place from the first page to the last. They may list an entry that moves, or whose lease is
-   * extended, twice or not at all. They omit forgotten and dropped entries. With a cursor that this set did not issue,
-   * the list starts with the first page, as in other calls. Throws TypeError for a `host` in a set without `perHost`.
+   * that stays in its place from the first page to the last. In Redis, an entry of a set with `perHost` may be on two
+   * pages if many other hosts leave the queue in the meantime. The pages may list an entry that moves, or whose lease
+   * is extended, twice or not at all. They omit forgotten and dropped entries. With a cursor that this set did not
+   * issue, the list starts with the first page, as in other calls. Throws TypeError for a `host` in a set without
+   * `perHost`.
    */
   entries(filter: Filter, query: EntryQuery, limit: number, after?: string): Promise<EntryPage>;
 

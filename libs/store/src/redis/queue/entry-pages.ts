@@ -52,15 +52,16 @@ export async function readEntries(
   const letters = states.map((each) => WALKED[each].letter).join('');
   const lane = host === undefined ? undefined : laneOf(filter, host);
   const most = Math.min(limit, MAX_LISTED_ENTRIES);
-  const entries: QueueEntry[] = [];
+  // By id: if Redis shrinks its table of lanes between two scripts, the second one may return a lane again.
+  const entries = new Map<string, QueueEntry>();
   let { segment, place } = positionOf(after, filter, query) ?? { segment: lane?.segment ?? 0, place: START };
   const end = lane ? lane.segment + 1 : filter.spread;
   let left = PER_PAGE;
   let bytes = MAX_LEASED_BYTES;
   for (let scripts = 0; segment < end; scripts++) {
-    const wanted = Math.min(PER_SCRIPT, most - entries.length);
+    const wanted = Math.min(PER_SCRIPT, most - entries.size);
     if (wanted <= 0 || left <= 0 || bytes <= 0 || scripts === MOST_SCRIPTS)
-      return { entries, next: cursorOf(filter, { segment, place }) };
+      return { entries: [...entries.values()], next: cursorOf(filter, { segment, place }) };
     const looked = Math.min(PER_SCRIPT, left);
     const args = [letters, place, wanted, looked, ...(filter.perHost ? [lane?.id ?? ''] : [])];
     const { answers } = await segments.readQueue(entriesScript, filter, segment, args, deadline);
@@ -68,10 +69,10 @@ export async function readEntries(
     place = answers.subarray(1, placeEnd);
     left -= looked - answers.readUInt16BE(placeEnd);
     bytes -= answers.length;
-    entries.push(...unpack(filter, answers.subarray(placeEnd + 2)));
+    for (const entry of unpack(filter, answers.subarray(placeEnd + 2))) entries.set(entry.id, entry);
     if (place.length === 0) segment++;
   }
-  return { entries };
+  return { entries: [...entries.values()] };
 }
 
 /** A host's lane, which is in one segment. */
