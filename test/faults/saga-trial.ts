@@ -18,7 +18,7 @@ const IDLE_MS = 20_000;
 /** Too short for a call that has to repeat a command. */
 const SHORT_MS = 15;
 
-/** What came of a change and the call after it. */
+/** The outcome of a change and of the call after it. */
 export interface Outcome {
   readonly answer: unknown;
   readonly state: object;

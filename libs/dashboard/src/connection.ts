@@ -1,6 +1,6 @@
 import { signal } from '@preact/signals';
 
-/** What is unavailable now. `back`: everything is available again, which the banner shows for a moment. */
+/** The part that is unavailable now. `back` means that all parts are available again. The banner shows it briefly. */
 export type Away = 'service' | 'store' | 'busy' | 'back';
 
 /** Every request updates it, including requests that the client will retry. */
