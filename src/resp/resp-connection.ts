@@ -23,6 +23,8 @@ const FREE_BYTES = 64 * 1024;
 /** Replies are sent once they have this many bytes, after at most this time, or when no more commands have arrived. */
 const FLUSH_BYTES = 16 * 1024;
 const FLUSH_MS = 50;
+/** An overdue command gets one turn of the event loop for each of these bytes of the largest command. */
+const BYTES_PER_TURN = 16 * 1024;
 const STAR = 0x2a;
 
 export type ConnectionConfig = Pick<
@@ -58,8 +60,8 @@ export class RespConnection {
   /** When the incomplete command is overdue, and the number of commands before it. */
   private dueAt = 0;
   private dueAfter = -1;
-  /** The number of complete commands when the last incomplete one got more time. */
-  private extendedFor = -1;
+  /** How many more turns of the event loop the overdue command gets. */
+  private turnsLeft = 0;
 
   constructor(
     private readonly socket: Socket,
@@ -185,22 +187,20 @@ export class RespConnection {
     if (this.dueAfter !== parser.commands) {
       this.dueAfter = parser.commands;
       this.dueAt = now + parts.config.requestTimeoutMs;
+      this.turnsLeft = Math.ceil(parser.limits.maxCommandBytes / BYTES_PER_TURN);
     }
     this.overdue = setTimeout(() => this.judge(), Math.max(0, this.dueAt - now));
   }
 
   /**
-   * Ends the connection if its command is late. If the service has paused, the rest may wait in the socket, so the client
-   * gets one turn of the event loop more for each command.
+   * Ends the connection if its command is late. If the service has paused, the rest may wait in the socket, so the command
+   * first gets turns of the event loop to be read. A timer alone is no turn: it may fire before the socket is read.
    */
   private judge(): void {
-    const { commands } = this.parser;
-    if (this.extendedFor === commands) {
-      this.socket.destroy();
-      return;
-    }
-    this.extendedFor = commands;
-    this.overdue = setTimeout(() => this.judge());
+    const { parser } = this;
+    if (this.working || this.ended || parser.commands !== this.dueAfter || parser.unreadBytes === 0) return;
+    if (this.turnsLeft-- > 0) this.overdue = setTimeout(() => setImmediate(() => this.judge()));
+    else this.socket.destroy();
   }
 
   private hold(bytes: number): void {

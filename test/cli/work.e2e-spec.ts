@@ -125,6 +125,8 @@ describe('unseen work', () => {
     execFileSync('prlimit', ['--pid', pid, '--nofile=1024:']);
     await set.discover('https://example.org/3');
     await until('another command has run', async () => working.stdout().includes('https://example.org/3'));
+    // Otherwise, the interruption could kill the command after its output.
+    await until('its URL is acknowledged', async () => (await queue(set)).leased === 0);
     for await (const { url, reason } of set.deadLetters())
       expect([url, reason]).toEqual(['https://example.org/2', 'cannot run: spawn /bin/sh EMFILE']);
     expect((await interruptTwice(working)).stdout).toMatch(/: 2 done, 1 failed\n$/);
