@@ -156,8 +156,10 @@ export class QueueController {
     summary: 'List the URLs in the queue, in every state',
     description:
       'A call reads part of the queue. A page may be shorter than `limit`, or empty, even if more follow. ' +
+      'Each URL has the state in which the next lease would find it. ' +
       'If a URL changes its state while you read the pages, or its lease is extended, it may be listed twice or not ' +
-      'at all. Any other URL is listed once. Forgotten and dropped URLs are not listed.',
+      'at all. A URL whose lease, delay or schedule has ended may be listed twice. Any other URL is listed once. ' +
+      'Forgotten and dropped URLs are not listed.',
     codes: CODES,
   })
   @ApiOkResponse({ type: QueuedUrlsView })
@@ -175,8 +177,8 @@ export class QueueController {
     summary: 'Drop URLs from the queue, in every state. They stay visited, unless `forget` is true',
     description:
       `A call reads at most ${MAX_LOOKED} URLs in the queue. Repeat it with \`next\` as \`cursor\` until there is no ` +
-      '`next`. Workers that have leased a dropped URL get `unknown` for its id. URLs that a worker leases or ' +
-      'acknowledges after the call has found them are neither dropped nor forgotten. If an attempt fails ' +
+      '`next`. Workers that have leased a dropped URL get `unknown` for its id. URLs that other calls lease, ' +
+      'acknowledge or move after the call has found them are neither dropped nor forgotten. If an attempt fails ' +
       'halfway, a retry with the same `Idempotency-Key` drops the remaining URLs, but does not count the URLs that the ' +
       'first attempt dropped.',
     codes: [...CODES, 'STORE_FULL'],

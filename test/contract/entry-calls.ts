@@ -45,7 +45,7 @@ export class EntryCalls extends HostCalls {
         found.push(...page.entries);
         after = page.next;
         more = after !== undefined;
-        if (after !== undefined) expect(after).toMatch(/^[\w-]{1,64}$/);
+        if (after !== undefined) expect(after).toMatch(/^[\w-]{1,72}$/);
       }
       return found;
     });

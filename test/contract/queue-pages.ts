@@ -14,7 +14,7 @@ import { until } from '../support/until.js';
 import { check, discover, expectStale, made, remove } from './calls.js';
 import { EntryCalls } from './entry-calls.js';
 import { HELD_MS, urls } from './host-calls.js';
-import { OVER_MS, payloads } from './queue-calls.js';
+import { payloads } from './queue-calls.js';
 import type { Subject } from './subject.js';
 
 /** The states in which entries come back at a given time. */
@@ -107,12 +107,12 @@ export function queuePagesContract(subject: Subject): void {
       const [waiting] = await calls.list(filter);
       const [first] = await calls.lease(filter, 1, HELD_MS);
       const [leased] = await calls.list(filter);
-      await calls.release(filter, [first!], { delayMs: 1 });
+      await calls.release(filter, [first!], { delayMs: HELD_MS });
       const [delayed] = await calls.list(filter);
-      clock.advance(OVER_MS);
-      await calls.ack(filter, await calls.lease(filter, 1, HELD_MS), 1);
+      clock.advance(HELD_MS);
+      await calls.ack(filter, await calls.lease(filter, 1, HELD_MS), HELD_MS);
       const [scheduled] = await calls.list(filter);
-      clock.advance(OVER_MS);
+      clock.advance(HELD_MS);
       for (let n = 0; n < 2; n++) await calls.release(filter, await calls.lease(filter, 1, HELD_MS));
       const [dead] = await calls.list(filter);
       const all = [waiting, leased, delayed, scheduled, dead];

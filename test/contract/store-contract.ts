@@ -24,6 +24,7 @@ import { onlyAbsentContract } from './only-absent.js';
 import { operationIdsContract } from './operation-ids.js';
 import { queueContract } from './queue.js';
 import { queueDropsContract } from './queue-drops.js';
+import { queueDueEntriesContract } from './queue-due-entries.js';
 import { queueExactDropsContract } from './queue-exact-drops.js';
 import { queueHostPaceContract } from './queue-host-pace.js';
 import { queueHostsContract } from './queue-hosts.js';
@@ -107,6 +108,7 @@ export function storeContract<H extends StoreHarness>(
     queueScheduleContract(subject);
     transferOrderContract(subject);
     queuePagesContract(subject);
+    queueDueEntriesContract(subject);
     queueDropsContract(subject);
     queueExactDropsContract(subject);
     queueHostsContract(subject);

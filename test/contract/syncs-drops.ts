@@ -4,6 +4,7 @@ import { Added, type Filter } from '#store';
 import { clock } from '../support/clock.js';
 import { until } from '../support/until.js';
 import { makeFilter, type FilterOptions } from './calls.js';
+import { EntryCalls } from './entry-calls.js';
 import { hostOptions, HELD_MS, urls } from './host-calls.js';
 import { payloads, QueueCalls } from './queue-calls.js';
 import type { Subject } from './subject.js';
@@ -20,6 +21,7 @@ const KEPT = 20;
 export function syncDropsContract(subject: Subject): void {
   const calls = new SyncCalls(subject);
   const queue = new QueueCalls(subject);
+  const entries = new EntryCalls(subject);
   const [kept, dropped] = [urls('kept', KEPT), urls('dropped', DROPPED)];
   const OPTIONS: readonly FilterOptions[] = [
     { kind: 'visited-set', errorRate: 1e-9, capacity: 8_000 },
@@ -79,6 +81,8 @@ export function syncDropsContract(subject: Subject): void {
       const again = [...dropped.slice(0, 2), ...dropped.slice(-2)];
       expect(await queue.discover(filter, again)).toEqual(again.map(() => Added.New));
       clock.advance(DAY_MS);
+      const waiting = new Set(payloads(await entries.list(filter, { state: 'waiting' })));
+      expect(dropped.filter((url) => !again.includes(url) && waiting.has(url))).toEqual([]);
       expect(await queue.discover(filter, urls('new', 1))).toEqual([Added.New]);
       const found: string[] = [];
       const expected = [...kept, ...again, ...urls('new', 1)];

@@ -20,7 +20,6 @@ import { wrongView, type SetModel } from './set-model.js';
 import { Violation } from './notes.js';
 import { openStore, pump, type Time } from './open-store.js';
 import type { Limits } from './limits.js';
-import { stateOf } from './entry.js';
 import type { Contents, Sightings } from './sightings.js';
 import { entriesOf, hostsOf } from './store-calls.js';
 
@@ -118,9 +117,9 @@ async function limitedIn({ counters }: Store, filter: Filter): Promise<number | 
 /** An export has the set's own items, without those that only an open sync has. */
 function expectedOf(set: SetModel): unknown {
   const { filter, layers, tally, queue } = set;
-  const queued = (queue?.entries ?? []).map((entry) =>
-    textOf({ ...entry, payload: entry.item, state: stateOf(entry) }),
-  );
+  const queued = queue
+    ? queue.entries.map((entry) => textOf({ ...entry, payload: entry.item, ...queue.stateNow(entry) }))
+    : [];
   return {
     limited: filter.perHost && set.limited(ITEMS).size,
     found: ITEMS.filter((item) => layers.has(item)),

@@ -1,5 +1,5 @@
 import type { EntryQuery, EntryState, QueueEntry } from '#store';
-import { placeKey, stateOf, type Entry } from './entry.js';
+import { placeKey } from './entry.js';
 import type { QueueModel } from './queue.js';
 
 /** A queue's entries during a call that lists them page by page. */
@@ -17,9 +17,12 @@ export class Listing {
     const now = new Map<string, string>();
     for (const entry of queue.entries) {
       const host = queue.hostOf(entry.item);
-      if ((query.state ?? stateOf(entry)) !== stateOf(entry) || (query.host ?? host) !== host) continue;
-      now.set(JSON.stringify([entry.item, entry.place]), textOf(entry, host));
-      const name = nameOf(entry.item, entry.birth, stateOf(entry));
+      const { state, dueAt, reason } = queue.stateNow(entry);
+      if ((query.state ?? state) !== state || (query.host ?? host) !== host) continue;
+      const { item, attempt, discoveredAt, place } = entry;
+      const text = [item, state, attempt, discoveredAt, dueAt, reason, host].join(' ');
+      now.set(JSON.stringify([item, place]), text);
+      const name = nameOf(item, entry.birth, state);
       this.places.set(name, (this.places.get(name) ?? new Set()).add(placeKey(entry)));
     }
     for (const text of now.values()) this.seen.add(text);
@@ -55,10 +58,3 @@ export class Listing {
 }
 
 const nameOf = (item: string, birth: number, state: EntryState): string => [item, birth, state].join(' ');
-
-function textOf(entry: Entry, host: string): string {
-  const { item, attempt, discoveredAt, place } = entry;
-  const reason = place.in === 'dead' ? place.reason : undefined;
-  const dueAt = 'until' in place ? place.until : undefined;
-  return [item, stateOf(entry), attempt, discoveredAt, dueAt, reason, host].join(' ');
-}

@@ -7,6 +7,7 @@ import {
   type HostSettings,
   type HostView,
   type Priority,
+  type QueueEntry,
 } from '#store';
 import type { Sizes } from '../../libs/store/src/embedded/database/sizes.js';
 import { compare, dueKey, exportKey, stateOf, type Delay, type Entry } from './entry.js';
@@ -283,6 +284,16 @@ export class QueueModel {
       counts[isDue ? 'waiting' : stateOf(entry)]++;
     }
     return counts;
+  }
+
+  /** An entry's state in a list: the one that the next lease would find it in. */
+  stateNow(entry: Entry): Pick<QueueEntry, 'state' | 'dueAt' | 'reason'> {
+    const { place } = entry;
+    if (place.in === 'dead') return { state: 'dead', reason: place.reason };
+    if (!('until' in place)) return { state: 'waiting' };
+    if (place.until > this.now) return { state: stateOf(entry), dueAt: place.until };
+    const dies = place.in === 'lease' && this.isExhausted(entry);
+    return dies ? { state: 'dead', reason: LEASE_ENDED } : { state: 'waiting' };
   }
 
   /** Waiting entries in the order in which they are leased, apart from the turns of hosts. */

@@ -48,7 +48,10 @@ export interface QueueEntry {
   /** Opaque. Names the entry in its place, so an entry that moves gets a new id. See Queue.drop. */
   readonly id: string;
   readonly payload: string;
-  /** As counted by QueueStats. The queue may notice late that a lease or a delay has ended. */
+  /**
+   * The state in which the next lease would find the entry. So if a lease, a delay or a schedule has ended, the entry is
+   * waiting or, if it has used up its attempts, dead. QueueStats counts both as waiting.
+   */
   readonly state: EntryState;
   /** Number of leases so far. */
   readonly attempt: number;
@@ -197,11 +200,12 @@ export interface Queue {
   /**
    * At most `limit` entries (and MAX_LISTED_ENTRIES) after the cursor `after`, as the query selects them. A call does a
    * bounded amount of work, so a page may have fewer entries, or none, although more follow. The pages list each entry
-   * that stays in its place from the first page to the last. In Redis, an entry of a set with `perHost` may be on two
-   * pages if many other hosts leave the queue in the meantime. The pages may list an entry that moves, or whose lease
-   * is extended, twice or not at all. They omit forgotten and dropped entries. With a cursor that this set did not
-   * issue, the list starts with the first page, as in other calls. Throws TypeError for a `host` in a set without
-   * `perHost`.
+   * that stays in its place and its state from the first page to the last. In Redis, an entry of a set with `perHost`
+   * may be on two pages if many other hosts leave the queue in the meantime. An entry that had come back when the list
+   * began is listed even if the queue notices that later, but then perhaps twice. The pages may list any other entry
+   * that moves or changes its state, or whose lease is extended, twice or not at all. They omit forgotten and dropped
+   * entries. With a cursor that this set did not issue, the list starts with the first page, as in other calls. Throws
+   * TypeError for a `host` in a set without `perHost`.
    */
   entries(filter: Filter, query: EntryQuery, limit: number, after?: string): Promise<EntryPage>;
 

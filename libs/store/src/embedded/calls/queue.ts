@@ -117,8 +117,8 @@ export class EmbeddedQueue implements Queue {
 
   async entries(filter: Filter, query: EntryQuery, limit: number, after?: string): Promise<EntryPage> {
     if (query.host !== undefined) assertKnowsHosts(filter);
-    return this.engine.mutate(({ database, memory }) =>
-      new EntryPages(database, memory.current(filter)).page(query, limit, after),
+    return this.engine.mutate((session) =>
+      new EntryPages(session, session.memory.current(filter), session.now).page(query, limit, after),
     );
   }
 

@@ -1,4 +1,4 @@
-import type { DeadLetterPage } from '../../port/index.js';
+import type { DeadLetterPage, Filter } from '../../port/index.js';
 import type { Database } from '../database/database.js';
 import type { FilterState } from '../filters/filter-state.js';
 import { GENERATION_BYTES, prefixRange, readNumber, writeNumber } from '../database/keys.js';
@@ -81,6 +81,11 @@ export class DeadLetters {
     writeNumber(this.key, number, GENERATION_BYTES);
     return this.key;
   }
+}
+
+/** True if an entry that comes back from a lease becomes a dead letter. */
+export function isExhausted({ attempt }: Entry, { maxAttempts }: Pick<Filter, 'maxAttempts'>): boolean {
+  return maxAttempts !== undefined && attempt >= maxAttempts;
 }
 
 /** A row: length of the reason (2 bytes), reason, entry. */

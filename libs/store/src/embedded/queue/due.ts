@@ -201,6 +201,22 @@ function dueOf(key: Buffer, value: Buffer): Due {
   return { at: timeOf(key), kind: dueKindOf(key), number: readNumber(key, NUMBER_AT), value };
 }
 
+/** Where the rows of a generation begin whose time is `at` or later. */
+export function dueKey(generation: Buffer, at: number): Buffer {
+  const key = Buffer.alloc(KIND_AT);
+  key.set(generation);
+  writeNumber(key, at, GENERATION_BYTES);
+  return key;
+}
+
+/**
+ * Whether a lease or a delay has ended at `now`. If its end is too far ahead, the clock has been set back since it
+ * began.
+ */
+export function isOver(until: number, now: number): boolean {
+  return until <= now || until > now + MAX_LEASE_MS;
+}
+
 /** A row's kind, from its key. */
 export function dueKindOf(key: Buffer): DueKind {
   return key[KIND_AT] as DueKind;
@@ -209,6 +225,11 @@ export function dueKindOf(key: Buffer): DueKind {
 /** The state of a row's entries. */
 export function stateOf({ at }: Pick<Due, 'at'>): DelayedState {
   return at >= FIRST_SCHEDULED ? 'scheduled' : 'delayed';
+}
+
+/** The lease of a row that isn't Delayed, from its key. */
+export function leaseOf(key: Buffer): number {
+  return readNumber(key, NUMBER_AT);
 }
 
 /** A row's time, from its key. See Due. */

@@ -1,5 +1,7 @@
 import { hostWords } from '#bloom';
 import {
+  LEASE_ENDED,
+  MAX_LEASE_MS,
   MAX_LEASED_BYTES,
   MAX_LISTED_ENTRIES,
   type EntryPage,
@@ -7,22 +9,58 @@ import {
   type EntryState,
   type QueueEntry,
 } from '../../port/index.js';
-import type { Database } from '../database/database.js';
 import { GENERATION_BYTES } from '../database/keys.js';
 import type { FilterState } from '../filters/filter-state.js';
 import { HASH_BYTES } from '../hashes/hash-bytes.js';
-import { scheduledAt } from './due.js';
+import { isExhausted } from './dead-letters.js';
+import { dueKey, FIRST_SCHEDULED, isOver } from './due.js';
 import { entryIdOf } from './entry-places.js';
 import { HostLane, laneKey } from './host-lane.js';
-import { ENTRY_TABLES, QueueRows, type EntryTable, type Item } from './queue-rows.js';
+import { QueueRows, type EntryTable, type Item } from './queue-rows.js';
+import { isUnkept, type SweptStore } from './sweep-queue.js';
 
-/** The states of the entries in each table. */
-const STATES: Readonly<Record<EntryTable, readonly EntryState[]>> = {
-  log: ['waiting'],
-  leases: ['leased'],
-  due: ['delayed', 'scheduled'],
-  dead: ['dead'],
-};
+/** A part of the walk through a queue. */
+interface Section {
+  readonly table: EntryTable;
+  /** The states that its entries have at the beginning of the walk. */
+  readonly states: readonly EntryState[];
+  /** The states in which the queue counts its entries. */
+  readonly counted: readonly EntryState[];
+  /** The times of its rows in the table `due`, from the first one and before the second one. See Due. */
+  readonly times?: (began: number) => readonly [from: number, past: number];
+}
+
+const COUNTED_AS_HELD = ['leased', 'delayed'] as const;
+
+/**
+ * In the order in which entries move through them, so that the walk misses no entry. Entries that were due when it
+ * began come first, because the queue may move them to the waiting ones at any time.
+ */
+const SECTIONS: readonly Section[] = [
+  {
+    ...{ table: 'due', states: ['waiting', 'dead'], counted: COUNTED_AS_HELD },
+    times: (began) => [0, began + 1],
+  },
+  {
+    ...{ table: 'due', states: ['waiting', 'dead'], counted: COUNTED_AS_HELD },
+    times: (began) => [began + MAX_LEASE_MS + 1, FIRST_SCHEDULED],
+  },
+  {
+    ...{ table: 'due', states: ['waiting'], counted: ['scheduled'] },
+    times: (began) => [FIRST_SCHEDULED, FIRST_SCHEDULED + began + 1],
+  },
+  { table: 'log', states: ['waiting'], counted: ['waiting'] },
+  { table: 'leases', states: ['leased'], counted: ['leased'] },
+  {
+    ...{ table: 'due', states: ['delayed'], counted: ['delayed'] },
+    times: (began) => [began + 1, began + MAX_LEASE_MS + 1],
+  },
+  {
+    ...{ table: 'due', states: ['scheduled'], counted: ['scheduled'] },
+    times: (began) => [FIRST_SCHEDULED + began + 1, Infinity],
+  },
+  { table: 'dead', states: ['dead'], counted: ['dead'] },
+];
 
 /**
  * Where a page begins: at the row with this key or, if it is gone, at the next row. At most `left` of this row's
@@ -30,30 +68,42 @@ const STATES: Readonly<Record<EntryTable, readonly EntryState[]>> = {
  * none of the others. If both `last` and an entry after it are gone, entries may be listed twice.
  */
 interface Place {
-  readonly table: EntryTable;
+  /** Its index. */
+  readonly section: number;
+  /** When the walk began, in ms since the epoch. Decides in which section an entry is listed. */
+  readonly began: number;
   readonly key: Buffer;
   readonly left?: number;
   /** See nameOf. */
   readonly last?: Buffer | undefined;
 }
 
-/** A cursor: a byte for the table, `left` (4 bytes), `last` or zeros, and the key, which begins with the generation. */
-const LAST_AT = 5;
+/**
+ * A cursor: a byte for the section, `left` (4 bytes), `began` (6), `last` or zeros, and the key, which begins with the
+ * generation.
+ */
+const BEGAN_AT = 5;
+const BEGAN_BYTES = 6;
+const LAST_AT = BEGAN_AT + BEGAN_BYTES;
 /** Half of the hash, because the other half may be that of the item's host. */
 const HALF_HASH = HASH_BYTES / 2;
 const BIRTH_BYTES = 6;
 const KEY_AT = LAST_AT + HALF_HASH + BIRTH_BYTES;
-const MAX_CURSOR = 64;
+const MAX_CURSOR = 72;
 
-/** Lists a queue's current entries. Use it inside a transaction. */
+/** The states in which entries come back at a time. */
+const COMES_BACK: ReadonlySet<EntryState> = new Set(['leased', 'delayed', 'scheduled']);
+
+/** Lists a queue's current entries, in their states at `now`. Use it inside a transaction. */
 export class EntryPages {
   private readonly rows: QueueRows;
 
   constructor(
-    private readonly database: Database,
+    private readonly session: Pick<SweptStore, 'database' | 'claimed'>,
     private readonly state: FilterState,
+    private readonly now: number,
   ) {
-    this.rows = new QueueRows(database, state);
+    this.rows = new QueueRows(session.database, state);
   }
 
   /**
@@ -64,43 +114,63 @@ export class EntryPages {
     const lane = host === undefined ? undefined : this.laneOf(host);
     const most = Math.min(limit, MAX_LISTED_ENTRIES);
     const entries: QueueEntry[] = [];
-    let { listedPerPage: left } = this.database.sizes;
+    let { listedPerPage: left } = this.session.database.sizes;
     let bytes = MAX_LEASED_BYTES;
     let first = placeOf(after, this.state);
-    for (const table of ENTRY_TABLES) {
-      if (first && first.table !== table) continue;
+    const began = first?.began ?? this.now;
+    for (const [section, { table, states, counted, times }] of SECTIONS.entries()) {
+      if (first && first.section !== section) continue;
       const place = first;
       first = undefined;
-      const states = STATES[table].filter((each) => (wanted ?? each) === each && lane?.[each] !== 0);
-      if (states.length === 0) continue;
+      if (wanted && !states.includes(wanted)) continue;
+      if (counted.every((each) => lane?.[each] === 0)) continue;
       const prefix = table === 'log' && lane ? lane.key : this.state.key;
-      const start = later(place?.key, later(prefix, this.rows.startOf(table)));
-      for (const { key, value } of this.rows.from(table, start, prefix)) {
-        const items = this.rows.unpack(table, key, value);
-        const state = states.find((each) => table !== 'due' || each === stateInDue(key));
+      const [from, past] = times?.(began) ?? [];
+      const begin = from === undefined ? this.rows.startOf(table) : dueKey(this.state.key, from);
+      const start = later(place?.key, later(prefix, begin));
+      const end = past === undefined || past === Infinity ? undefined : dueKey(this.state.key, past);
+      for (const { key, value } of this.rows.from(table, start, prefix, end)) {
+        const items =
+          counted === COUNTED_AS_HELD ? this.rows.due(key, value) : this.rows.unpack(table, key, value);
         for (let n = place?.key.equals(key) ? seenIn(items, place) : 0; n < items.length; n++) {
           if (entries.length >= most || left <= 0 || bytes <= 0) {
             const last = items.slice(0, n).findLast(({ entry }) => this.rows.lives(entry));
-            const stop = { table, key, left: items.length - n, last: last && nameOf(last) };
+            const stop = { section, began, key, left: items.length - n, last: last && nameOf(last) };
             return { entries, next: cursorOf(stop) };
           }
-          left--;
           const item = items[n] as Item;
-          if (state && this.selects(lane, item))
-            entries.push(this.view(state, item, entryIdOf(this.state, table, key, item.entry)));
+          left--;
+          bytes -= item.entry.end - item.entry.at;
+          // Its lease had ended before the walk began, so an earlier section has listed it.
+          if (table === 'leases' && isOver(item.until as number, began)) continue;
+          const counts = item.lease || table === 'leases' ? 'leased' : (counted.at(-1) as EntryState);
+          const state = this.stateOf(counts, item);
+          if (state && (wanted ?? state) === state && this.selects(lane, item)) {
+            const row = item.lease ? (['leases', item.lease] as const) : ([table, key] as const);
+            entries.push(this.view(state, item, entryIdOf(this.state, ...row, item.entry)));
+          }
         }
         if (left-- <= 0)
-          return { entries, next: cursorOf({ table, key: Buffer.concat([key, Buffer.of(0)]) }) };
-        bytes -= value.length;
+          return { entries, next: cursorOf({ section, began, key: Buffer.concat([key, Buffer.of(0)]) }) };
       }
     }
     return { entries };
   }
 
+  /** The state that the next lease would find the entry in. Undefined if it would remove the entry. */
+  private stateOf(counts: EntryState, { entry, until, scheduledAt }: Item): EntryState | undefined {
+    if (scheduledAt !== undefined) {
+      if (scheduledAt > this.now) return counts;
+      return isUnkept(this.session, this.state, entry) ? undefined : 'waiting';
+    }
+    if (until === undefined || !isOver(until, this.now)) return counts;
+    return counts === 'leased' && isExhausted(entry, this.state.filter) ? 'dead' : 'waiting';
+  }
+
   private laneOf(host: string): HostLane {
     const [first = 0, second = 0] = hostWords(host, this.state.filter.seed);
     const key = laneKey(this.state.key, first, second);
-    return new HostLane(key, this.database.lanes.get(key));
+    return new HostLane(key, this.session.database.lanes.get(key));
   }
 
   /** False if the entry is void or not in this lane. */
@@ -108,21 +178,16 @@ export class EntryPages {
     return lane?.isOf(entry.word(0), entry.hostWord) !== false && this.rows.lives(entry);
   }
 
-  private view(state: EntryState, { entry, until, reason }: Item, id: string): QueueEntry {
+  private view(state: EntryState, { entry, until, reason = LEASE_ENDED }: Item, id: string): QueueEntry {
     const { attempt, discoveredAt, text: payload } = entry;
     const host = this.rows.hostOf(entry);
     return {
       ...{ id, payload, state, attempt, discoveredAt },
-      ...(until !== undefined && { dueAt: until }),
-      ...(reason !== undefined && { reason }),
+      ...(COMES_BACK.has(state) && { dueAt: until as number }),
+      ...(state === 'dead' && { reason }),
       ...(host !== undefined && { host }),
     };
   }
-}
-
-/** The state of entries in a row of the table `due`, from its key. */
-function stateInDue(key: Buffer): EntryState {
-  return scheduledAt(key) === undefined ? 'delayed' : 'scheduled';
 }
 
 function later(key: Buffer | undefined, other: Buffer): Buffer {
@@ -143,10 +208,11 @@ function seenIn(items: readonly Item[], { left = 0, last }: Place): number {
   return Math.max(named + 1, items.length - left);
 }
 
-function cursorOf({ table, key, left = 0, last }: Place): string {
+function cursorOf({ section, began, key, left = 0, last }: Place): string {
   const head = Buffer.alloc(KEY_AT);
-  head[0] = ENTRY_TABLES.indexOf(table);
+  head[0] = section;
   head.writeUInt32BE(left, 1);
+  head.writeUIntBE(began, BEGAN_AT, BEGAN_BYTES);
   if (last) head.set(last, LAST_AT);
   return Buffer.concat([head, key]).toString('base64url');
 }
@@ -154,8 +220,9 @@ function cursorOf({ table, key, left = 0, last }: Place): string {
 /** Returns undefined if the cursor belongs to another set. */
 function placeOf(cursor: string, { key: generation }: FilterState): Place | undefined {
   const bytes = Buffer.from(cursor.slice(0, MAX_CURSOR), 'base64url');
-  const table = ENTRY_TABLES[bytes[0] ?? ENTRY_TABLES.length];
+  const section = bytes[0] ?? SECTIONS.length;
   const key = bytes.subarray(KEY_AT);
-  if (!table || !key.subarray(0, GENERATION_BYTES).equals(generation)) return undefined;
-  return { table, key, left: bytes.readUInt32BE(1), last: bytes.subarray(LAST_AT, KEY_AT) };
+  if (section >= SECTIONS.length || !key.subarray(0, GENERATION_BYTES).equals(generation)) return undefined;
+  const began = bytes.readUIntBE(BEGAN_AT, BEGAN_BYTES);
+  return { section, began, key, left: bytes.readUInt32BE(1), last: bytes.subarray(LAST_AT, KEY_AT) };
 }

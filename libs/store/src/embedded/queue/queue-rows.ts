@@ -4,7 +4,7 @@ import type { Snapshot } from '../database/snapshot.js';
 import { DamagedRow, RowState } from '../database/table.js';
 import type { FilterState } from '../filters/filter-state.js';
 import { unpackDead } from './dead-letters.js';
-import { DueKind, dueKindOf, scheduledAt, timeOf } from './due.js';
+import { DueKind, dueKindOf, leaseOf, scheduledAt, timeOf } from './due.js';
 import { entriesOf, type Entry } from './entry.js';
 import { HostLane, laneKey } from './host-lane.js';
 import { knowsHosts } from './host-lanes.js';
@@ -24,12 +24,16 @@ export interface Item {
   readonly until?: number;
   /** When a scheduled entry comes back. */
   readonly scheduledAt?: number | undefined;
+  /** The key of the entry's row in the table `leases`, if it was found by the end of its lease. */
+  readonly lease?: Buffer;
 }
 
 /** Reads a queue's rows, inside a transaction or from a snapshot. */
 export class QueueRows {
   /** The lane read last. */
   private lane: HostLane | undefined;
+  /** The lease read last. */
+  private held: { readonly number: number; readonly items: readonly Item[] } | undefined;
 
   constructor(
     private readonly database: Database,
@@ -48,8 +52,8 @@ export class QueueRows {
     table: EntryTable | 'turns' | 'lanes',
     start: Buffer,
     prefix = this.state.key,
+    end = prefixRange(prefix).end,
   ): Iterable<{ readonly key: Buffer; readonly value: Buffer }> {
-    const { end } = prefixRange(prefix);
     return this.database[table].getRange({ start, ...(end && { end }), ...this.at() });
   }
 
@@ -63,6 +67,13 @@ export class QueueRows {
       return entriesOf(value).map((entry) => ({ entry, until, scheduledAt: at }));
     }
     return entriesOf(value, this.firstIn(key)).map((entry) => ({ entry }));
+  }
+
+  /** The entries that come back with a row of the table `due`: also those whose leases end then. */
+  due(key: Buffer, value: Buffer): readonly Item[] {
+    if (dueKindOf(key) === DueKind.Delayed) return this.unpack('due', key, value);
+    const at = timeOf(key);
+    return this.heldBy(leaseOf(key)).filter(({ until }) => until === at);
   }
 
   /** True unless the entry was forgotten or dropped. */
@@ -84,6 +95,19 @@ export class QueueRows {
     if (!record) throw new DamagedRow(lanes.name, key, RowState.ValueDamaged);
     this.lane = new HostLane(Buffer.from(key), record);
     return this.lane;
+  }
+
+  /** All entries of a lease. Remembers those read last, because a lease's entries may end at many times. */
+  private heldBy(number: number): readonly Item[] {
+    if (this.held?.number === number) return this.held.items;
+    const prefix = numberedKey(this.state.key, number);
+    const items: Item[] = [];
+    for (const { key, value } of this.from('leases', prefix, prefix)) {
+      const lease = Buffer.from(key);
+      for (const { entry, until } of unpackHeld(value)) items.push({ entry, until, lease });
+    }
+    this.held = { number, items };
+    return items;
   }
 
   private laneOfEntry(entry: Entry): HostLane {

@@ -18,7 +18,7 @@ import type { FilterState } from '../filters/filter-state.js';
 import { numberedKey } from '../database/keys.js';
 import { DamagedRow, RowState } from '../database/table.js';
 import { Basket } from './basket.js';
-import { DeadLetters } from './dead-letters.js';
+import { DeadLetters, isExhausted } from './dead-letters.js';
 import { DueIndex, DueKind, stateOf, type DelayedState, type Due } from './due.js';
 import { idOf, isOf, namedBy } from './entry-ids.js';
 import { entriesOf, EntryPacker, levelOf, type Entry, type EntryChange } from './entry.js';
@@ -361,9 +361,8 @@ export class TodoQueue {
     return this.state.queue.marks.cover(entry) || (this.lanes?.isDropped(entry) ?? false);
   }
 
-  private isExhausted({ attempt }: Entry): boolean {
-    const { maxAttempts } = this.state.filter;
-    return maxAttempts !== undefined && attempt >= maxAttempts;
+  private isExhausted(entry: Entry): boolean {
+    return isExhausted(entry, this.state.filter);
   }
 
   private damaged(table: 'leases', number: number): DamagedRow {

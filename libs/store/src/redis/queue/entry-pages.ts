@@ -10,7 +10,13 @@ import {
   type QueueEntry,
 } from '../../port/index.js';
 import type { RedisFilter } from '../layout/filter.js';
-import { entriesScript, LANES_PLACE_BYTES, WALKED } from '../scripts/entries.js';
+import {
+  BEGAN_BYTES,
+  entriesScript,
+  LANES_PLACE_BYTES,
+  SECTIONS,
+  STATE_LETTERS,
+} from '../scripts/entries.js';
 import { HEAD_BYTES } from '../scripts/queue-state.js';
 import type { Segments } from '../segments/segments.js';
 import { readEntry } from './queue-entry.js';
@@ -24,7 +30,7 @@ const MOST_SCRIPTS = 64;
 /** A cursor: the first bytes of the generation (4), segment (4), and the place in it, empty at its beginning. */
 const GENERATION_BYTES = 4;
 const PLACE_AT = GENERATION_BYTES + 4;
-const MAX_CURSOR = 64;
+const MAX_CURSOR = 72;
 
 /** Bytes of the time at which an entry comes back. See entriesScript. */
 const TIME_BYTES = 6;
@@ -48,8 +54,8 @@ export async function readEntries(
 ): Promise<EntryPage> {
   const deadline = deadlineIn(timeoutMs);
   const { state, host } = query;
-  const states = state === undefined ? ENTRY_STATES : [state];
-  const letters = states.map((each) => WALKED[each].letter).join('');
+  const only = state === undefined ? '' : STATE_LETTERS[state];
+  const sections = sectionsOf(query).map(({ letter }) => letter);
   const lane = host === undefined ? undefined : laneOf(filter, host);
   const most = Math.min(limit, MAX_LISTED_ENTRIES);
   // By id: if Redis shrinks its table of lanes between two scripts, the second one may return a lane again.
@@ -63,7 +69,10 @@ export async function readEntries(
     if (wanted <= 0 || left <= 0 || bytes <= 0 || scripts === MOST_SCRIPTS)
       return { entries: [...entries.values()], next: cursorOf(filter, { segment, place }) };
     const looked = Math.min(PER_SCRIPT, left);
-    const args = [letters, place, wanted, looked, ...(filter.perHost ? [lane?.id ?? ''] : [])];
+    const args = [
+      ...[sections.join(''), place, wanted, looked, only, filter.maxAttempts ?? 0],
+      ...(filter.perHost ? [lane?.id ?? ''] : []),
+    ];
     const { answers } = await segments.readQueue(entriesScript, filter, segment, args, deadline);
     const placeEnd = 1 + answers.readUInt8();
     place = answers.subarray(1, placeEnd);
@@ -73,6 +82,11 @@ export async function readEntries(
     if (place.length === 0) segment++;
   }
   return { entries: [...entries.values()] };
+}
+
+/** The parts of a segment's walk that may have entries in the queried state. */
+function sectionsOf({ state }: EntryQuery): readonly (typeof SECTIONS)[number][] {
+  return SECTIONS.filter(({ states }) => state === undefined || states.includes(STATE_LETTERS[state]));
 }
 
 /** A host's lane, which is in one segment. */
@@ -93,11 +107,12 @@ function* unpack(filter: RedisFilter, bytes: Buffer): Generator<QueueEntry, void
   for (let at = 0; at < bytes.length;) {
     const placeEnd = at + 1 + bytes.readUInt8(at);
     const place = bytes.subarray(at + 1, placeEnd);
-    const letter = String.fromCharCode(place.readUInt8());
-    const state = ENTRY_STATES.find((each) => WALKED[each].letter === letter);
+    const letter = String.fromCharCode(bytes.readUInt8(placeEnd));
+    const state = ENTRY_STATES.find((each) => STATE_LETTERS[each] === letter);
     if (!state) throw new Error('a script returned an entry without a state');
-    const dueAt = bytes.readUIntBE(placeEnd, TIME_BYTES);
-    const reasonAt = placeEnd + TIME_BYTES + 2;
+    const timeAt = placeEnd + 1;
+    const dueAt = bytes.readUIntBE(timeAt, TIME_BYTES);
+    const reasonAt = timeAt + TIME_BYTES + 2;
     const reasonEnd = reasonAt + bytes.readUInt16BE(reasonAt - 2);
     const entryAt = reasonEnd + 2 + bytes.readUInt16BE(reasonEnd);
     const entry = readEntry(bytes, entryAt, perHost !== undefined);
@@ -125,7 +140,7 @@ function cursorOf({ generation }: RedisFilter, { segment, place }: Position): st
 function positionOf(
   cursor: string | undefined,
   { generation, perHost }: RedisFilter,
-  { state, host }: EntryQuery,
+  query: EntryQuery,
 ): Position | undefined {
   const bytes = Buffer.from(cursor?.slice(0, MAX_CURSOR) ?? '', 'base64url');
   if (bytes.length < PLACE_AT || !generation.startsWith(bytes.toString('hex', 0, GENERATION_BYTES)))
@@ -134,9 +149,9 @@ function positionOf(
   const place = bytes.subarray(PLACE_AT);
   if (place.length === 0) return { segment, place };
   const letter = String.fromCharCode(place.readUInt8());
-  const of = ENTRY_STATES.find((each) => WALKED[each].letter === letter);
-  if (!of || (state !== undefined && state !== of)) return undefined;
-  const ofLanes = of === 'waiting' && perHost && host === undefined;
-  const size = ofLanes ? LANES_PLACE_BYTES : WALKED[of].placeBytes;
+  const section = sectionsOf(query).find((each) => each.letter === letter);
+  if (!section) return undefined;
+  const ofLanes = letter === 'w' && perHost && query.host === undefined;
+  const size = BEGAN_BYTES + (ofLanes ? LANES_PLACE_BYTES : section.placeBytes);
   return place.length === 1 + size ? { segment, place } : undefined;
 }
