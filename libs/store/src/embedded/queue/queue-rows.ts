@@ -28,12 +28,15 @@ export interface Item {
   readonly lease?: Buffer;
 }
 
+/** How many leases to remember. */
+const MOST_HELD = 16;
+
 /** Reads a queue's rows, inside a transaction or from a snapshot. */
 export class QueueRows {
   /** The lane read last. */
   private lane: HostLane | undefined;
-  /** The lease read last. */
-  private held: { readonly number: number; readonly items: readonly Item[] } | undefined;
+  /** The leases read last, by number. */
+  private readonly held = new Map<number, readonly Item[]>();
 
   constructor(
     private readonly database: Database,
@@ -97,16 +100,19 @@ export class QueueRows {
     return this.lane;
   }
 
-  /** All entries of a lease. Remembers those read last, because a lease's entries may end at many times. */
+  /** All entries of a lease. Remembers some leases, because a lease's entries may end at many times. */
   private heldBy(number: number): readonly Item[] {
-    if (this.held?.number === number) return this.held.items;
+    const known = this.held.get(number);
+    if (known) return known;
     const prefix = numberedKey(this.state.key, number);
     const items: Item[] = [];
     for (const { key, value } of this.from('leases', prefix, prefix)) {
       const lease = Buffer.from(key);
       for (const { entry, until } of unpackHeld(value)) items.push({ entry, until, lease });
     }
-    this.held = { number, items };
+    const [oldest] = this.held.size < MOST_HELD ? [] : this.held.keys();
+    if (oldest !== undefined) this.held.delete(oldest);
+    this.held.set(number, items);
     return items;
   }
 
