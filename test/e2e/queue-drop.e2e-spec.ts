@@ -48,6 +48,20 @@ describe.each(STORES)('dropping URLs from the queue over HTTP, $name store', ({ 
     });
   });
 
+  it('drops waiting URLs, as the description counts them, also if their lease or delay has ended', async () => {
+    const { set } = await QueuedSet.mixed(app, { maxAttempts: 2 });
+    app.advance(2_000_000);
+    // Its lease has not ended when the others have.
+    await set.lease(1);
+    app.advance(2_000_000);
+    const { queue } = (await call(app, 'GET', `/v1/visited-sets/${set.name}`)).body as {
+      queue: { waiting: number; leased: number };
+    };
+    expect(queue).toMatchObject({ waiting: 3, leased: 1 });
+    expect(await set.drop({ state: 'waiting' })).toEqual({ matched: 3, dropped: 3 });
+    expect(await set.list()).toMatchObject([{ state: 'leased' }]);
+  });
+
   it('drops only one host’s URLs', async () => {
     const set = await QueuedSet.create(app, { perHost: {} });
     await set.discover(...urls('a.example', 3), ...urls('b.example', 2));
