@@ -1,7 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
+import { Settled, type Filter, type LeasedEntry } from '#store';
+import { SWEEP_AFTER_MS } from '../../libs/store/src/sweeping.js';
 import { clock } from '../support/clock.js';
+import { until } from '../support/until.js';
 import { check, discover, made, tally } from './calls.js';
-import { HELD_MS, HostCalls, ofHost, urls } from './host-calls.js';
+import { DELAY_MS, HELD_MS, HostCalls, ofHost, urls } from './host-calls.js';
 import { LONG_MS } from './queue-calls.js';
 import type { Subject } from './subject.js';
 import { brokenCopy, SyncCalls } from './sync-calls.js';
@@ -12,8 +15,8 @@ const DAY_MS = 86_400_000;
 const QUEUED = 600;
 
 /**
- * Dropping hosts during syncs, and what this does to the queue's counts. Other tests of such drops are in
- * host-settings.ts.
+ * Dropping hosts during syncs, and what this does to the queue's counts and to maxLeased. Other tests of such drops are
+ * in host-settings.ts.
  */
 export function hostDropsContract(subject: Subject): void {
   const calls = new HostCalls(subject);
@@ -76,6 +79,80 @@ export function hostDropsContract(subject: Subject): void {
         ...urls('b', 1, 2),
         ...urls('b', 1, 4),
       ]);
+    });
+  });
+
+  describe('the leased entries of a dropped host', () => {
+    const drop = (filter: Filter) => subject.store.hosts.drop(filter, 'a.example', made());
+    const view = (filter: Filter) => subject.store.hosts.get(filter, 'a.example');
+    const ack = async (filter: Filter, some: readonly LeasedEntry[]) =>
+      expect(await calls.ack(filter, some)).toEqual(some.map(() => Settled.Unknown));
+
+    const ends: readonly (readonly [
+      string,
+      (filter: Filter, some: readonly LeasedEntry[]) => Promise<unknown>,
+    ])[] = [
+      ['a worker acknowledges them', ack],
+      ['their leases end', async () => clock.advance(LONG_MS)],
+      [
+        'a sweep removes them',
+        (filter) =>
+          until('the queue is swept', async () => {
+            clock.advance(SWEEP_AFTER_MS);
+            await calls.queueOf(filter);
+            return (await view(filter))?.nextAt !== undefined;
+          }),
+      ],
+    ];
+
+    it.each(ends)('count towards maxLeased until %s, also after a restart', async (how, end) => {
+      let filter = await calls.make({ maxLeased: 2 });
+      await discover(subject.store, filter, urls('a', 5));
+      const taken = await calls.lease(filter, 10, how.startsWith('a sweep') ? HELD_MS : LONG_MS);
+      expect(await drop(filter)).toBe(5);
+      expect(await view(filter)).toBeUndefined();
+      await discover(subject.store, filter, urls('a', 3, 5));
+      expect(await view(filter)).toMatchObject({ waiting: 3, leased: 0 });
+      filter = await calls.reopened(filter);
+      expect(await calls.take(filter)).toEqual([]);
+      expect((await view(filter))!.nextAt).toBeUndefined();
+      await end(filter, taken);
+      expect(await calls.take(filter)).toEqual(urls('a', 2, 5));
+      expect(await calls.take(filter)).toEqual([]);
+      expect(await view(filter)).toMatchObject({ waiting: 1, leased: 2 });
+    });
+
+    it('each make room for one entry under maxLeased, after several drops', async () => {
+      const filter = await calls.make({ maxLeased: 2 });
+      await discover(subject.store, filter, urls('a', 1));
+      const taken = await calls.lease(filter, 1, HELD_MS);
+      expect(await drop(filter)).toBe(1);
+      await discover(subject.store, filter, urls('a', 1, 1));
+      taken.push(...(await calls.lease(filter, 10, HELD_MS)));
+      expect(await drop(filter)).toBe(1);
+      expect(await drop(filter)).toBe(0);
+      await discover(subject.store, filter, urls('a', 3, 2));
+      expect(await calls.take(filter)).toEqual([]);
+      for (const n of [0, 1]) {
+        await ack(filter, taken.slice(n, n + 1));
+        expect(await calls.take(filter)).toEqual(urls('a', 1, 2 + n));
+      }
+      expect(await calls.take(filter)).toEqual([]);
+      expect(await calls.queueOf(filter)).toMatchObject({ waiting: 1, leased: 2 });
+    });
+
+    it('delay their host from the end of the lease, if maxLeased is 1', async () => {
+      const filter = await calls.make({ maxLeased: 1 });
+      await discover(subject.store, filter, urls('a', 1));
+      const taken = await calls.lease(filter, 1, HELD_MS);
+      // Applies from the end of the lease on. Time must not pass before that, or a sweep would remove the entry.
+      await subject.store.hosts.set(filter, 'a.example', { own: { delayMs: DELAY_MS } }, made());
+      await drop(filter);
+      await discover(subject.store, filter, urls('a', 1, 1));
+      await ack(filter, taken);
+      expect(await calls.take(filter)).toEqual([]);
+      clock.advance(DELAY_MS);
+      expect(await calls.take(filter)).toEqual(urls('a', 1, 1));
     });
   });
 }

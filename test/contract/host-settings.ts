@@ -313,18 +313,6 @@ export function hostSettingsContract(subject: Subject): void {
       expect(await calls.queueOf(filter)).toEqual(empty);
     });
 
-    it('makes room under maxLeased for other leases', async () => {
-      const filter = await make({ maxLeased: 1 });
-      await discover(subject.store, filter, urls('a', 2));
-      const taken = await calls.lease(filter, 10, HELD_MS);
-      await drop(filter, 'a');
-      await discover(subject.store, filter, urls('a', 2, 2));
-      expect(await calls.take(filter)).toEqual(urls('a', 1, 2));
-      expect(await calls.ack(filter, taken)).toEqual([Settled.Unknown]);
-      expect(await calls.take(filter)).toEqual([]);
-      expect(await get(filter, 'a')).toMatchObject({ waiting: 1, leased: 1 });
-    });
-
     it('removes its entries from exports and syncs', async () => {
       const syncs = new SyncCalls(subject);
       const filter = await make({}, { maxAttempts: 1 });

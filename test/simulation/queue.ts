@@ -145,11 +145,11 @@ export class QueueModel {
   dropHost(host: string): { least: number; most: number } {
     const lane = this.lanes.of(host);
     const dropped = this.entries.filter(({ item }) => this.hostOf(item) === host);
-    const { isVague, vagueUntil, mayWaitUntil } = lane;
+    const { isVague } = lane;
     this.void(dropped);
     this.hasDropped = true;
-    // None of these entries counts any more. Those that were forgotten earlier may have delayed the host.
-    Object.assign(lane, { isVague: isVague && Math.max(vagueUntil, mayWaitUntil) > this.now, vagueUntil });
+    // Only leased entries still count, towards maxLeased. Those that were forgotten earlier may have delayed the host.
+    lane.isVague = Math.max(lane.vagueUntil, lane.mayWaitUntil) > this.now;
     return { least: dropped.length, most: isVague ? Infinity : dropped.length };
   }
 

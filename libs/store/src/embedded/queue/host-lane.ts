@@ -55,10 +55,11 @@ export class HostLane implements Lane {
   private ownMaxUrls = 0;
   /**
    * Entries created by this time of the queue's clock are dropped and no longer count. `voided` of them are still
-   * stored in states other than waiting.
+   * stored as delayed, scheduled or dead, and `droppedLeased` in leases.
    */
   dropped = 0;
   voided = 0;
+  droppedLeased = 0;
   name = '';
 
   readonly id: string;
@@ -94,6 +95,11 @@ export class HostLane implements Lane {
 
   get waiting(): number {
     return waitingIn(this.logs);
+  }
+
+  /** Number of entries that workers may be processing. A worker doesn't know that its entry was dropped. */
+  get inProgress(): number {
+    return this.leased + this.droppedLeased;
   }
 
   /** Number of the host's entries in any state. */
@@ -155,7 +161,8 @@ export class HostLane implements Lane {
   drop(clock: number): Readonly<Record<HeldState, number>> {
     const { leased, delayed, scheduled, dead } = this;
     this.dropped = clock;
-    this.voided += leased + delayed + scheduled + dead;
+    this.voided += delayed + scheduled + dead;
+    this.droppedLeased += leased;
     for (const log of this.logs) {
       const { nextRow } = log;
       if (log.voidFrom >= log.voidTo) log.voidFrom = log.headRow;
@@ -167,7 +174,7 @@ export class HostLane implements Lane {
 
   /** True if dropped entries are still stored. */
   get hasDropped(): boolean {
-    return this.voided > 0 || this.hasDroppedRows;
+    return this.voided + this.droppedLeased > 0 || this.hasDroppedRows;
   }
 
   /** True if rows of dropped waiting entries are still stored. */
@@ -181,15 +188,17 @@ export class HostLane implements Lane {
       scheduled: this.scheduled > 0,
       settings: SETTINGS.some((name) => this[name] > 0),
       voids: this.hasDroppedRows,
+      droppedLeased: this.droppedLeased > 0,
     };
     let numbers = COMMON.length + logs.length * LOG_NUMBERS.length;
     if (has.scheduled) numbers++;
     if (has.settings) numbers += SETTINGS.length;
     if (has.voids) numbers += logs.length * VOID.length;
+    if (has.droppedLeased) numbers++;
     const nameAt = 1 + numbers * NUMBER_BYTES;
     const record = Buffer.allocUnsafe(nameAt + Buffer.byteLength(this.name));
-    record[0] =
-      Number(has.scheduled) + 2 * Number(logs.length > 1) + 4 * Number(has.settings) + 8 * Number(has.voids);
+    const parts = [has.scheduled, logs.length > 1, has.settings, has.voids, has.droppedLeased];
+    record[0] = parts.reduce((sum, isThere, n) => sum + Number(isThere) * 2 ** n, 0);
     let at = 1;
     const put = (number: number): void => {
       at = record.writeUIntBE(number, at, NUMBER_BYTES);
@@ -199,6 +208,7 @@ export class HostLane implements Lane {
     if (has.scheduled) put(this.scheduled);
     if (has.settings) for (const name of SETTINGS) put(this[name]);
     if (has.voids) for (const log of logs) for (const name of VOID) put(log[name]);
+    if (has.droppedLeased) put(this.droppedLeased);
     record.write(this.name, nameAt);
     return record;
   }
@@ -216,6 +226,7 @@ export class HostLane implements Lane {
     if (has(1)) this.scheduled = next();
     if (has(4)) for (const name of SETTINGS) this[name] = next();
     if (has(8)) for (const log of this.logs) for (const name of VOID) log[name] = next();
+    if (has(16)) this.droppedLeased = next();
     this.name = record.toString('utf8', at);
   }
 }

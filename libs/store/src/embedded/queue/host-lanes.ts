@@ -28,9 +28,9 @@ const PAGE = 16;
 /**
  * The waiting entries of a per-host queue: one lane per host.
  *
- * A lane is in the index of turns (turns.ts) while it has waiting entries and fewer than `maxLeased` leased ones. An
- * empty lane stays in the index until its host is due, so that the host's new entries can't be leased sooner. Then its
- * record is deleted, unless it has counts.
+ * A lane is in the index of turns (turns.ts) while it has waiting entries and fewer than `maxLeased` entries in
+ * progress. An empty lane stays in the index until its host is due, so that the host's new entries can't be leased
+ * sooner. Then its record is deleted, unless it has counts.
  *
  * Use it inside a transaction, and flush it at the end.
  */
@@ -139,7 +139,10 @@ export class HostLanes {
     return this.state.queue.unsweptDrops > 0 && entry.birth <= this.ofEntry(entry).dropped;
   }
 
-  /** If the entry was dropped, stops counting it as stored and returns true. Such an entry counts in no state. */
+  /**
+   * If the entry was dropped, stops counting it as stored and returns true. Such an entry counts in no state. See
+   * `freed` for leased entries.
+   */
   dismiss(entry: Entry): boolean {
     if (!this.isDropped(entry)) return false;
     this.use(this.ofEntry(entry)).voided--;
@@ -151,12 +154,18 @@ export class HostLanes {
     this.use(this.ofEntry(entry))[state] += by;
   }
 
-  /** Counts that an entry has left its lease, at `until` (ms since the epoch), or now if `until` is later. */
-  freed(entry: Entry, until: number): void {
-    const { delayMs = 0, maxLeased } = this.ofEntry(entry).limits(this.perHost);
-    this.count(entry, 'leased', -1);
+  /**
+   * Counts that an entry has left its lease, at `until` (ms since the epoch), or now if `until` is later. Returns false
+   * if the entry was dropped, so the queue no longer counts it as leased.
+   */
+  freed(entry: Entry, until: number): boolean {
+    const lane = this.use(this.ofEntry(entry));
+    const { delayMs = 0, maxLeased } = lane.limits(this.perHost);
+    const isDropped = this.isDropped(entry);
+    lane[isDropped ? 'droppedLeased' : 'leased']--;
     const ago = Math.max(0, this.clock - until);
-    if (maxLeased === 1) this.wait(this.ofEntry(entry), this.time - ago + delayMs);
+    if (maxLeased === 1) this.wait(lane, this.time - ago + delayMs);
+    return !isDropped;
   }
 
   /** Delays the entry's host by `ms`: until then, its entries can't be leased. */
@@ -238,7 +247,7 @@ export class HostLanes {
     if (this.readyOf(lane) > this.time) return;
     const { maxLeased = Infinity, delayMs = 0 } = lane.limits(this.perHost);
     const ofLane = most ?? (delayMs > 0 ? 1 : Infinity);
-    const taken = basket.fill(this.records.logsOf(lane), Math.min(ofLane, maxLeased - lane.leased));
+    const taken = basket.fill(this.records.logsOf(lane), Math.min(ofLane, maxLeased - lane.inProgress));
     if (taken === 0) return;
     lane.served = true;
     this.wait(lane, this.time + delayMs);
@@ -296,7 +305,7 @@ export class HostLanes {
     const { time } = this;
     const readyAt = this.readyOf(lane);
     let at = lane.dueAt;
-    if (lane.leased >= maxLeased) at = 0;
+    if (lane.inProgress >= maxLeased) at = 0;
     else if (waiting === 0) at = Math.max(readyAt > time ? readyAt : 0, this.endOfPeriod(lane));
     else if (served || known === 0 || at < readyAt) at = Math.max(readyAt, time);
     else if (at === 0) at = time;

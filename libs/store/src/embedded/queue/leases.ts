@@ -76,10 +76,8 @@ export class Leases {
   /** Removes an entry from its lease. Written with the next flush. */
   remove(lease: number, held: HeldEntry): void {
     this.change(lease, held);
-    if (!this.lanes?.dismiss(held.entry)) {
-      this.state.queue.leased--;
-      this.lanes?.freed(held.entry, held.until);
-    }
+    const counts = this.lanes?.freed(held.entry, held.until) ?? true;
+    if (counts) this.state.queue.leased--;
     this.due.countEnds(lease, held.until, -1);
   }
 

@@ -11,10 +11,10 @@ import { APPEND, chunkOf, takeFrom } from './lanes.js';
  *   lanes          id of the lane (8 bytes) -> the record of the lane (lane-records.ts)
  *   due            turn (6 bytes) .. id -> when the lane may be leased from, in the queue's time
  *
- * A lane is in `due` while it has waiting entries and fewer than `maxLeased` leased ones. An empty lane stays there
- * until its host is due, so that the host's new entries can't be leased sooner. Then its record is deleted, unless it
- * has counts. A turn is a number that the queue never reuses, so lanes with the same time are served in the order in
- * which they joined.
+ * A lane is in `due` while it has waiting entries and fewer than `maxLeased` entries in progress. An empty lane stays
+ * there until its host is due, so that the host's new entries can't be leased sooner. Then its record is deleted,
+ * unless it has counts. A turn is a number that the queue never reuses, so lanes with the same time are served in the
+ * order in which they joined.
  *
  * The queue's time follows the clock, but if the clock is set back, it continues from where it was. So no lane waits
  * longer than its delay. For this, meta has `seenAt`, the clock at the last change, and `aheadMs`, how far the queue's
@@ -23,7 +23,9 @@ import { APPEND, chunkOf, takeFrom } from './lanes.js';
  * Dropping a lane's entries sets a clock in its record (lane-records.ts), and they stop counting. Every script that
  * meets one of them discards it. For this, meta has `dropped`, the last of these clocks; `sweptDrop`, up to which of
  * them sweeps have discarded all entries; `sweepingDrop`, up to which the current sweep does; and `delayedVoid`,
- * `scheduledVoid` and `deadVoid`, how many delayed entries, scheduled entries and dead letters were dropped.
+ * `scheduledVoid` and `deadVoid`, how many delayed entries, scheduled entries and dead letters were dropped. Leased
+ * entries that were dropped are entries in progress until they leave their leases, because workers may be processing
+ * them.
  */
 
 /**
@@ -91,6 +93,8 @@ local function hasCounts(lane)
 end
 local function limitOf(own, ofSet) return own > 0 and own - 1 or ofSet end
 local function heldIn(lane) return lane.waiting + lane.leased + lane.delayed + lane.scheduled + lane.dead end
+-- Entries that workers may be processing.
+local function inProgress(lane) return lane.leased + lane.droppedLeased end
 local function wait(lane, till) lane.readyAt = max(lane.readyAt, till) end
 -- The earliest time at which the host's entries may be leased.
 local function readyOf(lane)
@@ -118,8 +122,8 @@ end
 function queue.freed(entries, times)
   local count = 0
   useEach(entries, function(lane, entry, n)
-    if isDropped(lane, entry) then return end
-    lane.leased, count = lane.leased - 1, count + 1
+    if isDropped(lane, entry) then setInGroup(lane, 'droppedLeased', lane.droppedLeased - 1)
+    else lane.leased, count = lane.leased - 1, count + 1 end
     if limitOf(lane.ownMaxLeased, maxLeased) == 1 then
       wait(lane, queueTime - max(0, now - times[n]) + limitOf(lane.ownDelayMs, delayMs))
     end
@@ -149,7 +153,7 @@ function queue.add(entries)
 end
 -- When the lane has its turn, or 0. An import sets dueSince, which may be in the past.
 local function turnOf(lane)
-  if lane.leased >= limitOf(lane.ownMaxLeased, maxLeased) then return 0 end
+  if inProgress(lane) >= limitOf(lane.ownMaxLeased, maxLeased) then return 0 end
   local readyAt = readyOf(lane)
   if lane.waiting == 0 then
     local ends = ageMs > 0 and maxUrls > 0 and foundIn(lane) > 0 and (period + 1) * ageMs or 0
@@ -182,7 +186,7 @@ function queue.flush()
       end
     end
     waiting = waiting + lane.waiting - lane.known
-    if lane.waiting > 0 or lane.dueAt > 0 or heldIn(lane) > 0 or hasCounts(lane)
+    if lane.waiting > 0 or lane.dueAt > 0 or heldIn(lane) + lane.droppedLeased > 0 or hasCounts(lane)
       or lane.ownDelayMs + lane.ownMaxLeased + lane.ownMaxUrls > 0 then
       records[#records + 1], records[#records + 2] = lane.id, recordOf(lane)
       if not lane.stored then queue.hosts = queue.hosts + 1 end
@@ -216,7 +220,7 @@ function queue.takeTurns(taken, wanted, most, last)
     if size == 0 then taken.rest = 'unread' break end
     local turns = call('ZRANGEBYSCORE', queue.turns, 0, string.format('%.0f', queueTime), 'LIMIT', from, size)
     if #turns == 0 then
-      if queue.waiting > 0 and queue.leased == 0 and call('ZCARD', queue.turns) == 1 then
+      if queue.waiting > 0 and call('ZCARD', queue.ends) == 1 and call('ZCARD', queue.turns) == 1 then
         error({err = 'UNSEEN the turns of lanes are missing'})
       end
       return
@@ -240,7 +244,7 @@ function queue.takeTurns(taken, wanted, most, last)
       if readyOf(lane) <= queueTime then
         local delay = limitOf(lane.ownDelayMs, delayMs)
         local ofLane = most > 0 and most or delay > 0 and 1 or math.huge
-        local free = limitOf(lane.ownMaxLeased, maxLeased) - lane.leased
+        local free = limitOf(lane.ownMaxLeased, maxLeased) - inProgress(lane)
         local upTo = min(wanted, before + min(ofLane, free))
         ${takeFrom('lane', 'upTo', 'chunks[n]').trim()}
         local count = taken.count - before

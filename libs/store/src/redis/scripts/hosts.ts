@@ -67,6 +67,7 @@ end
 if held > 0 then
   queue.use(lane.id)
   setInGroup(lane, 'dropped', queue.clock)
+  setInGroup(lane, 'droppedLeased', inProgress(lane))
   -- Advances the clock, so that each drop has its own time.
   queue.set('dropped', queue.clock)
   queue.set('clock', queue.clock + 1)

@@ -34,7 +34,8 @@ export const LANE_NUMBERS = [
  * - Scheduled entries.
  * - The logs of high and of low entries (lanes.ts).
  * - Entries that were created by the time `dropped` of the queue's clock are dropped. They count in no state, though
- *   some may still be stored. Once a sweep has passed all places, none are left, and `dropped` is 0 again.
+ *   some may still be stored, `droppedLeased` of them in leases. Once a sweep has passed all places, none are left, and
+ *   `dropped` is 0 again.
  * - `kept` URLs of the host are in the layers of the sync whose first layer has the number `keptBase`. In a set that
  *   ages, `found` counts URLs of the layers whose first one has the number `countedBase`.
  * - Delayed entries, and dead letters.
@@ -45,7 +46,7 @@ export const LANE_GROUPS = [
   ['scheduled'] as const,
   ['highHead', 'highHeadAt', 'highNext'] as const,
   ['lowHead', 'lowHeadAt', 'lowNext'] as const,
-  ['dropped'] as const,
+  ['dropped', 'droppedLeased'] as const,
   ['kept', 'keptBase', 'countedBase'] as const,
   ['delayed', 'dead'] as const,
   ['found', 'period'] as const,
